@@ -1,12 +1,12 @@
-//! A record as text for a parser: [`repair_charset`] gives what the record says in
-//! UTF-8, without what the parsers of vCard 3.0 and 4.0 misread.
+//! A record as text for a parser: [`repair_charset`] converts it to UTF-8 and replaces the
+//! encodings of vCard 2.1 by those of 3.0 and 4.0.
 //!
 //! ```text
 //! N;ENCODING=QUOTED-PRINTABLE:M=FC=\r\n   ->   N:Müller;Anna\r\n
 //! ller;Anna\r\n
 //! ```
 //!
-//! The text is for reading only: what is stored is the record as it came.
+//! The text is for parsing; a program stores the record as it came.
 //!
 //! ```
 //! use etui_contentline::charset::repair_charset;
@@ -24,10 +24,10 @@ use super::lines::{
     ContentLine, ContentLines, Delimiter, is_begin_of, parse_delimiter, parse_params, trim_blanks,
 };
 
-/// The record as UTF-8 text that a parser can be given.
+/// Returns the record as UTF-8 text for a parser.
 ///
-/// An ordinary record is borrowed. One is rebuilt, each property on one line
-/// with CRLF, if something in it needs it:
+/// An ordinary record is borrowed. Any of these cases makes it a rebuilt one, each property on one
+/// line with CRLF:
 ///
 /// * UTF-16 is decoded.
 /// * Values with `CHARSET=x` are decoded from it, and the parameter is dropped
@@ -60,8 +60,8 @@ pub fn repair_charset(record: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The record as bytes of UTF-8 whose lines are those it came with; only one in UTF-16, or with
-/// 8-bit text that is not UTF-8, is made over ([`repair_charset`]).
+/// Returns the record in UTF-8 with its lines as they are. Only a record in UTF-16, or with 8-bit
+/// text that is not UTF-8, is rebuilt ([`repair_charset`]).
 pub fn to_utf8_bytes(record: &[u8]) -> Cow<'_, [u8]> {
     match to_utf8(record) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
@@ -69,7 +69,7 @@ pub fn to_utf8_bytes(record: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The same as text.
+/// Returns the result of [`to_utf8_bytes`] as text.
 pub fn to_utf8(record: &[u8]) -> Cow<'_, str> {
     if detect_utf16(record).is_none()
         && let Ok(text) = std::str::from_utf8(record)
@@ -79,7 +79,7 @@ pub fn to_utf8(record: &[u8]) -> Cow<'_, str> {
     repair_charset(record)
 }
 
-/// The encoding of a record in UTF-16.
+/// Returns the encoding of a record in UTF-16.
 pub fn detect_utf16(record: &[u8]) -> Option<&'static Encoding> {
     match record {
         [0xFF, 0xFE, ..] | [b'B' | b'b', 0, b'E' | b'e', 0, ..] => Some(UTF_16LE),
@@ -88,7 +88,7 @@ pub fn detect_utf16(record: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Whether a parser reads the UTF-8 text `record` as it is.
+/// Returns true if a parser reads the UTF-8 text `record` as it is.
 fn is_ordinary(record: &[u8]) -> bool {
     memchr_iter(b'\r', record).all(|at| record.get(at + 1) == Some(&b'\n'))
         && ContentLines::new(record).all(|line| {
@@ -100,24 +100,24 @@ fn is_ordinary(record: &[u8]) -> bool {
         })
 }
 
-/// Whether a line of `raw` other than the first is not indented.
+/// Returns true if a line of `raw` other than the first is not indented.
 fn has_bare_continuation(raw: &[u8]) -> bool {
     memchr_iter(b'\n', raw)
         .filter_map(|at| raw.get(at + 1))
         .any(|byte| !matches!(byte, b' ' | b'\t'))
 }
 
-/// Puts the record together again. `is_unicode` tells that its bytes are UTF-8
-/// for certain, whatever its CHARSET parameters say.
+/// Rebuilds a record line by line. `is_unicode` is true if its bytes are known to be UTF-8,
+/// whatever its CHARSET parameters say.
 fn rebuild_record(record: &[u8], is_unicode: bool) -> String {
     let mut out = String::with_capacity(record.len() + record.len() / 8);
-    // Only cards have cards within them that are no components of theirs.
+    // Only cards nest cards that are no components of theirs.
     let outer = ContentLines::new(record)
         .find(|line| !line.unfolded().is_empty())
         .and_then(|line| Some(line.delimiter()?.1))
         .filter(|name| name.eq_ignore_ascii_case(b"VCARD"))
         .unwrap_or_default();
-    // An AGENT line waits for what follows it: a card, or nothing of its own.
+    // An AGENT line is held until the next line shows whether a card is its value.
     let mut agent: Option<ContentLine<'_>> = None;
     let mut depth = 0_u32;
     for line in ContentLines::new(record) {
@@ -159,8 +159,8 @@ fn rebuild_record(record: &[u8], is_unicode: bool) -> String {
     out
 }
 
-/// Appends the line, which begins or ends a component only if it did before: what was folded
-/// onto a `BEGIN:x`, or first made one of it, stays folded.
+/// Appends the line unfolded, unless that would make or unmake a `BEGIN:x` or `END:x`; then one
+/// fold stays.
 fn push_line(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
     let at = out.len();
     push_unfolded(out, line, is_unicode);
@@ -226,8 +226,8 @@ fn push_unfolded(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
     out.push_str("\r\n");
 }
 
-/// Decodes raw bytes: ASCII is ASCII in any charset but the stateful ones,
-/// which begin with an escape.
+/// Decodes raw bytes. ASCII is ASCII in any charset but the stateful ones, which begin with an
+/// escape.
 fn decode_value<'a>(bytes: &'a [u8], charset: Option<&'static Encoding>) -> Cow<'a, str> {
     let charset = charset.filter(|charset| {
         // Text among ASCII lines is not UTF-16, whatever it claims.
@@ -246,7 +246,7 @@ fn is_utf16(charset: &'static Encoding) -> bool {
     charset == UTF_16LE || charset == UTF_16BE
 }
 
-/// Appends `text`, which is to stay on one line.
+/// Appends `text` with its line breaks escaped.
 fn push_text(out: &mut String, text: &str) {
     if memchr2(b'\n', b'\r', text.as_bytes()).is_none() {
         out.push_str(text);
@@ -308,8 +308,8 @@ fn push_quoted(
         all_encoded: structured && !quoted.contains(&(b';', false)),
     };
     // Byte by byte, because in some charsets (Shift_JIS) the second byte of a
-    // character can be a backslash: what counts as one is known only after
-    // decoding, and where it came from only before.
+    // character can be a backslash. Only decoded text shows which is one, and
+    // only undecoded text shows whether it was encoded.
     let mut decoder = charset.new_decoder_without_bom_handling();
     let mut buffer = [0_u8; 32];
     for (byte, encoded) in quoted {
@@ -324,10 +324,10 @@ fn push_quoted(
 /// Writes decoded characters as the text of a value.
 struct QuotedSink<'a> {
     out: &'a mut String,
-    /// A literal backslash was seen, and not yet what it escapes.
+    /// The last character was a literal backslash.
     escape: bool,
-    /// A carriage return was written as a line break; a line feed after it is
-    /// part of it.
+    /// The last character was a carriage return, written as a line break; a
+    /// following line feed belongs to it.
     carriage_return: bool,
     /// Encoded semicolons are separators.
     all_encoded: bool,

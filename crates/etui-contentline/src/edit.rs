@@ -1,4 +1,4 @@
-//! Changes to single lines of a record that leave every other byte of it as it came.
+//! Edits of single lines of a record that leave every other byte as it was.
 //!
 //! ```text
 //! BEGIN:VEVENT        own line
@@ -15,8 +15,8 @@ use super::lines::{ContentLine, ContentLines, Delimiter, parse_params};
 /// Octets of a physical line without its end (RFC 5545 §3.1, RFC 6350 §3.2).
 pub const MAX_LINE_OCTETS: usize = 75;
 
-/// The lines of the records of `text` themselves, without those of components nested in them;
-/// with a `name`, only components of that name count.
+/// Iterates over the lines of the records in `text`, without those of nested components. With a
+/// `name`, only components of that name count as nested.
 pub fn own_lines<'t>(text: &'t [u8], name: Option<&str>) -> impl Iterator<Item = ContentLine<'t>> {
     let mut depth = 0usize;
     ContentLines::new(text).filter(move |line| {
@@ -35,16 +35,16 @@ pub fn own_lines<'t>(text: &'t [u8], name: Option<&str>) -> impl Iterator<Item =
     })
 }
 
-/// `text` with `new` in the place of `place`, which begins where a line does.
+/// Replaces the range `place` of `text`, which begins at a line start, by `new`.
 pub fn splice_line(text: &[u8], place: Range<usize>, new: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + new.len());
     out.extend_from_slice(&text[..place.start]);
-    // The line before may be the text's last and lack its end.
+    // The last line of the text may have no line end.
     if !matches!(out.last(), None | Some(b'\n' | b'\r')) {
         out.extend_from_slice(line_ending(text));
     }
     if ends_in_soft_break(text, place.start) {
-        // An empty line is where it ends, and not the line that comes now.
+        // An empty line ends the quoted-printable value before the new line.
         let after_cr = out.last() == Some(&b'\r');
         out.extend_from_slice(match line_ending(text) {
             b"\n" if after_cr => b"\r\n",
@@ -56,7 +56,7 @@ pub fn splice_line(text: &[u8], place: Range<usize>, new: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `text` without `spans`, which are in order.
+/// Removes `spans`, which are in order, from `text`.
 pub fn remove_spans(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut from = 0;
@@ -68,8 +68,8 @@ pub fn remove_spans(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
     out
 }
 
-/// Whether the line before `at` is quoted-printable and ends with a soft break that nothing
-/// follows: what was put there would be taken for its continuation.
+/// Returns true if the line before `at` is quoted-printable and ends with a soft break. A line
+/// inserted there would become its continuation.
 fn ends_in_soft_break(text: &[u8], at: usize) -> bool {
     ContentLines::new(text)
         .find(|line| line.span.end >= at)
@@ -80,7 +80,7 @@ fn ends_in_soft_break(text: &[u8], at: usize) -> bool {
         })
 }
 
-/// Group, name and parameters of a line, without the parameters that `drop` names.
+/// Returns group, name and parameters of a line, without the parameters named in `drop`.
 pub fn head_without(line: &ContentLine<'_>, drop: &[&str]) -> String {
     let mut head = String::new();
     if let Some(group) = line.group {
@@ -100,8 +100,8 @@ pub fn head_without(line: &ContentLine<'_>, drop: &[&str]) -> String {
     head
 }
 
-/// Whether `name` can be the name of a property: letters, digits and `-`, and none of those that
-/// make the record what it is.
+/// Returns true if `name` can be the name of a property: letters, digits and `-`, and not `BEGIN`,
+/// `END` or `VERSION`.
 pub fn is_property_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
@@ -111,12 +111,12 @@ pub fn is_property_name(name: &str) -> bool {
         && !is_one_of(&["BEGIN", "END", "VERSION"], name)
 }
 
-/// Whether `name` is one of `names`, in any case.
+/// Returns true if `name` is one of `names`, in any case.
 pub fn is_one_of(names: &[&str], name: &str) -> bool {
     names.iter().any(|n| n.eq_ignore_ascii_case(name))
 }
 
-/// What ends the first line of `text`.
+/// Returns the line end of the first line of `text`; CRLF if it has none.
 pub fn line_ending(text: &[u8]) -> &'static [u8] {
     match memchr::memchr2(b'\r', b'\n', text) {
         Some(at) if text[at] == b'\n' => b"\n",
@@ -125,7 +125,7 @@ pub fn line_ending(text: &[u8]) -> &'static [u8] {
     }
 }
 
-/// Folds at 75 octets, never inside a character.
+/// Folds a line at 75 octets, never inside a character, and ends it.
 pub fn fold_line(line: &str, ending: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len() + line.len() / 40 + 2);
     let mut rest = line;

@@ -1,5 +1,5 @@
-//! The lines of a record: [`ContentLines`] walks the logical lines of one
-//! vCard or iCalendar record and says where in its bytes each one lies.
+//! The lines of a record: [`ContentLines`] iterates over the logical lines of one
+//! vCard or iCalendar record with their positions in its bytes.
 //!
 //! ```text
 //! item1.TEL;TYPE=CELL:+1 202 555\r\n   physical line
@@ -18,8 +18,8 @@
 //! * in a base64 property, over lines that are not indented (vCard 2.1), up to
 //!   an empty line or one that starts with `name:` or `name;`.
 //!
-//! The same rules serve the splitter, which sees the lines of a stream go by
-//! and never holds them together (`Follow`).
+//! The splitter follows the same rules without holding the lines of a record
+//! (`LineJoiner`).
 //!
 //! ```
 //! use etui_contentline::lines::ContentLines;
@@ -36,13 +36,12 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
-/// How much of a property's name and parameters is looked at. A longer one is
-/// taken as text without parameters, so that a stream can be followed in
-/// bounded memory.
+/// The largest size of a property's name and parameters. A longer line counts as text without
+/// parameters, which bounds the memory for a stream.
 pub(crate) const MAX_HEAD: usize = 64 * 1024;
 
-/// Where the physical line at `from` ends: the end of its text, and the start
-/// of the next line. `None` at the end of `bytes`.
+/// Returns the end of the text of the physical line at `from` and the start of the next line;
+/// `None` at the end of `bytes`.
 pub fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let rest = bytes.get(from..).filter(|rest| !rest.is_empty())?;
     let Some(at) = memchr2(b'\n', b'\r', rest) else {
@@ -52,12 +51,12 @@ pub fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     Some((from + at, from + at + 1 + usize::from(is_crlf)))
 }
 
-/// Whether `text` is nothing but spaces and tabs.
+/// Returns true if `text` is only spaces and tabs.
 pub fn is_blank(text: &[u8]) -> bool {
     text.iter().all(|byte| matches!(byte, b' ' | b'\t'))
 }
 
-/// `text` without the spaces and tabs around it.
+/// Trims spaces and tabs.
 pub fn trim_blanks(text: &[u8]) -> &[u8] {
     let text = trim_blanks_start(text);
     let end = text
@@ -75,7 +74,7 @@ fn trim_blanks_start(text: &[u8]) -> &[u8] {
     &text[start..]
 }
 
-/// Which end of a component a line is.
+/// The two kinds of lines around a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delimiter {
     /// `BEGIN:name`
@@ -84,9 +83,8 @@ pub enum Delimiter {
     End,
 }
 
-/// The start of a delimiter line: `BEGIN` or `END`, the colon, and what
-/// follows it. vCard 2.1 allows blanks around the colon, RFC 2426 §4 a group
-/// before the name.
+/// Parses the start of a delimiter line, `BEGIN:` or `END:`, and returns the rest of the line.
+/// vCard 2.1 allows blanks around the colon, RFC 2426 §4 a group before the name.
 pub(crate) fn parse_delimiter_start(text: &[u8]) -> Option<(Delimiter, &[u8])> {
     let text = strip_group(text);
     let (edge, rest) = match text.first()? {
@@ -98,7 +96,7 @@ pub(crate) fn parse_delimiter_start(text: &[u8]) -> Option<(Delimiter, &[u8])> {
     Some((edge, trim_blanks_start(rest)))
 }
 
-/// `text` without the group and dot at its start, if there are any.
+/// Strips a group and its dot from the start of `text`.
 pub(crate) fn strip_group(text: &[u8]) -> &[u8] {
     match text.iter().position(|&byte| !is_name_byte(byte)) {
         Some(at) if at > 0 && text[at] == b'.' => &text[at + 1..],
@@ -111,16 +109,15 @@ pub(crate) fn strip_ignore_case<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'a
     head.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// The edge and the component name of a line that is exactly `BEGIN:name` or
-/// `END:name`, blanks at its end aside.
+/// Parses a line that is exactly `BEGIN:name` or `END:name`, blanks at its end aside.
 pub fn parse_delimiter(text: &[u8]) -> Option<(Delimiter, &[u8])> {
     let (edge, rest) = parse_delimiter_start(text)?;
     let name = trim_blanks(rest);
     (!name.is_empty() && name.iter().all(|&byte| is_name_byte(byte))).then_some((edge, name))
 }
 
-/// What stands between the first line of `text`, if that is `BEGIN:name`, and
-/// the last one, if that is `END:name`.
+/// Returns the lines between the first line of `text`, `BEGIN:name`, and the last one, `END:name`.
+/// `None` if one of them is missing.
 pub fn component_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let is = |line: &str, wanted: Delimiter| {
         parse_delimiter(line.as_bytes()).is_some_and(|(edge, found)| {
@@ -148,7 +145,7 @@ fn is_name_byte(byte: u8) -> bool {
     NAME[usize::from(byte)]
 }
 
-/// Whether the line starts with `name:` or `name;`, which base64 data cannot.
+/// Returns true if the line starts with `name:` or `name;`, which base64 data cannot.
 fn is_named(text: &[u8]) -> bool {
     let name = text
         .iter()
@@ -157,8 +154,8 @@ fn is_named(text: &[u8]) -> bool {
     name > 0 && matches!(text.get(name), Some(b':' | b';'))
 }
 
-/// Whether the line starts as a property does: with a name, and then `:` or `;`, or nothing when
-/// the fold is in the name.
+/// Returns true if the line starts as a property does: with a name, and then `:` or `;`, or nothing
+/// when the fold is in the name.
 pub fn starts_property(text: &[u8]) -> bool {
     let name = text
         .iter()
@@ -169,7 +166,7 @@ pub fn starts_property(text: &[u8]) -> bool {
     }
 }
 
-/// The group and the name of `group.name`.
+/// Splits `group.name`.
 fn split_group(name: &[u8]) -> (Option<&[u8]>, &[u8]) {
     match memchr(b'.', name) {
         Some(at) => (Some(&name[..at]), &name[at + 1..]),
@@ -177,8 +174,8 @@ fn split_group(name: &[u8]) -> (Option<&[u8]>, &[u8]) {
     }
 }
 
-/// The first colon of `text` outside quotes. `quoted` carries on from the
-/// text before.
+/// Finds the first colon of `text` outside quotes. `quoted` is the state at its start, and then at
+/// its end.
 fn find_colon(text: &[u8], quoted: &mut bool) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = memchr2(b':', b'"', &text[from..]) {
@@ -198,14 +195,14 @@ fn find_colon(text: &[u8], quoted: &mut bool) -> Option<usize> {
 pub struct Parameter<'a> {
     /// The whole parameter.
     pub text: &'a [u8],
-    /// What stands before the `=`, or the bare word.
+    /// The text before the `=`, or the bare word.
     pub name: &'a [u8],
-    /// What stands after the `=`, without the quotes around it.
+    /// The text after the `=`, without the quotes around it.
     pub value: Option<&'a [u8]>,
 }
 
 impl Parameter<'_> {
-    /// Whether it declares the value to be in `encoding`.
+    /// Returns true if it declares the value to be in `encoding`.
     pub(crate) fn is_encoding(&self, encoding: &str) -> bool {
         match self.value {
             Some(value) => {
@@ -217,7 +214,7 @@ impl Parameter<'_> {
     }
 }
 
-/// The parameters of `text`, unfolded, separated by semicolons outside quotes.
+/// Splits unfolded parameters at the semicolons outside quotes.
 pub fn parse_params(text: &[u8]) -> impl Iterator<Item = Parameter<'_>> {
     let mut rest = Some(text).filter(|text| !text.is_empty());
     std::iter::from_fn(move || {
@@ -238,7 +235,7 @@ pub fn parse_params(text: &[u8]) -> impl Iterator<Item = Parameter<'_>> {
     })
 }
 
-/// Where the first parameter of `text` ends.
+/// Returns the end of the first parameter of `text`.
 pub fn param_end(text: &[u8]) -> usize {
     match memchr2(b';', b'"', text) {
         Some(at) if text[at] == b';' => return at,
@@ -260,7 +257,7 @@ fn unquote(value: &[u8]) -> &[u8] {
         .unwrap_or(value)
 }
 
-/// What a property's name and parameters say about how to read its lines.
+/// Properties of a line that decide how its physical lines are joined and decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PropertyTraits {
     /// The value is quoted-printable.
@@ -274,7 +271,7 @@ pub(crate) struct PropertyTraits {
 }
 
 impl PropertyTraits {
-    /// Those of the text before a colon, whose name ends at `name_end`.
+    /// Parses the text before a colon, whose name ends at `name_end`.
     fn of(head: &[u8], name_end: usize) -> Self {
         let name = &head[..name_end];
         let mut traits = Self {
@@ -304,19 +301,19 @@ impl PropertyTraits {
     }
 }
 
-/// Where the parts of a property's first line are.
+/// Offsets of the parts of a property's first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LineOffsets {
     /// The colon.
     colon: usize,
     /// Where the name ends: at the first semicolon, or at the colon.
     name_end: usize,
-    /// The first dot of the name, behind a group.
+    /// The first dot of the name, which ends a group.
     dot: Option<usize>,
 }
 
 impl LineOffsets {
-    /// Those of `text`; `quoted` tells afterwards whether it ends within quotes.
+    /// Finds the offsets in `text`; `quoted` is then true if it ends within quotes.
     fn of(text: &[u8], quoted: &mut bool) -> Option<Self> {
         let is_stop = |byte: &u8| matches!(byte, b':' | b';' | b'"' | b'.');
         let mut at = text.iter().position(is_stop)?;
@@ -340,7 +337,7 @@ impl LineOffsets {
         })
     }
 
-    /// Those of `text` with this colon.
+    /// Returns the offsets in `text` with this colon.
     fn before(text: &[u8], colon: usize) -> Self {
         let name_end = memchr(b';', &text[..colon]).unwrap_or(colon);
         Self {
@@ -351,8 +348,7 @@ impl LineOffsets {
     }
 }
 
-/// A physical line as it is followed: without its line end, and perhaps only
-/// the start of it.
+/// A physical line without its line end, or the start of a long one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PhysicalLine<'a> {
     /// The text, or at least its first [`MAX_HEAD`] bytes.
@@ -364,7 +360,7 @@ pub(crate) struct PhysicalLine<'a> {
 }
 
 impl<'a> PhysicalLine<'a> {
-    /// A line of which the whole text is at hand.
+    /// Wraps the whole text of a line.
     pub(crate) fn whole(text: &'a [u8]) -> Self {
         Self {
             text,
@@ -374,7 +370,7 @@ impl<'a> PhysicalLine<'a> {
     }
 }
 
-/// What a physical line is to the lines before it.
+/// The relation of a physical line to the lines before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineRole {
     /// The first line of a property.
@@ -385,8 +381,8 @@ pub(crate) enum LineRole {
     Empty,
 }
 
-/// Follows the physical lines of a record and knows which of them belong
-/// together. It holds no more than [`MAX_HEAD`] bytes.
+/// Decides which physical lines of a record form a logical line. It holds no more than
+/// [`MAX_HEAD`] bytes.
 #[derive(Debug, Default)]
 pub(crate) struct LineJoiner {
     /// Whether there is a line to continue.
@@ -405,7 +401,7 @@ pub(crate) struct LineJoiner {
 }
 
 impl LineJoiner {
-    /// Takes in the next physical line.
+    /// Returns the role of the next physical line.
     pub(crate) fn accept_line(&mut self, line: PhysicalLine<'_>) -> LineRole {
         let PhysicalLine { text, .. } = line;
         if self.soft && parse_delimiter(text).is_none() {
@@ -496,13 +492,13 @@ impl LineJoiner {
         self.soft = self.traits.quoted_printable && line.last == Some(b'=');
     }
 
-    /// Whether the last line that was not blank is an `AGENT` without value:
-    /// the card that begins now is its value.
+    /// Returns true if the last line that was not blank is an `AGENT` without value: a card that
+    /// begins now is its value.
     pub(crate) fn expects_agent(&self) -> bool {
         self.agent_open
     }
 
-    /// Whether the line just followed is `AGENT:BEGIN:name`, on one line.
+    /// Returns true if the last line is `AGENT:BEGIN:name`.
     pub(crate) fn is_agent_beginning(&self, text: &[u8], name: &[u8]) -> bool {
         self.traits.agent
             && self
@@ -512,7 +508,7 @@ impl LineJoiner {
     }
 }
 
-/// Whether `text` is exactly `BEGIN:name`.
+/// Returns true if `text` is exactly `BEGIN:name`.
 pub(crate) fn is_begin_of(text: &[u8], name: &[u8]) -> bool {
     parse_delimiter(text)
         .is_some_and(|(edge, found)| edge == Delimiter::Begin && found.eq_ignore_ascii_case(name))
@@ -533,17 +529,17 @@ pub struct ContentLine<'a> {
     /// text if the line has no colon.
     pub value: Range<usize>,
     record: &'a [u8],
-    /// The same as text, if it is known to be such.
+    /// The record as text, if it is known to be text.
     text: Option<&'a str>,
-    /// Where the name ends.
+    /// The end of the name.
     label_end: usize,
-    /// Whether it is more than one physical line.
+    /// True if it is more than one physical line.
     is_folded: bool,
     pub(crate) traits: PropertyTraits,
 }
 
 impl<'a> ContentLine<'a> {
-    /// Whether the property's name is `name`, in any case.
+    /// Returns true if the property's name is `name`, in any case.
     pub fn name_is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
             // With a fold in it, it is longer.
@@ -552,41 +548,41 @@ impl<'a> ContentLine<'a> {
                 && self.unfolded_name().eq_ignore_ascii_case(name.as_bytes()))
     }
 
-    /// The name as one.
+    /// Returns the name without folds.
     pub fn unfolded_name(&self) -> Cow<'a, [u8]> {
         self.unfold_part(self.name, false)
     }
 
-    /// Whether the value is quoted-printable (vCard 2.1).
+    /// Returns true if the value is quoted-printable (vCard 2.1).
     pub fn is_quoted_printable(&self) -> bool {
         self.traits.quoted_printable
     }
 
-    /// Whether the value is base64.
+    /// Returns true if the value is base64.
     pub fn is_base64(&self) -> bool {
         self.traits.base64
     }
 
-    /// The bytes of the record that the line takes, line ends included.
+    /// Returns the line as it is in the record, line ends included.
     pub fn raw(&self) -> &'a [u8] {
         self.slice(self.span.clone())
     }
 
-    /// Its first physical line, without the line end.
+    /// Returns its first physical line without the line end.
     pub(crate) fn first_physical_line(&self) -> &'a [u8] {
         let raw = self.raw();
         let end = physical_line(raw, 0).map_or(0, |(end, _)| end);
         &raw[..end]
     }
 
-    /// The edge and the name, if its first physical line is exactly `BEGIN:name` or `END:name`.
+    /// Returns delimiter and name, if its first physical line is exactly `BEGIN:name` or `END:name`.
     pub fn delimiter(&self) -> Option<(Delimiter, &'a [u8])> {
         let may_be = matches!(self.name.first(), Some(b'B' | b'b' | b'E' | b'e'));
         may_be.then(|| parse_delimiter(self.first_physical_line()))?
     }
 
-    /// The line as one: without folds, soft breaks and the last line end. The
-    /// value stays in the encoding it has.
+    /// Returns the line without folds, soft breaks and the last line end. The value stays in its
+    /// encoding.
     pub fn unfolded(&self) -> Cow<'a, [u8]> {
         let head = self.unfold_part(self.slice(self.span.start..self.value.start), false);
         let value = self.unfolded_value();
@@ -598,23 +594,23 @@ impl<'a> ContentLine<'a> {
         }
     }
 
-    /// The value as one, in the encoding it has.
+    /// Returns the value without folds and soft breaks, in its encoding.
     pub fn unfolded_value(&self) -> Cow<'a, [u8]> {
         let value = self.slice(self.value.clone());
         self.unfold_part(value, self.traits.quoted_printable)
     }
 
-    /// The parameters as one.
+    /// Returns the parameters without folds.
     pub fn unfolded_params(&self) -> Cow<'a, [u8]> {
         self.unfold_part(self.raw_params(), false)
     }
 
-    /// The group, its dot and the name as one.
+    /// Returns group, dot and name without folds.
     pub(crate) fn unfolded_label(&self) -> Cow<'a, [u8]> {
         self.unfold_part(self.slice(self.span.start..self.label_end), false)
     }
 
-    /// A part of it as one.
+    /// Unfolds a part of the line.
     fn unfold_part(&self, part: &'a [u8], quoted_printable: bool) -> Cow<'a, [u8]> {
         match self.is_folded {
             true => unfold_part(part, quoted_printable),
@@ -622,17 +618,18 @@ impl<'a> ContentLine<'a> {
         }
     }
 
-    /// The parameters as they stand in the record, folds included.
+    /// Returns the parameters as they are in the record, folds included.
     pub fn raw_params(&self) -> &'a [u8] {
         self.slice(self.params.clone())
     }
 
-    /// The value as text, if it stands as one in a record of text ([`ContentLines::of_text`]).
+    /// Returns the value as text, if the line is unfolded and its record is text
+    /// ([`ContentLines::of_text`]).
     pub(crate) fn value_text(&self) -> Option<&'a str> {
         self.text_of(self.value.clone())
     }
 
-    /// The parameters as text, likewise.
+    /// Returns the parameters as text under the same conditions.
     pub(crate) fn params_text(&self) -> Option<&'a str> {
         self.text_of(self.params.clone())
     }
@@ -668,8 +665,8 @@ fn unfold_part(raw: &[u8], quoted_printable: bool) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// The logical lines of one record, in order; their spans are the whole record
-/// without gap. Empty lines come as lines without a name.
+/// An iterator over the logical lines of one record. Their spans cover the record without gap.
+/// Empty lines are lines without a name.
 #[derive(Debug)]
 pub struct ContentLines<'a> {
     record: &'a [u8],
@@ -681,13 +678,13 @@ pub struct ContentLines<'a> {
 }
 
 impl<'a> ContentLines<'a> {
-    /// Walks the lines of `record`: bytes in any charset of which ASCII is a
-    /// part (UTF-16 has to be decoded before).
+    /// Iterates over the lines of `record`, in any charset that contains ASCII. UTF-16 is decoded
+    /// first ([`repair_charset`](crate::charset::repair_charset)).
     pub fn new(record: &'a [u8]) -> Self {
         Self::of(record, None)
     }
 
-    /// The same of a record that is text: no part of it has to be looked at for whether it is.
+    /// Iterates over the lines of a record that is text; its parts are not checked for UTF-8 again.
     pub fn of_text(record: &'a str) -> Self {
         Self::of(record.as_bytes(), Some(record))
     }

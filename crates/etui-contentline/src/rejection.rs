@@ -1,24 +1,24 @@
-//! What of an input was not taken, where it stands, and why.
+//! Rejected parts of an input.
 
-/// A part of the input that was not taken.
+/// A rejected part of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
     /// Its first line, the first of the input being 1.
     pub line: u64,
-    /// Its last line. The same as the first where the encoding is not read.
+    /// Its last line. Equal to the first where the encoding is not supported.
     pub last_line: u64,
-    /// Where it starts, in bytes from the start of the input.
+    /// Its offset in bytes from the start of the input.
     pub offset: u64,
     /// Its length in bytes; 0 if something is missing there.
     pub len: u64,
-    /// Why it was refused.
+    /// The reason.
     pub reason: RejectReason,
-    /// How it starts, for a person to recognise it: at most 80 characters,
-    /// control characters escaped, what is not Unicode replaced.
+    /// Its beginning, for people to recognise it: at most 80 characters,
+    /// control characters escaped, invalid Unicode replaced.
     pub excerpt: String,
 }
 
-/// Why a part of the input was refused, and what can be done.
+/// The reason for a rejection, with advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectReason {
@@ -54,13 +54,13 @@ pub enum RejectReason {
     /// A BEGIN and an END with nothing between them.
     #[error("it is empty: nothing stands between BEGIN and END; remove it or export it again")]
     Empty,
-    /// A VCALENDAR without its END; what was whole in it was taken.
+    /// A VCALENDAR without its END; its whole components were accepted.
     #[error(
         "the calendar has no END:VCALENDAR line; it may be cut off. What is whole in it was \
          taken; export it again to have the rest"
     )]
     Unended,
-    /// The input is in an encoding that is not read.
+    /// The input is in an encoding that is not supported.
     #[error("the text is in {found}, which is not read; convert it to UTF-8")]
     Encoding {
         /// The encoding.

@@ -1,13 +1,13 @@
 //! Records in foreign bytes: [`Splitter`] finds each vCard (or iCalendar
-//! object) in a stream, before any parser sees it, and says what it could not
-//! take and why.
+//! object) in a stream, before any parser sees it, and reports the rest with
+//! reasons.
 //!
 //! ```text
 //! BEGIN:VCARD        --.
 //! FN:Ada Example       |  a record: these bytes, unchanged
 //! AGENT:               |
 //! BEGIN:VCARD    -.    |
-//! FN:Bob Example  |    |  nested, because AGENT stands before it
+//! FN:Bob Example  |    |  nested, because it follows AGENT
 //! END:VCARD      -'    |
 //! END:VCARD          --'
 //! some text          ---  refused: belongs to no record
@@ -23,9 +23,9 @@
 //!   A line that starts with a space or a tab is folded data, never one of
 //!   them. The line after a quoted-printable soft break is one if it looks like
 //!   one.
-//! * `END:name` directly followed by `BEGIN:name` on one line, which is what
-//!   joining two files without a last line end gives, ends one record and
-//!   begins the next.
+//! * `END:name` directly followed by `BEGIN:name` on one line ends one record
+//!   and begins the next. Concatenated files without a last line end have such
+//!   lines.
 //! * Only `name` is counted: the components within an iCalendar object are
 //!   lines like any other.
 //! * Lines end with CRLF, LF or a lone CR. Bytes from 0x80 on are not looked
@@ -54,22 +54,22 @@ use super::stream::{FetchedLine, LineStream, MAX_LINE, SkippedRange};
 
 pub use super::rejection::{RejectReason, Rejection};
 
-/// What a record may have by default: a card with a large photo, and room.
+/// The default limit of a record's size: a card with a large photo, and room.
 const MAX_RECORD: usize = 32 << 20;
 
 /// How deep cards may nest. Real ones nest once.
 const MAX_DEPTH: usize = 16;
 
-/// What the splitter found, in the order of the input.
+/// A record or a rejected part of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SplitItem {
     /// A whole record.
     Record(RawRecord),
-    /// Something that is not a record.
+    /// A part of the input that is no record.
     Rejected(Rejection),
 }
 
-/// One record, as it came.
+/// One record, byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawRecord {
     /// From the `B` of BEGIN through the line end after END, where there is
@@ -87,13 +87,12 @@ struct OpenRecord {
     line: u64,
     offset: u64,
     depth: usize,
-    /// It will be refused, for this reason and with this excerpt; its bytes
-    /// are not kept any longer.
+    /// The reason to reject it, with an excerpt. Its bytes are no longer kept.
     refused: Option<(RejectReason, Vec<u8>)>,
 }
 
-/// An iterator over the records of a stream and what is refused of it. It
-/// holds one record and a window of fixed size, whatever the input.
+/// An iterator over the records of a stream and the rejected parts between
+/// them. It holds one record and a window of fixed size.
 ///
 /// After an error of the reader it ends. Interrupted reads are repeated.
 #[derive(Debug)]
@@ -109,8 +108,8 @@ pub struct Splitter<R> {
 }
 
 impl<R: Read> Splitter<R> {
-    /// Splits what `reader` gives into the components called `name`: `VCARD`
-    /// or `VCALENDAR`. The reader need not be buffered.
+    /// Splits the bytes of `reader` into components called `name`: `VCARD` or
+    /// `VCALENDAR`. The reader need not be buffered.
     pub fn new(reader: R, name: &str) -> Self {
         Self {
             stream: LineStream::new(reader),
@@ -136,7 +135,7 @@ impl<R: Read> Splitter<R> {
         self.stream.bytes_read()
     }
 
-    /// Goes on by one line. `false` at the end of the input.
+    /// Reads one line. Returns false at the end of the input.
     fn advance(&mut self) -> io::Result<bool> {
         match self.stream.fetch_line()? {
             None => {
@@ -206,7 +205,7 @@ impl<R: Read> Splitter<R> {
         self.stream.next_line();
     }
 
-    /// A record begins within the open one.
+    /// Begins a record within the open one.
     fn nest(&mut self) {
         let Some(open) = &mut self.open else { return };
         open.depth += 1;
@@ -247,7 +246,8 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// A line of which only the first bytes are looked at: data or noise.
+    /// Passes over a long line, which is data or noise. Only its first bytes are
+    /// examined.
     fn long_line(&mut self) -> io::Result<()> {
         let head = self.stream.peek(MAX_LINE).to_vec();
         let mut last = head.last().copied();
@@ -288,8 +288,8 @@ impl<R: Read> Splitter<R> {
         self.stream.consume(len);
     }
 
-    /// From now on the open record is only passed through. `len` bytes of it
-    /// are still unread.
+    /// Marks the open record as rejected; the rest of it is skipped. `len` bytes of
+    /// it are still unread.
     fn refuse(&mut self, len: usize, reason: RejectReason) {
         let Some(open) = &mut self.open else { return };
         if open.refused.is_none() {
@@ -297,7 +297,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// The open record, if any, ends here, refused.
+    /// Rejects the open record, if any.
     fn end_open(&mut self) {
         self.refuse(0, RejectReason::Unterminated);
         if let Some(open) = self.open.take()
@@ -314,7 +314,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// The text outside of records, if any, ends here.
+    /// Rejects the text outside of records, if any.
     fn end_outside(&mut self) {
         if let Some(outside) = self.outside.take() {
             self.refused(outside, RejectReason::Outside);

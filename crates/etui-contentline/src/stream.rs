@@ -1,15 +1,15 @@
-//! The physical lines of a stream: [`LineStream`] holds a window of fixed size and the bytes that
-//! its user keeps, whatever the input.
+//! The physical lines of a stream: [`LineStream`] holds a window of fixed size and the bytes of the
+//! record being read.
 //!
 //! ```text
-//! input   ......[-- gone by --|-- unread --]......
+//! input   ......[- consumed --|-- unread --]......
 //!               window        start        end
-//!         kept  [----------]                        from `keep` to the line last consumed
+//!         kept  [----------]                        from `start_record` to the last line consumed
 //! ```
 //!
-//! Lines end with CRLF, LF or a lone CR. Bytes from 0x80 on are not looked at. UTF-16 is known
-//! by its byte order mark or by `BE` in 16-bit units at the very start; its lines are shown as
-//! bytes, and kept as they are.
+//! Lines end with CRLF, LF or a lone CR. Bytes from 0x80 on have no meaning here. UTF-16 is detected
+//! by its byte order mark or by `BE` in 16-bit units at the very start; its lines are narrowed to
+//! bytes for classification, and kept as they are.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -21,18 +21,18 @@ pub mod text;
 
 pub use text::CodeUnits;
 
-/// A longer physical line is never held together: only its first bytes are
-/// looked at.
+/// The longest physical line that is held as a whole. Of a longer one only the
+/// first bytes are examined.
 pub const MAX_LINE: usize = MAX_HEAD;
 
-/// What is read ahead. A line that is looked at fits several times, so that
-/// moving the rest of the window to its front stays cheap.
+/// The size of the window. It holds the longest line several times, which keeps
+/// moving its rest to the front cheap.
 const WINDOW: usize = 4 * MAX_LINE;
 
-/// How many bytes are kept for an excerpt: 80 characters need no more.
+/// The number of bytes kept for an excerpt: 80 characters need no more.
 pub const EXCERPT_BYTES: usize = 320;
 
-/// How a record starts, for a person to recognise it; see [`Rejection::excerpt`].
+/// Returns the beginning of a record for people; see [`Rejection::excerpt`].
 pub fn record_excerpt(record: &[u8]) -> String {
     make_excerpt(
         CodeUnits::Bytes,
@@ -43,16 +43,16 @@ pub fn record_excerpt(record: &[u8]) -> String {
 /// The line at the front of the window.
 #[derive(Debug)]
 pub enum FetchedLine {
-    /// All of it is there: the length of its text, and with the line end.
+    /// The whole line is in the window.
     Line {
         /// Length of the text.
         text: usize,
         /// Length with the line end.
         whole: usize,
     },
-    /// It has [`LINE_MAX`] bytes or more.
+    /// It has [`MAX_LINE`] bytes or more.
     Long,
-    /// The whole input is in an encoding that is not read, and was passed.
+    /// The whole input is in an unsupported encoding and was skipped.
     Unread(Rejection),
 }
 
@@ -63,11 +63,11 @@ pub struct LineChunk {
     pub len: usize,
     /// The last byte of its text, if it has text.
     pub last: Option<u8>,
-    /// Whether the line ends with it.
+    /// True if the line ends with it.
     pub ends: bool,
 }
 
-/// A part of the input that is going to be refused.
+/// A part of the input that is going to be rejected.
 #[derive(Debug)]
 pub struct SkippedRange {
     /// Its first line.
@@ -82,15 +82,15 @@ pub struct SkippedRange {
     pub excerpt: Vec<u8>,
 }
 
-/// A stream and how far it was gone through. Interrupted reads are repeated.
+/// A stream with its position. Interrupted reads are repeated.
 #[derive(Debug)]
 pub struct LineStream<R> {
     reader: R,
-    /// Input read: `window[start..end]` has not been gone through.
+    /// Input read: `window[start..end]` is not consumed.
     window: Vec<u8>,
     start: usize,
     end: usize,
-    /// Where in the input the window starts.
+    /// Offset of the window in the input.
     base: u64,
     exhausted: bool,
     units: Option<CodeUnits>,
@@ -99,14 +99,14 @@ pub struct LineStream<R> {
     last_line: u64,
     /// The line's text in bytes, when it is in UTF-16.
     narrow: Vec<u8>,
-    /// Where in the window the bytes to keep start, if any are kept.
+    /// Offset in the window of the record being read, if there is one.
     kept: Option<usize>,
-    /// Those before them that have left the window.
+    /// The bytes of that record that have left the window.
     held: Vec<u8>,
 }
 
 impl<R: Read> LineStream<R> {
-    /// The lines of what `reader` gives, which need not be buffered.
+    /// Reads the lines of `reader`, which need not be buffered.
     pub fn new(reader: R) -> Self {
         Self {
             reader,
@@ -124,12 +124,12 @@ impl<R: Read> LineStream<R> {
         }
     }
 
-    /// How many bytes have been read so far.
+    /// Returns the number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.base + self.end as u64
     }
 
-    /// Where in the input the unread part starts.
+    /// Returns the offset of the unread part in the input.
     pub fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
@@ -144,7 +144,7 @@ impl<R: Read> LineStream<R> {
         self.last_line
     }
 
-    /// The line is gone through.
+    /// Counts a line.
     pub fn next_line(&mut self) {
         self.line += 1;
     }
@@ -158,7 +158,7 @@ impl<R: Read> LineStream<R> {
         &self.window[self.start..self.end]
     }
 
-    /// Reads more into the window; `exhausted` tells that there is no more.
+    /// Reads more into the window; sets `exhausted` at the end of the input.
     fn fill_window(&mut self) -> io::Result<()> {
         if self.end == self.window.len() {
             if let Some(kept) = &mut self.kept {
@@ -182,7 +182,7 @@ impl<R: Read> LineStream<R> {
         }
     }
 
-    /// Finds out the units from the first bytes, or the name of an encoding that is not read.
+    /// Detects the units by the first bytes; the error is the name of an unsupported encoding.
     fn detect_units(&mut self) -> io::Result<Result<CodeUnits, &'static str>> {
         while self.end < 4 && !self.exhausted {
             self.fill_window()?;
@@ -198,7 +198,7 @@ impl<R: Read> LineStream<R> {
         Ok(Ok(units))
     }
 
-    /// Passes the whole input, whose lines cannot be counted.
+    /// Skips the whole input, whose lines cannot be counted.
     fn skip_input(&mut self, found: &'static str) -> io::Result<Rejection> {
         while self.end < EXCERPT_BYTES && !self.exhausted {
             self.fill_window()?;
@@ -227,7 +227,7 @@ impl<R: Read> LineStream<R> {
     }
 
     /// Makes sure that the next line is in the window, or its first
-    /// [`LINE_MAX`] bytes. `None` at the end of the input.
+    /// [`MAX_LINE`] bytes. `None` at the end of the input.
     pub fn fetch_line(&mut self) -> io::Result<Option<FetchedLine>> {
         let units = match self.units {
             Some(units) => units,
@@ -260,7 +260,7 @@ impl<R: Read> LineStream<R> {
         }
     }
 
-    /// The first `len` bytes of the unread part, as bytes that can be looked at.
+    /// Returns the first `len` bytes of the unread part, narrowed to bytes.
     pub fn peek(&mut self, len: usize) -> &[u8] {
         let units = self.units();
         let bytes = &self.window[self.start..self.start + len];
@@ -271,7 +271,7 @@ impl<R: Read> LineStream<R> {
         &self.narrow
     }
 
-    /// The next piece of a long line, its first [`LINE_MAX`] bytes being consumed.
+    /// The next piece of a long line, its first [`MAX_LINE`] bytes being consumed.
     pub fn next_chunk(&mut self) -> io::Result<LineChunk> {
         loop {
             let units = self.units();
@@ -299,13 +299,13 @@ impl<R: Read> LineStream<R> {
         }
     }
 
-    /// The next `len` bytes are gone through.
+    /// Consumes the next `len` bytes.
     pub fn consume(&mut self, len: usize) {
         self.start += len;
         self.last_line = self.line;
     }
 
-    /// Passes over `len` bytes that are neither kept nor counted as anybody's.
+    /// Skips `len` bytes between records.
     pub fn skip(&mut self, len: usize) {
         self.start += len;
     }
@@ -328,19 +328,19 @@ impl<R: Read> LineStream<R> {
         self.consume(len);
     }
 
-    /// From here on, what is consumed is kept.
+    /// Starts to keep the consumed bytes as a record.
     pub fn start_record(&mut self) {
         self.held.clear();
         self.kept = Some(self.start);
     }
 
-    /// How many bytes are kept.
+    /// Returns the number of bytes kept.
     pub fn record_len(&self) -> usize {
         self.kept
             .map_or(0, |kept| self.held.len() + self.start - kept)
     }
 
-    /// The bytes kept; no more are.
+    /// Returns the bytes kept and ends the record.
     pub fn take_record(&mut self) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.held);
         if let Some(kept) = self.kept.take() {
@@ -349,7 +349,7 @@ impl<R: Read> LineStream<R> {
         bytes
     }
 
-    /// The start of what is kept and of `len` bytes more, for an excerpt; no more is kept.
+    /// Ends the record and returns an excerpt of it and of `len` bytes more.
     pub fn discard_record(&mut self, len: usize) -> Vec<u8> {
         let mut excerpt = std::mem::take(&mut self.held);
         excerpt.truncate(EXCERPT_BYTES);
@@ -360,7 +360,7 @@ impl<R: Read> LineStream<R> {
         excerpt
     }
 
-    /// What is told of `passed`.
+    /// Makes the rejection of `passed`.
     pub fn reject(&self, passed: SkippedRange, reason: RejectReason) -> Rejection {
         Rejection {
             line: passed.line,

@@ -1,20 +1,20 @@
-//! [`Seen`]: which UIDs of an input were met.
+//! [`UidSet`]: the UIDs found in an input.
 
 use std::collections::HashSet;
 
-/// Hashes that were met, in many small tables: of a million one table would double at some moment,
-/// and take half as much again while it does.
+/// A set of the hashes of UIDs, in 32 tables: one table of a million hashes would need half as much
+/// memory again each time it grows.
 #[derive(Debug, Default)]
 pub struct UidSet([HashSet<u64>; 32]);
 
 impl UidSet {
-    /// Tells whether this one is new.
+    /// Inserts a hash. Returns true if it is new.
     pub fn insert(&mut self, hash: u64) -> bool {
-        // The upper bits choose; tables use others of a hash of their own.
+        // The upper bits choose the table; the table hashes again.
         self.0[(hash >> 59) as usize].insert(hash)
     }
 
-    /// Forgets one; tells whether it was met.
+    /// Removes a hash. Returns true if it was there.
     pub fn remove(&mut self, hash: u64) -> bool {
         self.0[(hash >> 59) as usize].remove(&hash)
     }

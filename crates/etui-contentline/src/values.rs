@@ -1,4 +1,4 @@
-//! What a content line says: its value, escaped text and lists of it, parameters.
+//! Values and parameters of a content line, without their escapes.
 //!
 //! ```text
 //! CATEGORIES:Work\, urgent,Home      two texts: "Work, urgent" and "Home"
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::lines::{ContentLine, parse_params};
 
-/// The value as it is written, blanks around it aside.
+/// Returns the value as written, without the blanks around it.
 pub fn property_value<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     if let Some(text) = line.value_text() {
         return Cow::Borrowed(trim_spaces(text));
@@ -20,7 +20,7 @@ pub fn property_value<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     }
 }
 
-/// The parameters as they are written.
+/// Returns the parameters as written.
 pub fn property_params<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     match line.params_text() {
         Some(text) => Cow::Borrowed(text),
@@ -28,7 +28,7 @@ pub fn property_params<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     }
 }
 
-/// `text` without the blanks around it, of which there mostly are none.
+/// Trims blanks; fast where there are none.
 pub fn trim_spaces(text: &str) -> &str {
     match text.as_bytes() {
         [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => text,
@@ -36,7 +36,7 @@ pub fn trim_spaces(text: &str) -> &str {
     }
 }
 
-/// Bytes as text; what is no UTF-8 in them is replaced.
+/// Converts bytes to text; invalid UTF-8 is replaced.
 fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
     match bytes {
         Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {
@@ -47,9 +47,17 @@ fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
     }
 }
 
-/// The text a value means (RFC 5545 §3.3.11): without its escapes, and without control
-/// characters that are no text.
+/// Removes the escapes of a value (RFC 5545 §3.3.11) and the control characters that no text has.
 pub fn unescape_text(value: &str) -> String {
+    unescape(value, false)
+}
+
+/// Removes the escapes of a value and keeps control characters.
+pub fn unescape_raw(value: &str) -> String {
+    unescape(value, true)
+}
+
+fn unescape(value: &str, keep_controls: bool) -> String {
     let mut out = String::with_capacity(value.len());
     let mut rest = value;
     while let Some(at) = rest.bytes().position(may_be_special) {
@@ -65,7 +73,7 @@ pub fn unescape_text(value: &str) -> String {
                 Some(c) => out.extend(['\\', c]),
                 None => out.push('\\'),
             },
-            Some(c) if c != '\t' && c.is_control() => {}
+            Some(c) if !keep_controls && c != '\t' && c.is_control() => {}
             c => out.extend(c),
         }
         rest = chars.as_str();
@@ -74,7 +82,8 @@ pub fn unescape_text(value: &str) -> String {
     out
 }
 
-/// Whether a backslash, or a character that may be a control, begins with this byte of UTF-8.
+/// Returns true if a backslash, or a character that may be a control, begins with this byte of
+/// UTF-8.
 fn may_be_special(byte: u8) -> bool {
     const SPECIAL: [bool; 256] = {
         let mut special = [false; 256];
@@ -88,8 +97,7 @@ fn may_be_special(byte: u8) -> bool {
     SPECIAL[usize::from(byte)]
 }
 
-/// `value` with a backslash before the characters of `special`, and `line_break` for each line
-/// break in it.
+/// Puts a backslash before the characters of `special`, and replaces line breaks by `line_break`.
 pub fn escape_text(value: &str, special: &str, line_break: &str) -> String {
     let mut out = String::with_capacity(value.len() + 8);
     let mut chars = value.chars().peekable();
@@ -126,7 +134,7 @@ pub fn split_unescaped(value: &str, separator: char) -> impl Iterator<Item = &st
     })
 }
 
-/// The value of a parameter, without quotes and the escapes of RFC 6868.
+/// Returns the value of a parameter without quotes and the escapes of RFC 6868.
 pub fn param_value<'t>(line: &ContentLine<'t>, name: &str) -> Option<Cow<'t, str>> {
     if line.params.is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! What the splitter promises on any input: every good record comes out byte
-//! for byte, whatever stands around it and however the input arrives; every
+//! Guarantees of the splitter on any input: every good record comes out byte for
+//! byte, whatever surrounds it and however the input arrives; every
 //! byte is accounted for; and whatever comes out can be walked and cleaned.
 
 #![allow(clippy::unwrap_used)]
@@ -151,7 +151,7 @@ fn line_end() -> impl Strategy<Value = &'static str> {
     select(vec!["\r\n", "\n", "\r"])
 }
 
-/// A property, over one or more lines; `\n` stands for any line end.
+/// A property, over one or more lines; `\n` means any line end.
 fn property() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         "TEL;TYPE=CELL:\\+1202555010[0-9]".prop_map(String::into_bytes),
@@ -289,7 +289,7 @@ fn part() -> impl Strategy<Value = (Vec<u8>, Vec<Vec<u8>>)> {
     ]
 }
 
-/// Bytes made of what the splitter looks at, and of any others.
+/// Random bytes, mixed with the characters that the splitter recognises.
 fn fragments() -> impl Strategy<Value = Vec<u8>> {
     let known = select(vec![
         "BEGIN:VCARD",
@@ -410,8 +410,8 @@ proptest! {
     }
 }
 
-/// Lines about as long as what is held of one, where the pieces of the input
-/// end anywhere in them.
+/// Lines about as long as the window holds, with reads that end anywhere in
+/// them.
 #[test]
 fn long_lines_do_not_depend_on_how_they_arrive() {
     const HELD: usize = 64 * 1024;

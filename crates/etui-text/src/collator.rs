@@ -1,8 +1,8 @@
 //! Sort keys: byte strings whose order is a locale's collation (UTS #10).
 //!
-//! The keys are stored, so the order of a list needs no collation inside SQLite. Keys made by
-//! another collator version or for another locale must not be mixed; [`Collator::collation_version`] names both
-//! and is kept in the store.
+//! The keys are made to be stored: a database can sort by them without a collation of its own.
+//! Keys of different collator versions or locales must not be mixed.
+//! [`Collator::collation_version`] names both and is stored with the keys.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,19 +21,19 @@ pub struct BadLocale {
     pub locale: String,
 }
 
-/// The collator and its data. A change of either changes sort keys, so it must change this name;
-/// a test compares the keys of sample names with recorded ones.
+/// The collator and its data. A change of either changes sort keys and must change this name; a
+/// test compares the keys of sample names with recorded ones.
 const COLLATOR: &str = "icu4x-2.4";
 
-/// Longest name, in characters, that takes part in the order; what lies beyond compares equal.
+/// The number of characters of a name that are compared.
 const MAX_CHARS: usize = 96;
 
-/// A locale's order.
+/// A locale's collation.
 pub struct Collator {
     collator: CollatorBorrowed<'static>,
     stamp: String,
     locale: Locale,
-    /// Made when first asked for: reading by UID or by filter needs none.
+    /// Made on first use: only lists need them.
     letters: OnceLock<IndexLabels>,
 }
 
@@ -43,18 +43,18 @@ struct IndexLabels {
     bounds: Vec<Vec<u8>>,
 }
 
-/// What [`Collator::index_labels`] are. A change of it moves where lists are divided, so it must change
-/// this number.
+/// Version of [`Collator::index_labels`]. A change of the labels moves the divisions of stored
+/// lists and must change this number.
 const LETTERS: u32 = 1;
 
-/// The stamp of a locale's order, which need not be made for it. The locale is written as
-/// [`Locale`] writes it; otherwise this is the stamp of no order.
+/// Returns the [`Collator::collation_version`] of a locale without making its collator. `locale`
+/// is written as [`Locale`] writes it.
 pub fn collation_version(locale: &impl fmt::Display) -> String {
     format!("{locale} {COLLATOR} letters-{LETTERS}")
 }
 
 impl Collator {
-    /// The order of `locale` (BCP 47, e.g. `de`, `sv-SE`; empty or `und`: the root collation).
+    /// Creates the collator of `locale` (BCP 47, e.g. `de`, `sv-SE`; empty or `und`: the root collation).
     ///
     /// # Errors
     /// [`BadLocale`] when the text is not a language tag.
@@ -76,8 +76,8 @@ impl Collator {
         })
     }
 
-    /// Where each letter begins: the primary weights of the locale's index letters (CLDR's
-    /// "index" exemplars, UTS #35 Part 2 section 3), and of the Latin ones.
+    /// Computes the primary weights of the locale's index letters (CLDR's "index" exemplars,
+    /// UTS #35 Part 2 section 3) and of the Latin letters.
     fn make_index_labels(&self) -> IndexLabels {
         let latin = ('A'..='Z').map(String::from);
         let mut own = Vec::new();
@@ -86,10 +86,10 @@ impl Collator {
             own.extend(exemplars.strings().iter().map(str::to_owned));
         }
         let mut letters = BTreeMap::new();
-        // The locale's own come later, so that theirs are the labels where two begin alike.
+        // The locale's own letters replace Latin letters of equal weight.
         for letter in latin.chain(own) {
             let mut bound = self.sort_key(&[&letter]);
-            // Level separator: behind it stand the weights of accents and case.
+            // The weights of accents and case follow the level separator.
             bound.truncate(bound.iter().position(|&b| b == 1).unwrap_or(0));
             if !bound.is_empty() {
                 letters.insert(bound, letter);
@@ -99,28 +99,30 @@ impl Collator {
         IndexLabels { labels, bounds }
     }
 
-    /// The letters under which names are found in a list, in order, e.g. A to Z. What sorts
-    /// before the first (digits, no name) or belongs to none of them is not among them.
+    /// Returns the letters of a list's index in order, e.g. A to Z. Digits, empty names and names in
+    /// other scripts have no letter.
     #[must_use]
     pub fn index_labels(&self) -> &[String] {
         &self.letters.get_or_init(|| self.make_index_labels()).labels
     }
 
-    /// Where each of [`Collator::index_labels`] begins.
+    /// Returns the smallest sort key under each of [`Collator::index_labels`].
     pub fn label_bounds(&self) -> &[Vec<u8>] {
         &self.letters.get_or_init(|| self.make_index_labels()).bounds
     }
 
-    /// Locale, collator version and letters, e.g. `de icu4x-2.4 letters-1`.
+    /// Returns locale, collator version and version of the letters, e.g. `de icu4x-2.4 letters-1`.
     #[must_use]
     pub fn collation_version(&self) -> &str {
         &self.stamp
     }
 
-    /// The sort key of a name given as its parts in order of weight (family name, given name, ...).
+    /// Returns the sort key of a name, given as its parts in order of weight (family name, given
+    /// name, ...).
     ///
-    /// A part compares before the next one is looked at: U+FFFE, which the CLDR root collation
-    /// gives the lowest weight, stands between them (UTS #35 Part 5, §"Collation Merge").
+    /// A later part counts only where the parts before it are equal: the parts are separated by
+    /// U+FFFE, to which the CLDR root collation gives the lowest weight (UTS #35 Part 5,
+    /// §"Collation Merge").
     #[must_use]
     pub fn sort_key(&self, parts: &[&str]) -> Vec<u8> {
         let mut text = String::with_capacity(48);
@@ -139,8 +141,8 @@ impl Collator {
     }
 }
 
-/// The locale that the environment asks for (`LC_ALL`, `LC_COLLATE`, `LANG`), as a language tag;
-/// `und` when there is none.
+/// Returns the locale of the environment (`LC_ALL`, `LC_COLLATE`, `LANG`) as a language tag; `und`
+/// when there is none.
 #[must_use]
 pub fn locale_from_environment() -> String {
     ["LC_ALL", "LC_COLLATE", "LANG"]

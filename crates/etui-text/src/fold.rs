@@ -1,7 +1,7 @@
-//! Folding: the form in which names and addresses are compared.
+//! Folding: the form for comparing names and addresses.
 //!
 //! Folded text is Unicode NFKD, case-folded, without accents, with the letters that do not
-//! decompose (`ø`, `ł`, `ß`, ...) written as people type them without the right keyboard:
+//! decompose (`ø`, `ł`, `ß`, ...) replaced by the letters that people type instead:
 //!
 //! ```
 //! use etui_text::fold::fold_words;
@@ -16,7 +16,7 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 
 /// Appends the folded words of `text` to `out`, one space between words.
 ///
-/// Everything that is neither letter, digit nor a mark that belongs to one separates words.
+/// Any character that is no letter, digit or mark separates words.
 pub fn push_folded_words(text: &str, out: &mut String) {
     let start = out.len();
     let mut gap = false;
@@ -46,7 +46,7 @@ pub fn push_folded_words(text: &str, out: &mut String) {
     }
 }
 
-/// The folded words of `text`, one space between words.
+/// Returns the folded words of `text`, one space between words.
 #[must_use]
 pub fn fold_words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -54,8 +54,8 @@ pub fn fold_words(text: &str) -> String {
     out
 }
 
-/// Appends `text` folded as an address: case and accents go, punctuation stays, white space
-/// does not.
+/// Appends `text` folded as an address: without case, accents and white space, but with its
+/// punctuation.
 pub fn push_folded_address(text: &str, out: &mut String) {
     if text.is_ascii() {
         out.extend(
@@ -69,7 +69,7 @@ pub fn push_folded_address(text: &str, out: &mut String) {
         match classify_char(c) {
             CharClass::Keep(c) => out.push(c),
             CharClass::Spell(s) => out.push_str(s),
-            // What stands for an apostrophe between words is a character of an address.
+            // An apostrophe separates nothing in an address.
             CharClass::Drop if !matches!(c, '\'' | '’' | 'ʼ' | '`') => {}
             _ if c.is_whitespace() || c.is_control() => {}
             _ => out.push(c),
@@ -77,7 +77,7 @@ pub fn push_folded_address(text: &str, out: &mut String) {
     }
 }
 
-/// `text` folded as an e-mail address or other identifier.
+/// Returns `text` folded as an e-mail address or other identifier.
 #[must_use]
 pub fn fold_address(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -87,8 +87,8 @@ pub fn fold_address(text: &str) -> String {
 
 fn decompose(text: &str) -> String {
     let nfkd = DecomposingNormalizerBorrowed::new_nfkd();
-    // Decomposing first lets a precomposed capital fold as its base letter (`İ` -> `i`); what
-    // case folding composes or produces anew is decomposed again below, in `class`.
+    // Decomposing first lets a precomposed capital fold as its base letter (`İ` -> `i`).
+    // `classify_char` drops the marks that case folding composes again.
     CaseMapperBorrowed::new()
         .fold_string(&nfkd.normalize(text))
         .into_owned()

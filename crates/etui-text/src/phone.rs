@@ -1,7 +1,7 @@
-//! Phone numbers: how they are read, compared and searched.
+//! Phone numbers: parsing, comparing and searching.
 //!
-//! [`PhoneNumber::parse`] brings a number as people write it to the digits of
-//! ITU-T E.164, with a [`Region`] that completes national numbers.
+//! [`PhoneNumber::parse`] converts a number as people write it to the digits of
+//! ITU-T E.164. A [`Region`] completes national numbers.
 //!
 //! ```
 //! use etui_text::phone::{PhoneNumber, Region, MatchType};
@@ -13,21 +13,21 @@
 //! assert!(written.matches(&calling, MatchType::Exact));
 //! ```
 //!
-//! The steps, each after E.164, RFC 3966 (`tel:` URIs) and the facts in
-//! libphonenumber's metadata (`phone/plans.rs`):
+//! The steps follow E.164, RFC 3966 (`tel:` URIs) and libphonenumber's metadata
+//! (`phone/plans.rs`):
 //!
 //! 1. `tel:` and its parameters, decimal digits of any script, an extension.
 //! 2. Letters by the keypad (E.161) if there are three and three digits before
 //!    them; fewer are dropped.
 //! 3. A plus or the region's international prefix, then a country calling code
-//!    (no code is the beginning of another); a `(0)` behind it is dropped where
+//!    (no code is the beginning of another); a `(0)` after it is dropped where
 //!    national numbers do not begin with 0.
 //! 4. Otherwise the calling code of the region, if only that makes a possible
 //!    number; otherwise the region's own country.
 //! 5. The trunk prefix goes, unless the number was possible with it and is not
 //!    without it.
 //!
-//! Where the answer differs from libphonenumber's, on purpose:
+//! Deliberate differences from libphonenumber:
 //!
 //! - Numbers dialled in short (110, 911, 116 and so on) and numbers that work
 //!   within an area only (555 0123 in the United States) stay as dialled; the
@@ -53,8 +53,8 @@ mod plans;
 use dial_string::DialString;
 use plans::{CODES, INTERNATIONAL, MAIN, NumberingPlan, PLANS, SHAPES, TRUNK};
 
-/// The digits that are kept of a number. E.164 allows 15; longer ones are dialled
-/// through.
+/// The largest number of digits kept. E.164 allows 15; longer numbers dial through
+/// to an extension.
 pub const MAX_DIGITS: usize = 40;
 /// The digits that are kept of an extension.
 const MAX_EXTENSION: usize = 20;
@@ -100,7 +100,7 @@ impl Region {
     }
 }
 
-/// How much of two numbers has to agree for [`PhoneNumber::equals`].
+/// The strength of a comparison of two numbers ([`PhoneNumber::matches`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MatchType {
     /// The same E.164 digits; the same digits as dialled when neither has a country.
@@ -112,8 +112,8 @@ pub enum MatchType {
     ShortNsn,
 }
 
-/// A number as it was read: its digits, and how many of them are the country
-/// calling code. Held in place, without allocation.
+/// A parsed number: its digits and the length of its country calling code. Held
+/// inline, without allocation.
 #[derive(Clone, Copy)]
 pub struct PhoneNumber {
     digits: Digits<MAX_DIGITS>,
@@ -122,8 +122,8 @@ pub struct PhoneNumber {
 }
 
 impl PhoneNumber {
-    /// Reads a number as written; `region` completes one without country.
-    /// None if there is no digit in it (or `*` or `#` at the beginning, for service
+    /// Parses a number as written; `region` completes one without country.
+    /// Returns `None` if there is no digit in it (or `*` or `#` at the beginning, for service
     /// codes such as `*100#`).
     pub fn parse(text: &str, region: Option<Region>) -> Option<PhoneNumber> {
         let reading = DialString::of(text);
@@ -151,8 +151,8 @@ impl PhoneNumber {
         }
     }
 
-    /// The number that [`PhoneNumber::digits`], the length of its country calling code and its
-    /// extension were kept of.
+    /// Restores a number from its stored [`PhoneNumber::digits`], the length of its country calling
+    /// code and its extension.
     pub fn from_parts(digits: &[u8], country_len: u8, extension: &[u8]) -> PhoneNumber {
         PhoneNumber {
             digits: Digits::of(digits),
@@ -199,9 +199,9 @@ impl PhoneNumber {
         (!self.extension.is_empty()).then(|| self.extension.as_str())
     }
 
-    /// Whether this is the same number as `other`, at a strength. Two different
-    /// extensions make two numbers, except for [`MatchType::ShortNsn`]; that one of two
-    /// has none does not count.
+    /// Returns true if the numbers are equal by `strength`. Different extensions make
+    /// different numbers, except for [`MatchType::ShortNsn`]; a missing extension
+    /// equals any.
     pub fn matches(&self, other: &PhoneNumber, strength: MatchType) -> bool {
         if strength != MatchType::ShortNsn
             && let (Some(mine), Some(theirs)) = (self.extension(), other.extension())
@@ -230,8 +230,8 @@ impl PhoneNumber {
         }
     }
 
-    /// Whether `dialled`, of which the country is not known, can be this number:
-    /// in full, or within the country with or without trunk prefix.
+    /// Returns true if `dialled`, a number without country, can be this number: in
+    /// full, or within the country with or without trunk prefix.
     fn is_dialled_as(&self, dialled: &PhoneNumber) -> bool {
         let digits = dialled.digits();
         if digits == self.digits() || digits == self.national_number() {
@@ -259,9 +259,9 @@ fn last_seven(national: &str) -> &str {
         .unwrap_or(national)
 }
 
-/// The forms that a part of a number has before any rule of a country: as typed,
-/// or without plus or international prefix if `least` digits remain. Whether
-/// national rules apply to it as well.
+/// Adds the forms of a partial number that need no rules of a country: as typed,
+/// or without plus or international prefix if `least` digits remain. Returns true
+/// if national rules apply as well.
 fn push_plain_forms(
     forms: &mut Vec<String>,
     reading: &DialString,
@@ -291,9 +291,9 @@ fn push_plain_forms(
     }
 }
 
-/// The beginnings of [`PhoneNumber::digits`] that a beginning as typed can stand
-/// for, without duplicates: as E.164 digits and as a national number of `region`,
-/// with or without trunk prefix. `030` in Germany: `030` (numbers without
+/// Returns the prefixes of [`PhoneNumber::digits`] that a typed prefix can mean,
+/// without duplicates: as E.164 digits and as a national number of `region`, with
+/// or without trunk prefix. `030` in Germany: `030` (numbers without
 /// country) and `4930`; `30`: `30` (Greece) and `4930`; `+4930` and `0049 30`:
 /// `4930`. Empty if nothing was typed that can begin a number.
 pub fn prefix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
@@ -343,8 +343,8 @@ pub fn prefix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
     forms
 }
 
-/// The ends of [`PhoneNumber::digits`] that an end as typed, or a number as a
-/// display shows it, can stand for, without duplicates: the digits as they are,
+/// Returns the suffixes of [`PhoneNumber::digits`] that a typed suffix, or a number
+/// on a display, can mean, without duplicates: the digits as they are,
 /// without international prefix, and without trunk prefix if three digits remain.
 /// `4711`: `4711`; `030 1234` in Germany: `0301234` and `301234`.
 pub fn suffix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
@@ -367,7 +367,7 @@ pub fn suffix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
     forms
 }
 
-/// The decimal digits of a text, of any script, as ASCII.
+/// Returns the decimal digits of a text, of any script, as ASCII.
 pub fn decimal_digits(text: &str) -> Vec<u8> {
     let digit = |c: char| match c {
         '0'..='9' => Some(c as u8),
@@ -383,7 +383,7 @@ fn push_form(forms: &mut Vec<String>, parts: &[&[u8]]) {
     }
 }
 
-/// Digits behind a plus, as far as typed, in their E.164 form.
+/// Returns the E.164 form of the digits typed after a plus.
 fn international_part(reading: &DialString, typed: &[u8]) -> Vec<u8> {
     let Some((plan, rest)) = split_country(typed) else {
         return typed.to_vec();
@@ -399,8 +399,8 @@ fn international_part(reading: &DialString, typed: &[u8]) -> Vec<u8> {
     [country.bytes(), national].concat()
 }
 
-/// The plan and national significant number of a reading, None if it has to stay
-/// as dialled.
+/// Returns the plan and national significant number of a dial string; `None` if the
+/// number is kept as dialled.
 fn resolve_number(
     reading: &DialString,
     region: Option<Region>,
@@ -449,7 +449,7 @@ fn resolve_number(
     (!too_short && !local && length <= MAX_NATIONAL).then_some((home, national))
 }
 
-/// What follows the calling code, without a trunk prefix that does not belong there.
+/// Returns the digits after the calling code, without a misplaced trunk prefix.
 fn resolve_international(
     plan: &'static NumberingPlan,
     rest: &[u8],
@@ -462,7 +462,7 @@ fn resolve_international(
         .then_some((plan, national))
 }
 
-/// Without the zero of `+49 (0)30`, where a national number cannot begin with it.
+/// Strips the zero of `+49 (0)30` where a national number cannot begin with it.
 fn strip_optional_zero<'a>(plan: &NumberingPlan, rest: &'a [u8], reading: &DialString) -> &'a [u8] {
     let at = reading.digits.bytes().len() - rest.len();
     match rest.split_first() {
@@ -471,8 +471,8 @@ fn strip_optional_zero<'a>(plan: &NumberingPlan, rest: &'a [u8], reading: &DialS
     }
 }
 
-/// The number without its trunk prefix or carrier code, a local one with its area
-/// code; None if nothing of that applies or what remains has no possible length.
+/// Strips trunk prefix or carrier code, or completes a local number with its area
+/// code; `None` if neither applies or the rest has no possible length.
 fn strip_trunk_prefix(plan: &NumberingPlan, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
     let national = strip_by_trunk_rule(plan, number)?;
     let length = national.bytes().len();
@@ -497,7 +497,7 @@ fn strip_by_trunk_rule(plan: &NumberingPlan, number: &[u8]) -> Option<Digits<MAX
     .then_some(changed)
 }
 
-/// One rule of [`TRUNK`]; a rule that keeps the number as it is answers with it.
+/// Applies one rule of [`TRUNK`].
 fn apply_trunk_rule(rule: &str, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
     if let Some((area, local)) = rule.strip_prefix('=').and_then(|rule| rule.split_once(':')) {
         strip_pattern(local, number)?;
@@ -533,7 +533,7 @@ fn argentine_mobile(number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
     })
 }
 
-/// The digits behind an international prefix. No calling code begins with 0.
+/// Returns the digits after an international prefix. No calling code begins with 0.
 fn strip_international_prefix<'a>(prefixes: &str, number: &'a [u8]) -> Option<&'a [u8]> {
     let rest = prefixes
         .split('|')
@@ -542,7 +542,7 @@ fn strip_international_prefix<'a>(prefixes: &str, number: &'a [u8]) -> Option<&'
     (rest.first() != Some(&b'0')).then_some(rest)
 }
 
-/// The plan of the calling code that the digits begin with, and what follows it.
+/// Splits digits into the plan of their calling code and the rest.
 fn split_country(number: &[u8]) -> Option<(&'static NumberingPlan, &[u8])> {
     let mut code = 0u16;
     for (i, digit) in number.iter().take(3).enumerate() {
@@ -562,7 +562,7 @@ fn main_plan(country: u16) -> Option<&'static NumberingPlan> {
     PLANS.get(usize::from(row))
 }
 
-/// Whether a national number of this plan can have that first digit and length.
+/// Returns true if the plan has numbers with that first digit and length.
 fn is_possible(plan: &NumberingPlan, number: &[u8]) -> bool {
     let Some(first) = number.first() else {
         return false;
@@ -573,7 +573,7 @@ fn is_possible(plan: &NumberingPlan, number: &[u8]) -> bool {
     })
 }
 
-/// Whether a national number of this plan can begin with that digit.
+/// Returns true if a national number of this plan can begin with that digit.
 fn can_begin(plan: &NumberingPlan, number: &[u8]) -> bool {
     let first = number.first().map_or(31, |first| first.wrapping_sub(b'0'));
     plan_shapes(plan).any(|(firsts, _)| has_length(u32::from(firsts), usize::from(first)))
@@ -600,7 +600,8 @@ fn table_row(table: &[&'static str], at: u8) -> &'static str {
     table.get(usize::from(at)).copied().unwrap_or_default()
 }
 
-/// What follows the digit sequence `pattern` (written as in [`plans`]) in `number`.
+/// Strips the digit sequence `pattern` (written as in [`plans`]) from the front of
+/// `number`.
 fn strip_pattern<'a>(pattern: &str, number: &'a [u8]) -> Option<&'a [u8]> {
     match match_pattern(pattern, number) {
         PatternMatch::Matched(rest) => Some(rest),
@@ -608,7 +609,7 @@ fn strip_pattern<'a>(pattern: &str, number: &'a [u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// Whether `number` is a beginning of the digit sequence `pattern`, or all of it.
+/// Returns true if `number` is a prefix of the digit sequence `pattern`.
 fn is_pattern_start(pattern: &str, number: &[u8]) -> bool {
     match match_pattern(pattern, number) {
         PatternMatch::Matched(rest) => rest.is_empty(),

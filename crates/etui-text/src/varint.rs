@@ -1,4 +1,4 @@
-//! Numbers in as many bytes as they need (LEB128, DWARF 5 section 7.6).
+//! Variable-length integers (LEB128, DWARF 5 section 7.6).
 //!
 //! ```text
 //! varint := 7 bits a byte, low bits first, high bit set on all bytes but the last
@@ -13,7 +13,8 @@ pub fn push_u64(out: &mut Vec<u8>, mut n: u64) {
     out.push(n as u8);
 }
 
-/// Takes a number from the front of `bytes`. `None`: they end too early, or it is too large.
+/// Takes a number from the front of `bytes`. Returns `None` if they end too early or the number is
+/// too large.
 pub fn take_u64(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
     *bytes = rest;
@@ -49,12 +50,12 @@ pub fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(value)
 }
 
-/// A signed number as an unsigned one, small ones small: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
+/// Maps signed to unsigned numbers, small ones to small ones: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
 pub fn zigzag_encode(n: i64) -> u64 {
     (n << 1 ^ n >> 63).cast_unsigned()
 }
 
-/// The number that [`zigzag_encode`] made `n` of.
+/// Returns the inverse of [`zigzag_encode`].
 pub fn zigzag_decode(n: u64) -> i64 {
     (n >> 1).cast_signed() ^ -(n & 1).cast_signed()
 }

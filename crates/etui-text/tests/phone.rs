@@ -20,7 +20,7 @@ fn digits(text: &str, code: &str) -> String {
     number(text, code).digits().to_owned()
 }
 
-/// What a disagreement with the reference is about; None is one not understood.
+/// Classifies a disagreement with the reference; `None` is an unexplained one.
 fn kind(input: &str, code: &str, expected: &str, got: &PhoneNumber) -> Option<&'static str> {
     let dialled = input.chars().filter(|c| c.is_numeric()).count();
     if got.country_code().is_none() && dialled <= 8 {

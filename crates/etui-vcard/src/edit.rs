@@ -75,7 +75,7 @@ impl Card {
 
     /// Sets the first property `name` to `value`, keeping its group and parameters, or adds it.
     ///
-    /// `value` is text: what the format needs escaped is escaped here. In structured properties
+    /// `value` is text without escapes. In structured properties
     /// (N, ADR, ORG, GENDER) `;` separates the parts, in lists (CATEGORIES, NICKNAME) `,` the
     /// entries.
     ///
@@ -96,10 +96,10 @@ impl Card {
         self.splice(&text, line.span.clone(), &new)
     }
 
-    /// Adds a property behind the others of its name, or at the end.
+    /// Adds a property after the others of its name, or at the end.
     ///
     /// # Errors
-    /// [`CardError::BadProperty`] for a name or type that cannot stand in a vCard.
+    /// [`CardError::BadProperty`] for a name or type that a vCard cannot have.
     pub fn add(&mut self, property: &NewProperty) -> Result<(), CardError> {
         check_name(&property.name)?;
         let text = self.editable();
@@ -125,8 +125,8 @@ impl Card {
         self.splice(&text, place..place, &new)
     }
 
-    /// Removes the properties `name`: all of them, or those with exactly this value. Tells how
-    /// many there were.
+    /// Removes the properties `name`: all of them, or those with exactly this value. Returns
+    /// their number.
     ///
     /// # Errors
     /// [`CardError::Empty`] when nothing would be left; the card is then as before.

@@ -16,7 +16,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use encoding_rs::{Encoding, WINDOWS_1252};
 use etui_contentline::edit::is_one_of;
 use etui_contentline::lines::{ContentLine, Parameter, parse_params};
-use etui_contentline::values::{split_unescaped, unescape_text};
+use etui_contentline::values::{split_unescaped, unescape_raw};
 
 use crate::date::PropertyDate;
 
@@ -241,29 +241,29 @@ impl Property {
         match syntax {
             ValueSyntax::List => PropertyValue::List(
                 split_unescaped(raw, ',')
-                    .map(|text| unescape_text(text.trim()))
+                    .map(|text| unescape_raw(text.trim()))
                     .collect(),
             ),
             ValueSyntax::Components => PropertyValue::Components(
                 split_unescaped(raw, ';')
-                    .map(|text| vec![unescape_text(text)])
+                    .map(|text| vec![unescape_raw(text)])
                     .collect(),
             ),
             ValueSyntax::ComponentLists => PropertyValue::Components(
                 split_unescaped(raw, ';')
-                    .map(|list| split_unescaped(list, ',').map(unescape_text).collect())
+                    .map(|list| split_unescaped(list, ',').map(unescape_raw).collect())
                     .collect(),
             ),
-            ValueSyntax::Text => PropertyValue::Text(unescape_text(raw)),
+            ValueSyntax::Text => PropertyValue::Text(unescape_raw(raw)),
             ValueSyntax::Date => {
-                let text = unescape_text(raw);
+                let text = unescape_raw(raw);
                 PropertyValue::Text(match PropertyDate::parse(text.trim()) {
                     Some(date) => date.to_extended(),
                     None => text,
                 })
             }
             ValueSyntax::Uri => {
-                let text = unescape_text(raw);
+                let text = unescape_raw(raw);
                 match parse_data_uri(text.trim()) {
                     Some(data) => PropertyValue::Binary(data),
                     None => PropertyValue::Text(text),
@@ -484,8 +484,7 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
 
-/// Returns true if a property of another program may have this name: it has no character that
-/// ends a name, and no blanks or controls.
+/// Returns true for a name without delimiters, blanks and controls.
 fn is_plausible_name(name: &str) -> bool {
     !name.is_empty()
         && !name
@@ -501,7 +500,7 @@ fn canonical_name(name: &str) -> Option<&'static str> {
         .find(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// The media type that a TYPE value of versions before 4.0 stands for.
+/// Returns the media type for a TYPE value of versions before 4.0.
 fn media_type(property: &str, token: &str) -> Option<String> {
     let token = token.trim().to_ascii_lowercase();
     if token.contains('/') {

@@ -1,4 +1,4 @@
-//! Cards as address books write them, and what other readers make of them.
+//! Cards in the dialects of address books.
 
 #![allow(clippy::unwrap_used)]
 

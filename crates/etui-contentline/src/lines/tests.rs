@@ -1,4 +1,4 @@
-//! Which physical lines belong together, and what is found in them.
+//! Logical lines and their parts.
 
 use super::*;
 
@@ -108,7 +108,7 @@ fn a_header_of_many_folds_costs_its_length() {
 
 /// At any place of a short line and of a long one, beside bytes near to those looked for.
 #[test]
-fn what_is_looked_for_is_found_anywhere() {
+fn a_name_is_found_in_any_line() {
     for len in (0..40).chain(119..148) {
         for fill in [
             b'a', b'\t', b'\x0E', b'\x0B', b'9', b'<', b'#', 0, 0x80, 0xFF,
@@ -154,7 +154,7 @@ fn what_is_looked_for_is_found_anywhere() {
 }
 
 #[test]
-fn groups_names_and_quotes_are_told_apart() {
+fn groups_names_and_quotes_are_distinguished() {
     for (text, group, name, value) in [
         ("a.B:c", Some("a"), "B", "c"),
         ("a.b.C;x.y=1:d", Some("a"), "b.C", "d"),

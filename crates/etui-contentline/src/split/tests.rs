@@ -1,4 +1,4 @@
-//! What the splitter takes and what it refuses, case by case.
+//! Records and rejections of the splitter, case by case.
 
 use super::*;
 use crate::stream::text::EXCERPT_CHARS;

@@ -1,4 +1,4 @@
-//! What one line of the input is, in 8-bit or 16-bit units.
+//! Classification of single lines of 8-bit or 16-bit units.
 
 use memchr::memchr2;
 
@@ -7,13 +7,13 @@ use crate::lines::{
     strip_ignore_case,
 };
 
-/// How many characters an excerpt has at most.
+/// The largest number of characters in an excerpt.
 pub const EXCERPT_CHARS: usize = 80;
 
 const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// What stands for U+FEFF and for any other character that is not ASCII when
-/// UTF-16 is narrowed to bytes for looking at.
+/// Placeholders for U+FEFF and for any other character that is not ASCII, when
+/// UTF-16 is narrowed to bytes.
 const NARROW_BOM: u8 = 0xFE;
 const NARROW_OTHER: u8 = 0xFF;
 
@@ -54,7 +54,7 @@ impl CodeUnits {
         }
     }
 
-    /// Text of 16-bit units as bytes that can be looked at.
+    /// Narrows text of 16-bit units to bytes.
     pub fn narrow_all(self, bytes: &[u8], out: &mut Vec<u8>) {
         let pairs = bytes.chunks_exact(2);
         let half = pairs.remainder().iter().map(|_| NARROW_OTHER);
@@ -63,8 +63,8 @@ impl CodeUnits {
         out.extend(pairs.chain(half));
     }
 
-    /// The first line end in `bytes`, which start with a whole unit, from
-    /// `from` on: its position and whether it is a CR.
+    /// Finds the first line end in `bytes`, which start with a whole unit, from
+    /// `from` on. Returns its position and true if it is a CR.
     pub fn line_end(self, bytes: &[u8], mut from: usize) -> Option<(usize, bool)> {
         if self == Self::Bytes {
             let at = from + memchr2(b'\n', b'\r', bytes.get(from..)?)?;
@@ -82,8 +82,8 @@ impl CodeUnits {
         }
     }
 
-    /// The length of the line whose text ends at `text`, line end included.
-    /// `None` if it ends with a CR and what follows is not there yet.
+    /// Returns the length of the line whose text ends at `text`, line end included;
+    /// `None` if it ends with a CR and the next unit is not read yet.
     pub fn whole(self, bytes: &[u8], text: usize, is_cr: bool, exhausted: bool) -> Option<usize> {
         let after = text + self.width();
         let next = bytes.get(after..).unwrap_or_default();
@@ -112,7 +112,7 @@ impl CodeUnits {
     }
 }
 
-/// What the text of a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
     /// `BEGIN:name`, after this many bytes of byte order mark.
@@ -155,7 +155,7 @@ pub fn classify_line(units: CodeUnits, line: &[u8], name: &[u8]) -> LineKind {
     }
 }
 
-/// The length of the `END:name` of a line that goes on with `BEGIN:name`.
+/// Returns the length of the `END:name` of a line that continues with `BEGIN:name`.
 fn end_begin(mark: &[u8], line: &[u8], name: &[u8]) -> Option<usize> {
     let (_, rest) = parse_delimiter_start(line).filter(|(edge, _)| *edge == Delimiter::End)?;
     let after = strip_ignore_case(rest, name)?;
@@ -163,8 +163,8 @@ fn end_begin(mark: &[u8], line: &[u8], name: &[u8]) -> Option<usize> {
     is_begin_of(next, name).then(|| line.len() - after.len())
 }
 
-/// How `bytes` start, for a person to recognise them: the first line that says
-/// more than where a record begins or ends and of which version it is.
+/// Makes an excerpt of `bytes` for people to recognise them: the first line that is
+/// not BEGIN, END or VERSION.
 pub fn make_excerpt(units: CodeUnits, bytes: &[u8]) -> String {
     let text = units.text(bytes);
     let text = text.trim_start_matches('\u{FEFF}').trim();

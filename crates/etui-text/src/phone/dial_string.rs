@@ -1,5 +1,5 @@
-//! The first step of reading a phone number: from text to dialled digits, a plus
-//! and an extension. Nothing here knows a country.
+//! The first step of parsing a phone number: from text to dialled digits, a plus
+//! and an extension, without rules of any country.
 
 use super::plans::ZEROS;
 use super::{Digits, MAX_DIGITS, MAX_EXTENSION};
@@ -30,7 +30,7 @@ static LABELS: [(&[u8], usize); 16] = [
     (b"w", 9),
 ];
 
-/// What a number as written says.
+/// The dialled digits of a number as written.
 pub(super) struct DialString {
     /// The digits as dialled; `*` and `#` too in a service code.
     pub(super) digits: Digits<MAX_DIGITS>,
@@ -169,7 +169,7 @@ fn fold_char(c: char) -> Option<u8> {
     Some(symbol)
 }
 
-/// The ASCII digit that a decimal digit of any script stands for.
+/// Returns the ASCII digit for a decimal digit of any script.
 pub(super) fn decimal_digit(c: char) -> Option<u8> {
     let c = c as u32;
     let zero = ZEROS.get(ZEROS.partition_point(|&zero| zero <= c).checked_sub(1)?)?;
@@ -198,7 +198,7 @@ fn uri_parameter<'a>(parameters: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     value.split(|&c| c == b';').next()
 }
 
-/// Cuts what begins a second number: a further plus, or `/x`, `\x` as in
+/// Cuts off a second number, which begins with a further plus, or `/x`, `\x` as in
 /// "583-6985 x302/x2303".
 fn first_number(symbols: &[u8]) -> &[u8] {
     let mut digits = 0;
@@ -251,7 +251,7 @@ fn find_extension(symbols: &[u8]) -> Option<(&[u8], &[u8])> {
     viable.then_some((number, digits))
 }
 
-/// What stands before the word that announces an extension of so many digits.
+/// Returns the text before the label of an extension of `digits` digits.
 fn before_label(head: &[u8], digits: usize) -> Option<&[u8]> {
     let gap = trim_end(head, b" ,-");
     let label = gap
@@ -295,8 +295,8 @@ fn trim_end<'a>(mut symbols: &'a [u8], what: &[u8]) -> &'a [u8] {
     symbols
 }
 
-/// Whether the letters are to be dialled: three of them or more, behind three
-/// digits, and nothing that would not stand in a number.
+/// Returns true if the letters are dialled: three of them or more after three
+/// digits, and no character foreign to numbers.
 fn has_keypad_letters(symbols: &[u8]) -> bool {
     let Some(first) = symbols.iter().position(u8::is_ascii_lowercase) else {
         return false;

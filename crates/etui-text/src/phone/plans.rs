@@ -1,5 +1,5 @@
-//! The numbering plans: one row a region, sorted by its code, and behind them
-//! one row for each country calling code that no region owns (800, 870, ...).
+//! The numbering plans: one row a region, sorted by its code, followed by one row
+//! for each country calling code that no region owns (800, 870, ...).
 //!
 //! The facts (calling code, international prefix, trunk prefix, lengths, first
 //! digits) are those of libphonenumber's metadata, as shipped in rlibphonenumber
@@ -9,7 +9,7 @@
 //! table stays in the read-only part of the program and takes no memory of its own.
 //!
 //! A digit sequence is written with `0`-`9` for themselves, `x` for any digit and
-//! `[..]` for any of a few; alternatives stand between `|`, the first that fits
+//! `[..]` for any of a few; `|` separates alternatives, the first that fits
 //! is taken. For trunk prefixes also:
 //!
 //! ```text
@@ -18,7 +18,7 @@
 //! =268:[457]xx$  a local number of exactly this form: put 268 before it
 //! ```
 
-/// What is known about the numbers of one region.
+/// The rules for the numbers of one region.
 pub(super) struct NumberingPlan {
     /// Country calling code.
     pub(super) country: u16,

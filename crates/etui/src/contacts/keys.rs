@@ -1,4 +1,4 @@
-//! What the store keeps of a card beside its text: search keys, sort key, summary.
+//! The indexed columns of a card: search keys, sort key, summary.
 
 use crate::db::IndexContext;
 use crate::record::IndexedColumns;
@@ -7,8 +7,8 @@ use etui_text::phone::PhoneNumber;
 use etui_text::varint;
 use etui_vcard::Card;
 
-/// What [`derive`] makes of a card. A change of it changes what is stored, so it must change this
-/// number: stores then derive anew by themselves.
+/// Version of the indexed columns. A change of [`derive`] must change this number: stores with
+/// another version are reindexed when opened for writing.
 pub(crate) const VERSION: u32 = 2;
 
 /// Derives keys, sort key and summary of `card`.
@@ -69,7 +69,7 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     }
 }
 
-/// What a list shows of a contact without reading the card.
+/// The fields of a contact in lists, stored beside the card.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// The name to show; empty when the card has none.

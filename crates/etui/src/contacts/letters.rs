@@ -1,4 +1,4 @@
-//! Letters: where in the list of names each begins.
+//! Letters: the index of the list of names.
 
 use super::{Contacts, Reader};
 use crate::error::Result;
@@ -25,8 +25,8 @@ impl Contacts<'_> {
 
 impl Reader<'_> {
     /// Where in the list the names of each letter begin, in the locale's order of letters.
-    /// What stands before the first (digits, contacts without a name) and behind the last (other
-    /// scripts) is under none.
+    /// Names before the first letter (digits, no name) and after the last (other scripts) are under
+    /// no letter.
     ///
     /// # Errors
     /// Whatever reading reports.
