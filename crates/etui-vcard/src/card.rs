@@ -76,12 +76,14 @@ impl Card {
     /// The version in the VERSION property; 3.0 when there is none.
     #[must_use]
     pub fn version(&self) -> VCardVersion {
-        let version = self.named("VERSION").next();
-        match version.and_then(Property::first_text).map(str::trim) {
-            Some("2.0" | "2.1") => VCardVersion::V2_1,
-            Some("4.0") => VCardVersion::V4_0,
-            _ => VCardVersion::V3_0,
-        }
+        let mut texts = self.named("VERSION").filter_map(Property::first_text);
+        let version = texts.find_map(|text| match text.trim() {
+            "2.0" | "2.1" => Some(VCardVersion::V2_1),
+            "3.0" => Some(VCardVersion::V3_0),
+            "4.0" => Some(VCardVersion::V4_0),
+            _ => None,
+        });
+        version.unwrap_or(VCardVersion::V3_0)
     }
 
     /// The UID property, if there is one (RFC 6350 §6.7.6).
