@@ -685,8 +685,8 @@ fn repair_makes_anew_what_is_derived() {
         "UPDATE list_span SET count = count + 1",
         "UPDATE list_block SET entries = x'ff'",
         "UPDATE list_block SET first = x'ff'",
-        "DELETE FROM posting WHERE key < x''",
-        "DELETE FROM posting WHERE key >= x''",
+        "DELETE FROM trigram_posting",
+        "DELETE FROM term_posting",
     ] {
         let plain = rusqlite::Connection::open(&path).unwrap();
         plain.execute_batch(damage).unwrap();

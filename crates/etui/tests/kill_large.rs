@@ -249,7 +249,7 @@ fn a_migration_that_is_killed_is_done_by_the_next() {
             took = Some(run("migrates_until_killed", &path, None));
             assert_eq!(whole_store(open_next(&path), "not killed"), expected);
             let stats = open_next(&path).stats().unwrap();
-            assert_eq!((stats.pending_terms, stats.pending_grams), (0, 0));
+            assert_eq!((stats.pending_terms, stats.pending_trigrams), (0, 0));
             continue;
         };
         let life = took * rng.below(1_050) / 1_000;

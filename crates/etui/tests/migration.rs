@@ -224,7 +224,7 @@ fn a_view_of_the_user_stays() {
     conn.execute_batch(
         "CREATE VIEW mine AS SELECT uid, text FROM item ORDER BY uid; \
          CREATE VIEW spans AS SELECT count(*) FROM list_span; \
-         CREATE INDEX own ON posting (first)",
+         CREATE INDEX own ON term_posting (first)",
     )
     .unwrap();
     let count = |conn: &Connection| -> i64 {

@@ -45,7 +45,7 @@ pub fn show_stats(app: &mut App) -> Result<()> {
     rows.push(("Changes", format_count(stats.changes)));
     rows.push((
         "Index",
-        match stats.pending_terms.max(stats.pending_grams) {
+        match stats.pending_terms.max(stats.pending_trigrams) {
             0 => "up to date".to_owned(),
             pending => format!("{} pending", pluralize(pending, "change")),
         },

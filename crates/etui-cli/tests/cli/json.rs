@@ -90,7 +90,7 @@ fn stores_and_files() {
     "removed":0
     "changes":4
     "pending_terms":0
-    "pending_grams":0
+    "pending_trigrams":0
     "locale":"de-DE"
     "region":"DE"
     "schema_version":1}

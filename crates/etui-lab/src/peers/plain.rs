@@ -111,8 +111,8 @@ impl PlainRows {
                 })
             })?
             .collect::<rusqlite::Result<_>>()?;
-        let mut terms = conn
-            .prepare("SELECT key, first, ids FROM posting WHERE key >= x'' ORDER BY key, first")?;
+        let mut terms =
+            conn.prepare("SELECT term, first, ids FROM term_posting ORDER BY term, first")?;
         let mut terms = terms.query([])?;
         while let Some(row) = terms.next()? {
             let term = by_hand(row.get(0)?);
@@ -129,7 +129,7 @@ impl PlainRows {
             record.terms.dedup();
         }
         let grams = conn
-            .prepare("SELECT key, first, ids FROM posting WHERE key < x'' ORDER BY key, first")?
+            .prepare("SELECT trigram, first, ids FROM trigram_posting ORDER BY trigram, first")?
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<rusqlite::Result<_>>()?;
         Ok(Self { records, grams })

@@ -149,9 +149,9 @@ pub struct Rows {
     pub blocks: Vec<(Vec<u8>, Vec<u8>)>,
     /// `list_span`: first, count, blocks.
     pub spans: Vec<(Vec<u8>, i64, Vec<u8>)>,
-    /// Of `posting` the terms: key, first, ids.
+    /// `term_posting`: term, first, ids.
     pub terms: Vec<(Vec<u8>, i64, Vec<u8>)>,
-    /// And the grams.
+    /// `trigram_posting`: trigram, first, ids.
     pub grams: Vec<(i64, i64, Vec<u8>)>,
 }
 
@@ -177,13 +177,13 @@ impl Rows {
                     .collect::<rusqlite::Result<_>>()?,
                 terms: conn
                     .prepare(
-                        "SELECT key, first, ids FROM posting WHERE key >= x'' ORDER BY key, first",
+                        "SELECT term, first, ids FROM term_posting ORDER BY term, first",
                     )?
                     .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
                 grams: conn
                     .prepare(
-                        "SELECT key, first, ids FROM posting WHERE key < x'' ORDER BY key, first",
+                        "SELECT trigram, first, ids FROM trigram_posting ORDER BY trigram, first",
                     )?
                     .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
@@ -218,16 +218,18 @@ pub fn insert(conn: &Connection, rows: &Rows, grams: bool) {
         for s in &rows.spans {
             span.execute((&s.0, s.1, &s.2))?;
         }
-        let mut posting =
-            conn.prepare_cached("INSERT INTO posting (key, first, ids) VALUES (?1, ?2, ?3)")?;
-        // In the order of the index.
+        let mut trigram = conn.prepare_cached(
+            "INSERT INTO trigram_posting (trigram, first, ids) VALUES (?1, ?2, ?3)",
+        )?;
+        let mut term =
+            conn.prepare_cached("INSERT INTO term_posting (term, first, ids) VALUES (?1, ?2, ?3)")?;
         if grams {
             for g in &rows.grams {
-                posting.execute((g.0, g.1, &g.2))?;
+                trigram.execute((g.0, g.1, &g.2))?;
             }
         }
         for t in &rows.terms {
-            posting.execute((&t.0, t.1, &t.2))?;
+            term.execute((&t.0, t.1, &t.2))?;
         }
         conn.execute_batch("COMMIT")
     };

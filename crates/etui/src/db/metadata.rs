@@ -13,7 +13,7 @@ pub(crate) const LOCALE: &str = "locale";
 pub(crate) const REGION: &str = "region";
 /// What keys, sort keys and lists were derived with.
 pub(crate) const INDEX_VERSION: &str = "index_version";
-/// Terms of changes up to this number are in `posting`.
+/// Terms of changes up to this number are in `term_posting`.
 pub(crate) const TERM_WATERMARK: &str = "term_watermark";
 /// And grams of changes up to this one.
 pub(crate) const TRIGRAM_WATERMARK: &str = "trigram_watermark";

@@ -8,7 +8,8 @@
 //! list_block   id -> entries; list_order by key      live records in list order (`record::list`)
 //! list_span    (collection, first) -> counts         number of entries of each block
 //! change       seq -> what a change replaced         edits and removals; additions are in `record`
-//! posting      (key, first) -> ids                   terms and trigrams
+//! term_posting (term, first) -> ids                  words, addresses, numbers
+//! trigram_posting (trigram, first) -> ids            three characters
 //! shared_text  id  -> text                           templates of calendar objects, time zones
 //! series       record -> span of its occurrences     recurring or long (`record::time_index`)
 //! alarm        record -> span of its alarms
@@ -21,7 +22,7 @@
 //! * **Sequence numbers**: one sequence numbers all changes, and a record's id is the sequence
 //!   number of the change that created it. Additions need no row in `change` (they are the records
 //!   with an id after a token), no counter is stored, and ids are never reused.
-//! * **Pending records**: `posting` is not written in the transaction of a save. Records changed
+//! * **Pending records**: the posting tables are not written in the transaction of a save. Records changed
 //!   after the watermarks in `meta` are pending: searches scan them, and batches of them are merged
 //!   into the index (`index::merge`).
 //!

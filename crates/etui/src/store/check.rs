@@ -68,7 +68,7 @@ pub struct Stats {
     /// Changes that the index of words and numbers has yet to take in.
     pub pending_terms: u64,
     /// Changes that the substring index has yet to take in.
-    pub pending_grams: u64,
+    pub pending_trigrams: u64,
     /// Locale of the lists.
     pub locale: String,
     /// Region that completes national phone numbers; empty when none is set.
@@ -275,7 +275,7 @@ impl Store {
                 free_bytes: page * number("PRAGMA freelist_count")?,
                 changes: latest.unsigned_abs(),
                 pending_terms: pending(metadata::TERM_WATERMARK)?,
-                pending_grams: pending(metadata::TRIGRAM_WATERMARK)?,
+                pending_trigrams: pending(metadata::TRIGRAM_WATERMARK)?,
                 locale: locale.clone(),
                 region: region.clone().unwrap_or_default(),
                 schema_version: Self::schema_version(),
@@ -319,12 +319,13 @@ const OBJECTS: &[&str] = &[
     "list_order",
     "list_span",
     "meta",
-    "posting",
     "record",
     "record_uid",
     "series",
     "series_span",
     "shared_text",
+    "term_posting",
+    "trigram_posting",
     "write_queue",
 ];
 
@@ -491,7 +492,7 @@ fn check_spans(
     Ok(())
 }
 
-/// Every record that is not pending must be found by each of its terms and grams.
+/// Every record that is not pending must be found by each of its terms and trigrams.
 fn check_index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let watermarks = Watermarks::read(conn)?;
     let mut statement =

@@ -100,7 +100,8 @@ pub const NEXT_VERSION: &[&str] = &["
     ) STRICT, WITHOUT ROWID;
     DROP TABLE list_span_before;
     DELETE FROM list_block;
-    DELETE FROM posting;
+    DELETE FROM term_posting;
+    DELETE FROM trigram_posting;
     DELETE FROM meta WHERE key = 'index_version';
     UPDATE meta SET value = 0 WHERE key IN ('term_watermark', 'trigram_watermark');
 "];

@@ -100,13 +100,21 @@ CREATE TABLE list_span (
     PRIMARY KEY (collection, first)
 ) STRICT, WITHOUT ROWID;
 
--- Search index: posting lists. All integers sort before all BLOBs.
---   key    a trigram (INTEGER) or a term (BLOB)
-CREATE TABLE posting (
-    key   ANY,
+-- Search index: posting lists, the records that have a term or a trigram.
+--   first  the first record of the row
+--   ids    the row's other records, as differences
+CREATE TABLE term_posting (
+    term  BLOB,
     first INTEGER,
     ids   BLOB NOT NULL,
-    PRIMARY KEY (key, first)
+    PRIMARY KEY (term, first)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE trigram_posting (
+    trigram INTEGER,
+    first   INTEGER,
+    ids     BLOB NOT NULL,
+    PRIMARY KEY (trigram, first)
 ) STRICT, WITHOUT ROWID;
 
 -- Time index: spans of the occurrences (series) and of the alarms (alarm) of calendar records, in

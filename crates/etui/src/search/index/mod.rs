@@ -62,7 +62,7 @@ impl BitOr for IndexParts {
 /// Rebuilds the index from the records' keys inside the caller's transaction. Temporary files for
 /// the sort are created next to `store`, the store's file.
 pub(crate) fn rebuild_index(conn: &Connection, store: &Path) -> Result<()> {
-    conn.execute_batch("DELETE FROM posting")?;
+    conn.execute_batch("DELETE FROM term_posting; DELETE FROM trigram_posting")?;
     let mut indexer = bulk::BulkIndexer::new(store)?;
     let mut statement = conn
         .prepare("SELECT id, keys FROM record NOT INDEXED WHERE removed_at IS NULL ORDER BY id")?;

@@ -1,7 +1,7 @@
 //! Posting lists: the records that have a term or a trigram.
 //!
 //! ```text
-//! row := (key, first) -> ids
+//! row := (term | trigram, first) -> ids
 //! ids := varint*    each the difference to the id before; the one before the first is `first`
 //! ```
 //!
@@ -114,12 +114,12 @@ pub(crate) trait PostingKey: ToSql + Copy {
 
 /// A term.
 impl PostingKey for &[u8] {
-    const SQL: PostingSql = posting_sql!("posting", "key");
+    const SQL: PostingSql = posting_sql!("term_posting", "term");
 }
 
 /// A trigram.
 impl PostingKey for i64 {
-    const SQL: PostingSql = posting_sql!("posting", "key");
+    const SQL: PostingSql = posting_sql!("trigram_posting", "trigram");
 }
 
 /// A record that gained (`true`) or lost (`false`) a key.
@@ -345,8 +345,8 @@ mod tests {
     fn every_statement_seeks() {
         let conn = empty();
         for (sql, table, key) in [
-            (<&[u8]>::SQL, "posting", "key"),
-            (<i64>::SQL, "posting", "key"),
+            (<&[u8]>::SQL, "term_posting", "term"),
+            (<i64>::SQL, "trigram_posting", "trigram"),
         ] {
             for (statement, bounds) in [
                 (sql.list, "KEY=?"),
@@ -393,7 +393,7 @@ mod tests {
                 prop_assert!(found.iter().eq(reference.iter().map(|id| id.cast_unsigned())));
                 prop_assert_eq!(found, record_ids(&conn, b"x".as_slice()).unwrap());
                 let largest: Option<i64> = conn
-                    .query_row("SELECT max(length(ids)) FROM posting", [], |r| r.get(0)).unwrap();
+                    .query_row("SELECT max(length(ids)) FROM trigram_posting", [], |r| r.get(0)).unwrap();
                 prop_assert!(largest.unwrap_or(0) <= MAX_BLOCK as i64 + 10);
             }
         }
