@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
-use crate::calendar::ObjectError;
+use etui_ical::ObjectError;
 use etui_text::collator::BadLocale;
 
-use crate::contacts::CardError;
+use etui_vcard::CardError;
 use crate::types::{CollectionKind, ETag, RecordId};
 
 /// What went wrong, where, and what the caller can do about it.
