@@ -1,4 +1,4 @@
-//! The run of an import: from a source of records into a collection.
+//! Runs an import: from a source of records into a collection.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -22,41 +22,41 @@ use crate::record::{Collection, IndexedColumns, MergeOutcome, RecordKind};
 use crate::record::{collection_table, records};
 use crate::types::{Condition, ETag, SaveOutcome};
 
-/// Records in one transaction at the most, and bytes of their text, of a small import.
+/// Most records in one transaction of a small import, and bytes of their text.
 const BATCH_RECORDS: usize = 1_000;
 const BATCH_BYTES: usize = 2 << 20;
-/// An input with so many records, or bytes of them, is a large one.
+/// Number of records, or bytes of them, from which an input is large.
 const SMALL_RECORDS: usize = 4_096;
 const SMALL_BYTES: usize = 4 << 20;
-/// Pieces of a large input that are parsed together, and bytes of them; and how many such
-/// batches are on their way.
+/// Pieces of a large input that are parsed together, and bytes of them; and the number of such
+/// batches in flight.
 const PIECES: usize = 256;
 const PIECES_BYTES: usize = 512 << 10;
 const IN_FLIGHT: usize = 3;
-/// Refusals kept in the report; all are told of as they happen.
+/// Rejections kept in the report; all are reported as events.
 const KEPT_REFUSALS: usize = 1_000;
 
-/// Where records are found.
+/// A source of records.
 pub(crate) trait RecordSource {
-    /// What they are.
+    /// The kind of its records.
     type Record: RecordKind;
-    /// A piece of the input that is, or is not, one of them.
+    /// A piece of the input: a record, or rejected bytes.
     type Piece: Send;
 
-    /// The next piece; `None` at the end of the input.
+    /// Returns the next piece; `None` at the end of the input.
     fn next(&mut self) -> std::io::Result<Option<Self::Piece>>;
 
-    /// Bytes of the input read so far.
+    /// Returns the number of bytes read so far.
     fn bytes_read(&self) -> u64;
 
-    /// Bytes of a piece.
+    /// Returns the size of a piece in bytes.
     fn size(piece: &Self::Piece) -> usize;
 
-    /// Reads a piece; it may be in another thread.
+    /// Parses a piece; may run in another thread.
     fn read(piece: Self::Piece) -> ParsedRecord<Self::Record>;
 }
 
-/// Imports the records that are found in `source` into a collection.
+/// Imports the records of `source` into a collection.
 pub(crate) fn run<S: RecordSource>(
     collection: &Collection<'_, S::Record>,
     mut source: S,
@@ -97,15 +97,15 @@ pub(crate) fn run<S: RecordSource>(
     Ok(run.report)
 }
 
-/// A record of the input, or what is none.
+/// A record of the input, or a rejected piece.
 pub(crate) type ParsedRecord<R> = std::result::Result<ImportItem<R>, Refused>;
 
 struct ImportRun<'a, 's, R> {
     collection: &'a Collection<'s, R>,
     report: ImportReport,
-    /// The UIDs met, so that a second record of a UID is noticed.
+    /// UIDs read so far, to detect a second record of a UID.
     seen: UidSet,
-    /// Those of records that can be joined and that were counted as unchanged so far.
+    /// UIDs of mergeable records counted as unchanged so far.
     unchanged: UidSet,
     hasher: RandomState,
     batch: Vec<ImportItem<R>>,
@@ -116,18 +116,18 @@ struct ImportRun<'a, 's, R> {
 /// A record of the input.
 pub(crate) struct ImportItem<R> {
     pub(crate) record: R,
-    /// A record with its UID came before.
+    /// A record with this UID came before.
     pub(super) repeated: bool,
     pub(super) line: u64,
     pub(super) last_line: u64,
-    /// Where it came from, if that is kept.
+    /// Its source object, if that is stored.
     pub(crate) from: Option<SourceObject>,
-    /// What of it was not understood.
+    /// Parts that were not understood.
     warnings: Vec<String>,
 }
 
 impl<R> ImportItem<R> {
-    /// A record that stands in these lines.
+    /// Creates an item from a record in these lines.
     pub(crate) fn new(record: R, line: u64, last_line: u64) -> Self {
         Self {
             record,
@@ -139,19 +139,19 @@ impl<R> ImportItem<R> {
         }
     }
 
-    /// The same with where it came from.
+    /// Returns the item with its source object.
     pub(crate) fn from(self, from: Option<SourceObject>) -> Self {
         Self { from, ..self }
     }
 
-    /// The same with what of it was not understood.
+    /// Returns the item with warnings.
     pub(crate) fn warnings(self, warnings: Vec<String>) -> Self {
         Self { warnings, ..self }
     }
 }
 
 impl<R: RecordKind> ImportItem<R> {
-    /// A repeated UID may only bring what is there already.
+    /// Returns the condition of the save: a repeated UID must not change the record.
     fn condition(&self) -> Condition {
         match self.repeated {
             true => Condition::IfMatch(ETag::of(self.record.text())),
@@ -161,14 +161,14 @@ impl<R: RecordKind> ImportItem<R> {
 }
 
 impl<R: RecordKind> ImportRun<'_, '_, R> {
-    /// Puts an item to the batch; returns the bytes of its text.
+    /// Adds an item to the batch; returns the bytes of its text.
     fn keep(&mut self, item: ImportItem<R>) -> usize {
         let bytes = item.record.text().len();
         self.batch.push(item);
         bytes
     }
 
-    /// Saves the batch when it is full before this item. What is to be joined stays together.
+    /// Adds an item, after saving the batch if it is full. Items to be merged stay together.
     fn take(&mut self, item: ImportItem<R>) -> Result<()> {
         let is_full = self.batch.len() >= BATCH_RECORDS || self.batch_bytes >= BATCH_BYTES;
         let last = self.batch.last().map(|last| last.record.identity());
@@ -180,14 +180,14 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(())
     }
 
-    /// The next piece of the input.
+    /// Returns the next piece of the input.
     fn next<S: RecordSource>(&mut self, source: &mut S) -> Result<Option<S::Piece>> {
         let piece = source.next();
         self.report.bytes = source.bytes_read();
         piece.map_err(|e| Error::io(std::path::Path::new("the input"), e))
     }
 
-    /// Sees to it that a second record of a UID is noticed, and that its warnings are told.
+    /// Records the UID of an item, and reports its warnings.
     fn note_item(&mut self, item: &mut ImportItem<R>) -> Result<()> {
         let uid = self.hash(item);
         item.repeated = !self.seen.insert(uid);
@@ -206,8 +206,8 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         self.hasher.hash_one(item.record.identity().as_bytes())
     }
 
-    /// Counts what became of an item. One that was `joined` to what an earlier one of this import
-    /// left in the store is counted with that.
+    /// Counts the outcome of an item. One that was `joined` to a record stored earlier by this import
+    /// counts with that record.
     fn count(&mut self, item: &ImportItem<R>, outcome: SaveOutcome, joined: bool) {
         if joined {
             let uid = self.hash(item);
@@ -227,7 +227,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         }
     }
 
-    /// Remembers an item that is counted as unchanged.
+    /// Remembers an item counted as unchanged.
     fn note_unchanged(&mut self, item: &ImportItem<R>) {
         if R::CAN_MERGE {
             let uid = self.hash(item);
@@ -235,7 +235,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         }
     }
 
-    /// Joins repeated items, as far as their kind can be joined, to the first with their UID.
+    /// Merges repeated items into the first with their UID, if their kind can be merged.
     fn join(&mut self, items: Vec<ImportItem<R>>) -> Result<Vec<ImportItem<R>>> {
         if !R::CAN_MERGE || items.iter().all(|i| !i.repeated) {
             return Ok(items);
@@ -261,7 +261,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(joined)
     }
 
-    /// Puts what `other` says to an earlier item.
+    /// Merges `other` into an earlier item.
     fn join_to(&mut self, item: &mut ImportItem<R>, other: ImportItem<R>) -> Result<()> {
         let excerpt = record_excerpt(other.record.text());
         let needs_zones = other.record.required_source().is_some();
@@ -286,7 +286,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         };
         let is_joined = outcomes.contains(&MergeOutcome::Taken);
         if is_joined && needs_zones && !is_same_object {
-            // In zones of another object, which it takes along.
+            // In zones of another object, which it brings along.
             item.from = item.record.required_source();
         }
         if refused {
@@ -300,7 +300,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(())
     }
 
-    /// Joins an item to what the store has of its record.
+    /// Merges an item into the stored version of its record.
     fn join_to_stored(&mut self, item: ImportItem<R>) -> Result<ImportItem<R>> {
         let uid = item.record.identity().into_owned();
         let collection = self.collection;
@@ -320,8 +320,8 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(whole)
     }
 
-    /// All new records in one transaction. What is known already, with other content, is put aside
-    /// and follows in batches.
+    /// Stores all new records in one transaction. Changed versions of known records are deferred
+    /// and follow in batches.
     fn fill<S: RecordSource<Record = R>>(
         &mut self,
         ahead: Vec<ImportItem<R>>,
@@ -349,7 +349,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                         self.note_unchanged(&item);
                     }
                 }
-                // Parsing and deriving takes about as long as the rest, so another thread does it.
+                // Parsing and indexing take about as long as the rest, so another thread runs them.
                 std::thread::scope(|scope| -> Result<()> {
                     let (to_read, pieces) = sync_channel::<Vec<S::Piece>>(IN_FLIGHT);
                     let (to_fill, found) =
@@ -364,7 +364,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                                 };
                                 (found, derived)
                             };
-                            // Nobody takes it: the import was stopped.
+                            // The receiver is gone: the import was stopped.
                             if to_fill
                                 .send(pieces.into_iter().map(derive).collect())
                                 .is_err()
@@ -416,7 +416,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         aside.for_each(db, |item| self.take(item))
     }
 
-    /// The next pieces of the input; none at its end.
+    /// Returns the next pieces of the input; none at its end.
     fn some_pieces<S: RecordSource>(&mut self, source: &mut S) -> Result<Vec<S::Piece>> {
         let mut pieces = Vec::new();
         let mut bytes = 0;
@@ -492,11 +492,11 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
     }
 }
 
-/// A filling, and what came of it so far.
+/// A fill in progress.
 struct FillRun<'c, 'a, R> {
     conn: &'c Connection,
     fill: BulkFill<'c>,
-    /// Objects whose end is still to be read.
+    /// Objects that are not read to their end yet.
     objects: UnfinishedObjects,
     aside: &'a mut DeferredRecords<R>,
     added: u64,
@@ -504,7 +504,7 @@ struct FillRun<'c, 'a, R> {
 }
 
 impl<R: RecordKind> FillRun<'_, '_, R> {
-    /// What became of it; `None`: it was put aside, as one that is repeated.
+    /// Returns the outcome; `None` if the record was deferred, like a repeated one.
     fn add(
         &mut self,
         item: &ImportItem<R>,

@@ -1,4 +1,4 @@
-//! Records: put, fetched, removed, brought back.
+//! Saving, fetching, removing and restoring records.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::types::{Condition, ETag, RecordId, SaveOutcome, SavedRecord, now_ms};
 use etui_text::collator::Collator;
 
-/// A record on its way in, with what was derived from it.
+/// A record to be saved, with its indexed values.
 pub(crate) struct RecordRow<'a> {
     pub(crate) uid: &'a str,
     pub(crate) text: &'a [u8],
@@ -17,12 +17,12 @@ pub(crate) struct RecordRow<'a> {
     pub(crate) sort: &'a [u8],
     pub(crate) summary: &'a [u8],
     pub(crate) times: &'a TimeEntries,
-    /// Where it came from; `None`: what is stored of that stays.
+    /// Its source object; `None`: the stored one stays.
     pub(crate) from: Option<&'a SourceObject>,
 }
 
-/// The writing of records inside one write transaction: hands out change numbers, and gathers
-/// what happens to the lists.
+/// Writes records inside one write transaction: assigns change numbers, and collects
+/// changes to the lists.
 pub(crate) struct RecordWriter<'o> {
     last: i64,
     list: list::ListEdits,
@@ -30,7 +30,7 @@ pub(crate) struct RecordWriter<'o> {
 }
 
 impl<'o> RecordWriter<'o> {
-    /// Runs `work`, and writes what it leaves to be written.
+    /// Runs `work`, then writes the collected changes.
     pub(crate) fn run<T>(
         conn: &Connection,
         order: &'o Collator,
@@ -81,7 +81,7 @@ impl<'o> RecordWriter<'o> {
     }
 }
 
-/// What there is under a UID.
+/// An existing record of a UID.
 pub(crate) struct ExistingRecord {
     pub(crate) id: i64,
     pub(crate) etag: ETag,
@@ -189,8 +189,8 @@ pub(crate) fn insert(
     time_index::insert_entries(conn, collection, id, new.times)
 }
 
-/// Whether the record is this one: a damaged text has the ETag of the one that was saved, and the
-/// same text in another object may mean another time.
+/// Returns true if the record is unchanged: a damaged text has the ETag of the one that was saved, and
+/// an equal text in another object may have another meaning.
 pub(crate) fn is_same(conn: &Connection, id: i64, new: &RecordRow<'_>) -> Result<bool> {
     let is_same: bool = conn
         .prepare_cached(
@@ -255,14 +255,14 @@ fn replace_record(
     if !found.removed && moved {
         writing.list_remove(conn, collection, found.id, &sort)?;
     }
-    // Untouched where nothing of it is shown, so that most edits leave the list alone.
+    // Unchanged summaries leave the list alone, which is the common edit.
     if found.removed || moved || summary != new.summary {
         writing.list_put(conn, collection, found.id, new)?;
     }
     Ok(())
 }
 
-/// Appends to the change log what the record is before the change.
+/// Appends the record's former version to the change log.
 fn log_change(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
@@ -280,7 +280,7 @@ fn log_change(
     Ok(number)
 }
 
-/// Moves a record to the trash. `false`: there is no live record with this UID.
+/// Moves a record to the trash. Returns false if there is no live record with this UID.
 pub(crate) fn remove(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
@@ -314,7 +314,7 @@ fn move_to_trash(
     writing.list_remove(conn, collection, id, &sort)
 }
 
-/// Moves all live records of a collection to the trash. How many there were.
+/// Moves all live records of a collection to the trash. Returns their number.
 pub(crate) fn remove_all_records(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
@@ -331,7 +331,7 @@ pub(crate) fn remove_all_records(
     Ok(ids.len() as u64)
 }
 
-/// The UIDs of a collection's records that were removed at this very moment.
+/// Returns the UIDs of a collection's records that were removed at this moment.
 pub(crate) fn uids_removed_at(conn: &Connection, collection: i64, at: i64) -> Result<Vec<String>> {
     let mut statement = conn
         .prepare("SELECT uid FROM record WHERE collection = ?1 AND removed_at = ?2 ORDER BY id")?;
@@ -339,7 +339,7 @@ pub(crate) fn uids_removed_at(conn: &Connection, collection: i64, at: i64) -> Re
     Ok(uids.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many those are.
+/// Returns their number.
 pub(crate) fn count_removed_at(conn: &Connection, collection: i64, at: i64) -> Result<u64> {
     let count: i64 = conn
         .prepare_cached("SELECT count(*) FROM record WHERE collection = ?1 AND removed_at = ?2")?
@@ -347,8 +347,8 @@ pub(crate) fn count_removed_at(conn: &Connection, collection: i64, at: i64) -> R
     Ok(count.unsigned_abs())
 }
 
-/// What a restore brings back: of a removed record its own text, of a live one the one before its
-/// latest edit; and where that came from, and stood there. `None`: nothing is remembered.
+/// Returns the version that a restore brings back: for a removed record its own text, for a live one
+/// the text before its latest edit; with its source and positions. `None`: nothing is stored.
 pub(crate) fn previous_version(
     conn: &Connection,
     collection: i64,
@@ -371,10 +371,10 @@ pub(crate) fn previous_version(
         .optional()?)
 }
 
-/// A record as it is stored: its text, the row of what it shares, and where it stood there.
+/// A stored record: text, source row, positions.
 pub(crate) type StoredText = (Vec<u8>, Option<i64>, Vec<u8>);
 
-/// The live record with this UID.
+/// Returns the live record with this UID.
 pub(crate) fn stored(conn: &Connection, collection: i64, uid: &str) -> Result<Option<StoredText>> {
     Ok(conn
         .prepare_cached(

@@ -1,16 +1,16 @@
-//! What records share: the calendar objects they came in, and the zones that are defined there.
+//! Texts shared by records: object templates, and the zones defined in them.
 //!
 //! ```text
-//! shared       id -> hash, text          an object's frame (`calendar::ics::ObjectTemplate`), or a VTIMEZONE
-//! record       shared, places            the row of its frame; its components' numbers there
-//! places    := varint*                   of each component in turn; made later: none
-//! change       shared, places            the same before the change, if that was another object
+//! shared_text  id -> hash, text     a template (`etui_ical::ics::ObjectTemplate`), or a VTIMEZONE
+//! record       source, positions    the row of its template; its components' numbers there
+//! positions := varint*              of each component in turn; none for those created later
+//! change       source, positions    before the change, if that was another object
 //! ```
 //!
-//! ObjectTexts are shared by content: two objects with the same frame have one row. Of an object that is
-//! so large that its records go in before its end was read, the row is made first and its text put
-//! in at the end of the same transaction. Any other text is found by its row's number, which is the
-//! beginning of its hash.
+//! Texts are shared by content: two objects with equal templates have one row. For a large object,
+//! whose records are saved before its end was read, the row is inserted first and its text
+//! at the end of that transaction. Any other text is found by its row's number, a
+//! prefix of its hash.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,25 +23,25 @@ use crate::error::Result;
 use crate::types::ETag;
 use etui_text::varint;
 
-/// An object that records came in, on its way into the store.
+/// A source object that is being imported.
 #[derive(Debug, Default)]
 pub(crate) struct ImportedObject(Mutex<ObjectState>);
 
-/// An object's text and the texts of its zones, once it is all read.
+/// A template and the texts of its zones, complete.
 type ObjectTexts = (Vec<u8>, Arc<Vec<Vec<u8>>>);
 
 #[derive(Debug, Default)]
 struct ObjectState {
-    /// It is none: what came from it came in no object.
+    /// There is no source object.
     is_none: bool,
     row: Option<i64>,
     texts: Option<ObjectTexts>,
-    /// The row is there and its text is not.
+    /// The row exists without its text.
     is_promised: bool,
 }
 
 impl ImportedObject {
-    /// One that is in the store; `None`: no object.
+    /// Creates a stored one; `None`: no object.
     pub(crate) fn from_row(row: Option<i64>) -> Self {
         let state = ObjectState {
             is_none: row.is_none(),
@@ -55,12 +55,12 @@ impl ImportedObject {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It is all read: this is its frame, and these are the zones defined in it.
+    /// Sets the complete template, and the zones defined in it.
     pub(crate) fn end(&self, frame: Vec<u8>, zones: Arc<Vec<Vec<u8>>>) {
         self.state().texts = Some((frame, zones));
     }
 
-    /// Its row is looked for anew.
+    /// Forgets the row, so that it is looked up again.
     fn forget_row(&self) {
         let mut state = self.state();
         if state.texts.is_some() {
@@ -69,7 +69,7 @@ impl ImportedObject {
         }
     }
 
-    /// Its row, made if need be; inside a write transaction. `None`: it is none.
+    /// Returns its row, inserted if needed; in a write transaction. `None`: no object.
     pub(crate) fn row(&self, conn: &Connection) -> Result<Option<i64>> {
         let mut state = self.state();
         if state.is_none || state.row.is_some() {
@@ -96,7 +96,7 @@ impl ImportedObject {
         Ok(state.row)
     }
 
-    /// Puts in the text of a row that was made before it was known.
+    /// Writes the text of a row that was inserted before it was known.
     pub(crate) fn write_text(&self, conn: &Connection) -> Result<()> {
         let mut state = self.state();
         if let (true, Some(row), Some((frame, zones))) =
@@ -113,19 +113,19 @@ impl ImportedObject {
     }
 }
 
-/// Where a record on its way in came from.
+/// The source of an imported record.
 #[derive(Debug, Clone)]
 pub struct SourceObject {
     /// The object.
     pub(crate) object: Arc<ImportedObject>,
-    /// Its components' numbers there; `u32::MAX`: it was not there.
+    /// Its components' numbers there; `u32::MAX`: created later.
     pub(crate) places: Vec<u32>,
-    /// It came from nowhere: the object was made for the zones it needs. `None`: it was not.
+    /// Set if the object was created for the zones that the record needs.
     pub(crate) made: Option<ZoneCheck>,
 }
 
-/// Tells of an object that was made for a record whether another one, in this row of `shared`, says
-/// the same of its zones: then that one, from which the record came before, stays.
+/// Decides for such an object whether another one, in this row of `shared_text`, has equal zones:
+/// then that one, the record's earlier source, stays.
 #[derive(Clone)]
 pub(crate) struct ZoneCheck(Arc<ZonePredicate>);
 
@@ -138,8 +138,8 @@ impl fmt::Debug for ZoneCheck {
 }
 
 impl SourceObject {
-    /// Of a record of `components` components, from an object made for it; `says` tells of another
-    /// one whether it says the same.
+    /// Creates the source of a record of `components` components from an object created for it;
+    /// the check compares it with another one.
     pub(crate) fn made(
         frame: Vec<u8>,
         zones: Vec<Vec<u8>>,
@@ -155,21 +155,21 @@ impl SourceObject {
         }
     }
 
-    /// Whether both came from the same object.
+    /// Returns true if both have one source object.
     pub(crate) fn is_same_object(&self, other: &Self) -> bool {
         let row = |p: &Self| p.object.state().row;
         Arc::ptr_eq(&self.object, &other.object)
             || row(self).is_some_and(|mine| row(other) == Some(mine))
     }
 
-    /// As it is stored; inside a write transaction.
+    /// Returns the stored form; in a write transaction.
     pub(crate) fn origin(&self, conn: &Connection) -> Result<RecordOrigin> {
         let mut places = Vec::new();
         for &place in &self.places {
             varint::push_u64(&mut places, place.into());
         }
         if self.made.is_some() {
-            // A transaction before this one may have failed.
+            // An earlier transaction may have failed.
             self.object.forget_row();
         }
         Ok(RecordOrigin {
@@ -178,7 +178,7 @@ impl SourceObject {
         })
     }
 
-    /// Whether the object in this row, from which the record came before, is to stay.
+    /// Returns true if the object in this row, the record's earlier source, stays.
     pub(crate) fn keeps_source(&self, conn: &Connection, shared: Option<i64>) -> Result<bool> {
         match (&self.made, shared) {
             (Some(ZoneCheck(says)), Some(row)) => says(conn, row),
@@ -186,7 +186,7 @@ impl SourceObject {
         }
     }
 
-    /// The record of `components` components that is stored with this origin.
+    /// Returns the stored source of a record of `components` components.
     pub(crate) fn stored(shared: Option<i64>, places: &[u8], components: usize) -> Self {
         let mut all = decode_positions(places);
         all.resize(components, u32::MAX);
@@ -198,21 +198,21 @@ impl SourceObject {
     }
 }
 
-/// Stored places as numbers.
+/// Decodes stored positions.
 pub(crate) fn decode_positions(mut places: &[u8]) -> Vec<u32> {
     std::iter::from_fn(|| varint::take_u64(&mut places))
         .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
         .collect()
 }
 
-/// Where a text with this hash is looked for first: its first 47 bits, which SQLite keeps in six
-/// bytes. The next rows follow, up to one that is not there.
+/// Returns the first row to look for a text with this hash: its first 47 bits, which SQLite stores in six
+/// bytes. The next rows follow, up to a free one.
 fn number(hash: ETag) -> i64 {
     let first = hash.0.iter().take(6);
     first.fold(0, |number, &byte| number << 8 | i64::from(byte)) >> 1
 }
 
-/// The row of a text, put in if there is none.
+/// Returns the row of a text, inserted if needed.
 fn put(conn: &Connection, text: &[u8]) -> Result<i64> {
     let hash = ETag::of(text);
     let mut row = number(hash);
@@ -228,7 +228,7 @@ fn put(conn: &Connection, text: &[u8]) -> Result<i64> {
     Ok(row)
 }
 
-/// The text of a row.
+/// Returns the text of a row.
 pub(crate) fn text(conn: &Connection, row: i64) -> Result<Option<Vec<u8>>> {
     Ok(conn
         .prepare_cached("SELECT text FROM shared_text WHERE id = ?1")?
@@ -236,7 +236,7 @@ pub(crate) fn text(conn: &Connection, row: i64) -> Result<Option<Vec<u8>>> {
         .optional()?)
 }
 
-/// The text with this hash, which was known when its row was made.
+/// Returns the text with this hash, which was known when its row was inserted.
 pub(crate) fn find_text(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>> {
     let mut is_it = conn.prepare_cached("SELECT hash = ?2 FROM shared_text WHERE id = ?1")?;
     let mut row = number(hash);
@@ -249,12 +249,12 @@ pub(crate) fn find_text(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>
     Ok(None)
 }
 
-/// Objects that items of an import came from, each once.
+/// Source objects of an import's items, each once.
 #[derive(Debug, Default)]
 pub(crate) struct UnfinishedObjects(HashMap<*const ImportedObject, Arc<ImportedObject>>);
 
 impl UnfinishedObjects {
-    /// Takes one in, if it was not read to its end when it was needed.
+    /// Adds an object that was not read to its end when its row was needed.
     pub(crate) fn note(&mut self, object: &Arc<ImportedObject>) {
         if object.state().is_promised {
             self.0
@@ -263,7 +263,7 @@ impl UnfinishedObjects {
         }
     }
 
-    /// All of them are read to their ends now.
+    /// Writes the texts of all of them, now complete.
     pub(crate) fn write_texts(&self, conn: &Connection) -> Result<()> {
         self.0.values().try_for_each(|o| o.write_text(conn))
     }

@@ -18,42 +18,41 @@ use crate::store::Store;
 use crate::store::write_queue::lossy_text;
 use crate::types::{CollectionKind, ETag};
 
-/// Problems told of at the most; more of them say nothing new.
+/// Most problems that are reported; more of them add nothing.
 const MAX_PROBLEMS: usize = 100;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// Live contacts looked at.
+    /// Number of live contacts checked.
     pub contacts: u64,
-    /// Live calendar entries looked at.
+    /// Number of live calendar entries checked.
     pub entries: u64,
     /// Records in the trash.
     pub removed: u64,
-    /// What is wrong; empty: all is well.
+    /// Faults; empty if the store is intact.
     pub problems: Vec<String>,
-    /// Calendar entries of which lists and ranges know something else than their texts say, by
-    /// the time zones as they are known now. Nothing of an entry is lost by that;
-    /// [`Store::repair`] makes it anew.
+    /// Calendar entries whose lists and ranges disagree with their texts under the current
+    /// time zone rules. No data is lost; [`Store::repair`] recomputes them.
     pub outdated: Vec<String>,
-    /// What another program wrote through the view `item` and could not be taken in.
+    /// Entries written by another program through the view `item` that could not be applied.
     pub write_queue: Vec<String>,
 }
 
 impl CheckReport {
-    /// Whether all is well.
+    /// Returns true if there are no faults.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty() && self.outdated.is_empty()
     }
 }
 
-/// Figures about a store.
+/// Statistics of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Address books with their numbers of contacts, the default one first.
+    /// Address books with their numbers of contacts, the default first.
     pub address_books: Vec<(String, u64)>,
-    /// Calendars with their numbers of entries, the default one first.
+    /// Calendars with their numbers of entries, the default first.
     pub calendars: Vec<(String, u64)>,
     /// Records in the trash.
     pub removed: u64,
@@ -65,26 +64,26 @@ pub struct Stats {
     pub free_bytes: u64,
     /// Number of the latest change.
     pub changes: u64,
-    /// Changes that the index of words and numbers has yet to take in.
+    /// Changes not yet merged into the index of words and numbers.
     pub pending_terms: u64,
-    /// Changes that the substring index has yet to take in.
+    /// Changes not yet merged into the trigram index.
     pub pending_trigrams: u64,
     /// Locale of the lists.
     pub locale: String,
-    /// Region that completes national phone numbers; empty when none is set.
+    /// Region that completes national phone numbers; empty if none is set.
     pub region: String,
     /// Version of the schema.
     pub schema_version: i64,
 }
 
 impl Store {
-    /// Checks the file (SQLite's `integrity_check`) and that everything derived from the
-    /// records is what they say: ETags, list, index.
+    /// Checks the file (SQLite's `integrity_check`), and that ETags, lists and index agree with
+    /// the records.
     ///
     /// # Errors
-    /// Whatever keeps it from being read at all; what is wrong inside is in the report.
+    /// Any error that prevents reading; faults of the content are in the report.
     pub fn check(&self) -> Result<CheckReport> {
-        // What cannot be taken in, or not now, is told of below.
+        // Entries that cannot be applied are reported below.
         let _ = self.drain_write_queue();
         self.db.read_transaction(|conn| {
             let mut report = CheckReport::default();
@@ -117,7 +116,7 @@ impl Store {
     }
 
     fn check_records(&self, conn: &Connection, report: &mut CheckReport) -> Result<()> {
-        // What an older version derived is derived anew at the next use, and is no damage.
+        // Values computed by an older version are recomputed at the next use, and are no fault.
         let with = self.db.index_context();
         let current = is_index_current(&self.db, conn)?;
         let zones = RefCell::default();
@@ -210,10 +209,10 @@ impl Store {
         Ok(())
     }
 
-    /// Makes the search index anew from the records' keys.
+    /// Rebuilds the search index from the records' keys.
     ///
     /// # Errors
-    /// Whatever writing reports.
+    /// Any write error.
     pub fn rebuild_index(&self) -> Result<()> {
         self.db
             .write(|conn| crate::search::index::rebuild_index(conn, self.path()))?;
@@ -221,21 +220,20 @@ impl Store {
         Ok(())
     }
 
-    /// Makes everything that is derived from the records anew: keys, lists, index. A text that is
-    /// not what its ETag says stays and stays reported: saving the contact again, or restoring its
-    /// former version, settles it.
+    /// Recomputes keys, lists and index from the records. A text that does not match its ETag is kept
+    /// and still reported: saving the record again, or restoring its former version, resolves that.
     ///
     /// # Errors
-    /// Whatever writing reports.
+    /// Any write error.
     pub fn repair(&self) -> Result<()> {
         self.db.write(|conn| reindex(&self.db, conn))?;
         self.rebuild_index()
     }
 
-    /// Figures about the store.
+    /// Returns statistics of the store.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn stats(&self) -> Result<Stats> {
         self.drain_write_queue()?;
         self.db.ensure_indexed()?;
@@ -291,8 +289,8 @@ impl CheckReport {
         }
     }
 
-    /// What is derived of a record is not what was derived: of a calendar's, another database of
-    /// time zones may be why.
+    /// Adds a record whose computed values differ from the stored ones. For a calendar record, another
+    /// time zone database may be the cause.
     fn add_derived(&mut self, kind: CollectionKind, problem: String) {
         let list = match kind {
             CollectionKind::Calendar => &mut self.outdated,
@@ -304,7 +302,7 @@ impl CheckReport {
     }
 }
 
-/// What a store's schema consists of.
+/// The objects of a store's schema.
 const OBJECTS: &[&str] = &[
     "alarm",
     "alarm_span",
@@ -339,8 +337,8 @@ fn check_schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     Ok(())
 }
 
-/// What a store is given when it is made: without it its tokens are like those of any other such
-/// store.
+/// Checks the identity written at creation: without it, tokens cannot be told from those of another
+/// such store.
 fn check_identity(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut there = conn.prepare("SELECT 1 FROM meta WHERE key = ?1")?;
     for key in [metadata::STORE_ID, metadata::INCARNATION] {
@@ -367,7 +365,7 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     Ok(())
 }
 
-/// What records share must be there, and be what its hash says.
+/// Checks that shared texts exist and match their hashes.
 fn check_shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut statement = conn.prepare("SELECT id, hash, text FROM shared_text")?;
     let mut rows = statement.query([])?;
@@ -400,7 +398,7 @@ fn is_current_sort_key(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool 
     now == stored || (kind == CollectionKind::Calendar && is_near(now, stored))
 }
 
-/// Every live record must stand in its list once, where its sort key says, and be counted.
+/// Checks that every live record is in its list once, at its sort key, and is counted.
 fn check_lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut books = conn.prepare(
         "SELECT collection, count(*) FROM record WHERE removed_at IS NULL GROUP BY collection \
@@ -463,7 +461,7 @@ fn check_lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     Ok(())
 }
 
-/// The spans must count what the blocks hold.
+/// Checks that the spans count the entries of their blocks.
 fn check_spans(
     conn: &Connection,
     book: i64,
@@ -492,7 +490,7 @@ fn check_spans(
     Ok(())
 }
 
-/// Every record that is not pending must be found by each of its terms and trigrams.
+/// Checks that every record that is not pending is found by each of its terms and trigrams.
 fn check_index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let watermarks = Watermarks::read(conn)?;
     let mut statement =
@@ -500,7 +498,7 @@ fn check_index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut rows = statement.query([])?;
     let find_term = |term: &Vec<u8>| postings::record_ids(conn, &term[..]);
     let find_trigram = |trigram: &i64| postings::record_ids(conn, *trigram);
-    // Compared a posting list at a time.
+    // Compared one posting list at a time.
     let mut terms_wanted: Vec<(Vec<u8>, i64)> = Vec::new();
     let mut trigrams_wanted: Vec<(i64, i64)> = Vec::new();
     while let Some(row) = rows.next()? {
@@ -526,7 +524,7 @@ fn check_index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     compare(find_trigram, &mut trigrams_wanted, "substring", report)
 }
 
-/// Whether each record of `wanted` has its key in the index.
+/// Checks that each record of `wanted` has its key in the index.
 fn compare<K: Ord>(
     find: impl Fn(&K) -> Result<RecordIds>,
     wanted: &mut Vec<(K, i64)>,

@@ -29,38 +29,38 @@ use snapshot::Snapshot;
 /// The name of the address book that a new store has.
 pub const DEFAULT_ADDRESS_BOOK: &str = "Contacts";
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// When a save is safe from what.
+    /// Durability level of a commit.
     pub durability: Durability,
     /// Bytes of page cache for all of the store's connections together.
     pub memory_budget: usize,
-    /// How long a write waits for another program's.
+    /// Maximum time that a write waits for another program.
     pub busy_timeout: Duration,
-    /// Only read. A store on a read-only medium can be opened so.
+    /// Open for reading only; works on a read-only medium.
     pub read_only: bool,
-    /// Create the store when there is none.
+    /// Create the store if it does not exist.
     pub create: bool,
-    /// For a new store: the locale whose order its lists have (BCP 47); the environment's if
+    /// For a new store: the locale of its lists (BCP 47); the environment's if
     /// `None`.
     pub locale: Option<String>,
     /// For a new store: the region that completes national phone numbers (ISO 3166-1 alpha-2);
     /// the locale's if `None`.
     pub region: Option<String>,
-    /// Whether saves bring the substring index up to date when it is due. If not,
-    /// [`Store::merge_index`] does; until then searches look through what is pending.
+    /// Whether saves merge the trigram index when a merge is due. Otherwise
+    /// [`Store::merge_index`] does; until then searches compare pending records.
     pub merge_substrings: bool,
-    /// What stands between SQLite and the store's files.
+    /// The VFS of the store's files.
     pub vfs: Vfs,
-    /// Whether the log stays beside the store, as `STORE-wal`, when the last program closes it, so
-    /// that the first durable save after opening it again costs one flush, where it else costs three:
-    /// of the log's header, of its name and its own. For programs that are opened, save little and are
-    /// closed. The store is complete without that log, as ever, and it counts for nothing; but what
-    /// was saved and removed lately can still be read in it. The close after a save costs one flush
-    /// more. If another program without this closes the store last, the log is
-    /// gone until the next close. It changes nothing with [`Vfs::Etui`].
+    /// Whether the WAL stays beside the closed store, as `STORE-wal`, so
+    /// that the first durable save of the next session costs one flush instead of three: of the WAL's
+    /// header, of its name and of the commit. For programs that are opened, save little and are
+    /// closed. The store is complete without that file; but recently saved and removed text
+    /// can still be read in it. The close after a save costs one flush
+    /// more. If a program without this option closes the store last, the WAL is
+    /// deleted. No effect with [`Vfs::Etui`].
     pub persist_wal: bool,
     /// Further migrations of the schema, for tests of the machinery.
     #[doc(hidden)]
@@ -226,7 +226,7 @@ impl Store {
     /// # Errors
     /// None; the locale is read when the store is opened.
     pub fn locale(&self) -> Result<String> {
-        // It stays what it was made with.
+        // The locale is fixed at creation.
         let locale = self.db.metadata().locale.as_deref();
         Ok(locale.unwrap_or("und").to_owned())
     }
@@ -279,7 +279,7 @@ impl Store {
         schema::VERSION
     }
 
-    /// The default path: `$XDG_DATA_HOME/etui/personal.etui`, or the same under
+    /// Returns the default path: `$XDG_DATA_HOME/etui/personal.etui`, or that below
     /// `~/.local/share` (XDG Base Directory Specification). `None` without a home directory.
     #[must_use]
     pub fn default_path() -> Option<PathBuf> {

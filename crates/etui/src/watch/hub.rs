@@ -1,8 +1,8 @@
-//! The hub: a thread that looks what was changed and tells the views it concerns.
+//! Change dispatcher: a background thread that reads the change log and wakes the affected views.
 //!
 //! It runs while the store has views. It reads each change once, in windows of bounded length,
-//! and compares keys before and after with every view that was not told yet; one that was told is
-//! left alone until it has read. When nobody is left to compare with, it goes to the end at once.
+//! and compares keys before and after with every view without an unread notification. When no such
+//! view is left, it skips to the end.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,24 +24,24 @@ use crate::record::changes;
 use crate::record::collection_table::{self, CollectionStatus};
 use crate::types::SyncToken;
 
-/// Change numbers compared in one read transaction: it must not hold up the log for long.
+/// Change numbers compared in one read transaction, which must not hold up the log for long.
 const WINDOW: i64 = 512;
-/// Where nothing can be heard, and after an error, the hub looks this often.
+/// Interval between passes without inotify, and after an error.
 const LOOKS_EVERY: Duration = Duration::from_millis(250);
-/// After a look that found something the hub rests as long as it took, so that it takes half of
-/// one processor at the most from those who write. Not less than this: what is committed
-/// meanwhile is looked at together, and in a storm its writers wake nobody.
+/// After a pass that found something the dispatcher rests as long as the pass took, so that it uses
+/// at most half of one processor. Minimum rest: commits in between are handled together, and in a
+/// storm of saves their writers wake nobody.
 const RESTS_AT_LEAST: Duration = Duration::from_millis(1);
-/// And not longer than this.
+/// Maximum rest.
 const RESTS_AT_MOST: Duration = Duration::from_millis(5);
 
-/// What writers, views and the hub share.
+/// State shared by writers, views and the dispatcher.
 #[derive(Default)]
 pub(super) struct ViewRegistry {
     views: Mutex<Vec<Arc<Subscription>>>,
-    /// Counts changes of `views`.
+    /// Incremented when `views` changes.
     generation: AtomicU64,
-    /// There is a hub, and it cannot hear writers by way of the file: they must ring.
+    /// The dispatcher has no inotify watch, so writers must wake it.
     pub(super) deaf: AtomicBool,
     stop: AtomicBool,
 }
@@ -52,7 +52,7 @@ impl ViewRegistry {
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Tells how many are left.
+    /// Removes a view and returns the number of those left.
     pub(super) fn remove(&self, view: &Arc<Subscription>) -> usize {
         let mut views = lock(&self.views);
         views.retain(|v| !Arc::ptr_eq(v, view));
@@ -61,15 +61,15 @@ impl ViewRegistry {
     }
 }
 
-/// Where the store is.
+/// Paths of the store.
 struct StorePaths {
     store: PathBuf,
     watch: PathBuf,
-    /// Nobody can write to it.
+    /// The store cannot be written by anybody.
     immutable: bool,
 }
 
-/// A hub that runs.
+/// A running dispatcher.
 pub(super) struct RunningDispatcher {
     shared: Arc<ViewRegistry>,
     bell: Arc<OwnedFd>,
@@ -77,7 +77,7 @@ pub(super) struct RunningDispatcher {
 }
 
 impl RunningDispatcher {
-    /// Starts it. From here on it hears of every commit.
+    /// Starts the dispatcher. Every commit from here on is noticed.
     pub(super) fn start(shared: &Arc<ViewRegistry>, db: &Db) -> Result<Self> {
         let place = StorePaths {
             store: db.signal().store().to_owned(),
@@ -120,7 +120,7 @@ impl RunningDispatcher {
         })
     }
 
-    /// Ends it, and gives back its connection (`None` if it panicked).
+    /// Stops the dispatcher, and returns its connection (`None` if it panicked).
     pub(super) fn stop(self) -> Option<Connection> {
         self.shared.stop.store(true, Ordering::SeqCst);
         wake(&self.bell);
@@ -174,7 +174,7 @@ impl ChangeDispatcher {
         }
     }
 
-    /// Rests after a look that took so long, unless it is called.
+    /// Rests after a pass of this duration, unless it is woken.
     fn rest(&self, looked: Duration) {
         let rest = looked.clamp(RESTS_AT_LEAST, RESTS_AT_MOST);
         let mut bell = [PollFd::new(&*self.bell, PollFlags::IN)];
@@ -196,7 +196,7 @@ impl ChangeDispatcher {
         }
     }
 
-    /// Sleeps until something may have been committed. A look has to follow.
+    /// Sleeps until something may have been committed. A pass has to follow.
     fn wait(&mut self, failed: bool) {
         let every = (failed || (self.ear.is_none() && !self.place.immutable))
             .then(|| timespec(LOOKS_EVERY));
@@ -217,7 +217,7 @@ impl ChangeDispatcher {
         }
     }
 
-    /// Compares what was changed, at most a window of it. `false`: nothing is left.
+    /// Compares the changes of one window. Returns false if none are left.
     fn look(&mut self) -> Result<bool> {
         let (comparison, shared) = (&mut self.comparison, &self.shared);
         read_transaction(&self.connection, |conn| comparison.window(conn, shared))
@@ -231,13 +231,13 @@ fn timespec(time: Duration) -> Timespec {
     }
 }
 
-/// How far the views were compared with the change log.
+/// Progress of the comparison of the change log with the views.
 struct LogComparison {
-    /// Everything up to here was.
+    /// Everything up to here was compared.
     at: SyncToken,
-    /// What the collections were called then, and whether they were there: no change tells of it.
+    /// Names and existence of the collections at that time; no change records them.
     collections: BTreeMap<i64, CollectionStatus>,
-    /// A copy of the views there are, and its generation.
+    /// A copy of the current views, and its generation.
     views: Vec<Arc<Subscription>>,
     generation: u64,
 }
@@ -265,7 +265,7 @@ impl LogComparison {
         self.views.iter().for_each(|v| v.tell());
     }
 
-    /// Tells the views whose collection was renamed, removed or brought back.
+    /// Wakes the views whose collection was renamed, removed or restored.
     fn name(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<()> {
         let collections = collection_table::read_statuses(conn)?;
         if collections == self.collections {
@@ -280,9 +280,9 @@ impl LogComparison {
         Ok(())
     }
 
-    /// Goes on by one window. To be run in a read transaction.
+    /// Advances by one window. Called in a read transaction.
     fn window(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<bool> {
-        // The state is taken here, before anybody is asked whether it was told.
+        // The state is read here, before the views are asked for unread notifications.
         let now = changes::token(conn)?;
         self.name(conn, shared)?;
         if !changes::covers_token(conn, &self.at, &now)? {
@@ -307,7 +307,7 @@ impl LogComparison {
     }
 }
 
-/// Tells those whom the changes numbered `from + 1` to `to` concern, and takes them out.
+/// Wakes the views affected by the changes `from + 1` to `to`, and removes them from `armed`.
 fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>) -> Result<()> {
     let mut tell = |collection: i64, keys: Option<&[u8]>| {
         let Some(keys) = keys else { return };
@@ -319,8 +319,8 @@ fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>
             !concerned
         });
     };
-    // What a record was before each change; and what it is now, where the change is its latest.
-    // What it was in between, its later changes tell.
+    // The former keys of each change; the current keys if it is the record's latest change.
+    // States in between belong to its later changes.
     let mut changed = conn.prepare_cached(
         "SELECT r.collection, c.keys, \
                 iif(r.changed = c.seq AND r.removed_at IS NULL, r.keys, NULL) \

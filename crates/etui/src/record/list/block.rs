@@ -90,7 +90,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// How many entries stand before the place of `(sort, id)`.
+    /// Returns the number of entries before the list key of `(sort, id)`.
     pub(crate) fn count_before(&self, sort: &[u8], id: i64) -> usize {
         let mut ids = self.ids();
         let mut before = 0;
@@ -103,7 +103,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// One entry as it stands in a block: its key, its number, and where its parts begin and end.
+/// One entry of a block: its key, its id, and the bounds of its parts.
 #[derive(Default)]
 struct EntryRanges {
     id: i64,
@@ -112,7 +112,7 @@ struct EntryRanges {
     summary: Range<usize>,
 }
 
-/// Goes from entry to entry and knows where their parts lie.
+/// Iterates over the entries with the positions of their parts.
 struct EntryCursor<'a> {
     block: Block<'a>,
     at: EntryRanges,
@@ -130,7 +130,7 @@ impl<'a> EntryCursor<'a> {
         }
     }
 
-    /// Steps to the next entry. `false`: there is none, or the bytes end.
+    /// Advances to the next entry. Returns false at the end.
     fn advance(&mut self) -> bool {
         let mut next = || {
             if self.taken == self.block.count {
@@ -160,14 +160,14 @@ impl<'a> EntryCursor<'a> {
     }
 }
 
-/// What an edit of one entry makes of a block.
+/// The result of an edit of one entry.
 pub(crate) struct SplicedBlock {
     pub(crate) bytes: Vec<u8>,
     pub(crate) count: usize,
 }
 
-/// The block with one entry put in (`Some` summary), given another summary, or taken out (`None`),
-/// the parts of the others copied as they are. `None`: there is nothing to change, or the block
+/// Returns the block with one entry inserted or replaced (`Some` summary), or removed (`None`); the
+/// parts of the other entries are copied. `None`: there is nothing to change, or the block
 /// cannot be read to its end.
 pub(crate) fn splice_entry(
     block: &Block<'_>,
@@ -188,7 +188,7 @@ pub(crate) fn splice_entry(
         return None;
     }
     let is_same = here && steps.at.id == id && steps.key == sort;
-    // Where the entry's own parts are, or would be.
+    // The positions of the entry's own parts, or where they are inserted.
     let (ids, sorts, summaries) = match (here, is_same) {
         (false, _) => {
             let end = |part: &[u8]| part.len()..part.len();
@@ -209,7 +209,7 @@ pub(crate) fn splice_entry(
         }
     };
     if is_same && summary.is_none() || !is_same && summary.is_some() {
-        // The entry behind it now follows another one.
+        // The entry after it now follows another one.
         let follows = match is_same {
             true => steps.advance(),
             false => here,
@@ -281,7 +281,7 @@ fn push_sort(out: &mut Vec<u8>, last: &[u8], sort: &[u8]) {
     varint::push_bytes(out, &sort[shared..]);
 }
 
-/// A block of these parts.
+/// Assembles a block from its parts.
 fn assemble_block(
     count: usize,
     ids: [&[u8]; 3],
@@ -325,7 +325,7 @@ impl BlockWriter {
         self.count
     }
 
-    /// The block; the writer is empty again.
+    /// Returns the block; the writer is empty again.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
         let out = assemble_block(
             self.count,
@@ -376,7 +376,7 @@ mod tests {
             prop_assert_eq!(block.count_before(&place.0, place.1), before);
         }
 
-        /// Splicing is what writing all entries anew is.
+        /// Splicing equals writing all entries again.
         #[test]
         fn a_splice_is_a_new_block(
             entries in prop::collection::btree_map(
