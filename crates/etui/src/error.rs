@@ -8,8 +8,8 @@ use rusqlite::ErrorCode;
 use etui_ical::ObjectError;
 use etui_text::collator::BadLocale;
 
-use etui_vcard::CardError;
 use crate::types::{CollectionKind, ETag, RecordId};
+use etui_vcard::CardError;
 
 /// What went wrong, where, and what the caller can do about it.
 #[derive(Debug, thiserror::Error)]

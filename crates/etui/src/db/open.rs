@@ -216,7 +216,7 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
         super::vfs::refuse_held(&connection, path, settings.busy_timeout)?;
     }
     connection.busy_timeout(settings.busy_timeout)?;
-    // SQLite is built to plan a query anew whenever a bound value changes, in hope of statistics
+    // SQLite is built to plan a query again whenever a bound value changes, in hope of statistics
     // that this schema has no use for: each look into the index would be compiled again.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);

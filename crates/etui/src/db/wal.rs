@@ -42,14 +42,14 @@ impl WalLimit {
         size >= large
     }
 
-    /// Has the log begin anew, if its readers go in time.
+    /// Restarts the log, if its readers finish in time.
     pub(super) fn restart_wal(&self, connection: &Connection, path: &Path) -> rusqlite::Result<()> {
         connection.busy_timeout(PATIENCE)?;
         let busy: rusqlite::Result<bool> =
             connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |r| r.get(0));
         // The writer does its waiting itself (`group`).
         connection.busy_timeout(Duration::ZERO)?;
-        // Its file keeps its size until the next writer begins it anew.
+        // Its file keeps its size until the next writer restarts it.
         let size = wal_size(path);
         let next = match busy? {
             true => size.saturating_mul(2),

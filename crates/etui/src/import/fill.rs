@@ -57,7 +57,7 @@ impl<'c> BulkFill<'c> {
         let last = changes::latest_seq(conn)?;
         let new = last == 0;
         if new {
-            // Made anew at the end, sorted, which also finds two UIDs that are alike.
+            // Rebuilt at the end, sorted, which also finds duplicate UIDs.
             conn.execute_batch("DROP INDEX record_uid")?;
         } else {
             // The marks say how far the index is by numbers; so what is pending goes in first.

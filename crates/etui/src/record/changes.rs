@@ -17,7 +17,7 @@ use crate::types::{ChangeKind, Changes, RecordChange, RecordId, SyncToken};
 pub(crate) const KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
 /// And at least this many, whatever their age: a clock that was wrong must not empty the trash.
 pub(crate) const KEPT_CHANGES: i64 = 1_000;
-/// Rows trimmed by one merge at the most, so that no save pays for a month at once.
+/// Maximum of rows trimmed by one merge, so that no save pays for a month at once.
 const TRIM_ROWS: i64 = 2_000;
 
 pub(crate) const EDITED: i64 = 1;
@@ -122,7 +122,7 @@ pub(crate) fn list_changes(
 
 /// Forgets changes older than [`KEPT_MS`], and with them the removed records and replaced texts
 /// that only they remembered: from the oldest on, up to the first that is to be kept. The latest
-/// `keep` of them (one at the least: it carries the sequence) and those beyond `merged` stay.
+/// `keep` of them (at least one: it carries the sequence) and those beyond `merged` stay.
 pub(crate) fn trim_log(conn: &Connection, now: i64, merged: i64, keep: i64) -> Result<()> {
     let last: Option<i64> = conn
         .prepare_cached("SELECT seq FROM change ORDER BY seq DESC LIMIT 1 OFFSET ?1")?

@@ -19,8 +19,8 @@ struct RecordToIndex {
     kind: Option<String>,
 }
 
-/// Derives keys, sort keys, summaries and lists anew from the records' texts. Tells whether any
-/// keys changed; the index then has to be made anew as well. ETags stay: they are what tells that
+/// Recomputes keys, sort keys, summaries and lists from the records' texts. Returns true if any
+/// keys changed; the index must then be rebuilt as well. ETags stay: they show that
 /// a text is not the one that was saved.
 pub(crate) fn all(
     conn: &Connection,

@@ -51,7 +51,7 @@ impl<R: RecordKind> StoredRecord<R> {
 pub struct Paging {
     /// Entries left out before it.
     pub offset: u64,
-    /// Entries on it at the most.
+    /// Maximum number of entries.
     pub limit: u64,
 }
 

@@ -38,8 +38,8 @@ impl RemovedCollection {
         time(self.at)
     }
 
-    /// Until when it can be brought back at the least, 30 days after it was removed. It may be
-    /// longer: see the trash.
+    /// Returns the time until which it can certainly be restored, 30 days after its removal. It may be
+    /// kept longer: see the trash.
     #[must_use]
     pub fn kept_until(&self) -> SystemTime {
         time(self.at.saturating_add(KEPT_MS))
@@ -106,11 +106,11 @@ impl Store {
         Ok(Collection::new(&self.db, renamed))
     }
 
-    /// Removes a collection with all its records, in one transaction, and tells what that was. For
-    /// 30 days at the least it can be brought back.
+    /// Removes a collection with all its records, in one transaction, and returns a description of it. It can
+    /// be restored for at least 30 days.
     ///
-    /// Views of it tell of every record that is gone; who has a handle of it still, reads no records
-    /// and cannot save any. If it was the default one, the next of its kind is that from now on.
+    /// Its views report every record as removed; a handle to it reads as empty, and saves fail.
+    /// If it was the default, the next oldest of its kind becomes the default.
     ///
     /// # Errors
     /// [`Error::NoCollection`];

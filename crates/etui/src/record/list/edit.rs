@@ -8,7 +8,7 @@ use super::block::{Block, BlockWriter, splice_entry};
 use super::{BLOCK_BYTES, SPAN_BLOCKS, decode_counts};
 use crate::error::{Error, Result};
 
-/// Edits kept in memory at the most before they are written.
+/// Maximum of edits kept in memory before they are written.
 const MAX_EDITS: usize = 4_096;
 
 /// Entries of one collection to be put in (with their summary) or taken out, by sort key and id.
