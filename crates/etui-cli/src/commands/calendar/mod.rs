@@ -58,7 +58,7 @@ pub struct CalendarArgs {
         help_heading = "Calendar options"
     )]
     calendar: Option<String>,
-    /// CalendarTime zone for reading and showing times, e.g. Europe/Berlin [default: the system's]
+    /// Time zone for reading and showing times, e.g. Europe/Berlin [default: the system's]
     #[arg(
         long,
         global = true,
