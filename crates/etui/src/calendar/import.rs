@@ -24,7 +24,7 @@ use super::ics::{
 };
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::error::Result;
-use crate::import::run::{ImportItem, ParsedRecord, RecordSource, run};
+use crate::import::run::{ImportItem, ParsedRecord, RecordSource, run_import};
 use crate::import::{ImportEvent, ImportReport, Refused};
 use crate::record::RecordKind as _;
 use crate::record::shared::{ImportedObject, SourceObject};
@@ -58,7 +58,7 @@ impl Calendar<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        run(self, ObjectSource::new(input), on_event)
+        run_import(self, ObjectSource::new(input), on_event)
     }
 }
 
@@ -196,7 +196,7 @@ impl<R: Read> ObjectSource<R> {
         if let Some(open) = &mut self.open {
             let frame = std::mem::take(&mut open.frame).finish();
             let texts = Arc::new(std::mem::take(&mut open.texts));
-            open.object.end(frame.as_bytes().to_vec(), texts);
+            open.object.set_texts(frame.as_bytes().to_vec(), texts);
         }
         self.release_groups();
         self.open = None;
@@ -207,7 +207,7 @@ impl<R: Read> RecordSource for ObjectSource<R> {
     type Record = CalendarObject;
     type Piece = ImportPiece;
 
-    fn next(&mut self) -> io::Result<Option<ImportPiece>> {
+    fn next_piece(&mut self) -> io::Result<Option<ImportPiece>> {
         loop {
             if let Some(part) = self.ready.pop_front() {
                 return Ok(Some(part));
@@ -236,7 +236,7 @@ impl<R: Read> RecordSource for ObjectSource<R> {
         }
     }
 
-    fn read(part: ImportPiece) -> ParsedRecord<CalendarObject> {
+    fn parse_piece(part: ImportPiece) -> ParsedRecord<CalendarObject> {
         let (group, zones, object) = match part {
             ImportPiece::Group(group, zones, object) => (group, zones, object),
             ImportPiece::Refused(refused) => return Err(refused),
@@ -281,8 +281,8 @@ pub(crate) fn parse_items(
     }
     let mut source = ObjectSource::new(&*text);
     let mut items: Vec<ImportItem<CalendarObject>> = Vec::new();
-    while let Some(portion) = source.next().map_err(|e| e.to_string())? {
-        let item = ObjectSource::<&[u8]>::read(portion)
+    while let Some(portion) = source.next_piece().map_err(|e| e.to_string())? {
+        let item = ObjectSource::<&[u8]>::parse_piece(portion)
             .map_err(|refused| format!("line {}: {}", refused.line, refused.reason))?;
         let uid = item.record.identity();
         if items.iter().any(|known| known.record.identity() == uid) {

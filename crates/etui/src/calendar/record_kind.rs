@@ -53,7 +53,7 @@ impl RecordKind for CalendarObject {
         name_of(self.master().kind)
     }
 
-    fn join(&mut self, other: Self) -> Vec<MergeOutcome> {
+    fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
         let outcomes = self.merge(other).into_iter();
         let joined = outcomes.map(|outcome| match outcome {
             super::MergeOutcome::Taken => MergeOutcome::Taken,
@@ -107,7 +107,7 @@ impl RecordKind for CalendarObject {
         Some(SourceObject::made(template, texts, parts, defines))
     }
 
-    fn derive(&self, with: &IndexContext<'_>) -> IndexedColumns {
+    fn index(&self, with: &IndexContext<'_>) -> IndexedColumns {
         index_columns(self, with)
     }
 }

@@ -32,7 +32,7 @@ impl RecordKind for Card {
         }
     }
 
-    fn derive(&self, with: &IndexContext<'_>) -> IndexedColumns {
+    fn index(&self, with: &IndexContext<'_>) -> IndexedColumns {
         keys::derive(self, with)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     card.for_each_text("EMAIL", |t| keys.push_address(Key::Email, t));
     card.for_each_text("TEL", |t| {
         if let Some(number) = PhoneNumber::parse(t, with.region) {
-            keys.phone(&number);
+            keys.push_phone(&number);
         }
     });
     card.for_each_text("CATEGORIES", |t| keys.push_words(Key::Category, t));

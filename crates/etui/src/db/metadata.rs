@@ -35,7 +35,7 @@ pub(crate) struct StoreMetadata {
 
 /// Reads the settings. A value of another type counts as absent.
 pub(crate) fn read(conn: &Connection) -> Result<StoreMetadata> {
-    let text = |key| match get::<String>(conn, key) {
+    let text = |key| match get_value::<String>(conn, key) {
         Err(Error::Sqlite(rusqlite::Error::InvalidColumnType(..))) => Ok(None),
         value => value,
     };
@@ -46,7 +46,7 @@ pub(crate) fn read(conn: &Connection) -> Result<StoreMetadata> {
     })
 }
 
-pub(crate) fn get<T: FromSql>(conn: &Connection, key: &str) -> Result<Option<T>> {
+pub(crate) fn get_value<T: FromSql>(conn: &Connection, key: &str) -> Result<Option<T>> {
     Ok(conn
         .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
         .query_row([key], |r| r.get(0))
@@ -61,5 +61,5 @@ pub(crate) fn set(conn: &Connection, key: &str, value: impl ToSql) -> Result<()>
 
 /// A number in `meta`; 0 when it was never written.
 pub(crate) fn get_number(conn: &Connection, key: &str) -> Result<i64> {
-    Ok(get(conn, key)?.unwrap_or(0))
+    Ok(get_value(conn, key)?.unwrap_or(0))
 }

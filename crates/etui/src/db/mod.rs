@@ -308,7 +308,7 @@ impl Db {
             return Ok(());
         }
         let inode = inode(self.path())?;
-        if metadata::get::<i64>(conn, metadata::INODE)? != Some(inode) {
+        if metadata::get_value::<i64>(conn, metadata::INODE)? != Some(inode) {
             metadata::set(conn, metadata::INODE, inode)?;
             metadata::set(conn, metadata::INCARNATION, random::random_i64()?)?;
         }

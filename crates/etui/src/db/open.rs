@@ -190,7 +190,7 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
     let open = |path: &Path| -> Result<Connection> {
         Ok(match settings.vfs {
             Vfs::Etui => {
-                let vfs = super::vfs::registered()?;
+                let vfs = super::vfs::registered_vfs()?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
             }
             Vfs::System if settings.persist_wal => {

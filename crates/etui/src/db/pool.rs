@@ -87,7 +87,7 @@ impl ConnectionPool {
     ) -> Result<Self> {
         let opened = open::open(path, mode, &settings, &found).or_else(|e| {
             let refused = match settings.vfs {
-                Vfs::Etui => vfs::refusal(path),
+                Vfs::Etui => vfs::refusal_reason(path),
                 Vfs::System => None,
             };
             match (refused, e.about(path, settings.busy_timeout)) {

@@ -94,7 +94,7 @@ impl SortedRuns {
         self.runs.is_empty()
     }
 
-    fn readers(&self) -> impl Iterator<Item = RunReader<'_>> {
+    fn run_readers(&self) -> impl Iterator<Item = RunReader<'_>> {
         self.runs.iter().map(|range| RunReader {
             runs: self,
             range: range.clone(),
@@ -104,8 +104,11 @@ impl SortedRuns {
     }
 
     /// Calls `visit` with each item of one run after the other, and holds one item in memory.
-    pub(crate) fn in_turn(&self, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-        for mut reader in self.readers() {
+    pub(crate) fn for_each_unsorted(
+        &self,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        for mut reader in self.run_readers() {
             while let Some((key, value)) = reader.next()? {
                 visit(&key, &value)?;
             }
@@ -115,8 +118,11 @@ impl SortedRuns {
 
     /// Calls `visit` with each item of all runs, ascending; of items with one key, in the order
     /// of their runs.
-    pub(crate) fn merged(&self, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-        let mut readers: Vec<RunReader<'_>> = self.readers().collect();
+    pub(crate) fn for_each_merged(
+        &self,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut readers: Vec<RunReader<'_>> = self.run_readers().collect();
         let mut heap = BinaryHeap::new();
         for (run, reader) in readers.iter_mut().enumerate() {
             if let Some((key, value)) = reader.next()? {
@@ -145,11 +151,11 @@ struct RunReader<'r> {
 impl RunReader<'_> {
     /// The next item's key and value.
     fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        let Some(length) = self.take(4)? else {
+        let Some(length) = self.take_bytes(4)? else {
             return Ok(None);
         };
         let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]);
-        let Some(item) = self.take(length as usize)? else {
+        let Some(item) = self.take_bytes(length as usize)? else {
             return Ok(None);
         };
         let key = usize::from(u16::from_le_bytes([item[0], item[1]]));
@@ -158,7 +164,7 @@ impl RunReader<'_> {
     }
 
     /// The next `length` bytes. `None` at the end.
-    fn take(&mut self, length: usize) -> Result<Option<&[u8]>> {
+    fn take_bytes(&mut self, length: usize) -> Result<Option<&[u8]>> {
         if self.buffer.len() - self.at < length {
             self.buffer.drain(..self.at);
             self.at = 0;
@@ -207,12 +213,12 @@ impl ExternalSorter {
         values.iter().for_each(|v| self.bytes.extend_from_slice(v));
         self.items.push((begin, middle, self.bytes.len()));
         if self.bytes.len() + self.items.len() * size_of::<(usize, usize, usize)>() >= self.most {
-            self.spill()?;
+            self.write_run()?;
         }
         Ok(())
     }
 
-    fn spill(&mut self) -> Result<()> {
+    fn write_run(&mut self) -> Result<()> {
         let bytes = &self.bytes;
         self.items
             .sort_unstable_by_key(|i| (&bytes[i.0..i.1], &bytes[i.1..i.2]));
@@ -228,18 +234,24 @@ impl ExternalSorter {
 
     /// Calls `visit` with each item (key, value), ascending by key. Of each run one item is in
     /// memory; of items that are as large as a run, all are.
-    pub(crate) fn sorted(self, visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-        self.into_runs()?.merged(visit)
+    pub(crate) fn for_each_sorted(
+        self,
+        visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.into_runs()?.for_each_merged(visit)
     }
 
     /// The same for items that were pushed in ascending order, one in memory at a time.
-    pub(crate) fn in_turn(self, visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-        self.into_runs()?.in_turn(visit)
+    pub(crate) fn for_each_unsorted(
+        self,
+        visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.into_runs()?.for_each_unsorted(visit)
     }
 
     fn into_runs(mut self) -> Result<SortedRuns> {
         if !self.items.is_empty() {
-            self.spill()?;
+            self.write_run()?;
         }
         Ok(self.runs)
     }
@@ -269,7 +281,7 @@ mod tests {
             }
             prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
             let mut seen = Vec::new();
-            sorter.sorted(|key, value| { seen.push((key.to_vec(), value.to_vec())); Ok(()) }).unwrap();
+            sorter.for_each_sorted(|key, value| { seen.push((key.to_vec(), value.to_vec())); Ok(()) }).unwrap();
             prop_assert!(seen.is_sorted_by_key(|item| item.0.clone()));
             let mut items = items;
             items.sort();
@@ -288,7 +300,7 @@ mod tests {
                 sorter.push(&n.to_be_bytes(), &[value]).unwrap();
             }
             let mut seen = Vec::new();
-            sorter.in_turn(|_, value| { seen.push(value.to_vec()); Ok(()) }).unwrap();
+            sorter.for_each_unsorted(|_, value| { seen.push(value.to_vec()); Ok(()) }).unwrap();
             prop_assert_eq!(seen, values);
         }
     }

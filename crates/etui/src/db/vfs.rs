@@ -36,7 +36,7 @@ pub fn use_vfs(vfs: etui_vfs::Vfs) -> bool {
 }
 
 /// etui's VFS, registered when it is first asked for.
-pub(crate) fn registered() -> Result<&'static etui_vfs::Vfs> {
+pub(crate) fn registered_vfs() -> Result<&'static etui_vfs::Vfs> {
     let vfs = VFS.get_or_init(|| {
         let options = etui_vfs::Options::default();
         etui_vfs::register(NAME, options).map_err(|e| e.to_string())
@@ -67,7 +67,11 @@ pub(super) fn refuse_held(connection: &Connection, path: &Path, most: Duration) 
     connection.busy_timeout(most.min(PATIENCE))?;
     let asked = connection.pragma_query_value(None, "schema_version", |_| Ok(()));
     let busy = |e: rusqlite::Error| e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
-    match asked.is_err_and(busy).then(|| refusal(path)).flatten() {
+    match asked
+        .is_err_and(busy)
+        .then(|| refusal_reason(path))
+        .flatten()
+    {
         Some(refused) => Err(refused),
         // Other errors come back when it is read.
         None => Ok(()),
@@ -75,7 +79,7 @@ pub(super) fn refuse_held(connection: &Connection, path: &Path, most: Duration) 
 }
 
 /// Why etui's VFS refused to open the store just now, if it did.
-pub(super) fn refusal(path: &Path) -> Option<Error> {
+pub(super) fn refusal_reason(path: &Path) -> Option<Error> {
     let reason = etui_vfs::last_refusal()?;
     let full = path.canonicalize().ok()?;
     let reason = reason.strip_prefix(&format!("{}: ", full.display()))?;

@@ -97,8 +97,8 @@ impl<R: RecordKind> DeferredRecords<R> {
             visit(item)
         };
         match R::CAN_MERGE {
-            true => self.items.sorted(see),
-            false => self.items.in_turn(see),
+            true => self.items.for_each_sorted(see),
+            false => self.items.for_each_unsorted(see),
         }
     }
 }

@@ -91,7 +91,7 @@ impl<'c> BulkFill<'c> {
         }
         self.last += 1;
         let id = self.last;
-        records::insert(self.conn, self.collection, id, etag, new)?;
+        records::insert_record(self.conn, self.collection, id, etag, new)?;
         self.entries
             .push(new.sort, &[&id.to_be_bytes(), new.summary])?;
         self.index.add_record(id, new.keys)?;
@@ -102,7 +102,7 @@ impl<'c> BulkFill<'c> {
     pub(crate) fn finish(self, on_step: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let mut edits = list::ListEdits::default();
         let bounds = self.order.label_bounds();
-        self.entries.sorted(|sort, value| {
+        self.entries.for_each_sorted(|sort, value| {
             let mut id = [0; 8];
             id.copy_from_slice(&value[..8]);
             edits.put(self.collection, sort, i64::from_be_bytes(id), &value[8..]);

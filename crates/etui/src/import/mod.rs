@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use crate::contacts::{Card, Contacts, MAX_CARD};
 use crate::error::Result;
 use etui_contentline::split::{SplitItem, Splitter};
-use run::{ImportItem, ParsedRecord, RecordSource, run};
+use run::{ImportItem, ParsedRecord, RecordSource, run_import};
 
 /// Something in the input that did not go in, or of which not all was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Contacts<'_> {
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
         let cards = CardSource(Splitter::new(input, "VCARD").max_record(MAX_CARD));
-        run(self, cards, on_event)
+        run_import(self, cards, on_event)
     }
 }
 
@@ -119,7 +119,7 @@ impl<R: Read> RecordSource for CardSource<R> {
     type Record = Card;
     type Piece = SplitItem;
 
-    fn next(&mut self) -> std::io::Result<Option<SplitItem>> {
+    fn next_piece(&mut self) -> std::io::Result<Option<SplitItem>> {
         self.0.next().transpose()
     }
 
@@ -134,7 +134,7 @@ impl<R: Read> RecordSource for CardSource<R> {
         }
     }
 
-    fn read(piece: SplitItem) -> ParsedRecord<Card> {
+    fn parse_piece(piece: SplitItem) -> ParsedRecord<Card> {
         let record = match piece {
             SplitItem::Record(record) => record,
             SplitItem::Rejected(refusal) => return Err((&refusal).into()),

@@ -43,8 +43,8 @@ pub(crate) trait RecordSource {
     /// A piece of the input: a record, or rejected bytes.
     type Piece: Send;
 
-    /// Returns the next piece; `None` at the end of the input.
-    fn next(&mut self) -> std::io::Result<Option<Self::Piece>>;
+    /// The next piece; `None` at the end of the input.
+    fn next_piece(&mut self) -> std::io::Result<Option<Self::Piece>>;
 
     /// Returns the number of bytes read so far.
     fn bytes_read(&self) -> u64;
@@ -52,12 +52,12 @@ pub(crate) trait RecordSource {
     /// Returns the size of a piece in bytes.
     fn size(piece: &Self::Piece) -> usize;
 
-    /// Parses a piece; may run in another thread.
-    fn read(piece: Self::Piece) -> ParsedRecord<Self::Record>;
+    /// Reads a piece; it may be in another thread.
+    fn parse_piece(piece: Self::Piece) -> ParsedRecord<Self::Record>;
 }
 
-/// Imports the records of `source` into a collection.
-pub(crate) fn run<S: RecordSource>(
+/// Imports the records that are found in `source` into a collection.
+pub(crate) fn run_import<S: RecordSource>(
     collection: &Collection<'_, S::Record>,
     mut source: S,
     on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
@@ -73,27 +73,27 @@ pub(crate) fn run<S: RecordSource>(
         on_event,
     };
     while run.batch.len() < SMALL_RECORDS && run.batch_bytes < SMALL_BYTES {
-        let Some(piece) = run.next(&mut source)? else {
+        let Some(piece) = run.next_piece(&mut source)? else {
             let all = std::mem::take(&mut run.batch);
             run.batch_bytes = 0;
             for item in run.join(all)? {
                 run.take(item)?;
             }
-            run.save()?;
+            run.save_batch()?;
             return Ok(run.report);
         };
-        match S::read(piece) {
+        match S::parse_piece(piece) {
             Ok(mut item) => {
                 run.note_item(&mut item)?;
-                run.batch_bytes += run.keep(item);
+                run.batch_bytes += run.push_item(item);
             }
-            Err(refused) => run.refuse(refused)?,
+            Err(refused) => run.report_refused(refused)?,
         }
     }
     let ahead = std::mem::take(&mut run.batch);
     run.batch_bytes = 0;
-    run.fill(ahead, &mut source)?;
-    run.save()?;
+    run.fill_collection(ahead, &mut source)?;
+    run.save_batch()?;
     Ok(run.report)
 }
 
@@ -161,8 +161,8 @@ impl<R: RecordKind> ImportItem<R> {
 }
 
 impl<R: RecordKind> ImportRun<'_, '_, R> {
-    /// Adds an item to the batch; returns the bytes of its text.
-    fn keep(&mut self, item: ImportItem<R>) -> usize {
+    /// Puts an item to the batch; returns the bytes of its text.
+    fn push_item(&mut self, item: ImportItem<R>) -> usize {
         let bytes = item.record.text().len();
         self.batch.push(item);
         bytes
@@ -174,25 +174,25 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         let last = self.batch.last().map(|last| last.record.identity());
         let is_joined = R::CAN_MERGE && last.is_some_and(|uid| uid == item.record.identity());
         if is_full && !is_joined {
-            self.save()?;
+            self.save_batch()?;
         }
-        self.batch_bytes += self.keep(item);
+        self.batch_bytes += self.push_item(item);
         Ok(())
     }
 
-    /// Returns the next piece of the input.
-    fn next<S: RecordSource>(&mut self, source: &mut S) -> Result<Option<S::Piece>> {
-        let piece = source.next();
+    /// The next piece of the input.
+    fn next_piece<S: RecordSource>(&mut self, source: &mut S) -> Result<Option<S::Piece>> {
+        let piece = source.next_piece();
         self.report.bytes = source.bytes_read();
         piece.map_err(|e| Error::io(std::path::Path::new("the input"), e))
     }
 
     /// Records the UID of an item, and reports its warnings.
     fn note_item(&mut self, item: &mut ImportItem<R>) -> Result<()> {
-        let uid = self.hash(item);
+        let uid = self.hash_uid(item);
         item.repeated = !self.seen.insert(uid);
         for reason in std::mem::take(&mut item.warnings) {
-            self.warn(Refused {
+            self.report_warning(Refused {
                 line: item.line,
                 last_line: item.last_line,
                 reason,
@@ -202,15 +202,15 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(())
     }
 
-    fn hash(&self, item: &ImportItem<R>) -> u64 {
+    fn hash_uid(&self, item: &ImportItem<R>) -> u64 {
         self.hasher.hash_one(item.record.identity().as_bytes())
     }
 
-    /// Counts the outcome of an item. One that was `joined` to a record stored earlier by this import
-    /// counts with that record.
-    fn count(&mut self, item: &ImportItem<R>, outcome: SaveOutcome, joined: bool) {
+    /// Counts what became of an item. One that was `joined` to what an earlier one of this import
+    /// left in the store is counted with that.
+    fn count_outcome(&mut self, item: &ImportItem<R>, outcome: SaveOutcome, joined: bool) {
         if joined {
-            let uid = self.hash(item);
+            let uid = self.hash_uid(item);
             if outcome == SaveOutcome::Changed && self.unchanged.remove(uid) {
                 self.report.unchanged -= 1;
                 self.report.changed += 1;
@@ -230,7 +230,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
     /// Remembers an item counted as unchanged.
     fn note_unchanged(&mut self, item: &ImportItem<R>) {
         if R::CAN_MERGE {
-            let uid = self.hash(item);
+            let uid = self.hash_uid(item);
             self.unchanged.insert(uid);
         }
     }
@@ -246,7 +246,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
             let uid = item.record.identity().into_owned();
             match places.entry(uid) {
                 Entry::Occupied(at) if item.repeated => {
-                    self.join_to(&mut joined[*at.get()], item)?;
+                    self.merge_into(&mut joined[*at.get()], item)?;
                 }
                 Entry::Occupied(mut at) => {
                     at.insert(joined.len());
@@ -261,11 +261,11 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(joined)
     }
 
-    /// Merges `other` into an earlier item.
-    fn join_to(&mut self, item: &mut ImportItem<R>, other: ImportItem<R>) -> Result<()> {
+    /// Puts what `other` says to an earlier item.
+    fn merge_into(&mut self, item: &mut ImportItem<R>, other: ImportItem<R>) -> Result<()> {
         let excerpt = record_excerpt(other.record.text());
         let needs_zones = other.record.required_source().is_some();
-        let outcomes = item.record.join(other.record);
+        let outcomes = item.record.merge(other.record);
         let mut refused = false;
         for (at, outcome) in outcomes.iter().enumerate() {
             match outcome {
@@ -290,7 +290,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
             item.from = item.record.required_source();
         }
         if refused {
-            self.refuse(Refused {
+            self.report_refused(Refused {
                 line: other.line,
                 last_line: other.last_line,
                 reason: repeated_reason(&item.record),
@@ -300,12 +300,13 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(())
     }
 
-    /// Merges an item into the stored version of its record.
-    fn join_to_stored(&mut self, item: ImportItem<R>) -> Result<ImportItem<R>> {
+    /// Joins an item to what the store has of its record.
+    fn merge_into_stored(&mut self, item: ImportItem<R>) -> Result<ImportItem<R>> {
         let uid = item.record.identity().into_owned();
         let collection = self.collection;
         let stored = collection.db().read(|conn| {
-            let Some((text, shared, places)) = records::stored(conn, collection.id(), &uid)? else {
+            let Some((text, shared, places)) = records::read_version(conn, collection.id(), &uid)?
+            else {
                 return Ok(None);
             };
             Ok(Some((R::stored(conn, text, shared)?, shared, places)))
@@ -316,13 +317,13 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         let from =
             shared.map(|row| SourceObject::stored(Some(row), &places, record.component_count()));
         let mut whole = ImportItem::new(record, item.line, item.last_line).from(from);
-        self.join_to(&mut whole, item)?;
+        self.merge_into(&mut whole, item)?;
         Ok(whole)
     }
 
-    /// Stores all new records in one transaction. Changed versions of known records are deferred
-    /// and follow in batches.
-    fn fill<S: RecordSource<Record = R>>(
+    /// All new records in one transaction. What is known already, with other content, is put aside
+    /// and follows in batches.
+    fn fill_collection<S: RecordSource<Record = R>>(
         &mut self,
         ahead: Vec<ImportItem<R>>,
         source: &mut S,
@@ -344,7 +345,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                     unchanged: 0,
                 };
                 for item in ahead {
-                    let derived = item.record.derive(with);
+                    let derived = item.record.index(with);
                     if filling.add(&item, derived)? == Some(FillOutcome::Unchanged) {
                         self.note_unchanged(&item);
                     }
@@ -357,9 +358,9 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                     scope.spawn(move || {
                         for pieces in pieces {
                             let derive = |piece| {
-                                let found = S::read(piece);
+                                let found = S::parse_piece(piece);
                                 let derived = match &found {
-                                    Ok(item) => item.record.derive(with),
+                                    Ok(item) => item.record.index(with),
                                     Err(_) => IndexedColumns::default(),
                                 };
                                 (found, derived)
@@ -377,7 +378,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                     let mut in_flight = 0;
                     loop {
                         while let Some(to) = to_read.take_if(|_| in_flight < IN_FLIGHT) {
-                            let pieces = self.some_pieces(source)?;
+                            let pieces = self.next_pieces(source)?;
                             if !pieces.is_empty() && to.send(pieces).is_ok() {
                                 in_flight += 1;
                                 to_read = Some(to);
@@ -396,7 +397,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                                         self.note_unchanged(&item);
                                     }
                                 }
-                                Err(refused) => self.refuse(refused)?,
+                                Err(refused) => self.report_refused(refused)?,
                             }
                         }
                         self.report_progress(filling.added + filling.unchanged)?;
@@ -416,12 +417,12 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         aside.for_each(db, |item| self.take(item))
     }
 
-    /// Returns the next pieces of the input; none at its end.
-    fn some_pieces<S: RecordSource>(&mut self, source: &mut S) -> Result<Vec<S::Piece>> {
+    /// The next pieces of the input; none at its end.
+    fn next_pieces<S: RecordSource>(&mut self, source: &mut S) -> Result<Vec<S::Piece>> {
         let mut pieces = Vec::new();
         let mut bytes = 0;
         while pieces.len() < PIECES && bytes < PIECES_BYTES {
-            let Some(piece) = self.next(source)? else {
+            let Some(piece) = self.next_piece(source)? else {
                 break;
             };
             bytes += S::size(&piece);
@@ -440,7 +441,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         stop_if((self.on_event)(ImportEvent::Saved { records }))
     }
 
-    fn refuse(&mut self, refused: Refused) -> Result<()> {
+    fn report_refused(&mut self, refused: Refused) -> Result<()> {
         self.report.refused += 1;
         let go_on = (self.on_event)(ImportEvent::Refused(&refused));
         if self.report.refusals.len() < KEPT_REFUSALS {
@@ -449,7 +450,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         stop_if(go_on)
     }
 
-    fn warn(&mut self, warned: Refused) -> Result<()> {
+    fn report_warning(&mut self, warned: Refused) -> Result<()> {
         self.report.warned += 1;
         let go_on = (self.on_event)(ImportEvent::Warned(&warned));
         if self.report.warnings.len() < KEPT_REFUSALS {
@@ -458,7 +459,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         stop_if(go_on)
     }
 
-    fn save(&mut self) -> Result<()> {
+    fn save_batch(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
         let mut batch = self.join(batch)?;
@@ -467,7 +468,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
             batch = batch
                 .into_iter()
                 .map(|item| match item.repeated {
-                    true => self.join_to_stored(item),
+                    true => self.merge_into_stored(item),
                     false => Ok(item),
                 })
                 .collect::<Result<_>>()?;
@@ -478,8 +479,8 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         let results = self.collection.save_found(records)?;
         for ((item, joined), result) in batch.iter().zip(joined).zip(results) {
             match result {
-                Ok(saved) => self.count(item, saved.outcome, joined),
-                Err(_) => self.refuse(Refused {
+                Ok(saved) => self.count_outcome(item, saved.outcome, joined),
+                Err(_) => self.report_refused(Refused {
                     line: item.line,
                     last_line: item.last_line,
                     reason: repeated_reason(&item.record),
@@ -536,7 +537,7 @@ impl<R: RecordKind> FillRun<'_, '_, R> {
 
     fn note(&mut self, item: &ImportItem<R>) {
         if let Some(from) = &item.from {
-            self.objects.note(&from.object);
+            self.objects.add_unfinished(&from.object);
         }
     }
 }

@@ -85,14 +85,14 @@ impl KeyWriter {
         self.value.clear();
         self.value.push(' ');
         fold::push_folded_words(clip_text(text, MAX_VALUE), &mut self.value);
-        self.finish(key);
+        self.push_value(key);
     }
 
     pub(crate) fn push_address(&mut self, key: Key, text: &str) {
         self.value.clear();
         self.value.push(' ');
         fold::push_folded_address(clip_text(text, MAX_VALUE), &mut self.value);
-        self.finish(key);
+        self.push_value(key);
     }
 
     /// The keys.
@@ -100,7 +100,7 @@ impl KeyWriter {
         self.out
     }
 
-    fn finish(&mut self, key: Key) {
+    fn push_value(&mut self, key: Key) {
         if self.value.len() > 1 {
             self.value.push(' ');
             let value = std::mem::take(&mut self.value);
@@ -109,7 +109,7 @@ impl KeyWriter {
         }
     }
 
-    pub(crate) fn phone(&mut self, number: &PhoneNumber) {
+    pub(crate) fn push_phone(&mut self, number: &PhoneNumber) {
         let digits = number.digits();
         let mut value = Vec::with_capacity(digits.len() + 8);
         value.push(number.country_len());

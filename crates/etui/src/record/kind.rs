@@ -71,7 +71,7 @@ pub trait RecordKind: Sized + Send {
     /// Takes in what another one with its UID says, and tells of each part of that what became of
     /// it.
     #[doc(hidden)]
-    fn join(&mut self, other: Self) -> Vec<MergeOutcome> {
+    fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
         let _ = other;
         vec![MergeOutcome::Refused]
     }
@@ -97,7 +97,7 @@ pub trait RecordKind: Sized + Send {
 
     /// Derives what is stored beside the text.
     #[doc(hidden)]
-    fn derive(&self, with: &IndexContext<'_>) -> IndexedColumns;
+    fn index(&self, with: &IndexContext<'_>) -> IndexedColumns;
 }
 
 /// What became of a part of a record that was joined to another one.

@@ -24,7 +24,7 @@ pub(crate) struct IndexedRecord<'r> {
 impl<'r> IndexedRecord<'r> {
     /// Derives what is stored of `record`.
     pub(crate) fn new(record: &'r impl RecordKind, with: &IndexContext<'_>) -> Self {
-        Self::derived(record, record.derive(with))
+        Self::derived(record, record.index(with))
     }
 
     /// The same where it was derived already.
@@ -93,6 +93,6 @@ impl<'r> IndexedRecord<'r> {
         collection: i64,
         condition: Condition,
     ) -> Result<SavedRecord> {
-        records::put(conn, writing, collection, &self.to_row(), condition)
+        records::put_record(conn, writing, collection, &self.to_row(), condition)
     }
 }

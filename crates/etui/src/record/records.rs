@@ -125,7 +125,7 @@ fn check_condition(uid: &str, condition: Condition, found: Option<&ExistingRecor
 }
 
 /// Saves a record: adds it, or replaces the one with its UID.
-pub(crate) fn put(
+pub(crate) fn put_record(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
     collection: i64,
@@ -137,7 +137,7 @@ pub(crate) fn put(
     let etag = ETag::of(new.text);
     let Some(found) = found else {
         let id = writing.next();
-        insert(conn, collection, id, etag, new)?;
+        insert_record(conn, collection, id, etag, new)?;
         writing.list_put(conn, collection, id, new)?;
         return Ok(SavedRecord {
             id: RecordId(id),
@@ -161,7 +161,7 @@ pub(crate) fn put(
     }))
 }
 
-pub(crate) fn insert(
+pub(crate) fn insert_record(
     conn: &Connection,
     collection: i64,
     id: i64,
@@ -374,8 +374,12 @@ pub(crate) fn previous_version(
 /// A stored record: text, source row, positions.
 pub(crate) type StoredText = (Vec<u8>, Option<i64>, Vec<u8>);
 
-/// Returns the live record with this UID.
-pub(crate) fn stored(conn: &Connection, collection: i64, uid: &str) -> Result<Option<StoredText>> {
+/// The live record with this UID.
+pub(crate) fn read_version(
+    conn: &Connection,
+    collection: i64,
+    uid: &str,
+) -> Result<Option<StoredText>> {
     Ok(conn
         .prepare_cached(
             "SELECT text, source, coalesce(positions, x'') FROM record \

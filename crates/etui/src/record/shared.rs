@@ -55,8 +55,8 @@ impl ImportedObject {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the complete template, and the zones defined in it.
-    pub(crate) fn end(&self, frame: Vec<u8>, zones: Arc<Vec<Vec<u8>>>) {
+    /// It is all read: this is its frame, and these are the zones defined in it.
+    pub(crate) fn set_texts(&self, frame: Vec<u8>, zones: Arc<Vec<Vec<u8>>>) {
         self.state().texts = Some((frame, zones));
     }
 
@@ -69,8 +69,8 @@ impl ImportedObject {
         }
     }
 
-    /// Returns its row, inserted if needed; in a write transaction. `None`: no object.
-    pub(crate) fn row(&self, conn: &Connection) -> Result<Option<i64>> {
+    /// Its row, made if need be; inside a write transaction. `None`: it is none.
+    pub(crate) fn ensure_row(&self, conn: &Connection) -> Result<Option<i64>> {
         let mut state = self.state();
         if state.is_none || state.row.is_some() {
             return Ok(state.row);
@@ -147,7 +147,7 @@ impl SourceObject {
         says: impl Fn(&Connection, i64) -> Result<bool> + Send + Sync + 'static,
     ) -> Self {
         let object = ImportedObject::default();
-        object.end(frame, Arc::new(zones));
+        object.set_texts(frame, Arc::new(zones));
         Self {
             object: Arc::new(object),
             places: vec![u32::MAX; components],
@@ -173,7 +173,7 @@ impl SourceObject {
             self.object.forget_row();
         }
         Ok(RecordOrigin {
-            source: self.object.row(conn)?,
+            source: self.object.ensure_row(conn)?,
             positions: places,
         })
     }
@@ -254,8 +254,8 @@ pub(crate) fn find_text(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>
 pub(crate) struct UnfinishedObjects(HashMap<*const ImportedObject, Arc<ImportedObject>>);
 
 impl UnfinishedObjects {
-    /// Adds an object that was not read to its end when its row was needed.
-    pub(crate) fn note(&mut self, object: &Arc<ImportedObject>) {
+    /// Takes one in, if it was not read to its end when it was needed.
+    pub(crate) fn add_unfinished(&mut self, object: &Arc<ImportedObject>) {
         if object.state().is_promised {
             self.0
                 .entry(Arc::as_ptr(object))
@@ -300,10 +300,10 @@ mod tests {
         put(&conn, b"known").unwrap();
         let objects = [ImportedObject::default(), ImportedObject::default()];
         for (object, row) in objects.iter().zip([-1, -2]) {
-            assert_eq!(object.row(&conn).unwrap(), Some(row));
+            assert_eq!(object.ensure_row(&conn).unwrap(), Some(row));
         }
         for (object, row) in objects.iter().zip([-1, -2]) {
-            object.end(b"frame".to_vec(), Arc::default());
+            object.set_texts(b"frame".to_vec(), Arc::default());
             object.write_text(&conn).unwrap();
             assert_eq!(text(&conn, row).unwrap().unwrap(), b"frame");
         }

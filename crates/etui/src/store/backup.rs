@@ -37,7 +37,7 @@ impl Store {
         self.db.read_transaction(|conn| {
             // The read transaction begins with the first read; from here the copy is of one state.
             metadata::get_number(conn, metadata::STORE_ID)?;
-            copy(conn, part.path(), progress)
+            copy_pages(conn, part.path(), progress)
         })?;
         // A backup that cannot be brought back is none; better to know it now.
         let copied = Self::open_with(part.path(), &read_options())?;
@@ -67,7 +67,7 @@ impl Store {
         let part = PartialFile::beside(to)?;
         backup
             .db
-            .read_transaction(|conn| copy(conn, part.path(), progress))?;
+            .read_transaction(|conn| copy_pages(conn, part.path(), progress))?;
         backup.close()?;
         let restored = Connection::open(part.path())
             .map_err(|e| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
@@ -103,7 +103,7 @@ fn read_options() -> Options {
     }
 }
 
-fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+fn copy_pages(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let about = |e: rusqlite::Error| Error::Sqlite(e).about(to, Duration::ZERO);
     let mut target = Connection::open(to).map_err(about)?;
     {

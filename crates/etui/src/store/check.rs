@@ -150,20 +150,20 @@ impl Store {
                 (true, _) => report.contacts += 1,
             }
             let Some(kind) = kind else {
-                report.add(format!("record {id} ({uid}) is in no collection"));
+                report.add_problem(format!("record {id} ({uid}) is in no collection"));
                 continue;
             };
             let what = kind.record_noun();
             if live && is_gone {
-                report.add(format!(
+                report.add_problem(format!(
                     "{what} {id} ({uid}) is not removed, but its {kind} is"
                 ));
             }
             if std::str::from_utf8(blob(1)?).is_err() {
-                report.add(format!("{what} {id} ({uid}): its UID is not text"));
+                report.add_problem(format!("{what} {id} ({uid}): its UID is not text"));
             }
             if ETag::of(&text).0 != blob(2)? {
-                report.add(format!(
+                report.add_problem(format!(
                     "{what} {id} ({uid}): its text is not what its ETag says"
                 ));
             }
@@ -200,11 +200,11 @@ impl Store {
                     }
                 }
                 Ok(_) => {}
-                Err(e) => report.add(format!("{what} {id} ({uid}): {e}")),
+                Err(e) => report.add_problem(format!("{what} {id} ({uid}): {e}")),
             }
         }
         if current && report.is_clean() && time_index::count_rows(conn)? != of_times {
-            report.add("times are kept of records that are not there".to_owned());
+            report.add_problem("times are kept of records that are not there".to_owned());
         }
         Ok(())
     }
@@ -283,7 +283,7 @@ impl Store {
 }
 
 impl CheckReport {
-    fn add(&mut self, problem: String) {
+    fn add_problem(&mut self, problem: String) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);
         }
@@ -331,7 +331,7 @@ fn check_schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut there = conn.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?;
     for name in OBJECTS {
         if !there.exists([name])? {
-            report.add(format!("the schema lacks \"{name}\""));
+            report.add_problem(format!("the schema lacks \"{name}\""));
         }
     }
     Ok(())
@@ -343,7 +343,7 @@ fn check_identity(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut there = conn.prepare("SELECT 1 FROM meta WHERE key = ?1")?;
     for key in [metadata::STORE_ID, metadata::INCARNATION] {
         if !there.exists([key])? {
-            report.add(format!("the table \"meta\" lacks \"{key}\""));
+            report.add_problem(format!("the table \"meta\" lacks \"{key}\""));
         }
     }
     Ok(())
@@ -355,9 +355,11 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     for line in lines {
         match line {
             Ok(line) if line == "ok" => {}
-            Ok(lines) => lines.lines().for_each(|line| report.add(line.to_owned())),
+            Ok(lines) => lines
+                .lines()
+                .for_each(|line| report.add_problem(line.to_owned())),
             Err(e) => {
-                report.add(e.to_string());
+                report.add_problem(e.to_string());
                 break;
             }
         }
@@ -373,7 +375,7 @@ fn check_shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()>
         let text = row.get_ref(2)?.as_bytes_or_null().ok().flatten();
         if ETag::of(text.unwrap_or_default()).0 != row.get_ref(1)?.as_bytes().unwrap_or_default() {
             let id: i64 = row.get(0)?;
-            report.add(format!(
+            report.add_problem(format!(
                 "calendar object {id}: its text is not what its hash says"
             ));
         }
@@ -385,7 +387,7 @@ fn check_shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()>
         |r| r.get(0),
     )?;
     if missing > 0 {
-        report.add(format!(
+        report.add_problem(format!(
             "the calendar objects of {missing} records are not there"
         ));
     }
@@ -438,7 +440,7 @@ fn check_lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
                 };
                 let here = (sort, id);
                 if !stands || here <= last || list::list_key(&here.0, id) < first {
-                    report.add(format!(
+                    report.add_problem(format!(
                         "contact {id} stands in the list where it should not"
                     ));
                 }
@@ -446,13 +448,13 @@ fn check_lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
                 at += 1;
             }
             if at != block.len() {
-                report.add("a part of the list cannot be read".to_owned());
+                report.add_problem("a part of the list cannot be read".to_owned());
             }
             entries += at as u64;
             lengths.push((first, at));
         }
         if entries != contacts {
-            report.add(format!(
+            report.add_problem(format!(
                 "the list has {entries} entries for {contacts} contacts"
             ));
         }
@@ -480,12 +482,12 @@ fn check_spans(
             .first()
             .is_some_and(|(first, _)| *first == span.first);
         if !same || !begins || total != span.count {
-            report.add("the list is counted wrongly".to_owned());
+            report.add_problem("the list is counted wrongly".to_owned());
         }
         blocks = others;
     }
     if !blocks.is_empty() {
-        report.add("a part of the list is not counted".to_owned());
+        report.add_problem("a part of the list is not counted".to_owned());
     }
     Ok(())
 }
@@ -505,7 +507,7 @@ fn check_index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
         let (id, keys): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
         let changed: i64 = row.get(2)?;
         if Keys(&keys).count() == 0 && !keys.is_empty() {
-            report.add(format!("contact {id}: its search keys cannot be read"));
+            report.add_problem(format!("contact {id}: its search keys cannot be read"));
         }
         if changed <= watermarks.terms {
             terms::of_keys(&keys, |term| terms_wanted.push((term.to_vec(), id)));
@@ -514,18 +516,18 @@ fn check_index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
             trigrams::of_keys(&keys, |trigram| trigrams_wanted.push((trigram, id)));
         }
         if terms_wanted.len() > 1 << 16 {
-            compare(find_term, &mut terms_wanted, "word", report)?;
+            check_postings(find_term, &mut terms_wanted, "word", report)?;
         }
         if trigrams_wanted.len() > 1 << 20 {
-            compare(find_trigram, &mut trigrams_wanted, "substring", report)?;
+            check_postings(find_trigram, &mut trigrams_wanted, "substring", report)?;
         }
     }
-    compare(find_term, &mut terms_wanted, "word", report)?;
-    compare(find_trigram, &mut trigrams_wanted, "substring", report)
+    check_postings(find_term, &mut terms_wanted, "word", report)?;
+    check_postings(find_trigram, &mut trigrams_wanted, "substring", report)
 }
 
-/// Checks that each record of `wanted` has its key in the index.
-fn compare<K: Ord>(
+/// Whether each record of `wanted` has its key in the index.
+fn check_postings<K: Ord>(
     find: impl Fn(&K) -> Result<RecordIds>,
     wanted: &mut Vec<(K, i64)>,
     name: &str,
@@ -540,7 +542,7 @@ fn compare<K: Ord>(
         missing.extend(ids.filter(|id| !found.contains(id.cast_unsigned())));
     }
     for id in missing {
-        report.add(format!("contact {id} is missing from the {name} index"));
+        report.add_problem(format!("contact {id} is missing from the {name} index"));
     }
     wanted.clear();
     Ok(())

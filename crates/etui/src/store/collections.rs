@@ -35,20 +35,20 @@ impl RemovedCollection {
     /// When it was removed. It can be brought back for as long as its records are in the trash.
     #[must_use]
     pub fn removed(&self) -> SystemTime {
-        time(self.at)
+        system_time(self.at)
     }
 
     /// Returns the time until which it can certainly be restored, 30 days after its removal. It may be
     /// kept longer: see the trash.
     #[must_use]
     pub fn kept_until(&self) -> SystemTime {
-        time(self.at.saturating_add(KEPT_MS))
+        system_time(self.at.saturating_add(KEPT_MS))
     }
 }
 
 /// The moment so many ms after 1970-01-01T00:00Z; what is before that, or beyond what the system
 /// can tell, is that.
-fn time(ms: i64) -> SystemTime {
+fn system_time(ms: i64) -> SystemTime {
     let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
 }

@@ -60,7 +60,7 @@ impl WriteHooks for IndexMaintenance {
                 db.release_memory();
             } else if version.is_none()
                 && db
-                    .read(|conn| metadata::get::<String>(conn, metadata::INDEX_VERSION))?
+                    .read(|conn| metadata::get_value::<String>(conn, metadata::INDEX_VERSION))?
                     .is_none()
             {
                 // The schema was migrated and not reindexed since: lists are empty.
@@ -92,7 +92,7 @@ impl WriteHooks for IndexMaintenance {
 
 /// Returns true if the stored index version is this library's.
 pub(super) fn is_index_current(db: &Db, conn: &Connection) -> Result<bool> {
-    let stored: Option<String> = metadata::get(conn, metadata::INDEX_VERSION)?;
+    let stored: Option<String> = metadata::get_value(conn, metadata::INDEX_VERSION)?;
     Ok(stored.as_deref() == Some(&index_version(db)))
 }
 
@@ -119,10 +119,10 @@ pub(super) fn index_record(
     zones: &RefCell<ObjectZones>,
 ) -> Result<IndexedColumns> {
     match kind {
-        CollectionKind::Contacts => Ok(Card::stored(conn, text, shared)?.derive(with)),
+        CollectionKind::Contacts => Ok(Card::stored(conn, text, shared)?.index(with)),
         CollectionKind::Calendar => {
             let record = zones.borrow_mut().parse_record(conn, text, shared)?;
-            Ok(record.derive(with))
+            Ok(record.index(with))
         }
     }
 }

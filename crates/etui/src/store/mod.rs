@@ -114,7 +114,7 @@ impl Store {
     /// this store does not.
     pub fn vfs_counters(&self) -> Option<etui_vfs::Counters> {
         match self.options.vfs {
-            Vfs::Etui => vfs::registered().ok().map(etui_vfs::Vfs::counters),
+            Vfs::Etui => vfs::registered_vfs().ok().map(etui_vfs::Vfs::counters),
             Vfs::System => None,
         }
     }
@@ -296,7 +296,7 @@ impl Store {
 
 /// Writes the identity, the settings and the first collections of a new store.
 fn initialize(conn: &Connection, path: &Path, options: &Options) -> Result<()> {
-    if metadata::get::<i64>(conn, metadata::STORE_ID)?.is_some() {
+    if metadata::get_value::<i64>(conn, metadata::STORE_ID)?.is_some() {
         return Ok(());
     }
     let locale = options

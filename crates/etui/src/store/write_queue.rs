@@ -213,7 +213,7 @@ fn apply_write(
         (CollectionKind::Calendar, Some(text)) => {
             // The time zones of the calendar object that the record came in.
             let stored = uid.as_ref();
-            let stored = stored.map(|uid| records::stored(conn, collection, uid));
+            let stored = stored.map(|uid| records::read_version(conn, collection, uid));
             let row = stored.transpose()?.flatten().and_then(|(_, row, _)| row);
             let zones = ObjectZones::default().zones_of(conn, row)?;
             match calendar::import::parse_items(text, &zones) {

@@ -120,8 +120,8 @@ impl RunningDispatcher {
         })
     }
 
-    /// Stops the dispatcher, and returns its connection (`None` if it panicked).
-    pub(super) fn stop(self) -> Option<Connection> {
+    /// Ends it, and gives back its connection (`None` if it panicked).
+    pub(super) fn stop_and_join(self) -> Option<Connection> {
         self.shared.stop.store(true, Ordering::SeqCst);
         wake(&self.bell);
         let connection = self.ended.recv().ok();
@@ -156,17 +156,17 @@ struct ChangeDispatcher {
 
 impl ChangeDispatcher {
     fn run(&mut self) {
-        self.open_ear();
+        self.open_watch();
         while !self.shared.stop.load(Ordering::SeqCst) {
             let (begun, before) = (Instant::now(), self.comparison.at);
-            let looked = self.look();
+            let looked = self.compare_window();
             if let Err(error) = &looked {
                 // Each view meets the error itself when it reads.
                 tracing::warn!(%error, "views cannot look for changes");
-                self.comparison.tell_all(&self.shared);
+                self.comparison.wake_all(&self.shared);
             }
             if self.comparison.at != before {
-                self.rest(begun.elapsed());
+                self.pause(begun.elapsed());
             }
             if !matches!(looked, Ok(true)) {
                 self.wait(looked.is_err());
@@ -174,14 +174,14 @@ impl ChangeDispatcher {
         }
     }
 
-    /// Rests after a pass of this duration, unless it is woken.
-    fn rest(&self, looked: Duration) {
+    /// Rests after a look that took so long, unless it is called.
+    fn pause(&self, looked: Duration) {
         let rest = looked.clamp(RESTS_AT_LEAST, RESTS_AT_MOST);
         let mut bell = [PollFd::new(&*self.bell, PollFlags::IN)];
         let _ = poll(&mut bell, Some(&timespec(rest)));
     }
 
-    fn open_ear(&mut self) {
+    fn open_watch(&mut self) {
         if self.place.immutable {
             return;
         }
@@ -213,12 +213,12 @@ impl ChangeDispatcher {
                 self.shared.deaf.store(true, Ordering::SeqCst);
                 self.ear = None;
             }
-            None => self.open_ear(),
+            None => self.open_watch(),
         }
     }
 
-    /// Compares the changes of one window. Returns false if none are left.
-    fn look(&mut self) -> Result<bool> {
+    /// Compares what was changed, at most a window of it. `false`: nothing is left.
+    fn compare_window(&mut self) -> Result<bool> {
         let (comparison, shared) = (&mut self.comparison, &self.shared);
         read_transaction(&self.connection, |conn| comparison.window(conn, shared))
     }
@@ -260,13 +260,13 @@ impl LogComparison {
         }
     }
 
-    fn tell_all(&mut self, shared: &ViewRegistry) {
+    fn wake_all(&mut self, shared: &ViewRegistry) {
         self.refresh(shared);
-        self.views.iter().for_each(|v| v.tell());
+        self.views.iter().for_each(|v| v.wake());
     }
 
-    /// Wakes the views whose collection was renamed, removed or restored.
-    fn name(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<()> {
+    /// Tells the views whose collection was renamed, removed or brought back.
+    fn compare_statuses(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<()> {
         let collections = collection_table::read_statuses(conn)?;
         if collections == self.collections {
             return Ok(());
@@ -275,7 +275,7 @@ impl LogComparison {
         let is_other = |id| collections.get(id) != self.collections.get(id);
         let views = self.views.iter();
         let concerned = views.filter(|view| is_other(&view.collection));
-        concerned.for_each(|view| view.tell());
+        concerned.for_each(|view| view.wake());
         self.collections = collections;
         Ok(())
     }
@@ -284,10 +284,10 @@ impl LogComparison {
     fn window(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<bool> {
         // The state is read here, before the views are asked for unread notifications.
         let now = changes::token(conn)?;
-        self.name(conn, shared)?;
+        self.compare_statuses(conn, shared)?;
         if !changes::covers_token(conn, &self.at, &now)? {
             self.at = now;
-            self.tell_all(shared);
+            self.wake_all(shared);
             return Ok(false);
         }
         if now.seq == self.at.seq {
@@ -301,7 +301,7 @@ impl LogComparison {
             to = to.min(self.at.seq + WINDOW);
             compare(conn, self.at.seq, to, &mut armed)?;
         }
-        armed.into_iter().for_each(|v| v.pass(to));
+        armed.into_iter().for_each(|v| v.advance_to(to));
         self.at.seq = to;
         Ok(to < now.seq)
     }
@@ -312,9 +312,9 @@ fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>
     let mut tell = |collection: i64, keys: Option<&[u8]>| {
         let Some(keys) = keys else { return };
         armed.retain(|view| {
-            let concerned = view.collection == collection && view.interest.concerns(keys);
+            let concerned = view.collection == collection && view.interest.matches_keys(keys);
             if concerned {
-                view.tell();
+                view.wake();
             }
             !concerned
         });
@@ -330,8 +330,8 @@ fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>
     let mut rows = changed.query((from, to))?;
     while let Some(row) = rows.next()? {
         let collection = row.get(0)?;
-        tell(collection, blob(row, 1)?);
-        tell(collection, blob(row, 2)?);
+        tell(collection, optional_blob(row, 1)?);
+        tell(collection, optional_blob(row, 2)?);
     }
     let mut added = conn.prepare_cached(
         "SELECT collection, keys FROM record NOT INDEXED \
@@ -339,12 +339,12 @@ fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>
     )?;
     let mut rows = added.query((from, to))?;
     while let Some(row) = rows.next()? {
-        tell(row.get(0)?, blob(row, 1)?);
+        tell(row.get(0)?, optional_blob(row, 1)?);
     }
     Ok(())
 }
 
-fn blob<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<Option<&'r [u8]>> {
+fn optional_blob<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<Option<&'r [u8]>> {
     Ok(row
         .get_ref(column)?
         .as_blob_or_null()

@@ -111,7 +111,7 @@ const UNKNOWN_TOKEN: SyncToken = SyncToken {
 struct FilterInterest(Arc<Matcher>);
 
 impl ViewInterest for FilterInterest {
-    fn concerns(&self, keys: &[u8]) -> bool {
+    fn matches_keys(&self, keys: &[u8]) -> bool {
         self.0.matches(keys)
     }
 }
@@ -123,7 +123,7 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
     /// Whatever reading, or starting a thread, reports.
     pub fn view(&self, filter: &Filter<R::Field>) -> Result<View<'s, R>> {
         let view = self.open_view(filter, UNKNOWN_TOKEN)?;
-        let reading = view.subscription.begin();
+        let reading = view.subscription.begin_read();
         let now = self.db().read_transaction(changes::token)?;
         reading.finish(now);
         Ok(view)
@@ -248,7 +248,7 @@ impl<R: SearchableRecord> View<'_, R> {
         also: impl FnOnce(&Reader<'_, R>) -> Result<T>,
     ) -> Result<(ChangesOf<R>, T)> {
         self.db.ensure_indexed()?;
-        let reading = self.subscription.begin();
+        let reading = self.subscription.begin_read();
         let (now, changes, also) = self.db.read_transaction(|conn| {
             let now = changes::token(conn)?;
             let changes =

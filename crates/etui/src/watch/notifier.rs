@@ -53,7 +53,7 @@ impl Notifier {
         } else {
             return;
         }
-        if let Some(connection) = running.take().and_then(RunningDispatcher::stop) {
+        if let Some(connection) = running.take().and_then(RunningDispatcher::stop_and_join) {
             db.return_connection(connection);
         }
     }
@@ -62,7 +62,9 @@ impl Notifier {
 impl Drop for Notifier {
     fn drop(&mut self) {
         // Only where a view was leaked; else the last one has ended it.
-        lock(&self.running).take().and_then(RunningDispatcher::stop);
+        lock(&self.running)
+            .take()
+            .and_then(RunningDispatcher::stop_and_join);
     }
 }
 

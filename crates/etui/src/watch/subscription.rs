@@ -24,7 +24,7 @@ use crate::types::SyncToken;
 /// What a view wants to know of.
 pub(crate) trait ViewInterest: Send + Sync {
     /// Whether a record with these keys concerns it.
-    fn concerns(&self, keys: &[u8]) -> bool;
+    fn matches_keys(&self, keys: &[u8]) -> bool;
 }
 
 /// A view, as the hub sees it.
@@ -75,7 +75,7 @@ impl Subscription {
     }
 
     /// Disarms and begins a read.
-    pub(crate) fn begin(&self) -> ViewRead<'_> {
+    pub(crate) fn begin_read(&self) -> ViewRead<'_> {
         let mut state = self.state();
         if std::mem::take(&mut state.told)
             && let Some(bell) = self.bell.get()
@@ -95,16 +95,16 @@ impl Subscription {
         state.reading = false;
         match position {
             Some(position) => state.position = position,
-            None => self.tell_locked(&mut state),
+            None => self.wake_locked(&mut state),
         }
     }
 
     /// Says that there is something to read.
-    pub(crate) fn tell(&self) {
-        self.tell_locked(&mut self.state());
+    pub(crate) fn wake(&self) {
+        self.wake_locked(&mut self.state());
     }
 
-    fn tell_locked(&self, state: &mut SubscriptionState) {
+    fn wake_locked(&self, state: &mut SubscriptionState) {
         if !std::mem::replace(&mut state.told, true) {
             if let Some(bell) = self.bell.get() {
                 let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
@@ -119,7 +119,7 @@ impl Subscription {
     }
 
     /// Nothing up to `number` concerns it.
-    pub(super) fn pass(&self, number: i64) {
+    pub(super) fn advance_to(&self, number: i64) {
         let mut state = self.state();
         if !state.told && !state.reading {
             state.position.seq = state.position.seq.max(number);
@@ -197,7 +197,7 @@ mod tests {
     struct AllKeys;
 
     impl ViewInterest for AllKeys {
-        fn concerns(&self, _: &[u8]) -> bool {
+        fn matches_keys(&self, _: &[u8]) -> bool {
             true
         }
     }
@@ -218,32 +218,32 @@ mod tests {
     fn a_read_that_failed_leaves_it_to_be_read_again() {
         let view = Subscription::new(1, Box::new(AllKeys), token(5));
         assert!(!waits(&view), "it has to be read first");
-        view.begin().finish(token(7));
+        view.begin_read().finish(token(7));
         assert!(waits(&view));
-        view.tell();
+        view.wake();
         assert!(!waits(&view) && !view.is_armed());
 
-        let reading = view.begin();
+        let reading = view.begin_read();
         assert!(view.is_armed() && waits(&view));
         // The hub found nothing up to 9; but what was told of before was not read.
-        view.pass(9);
+        view.advance_to(9);
         drop(reading);
         assert!(!waits(&view));
-        assert_eq!(view.begin().from, token(7));
+        assert_eq!(view.begin_read().from, token(7));
     }
 
     #[test]
     fn what_happens_while_it_reads_is_told_afterwards() {
         let view = Subscription::new(1, Box::new(AllKeys), token(5));
-        let reading = view.begin();
-        view.tell();
+        let reading = view.begin_read();
+        view.wake();
         reading.finish(token(6));
         assert!(!waits(&view));
-        view.pass(9);
+        view.advance_to(9);
         assert_eq!(view.position(), token(6), "told: it has to look for itself");
-        view.begin().finish(token(9));
-        view.pass(12);
-        view.pass(11);
+        view.begin_read().finish(token(9));
+        view.advance_to(12);
+        view.advance_to(11);
         assert_eq!(view.position(), token(12));
     }
 }

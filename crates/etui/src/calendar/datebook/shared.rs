@@ -134,7 +134,7 @@ impl DateBooks {
         record: CalendarObject,
         with: &IndexContext<'_>,
     ) {
-        let derived = record.derive(with);
+        let derived = record.index(with);
         let made = record.required_source();
         let (hold, stored, collection) = taken.into_parts();
         let mut state = self.lock_state();

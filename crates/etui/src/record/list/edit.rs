@@ -25,15 +25,15 @@ pub(crate) struct ListEdits {
 impl ListEdits {
     /// Puts an entry in, or another summary to the entry that is there.
     pub(crate) fn put(&mut self, collection: i64, sort: &[u8], id: i64, summary: &[u8]) {
-        self.edit(collection, sort, id, Some(summary.to_vec()));
+        self.add_edit(collection, sort, id, Some(summary.to_vec()));
     }
 
     /// Takes an entry out.
     pub(crate) fn remove(&mut self, collection: i64, sort: &[u8], id: i64) {
-        self.edit(collection, sort, id, None);
+        self.add_edit(collection, sort, id, None);
     }
 
-    fn edit(&mut self, collection: i64, sort: &[u8], id: i64, summary: Option<Vec<u8>>) {
+    fn add_edit(&mut self, collection: i64, sort: &[u8], id: i64, summary: Option<Vec<u8>>) {
         self.gathered += 1;
         self.by_collection
             .entry(collection)
@@ -135,18 +135,18 @@ impl ListWriter<'_> {
         };
         let (here, others) = edits.split_at(here.max(1));
         match block {
-            Some(block) => self.rewrite(block, here)?,
+            Some(block) => self.rewrite_blocks(block, here)?,
             None => self.begin_letter(begins, here)?,
         }
         Ok(others)
     }
 
     /// Applies edits to a block that is there.
-    fn rewrite(&self, block: StoredBlock, edits: &[EntryEdit]) -> Result<()> {
+    fn rewrite_blocks(&self, block: StoredBlock, edits: &[EntryEdit]) -> Result<()> {
         let old = Block::new(&block.entries);
         let before = old.len();
         let blocks = match edits {
-            [one] => with(&old, one),
+            [one] => apply_edit(&old, one),
             many => merged(&old, many),
         };
         let first_count = blocks.first().map_or(0, |b| b.count);
@@ -162,7 +162,7 @@ impl ListWriter<'_> {
         }
         let span = self.span_of(&block.first)?;
         let mut of_blocks = decode_counts(&span.blocks);
-        let at = self.ordinal(&span.first, &block.first)?;
+        let at = self.block_ordinal(&span.first, &block.first)?;
         if at >= of_blocks.len() {
             return Err(counted_wrongly());
         }
@@ -245,7 +245,7 @@ impl ListWriter<'_> {
     }
 
     /// Which of its span's blocks the one that begins at `first` is.
-    fn ordinal(&self, span: &[u8], first: &[u8]) -> Result<usize> {
+    fn block_ordinal(&self, span: &[u8], first: &[u8]) -> Result<usize> {
         let before: i64 = self
             .conn
             .prepare_cached(
@@ -266,7 +266,7 @@ impl ListWriter<'_> {
                 self.collection,
                 first,
                 sum_counts(of_blocks),
-                bytes(of_blocks),
+                encode_counts(of_blocks),
             ))?;
         Ok(())
     }
@@ -294,7 +294,12 @@ impl ListWriter<'_> {
             .prepare_cached(
                 "UPDATE list_span SET count = ?3, blocks = ?4 WHERE collection = ?1 AND first = ?2",
             )?
-            .execute((self.collection, first, sum_counts(part), bytes(part)))?;
+            .execute((
+                self.collection,
+                first,
+                sum_counts(part),
+                encode_counts(part),
+            ))?;
         Ok(())
     }
 }
@@ -322,7 +327,7 @@ struct NewBlock {
 }
 
 /// What one edit makes of a block.
-fn with(old: &Block<'_>, edit: &EntryEdit) -> Vec<NewBlock> {
+fn apply_edit(old: &Block<'_>, edit: &EntryEdit) -> Vec<NewBlock> {
     let ((sort, id), summary) = edit;
     match splice_entry(old, sort, *id, summary.as_deref()) {
         Some(new) if new.bytes.len() <= BLOCK_BYTES && new.count <= MAX_COUNT => match new.count {
@@ -420,6 +425,6 @@ fn sum_counts(of_blocks: &[u16]) -> i64 {
     of_blocks.iter().map(|&n| i64::from(n)).sum()
 }
 
-fn bytes(of_blocks: &[u16]) -> Vec<u8> {
+fn encode_counts(of_blocks: &[u16]) -> Vec<u8> {
     of_blocks.iter().flat_map(|n| n.to_le_bytes()).collect()
 }

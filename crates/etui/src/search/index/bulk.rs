@@ -185,7 +185,7 @@ impl<K: RunKey> PostingBuffer<K> {
         let mut key: Vec<u8> = Vec::new();
         let mut ids: Vec<i64> = Vec::new();
         let mut keys = 0u64;
-        self.runs.merged(|next, value| {
+        self.runs.for_each_merged(|next, value| {
             if next != key {
                 if !ids.is_empty() {
                     write(&key, &ids)?;
