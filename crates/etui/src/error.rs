@@ -1,4 +1,4 @@
-//! The one error type of this crate: what was wrong, where, and what to do.
+//! The error type of this crate: the problem, the file or record, and the remedy.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,14 +11,14 @@ use etui_text::collator::BadLocale;
 use crate::types::{CollectionKind, ETag, RecordId};
 use etui_vcard::CardError;
 
-/// What went wrong, where, and what the caller can do about it.
+/// A failed operation: the problem, the file or record, and what the caller can do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No file stands at the path and it was not to be created.
+    /// There is no file at the path and it was not to be created.
     #[error("{}: there is no store here (`etui init` makes one)", path.display())]
     NoStore {
-        /// The path that was asked for.
+        /// The path.
         path: PathBuf,
     },
     /// The file is not a SQLite database.
@@ -27,7 +27,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The file is a SQLite database, but another program's.
+    /// The file is a SQLite database of another program.
     #[error(
         "{}: this is a SQLite database, but not an etui store; it was left untouched",
         path.display()
@@ -87,13 +87,13 @@ pub enum Error {
     Refused {
         /// The file.
         path: PathBuf,
-        /// What is the matter, and what would help.
+        /// The reason, and a remedy.
         reason: String,
     },
     /// etui's VFS cannot work in this process.
     #[error("the VFS `etui` cannot be used: {reason}")]
     NoVfs {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// SQLite found the file malformed.
@@ -105,7 +105,7 @@ pub enum Error {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The message of SQLite.
         detail: String,
     },
     /// The operating system refused something.
@@ -122,8 +122,8 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
-    /// A store was to be made where the log of another lies; opening it would mix or lose what
-    /// the log holds.
+    /// A store was to be created beside the log of another store; opening it would mix the two or
+    /// lose the contents of the log.
     #[error(
         "{}: the log of a store lies here without its store, and may hold data. Put the \
          store it belongs to back beside it, or move the log away together with that store",
@@ -136,9 +136,9 @@ pub enum Error {
     /// No collection of this kind and name.
     #[error("there is no {kind} named \"{name}\" (there are: {})", known.join(", "))]
     NoCollection {
-        /// What was asked for.
+        /// The kind of the collection.
         kind: CollectionKind,
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The names that exist.
         known: Vec<String>,
@@ -146,7 +146,7 @@ pub enum Error {
     /// A collection of this kind and name exists already.
     #[error("{} named \"{name}\" exists already", kind.with_article())]
     CollectionExists {
-        /// What it is.
+        /// The kind of the collection.
         kind: CollectionKind,
         /// The name.
         name: String,
@@ -154,42 +154,42 @@ pub enum Error {
     /// The only collection of its kind cannot be removed.
     #[error("\"{name}\" is the only {kind}, and stays; make another one first, or rename it")]
     LastCollection {
-        /// What it is.
+        /// The kind of the collection.
         kind: CollectionKind,
         /// Its name.
         name: String,
     },
-    /// A collection was to be removed as the caller knew it, and is another one by now: it has
-    /// other records, or its name is another one's.
+    /// A conditional removal found the collection changed: it has another number of records, or its
+    /// name means another collection.
     #[error(
         "the {kind} \"{name}\" was changed meanwhile: {}; nothing was removed",
         now(*expected, *found)
     )]
     CollectionChanged {
-        /// What it is.
+        /// The kind of the collection.
         kind: CollectionKind,
         /// Its name.
         name: String,
-        /// Records that the caller knew of.
+        /// The number of records that the caller expected.
         expected: u64,
-        /// Records that it has.
+        /// The number of records.
         found: u64,
     },
     /// No collection of this kind and name was removed, or not within the last 30 days.
     #[error("no {kind} named \"{name}\" was removed{}", removed(known))]
     NoRemovedCollection {
-        /// What was asked for.
+        /// The kind of the collection.
         kind: CollectionKind,
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names of those that were.
+        /// The names of removed collections.
         known: Vec<String>,
     },
-    /// A name that cannot be given to a collection.
+    /// An invalid name for a collection.
     #[error("\"{name}\" cannot be the name of {}: use 1 to 200 characters, no line breaks or \
              other control characters, and no blanks at the ends", kind.with_article())]
     BadName {
-        /// What it was for.
+        /// The kind of the collection.
         kind: CollectionKind,
         /// The name.
         name: String,
@@ -197,37 +197,38 @@ pub enum Error {
     /// No live record with this UID.
     #[error("there is no {} with UID \"{uid}\"", kind.record_noun())]
     NoRecord {
-        /// What it would be.
+        /// The kind of the collection.
         kind: CollectionKind,
-        /// The UID asked for.
+        /// The requested UID.
         uid: String,
     },
-    /// A record that another date book has taken.
+    /// A record that another date book has checked out.
     #[error("record {record} is taken by another date book; try again when it is released")]
     CheckedOut {
-        /// Its number.
+        /// Its id.
         record: RecordId,
     },
     /// A date book has no record at this position.
     #[error("there is no record {index}; the date book has {count}, the first is 0")]
     NoIndex {
-        /// The position asked for.
+        /// The requested position.
         index: u64,
-        /// How many there are.
+        /// The number of records.
         count: u64,
     },
-    /// A record's latest change cannot be undone: there is none, or it is no longer remembered.
+    /// A record's latest change cannot be undone: there is none, or it is older than the change
+    /// log.
     #[error("there is nothing to undo for the {} with UID \"{uid}\"", kind.record_noun())]
     NothingToUndo {
-        /// What it is.
+        /// The kind of the collection.
         kind: CollectionKind,
-        /// The UID asked for.
+        /// The requested UID.
         uid: String,
     },
-    /// A text was to be saved as one record, but has the UID of another.
+    /// A text was to be saved under another UID than its own.
     #[error("the text has the UID \"{found}\", and was to be saved as \"{uid}\"")]
     OtherUid {
-        /// The record it was to be.
+        /// The UID to save it under.
         uid: String,
         /// The text's own UID.
         found: String,
@@ -241,7 +242,7 @@ pub enum Error {
     Conflict {
         /// The record's UID.
         uid: String,
-        /// The ETag the caller had; `None`: it expected no such record.
+        /// The ETag that the caller expected; `None`: no such record.
         expected: Option<ETag>,
         /// The ETag found; `None`: there is no such record.
         found: Option<ETag>,
@@ -252,7 +253,7 @@ pub enum Error {
     /// A component of a calendar cannot be kept.
     #[error(transparent)]
     Record(#[from] ObjectError),
-    /// A filter's text could not be understood.
+    /// The text of a filter has a syntax error.
     #[error("{0}")]
     Filter(#[from] FilterError),
     /// A locale that is not a language tag (BCP 47).
@@ -264,10 +265,10 @@ pub enum Error {
         /// The text given.
         region: String,
     },
-    /// The caller asked to stop; whole batches before that moment are kept.
+    /// The caller stopped the operation; complete batches are kept.
     #[error("stopped as asked; what was reported as saved is kept")]
     Stopped,
-    /// Anything else that SQLite reported.
+    /// Any other error of SQLite.
     #[error("the database reported: {0}")]
     Sqlite(#[from] rusqlite::Error),
 }
@@ -305,7 +306,7 @@ fn show_etag(etag: &Option<ETag>) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An operating-system error about `path`.
+    /// Returns the error for an operating-system error about `path`.
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
         match source
             .raw_os_error()
@@ -324,7 +325,7 @@ impl Error {
         }
     }
 
-    /// Turns SQLite's result codes into this crate's terms, with the file they are about.
+    /// Translates SQLite's result codes into this crate's errors about the file `path`.
     pub(crate) fn about(self, path: &Path, waited: Duration) -> Self {
         let Self::Sqlite(ref inner) = self else {
             return self;

@@ -1,4 +1,4 @@
-//! The table `meta`: what the store says of itself.
+//! The table `meta`: settings and counters of the store.
 
 use rusqlite::types::{FromSql, ToSql};
 use rusqlite::{Connection, OptionalExtension};
@@ -11,15 +11,15 @@ pub(crate) const INCARNATION: &str = "incarnation";
 pub(crate) const INODE: &str = "inode";
 pub(crate) const LOCALE: &str = "locale";
 pub(crate) const REGION: &str = "region";
-/// What keys, sort keys and lists were derived with.
+/// The version of the derived data.
 pub(crate) const INDEX_VERSION: &str = "index_version";
-/// Terms of changes up to this number are in `term_posting`.
+/// The terms of changes up to this sequence number are in `term_posting`.
 pub(crate) const TERM_WATERMARK: &str = "term_watermark";
-/// And grams of changes up to this one.
+/// The trigrams of changes up to this sequence number are in `trigram_posting`.
 pub(crate) const TRIGRAM_WATERMARK: &str = "trigram_watermark";
-/// Counts the syncs that had nothing else to write.
+/// Counts syncs without another write.
 pub(crate) const SYNCS: &str = "syncs";
-/// Changes up to this number may be missing from `change`.
+/// Changes up to this sequence number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 
 /// The settings of a store.
@@ -59,7 +59,7 @@ pub(crate) fn set(conn: &Connection, key: &str, value: impl ToSql) -> Result<()>
     Ok(())
 }
 
-/// A number in `meta`; 0 when it was never written.
+/// Returns a number; 0 if it was never written.
 pub(crate) fn get_number(conn: &Connection, key: &str) -> Result<i64> {
     Ok(get_value(conn, key)?.unwrap_or(0))
 }

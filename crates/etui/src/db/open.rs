@@ -1,4 +1,4 @@
-//! Opening: the file, its kind, its settings; creating and migrating it.
+//! Opening a database: its file, kind and pragmas; creation and migration.
 
 use std::path::Path;
 
@@ -11,37 +11,37 @@ use super::schema;
 use super::vfs::Vfs;
 use crate::error::{Error, Result};
 
-/// How the file may be used.
+/// The access to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenMode {
     /// Read and write; created when it is not there, if `create`.
     ReadWrite,
-    /// Read; a live WAL of other programs is seen. The file itself may be writable: only a
-    /// connection that may write removes the WAL files that reading brings along.
+    /// Read, including the live WAL of other processes. The file itself may be writable: only a
+    /// connection that may write removes the WAL files that reading creates.
     ReadOnly,
     /// Read a file that cannot be written.
     ReadOnlyFile,
-    /// Read from a medium that nobody can write to (no locks, no WAL).
+    /// Read from a read-only medium (no locks, no WAL).
     Immutable,
 }
 
-/// Bytes of the shortest database: the least page size.
+/// The size of the smallest database in bytes: the minimal page size.
 const HEADER: u64 = 512;
-/// The WAL's resting size: larger ones are truncated to it when they start over.
+/// The size limit of an idle WAL: larger ones are truncated when they restart.
 const WAL_RESTS_AT: u32 = 8 << 20;
-/// The commit that brings the WAL to so many pages brings them to the file.
+/// The number of WAL pages at which a commit checkpoints.
 pub(super) const CHECKPOINT_PAGES: i64 = 1_000;
-/// The same while that is put off: as many as a resting WAL has room for, so that whoever closes the
-/// store last brings at most so much to the file.
+/// The same while checkpoints are deferred: the pages of an idle WAL, so that the last close
+/// checkpoints no more.
 pub(super) const DEFERRED_CHECKPOINT_PAGES: i64 = 2_000;
 /// Bytes of the file that are read through a memory map (shared between processes, no copy).
 const MAPPED: i64 = 1 << 30;
-/// Prepared statements kept by a connection; all of this library's fit.
+/// The number of prepared statements that a connection keeps; all of this library's fit.
 const STATEMENTS: usize = 96;
 
-/// Opens the file, creating or migrating the store when it is opened to write; `found` writes what
-/// one begins with that has nothing yet. The schema is read here, where the marks are seen: each read transaction
-/// costs system calls, and a damaged one is told of now, not by whoever comes first.
+/// Opens the file, creating or migrating the store if it may be written; `found` writes the first
+/// contents. The schema is read here, in the same read transaction as the header: further
+/// transactions cost system calls, and a damaged schema is reported at once.
 pub(super) fn open(
     path: &Path,
     mode: OpenMode,
@@ -54,7 +54,7 @@ pub(super) fn open(
             refuse_stray_log(path)?;
             create_file(path)?;
         }
-        // SQLite takes a file shorter than its header for an empty one, and a device for a file.
+        // SQLite treats a file shorter than its header as empty, and a device as a file.
         Ok(m) if !m.is_file() || (1..HEADER).contains(&m.len()) => {
             return Err(Error::NotADatabase {
                 path: path.to_owned(),
@@ -72,7 +72,7 @@ pub(super) fn open(
         _ => connect_to_read(path, settings)?,
     };
     let is_store = schema::in_store(&connection, settings.migrations.version(), |conn| {
-        // This has SQLite read the schema.
+        // This makes SQLite read the schema.
         set_cache(conn, cache)?;
         schema::expect_tables(conn, path)
     })?;
@@ -81,7 +81,7 @@ pub(super) fn open(
     }
     set_cache(&connection, cache)?;
     match schema::read_file_kind(&connection)? {
-        // Another program has made it one since.
+        // Another process has created it since.
         schema::FileKind::Store(version) if version == settings.migrations.version() => {}
         schema::FileKind::Store(version) => {
             schema::refuse_newer(path, version, settings.migrations.version())?;
@@ -108,11 +108,11 @@ pub(super) fn open(
     Ok((connection, mode))
 }
 
-/// Refuses a path beside which the log of a store lies that is not there itself.
+/// Refuses a missing store beside the log of a store.
 pub(crate) fn refuse_stray_log(path: &Path) -> Result<()> {
     for suffix in ["-wal", "-journal"] {
         let log = with_suffix(path, suffix);
-        // A store that another program is making has a log too, but is there before it.
+        // A store that another process is creating has a log too, but exists before it.
         if std::fs::metadata(&log).is_ok_and(|m| m.len() > 0)
             && !etui_vfs::persist_wal::is_idle_wal(&log)
             && !path.exists()
@@ -123,8 +123,8 @@ pub(crate) fn refuse_stray_log(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the file a WAL database. SQLite does not wait for a lock here, so this does: another
-/// program may be creating the same store.
+/// Switches the file to WAL mode. SQLite does not wait for a lock here, so this does: another
+/// process may be creating the same store.
 fn switch_to_wal(connection: &Connection, settings: &PoolOptions) -> Result<()> {
     let start = std::time::Instant::now();
     loop {
@@ -140,8 +140,7 @@ fn switch_to_wal(connection: &Connection, settings: &PoolOptions) -> Result<()> 
     }
 }
 
-/// Creates and migrates in one transaction; two programs that do so at once meet at its lock, and
-/// the second finds it done.
+/// Creates and migrates in one transaction: of two processes the second finds it done.
 fn migrate(
     connection: &Connection,
     path: &Path,
@@ -167,7 +166,7 @@ fn migrate(
     })
 }
 
-/// A further connection to a store that was opened before.
+/// Opens a further connection.
 pub(super) fn connect(
     path: &Path,
     mode: OpenMode,
@@ -179,7 +178,8 @@ pub(super) fn connect(
     Ok(connection)
 }
 
-/// The same without reading anything of the file but its first bytes; the cache is not bounded yet.
+/// Opens a connection without reading more than the first bytes of the file; its cache is not
+/// bounded yet.
 fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<Connection> {
     let access = match mode {
         OpenMode::ReadWrite | OpenMode::ReadOnly => OpenFlags::SQLITE_OPEN_READ_WRITE,
@@ -201,9 +201,9 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
         })
     };
     let connection = match mode {
-        // Nothing is written there, so that no log can be needed.
+        // Nothing is written there, so no log is needed.
         OpenMode::Immutable => Connection::open_with_flags(immutable_uri(path), flags)?,
-        // SQLite was built to take `file:...` for a URI; a leading `./` says that it is a path.
+        // SQLite takes `file:...` for a URI; a leading `./` makes it a path.
         _ if path.is_relative() => open(&Path::new(".").join(path))?,
         _ => open(path)?,
     };
@@ -216,12 +216,12 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
         super::vfs::refuse_held(&connection, path, settings.busy_timeout)?;
     }
     connection.busy_timeout(settings.busy_timeout)?;
-    // SQLite is built to plan a query again whenever a bound value changes, in hope of statistics
-    // that this schema has no use for: each look into the index would be compiled again.
+    // SQLite would plan a query again whenever a bound value changes, for statistics that this
+    // schema does not have: every index lookup would be compiled again.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "mmap_size", MAPPED)?;
-    // Functions with side effects have no business in this schema; a foreign file may not call any.
+    // Functions with side effects are not needed; the schema of a foreign file may not call any.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     if mode != OpenMode::ReadWrite {
         connection.pragma_update(None, "query_only", true)?;
@@ -229,7 +229,7 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
     Ok(connection)
 }
 
-/// Has a connection commit as the store's level says; most only read.
+/// Sets the durability level of a connection that writes.
 pub(super) fn prepare_to_write(connection: &Connection, settings: &PoolOptions) -> Result<()> {
     let level = match settings.durability {
         pool::Durability::Full => "FULL",
@@ -240,8 +240,8 @@ pub(super) fn prepare_to_write(connection: &Connection, settings: &PoolOptions) 
     Ok(())
 }
 
-/// Reading a WAL database needs its shared-memory file; where that can neither be found nor made
-/// (a read-only medium), nobody writes, and the file is read as it is.
+/// Opens a connection to read. A WAL database needs its shared-memory file; where that can neither
+/// be found nor created (a read-only medium), no process writes, and the file is read as it is.
 fn connect_to_read(path: &Path, settings: &PoolOptions) -> Result<(Connection, OpenMode)> {
     let attempt = |mode| {
         let connection = connect_only(path, mode, settings)?;
@@ -265,7 +265,7 @@ fn connect_to_read(path: &Path, settings: &PoolOptions) -> Result<(Connection, O
     }
 }
 
-/// Whether the file system or the file's mode lets nobody write, and no WAL holds anything.
+/// Returns true if the file system or the file's mode is read-only, and the WAL is empty.
 fn nobody_writes(path: &Path) -> bool {
     let read_only_medium = rustix::fs::statvfs(path)
         .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY));
@@ -276,15 +276,15 @@ fn nobody_writes(path: &Path) -> bool {
     (read_only_medium || read_only_file) && wal_is_empty
 }
 
-/// `path` with `suffix` behind its name, as SQLite names its companions.
+/// Returns `path` with `suffix` after its name, as SQLite names its sidecar files.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> std::path::PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-/// `file:` URI of a path (<https://sqlite.org/uri.html>): every byte that is not plainly harmless
-/// is percent-encoded.
+/// Returns the `file:` URI of a path (<https://sqlite.org/uri.html>), with all but harmless bytes
+/// percent-encoded.
 fn immutable_uri(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     let mut uri = String::from("file:");
@@ -300,7 +300,8 @@ fn immutable_uri(path: &Path) -> String {
     uri
 }
 
-/// Creates an empty file that only its owner may read; SQLite gives its companions the same mode.
+/// Creates an empty file that only its owner may read; SQLite gives its sidecar files the same
+/// mode.
 fn create_file(path: &Path) -> Result<()> {
     let made = rustix::fs::open(
         path,
@@ -309,13 +310,13 @@ fn create_file(path: &Path) -> Result<()> {
     );
     match made {
         Ok(_) => Ok(()),
-        // Another program made it in the same moment.
+        // Another process created it at the same time.
         Err(rustix::io::Errno::EXIST) => Ok(()),
         Err(e) => Err(Error::io(path, e.into())),
     }
 }
 
-/// Makes the file's name durable.
+/// Flushes the directory, so that the file's name is durable.
 pub(crate) fn sync_directory(path: &Path) -> Result<()> {
     let directory = match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
@@ -356,7 +357,7 @@ mod tests {
         ));
         drop(plain);
         assert_eq!(tables(|_| Ok(())).unwrap(), 1);
-        // Whoever opens it later begins nothing.
+        // A later opening initializes nothing.
         assert_eq!(tables(|_| panic!("it has begun")).unwrap(), 1);
     }
 }

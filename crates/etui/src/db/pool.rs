@@ -15,18 +15,18 @@ use super::vfs::{self, Vfs};
 use super::wal::WalLimit;
 use crate::error::{Error, Result};
 
-/// When a save is safe from what.
+/// The durability level of commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// When a save returns, it survives a power cut.
+    /// An acknowledged save survives a power cut.
     #[default]
     Full,
-    /// When a save returns, it survives a crash of the program; a power cut may take back the
-    /// last moments, and never corrupts.
+    /// An acknowledged save survives a crash of the program; a power cut may undo the last commits,
+    /// and never corrupts the store.
     Deferred,
 }
 
-/// What the engine is told by the store's options.
+/// Options of the pool.
 #[derive(Debug, Clone)]
 pub(crate) struct PoolOptions {
     pub(crate) durability: Durability,
@@ -37,12 +37,11 @@ pub(crate) struct PoolOptions {
     pub(crate) migrations: Migrations,
 }
 
-/// Connections that are kept open to read. Whoever needs one more gets it, with a cache of next
-/// to nothing, and it is closed after use.
+/// Connections that stay open to read. A further one has a minimal cache, and is closed after use.
 const KEPT_CONNECTIONS: usize = 4;
 
-/// How the page-cache budget is divided: half is the writer's, whose dirty pages live there, the
-/// other half that of the kept readers, who mostly read through the map.
+/// The division of the page-cache budget: half for the writer and its dirty pages, half for the
+/// pooled readers, which mostly read through the memory map.
 fn writer_share(budget: usize) -> usize {
     budget / 2
 }
@@ -51,7 +50,7 @@ pub(super) fn reader_share(budget: usize) -> usize {
     budget / 2 / KEPT_CONNECTIONS
 }
 
-/// The least that a connection works with.
+/// The minimal cache of a connection.
 const LEAST_CACHE: usize = 64 << 10;
 
 pub(crate) struct ConnectionPool {
@@ -61,11 +60,11 @@ pub(crate) struct ConnectionPool {
     idle: Mutex<Vec<Connection>>,
     writer: Writer,
     log: WalLimit,
-    /// Connections that are open to read, idle or lent.
+    /// The number of connections that read, idle or checked out.
     readers: AtomicUsize,
 }
 
-/// How much memory a store may use for its page caches.
+/// The memory bounds of a store's page caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// The budget it was opened with, in bytes.
@@ -77,8 +76,8 @@ pub struct Memory {
 }
 
 impl ConnectionPool {
-    /// Opens the store at `path`, creating or migrating it as `mode` allows; what one begins
-    /// with is written by `found`, in the transaction that makes the schema.
+    /// Opens the store at `path`, creating or migrating it as `mode` allows. `found` writes the
+    /// first contents, in the transaction that creates the schema.
     pub(crate) fn open(
         path: &Path,
         mode: OpenMode,
@@ -92,7 +91,7 @@ impl ConnectionPool {
             };
             match (refused, e.about(path, settings.busy_timeout)) {
                 (Some(refused), _) => Err(refused),
-                // What plain SQLite takes a store for that a killed program left with a redo log.
+                // A database with the redo log of a killed program is no database to plain SQLite.
                 (None, Error::NotADatabase { .. }) if vfs::recover_if_left(path)? => {
                     let opened = open::open(path, mode, &settings, &found);
                     opened.map_err(|e| e.about(path, settings.busy_timeout))
@@ -112,8 +111,8 @@ impl ConnectionPool {
         })
     }
 
-    /// Keeps the log from growing for as long as readers come before others go. For now and then:
-    /// it looks at the file's size.
+    /// Restarts a WAL that grew because readers overlap. To be called now and then: it reads the
+    /// file's size.
     pub(crate) fn limit_wal_size(&self) -> Result<()> {
         if !self.log.is_large(&self.path) {
             return Ok(());
@@ -125,17 +124,17 @@ impl ConnectionPool {
         }
     }
 
-    /// Runs `work`, whose commits leave the log in its place while that is not too large: a later
-    /// commit, or the close, brings it to the file.
+    /// Runs `work`; its commits leave the WAL alone while it is not too large. A later commit, or
+    /// the close, checkpoints it.
     pub(crate) fn with_deferred_checkpoint<T>(&self, work: impl FnOnce() -> T) -> T {
         let _put_off = self.writer.defer_checkpoint();
         work()
     }
 
-    /// Gives back what the page caches hold, after work that filled them, and what is free.
+    /// Releases the memory of the page caches, after work that filled them.
     pub(crate) fn release_memory(&self) {
         let shrink = |c: &Connection| {
-            // It may fail for nothing but a damaged file, which the next use tells of.
+            // It fails only for a damaged file, which the next use reports.
             let _ = c.execute_batch("PRAGMA shrink_memory");
         };
         self.writer.with_idle_connection(shrink);
@@ -151,7 +150,7 @@ impl ConnectionPool {
         self.mode != OpenMode::ReadWrite
     }
 
-    /// Whether nobody can write to the file: it lies on a read-only medium.
+    /// Returns true if the file is on a read-only medium.
     pub(crate) fn is_immutable(&self) -> bool {
         self.mode == OpenMode::Immutable
     }
@@ -160,7 +159,7 @@ impl ConnectionPool {
         error.about(&self.path, self.settings.busy_timeout)
     }
 
-    /// Borrows a connection for reading.
+    /// Checks out a connection to read.
     pub(crate) fn checkout(&self) -> Result<PooledConnection<'_>> {
         Ok(PooledConnection {
             engine: self,
@@ -168,8 +167,8 @@ impl ConnectionPool {
         })
     }
 
-    /// A connection for a thread that reads on its own and outlives a borrow. It counts as lent
-    /// until it is given back.
+    /// Takes a connection for a thread that outlives a borrow. It counts as checked out until it is
+    /// returned.
     pub(crate) fn take_connection(&self) -> Result<Connection> {
         match self.take_idle_connection() {
             Some(c) => Ok(c),
@@ -177,7 +176,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Takes a connection back that was lent.
+    /// Returns a connection to the pool.
     pub(crate) fn return_connection(&self, connection: Connection) {
         if !connection.is_autocommit() {
             let _ = connection.execute_batch("ROLLBACK");
@@ -194,7 +193,7 @@ impl ConnectionPool {
         lock(&self.idle).pop()
     }
 
-    /// A new connection to read.
+    /// Opens a connection to read.
     fn connect(&self) -> Result<Connection> {
         let cache = match self.readers.fetch_add(1, Ordering::Relaxed) {
             n if n < KEPT_CONNECTIONS => reader_share(self.settings.memory_budget),
@@ -221,27 +220,28 @@ impl ConnectionPool {
         self.read(|conn| read_transaction(conn, work))
     }
 
-    /// Runs `work` in a write transaction of its own: all of it is kept, durably as the store's
-    /// level says, or, on an error, nothing.
+    /// Runs `work` in a write transaction of its own: all of it is committed, or, on an error,
+    /// nothing.
     ///
-    /// Threads of this process queue for the one connection that writes; other processes are
-    /// waited for as long as `busy_timeout`.
+    /// Threads of this process queue for the one connection that writes; other processes are waited
+    /// for up to `busy_timeout`.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.write_of(TransactionSize::Large, |_| (), work)
             .into_result()
     }
 
-    /// The same for what can be derived again: it is durable with the next write that is.
+    /// Runs `work`, which changes derived data only: it becomes durable with the next commit that
+    /// is.
     pub(crate) fn maintain<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.write_of(TransactionSize::Maintenance, |_| (), work)
             .into_result()
     }
 
-    /// The same for work of this size: small work shares its commit with what other threads
-    /// write at the moment (see [`group_commit`](super::group_commit)), and each gets its own result.
+    /// Runs `work` in a write transaction of this size: small ones share their commit with other
+    /// threads (see [`group_commit`](super::group_commit)), each with its own result.
     ///
     /// `at_commit` runs at the end of a transaction in the one thread that commits it; see
-    /// [`WriteOutcome`] for what it gets.
+    /// [`WriteOutcome`].
     pub(crate) fn write_of<T, A>(
         &self,
         size: TransactionSize,
@@ -259,7 +259,7 @@ impl ConnectionPool {
         done
     }
 
-    /// The connection that writes: an idle one, with the writer's share of the cache.
+    /// Opens the connection that writes: an idle one, with the writer's share of the cache.
     fn connect_to_write(&self) -> Result<Connection> {
         let connection = match self.take_idle_connection() {
             Some(c) => c,
@@ -268,12 +268,12 @@ impl ConnectionPool {
         self.readers.fetch_sub(1, Ordering::Relaxed);
         set_cache(&connection, writer_share(self.settings.memory_budget))?;
         open::prepare_to_write(&connection, &self.settings)?;
-        // The lock is waited for when a transaction begins; inside of one there is nobody else.
+        // The lock is awaited when a transaction begins; inside of it no other process writes.
         connection.busy_timeout(Duration::ZERO)?;
         Ok(connection)
     }
 
-    /// What the page caches may use.
+    /// Returns the memory bounds of the page caches.
     pub(crate) fn memory(&self) -> Memory {
         let budget = self.settings.memory_budget;
         let readers = self.readers.load(Ordering::Relaxed);
@@ -288,7 +288,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Closes all connections. The last one of all processes folds the WAL back into the file.
+    /// Closes all connections. The last one of all processes checkpoints the WAL.
     pub(crate) fn close(self) -> Result<()> {
         let idle = std::mem::take(&mut *lock(&self.idle));
         let writer = self.writer.take_connection();
@@ -335,8 +335,8 @@ pub(super) fn transact<T>(
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic while the lock was held left no half-made state: transactions roll back, and a
-    // connection is either in the list or not.
+    // A panic under the lock leaves no partial state: transactions roll back, and a connection is
+    // either in the list or not.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -350,7 +350,7 @@ pub(super) fn set_cache(connection: &Connection, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// A connection on loan; it goes back when dropped.
+/// A checked out connection; it returns to the pool when dropped.
 pub(crate) struct PooledConnection<'e> {
     engine: &'e ConnectionPool,
     connection: Option<Connection>,

@@ -97,22 +97,22 @@ fn explain_name_conflict(version: usize, error: rusqlite::Error) -> rusqlite::Er
     rusqlite::Error::SqliteFailure(code, Some(explained))
 }
 
-/// What a database file is, by its header.
+/// The kind of a database file, by its header.
 pub(crate) enum FileKind {
-    /// No tables and no marks: may become a store.
+    /// An empty database, which may become a store.
     Empty,
     /// A store of schema version N, 1 or more.
     Store(i64),
-    /// Somebody else's.
+    /// The database of another program.
     Foreign,
 }
 
-/// Looks at `application_id` and `user_version`, in one state of the file.
+/// Reads `application_id` and `user_version` in one state of the file.
 ///
 /// # Errors
-/// Whatever SQLite reports, e.g. that this is no database.
+/// Any error of SQLite, such as that the file is no database.
 pub(crate) fn read_file_kind(conn: &Connection) -> Result<FileKind> {
-    // Both marks are never taken back: where both are seen, it does not matter when.
+    // Neither is ever reset, so two reads suffice.
     if let Some(version) = store_version(conn)? {
         return Ok(FileKind::Store(version));
     }
@@ -125,17 +125,17 @@ pub(crate) fn read_file_kind(conn: &Connection) -> Result<FileKind> {
     kind
 }
 
-/// Asks a store of this library's version, in the state in which its marks are seen. `None`: it
-/// is anything else.
+/// Runs `ask` if the file is a store of this version, in the same read transaction; returns `None`
+/// otherwise.
 ///
 /// # Errors
-/// Whatever SQLite reports, e.g. that this is no database, and what `ask` returns.
+/// Any error of SQLite, such as that the file is no database, and the errors of `ask`.
 pub(crate) fn in_store<T>(
     conn: &Connection,
     version: i64,
     ask: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<Option<T>> {
-    // A statement that was not gone through to its end holds a read transaction.
+    // An unfinished statement holds a read transaction.
     let mut statement = conn.prepare("PRAGMA user_version")?;
     let mut rows = statement.query([])?;
     let is_it = match rows.next()? {
@@ -148,13 +148,13 @@ pub(crate) fn in_store<T>(
     }
 }
 
-/// Refuses a store that says it is one, but was robbed of its tables: whoever comes first would be
-/// told. It is looked for the one that says what the others hold; `etui check` looks for all.
+/// Refuses a store whose tables are missing. Only the table `meta` is looked for; `etui check`
+/// looks for all.
 ///
 /// # Errors
 /// [`Error::Damaged`].
 pub(crate) fn expect_tables(conn: &Connection, path: &std::path::Path) -> Result<()> {
-    // Asked of the schema in memory, not by a statement.
+    // Reads the schema in memory, without a statement.
     if conn.table_exists(Some("main"), "meta")? {
         return Ok(());
     }
@@ -189,7 +189,7 @@ fn kind_in_transaction(conn: &Connection) -> Result<FileKind> {
     })
 }
 
-/// Refuses a schema that this library does not know.
+/// Refuses a newer schema.
 ///
 /// # Errors
 /// [`Error::Newer`].

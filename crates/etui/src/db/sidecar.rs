@@ -1,13 +1,12 @@
-//! Files that stand beside a store while programs use them together, and go with the last.
+//! Sidecar files: files beside a store while processes use them together.
 //!
-//! Such a file says little or nothing. Each user holds a shared `flock` on it; the last one removes
-//! it: the one that gets the exclusive lock while the file is still the one at the path. Whoever
-//! came between and opened the file that was about to be removed finds, once it has the lock, that
-//! the path leads elsewhere, and begins again. A file that a killed user left behind does no harm,
-//! and goes with the next one.
+//! Each user holds a shared `flock` on the file. The last one removes it: the one that gets the
+//! exclusive lock while the file is still at the path. A process that opened a file which was then
+//! removed finds another one at the path once it has the lock, and starts over. A file left by a
+//! killed process is harmless, and is removed with the next use.
 //!
-//! The store file itself must never be opened for this: to close a descriptor of it drops the locks
-//! that SQLite holds on it in this process (POSIX advisory locks).
+//! The store file itself must never be opened for this: closing any descriptor of it drops the
+//! locks that SQLite holds on it in this process (POSIX advisory locks).
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,17 +16,17 @@ use std::time::Duration;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, fstat, stat};
 use rustix::io::Errno;
 
-/// Somebody else's removal of the file is waited for this often, a millisecond each time.
+/// The number of attempts, a millisecond apart, while another process removes the file.
 const ATTEMPTS: u32 = 100;
 
-/// A FIFO or a link that somebody put there must not hold a program, nor lead it elsewhere.
+/// A FIFO or a symbolic link at the path must neither block a program nor redirect it.
 pub(crate) const OPEN: OFlags = OFlags::CLOEXEC
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
-/// Opens or makes the file, and makes sure that it is the one at the path: then nobody removes it
-/// in order. `also` is called between, when it is locked; if it says `None`, or another file is at
-/// the path by then (`undo`), it begins again.
+/// Opens or creates the file, locks it, and verifies that it is at the path. `also` is called while
+/// it is locked; if it returns `None`, or another file is at the path by then (`undo`), this starts
+/// over.
 pub(crate) fn join_sidecar<T>(
     store: &Path,
     path: &Path,
@@ -60,7 +59,7 @@ pub(crate) fn join_sidecar<T>(
 
 /// Removes the file if nobody else uses it.
 pub(crate) fn leave_sidecar(file: &OwnedFd, path: &Path) {
-    // The lock fails while others use it; the last of them gets it.
+    // The lock fails while other processes use it; the last of them gets it.
     if rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
         && is_at(file, path)
     {
@@ -68,7 +67,7 @@ pub(crate) fn leave_sidecar(file: &OwnedFd, path: &Path) {
     }
 }
 
-/// `None`: it came or went at this moment.
+/// Returns `None` if it was created or removed at this moment.
 fn open_or_make(store: &Path, path: &Path, access: OFlags) -> io::Result<Option<OwnedFd>> {
     let file = match rustix::fs::open(path, OPEN | access, Mode::empty()) {
         Ok(file) => file,
@@ -91,14 +90,14 @@ fn open_or_make(store: &Path, path: &Path, access: OFlags) -> io::Result<Option<
     Ok(Some(file))
 }
 
-/// Whoever may write to the store must be able to open the file: it gets the store's owner and
-/// mode, as SQLite's companions do.
+/// A process that may write to the store must be able to open the file: it gets the store's owner
+/// and mode, as SQLite's own sidecar files do.
 fn allow_as(store: &Path, file: &OwnedFd) {
     let (Ok(as_is), Ok(wanted)) = (fstat(file), stat(store)) else {
         return;
     };
     if (as_is.st_uid, as_is.st_gid) != (wanted.st_uid, wanted.st_gid) {
-        // Only root can give files away; for anyone else the owner is its own.
+        // Only root can change the owner; for others it is their own.
         let owner = rustix::fs::Uid::from_raw(wanted.st_uid);
         let group = rustix::fs::Gid::from_raw(wanted.st_gid);
         let _ = rustix::fs::fchown(file, Some(owner), Some(group));
@@ -109,7 +108,7 @@ fn allow_as(store: &Path, file: &OwnedFd) {
     }
 }
 
-/// Whether `file` is what the path leads to.
+/// Returns true if `file` is the file at the path.
 pub(crate) fn is_at(file: &OwnedFd, path: &Path) -> bool {
     let same = |a: &Stat, b: &Stat| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
     match (fstat(file), stat(path)) {

@@ -1,4 +1,4 @@
-//! Sorting more than memory should hold: runs in a file without a name, merged.
+//! External sort: sorted runs in an unnamed temporary file, merged.
 //!
 //! ```text
 //! file := run*
@@ -18,10 +18,10 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, Result};
 
-/// What is read ahead of each run, in bytes.
+/// The read buffer of each run in bytes.
 const BUFFER: usize = 32 << 10;
 
-/// Runs of items, written one after the other.
+/// Sorted runs of items in a temporary file.
 pub(crate) struct SortedRuns {
     file: File,
     /// For messages.
@@ -31,8 +31,8 @@ pub(crate) struct SortedRuns {
 }
 
 impl SortedRuns {
-    /// An empty file in the directory of `store`; it is gone when it is dropped, however the
-    /// program ends.
+    /// Creates an empty file in the directory of `store`. It is deleted when the process ends,
+    /// however it ends.
     pub(crate) fn beside(store: &Path) -> Result<Self> {
         let directory = match store.parent() {
             Some(p) if !p.as_os_str().is_empty() => p,
@@ -43,7 +43,7 @@ impl SortedRuns {
         let mode = Mode::RUSR | Mode::WUSR;
         let file = match rustix::fs::open(directory, access | OFlags::TMPFILE, mode) {
             Ok(file) => file,
-            // Not every file system has files without a name: it loses the one it gets.
+            // Not every file system has unnamed files: the file is unlinked.
             Err(_) => {
                 let name = directory.join(format!(".etui-sort-{:x}", super::random::random_i64()?));
                 let file = rustix::fs::open(&name, access | OFlags::CREATE | OFlags::EXCL, mode)
@@ -60,7 +60,7 @@ impl SortedRuns {
         })
     }
 
-    /// Writes a run of items (key, value), which `each` hands out in ascending order of keys.
+    /// Writes a run of the items (key, value) of `each`, ascending by key.
     pub(crate) fn write(
         &mut self,
         each: impl FnOnce(&mut dyn FnMut(&[u8], &[&[u8]]) -> std::io::Result<()>) -> std::io::Result<()>,
@@ -89,7 +89,7 @@ impl SortedRuns {
         Ok(())
     }
 
-    /// Whether there are no runs.
+    /// Returns true if there are no runs.
     pub(crate) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -103,7 +103,7 @@ impl SortedRuns {
         })
     }
 
-    /// Calls `visit` with each item of one run after the other, and holds one item in memory.
+    /// Calls `visit` with each item of one run after the other, with one item in memory.
     pub(crate) fn for_each_unsorted(
         &self,
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
@@ -116,8 +116,7 @@ impl SortedRuns {
         Ok(())
     }
 
-    /// Calls `visit` with each item of all runs, ascending; of items with one key, in the order
-    /// of their runs.
+    /// Calls `visit` with each item of all runs, ascending; equal keys in the order of their runs.
     pub(crate) fn for_each_merged(
         &self,
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
@@ -142,14 +141,14 @@ impl SortedRuns {
 /// Reads a run from its beginning.
 struct RunReader<'r> {
     runs: &'r SortedRuns,
-    /// What is not in the buffer yet.
+    /// The unread range.
     range: Range<u64>,
     buffer: Vec<u8>,
     at: usize,
 }
 
 impl RunReader<'_> {
-    /// The next item's key and value.
+    /// Returns the key and value of the next item.
     fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let Some(length) = self.take_bytes(4)? else {
             return Ok(None);
@@ -163,7 +162,7 @@ impl RunReader<'_> {
         Ok(Some((key.to_vec(), value.to_vec())))
     }
 
-    /// The next `length` bytes. `None` at the end.
+    /// Returns the next `length` bytes; `None` at the end.
     fn take_bytes(&mut self, length: usize) -> Result<Option<&[u8]>> {
         if self.buffer.len() - self.at < length {
             self.buffer.drain(..self.at);
@@ -187,11 +186,11 @@ impl RunReader<'_> {
     }
 }
 
-/// Sorts items (key, value), holding so many bytes of them in memory at a time.
+/// Sorts items (key, value) with a bounded amount of memory.
 pub(crate) struct ExternalSorter {
     runs: SortedRuns,
     bytes: Vec<u8>,
-    /// Of each item, where its key begins and ends, and its value ends.
+    /// The start of the key, its end, and the end of the value of each item.
     items: Vec<(usize, usize, usize)>,
     most: usize,
 }
@@ -232,8 +231,8 @@ impl ExternalSorter {
         Ok(())
     }
 
-    /// Calls `visit` with each item (key, value), ascending by key. Of each run one item is in
-    /// memory; of items that are as large as a run, all are.
+    /// Calls `visit` with each item (key, value), ascending by key. One item of each run is in
+    /// memory; all items are if they fit.
     pub(crate) fn for_each_sorted(
         self,
         visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
@@ -241,7 +240,8 @@ impl ExternalSorter {
         self.into_runs()?.for_each_merged(visit)
     }
 
-    /// The same for items that were pushed in ascending order, one in memory at a time.
+    /// Calls `visit` with each item in the order of pushing, which was ascending, with one item in
+    /// memory.
     pub(crate) fn for_each_unsorted(
         self,
         visit: impl FnMut(&[u8], &[u8]) -> Result<()>,

@@ -1,4 +1,4 @@
-//! [`Vfs`]: what stands between SQLite and the store's files.
+//! [`Vfs`]: the VFS between SQLite and the store's files.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -10,32 +10,31 @@ use rusqlite::{Connection, ErrorCode};
 use super::open::with_suffix;
 use crate::error::{Error, Result};
 
-/// What stands between SQLite and the store's files.
+/// The VFS between SQLite and the store's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Vfs {
     /// SQLite's own: many processes at once.
     #[default]
     System,
-    /// etui's redo log (crate `etui-vfs`): a durable save costs the bytes that it changed and one
-    /// flush. For now one process at a time has the store open; a second is refused
-    /// ([`Error::Refused`]).
+    /// etui's redo log (crate `etui-vfs`): a durable save writes the changed bytes and flushes
+    /// once. One process at a time can open the store; a second is refused ([`Error::Refused`]).
     Etui,
 }
 
-/// The name by which SQLite knows etui's VFS in this process.
+/// The name of etui's VFS in this process.
 const NAME: &str = "etui";
 
 static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
 
-/// Has the stores of this process use another VFS than etui's over the system's files: the crash
-/// laboratory's. `false`: they use one already.
+/// Replaces etui's VFS in this process by that of the crash laboratory; returns false if one is
+/// registered already.
 #[doc(hidden)]
 pub fn use_vfs(vfs: etui_vfs::Vfs) -> bool {
     VFS.set(Ok(vfs)).is_ok()
 }
 
-/// etui's VFS, registered when it is first asked for.
+/// Returns etui's VFS, registered at the first call.
 pub(crate) fn registered_vfs() -> Result<&'static etui_vfs::Vfs> {
     let vfs = VFS.get_or_init(|| {
         let options = etui_vfs::Options::default();
@@ -59,10 +58,10 @@ pub(super) fn persist_wal(max_bytes: u32) -> Result<&'static PersistWalVfs> {
     })
 }
 
-/// How long a process that has the store open is waited for: it has it until it closes it.
+/// How long to wait for a process that has the store open: it has it until it closes it.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Refuses at once a store that another process has open, which is no lock to wait for.
+/// Refuses a store that another process has open, without waiting for a lock.
 pub(super) fn refuse_held(connection: &Connection, path: &Path, most: Duration) -> Result<()> {
     connection.busy_timeout(most.min(PATIENCE))?;
     let asked = connection.pragma_query_value(None, "schema_version", |_| Ok(()));
@@ -73,12 +72,12 @@ pub(super) fn refuse_held(connection: &Connection, path: &Path, most: Duration) 
         .flatten()
     {
         Some(refused) => Err(refused),
-        // Other errors come back when it is read.
+        // Other errors recur at the first read.
         None => Ok(()),
     }
 }
 
-/// Why etui's VFS refused to open the store just now, if it did.
+/// Returns the reason for which etui's VFS refused to open the store, if it did.
 pub(super) fn refusal_reason(path: &Path) -> Option<Error> {
     let reason = etui_vfs::last_refusal()?;
     let full = path.canonicalize().ok()?;
@@ -89,7 +88,7 @@ pub(super) fn refusal_reason(path: &Path) -> Option<Error> {
     })
 }
 
-/// Makes a store that a killed program left with a redo log an ordinary file. `false`: there is
+/// Recovers a store that was not closed cleanly (replays its redo log); returns false if there is
 /// no such log.
 pub(super) fn recover_if_left(path: &Path) -> Result<bool> {
     if !with_suffix(path, "-redo").exists() {
@@ -98,23 +97,23 @@ pub(super) fn recover_if_left(path: &Path) -> Result<bool> {
     recover(path).map(|_| true)
 }
 
-/// What [`recover`] found in the log.
+/// The result of [`recover`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// Transactions that were in the log.
+    /// The number of replayed transactions.
     pub transactions: u64,
-    /// Pages of the database that they changed.
+    /// The number of database pages that they changed.
     pub pages: u64,
 }
 
-/// Makes any SQLite database that a program left with a redo log of etui's VFS, because it was
-/// killed or the power was cut, an ordinary file again, which plain SQLite opens. Nothing that was
-/// durable is lost. A file that is ordinary already stays as it is.
+/// Recovers any SQLite database that was not closed cleanly by a program with etui's VFS: replays
+/// its redo log, so that plain SQLite opens it. No durable commit is lost. A closed database is
+/// unchanged.
 ///
 /// # Errors
-/// [`Error::Io`] when there is no file; [`Error::Refused`] when a program has it open, or the
-/// log is missing, damaged or another file's: nothing is changed then.
+/// [`Error::Io`] if there is no file; [`Error::Refused`] if a program has it open, or the log is
+/// missing, damaged or of another database: nothing is changed then.
 pub fn recover(path: impl AsRef<Path>) -> Result<Recovered> {
     let path = path.as_ref();
     if !path.exists() {

@@ -1,10 +1,9 @@
-//! Keeping the write-ahead log within bounds.
+//! [`WalLimit`]: keeps the WAL within bounds.
 //!
-//! SQLite writes the log from its beginning again once no reader needs it. While readers come
-//! before others go, and somebody always writes, that moment never comes by itself, and the log
-//! grows for as long. So a log that has grown large is finished by force: the writer waits until
-//! the readers of that moment are gone; those who come meanwhile find everything in the file and
-//! need no log (`SQLITE_CHECKPOINT_RESTART`).
+//! SQLite restarts the WAL once no reader needs it. While readers overlap and writers never pause,
+//! that moment does not come, and the WAL grows. So a large WAL is restarted by force: the writer
+//! waits until the present readers are done; new readers find everything in the file and need no
+//! WAL (`SQLITE_CHECKPOINT_RESTART`).
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,13 +13,13 @@ use rusqlite::Connection;
 
 use super::with_suffix;
 
-/// A log of this size is large, in bytes.
+/// The size of a large WAL in bytes.
 const LARGE: u64 = 32 << 20;
-/// How long readers are waited for, writers waiting too. A snapshot may be kept for longer: the
-/// next attempt is made when the log has doubled.
+/// How long to wait for readers, while writers wait too. A snapshot may be kept longer: the next
+/// attempt follows when the WAL has doubled.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// When to look after the log next.
+/// The size at which the WAL is restarted next.
 pub(super) struct WalLimit {
     large: AtomicU64,
 }
@@ -32,7 +31,7 @@ impl WalLimit {
         }
     }
 
-    /// Whether the log of the store at `path` is so large that something is to be done.
+    /// Returns true if the WAL of the store at `path` has reached that size.
     pub(super) fn is_large(&self, path: &Path) -> bool {
         let size = wal_size(path);
         let large = self.large.load(Ordering::Relaxed);
@@ -42,14 +41,14 @@ impl WalLimit {
         size >= large
     }
 
-    /// Restarts the log, if its readers finish in time.
+    /// Restarts the WAL, if its readers end in time.
     pub(super) fn restart_wal(&self, connection: &Connection, path: &Path) -> rusqlite::Result<()> {
         connection.busy_timeout(PATIENCE)?;
         let busy: rusqlite::Result<bool> =
             connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |r| r.get(0));
-        // The writer does its waiting itself (`group`).
+        // The writer waits for locks itself (`group_commit`).
         connection.busy_timeout(Duration::ZERO)?;
-        // Its file keeps its size until the next writer restarts it.
+        // The file keeps its size until the next commit.
         let size = wal_size(path);
         let next = match busy? {
             true => size.saturating_mul(2),

@@ -1,4 +1,4 @@
-//! Records put aside during a large import, on disk: there may be as many as the input has.
+//! [`DeferredRecords`]: records of a large import that are saved after it, in a temporary file.
 
 use std::hash::{BuildHasher, RandomState};
 use std::marker::PhantomData;
@@ -15,8 +15,7 @@ use etui_text::varint;
 /// Bytes kept in memory at a time.
 const MOST: usize = 1 << 20;
 
-/// Records put aside. They come out in the order in which they came; those that can be joined,
-/// one UID after the other.
+/// Deferred records. They are returned in the order of the input; mergeable ones grouped by UID.
 ///
 /// ```text
 /// key    := uid:u64be number:u64be        uid: a hash, 0 where nothing is joined
@@ -68,7 +67,7 @@ impl<R: RecordKind> DeferredRecords<R> {
         )
     }
 
-    /// Calls `visit` with each.
+    /// Calls `visit` with each record.
     pub(super) fn for_each(
         self,
         db: &Db,

@@ -1,10 +1,9 @@
-//! FillRun: many new records in one transaction, everything about them written in its order.
+//! [`BulkFill`]: many new records in one transaction, written in the order of each B-tree.
 //!
-//! Record by record they would touch every page of every B-tree again and again. Here the records
-//! are appended, and what lists and index hold of them is sorted beside the store
-//! (`engine::spill`) and written at the end, in the order of the file. Of an empty store even the
-//! UID index is made last. Until the transaction is committed nobody sees any of it, and whatever
-//! cuts it off leaves the store as it was.
+//! Saved one by one, records would touch every page of every B-tree again and again. Here they are
+//! appended; the entries of lists and index are sorted in a temporary file (`db::sort`) and written
+//! at the end, in key order. In an empty store even the UID index is created last. The transaction
+//! is invisible until its commit, and an interruption leaves the store unchanged.
 
 use std::path::Path;
 
@@ -23,18 +22,18 @@ use etui_text::collator::Collator;
 /// Bytes of list entries that are sorted in memory at a time.
 const MOST: usize = 5 << 20;
 
-/// What became of a record.
+/// The outcome of adding a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FillOutcome {
-    /// It is new.
+    /// It was added.
     Added,
-    /// It was there with this very text.
+    /// It exists with this content.
     Unchanged,
-    /// There is one with its UID, and other content or in the trash: it was not added.
+    /// It exists with other content, or in the trash; it was not added.
     Known,
 }
 
-/// A filling, inside a write transaction.
+/// A bulk fill, inside a write transaction.
 pub(crate) struct BulkFill<'c> {
     conn: &'c Connection,
     collection: i64,
@@ -57,10 +56,10 @@ impl<'c> BulkFill<'c> {
         let last = changes::latest_seq(conn)?;
         let new = last == 0;
         if new {
-            // Rebuilt at the end, sorted, which also finds duplicate UIDs.
+            // Created again at the end, sorted, which also finds duplicate UIDs.
             conn.execute_batch("DROP INDEX record_uid")?;
         } else {
-            // The marks say how far the index is by numbers; so what is pending goes in first.
+            // The watermarks are sequence numbers, so pending records are merged first.
             merge_within(conn)?;
         }
         Ok(Self {
@@ -74,8 +73,8 @@ impl<'c> BulkFill<'c> {
         })
     }
 
-    /// Adds a record if there is none with its UID. Of an empty store, the caller sees to it that
-    /// no UID comes twice.
+    /// Adds a record if there is none with its UID. In an empty store the caller checks that no UID
+    /// is repeated.
     pub(crate) fn add(&mut self, new: &RecordRow<'_>) -> Result<FillOutcome> {
         let etag = ETag::of(new.text);
         if !self.new
@@ -98,7 +97,7 @@ impl<'c> BulkFill<'c> {
         Ok(FillOutcome::Added)
     }
 
-    /// Writes lists and index. `on_step` is called now and then and may end it by an error.
+    /// Writes lists and index. `on_step` is called now and then, and stops the fill by an error.
     pub(crate) fn finish(self, on_step: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let mut edits = list::ListEdits::default();
         let bounds = self.order.label_bounds();

@@ -1,8 +1,7 @@
-//! Foreign bytes become records: found, parsed, saved; what cannot be is told of.
+//! Imports: records are found in foreign bytes, parsed and saved; rejected input is reported.
 //!
-//! `split` finds records in any bytes, `lines` finds the lines of a record, `clean` makes its
-//! text fit for a parser. `run` takes what a source of records gives into a collection: a small
-//! input in batches, a large one all at once ([`Contacts::import`],
+//! `etui-contentline` finds records in any bytes. `run` saves the records of a source into a
+//! collection: a small input in batches, a large one in one transaction ([`Contacts::import`],
 //! [`Calendar::import`](crate::calendar::Calendar::import)).
 
 mod aside;
@@ -17,34 +16,34 @@ use crate::error::Result;
 use etui_contentline::split::{SplitItem, Splitter};
 use run::{ImportItem, ParsedRecord, RecordSource, run_import};
 
-/// Something in the input that did not go in, or of which not all was understood.
+/// A part of the input that was rejected, or not fully understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// Its first line, the input's first being 1.
+    /// Its first line, counted from 1.
     pub line: u64,
     /// Its last line.
     pub last_line: u64,
-    /// Why, and what to do about it.
+    /// The reason, and a remedy.
     pub reason: String,
-    /// How it begins; for people, cut and made printable.
+    /// Its beginning, shortened and printable.
     pub excerpt: String,
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportReport {
     /// New records.
     pub added: u64,
-    /// Records that were there and have other content now; it can be undone.
+    /// Existing records with other content now; the change can be undone.
     pub changed: u64,
-    /// Records that were there with the same content.
+    /// Existing records with the same content.
     pub unchanged: u64,
-    /// How many pieces did not go in.
+    /// The number of rejected parts.
     pub refused: u64,
     /// The first thousand of them.
     pub refusals: Vec<Refused>,
-    /// How many pieces went in of which something was not understood, such as the name of a time
-    /// zone; what they say is kept all the same.
+    /// The number of imported parts that were not fully understood, such as the name of a time
+    /// zone; their text is kept.
     pub warned: u64,
     /// The first thousand of them.
     pub warnings: Vec<Refused>,
@@ -53,55 +52,54 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
-    /// Records found that could be kept.
+    /// Returns the number of valid records.
     #[must_use]
     pub fn good(&self) -> u64 {
         self.added + self.changed + self.unchanged
     }
 }
 
-/// What happens during an import.
+/// An event of an import.
 #[derive(Debug)]
 pub enum ImportEvent<'a> {
-    /// Bytes read and contacts taken in so far.
+    /// Progress: bytes read and records imported.
     Progress {
         /// Bytes read so far.
         bytes: u64,
-        /// Records taken in so far, unchanged ones included.
+        /// Records imported so far, including unchanged ones.
         records: u64,
     },
-    /// Of a large import: all is read; lists and index are being written.
+    /// The input of a large import is read; lists and index are being written.
     Indexing,
-    /// What was taken in so far is saved, and stays whatever comes.
+    /// The records so far are saved, and stay whatever follows.
     Saved {
-        /// Records saved so far, unchanged ones included.
+        /// Records saved so far, including unchanged ones.
         records: u64,
     },
-    /// Something did not go in.
+    /// A part of the input was rejected.
     Refused(&'a Refused),
-    /// Something went in, of which not all was understood.
+    /// A part of the input was imported, but not fully understood.
     Warned(&'a Refused),
 }
 
 impl Contacts<'_> {
     /// Imports every vCard of `input`, of any version and charset.
     ///
-    /// Good cards go in; everything else is reported with its lines and the reason. The same
-    /// input imported twice changes nothing. Of several cards with one UID and different content
-    /// the first is kept.
+    /// Valid cards are imported; everything else is reported with its lines and the reason.
+    /// Importing an input twice changes nothing. Of several cards with one UID and different
+    /// content the first is kept.
     ///
-    /// A small input (fewer than 4,096 cards, less than 4 MiB of them) goes in a batch of up to
-    /// 1,000 a transaction. The new cards of a larger one go in all at once, in one transaction,
-    /// with everything about them sorted; cards that change what is there follow in batches. It
-    /// holds the store's write lock meanwhile, and needs room for twice what goes in, in the log
-    /// and in the file, until it is done.
+    /// A small input (fewer than 4,096 cards and 4 MiB) is saved in batches of up to 1,000 per
+    /// transaction. The new cards of a larger input are saved sorted, in one transaction; cards
+    /// that change existing ones follow in batches. That transaction holds the store's write lock,
+    /// and needs twice the size of the new records in the log and in the file.
     ///
-    /// `on_event` is told what happens and may stop the import; what was saved by then
-    /// ([`ImportEvent::Saved`]) is kept.
+    /// `on_event` receives the events and may stop the import; batches reported by
+    /// [`ImportEvent::Saved`] are kept.
     ///
     /// # Errors
-    /// [`Error::Stopped`](crate::Error::Stopped), reading `input`
-    /// ([`Error::Io`](crate::Error::Io)), or whatever writing reports.
+    /// [`Error::Stopped`](crate::Error::Stopped), [`Error::Io`](crate::Error::Io) of reading
+    /// `input`, or any write error.
     pub fn import(
         &self,
         input: impl Read,
@@ -112,7 +110,7 @@ impl Contacts<'_> {
     }
 }
 
-/// vCards in foreign bytes.
+/// A source of vCards in foreign bytes.
 struct CardSource<R>(Splitter<R>);
 
 impl<R: Read> RecordSource for CardSource<R> {
@@ -154,7 +152,7 @@ impl<R: Read> RecordSource for CardSource<R> {
     }
 }
 
-/// Line ends inside a record: CRLF, LF or CR, the last one not counted.
+/// Counts the line ends inside a record: CRLF, LF or CR, without the last one.
 fn count_line_ends(bytes: &[u8]) -> u64 {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);

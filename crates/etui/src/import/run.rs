@@ -1,4 +1,4 @@
-//! Runs an import: from a source of records into a collection.
+//! [`run_import`]: saves the records of a source into a collection.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -22,10 +22,10 @@ use crate::record::{Collection, IndexedColumns, MergeOutcome, RecordKind};
 use crate::record::{collection_table, records};
 use crate::types::{Condition, ETag, SaveOutcome};
 
-/// Most records in one transaction of a small import, and bytes of their text.
+/// Maximum number of records, and bytes of text, in one transaction of a small import.
 const BATCH_RECORDS: usize = 1_000;
 const BATCH_BYTES: usize = 2 << 20;
-/// Number of records, or bytes of them, from which an input is large.
+/// An input with this number of records, or bytes of them, is large.
 const SMALL_RECORDS: usize = 4_096;
 const SMALL_BYTES: usize = 4 << 20;
 /// Pieces of a large input that are parsed together, and bytes of them; and the number of such
@@ -33,30 +33,30 @@ const SMALL_BYTES: usize = 4 << 20;
 const PIECES: usize = 256;
 const PIECES_BYTES: usize = 512 << 10;
 const IN_FLIGHT: usize = 3;
-/// Rejections kept in the report; all are reported as events.
+/// Rejections in the report; all are reported as events.
 const KEPT_REFUSALS: usize = 1_000;
 
 /// A source of records.
 pub(crate) trait RecordSource {
     /// The kind of its records.
     type Record: RecordKind;
-    /// A piece of the input: a record, or rejected bytes.
+    /// A piece of the input, a record or not.
     type Piece: Send;
 
-    /// The next piece; `None` at the end of the input.
+    /// Returns the next piece; `None` at the end of the input.
     fn next_piece(&mut self) -> std::io::Result<Option<Self::Piece>>;
 
-    /// Returns the number of bytes read so far.
+    /// Returns the number of bytes read.
     fn bytes_read(&self) -> u64;
 
     /// Returns the size of a piece in bytes.
     fn size(piece: &Self::Piece) -> usize;
 
-    /// Reads a piece; it may be in another thread.
+    /// Parses a piece, possibly in another thread.
     fn parse_piece(piece: Self::Piece) -> ParsedRecord<Self::Record>;
 }
 
-/// Imports the records that are found in `source` into a collection.
+/// Imports the records of `source` into a collection.
 pub(crate) fn run_import<S: RecordSource>(
     collection: &Collection<'_, S::Record>,
     mut source: S,
@@ -103,9 +103,9 @@ pub(crate) type ParsedRecord<R> = std::result::Result<ImportItem<R>, Refused>;
 struct ImportRun<'a, 's, R> {
     collection: &'a Collection<'s, R>,
     report: ImportReport,
-    /// UIDs read so far, to detect a second record of a UID.
+    /// The UIDs so far, to find a second record of a UID.
     seen: UidSet,
-    /// UIDs of mergeable records counted as unchanged so far.
+    /// The UIDs of mergeable records that were counted as unchanged.
     unchanged: UidSet,
     hasher: RandomState,
     batch: Vec<ImportItem<R>>,
@@ -116,18 +116,18 @@ struct ImportRun<'a, 's, R> {
 /// A record of the input.
 pub(crate) struct ImportItem<R> {
     pub(crate) record: R,
-    /// A record with this UID came before.
+    /// An earlier record of the input has its UID.
     pub(super) repeated: bool,
     pub(super) line: u64,
     pub(super) last_line: u64,
-    /// Its source object, if that is stored.
+    /// Its source object, if that is kept.
     pub(crate) from: Option<SourceObject>,
-    /// Parts that were not understood.
+    /// Warnings about parts that were not understood.
     warnings: Vec<String>,
 }
 
 impl<R> ImportItem<R> {
-    /// Creates an item from a record in these lines.
+    /// Returns an item of these lines.
     pub(crate) fn new(record: R, line: u64, last_line: u64) -> Self {
         Self {
             record,
@@ -139,19 +139,19 @@ impl<R> ImportItem<R> {
         }
     }
 
-    /// Returns the item with its source object.
+    /// Sets the source object.
     pub(crate) fn from(self, from: Option<SourceObject>) -> Self {
         Self { from, ..self }
     }
 
-    /// Returns the item with warnings.
+    /// Sets the warnings.
     pub(crate) fn warnings(self, warnings: Vec<String>) -> Self {
         Self { warnings, ..self }
     }
 }
 
 impl<R: RecordKind> ImportItem<R> {
-    /// Returns the condition of the save: a repeated UID must not change the record.
+    /// A record with a repeated UID is accepted only if it equals the stored one.
     fn condition(&self) -> Condition {
         match self.repeated {
             true => Condition::IfMatch(ETag::of(self.record.text())),
@@ -161,14 +161,14 @@ impl<R: RecordKind> ImportItem<R> {
 }
 
 impl<R: RecordKind> ImportRun<'_, '_, R> {
-    /// Puts an item to the batch; returns the bytes of its text.
+    /// Adds an item to the batch; returns the bytes of its text.
     fn push_item(&mut self, item: ImportItem<R>) -> usize {
         let bytes = item.record.text().len();
         self.batch.push(item);
         bytes
     }
 
-    /// Adds an item, after saving the batch if it is full. Items to be merged stay together.
+    /// Adds an item; saves the batch first if it is full. Items to be merged stay together.
     fn take(&mut self, item: ImportItem<R>) -> Result<()> {
         let is_full = self.batch.len() >= BATCH_RECORDS || self.batch_bytes >= BATCH_BYTES;
         let last = self.batch.last().map(|last| last.record.identity());
@@ -180,14 +180,14 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(())
     }
 
-    /// The next piece of the input.
+    /// Returns the next piece of the input.
     fn next_piece<S: RecordSource>(&mut self, source: &mut S) -> Result<Option<S::Piece>> {
         let piece = source.next_piece();
         self.report.bytes = source.bytes_read();
         piece.map_err(|e| Error::io(std::path::Path::new("the input"), e))
     }
 
-    /// Records the UID of an item, and reports its warnings.
+    /// Marks an item whose UID is repeated, and reports its warnings.
     fn note_item(&mut self, item: &mut ImportItem<R>) -> Result<()> {
         let uid = self.hash_uid(item);
         item.repeated = !self.seen.insert(uid);
@@ -206,8 +206,8 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         self.hasher.hash_one(item.record.identity().as_bytes())
     }
 
-    /// Counts what became of an item. One that was `joined` to what an earlier one of this import
-    /// left in the store is counted with that.
+    /// Counts the outcome of an item. One that was merged into a record of this import (`joined`)
+    /// is counted with that.
     fn count_outcome(&mut self, item: &ImportItem<R>, outcome: SaveOutcome, joined: bool) {
         if joined {
             let uid = self.hash_uid(item);
@@ -227,7 +227,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         }
     }
 
-    /// Remembers an item counted as unchanged.
+    /// Notes an item that is counted as unchanged.
     fn note_unchanged(&mut self, item: &ImportItem<R>) {
         if R::CAN_MERGE {
             let uid = self.hash_uid(item);
@@ -235,7 +235,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         }
     }
 
-    /// Merges repeated items into the first with their UID, if their kind can be merged.
+    /// Merges repeated items, if their kind can be merged, into the first with their UID.
     fn join(&mut self, items: Vec<ImportItem<R>>) -> Result<Vec<ImportItem<R>>> {
         if !R::CAN_MERGE || items.iter().all(|i| !i.repeated) {
             return Ok(items);
@@ -261,7 +261,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(joined)
     }
 
-    /// Puts what `other` says to an earlier item.
+    /// Merges `other` into an earlier item.
     fn merge_into(&mut self, item: &mut ImportItem<R>, other: ImportItem<R>) -> Result<()> {
         let excerpt = record_excerpt(other.record.text());
         let needs_zones = other.record.required_source().is_some();
@@ -286,7 +286,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         };
         let is_joined = outcomes.contains(&MergeOutcome::Taken);
         if is_joined && needs_zones && !is_same_object {
-            // In zones of another object, which it brings along.
+            // Its time zones are of another object, which it brings along.
             item.from = item.record.required_source();
         }
         if refused {
@@ -300,7 +300,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(())
     }
 
-    /// Joins an item to what the store has of its record.
+    /// Merges an item into the stored record.
     fn merge_into_stored(&mut self, item: ImportItem<R>) -> Result<ImportItem<R>> {
         let uid = item.record.identity().into_owned();
         let collection = self.collection;
@@ -321,8 +321,8 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(whole)
     }
 
-    /// All new records in one transaction. What is known already, with other content, is put aside
-    /// and follows in batches.
+    /// Saves all new records in one transaction. Records that change existing ones are deferred,
+    /// and follow in batches.
     fn fill_collection<S: RecordSource<Record = R>>(
         &mut self,
         ahead: Vec<ImportItem<R>>,
@@ -350,7 +350,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                         self.note_unchanged(&item);
                     }
                 }
-                // Parsing and indexing take about as long as the rest, so another thread runs them.
+                // Parsing and indexing takes about as long as the rest, so another thread does it.
                 std::thread::scope(|scope| -> Result<()> {
                     let (to_read, pieces) = sync_channel::<Vec<S::Piece>>(IN_FLIGHT);
                     let (to_fill, found) =
@@ -365,7 +365,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                                 };
                                 (found, derived)
                             };
-                            // The receiver is gone: the import was stopped.
+                            // The import was stopped.
                             if to_fill
                                 .send(pieces.into_iter().map(derive).collect())
                                 .is_err()
@@ -417,7 +417,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         aside.for_each(db, |item| self.take(item))
     }
 
-    /// The next pieces of the input; none at its end.
+    /// Returns the next pieces of the input; none at its end.
     fn next_pieces<S: RecordSource>(&mut self, source: &mut S) -> Result<Vec<S::Piece>> {
         let mut pieces = Vec::new();
         let mut bytes = 0;
@@ -493,7 +493,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
     }
 }
 
-/// A fill in progress.
+/// A bulk fill, and its counts.
 struct FillRun<'c, 'a, R> {
     conn: &'c Connection,
     fill: BulkFill<'c>,
@@ -505,7 +505,7 @@ struct FillRun<'c, 'a, R> {
 }
 
 impl<R: RecordKind> FillRun<'_, '_, R> {
-    /// Returns the outcome; `None` if the record was deferred, like a repeated one.
+    /// Adds an item and returns the outcome; `None` if it is repeated and was deferred.
     fn add(
         &mut self,
         item: &ImportItem<R>,

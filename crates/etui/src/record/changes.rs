@@ -1,8 +1,8 @@
-//! The change log: what was changed since a token.
+//! The change log: changes since a sync token.
 //!
-//! One sequence numbers all changes of a store. A record's id is the number of the change that
-//! created it, so additions are found in `record` itself; `change` has a row for every edit,
-//! removal and return from the trash, with what it replaced.
+//! One sequence numbers all changes of a store. A record's id is the sequence number of the change
+//! that created it, so additions are in `record` itself. `change` has a row for every edit, removal
+//! and restoration, with the replaced data.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use crate::types::{ChangeKind, Changes, RecordChange, RecordId, SyncToken};
 
 /// Changes are kept at least this long, and removed contacts and earlier versions with them.
 pub(crate) const KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
-/// And at least this many, whatever their age: a clock that was wrong must not empty the trash.
+/// At least this many changes are kept, whatever their age: a wrong clock must not empty the trash.
 pub(crate) const KEPT_CHANGES: i64 = 1_000;
-/// Maximum of rows trimmed by one merge, so that no save pays for a month at once.
+/// Maximum number of rows trimmed by one merge, so that no save pays for a month at once.
 const TRIM_ROWS: i64 = 2_000;
 
 pub(crate) const EDITED: i64 = 1;
 pub(crate) const REMOVED: i64 = 2;
 pub(crate) const RESTORED: i64 = 3;
 
-/// The number of the latest change; 0 in a new store.
+/// Returns the sequence number of the latest change; 0 in a new store.
 pub(crate) fn latest_seq(conn: &Connection) -> Result<i64> {
     let mut statement =
         conn.prepare_cached("SELECT max(id) FROM record UNION ALL SELECT max(seq) FROM change")?;
@@ -36,7 +36,7 @@ pub(crate) fn latest_seq(conn: &Connection) -> Result<i64> {
     Ok(latest)
 }
 
-/// Where the store stands now.
+/// Returns the sync token of the present state.
 pub(crate) fn token(conn: &Connection) -> Result<SyncToken> {
     let id = |key| -> Result<u64> { Ok(metadata::get_number(conn, key)?.cast_unsigned()) };
     Ok(SyncToken {
@@ -46,7 +46,7 @@ pub(crate) fn token(conn: &Connection) -> Result<SyncToken> {
     })
 }
 
-/// Whether the log tells all that was changed between `token` and `now`, the present one.
+/// Returns true if the log has all changes between `token` and `now`, the present token.
 pub(crate) fn covers_token(conn: &Connection, token: &SyncToken, now: &SyncToken) -> Result<bool> {
     Ok(token.store == now.store
         && token.incarnation == now.incarnation
@@ -54,7 +54,7 @@ pub(crate) fn covers_token(conn: &Connection, token: &SyncToken, now: &SyncToken
         && token.seq <= now.seq)
 }
 
-/// What was changed in `collection` since `token`. Run it in a read transaction.
+/// Returns the changes in `collection` since `token`. Runs in a read transaction.
 pub(crate) fn list_changes(
     conn: &Connection,
     collection: i64,
@@ -80,8 +80,8 @@ pub(crate) fn list_changes(
             kind: ChangeKind::Added,
         });
     }
-    // Records from before: whether they were live at the token is what their first change since
-    // then says; what they are now, the record.
+    // Older records: the first change since the token says whether the record was live at the
+    // token; the record itself says whether it is now.
     let mut before: BTreeMap<i64, bool> = BTreeMap::new();
     let mut changed = conn.prepare_cached(
         "SELECT record, keys IS NOT NULL FROM change WHERE seq > ?1 AND record <= ?1 \
@@ -120,9 +120,9 @@ pub(crate) fn list_changes(
     Ok(Changes::Since(all))
 }
 
-/// Forgets changes older than [`KEPT_MS`], and with them the removed records and replaced texts
-/// that only they remembered: from the oldest on, up to the first that is to be kept. The latest
-/// `keep` of them (at least one: it carries the sequence) and those beyond `merged` stay.
+/// Deletes changes older than [`KEPT_MS`], with the removed records and replaced texts that only
+/// they refer to, from the oldest up to the first that is kept. The latest `keep` changes (at least
+/// one: it carries the sequence) and those after `merged` stay.
 pub(crate) fn trim_log(conn: &Connection, now: i64, merged: i64, keep: i64) -> Result<()> {
     let last: Option<i64> = conn
         .prepare_cached("SELECT seq FROM change ORDER BY seq DESC LIMIT 1 OFFSET ?1")?
@@ -162,8 +162,8 @@ mod tests {
     use crate::record::RecordKind;
     use crate::types::now_ms;
 
-    /// After the retention the trash and the replaced texts are gone, the sequence goes on, and
-    /// tokens from before are answered with "resynchronise".
+    /// After the retention period the trash and the replaced texts are gone, the sequence goes on,
+    /// and older tokens give `Changes::Resynchronise`.
     #[test]
     fn what_is_older_than_the_retention_is_forgotten() {
         let dir = tempfile::tempdir().unwrap();
@@ -218,7 +218,7 @@ mod tests {
         assert!(store.check().unwrap().is_clean());
     }
 
-    /// A removed collection is forgotten after its last record; its number is not given again.
+    /// A removed collection is deleted after its last record; its id is not reused.
     #[test]
     fn removed_collections_are_forgotten_with_their_records() {
         let dir = tempfile::tempdir().unwrap();

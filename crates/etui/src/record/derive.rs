@@ -8,7 +8,7 @@ use crate::db::IndexContext;
 use crate::error::Result;
 use crate::types::CollectionKind;
 
-/// A record as it is stored.
+/// A stored record.
 struct RecordToIndex {
     id: i64,
     collection: i64,
@@ -19,9 +19,9 @@ struct RecordToIndex {
     kind: Option<String>,
 }
 
-/// Recomputes keys, sort keys, summaries and lists from the records' texts. Returns true if any
-/// keys changed; the index must then be rebuilt as well. ETags stay: they show that
-/// a text is not the one that was saved.
+/// Derives the columns, lists and time index of all records again from their texts. Returns true if
+/// any keys changed; the search index has to be rebuilt then. ETags stay: they show that a text is
+/// not the saved one.
 pub(crate) fn all(
     conn: &Connection,
     with: &IndexContext<'_>,
@@ -59,7 +59,7 @@ pub(crate) fn all(
         }
         for found in page {
             last = found.id;
-            // What another program wrote and cannot be read sorts first.
+            // A record that cannot be parsed sorts first.
             let kind = found
                 .kind
                 .as_deref()

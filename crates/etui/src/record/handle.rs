@@ -1,5 +1,5 @@
-//! [`Collection`]: one collection of a store. What changes it is in `write`; what reads it asks
-//! a [`Reader`] of one state.
+//! [`Collection`]: the handle to a collection. Its writes are in `write`; its reads use a
+//! [`Reader`] of one state.
 
 use std::marker::PhantomData;
 
@@ -10,7 +10,7 @@ use crate::db::Db;
 use crate::error::Result;
 use crate::types::{Changes, RecordId, SyncToken};
 
-/// One collection of a store, whose records are `R`: an address book, a calendar.
+/// A collection of a store, with records of the kind `R`: an address book, a calendar.
 pub struct Collection<'s, R> {
     db: &'s Db,
     named: CollectionRef,
@@ -26,7 +26,7 @@ impl<'s, R: RecordKind> Collection<'s, R> {
         }
     }
 
-    /// Its name, when this was made.
+    /// Returns the name it had when this handle was created.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.named.name
@@ -37,29 +37,29 @@ impl<'s, R: RecordKind> Collection<'s, R> {
         self.db
     }
 
-    /// Another handle of it.
+    /// Returns another handle to it.
     pub(crate) fn reopen(&self) -> Self {
         Self::new(self.db, self.named.clone())
     }
 
-    /// What it is known by.
+    /// Returns its id and name.
     pub(crate) fn collection_ref(&self) -> &CollectionRef {
         &self.named
     }
 
-    /// Its number in the store.
+    /// Returns its id.
     pub(crate) fn id(&self) -> i64 {
         self.named.id
     }
 
-    /// Reads from one state.
+    /// Runs `work` with a reader of one state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader<'_, R>) -> Result<T>) -> Result<T> {
         R::commit_dirty(self.db);
         self.db
             .read_transaction(|conn| work(&Reader::new(self.db, conn, self.named.id)))
     }
 
-    /// Reads from one state, whose lists are in this library's order.
+    /// Runs `work` with a reader of one state, after reindexing if necessary.
     pub(crate) fn read_ordered<T>(
         &self,
         work: impl FnOnce(&Reader<'_, R>) -> Result<T>,
@@ -68,10 +68,10 @@ impl<'s, R: RecordKind> Collection<'s, R> {
         self.read(work)
     }
 
-    /// The record with this UID. See [`Reader::get`].
+    /// Returns the record with this UID. See [`Reader::get`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
         R::commit_dirty(self.db);
         // One statement sees one state; it needs no transaction around it.
@@ -79,18 +79,18 @@ impl<'s, R: RecordKind> Collection<'s, R> {
             .read(|conn| Reader::new(self.db, conn, self.named.id).get(uid))
     }
 
-    /// The records with these UIDs, in the order asked. See [`Reader::get_many`].
+    /// Returns the records with these UIDs, in their order. See [`Reader::get_many`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn get_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<StoredRecord<R>>>> {
         self.read(|r| r.get_many(uids))
     }
 
-    /// The record with this number. See [`Reader::by_id`].
+    /// Returns the record with this id. See [`Reader::by_id`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn by_id(&self, id: RecordId) -> Result<Option<StoredRecord<R>>> {
         R::commit_dirty(self.db);
         // One statement, as for `get`.
@@ -98,10 +98,10 @@ impl<'s, R: RecordKind> Collection<'s, R> {
             .read(|conn| Reader::new(self.db, conn, self.named.id).by_id(id))
     }
 
-    /// The texts of all records. See [`Reader::all`].
+    /// Returns the texts of all records. See [`Reader::all`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn all(&self) -> Result<RecordTexts> {
         self.read(|r| r.all())
     }
@@ -109,15 +109,15 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// Calls `visit` with the text of every record. See [`Reader::for_each`].
     ///
     /// # Errors
-    /// Whatever reading reports, and what `visit` returns.
+    /// Any read error, and the errors of `visit`.
     pub fn for_each(&self, visit: impl FnMut(RecordId, &[u8]) -> Result<()>) -> Result<()> {
         self.read(|r| r.for_each(visit))
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn count(&self) -> Result<u64> {
         self.db.ensure_indexed()?;
         R::commit_dirty(self.db);
@@ -126,26 +126,26 @@ impl<'s, R: RecordKind> Collection<'s, R> {
             .read(|conn| Reader::<R>::new(self.db, conn, self.named.id).count())
     }
 
-    /// At which position of the list a record stands. See [`Reader::position`].
+    /// Returns the position of a record in the list. See [`Reader::position`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn position(&self, id: RecordId) -> Result<Option<u64>> {
         self.read_ordered(|r| r.position(id))
     }
 
-    /// Removed records that can be brought back, the latest first. See [`Reader::trash`].
+    /// Returns the removed records that can be restored, the latest first. See [`Reader::trash`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn trash(&self) -> Result<Vec<StoredRecord<R>>> {
         self.read(|r| r.trash())
     }
 
-    /// What was changed in this collection since `token`.
+    /// Returns the changes in this collection since `token`.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn changes_since(&self, token: &SyncToken) -> Result<Changes> {
         self.read(|r| r.changes_since(token))
     }

@@ -1,8 +1,7 @@
 //! Search keys: the folded values of a record's indexed fields.
 //!
-//! They are the one truth that a filter is evaluated against; what the index holds is made from
-//! them. Kept in the record so that an index entry can always be taken back exactly as it was put
-//! in:
+//! Filters are evaluated against them, and the index is built from them. They are stored in the
+//! record so that index entries can be removed exactly as they were inserted:
 //!
 //! ```text
 //! keys   := entry*
@@ -11,15 +10,14 @@
 //!         | country:u8 ' ' digits ' ' extension       (phones)
 //! ```
 //!
-//! The spaces make every comparison a substring test: ` anna ` is the word, ` ann` the beginning
-//! of one, `nna ` the end of one. `country` is how many of the digits are the country calling
-//! code (0: no country known).
+//! The spaces make every comparison a substring test: ` anna ` is a word, ` ann` a prefix, `nna ` a
+//! suffix. `country` is the number of digits of the country calling code (0: unknown).
 
 use etui_text::fold;
 use etui_text::phone::PhoneNumber;
 use etui_text::varint;
 
-/// The fields that filters ask about. The numbers are stored.
+/// The fields of filters. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Key {
@@ -59,13 +57,13 @@ impl Key {
     }
 }
 
-/// Longest value that is folded and kept, in bytes; what a note says beyond is not searched.
+/// Longest value that is folded and stored, in bytes; the rest of a longer note is not searched.
 const MAX_VALUE: usize = 8 << 10;
-/// Most bytes of keys a record has; what comes beyond (the ten-thousandth phone number is still
-/// within) is kept in the card but not searched.
+/// Maximum size of a record's keys in bytes; values beyond it (after the ten-thousandth phone
+/// number or so) are not searched.
 const MAX_KEYS: usize = 1 << 20;
 
-/// `text` cut to at most `max` bytes, at a character's beginning.
+/// Returns `text` cut to at most `max` bytes, at a character boundary.
 pub(crate) fn clip_text(text: &str, max: usize) -> &str {
     match text.len() {
         n if n <= max => text,
@@ -95,7 +93,7 @@ impl KeyWriter {
         self.push_value(key);
     }
 
-    /// The keys.
+    /// Returns the keys.
     pub(crate) fn into_keys(self) -> Vec<u8> {
         self.out
     }
@@ -128,7 +126,7 @@ impl KeyWriter {
     }
 }
 
-/// The entries of stored keys. Bytes that are no keys end the walk.
+/// An iterator over the entries of stored keys. It ends at bytes that are no entry.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys<'a>(pub(crate) &'a [u8]);
 
@@ -143,7 +141,8 @@ impl<'a> Iterator for Keys<'a> {
     }
 }
 
-/// A stored phone value: the length of its country calling code, its digits, its extension.
+/// Splits a stored phone value into the length of its country calling code, its digits and its
+/// extension.
 pub(crate) fn phone_parts(value: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&country, rest) = value.split_first()?;
     let mut parts = rest.strip_prefix(b" ")?.splitn(2, |&b| b == b' ');

@@ -1,4 +1,4 @@
-//! What kinds of collections there are, and what a record of one has to tell of itself.
+//! [`RecordKind`]: the interface of a kind of records, such as contacts or calendar objects.
 
 use std::borrow::Cow;
 
@@ -10,79 +10,78 @@ use crate::db::{Db, IndexContext};
 use crate::error::Result;
 use crate::types::CollectionKind;
 
-/// What is derived from a record's text, and stored beside it.
+/// The data that is derived from a record's text and stored beside it.
 #[derive(Debug, Clone, Default)]
 pub struct IndexedColumns {
     /// Its search keys ([`super::keys`]).
     pub(crate) keys: Vec<u8>,
     /// Its sort key in the list.
     pub(crate) sort_key: Vec<u8>,
-    /// What the list shows of it.
+    /// The columns that the list shows.
     pub(crate) summary: Vec<u8>,
     /// Its entries in the time index.
     pub(crate) times: TimeEntries,
 }
 
-/// Where a record came from: the calendar object it stood in, and where its components did.
+/// The calendar object that a record came in, and the positions of its components there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordOrigin {
-    /// The object's row in `shared`; `None`: it came in none.
+    /// The id of the object in `shared_text`; `None`: it came in none.
     pub(crate) source: Option<i64>,
-    /// The components' numbers in it (`calendar::ics`), each as a varint.
+    /// The positions of the components (`calendar::ics`), each as a varint.
     pub(crate) positions: Vec<u8>,
 }
 
-/// A record of some kind: a text with a UID, from which the rest is derived.
+/// A kind of records: texts with a UID, from which columns are derived.
 ///
-/// Implemented by [`Card`](crate::contacts::Card) and [`RecordKind`](crate::calendar::CalendarObject) alone:
-/// what a store keeps is this crate's business.
+/// Implemented by [`Card`](crate::contacts::Card) and
+/// [`CalendarObject`](crate::calendar::CalendarObject) only.
 pub trait RecordKind: Sized + Send {
     /// The kind of collection that it belongs to.
     const KIND: CollectionKind;
 
-    /// Reads one as it is stored; the text is kept byte for byte. `shared` is the row of what it
-    /// shares with others.
+    /// Parses a stored record; the text is kept byte for byte. `shared` is the id of its calendar
+    /// object.
     #[doc(hidden)]
     fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> Result<Self>;
 
-    /// Its text.
+    /// Returns its text.
     #[doc(hidden)]
     fn text(&self) -> &[u8];
 
-    /// The UID that it has itself.
+    /// Returns the UID in its text.
     #[doc(hidden)]
     fn uid(&self) -> Option<&str>;
 
-    /// Its UID, or the identity that its content gives it.
+    /// Returns its UID, or the identity that is computed from its content.
     #[doc(hidden)]
     fn identity(&self) -> Cow<'_, str>;
 
-    /// What one is called in a sentence.
+    /// Returns the noun for this record.
     #[doc(hidden)]
     fn noun(&self) -> &'static str {
         Self::KIND.record_noun()
     }
 
-    /// Whether several records of one UID can be one: a calendar's, of which each says something
-    /// of another instance.
+    /// True if records of one UID can be merged: those of a calendar may each define other
+    /// instances.
     #[doc(hidden)]
     const CAN_MERGE: bool = false;
 
-    /// Takes in what another one with its UID says, and tells of each part of that what became of
-    /// it.
+    /// Merges the components of another record with its UID, and returns the outcome for each.
     #[doc(hidden)]
     fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
         let _ = other;
         vec![MergeOutcome::Refused]
     }
 
-    /// What of it is shared with others, if it came from nowhere.
+    /// Returns the calendar object that the record needs for its time zones, if it came in none.
     #[doc(hidden)]
     fn required_source(&self) -> Option<SourceObject> {
         None
     }
 
-    /// Of how many parts it is.
+    /// Returns the number of its components.
     #[doc(hidden)]
     fn component_count(&self) -> usize {
         1
@@ -95,18 +94,18 @@ pub trait RecordKind: Sized + Send {
         let _ = db;
     }
 
-    /// Derives what is stored beside the text.
+    /// Derives the columns that are stored beside the text.
     #[doc(hidden)]
     fn index(&self, with: &IndexContext<'_>) -> IndexedColumns;
 }
 
-/// What became of a part of a record that was joined to another one.
+/// The outcome of merging one component into another record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// It is a part of that one now, behind the others.
+    /// It was added to the record.
     Taken,
-    /// That one had it already.
+    /// The record had it already.
     Known,
-    /// That one has another one in its place, and keeps it.
+    /// The record has another component for that instance, and keeps it.
     Refused,
 }

@@ -1,12 +1,12 @@
-//! What all collections share: the handle, identity, ETags, the change log, the trash.
+//! Collections of records: handles, identity, ETags, the change log, the trash.
 //!
-//! [`Collection`] is one of a store's, [`Reader`] the same in one state; what their records are is
-//! a type parameter ([`RecordKind`]). Finding in them (`query`) and following them (`view`) is built on
-//! top.
+//! [`Collection`] is a handle to one collection of a store; [`Reader`] reads it in one state. Their
+//! records are a type parameter ([`RecordKind`]). Queries (`search`) and views (`watch`) build on
+//! them.
 //!
-//! A collection is a set of records of one kind under one name (an address book, a calendar). What
-//! a record is, and what is derived from it, is its kind's business (`contacts`, `calendar`); here
-//! it is bytes with a UID, keys and a place in a list.
+//! A collection is a named set of records of one kind (an address book, a calendar). The kinds
+//! themselves (`contacts`, `calendar`) parse and index records; here a record is bytes with a UID,
+//! keys and a sort key.
 
 pub(crate) mod changes;
 pub(crate) mod collection_table;

@@ -1,4 +1,4 @@
-//! [`IndexedRecord`]: a record on its way into the store.
+//! [`IndexedRecord`]: a record and its derived columns, ready to be stored.
 
 use std::borrow::Cow;
 
@@ -11,23 +11,23 @@ use crate::db::IndexContext;
 use crate::error::Result;
 use crate::types::{Condition, SavedRecord};
 
-/// A record with all that is stored of it.
+/// A record and its derived columns.
 pub(crate) struct IndexedRecord<'r> {
     uid: Cow<'r, str>,
     text: &'r [u8],
     derived: Cow<'r, IndexedColumns>,
     from: Option<&'r SourceObject>,
-    /// Where it comes from by itself.
+    /// The source object that it needs for its time zones.
     made: Option<SourceObject>,
 }
 
 impl<'r> IndexedRecord<'r> {
-    /// Derives what is stored of `record`.
+    /// Derives the columns of `record`.
     pub(crate) fn new(record: &'r impl RecordKind, with: &IndexContext<'_>) -> Self {
         Self::derived(record, record.index(with))
     }
 
-    /// The same where it was derived already.
+    /// Returns an indexed record with columns that are derived already.
     pub(crate) fn derived(record: &'r impl RecordKind, derived: IndexedColumns) -> Self {
         Self {
             uid: record.identity(),
@@ -38,7 +38,7 @@ impl<'r> IndexedRecord<'r> {
         }
     }
 
-    /// The same of a record that is known as `uid`, by its text.
+    /// Returns an indexed record from its UID, text and columns.
     pub(crate) fn stored(uid: &'r str, text: &'r [u8], derived: &'r IndexedColumns) -> Self {
         Self {
             uid: Cow::Borrowed(uid),
@@ -49,17 +49,17 @@ impl<'r> IndexedRecord<'r> {
         }
     }
 
-    /// What the store knows it by.
+    /// Returns its UID, or the identity that stands for one.
     pub(crate) fn uid(&self) -> &str {
         &self.uid
     }
 
-    /// The bytes of its text.
+    /// Returns the length of its text in bytes.
     pub(crate) fn size(&self) -> usize {
         self.text.len()
     }
 
-    /// The same as the record `uid`, for one that has no UID or this one.
+    /// Sets the UID, for a record that has none or this one.
     pub(crate) fn with_uid(self, uid: &'r str) -> Self {
         Self {
             uid: Cow::Borrowed(uid),
@@ -67,12 +67,12 @@ impl<'r> IndexedRecord<'r> {
         }
     }
 
-    /// The same with where it came from.
+    /// Sets the source object.
     pub(crate) fn from(self, from: Option<&'r SourceObject>) -> Self {
         Self { from, ..self }
     }
 
-    /// As what it goes in.
+    /// Returns the row to store.
     pub(crate) fn to_row(&self) -> RecordRow<'_> {
         RecordRow {
             uid: &self.uid,

@@ -1,4 +1,4 @@
-//! [`Reader`]: records by UID, by number, all at once, from one state of the store.
+//! [`Reader`]: records by UID, by id or all at once, from one state of the store.
 
 use std::marker::PhantomData;
 
@@ -10,10 +10,10 @@ use crate::db::Db;
 use crate::error::Result;
 use crate::types::{Changes, ETag, RecordId, SyncToken};
 
-/// A record as it is stored.
+/// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRecord<R> {
-    /// Its number in the store.
+    /// Its id in the store.
     pub id: RecordId,
     /// Its UID (or the identity that stands for one).
     pub uid: String,
@@ -46,17 +46,17 @@ impl<R: RecordKind> StoredRecord<R> {
     }
 }
 
-/// Which part of a list.
+/// A window of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paging {
-    /// Entries left out before it.
+    /// The number of entries to skip.
     pub offset: u64,
-    /// Maximum number of entries.
+    /// The maximum number of entries.
     pub limit: u64,
 }
 
 impl Paging {
-    /// Everything.
+    /// All entries.
     pub const ALL: Self = Self {
         offset: 0,
         limit: u64::MAX,
@@ -73,30 +73,30 @@ impl Paging {
 #[derive(Debug, Clone, Default)]
 pub struct RecordTexts {
     bytes: Vec<u8>,
-    /// Each record and where its text ends.
+    /// Each record and the end of its text.
     ends: Vec<(RecordId, usize)>,
 }
 
 impl RecordTexts {
-    /// How many there are.
+    /// Returns the number of records.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no records.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// All of them, one after the other.
+    /// Returns all texts, one after the other.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Each record with its text.
+    /// Returns each record with its text.
     pub fn iter(&self) -> impl Iterator<Item = (RecordId, &[u8])> {
         let mut start = 0;
         self.ends.iter().map(move |&(id, end)| {
@@ -125,15 +125,15 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         }
     }
 
-    /// Runs `work`, and tells of an error in this crate's terms.
+    /// Runs `work`, and translates its errors to this crate's.
     pub(crate) fn explain_errors<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         work().map_err(|e| self.db.explain(e))
     }
 
-    /// The record with this UID; `None` when there is none (or it was removed).
+    /// Returns the record with this UID; `None` if there is none or it was removed.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
         self.explain_errors(|| {
             Ok(self
@@ -147,10 +147,10 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         })
     }
 
-    /// The records with these UIDs, in the order asked; `None` where there is none.
+    /// Returns the records with these UIDs, in their order; `None` where there is none.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn get_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<StoredRecord<R>>>> {
         self.explain_errors(|| {
             let mut statement = self.conn.prepare_cached(
@@ -167,10 +167,10 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         })
     }
 
-    /// The record with this number; `None` when this collection has none.
+    /// Returns the record with this id; `None` if this collection has none.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn by_id(&self, id: RecordId) -> Result<Option<StoredRecord<R>>> {
         self.explain_errors(|| {
             Ok(self
@@ -184,10 +184,10 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         })
     }
 
-    /// The texts of all records, in the order in which they were added.
+    /// Returns the texts of all records, in the order in which they were added.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn all(&self) -> Result<RecordTexts> {
         let mut texts = RecordTexts::default();
         self.for_each(|id, text| {
@@ -198,11 +198,11 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         Ok(texts)
     }
 
-    /// Calls `visit` with the text of every record, in the order in which they were added, one in memory at
-    /// a time. An error that `visit` returns ends it.
+    /// Calls `visit` with the text of every record, in the order in which they were added, with one
+    /// record in memory at a time. An error of `visit` ends the iteration.
     ///
     /// # Errors
-    /// Whatever reading reports, and what `visit` returns.
+    /// Any read error, and the errors of `visit`.
     pub fn for_each(&self, mut visit: impl FnMut(RecordId, &[u8]) -> Result<()>) -> Result<()> {
         self.explain_errors(|| {
             let mut statement = self.conn.prepare_cached(
@@ -221,19 +221,19 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         })
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn count(&self) -> Result<u64> {
         self.explain_errors(|| list::count(self.conn, self.collection))
     }
 
-    /// At which position of the list a record stands, the first being 0. `None`: this collection
-    /// has no such record.
+    /// Returns the position of a record in the list, counted from 0; `None` if this collection has
+    /// no such record.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn position(&self, id: RecordId) -> Result<Option<u64>> {
         self.explain_errors(|| {
             let sort: Option<Vec<u8>> = self
@@ -249,10 +249,10 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         })
     }
 
-    /// Removed records that can be brought back, the latest first.
+    /// Returns the removed records that can be restored, the latest first.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn trash(&self) -> Result<Vec<StoredRecord<R>>> {
         self.explain_errors(|| {
             let mut statement = self.conn.prepare_cached(
@@ -264,10 +264,10 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         })
     }
 
-    /// What was changed in this collection since `token`.
+    /// Returns the changes in this collection since `token`.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn changes_since(&self, token: &SyncToken) -> Result<Changes> {
         self.explain_errors(|| changes::list_changes(self.conn, self.collection, token))
     }

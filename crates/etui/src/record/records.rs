@@ -1,4 +1,4 @@
-//! Saving, fetching, removing and restoring records.
+//! The table `record`: insert, find, remove, restore.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::types::{Condition, ETag, RecordId, SaveOutcome, SavedRecord, now_ms};
 use etui_text::collator::Collator;
 
-/// A record to be saved, with its indexed values.
+/// The columns of a record to store.
 pub(crate) struct RecordRow<'a> {
     pub(crate) uid: &'a str,
     pub(crate) text: &'a [u8],
@@ -17,12 +17,11 @@ pub(crate) struct RecordRow<'a> {
     pub(crate) sort: &'a [u8],
     pub(crate) summary: &'a [u8],
     pub(crate) times: &'a TimeEntries,
-    /// Its source object; `None`: the stored one stays.
+    /// The source object; `None` keeps the stored one.
     pub(crate) from: Option<&'a SourceObject>,
 }
 
-/// Writes records inside one write transaction: assigns change numbers, and collects
-/// changes to the lists.
+/// Writes records inside one transaction: assigns sequence numbers and collects the edits of lists.
 pub(crate) struct RecordWriter<'o> {
     last: i64,
     list: list::ListEdits,
@@ -30,7 +29,7 @@ pub(crate) struct RecordWriter<'o> {
 }
 
 impl<'o> RecordWriter<'o> {
-    /// Runs `work`, then writes the collected changes.
+    /// Runs `work`, and writes the collected edits.
     pub(crate) fn run<T>(
         conn: &Connection,
         order: &'o Collator,
@@ -81,7 +80,7 @@ impl<'o> RecordWriter<'o> {
     }
 }
 
-/// An existing record of a UID.
+/// An existing record, live or removed.
 pub(crate) struct ExistingRecord {
     pub(crate) id: i64,
     pub(crate) etag: ETag,
@@ -189,8 +188,8 @@ pub(crate) fn insert_record(
     time_index::insert_entries(conn, collection, id, new.times)
 }
 
-/// Returns true if the record is unchanged: a damaged text has the ETag of the one that was saved, and
-/// an equal text in another object may have another meaning.
+/// Returns true if the stored record equals the row. ETags are not enough: a damaged text has the
+/// ETag of the saved one, and the same text in another object may mean other times.
 pub(crate) fn is_same(conn: &Connection, id: i64, new: &RecordRow<'_>) -> Result<bool> {
     let is_same: bool = conn
         .prepare_cached(
@@ -255,14 +254,14 @@ fn replace_record(
     if !found.removed && moved {
         writing.list_remove(conn, collection, found.id, &sort)?;
     }
-    // Unchanged summaries leave the list alone, which is the common edit.
+    // The list is not edited if nothing that it shows changed: that is so for most edits.
     if found.removed || moved || summary != new.summary {
         writing.list_put(conn, collection, found.id, new)?;
     }
     Ok(())
 }
 
-/// Appends the record's former version to the change log.
+/// Appends the present state of a record to the change log, before it changes.
 fn log_change(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
@@ -280,7 +279,7 @@ fn log_change(
     Ok(number)
 }
 
-/// Moves a record to the trash. Returns false if there is no live record with this UID.
+/// Moves a record to the trash; returns false if there is no live record with this UID.
 pub(crate) fn remove(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
@@ -314,7 +313,7 @@ fn move_to_trash(
     writing.list_remove(conn, collection, id, &sort)
 }
 
-/// Moves all live records of a collection to the trash. Returns their number.
+/// Moves all live records of a collection to the trash; returns their number.
 pub(crate) fn remove_all_records(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
@@ -331,7 +330,7 @@ pub(crate) fn remove_all_records(
     Ok(ids.len() as u64)
 }
 
-/// Returns the UIDs of a collection's records that were removed at this moment.
+/// Returns the UIDs of the records that were removed at exactly this time.
 pub(crate) fn uids_removed_at(conn: &Connection, collection: i64, at: i64) -> Result<Vec<String>> {
     let mut statement = conn
         .prepare("SELECT uid FROM record WHERE collection = ?1 AND removed_at = ?2 ORDER BY id")?;
@@ -339,7 +338,7 @@ pub(crate) fn uids_removed_at(conn: &Connection, collection: i64, at: i64) -> Re
     Ok(uids.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns their number.
+/// Returns the number of records that were removed at exactly this time.
 pub(crate) fn count_removed_at(conn: &Connection, collection: i64, at: i64) -> Result<u64> {
     let count: i64 = conn
         .prepare_cached("SELECT count(*) FROM record WHERE collection = ?1 AND removed_at = ?2")?
@@ -347,8 +346,8 @@ pub(crate) fn count_removed_at(conn: &Connection, collection: i64, at: i64) -> R
     Ok(count.unsigned_abs())
 }
 
-/// Returns the version that a restore brings back: for a removed record its own text, for a live one
-/// the text before its latest edit; with its source and positions. `None`: nothing is stored.
+/// Returns the version that a restore brings back: the text of a removed record, or the text before
+/// the latest edit of a live one; `None` if none is kept.
 pub(crate) fn previous_version(
     conn: &Connection,
     collection: i64,
@@ -371,10 +370,11 @@ pub(crate) fn previous_version(
         .optional()?)
 }
 
-/// A stored record: text, source row, positions.
+/// A stored version: its text, the id of its source object, and the positions of its components
+/// there.
 pub(crate) type StoredText = (Vec<u8>, Option<i64>, Vec<u8>);
 
-/// The live record with this UID.
+/// Returns the stored version of the live record with this UID.
 pub(crate) fn read_version(
     conn: &Connection,
     collection: i64,

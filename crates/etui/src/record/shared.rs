@@ -1,4 +1,4 @@
-//! Texts shared by records: object templates, and the zones defined in them.
+//! Texts that records share: calendar objects without their records, and time zones.
 //!
 //! ```text
 //! shared_text  id -> hash, text     a template (`etui_ical::ics::ObjectTemplate`), or a VTIMEZONE
@@ -7,10 +7,9 @@
 //! change       source, positions    before the change, if that was another object
 //! ```
 //!
-//! Texts are shared by content: two objects with equal templates have one row. For a large object,
-//! whose records are saved before its end was read, the row is inserted first and its text
-//! at the end of that transaction. Any other text is found by its row's number, a
-//! prefix of its hash.
+//! Texts are shared by content: two objects with equal templates have one row. The records of a
+//! large object are saved before its end is read: its row is inserted first, and its text at the
+//! end of the same transaction. Any other text is found by its id, which begins as its hash does.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,25 +22,25 @@ use crate::error::Result;
 use crate::types::ETag;
 use etui_text::varint;
 
-/// A source object that is being imported.
+/// A calendar object that is being imported, or is stored.
 #[derive(Debug, Default)]
 pub(crate) struct ImportedObject(Mutex<ObjectState>);
 
-/// A template and the texts of its zones, complete.
+/// The template of an object and the texts of its zones, once it is read to its end.
 type ObjectTexts = (Vec<u8>, Arc<Vec<Vec<u8>>>);
 
 #[derive(Debug, Default)]
 struct ObjectState {
-    /// There is no source object.
+    /// The records came in no object.
     is_none: bool,
     row: Option<i64>,
     texts: Option<ObjectTexts>,
-    /// The row exists without its text.
+    /// The row is inserted without its text.
     is_promised: bool,
 }
 
 impl ImportedObject {
-    /// Creates a stored one; `None`: no object.
+    /// Returns a stored object; `None`: no object.
     pub(crate) fn from_row(row: Option<i64>) -> Self {
         let state = ObjectState {
             is_none: row.is_none(),
@@ -55,7 +54,7 @@ impl ImportedObject {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It is all read: this is its frame, and these are the zones defined in it.
+    /// Sets the template and the zones: the object is read to its end.
     pub(crate) fn set_texts(&self, frame: Vec<u8>, zones: Arc<Vec<Vec<u8>>>) {
         self.state().texts = Some((frame, zones));
     }
@@ -69,7 +68,8 @@ impl ImportedObject {
         }
     }
 
-    /// Its row, made if need be; inside a write transaction. `None`: it is none.
+    /// Returns the row, inserted if necessary; `None` if there is no object. Runs in a write
+    /// transaction.
     pub(crate) fn ensure_row(&self, conn: &Connection) -> Result<Option<i64>> {
         let mut state = self.state();
         if state.is_none || state.row.is_some() {
@@ -96,7 +96,7 @@ impl ImportedObject {
         Ok(state.row)
     }
 
-    /// Writes the text of a row that was inserted before it was known.
+    /// Writes the text of a row that was inserted without one.
     pub(crate) fn write_text(&self, conn: &Connection) -> Result<()> {
         let mut state = self.state();
         if let (true, Some(row), Some((frame, zones))) =
@@ -113,19 +113,20 @@ impl ImportedObject {
     }
 }
 
-/// The source of an imported record.
+/// The source of an imported record: its calendar object, and the positions of its components
+/// there.
 #[derive(Debug, Clone)]
 pub struct SourceObject {
     /// The object.
     pub(crate) object: Arc<ImportedObject>,
-    /// Its components' numbers there; `u32::MAX`: created later.
+    /// The positions of its components; `u32::MAX`: not in the object.
     pub(crate) places: Vec<u32>,
-    /// Set if the object was created for the zones that the record needs.
+    /// Set if the object was made for the time zones that the record needs.
     pub(crate) made: Option<ZoneCheck>,
 }
 
-/// Decides for such an object whether another one, in this row of `shared_text`, has equal zones:
-/// then that one, the record's earlier source, stays.
+/// Compares an object that was made for a record with the stored object of a row: returns true if
+/// both define the same zones. Then the stored one stays.
 #[derive(Clone)]
 pub(crate) struct ZoneCheck(Arc<ZonePredicate>);
 
@@ -138,8 +139,8 @@ impl fmt::Debug for ZoneCheck {
 }
 
 impl SourceObject {
-    /// Creates the source of a record of `components` components from an object created for it;
-    /// the check compares it with another one.
+    /// Returns the source of a record with an object made for it. `says` compares it with a stored
+    /// object.
     pub(crate) fn made(
         frame: Vec<u8>,
         zones: Vec<Vec<u8>>,
@@ -155,14 +156,14 @@ impl SourceObject {
         }
     }
 
-    /// Returns true if both have one source object.
+    /// Returns true if both records came in the same object.
     pub(crate) fn is_same_object(&self, other: &Self) -> bool {
         let row = |p: &Self| p.object.state().row;
         Arc::ptr_eq(&self.object, &other.object)
             || row(self).is_some_and(|mine| row(other) == Some(mine))
     }
 
-    /// Returns the stored form; in a write transaction.
+    /// Returns the columns to store. Runs in a write transaction.
     pub(crate) fn origin(&self, conn: &Connection) -> Result<RecordOrigin> {
         let mut places = Vec::new();
         for &place in &self.places {
@@ -178,7 +179,7 @@ impl SourceObject {
         })
     }
 
-    /// Returns true if the object in this row, the record's earlier source, stays.
+    /// Returns true if the record keeps its stored object.
     pub(crate) fn keeps_source(&self, conn: &Connection, shared: Option<i64>) -> Result<bool> {
         match (&self.made, shared) {
             (Some(ZoneCheck(says)), Some(row)) => says(conn, row),
@@ -186,7 +187,7 @@ impl SourceObject {
         }
     }
 
-    /// Returns the stored source of a record of `components` components.
+    /// Returns the source of a stored record with `components` components.
     pub(crate) fn stored(shared: Option<i64>, places: &[u8], components: usize) -> Self {
         let mut all = decode_positions(places);
         all.resize(components, u32::MAX);
@@ -205,14 +206,14 @@ pub(crate) fn decode_positions(mut places: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// Returns the first row to look for a text with this hash: its first 47 bits, which SQLite stores in six
-/// bytes. The next rows follow, up to a free one.
+/// Returns the first id for a text with this hash: its first 47 bits, which SQLite stores in six
+/// bytes. Texts with equal bits take the next free ids.
 fn number(hash: ETag) -> i64 {
     let first = hash.0.iter().take(6);
     first.fold(0, |number, &byte| number << 8 | i64::from(byte)) >> 1
 }
 
-/// Returns the row of a text, inserted if needed.
+/// Returns the row of a text, inserted if necessary.
 fn put(conn: &Connection, text: &[u8]) -> Result<i64> {
     let hash = ETag::of(text);
     let mut row = number(hash);
@@ -236,7 +237,7 @@ pub(crate) fn text(conn: &Connection, row: i64) -> Result<Option<Vec<u8>>> {
         .optional()?)
 }
 
-/// Returns the text with this hash, which was known when its row was inserted.
+/// Returns the text with this hash; texts that were inserted before they were known are not found.
 pub(crate) fn find_text(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>> {
     let mut is_it = conn.prepare_cached("SELECT hash = ?2 FROM shared_text WHERE id = ?1")?;
     let mut row = number(hash);
@@ -249,12 +250,12 @@ pub(crate) fn find_text(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>
     Ok(None)
 }
 
-/// Source objects of an import's items, each once.
+/// The imported objects whose text is still to be written.
 #[derive(Debug, Default)]
 pub(crate) struct UnfinishedObjects(HashMap<*const ImportedObject, Arc<ImportedObject>>);
 
 impl UnfinishedObjects {
-    /// Takes one in, if it was not read to its end when it was needed.
+    /// Adds an object whose row was inserted without its text.
     pub(crate) fn add_unfinished(&mut self, object: &Arc<ImportedObject>) {
         if object.state().is_promised {
             self.0
@@ -263,7 +264,7 @@ impl UnfinishedObjects {
         }
     }
 
-    /// Writes the texts of all of them, now complete.
+    /// Writes the texts of all objects, which are read to their ends.
     pub(crate) fn write_texts(&self, conn: &Connection) -> Result<()> {
         self.0.values().try_for_each(|o| o.write_text(conn))
     }

@@ -1,4 +1,5 @@
-//! RecordWriter: saved, removed, brought back, the same for every kind; one is a batch of one.
+//! Writing records: save, remove and restore, the same for every kind. One record is a batch of
+//! one.
 
 use rusqlite::Connection;
 
@@ -17,7 +18,7 @@ impl<R: RecordKind> Collection<'_, R> {
     /// Saves a record: adds it, or replaces the one with its UID.
     ///
     /// # Errors
-    /// Whatever writing reports; then nothing was changed.
+    /// Any write error; nothing is changed then.
     pub fn save(&self, record: &R) -> Result<SavedRecord> {
         self.save_if(record, Condition::Always)
     }
@@ -25,7 +26,7 @@ impl<R: RecordKind> Collection<'_, R> {
     /// Saves a record if `condition` holds.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it does not hold; whatever writing reports.
+    /// [`Error::Conflict`] if it does not hold; any write error.
     pub fn save_if(&self, record: &R, condition: Condition) -> Result<SavedRecord> {
         // Derived before the lock is taken: it takes longer than the writing.
         let one = IndexedRecord::new(record, &self.db().index_context());
@@ -36,8 +37,7 @@ impl<R: RecordKind> Collection<'_, R> {
     /// their own: an edit changes the identity that their content gave them, but not the record.
     ///
     /// # Errors
-    /// [`Error::OtherUid`] when the record has another UID; [`Error::Conflict`]; whatever writing
-    /// reports.
+    /// [`Error::OtherUid`] if the record has another UID; [`Error::Conflict`]; any write error.
     pub fn save_as(&self, uid: &str, record: &R, condition: Condition) -> Result<SavedRecord> {
         if let Some(own) = record.uid().filter(|own| *own != uid) {
             return Err(Error::OtherUid {
@@ -59,7 +59,7 @@ impl<R: RecordKind> Collection<'_, R> {
     /// Saves many records in one transaction: all of them, or, on an error, none.
     ///
     /// # Errors
-    /// Whatever writing reports; then nothing was changed.
+    /// Any write error; nothing is changed then.
     pub fn save_many<'r>(
         &self,
         records: impl IntoIterator<Item = &'r R>,
@@ -71,16 +71,16 @@ impl<R: RecordKind> Collection<'_, R> {
         self.put_all(always.map(|(r, c)| (r, c, None)), |result| result)
     }
 
-    /// Saves many records in one transaction, each on its own condition: those whose condition
-    /// does not hold are left out and told of, the others go in.
+    /// Saves many records in one transaction, each with its own condition. A record whose condition
+    /// does not hold is skipped, and its error returned; the others are saved.
     ///
     /// # Errors
-    /// Whatever writing reports; then nothing was changed.
+    /// Any write error; nothing is changed then.
     pub fn save_each(&self, records: &[(&R, Condition)]) -> Result<Vec<Result<SavedRecord>>> {
         self.save_found(records.iter().map(|&(r, condition)| (r, condition, None)))
     }
 
-    /// The same for records of which is known where they came from.
+    /// Like [`Collection::save_each`], for records with a known source object.
     pub(crate) fn save_found<'r>(
         &self,
         records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r SourceObject>)>,
@@ -128,10 +128,10 @@ impl<R: RecordKind> Collection<'_, R> {
         })
     }
 
-    /// Removes a record; it can be brought back for 30 days.
+    /// Removes a record. It can be restored for 30 days.
     ///
     /// # Errors
-    /// [`Error::NoRecord`]; whatever writing reports.
+    /// [`Error::NoRecord`]; any write error.
     pub fn remove(&self, uid: &str) -> Result<()> {
         self.remove_if(uid, Condition::Always)
     }
@@ -139,7 +139,7 @@ impl<R: RecordKind> Collection<'_, R> {
     /// Removes a record if `condition` holds.
     ///
     /// # Errors
-    /// [`Error::NoRecord`], [`Error::Conflict`]; whatever writing reports.
+    /// [`Error::NoRecord`], [`Error::Conflict`]; any write error.
     pub fn remove_if(&self, uid: &str, condition: Condition) -> Result<()> {
         let removed = self.write(TransactionSize::Small, |conn, writing| {
             records::remove(conn, writing, self.id(), uid, condition)
@@ -153,10 +153,10 @@ impl<R: RecordKind> Collection<'_, R> {
         }
     }
 
-    /// Removes many records in one transaction; tells of each whether it was there.
+    /// Removes many records in one transaction; returns true for each that existed.
     ///
     /// # Errors
-    /// Whatever writing reports; then nothing was changed.
+    /// Any write error; nothing is changed then.
     pub fn remove_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<bool>> {
         let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
         self.write(TransactionSize::of(uids.len(), 0), |conn, writing| {
@@ -170,7 +170,7 @@ impl<R: RecordKind> Collection<'_, R> {
     /// had before. Undoing an edit twice brings the edit back.
     ///
     /// # Errors
-    /// [`Error::NothingToUndo`]; whatever writing reports.
+    /// [`Error::NothingToUndo`]; any write error.
     pub fn restore(&self, uid: &str) -> Result<SavedRecord> {
         let mut restored = self.restore_many(&[uid])?;
         match restored.pop().flatten() {
@@ -182,11 +182,11 @@ impl<R: RecordKind> Collection<'_, R> {
         }
     }
 
-    /// Undoes the latest change of many records in one transaction; `None` where there is nothing
-    /// to bring back.
+    /// Undoes the latest change of many records in one transaction; returns `None` where there is
+    /// nothing to restore.
     ///
     /// # Errors
-    /// Whatever writing reports; then nothing was changed.
+    /// Any write error; nothing is changed then.
     pub fn restore_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<SavedRecord>>> {
         let with = self.db().index_context();
         let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
@@ -197,7 +197,7 @@ impl<R: RecordKind> Collection<'_, R> {
         })
     }
 
-    /// A write transaction that puts and removes records.
+    /// Runs `work` in a write transaction that saves and removes records.
     pub(crate) fn write<T>(
         &self,
         size: TransactionSize,
@@ -212,7 +212,7 @@ impl<R: RecordKind> Collection<'_, R> {
     }
 }
 
-/// Undoes a record's latest change; `None` where there is nothing to bring back.
+/// Undoes a record's latest change; returns `None` if there is nothing to restore.
 pub(crate) fn bring_back<R: RecordKind>(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,

@@ -17,15 +17,15 @@ use crate::store::{Options, Store};
 const PAGES_PER_STEP: i32 = 1_024;
 
 impl Store {
-    /// Copies the store, as it is at one moment, to a new file at `to`, while it is in use.
+    /// Copies the store, in its present state, to a new file at `to`, while it is in use.
     ///
-    /// The copy is complete when this returns and is safe on its medium; until then it has
-    /// another name. `progress` is told the pages copied and the pages in all.
+    /// The copy is complete and durable when this returns; until then it has another name.
+    /// `progress` receives the pages copied and the pages in all.
     ///
     /// # Errors
-    /// [`Error::Exists`] when something stands at `to`, [`Error::StrayLog`] when a log does;
-    /// [`Error::Damaged`] when this store is; [`Error::DiskFull`], [`Error::Io`]; then nothing is
-    /// left at `to`.
+    /// [`Error::Exists`] if there is a file at `to`, [`Error::StrayLog`] if there is a log;
+    /// [`Error::Damaged`] if this store is; [`Error::DiskFull`], [`Error::Io`]; nothing is left at
+    /// `to` then.
     pub fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         if to.exists() {
             return Err(Error::Exists {
@@ -39,17 +39,17 @@ impl Store {
             metadata::get_number(conn, metadata::STORE_ID)?;
             copy_pages(conn, part.path(), progress)
         })?;
-        // A backup that cannot be brought back is none; better to know it now.
+        // The backup is checked now, not when it is needed.
         let copied = Self::open_with(part.path(), &read_options())?;
         copied.must_be_whole(self.path())?;
         copied.close()?;
         part.finish(to)
     }
 
-    /// Brings a backup back as the store at `to`, which must not exist.
+    /// Restores a backup as the store at `to`, which must not exist.
     ///
-    /// The restored store starts a new incarnation: change tokens from before are answered with
-    /// "resynchronise".
+    /// The restored store starts a new incarnation: older sync tokens give
+    /// `Changes::Resynchronise`.
     ///
     /// # Errors
     /// [`Error::Exists`]; for the backup [`Error::NoStore`], [`Error::NotAStore`],
@@ -82,7 +82,7 @@ impl Store {
 
 impl Store {
     /// # Errors
-    /// [`Error::Damaged`], about `path`, when [`Store::check`] finds something.
+    /// [`Error::Damaged`], about `path`, if [`Store::check`] finds a problem.
     fn must_be_whole(&self, path: &Path) -> Result<()> {
         match self.check()?.problems.into_iter().next() {
             None => Ok(()),
@@ -94,7 +94,7 @@ impl Store {
     }
 }
 
-/// Options to read what is there.
+/// Returns options for reading an existing store.
 fn read_options() -> Options {
     Options {
         read_only: true,
@@ -128,11 +128,11 @@ fn copy_pages(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) 
     target.close().map_err(|(_, e)| about(e))
 }
 
-/// A file in the making, under another name; gone when it is not finished.
+/// A file that is being written under another name; deleted unless it is finished.
 struct PartialFile(Option<PathBuf>);
 
 impl PartialFile {
-    /// Makes `.NAME.part-NUMBER` in the directory of `to`, readable only by its owner.
+    /// Creates `.NAME.part-NUMBER` in the directory of `to`, readable only by its owner.
     fn beside(to: &Path) -> Result<Self> {
         use std::os::unix::fs::OpenOptionsExt;
         let mut name = std::ffi::OsString::from(".");
@@ -152,7 +152,7 @@ impl PartialFile {
         self.0.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// Makes the file safe and gives it its name, unless something has that name.
+    /// Flushes the file and gives it its name, unless that is taken.
     fn finish(mut self, to: &Path) -> Result<()> {
         let path = self.path().to_owned();
         std::fs::File::open(&path)
@@ -166,7 +166,7 @@ impl PartialFile {
             rustix::fs::RenameFlags::NOREPLACE,
         )
         .or_else(|e| match e {
-            // File systems without the flag: link refuses an existing name just as well.
+            // File systems without the flag: link refuses an existing name too.
             rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => {
                 rustix::fs::link(&path, to)?;
                 rustix::fs::unlink(&path)

@@ -18,29 +18,29 @@ use crate::store::Store;
 use crate::store::write_queue::lossy_text;
 use crate::types::{CollectionKind, ETag};
 
-/// Most problems that are reported; more of them add nothing.
+/// Maximum number of problems in a report.
 const MAX_PROBLEMS: usize = 100;
 
 /// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// Number of live contacts checked.
+    /// Live contacts checked.
     pub contacts: u64,
-    /// Number of live calendar entries checked.
+    /// Live calendar entries checked.
     pub entries: u64,
     /// Records in the trash.
     pub removed: u64,
-    /// Faults; empty if the store is intact.
+    /// Problems; none if the store is intact.
     pub problems: Vec<String>,
-    /// Calendar entries whose lists and ranges disagree with their texts under the current
-    /// time zone rules. No data is lost; [`Store::repair`] recomputes them.
+    /// Calendar entries whose lists or time index are outdated: they were derived with older rules
+    /// of time zones. No data is lost; [`Store::repair`] derives them again.
     pub outdated: Vec<String>,
-    /// Entries written by another program through the view `item` that could not be applied.
+    /// Rejected entries of the write queue: writes of other programs through the view `item`.
     pub write_queue: Vec<String>,
 }
 
 impl CheckReport {
-    /// Returns true if there are no faults.
+    /// Returns true if the store is intact.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty() && self.outdated.is_empty()
@@ -50,9 +50,9 @@ impl CheckReport {
 /// Statistics of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Address books with their numbers of contacts, the default first.
+    /// Address books and their numbers of contacts, the default one first.
     pub address_books: Vec<(String, u64)>,
-    /// Calendars with their numbers of entries, the default first.
+    /// Calendars and their numbers of entries, the default one first.
     pub calendars: Vec<(String, u64)>,
     /// Records in the trash.
     pub removed: u64,
@@ -62,11 +62,11 @@ pub struct Stats {
     pub file_bytes: u64,
     /// Bytes of its free pages.
     pub free_bytes: u64,
-    /// Number of the latest change.
+    /// Sequence number of the latest change.
     pub changes: u64,
-    /// Changes not yet merged into the index of words and numbers.
+    /// Changes that are not merged into the index of terms.
     pub pending_terms: u64,
-    /// Changes not yet merged into the trigram index.
+    /// Changes that are not merged into the index of trigrams.
     pub pending_trigrams: u64,
     /// Locale of the lists.
     pub locale: String,
@@ -77,13 +77,13 @@ pub struct Stats {
 }
 
 impl Store {
-    /// Checks the file (SQLite's `integrity_check`), and that ETags, lists and index agree with
-    /// the records.
+    /// Checks the file (SQLite's `integrity_check`), and compares all derived data with the
+    /// records: ETags, lists, index.
     ///
     /// # Errors
-    /// Any error that prevents reading; faults of the content are in the report.
+    /// Any error that keeps the store from being read; problems in the data are in the report.
     pub fn check(&self) -> Result<CheckReport> {
-        // Entries that cannot be applied are reported below.
+        // Rejected entries of the write queue are reported below.
         let _ = self.drain_write_queue();
         self.db.read_transaction(|conn| {
             let mut report = CheckReport::default();
@@ -116,7 +116,7 @@ impl Store {
     }
 
     fn check_records(&self, conn: &Connection, report: &mut CheckReport) -> Result<()> {
-        // Values computed by an older version are recomputed at the next use, and are no fault.
+        // Data of another index version is derived again at the next use, and is no damage.
         let with = self.db.index_context();
         let current = is_index_current(&self.db, conn)?;
         let zones = RefCell::default();
@@ -220,8 +220,8 @@ impl Store {
         Ok(())
     }
 
-    /// Recomputes keys, lists and index from the records. A text that does not match its ETag is kept
-    /// and still reported: saving the record again, or restoring its former version, resolves that.
+    /// Derives all data from the records again: keys, lists, index. A text that does not match its
+    /// ETag stays, and stays reported: save the contact again, or restore its previous version.
     ///
     /// # Errors
     /// Any write error.
@@ -289,8 +289,7 @@ impl CheckReport {
         }
     }
 
-    /// Adds a record whose computed values differ from the stored ones. For a calendar record, another
-    /// time zone database may be the cause.
+    /// Adds a problem of derived data. That of a calendar may come from another time zone database.
     fn add_derived(&mut self, kind: CollectionKind, problem: String) {
         let list = match kind {
             CollectionKind::Calendar => &mut self.outdated,
@@ -302,7 +301,7 @@ impl CheckReport {
     }
 }
 
-/// The objects of a store's schema.
+/// The tables, indexes, views and triggers of the schema.
 const OBJECTS: &[&str] = &[
     "alarm",
     "alarm_span",
@@ -337,8 +336,7 @@ fn check_schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     Ok(())
 }
 
-/// Checks the identity written at creation: without it, tokens cannot be told from those of another
-/// such store.
+/// Checks the identity of the store: without it, its sync tokens equal those of other such stores.
 fn check_identity(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut there = conn.prepare("SELECT 1 FROM meta WHERE key = ?1")?;
     for key in [metadata::STORE_ID, metadata::INCARNATION] {
@@ -367,7 +365,7 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     Ok(())
 }
 
-/// Checks that shared texts exist and match their hashes.
+/// Checks that the source of every record exists, and that the texts match their hashes.
 fn check_shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut statement = conn.prepare("SELECT id, hash, text FROM shared_text")?;
     let mut rows = statement.query([])?;
@@ -400,7 +398,7 @@ fn is_current_sort_key(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool 
     now == stored || (kind == CollectionKind::Calendar && is_near(now, stored))
 }
 
-/// Checks that every live record is in its list once, at its sort key, and is counted.
+/// Checks that every live record is in its list once, at its sort key, and counted.
 fn check_lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut books = conn.prepare(
         "SELECT collection, count(*) FROM record WHERE removed_at IS NULL GROUP BY collection \
@@ -463,7 +461,7 @@ fn check_lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the spans count the entries of their blocks.
+/// Checks that the spans count the entries of the blocks.
 fn check_spans(
     conn: &Connection,
     book: i64,
@@ -526,7 +524,7 @@ fn check_index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     check_postings(find_trigram, &mut trigrams_wanted, "substring", report)
 }
 
-/// Whether each record of `wanted` has its key in the index.
+/// Checks that the index has each key of each record of `wanted`.
 fn check_postings<K: Ord>(
     find: impl Fn(&K) -> Result<RecordIds>,
     wanted: &mut Vec<(K, i64)>,

@@ -1,5 +1,5 @@
-//! The collections of a store: found, made, renamed, removed, brought back. What is an address
-//! book's or a calendar's by name is the same of its kind.
+//! The collections of a store: find, create, rename, remove, restore. The methods for address books
+//! and calendars call those of their kind.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,48 +17,47 @@ use crate::record::{Collection, RecordKind, collection_table};
 use crate::store::Store;
 use crate::types::CollectionKind;
 
-/// A collection that was removed, and can be brought back.
+/// A removed collection that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemovedCollection {
-    /// Its number in the store, which no other one gets.
+    /// Its id in the store, which is not reused.
     pub id: i64,
     /// Its name.
     pub name: String,
-    /// Records that were removed with it, and come back with it.
+    /// The number of records that were removed with it, and are restored with it.
     pub records: u64,
-    /// When it was removed, in Unix ms.
+    /// The time of its removal in Unix ms.
     at: i64,
 }
 
 impl RemovedCollection {
-    /// When it was removed. It can be brought back for as long as its records are in the trash.
+    /// Returns the time of its removal. It can be restored while its records are in the trash.
     #[must_use]
     pub fn removed(&self) -> SystemTime {
         system_time(self.at)
     }
 
-    /// Returns the time until which it can certainly be restored, 30 days after its removal. It may be
-    /// kept longer: see the trash.
+    /// Returns the time until which it can be restored at least, 30 days after its removal.
     #[must_use]
     pub fn kept_until(&self) -> SystemTime {
         system_time(self.at.saturating_add(KEPT_MS))
     }
 }
 
-/// The moment so many ms after 1970-01-01T00:00Z; what is before that, or beyond what the system
-/// can tell, is that.
+/// Returns the time at `ms` after 1970-01-01T00:00Z, or the epoch if the system cannot represent
+/// it.
 fn system_time(ms: i64) -> SystemTime {
     let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
 }
 
 impl Store {
-    /// A collection: that of this name, or, without a name, the default one of its kind, which is
+    /// Returns the collection of this name; without a name the default one of its kind, which is
     /// the first.
     ///
     /// # Errors
-    /// [`Error::NoCollection`], with the names there are.
+    /// [`Error::NoCollection`], with the existing names.
     pub fn collection<R: RecordKind>(&self, name: Option<&str>) -> Result<Collection<'_, R>> {
         self.drain_write_queue()?;
         let found = self
@@ -79,10 +78,10 @@ impl Store {
         Ok(Collection::new(&self.db, made))
     }
 
-    /// The names of the collections of a kind, the default one first.
+    /// Returns the names of the collections of a kind, the default one first.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn collections<R: RecordKind>(&self) -> Result<Vec<String>> {
         let all = self
             .db
@@ -90,7 +89,7 @@ impl Store {
         Ok(all.into_iter().map(|c| c.name).collect())
     }
 
-    /// Gives a collection another name. Handles, views and tokens of it stay good.
+    /// Renames a collection. Handles, views and tokens of it stay valid.
     ///
     /// # Errors
     /// [`Error::NoCollection`],
@@ -106,11 +105,12 @@ impl Store {
         Ok(Collection::new(&self.db, renamed))
     }
 
-    /// Removes a collection with all its records, in one transaction, and returns a description of it. It can
-    /// be restored for at least 30 days.
+    /// Removes a collection and all its records in one transaction. It can be restored for at least
+    /// 30 days.
     ///
-    /// Its views report every record as removed; a handle to it reads as empty, and saves fail.
-    /// If it was the default, the next oldest of its kind becomes the default.
+    /// Views report every record as removed. A handle to a removed collection reads as empty; saves
+    /// fail with [`Error::NoCollection`]. If it was the default one, the next of its kind becomes
+    /// the default.
     ///
     /// # Errors
     /// [`Error::NoCollection`];
@@ -119,11 +119,12 @@ impl Store {
         self.remove(R::KIND, name, |_| Ok(()))
     }
 
-    /// Removes a collection if it still has so many records, and its name: what somebody was asked
-    /// about is what goes.
+    /// Removes a collection if it still has its name and this number of records: what the user
+    /// confirmed is what is removed.
     ///
     /// # Errors
-    /// [`Error::CollectionChanged`]; as [`Store::remove_collection`]. Then nothing was removed.
+    /// [`Error::CollectionChanged`], and the errors of [`Store::remove_collection`]; nothing is
+    /// removed then.
     pub fn remove_collection_if<R: RecordKind>(
         &self,
         collection: &Collection<'_, R>,
@@ -143,7 +144,7 @@ impl Store {
         })
     }
 
-    /// Removes what has this name, unless `check` objects to that.
+    /// Removes the collection of this name, unless `check` fails.
     fn remove(
         &self,
         kind: CollectionKind,
@@ -171,11 +172,11 @@ impl Store {
         })
     }
 
-    /// The collections of a kind that were removed and can be brought back, the latest first. There
-    /// may be several of one name.
+    /// Returns the removed collections of a kind that can be restored, the latest first. Several
+    /// may have one name.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn removed_collections<R: RecordKind>(&self) -> Result<Vec<RemovedCollection>> {
         self.db.read_transaction(|conn| {
             let all = collection_table::list_removed(conn, R::KIND)?;
@@ -191,8 +192,8 @@ impl Store {
         })
     }
 
-    /// Brings back the collection of this name that was removed last, with the records that were
-    /// removed with it, and tells how many those are.
+    /// Restores the collection of this name that was removed last, with the records that were
+    /// removed with it; returns their number.
     ///
     /// # Errors
     /// [`Error::NoRemovedCollection`];
@@ -202,14 +203,11 @@ impl Store {
         self.bring_back::<R>(name, name, |named, _| named.name == name)
     }
 
-    /// Brings back this collection that was removed, under this name, and tells how many records
-    /// came with it.
+    /// Restores this removed collection under this name; returns the number of its records.
     ///
     /// # Errors
-    /// [`Error::NoRemovedCollection`]: it was brought back
-    /// already, or is forgotten;
-    /// [`Error::CollectionExists`],
-    /// [`Error::BadName`].
+    /// [`Error::NoRemovedCollection`]: it was restored already, or its removal is too old;
+    /// [`Error::CollectionExists`], [`Error::BadName`].
     pub fn restore_collection_as<R: RecordKind>(
         &self,
         removed: &RemovedCollection,
@@ -220,7 +218,7 @@ impl Store {
         })
     }
 
-    /// Brings back the latest of which `is_meant` is true, under the name `to`.
+    /// Restores the latest removed collection that matches, under the name `to`.
     fn bring_back<R: RecordKind>(
         &self,
         name: &str,
@@ -242,7 +240,7 @@ impl Store {
         })
     }
 
-    /// A write transaction for which all is there that was saved by name before.
+    /// Runs `work` in a write transaction, after the write queue is applied.
     fn after_queue<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.commit_dirty();
         let with = self.db.index_context();
@@ -252,7 +250,7 @@ impl Store {
         })
     }
 
-    /// The default address book: the first one.
+    /// Returns the default address book: the first one.
     ///
     /// # Errors
     /// As [`Store::collection`].
@@ -260,7 +258,7 @@ impl Store {
         self.collection(None)
     }
 
-    /// The address book of this name.
+    /// Returns the address book of this name.
     ///
     /// # Errors
     /// As [`Store::collection`].
@@ -276,7 +274,7 @@ impl Store {
         self.create_collection(name)
     }
 
-    /// Gives an address book another name.
+    /// Renames an address book.
     ///
     /// # Errors
     /// As [`Store::rename_collection`].
@@ -284,7 +282,7 @@ impl Store {
         self.rename_collection(name, to)
     }
 
-    /// Removes an address book with all its contacts; see [`Store::remove_collection`].
+    /// Removes an address book and all its contacts; see [`Store::remove_collection`].
     ///
     /// # Errors
     /// As [`Store::remove_collection`].
@@ -292,7 +290,7 @@ impl Store {
         self.remove_collection::<Card>(name)
     }
 
-    /// The address books that were removed and can be brought back, the latest first.
+    /// Returns the removed address books that can be restored, the latest first.
     ///
     /// # Errors
     /// As [`Store::removed_collections`].
@@ -300,7 +298,7 @@ impl Store {
         self.removed_collections::<Card>()
     }
 
-    /// Brings back the address book of this name that was removed last.
+    /// Restores the address book of this name that was removed last.
     ///
     /// # Errors
     /// As [`Store::restore_collection`].
@@ -308,7 +306,7 @@ impl Store {
         self.restore_collection::<Card>(name)
     }
 
-    /// Brings back this address book that was removed, under this name.
+    /// Restores this removed address book under this name.
     ///
     /// # Errors
     /// As [`Store::restore_collection_as`].
@@ -316,7 +314,7 @@ impl Store {
         self.restore_collection_as::<Card>(removed, name)
     }
 
-    /// The names of the address books, the default one first.
+    /// Returns the names of the address books, the default one first.
     ///
     /// # Errors
     /// As [`Store::collections`].
@@ -324,7 +322,7 @@ impl Store {
         self.collections::<Card>()
     }
 
-    /// The default calendar: the first one.
+    /// Returns the default calendar: the first one.
     ///
     /// # Errors
     /// As [`Store::collection`].
@@ -332,7 +330,7 @@ impl Store {
         self.collection(None)
     }
 
-    /// The calendar of this name.
+    /// Returns the calendar of this name.
     ///
     /// # Errors
     /// As [`Store::collection`].
@@ -348,7 +346,7 @@ impl Store {
         self.create_collection(name)
     }
 
-    /// Gives a calendar another name.
+    /// Renames a calendar.
     ///
     /// # Errors
     /// As [`Store::rename_collection`].
@@ -356,7 +354,7 @@ impl Store {
         self.rename_collection(name, to)
     }
 
-    /// Removes a calendar with all its entries; see [`Store::remove_collection`].
+    /// Removes a calendar and all its entries; see [`Store::remove_collection`].
     ///
     /// # Errors
     /// As [`Store::remove_collection`].
@@ -364,7 +362,7 @@ impl Store {
         self.remove_collection::<calendar::CalendarObject>(name)
     }
 
-    /// The calendars that were removed and can be brought back, the latest first.
+    /// Returns the removed calendars that can be restored, the latest first.
     ///
     /// # Errors
     /// As [`Store::removed_collections`].
@@ -372,7 +370,7 @@ impl Store {
         self.removed_collections::<calendar::CalendarObject>()
     }
 
-    /// Brings back the calendar of this name that was removed last.
+    /// Restores the calendar of this name that was removed last.
     ///
     /// # Errors
     /// As [`Store::restore_collection`].
@@ -380,7 +378,7 @@ impl Store {
         self.restore_collection::<calendar::CalendarObject>(name)
     }
 
-    /// Brings back this calendar that was removed, under this name.
+    /// Restores this removed calendar under this name.
     ///
     /// # Errors
     /// As [`Store::restore_collection_as`].
@@ -388,7 +386,7 @@ impl Store {
         self.restore_collection_as::<calendar::CalendarObject>(removed, name)
     }
 
-    /// The names of the calendars, the default one first.
+    /// Returns the names of the calendars, the default one first.
     ///
     /// # Errors
     /// As [`Store::collections`].

@@ -26,41 +26,41 @@ use crate::types::{CollectionKind, SyncToken};
 use hooks::IndexMaintenance;
 use snapshot::Snapshot;
 
-/// The name of the address book that a new store has.
+/// The name of the address book of a new store.
 pub const DEFAULT_ADDRESS_BOOK: &str = "Contacts";
 
 /// Options for opening a store.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Durability level of a commit.
+    /// The durability level of commits.
     pub durability: Durability,
-    /// Bytes of page cache for all of the store's connections together.
+    /// The size of the page caches of all connections together, in bytes.
     pub memory_budget: usize,
-    /// Maximum time that a write waits for another program.
+    /// How long a write waits for another process.
     pub busy_timeout: Duration,
-    /// Open for reading only; works on a read-only medium.
+    /// Open to read only, such as from a read-only medium.
     pub read_only: bool,
-    /// Create the store if it does not exist.
+    /// Create the store if there is none.
     pub create: bool,
-    /// For a new store: the locale of its lists (BCP 47); the environment's if
-    /// `None`.
+    /// The locale of a new store, whose collation orders its lists (BCP 47); that of the
+    /// environment if `None`.
     pub locale: Option<String>,
-    /// For a new store: the region that completes national phone numbers (ISO 3166-1 alpha-2);
-    /// the locale's if `None`.
+    /// The region of a new store, which completes national phone numbers (ISO 3166-1 alpha-2); that
+    /// of the locale if `None`.
     pub region: Option<String>,
-    /// Whether saves merge the trigram index when a merge is due. Otherwise
-    /// [`Store::merge_index`] does; until then searches compare pending records.
+    /// Merge the substring index after saves when it is due. Otherwise [`Store::merge_index`] does;
+    /// until then searches scan pending records.
     pub merge_substrings: bool,
-    /// The VFS of the store's files.
+    /// The VFS between SQLite and the store's files.
     pub vfs: Vfs,
-    /// Whether the WAL stays beside the closed store, as `STORE-wal`, so
-    /// that the first durable save of the next session costs one flush instead of three: of the WAL's
-    /// header, of its name and of the commit. For programs that are opened, save little and are
-    /// closed. The store is complete without that file; but recently saved and removed text
-    /// can still be read in it. The close after a save costs one flush
-    /// more. If a program without this option closes the store last, the WAL is
-    /// deleted. No effect with [`Vfs::Etui`].
+    /// Keep the WAL, as `STORE-wal`, when the last process closes the store
+    /// (`SQLITE_FCNTL_PERSIST_WAL`). The first durable save after the next opening then costs one
+    /// flush instead of three (of the log's header, of its name and its own), and the close after a
+    /// save one more. For programs that open, save little and close. The store is complete without
+    /// that log; but saved and removed data can still be read in it. If a process without this
+    /// option closes the store last, the log is deleted until the next close. No effect with
+    /// [`Vfs::Etui`].
     pub persist_wal: bool,
     /// Further migrations of the schema, for tests of the machinery.
     #[doc(hidden)]
@@ -85,10 +85,10 @@ impl Default for Options {
     }
 }
 
-/// One file that holds a person's data.
+/// A store: one file with a person's data.
 ///
-/// It may be used from many threads at once, and by many processes. While it is closed the file
-/// is an ordinary SQLite database, complete in itself.
+/// It may be used by many threads and processes at once. While it is closed the file is a standard
+/// SQLite database, complete in itself.
 ///
 /// ```
 /// use etui::{Store, contacts::{Card, Filter}};
@@ -226,7 +226,7 @@ impl Store {
     /// # Errors
     /// None; the locale is read when the store is opened.
     pub fn locale(&self) -> Result<String> {
-        // The locale is fixed at creation.
+        // The locale of a store never changes.
         let locale = self.db.metadata().locale.as_deref();
         Ok(locale.unwrap_or("und").to_owned())
     }
@@ -262,25 +262,25 @@ impl Store {
             .write(|conn| write_queue::drain(conn, &self.db.index_context()))
     }
 
-    /// Closes the store. The last program to close it leaves one plain file; closing a store
-    /// that was only read writes nothing.
+    /// Closes the store. The last process to close it leaves one plain file; closing a store that
+    /// was only read writes nothing.
     ///
-    /// A store that is dropped is closed as well, but cannot tell of an error.
+    /// Dropping a store closes it too, but cannot report an error.
     ///
     /// # Errors
-    /// Whatever the last checkpoint reports. Every acknowledged save is safe all the same.
+    /// Any error of the last checkpoint. Every acknowledged save is durable all the same.
     pub fn close(self) -> Result<()> {
         self.db.close()
     }
 
-    /// The library's schema version.
+    /// Returns the schema version of the library.
     #[must_use]
     pub fn schema_version() -> i64 {
         schema::VERSION
     }
 
-    /// Returns the default path: `$XDG_DATA_HOME/etui/personal.etui`, or that below
-    /// `~/.local/share` (XDG Base Directory Specification). `None` without a home directory.
+    /// Returns the default path: `$XDG_DATA_HOME/etui/personal.etui`, or the same under
+    /// `~/.local/share` (XDG Base Directory Specification); `None` without a home directory.
     #[must_use]
     pub fn default_path() -> Option<PathBuf> {
         let base = std::env::var_os("XDG_DATA_HOME")

@@ -6,10 +6,10 @@ use crate::record::{Reader, RecordKind, collection_table};
 
 use crate::{calendar, contacts};
 
-/// One state of a store. Writes of others, and of this program, are not seen in it.
+/// One state of a store. Later writes, also of this process, are not seen in it.
 ///
-/// It costs one read transaction. A snapshot that is kept for long keeps the WAL from being
-/// folded back, so the file grows meanwhile; drop it when the reading is done.
+/// It costs one read transaction. While a snapshot is kept, the WAL cannot be restarted, and grows;
+/// drop it after reading.
 pub struct Snapshot<'s> {
     db: &'s Db,
     lease: PooledConnection<'s>,
@@ -18,34 +18,34 @@ pub struct Snapshot<'s> {
 impl<'s> Snapshot<'s> {
     pub(crate) fn begin(db: &'s Db) -> Result<Self> {
         let lease = db.checkout()?;
-        // A deferred transaction takes its state at the first read; this one is it.
+        // A deferred transaction begins at its first read, which is this one.
         lease
             .execute_batch("BEGIN; SELECT 1 FROM meta LIMIT 1")
             .map_err(|e| db.explain(e.into()))?;
         Ok(Self { db, lease })
     }
 
-    /// A collection: that of this name, or, without a name, the default one of its kind.
+    /// Returns the collection of this name; without a name the default one of its kind.
     ///
     /// # Errors
-    /// [`crate::Error::NoCollection`], with the names there are.
+    /// [`crate::Error::NoCollection`], with the existing names.
     pub fn collection<R: RecordKind>(&self, name: Option<&str>) -> Result<Reader<'_, R>> {
         let found = collection_table::find_collection(&self.lease, R::KIND, name)
             .map_err(|e| self.db.explain(e))?;
         Ok(Reader::new(self.db, &self.lease, found.id))
     }
 
-    /// The names of the collections of a kind, the default one first.
+    /// Returns the names of the collections of a kind, the default one first.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any read error.
     pub fn collections<R: RecordKind>(&self) -> Result<Vec<String>> {
         let all = collection_table::list_collections(&self.lease, R::KIND)
             .map_err(|e| self.db.explain(e))?;
         Ok(all.into_iter().map(|c| c.name).collect())
     }
 
-    /// The default address book.
+    /// Returns the default address book.
     ///
     /// # Errors
     /// As [`Self::collection`].
@@ -53,7 +53,7 @@ impl<'s> Snapshot<'s> {
         self.collection(None)
     }
 
-    /// The address book of this name.
+    /// Returns the address book of this name.
     ///
     /// # Errors
     /// As [`Self::collection`].
@@ -61,7 +61,7 @@ impl<'s> Snapshot<'s> {
         self.collection(Some(name))
     }
 
-    /// The default calendar.
+    /// Returns the default calendar.
     ///
     /// # Errors
     /// As [`Self::collection`].
@@ -69,7 +69,7 @@ impl<'s> Snapshot<'s> {
         self.collection(None)
     }
 
-    /// The calendar of this name.
+    /// Returns the calendar of this name.
     ///
     /// # Errors
     /// As [`Self::collection`].

@@ -6,9 +6,9 @@
 //! reported, and a slow reader holds up nobody.
 
 mod diff;
-mod hub;
+mod dispatcher;
+mod inotify_watch;
 pub(crate) mod notifier;
-mod signal;
 mod subscription;
 
 use std::os::fd::BorrowedFd;

@@ -1,10 +1,10 @@
-//! Telling those who follow a store that something was committed: in this process and in others.
+//! [`Notifier`]: notifies the views of a store of commits, in this process and in others.
 //!
 //! ```text
 //! writer, any process                      process with views
 //! ───────────────────                      ──────────────────
 //! commit, visible to all
-//! open + close NAME-watch ──── inotify ──► hub (a thread of the store, while it has views)
+//! open + close NAME-watch ──── inotify ──► dispatcher (a thread, while there are views)
 //!   (ENOENT: nobody follows)                 reads the change log since its last look, once,
 //! dies before it could ── IN_CLOSE_WRITE ─►  compares it with each view that was not told yet
 //!   (of the store file)                        │
@@ -13,14 +13,14 @@
 //!                                                   └► View::changes reads for itself
 //! ```
 //!
-//! What a writer does is one system call, whoever follows. Nothing is handed from the writer to
-//! the views: each reads the log from where it stands, so nobody waits for a slow one, nothing
-//! queues up, and a wakeup too many does no harm. None may be lost; [`hub`] and [`Subscription`]
-//! say why none is.
+//! A writer makes one system call, whatever watches. Nothing is passed from the writer to the
+//! views: each reads the log from its own position, so no writer waits for a slow view, nothing
+//! queues up, and a spurious wake-up is harmless. None may be lost; [`dispatcher`](super::dispatcher) and
+//! [`Subscription`] say why.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::hub::{RunningDispatcher, ViewRegistry};
+use super::dispatcher::{RunningDispatcher, ViewRegistry};
 use crate::db::Db;
 use crate::error::Result;
 
@@ -45,7 +45,7 @@ impl Notifier {
         Ok(())
     }
 
-    /// Takes a view out; with the last one the hub ends.
+    /// Removes a view; the dispatcher ends with the last one.
     pub(super) fn unsubscribe(&self, db: &Db, subscription: &Arc<Subscription>) {
         let mut running = lock(&self.running);
         if self.shared.remove(subscription) == 0 {
@@ -61,7 +61,7 @@ impl Notifier {
 
 impl Drop for Notifier {
     fn drop(&mut self) {
-        // Only where a view was leaked; else the last one has ended it.
+        // Only if a view was leaked; otherwise the last one has stopped it.
         lock(&self.running)
             .take()
             .and_then(RunningDispatcher::stop_and_join);
@@ -69,6 +69,6 @@ impl Drop for Notifier {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is kept under these locks is whole between any two statements.
+    // The data under these locks is consistent between any two statements.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,17 +1,17 @@
-//! [`Subscription`]: what a view and the hub have in common.
+//! [`Subscription`]: the state that a view and the dispatcher share.
 //!
 //! ```text
-//!            the hub finds something            begin
+//!            a change affects it                begin
 //!   armed ───────────────────────────► told ───────────► reading ──► armed (Reading::finish)
 //!     ▲  │                                                   │
 //!     └──┘ nothing for it up to N: position = N              └─────► told  (the read failed)
 //! ```
 //!
-//! Why no wakeup is lost: a view is disarmed *before* it begins to read, and the hub takes its
-//! state of the store *before* it asks whom to compare with. So whatever a hub did not compare a
-//! view with, because it was told already or not there yet, that view's read sees.
+//! No wake-up is lost: a view is disarmed *before* it begins to read, and the dispatcher reads the
+//! state of the store *before* it asks which views are armed. So the read of a view sees all
+//! changes that a dispatcher did not compare with it, because it was awake or not registered yet.
 //!
-//! While a view reads it is armed for the hub, but its position is left alone: the read may fail.
+//! While a view reads it is armed for the dispatcher, but its position stays: the read may fail.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -21,32 +21,32 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::types::SyncToken;
 
-/// What a view wants to know of.
+/// The records that a view is about.
 pub(crate) trait ViewInterest: Send + Sync {
-    /// Whether a record with these keys concerns it.
+    /// Returns true if a record with these keys affects the view.
     fn matches_keys(&self, keys: &[u8]) -> bool;
 }
 
-/// A view, as the hub sees it.
+/// A view, as the dispatcher sees it.
 pub(crate) struct Subscription {
-    /// Records of this collection only.
+    /// The collection of its records.
     pub(super) collection: i64,
     pub(super) interest: Box<dyn ViewInterest>,
     state: Mutex<SubscriptionState>,
     told: Condvar,
-    /// Readable while there is something to read; made when it is first asked for.
+    /// An eventfd, readable while there is something to read; created on first use.
     bell: OnceLock<OwnedFd>,
 }
 
 struct SubscriptionState {
     told: bool,
     reading: bool,
-    /// Everything up to here was reported, or does not concern it.
+    /// All changes up to here were reported, or do not affect it.
     position: SyncToken,
 }
 
 impl Subscription {
-    /// One that has to be read from `position`.
+    /// Returns a subscription that has to be read from `position`.
     pub(crate) fn new(
         collection: i64,
         interest: Box<dyn ViewInterest>,
@@ -69,12 +69,12 @@ impl Subscription {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything up to here was reported.
+    /// Returns the position up to which all changes were reported.
     pub(crate) fn position(&self) -> SyncToken {
         self.state().position
     }
 
-    /// Disarms and begins a read.
+    /// Disarms the subscription and begins a read.
     pub(crate) fn begin_read(&self) -> ViewRead<'_> {
         let mut state = self.state();
         if std::mem::take(&mut state.told)
@@ -99,7 +99,7 @@ impl Subscription {
         }
     }
 
-    /// Says that there is something to read.
+    /// Wakes the view: there is something to read.
     pub(crate) fn wake(&self) {
         self.wake_locked(&mut self.state());
     }
@@ -113,12 +113,12 @@ impl Subscription {
         }
     }
 
-    /// Whether the hub has to compare it.
+    /// Returns true if the dispatcher has to compare changes with it.
     pub(super) fn is_armed(&self) -> bool {
         !self.state().told
     }
 
-    /// Nothing up to `number` concerns it.
+    /// Advances the position: no change up to `number` affects it.
     pub(super) fn advance_to(&self, number: i64) {
         let mut state = self.state();
         if !state.told && !state.reading {
@@ -126,7 +126,7 @@ impl Subscription {
         }
     }
 
-    /// Waits until there is something to read. `false`: there was nothing until `deadline`.
+    /// Waits until there is something to read; returns false at the deadline.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> bool {
         let mut state = self.state();
         while !state.told {
@@ -150,9 +150,9 @@ impl Subscription {
         true
     }
 
-    /// A descriptor that can be read from, as poll has it, while there is something to read.
+    /// Returns a descriptor that is readable, for poll, while there is something to read.
     pub(crate) fn descriptor(&self) -> std::io::Result<BorrowedFd<'_>> {
-        // Under the lock: nobody may tell between the look at `told` and the bell's being there.
+        // Under the lock: no wake-up may come between reading `told` and creating the eventfd.
         let state = self.state();
         if let Some(bell) = self.bell.get() {
             return Ok(bell.as_fd());
@@ -165,17 +165,17 @@ impl Subscription {
     }
 }
 
-/// A read that was begun. One that ends without [`ViewRead::finish`] has failed, and there is
-/// still something to read.
+/// A read in progress. Dropped without [`ViewRead::finish`] it has failed, and there is still
+/// something to read.
 pub(crate) struct ViewRead<'s> {
     subscription: &'s Subscription,
-    /// Where it begins.
+    /// The position it begins at.
     pub(crate) from: SyncToken,
     done: bool,
 }
 
 impl ViewRead<'_> {
-    /// Everything up to `position` was read.
+    /// Ends the read: all changes up to `position` were read.
     pub(crate) fn finish(mut self, position: SyncToken) {
         self.done = true;
         self.subscription.end(Some(position));
@@ -225,7 +225,7 @@ mod tests {
 
         let reading = view.begin_read();
         assert!(view.is_armed() && waits(&view));
-        // The hub found nothing up to 9; but what was told of before was not read.
+        // The dispatcher found nothing up to 9; but the earlier changes were not read.
         view.advance_to(9);
         drop(reading);
         assert!(!waits(&view));

@@ -1,4 +1,4 @@
-//! One block of a list: some dozen entries in order.
+//! A block of a list: some dozen entries in order.
 //!
 //! ```text
 //! block     := n:varint  ids:varint  sorts:varint      entries, and bytes of the next two parts
@@ -8,14 +8,14 @@
 //! summaries := (length:varint bytes)*n
 //! ```
 //!
-//! The parts lie apart so that who walks a list for its ids alone, or for the place of a key,
-//! reads no more than that. Bytes that are no block are read as far as they make sense.
+//! The parts are separate, so that reading the ids or finding a key reads no other part. Bytes that
+//! are no block are read as far as they are valid.
 
 use std::ops::Range;
 
 use etui_text::varint;
 
-/// A block as it is stored.
+/// A stored block.
 #[derive(Clone, Copy)]
 pub(crate) struct Block<'a> {
     count: usize,
@@ -49,12 +49,12 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// How many entries it has.
+    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// Its ids in order.
+    /// Returns the ids in order.
     pub(crate) fn ids(&self) -> impl Iterator<Item = i64> + use<'a> {
         let mut rest = self.ids;
         let mut last = 0i64;
@@ -64,13 +64,13 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Its summaries in order.
+    /// Returns the summaries in order.
     pub(crate) fn summaries(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut rest = self.summaries;
         (0..self.count).map_while(move |_| varint::take_bytes(&mut rest))
     }
 
-    /// Calls `visit` with each sort key in order, until it says `false`.
+    /// Calls `visit` with each sort key in order, until it returns false.
     pub(crate) fn for_each_sort_key(&self, mut visit: impl FnMut(&[u8]) -> bool) {
         let mut rest = self.sorts;
         let mut key = Vec::with_capacity(64);
@@ -90,7 +90,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns the number of entries before the list key of `(sort, id)`.
+    /// Returns the number of entries before `(sort, id)`.
     pub(crate) fn count_before(&self, sort: &[u8], id: i64) -> usize {
         let mut ids = self.ids();
         let mut before = 0;
@@ -103,7 +103,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// One entry of a block: its key, its id, and the bounds of its parts.
+/// An entry of a block: its id, and the ranges of its parts.
 #[derive(Default)]
 struct EntryRanges {
     id: i64,
@@ -112,7 +112,7 @@ struct EntryRanges {
     summary: Range<usize>,
 }
 
-/// Iterates over the entries with the positions of their parts.
+/// A cursor over the entries of a block and the ranges of their parts.
 struct EntryCursor<'a> {
     block: Block<'a>,
     at: EntryRanges,
@@ -130,7 +130,7 @@ impl<'a> EntryCursor<'a> {
         }
     }
 
-    /// Advances to the next entry. Returns false at the end.
+    /// Advances to the next entry; returns false at the end or at invalid bytes.
     fn advance(&mut self) -> bool {
         let mut next = || {
             if self.taken == self.block.count {
@@ -160,15 +160,15 @@ impl<'a> EntryCursor<'a> {
     }
 }
 
-/// The result of an edit of one entry.
+/// A block after the edit of one entry.
 pub(crate) struct SplicedBlock {
     pub(crate) bytes: Vec<u8>,
     pub(crate) count: usize,
 }
 
-/// Returns the block with one entry inserted or replaced (`Some` summary), or removed (`None`); the
-/// parts of the other entries are copied. `None`: there is nothing to change, or the block
-/// cannot be read to its end.
+/// Returns the block with one entry inserted or updated (`Some` summary) or removed (`None`); the
+/// parts of other entries are copied unchanged. Returns `None` if there is nothing to change, or
+/// the block cannot be read to its end.
 pub(crate) fn splice_entry(
     block: &Block<'_>,
     sort: &[u8],
@@ -188,7 +188,7 @@ pub(crate) fn splice_entry(
         return None;
     }
     let is_same = here && steps.at.id == id && steps.key == sort;
-    // The positions of the entry's own parts, or where they are inserted.
+    // The ranges of the entry's parts, empty if it is new.
     let (ids, sorts, summaries) = match (here, is_same) {
         (false, _) => {
             let end = |part: &[u8]| part.len()..part.len();
@@ -209,7 +209,7 @@ pub(crate) fn splice_entry(
         }
     };
     if is_same && summary.is_none() || !is_same && summary.is_some() {
-        // The entry after it now follows another one.
+        // The next entry has another predecessor now.
         let follows = match is_same {
             true => steps.advance(),
             false => here,
@@ -281,7 +281,7 @@ fn push_sort(out: &mut Vec<u8>, last: &[u8], sort: &[u8]) {
     varint::push_bytes(out, &sort[shared..]);
 }
 
-/// Assembles a block from its parts.
+/// Returns the block with these parts.
 fn assemble_block(
     count: usize,
     ids: [&[u8]; 3],
@@ -325,7 +325,7 @@ impl BlockWriter {
         self.count
     }
 
-    /// Returns the block; the writer is empty again.
+    /// Returns the block, and empties the writer.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
         let out = assemble_block(
             self.count,
@@ -376,7 +376,7 @@ mod tests {
             prop_assert_eq!(block.count_before(&place.0, place.1), before);
         }
 
-        /// Splicing equals writing all entries again.
+        /// A spliced block equals a block that is written from scratch.
         #[test]
         fn a_splice_is_a_new_block(
             entries in prop::collection::btree_map(

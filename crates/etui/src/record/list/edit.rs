@@ -1,4 +1,4 @@
-//! Changing a list: entries put in and taken out, blocks and spans split.
+//! Editing a list: inserting and removing entries, splitting blocks and spans.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use super::block::{Block, BlockWriter, splice_entry};
 use super::{BLOCK_BYTES, SPAN_BLOCKS, decode_counts};
 use crate::error::{Error, Result};
 
-/// Maximum of edits kept in memory before they are written.
+/// Maximum number of edits in memory before they are written.
 const MAX_EDITS: usize = 4_096;
 
-/// Entries of one collection to be put in (with their summary) or taken out, by sort key and id.
+/// The edits of one collection by sort key and id: entries to insert (with a summary) or to remove.
 type EditMap = BTreeMap<(Vec<u8>, i64), Option<Vec<u8>>>;
 
-/// What a transaction does to lists, gathered so that neighbours are written together. What is
-/// not written by [`Edits::write`] is lost with the transaction.
+/// The edits of lists in one transaction, collected so that neighbours are written together. Edits
+/// that [`ListEdits::write`] has not written are lost.
 #[derive(Default)]
 pub(crate) struct ListEdits {
     by_collection: BTreeMap<i64, EditMap>,
@@ -23,12 +23,12 @@ pub(crate) struct ListEdits {
 }
 
 impl ListEdits {
-    /// Puts an entry in, or another summary to the entry that is there.
+    /// Inserts an entry, or updates its summary.
     pub(crate) fn put(&mut self, collection: i64, sort: &[u8], id: i64, summary: &[u8]) {
         self.add_edit(collection, sort, id, Some(summary.to_vec()));
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub(crate) fn remove(&mut self, collection: i64, sort: &[u8], id: i64) {
         self.add_edit(collection, sort, id, None);
     }
@@ -41,12 +41,12 @@ impl ListEdits {
             .insert((sort.to_vec(), id), summary);
     }
 
-    /// Whether so much is gathered that it should be written before there is more.
+    /// Returns true if the edits should be written before more are added.
     pub(crate) fn is_full(&self) -> bool {
         self.gathered >= MAX_EDITS
     }
 
-    /// Writes what was gathered. `letters`: where letters begin, ascending.
+    /// Writes the edits. `letters` are the bounds of letters, ascending.
     pub(crate) fn write(&mut self, conn: &Connection, letters: &[Vec<u8>]) -> Result<()> {
         self.gathered = 0;
         for (collection, pending) in std::mem::take(&mut self.by_collection) {
@@ -79,7 +79,7 @@ struct ListWriter<'a> {
     letters: &'a [Vec<u8>],
 }
 
-/// A block as it is in the file.
+/// A stored block.
 struct StoredBlock {
     id: i64,
     first: Vec<u8>,
@@ -87,13 +87,13 @@ struct StoredBlock {
 }
 
 impl ListWriter<'_> {
-    /// Writes the edits of the block that the first of them belongs to; returns the others.
+    /// Writes the edits of the block of the first edit; returns the others.
     fn write_some<'e>(&self, edits: &'e [EntryEdit]) -> Result<&'e [EntryEdit]> {
         let Some(((sort, id), _)) = edits.first() else {
             return Ok(edits);
         };
         let place = super::list_key(sort, *id);
-        // Where the letter of `place` begins, and where the next one does.
+        // The bounds of the letter of `place`.
         let letter = self.letters.partition_point(|l| *l <= place);
         let begins = letter.checked_sub(1).and_then(|l| self.letters.get(l));
         let begins = begins.map_or(&[][..], |l| &l[..]);
@@ -141,7 +141,7 @@ impl ListWriter<'_> {
         Ok(others)
     }
 
-    /// Applies edits to a block that is there.
+    /// Applies edits to an existing block.
     fn rewrite_blocks(&self, block: StoredBlock, edits: &[EntryEdit]) -> Result<()> {
         let old = Block::new(&block.entries);
         let before = old.len();
@@ -156,7 +156,7 @@ impl ListWriter<'_> {
                 return Ok(());
             }
             if first_count == before {
-                // A summary or two: no count changes.
+                // Only summaries changed: the counts stay.
                 return self.update_block(block.id, entries);
             }
         }
@@ -167,7 +167,7 @@ impl ListWriter<'_> {
             return Err(counted_wrongly());
         }
         if blocks.is_empty() && (at > 0 || of_blocks.len() == 1) {
-            // The first block of a span stays while there are others: it is where the span begins.
+            // The first block of a span stays while there are others: the span begins there.
             self.conn
                 .prepare_cached("DELETE FROM list_block WHERE id = ?1")?
                 .execute([block.id])?;
@@ -194,7 +194,7 @@ impl ListWriter<'_> {
         self.update_span(&span.first, &of_blocks)
     }
 
-    /// Makes the first blocks of a letter, and their span.
+    /// Inserts the first blocks of a letter, and their span.
     fn begin_letter(&self, begins: &[u8], edits: &[EntryEdit]) -> Result<()> {
         let mut blocks = merged(&Block::new(EMPTY), edits);
         if let Some(first) = blocks.first_mut() {
@@ -244,7 +244,7 @@ impl ListWriter<'_> {
             .ok_or_else(counted_wrongly)
     }
 
-    /// Which of its span's blocks the one that begins at `first` is.
+    /// Returns the ordinal of the block that begins at `first` in its span.
     fn block_ordinal(&self, span: &[u8], first: &[u8]) -> Result<usize> {
         let before: i64 = self
             .conn
@@ -271,7 +271,7 @@ impl ListWriter<'_> {
         Ok(())
     }
 
-    /// Writes a span's counts, in several spans where it has too many blocks for one.
+    /// Writes the counts of a span, split if it has too many blocks.
     fn update_span(&self, first: &[u8], of_blocks: &[u16]) -> Result<()> {
         let parts = of_blocks.len().div_ceil(SPAN_BLOCKS).max(1);
         let size = of_blocks.len().div_ceil(parts).max(1);
@@ -309,24 +309,24 @@ struct StoredSpan {
     blocks: Vec<u8>,
 }
 
-/// Spans and blocks do not fit together: somebody else wrote to them.
+/// The error of spans that do not match their blocks: another program wrote to them.
 fn counted_wrongly() -> Error {
     let code = ffi::Error::new(ffi::SQLITE_CORRUPT);
     let what = "the list is counted wrongly".to_owned();
     rusqlite::Error::SqliteFailure(code, Some(what)).into()
 }
 
-/// A block without entries.
+/// An empty block.
 const EMPTY: &[u8] = &[0, 0, 0];
 
 struct NewBlock {
-    /// Where it begins; of the first one, what the caller says.
+    /// Its lower bound; the caller sets that of the first block.
     first: Vec<u8>,
     count: usize,
     entries: Vec<u8>,
 }
 
-/// What one edit makes of a block.
+/// Returns the blocks after one edit.
 fn apply_edit(old: &Block<'_>, edit: &EntryEdit) -> Vec<NewBlock> {
     let ((sort, id), summary) = edit;
     match splice_entry(old, sort, *id, summary.as_deref()) {
@@ -342,7 +342,7 @@ fn apply_edit(old: &Block<'_>, edit: &EntryEdit) -> Vec<NewBlock> {
     }
 }
 
-/// What `edits` make of a block: none, one or several blocks.
+/// Returns the blocks after `edits`: none, one or several.
 fn merged(old: &Block<'_>, edits: &[EntryEdit]) -> Vec<NewBlock> {
     let mut sorts = Vec::new();
     let mut ends = Vec::with_capacity(old.len());
@@ -373,8 +373,8 @@ fn merged(old: &Block<'_>, edits: &[EntryEdit]) -> Vec<NewBlock> {
         }
     }
     all.extend(entries);
-    // A block that grew by one entry is halved, so that both halves have room; a run of new
-    // entries fills its blocks but for a tenth.
+    // A block that grew by one entry is halved, so that both halves have room; a run of new entries
+    // fills nine tenths of each block.
     let bytes: usize = all.iter().map(entry_size).sum();
     let fill = match bytes {
         ..=BLOCK_BYTES => BLOCK_BYTES,
@@ -412,7 +412,7 @@ fn merged(old: &Block<'_>, edits: &[EntryEdit]) -> Vec<NewBlock> {
 /// Counts of a block are 16 bits wide.
 const MAX_COUNT: usize = 4_096;
 
-/// A bound of the bytes that an entry takes.
+/// Returns a bound of the size of an entry in bytes.
 fn entry_size((sort, _, summary): &(&[u8], i64, &[u8])) -> usize {
     sort.len() + summary.len() + 8
 }

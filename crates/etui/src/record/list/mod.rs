@@ -1,4 +1,4 @@
-//! Lists: the live records of a collection in their order, counted.
+//! Lists: the live records of a collection in order, counted.
 //!
 //! ```text
 //! list_span   (collection, first) -> count, blocks    up to SPAN_BLOCKS blocks in a row
@@ -9,10 +9,10 @@
 //! ```
 //!
 //! A block holds the entries from its `first` to the next block's; `first` is a bound that stays
-//! while entries come and go. The spans say how many entries stand where: position N is found by
-//! adding up a few hundred counts of spans and blocks, at any size, since a span stands for up to
-//! seven thousand entries. No span holds names of two letters ([`etui_text::collator::Collator`]
-//! knows where letters begin), so that the spans alone give the position of each letter.
+//! while entries come and go. The spans count the entries of their blocks, up to seven thousand:
+//! position N is found by adding a few hundred counts of spans and blocks, at any size. No span
+//! holds names of two letters ([`etui_text::collator::Collator`] has the bounds of letters), so the
+//! spans alone give the position of each letter.
 //!
 //! One new entry changes one block and one span: two pages of the file.
 
@@ -26,7 +26,8 @@ pub(crate) use read::{
     read_spans,
 };
 
-/// Where `(sort, id)` stands. Sort keys have no zero byte, so places order as the pairs do.
+/// Returns the list key of `(sort, id)`. Sort keys have no zero byte, so list keys order as the
+/// pairs do.
 pub(crate) fn list_key(sort: &[u8], id: i64) -> Vec<u8> {
     let mut place = Vec::with_capacity(sort.len() + 9);
     place.extend_from_slice(sort);
@@ -35,13 +36,13 @@ pub(crate) fn list_key(sort: &[u8], id: i64) -> Vec<u8> {
     place
 }
 
-/// Largest block in bytes: with `first`, whose sort key is of a name of at most 96 characters, it
-/// fits the longest table cell that stays on a 4 kB page (4,061 bytes).
+/// Maximum size of a block in bytes. With `first`, whose sort key is of at most 96 characters, it
+/// fits the longest table cell of a 4 kB page without overflow (4,061 bytes).
 const BLOCK_BYTES: usize = 3_300;
-/// Most blocks of a span.
+/// Maximum number of blocks of a span.
 const SPAN_BLOCKS: usize = 192;
 
-/// The counts of a span's blocks.
+/// Decodes the counts of a span's blocks.
 pub(crate) fn decode_counts(blocks: &[u8]) -> Vec<u16> {
     blocks
         .chunks_exact(2)
@@ -67,7 +68,7 @@ mod tests {
 
     type Model = BTreeMap<(Vec<u8>, i64), Vec<u8>>;
 
-    /// Everything that can be asked of a list is what the model says.
+    /// Compares all reads of a list with the model.
     fn compare(conn: &Connection, model: &Model) {
         let entries: Vec<_> = model.iter().collect();
         assert_eq!(count(conn, BOOK).unwrap(), entries.len() as u64);
@@ -180,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Enough for several spans, filled at once and one by one, and emptied again.
+    /// Several spans, filled at once and one by one, and emptied again.
     #[test]
     fn many_entries_make_many_spans() {
         let conn = empty();

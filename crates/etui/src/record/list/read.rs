@@ -1,4 +1,4 @@
-//! Reading a list: positions, letters, and the walk from block to block.
+//! Reading a list: positions, letters, and the iteration over blocks.
 
 use std::ops::ControlFlow;
 
@@ -8,14 +8,14 @@ use super::block::Block;
 use super::decode_counts;
 use crate::error::Result;
 
-/// Counted blocks in a row.
+/// The counts of consecutive blocks.
 pub(crate) struct ListSpan {
     pub(crate) first: Vec<u8>,
     pub(crate) count: u64,
     pub(crate) blocks: Vec<u8>,
 }
 
-/// All spans of a list, for whoever checks them.
+/// Returns all spans of a list.
 pub(crate) fn read_spans(conn: &Connection, collection: i64) -> Result<Vec<ListSpan>> {
     let mut statement = conn.prepare_cached(
         "SELECT first, count, blocks FROM list_span WHERE collection = ?1 ORDER BY first",
@@ -30,15 +30,15 @@ pub(crate) fn read_spans(conn: &Connection, collection: i64) -> Result<Vec<ListS
     Ok(spans.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many entries a list has.
+/// Returns the number of entries of a list.
 pub(crate) fn count(conn: &Connection, collection: i64) -> Result<u64> {
     let mut sum = conn.prepare_cached("SELECT sum(count) FROM list_span WHERE collection = ?1")?;
     let all: Option<i64> = sum.query_row([collection], |r| r.get(0))?;
     Ok(all.unwrap_or(0).unsigned_abs())
 }
 
-/// Where the entry at `position` is: its block's `first`, and how many of the block's entries
-/// stand before it. `None`: the list is shorter.
+/// Finds the entry at `position`: returns its block's `first`, and the number of entries of the
+/// block before it; `None` if the list is shorter.
 pub(crate) fn find_position(
     conn: &Connection,
     collection: i64,
@@ -76,7 +76,7 @@ pub(crate) fn find_position(
     Ok(None)
 }
 
-/// How many entries stand before the place of `(sort, id)`.
+/// Returns the number of entries before `(sort, id)`.
 pub(crate) fn position(conn: &Connection, collection: i64, sort: &[u8], id: i64) -> Result<u64> {
     let place = super::list_key(sort, id);
     let mut statement = conn.prepare_cached(
@@ -120,7 +120,7 @@ pub(crate) fn position(conn: &Connection, collection: i64, sort: &[u8], id: i64)
     Ok(before + whole + block.count_before(sort, id) as u64)
 }
 
-/// How many entries stand before each of `letters`, which are where letters begin, ascending.
+/// Returns the number of entries before each bound of `letters`, which are ascending.
 pub(crate) fn label_positions(
     conn: &Connection,
     collection: i64,
@@ -146,8 +146,8 @@ pub(crate) fn label_positions(
     Ok(positions)
 }
 
-/// Calls `visit` with each block from the one that holds `from` on, or back to the list's
-/// beginning, until it breaks off.
+/// Calls `visit` with each block from the one that holds `from`, to the end of the list or back to
+/// its beginning, until it breaks.
 pub(crate) fn for_each_block(
     conn: &Connection,
     collection: i64,
@@ -173,9 +173,9 @@ pub(crate) fn for_each_block(
     Ok(())
 }
 
-/// The same from the block on whose `first` is this, or, if that is empty, from the list's beginning
-/// on; `visit` gets each block's `first`, too. Half as dear to prepare, which counts where a program
-/// looks but once.
+/// Calls `visit` with each block and its `first`, from the block whose `first` is this, or from the
+/// beginning if it is empty. The statement costs half as much to prepare as that of
+/// [`for_each_block`].
 pub(crate) fn for_each_block_from(
     conn: &Connection,
     collection: i64,

@@ -1,8 +1,8 @@
-//! Change dispatcher: a background thread that reads the change log and wakes the affected views.
+//! The change dispatcher: a thread that reads the change log and wakes the affected views.
 //!
-//! It runs while the store has views. It reads each change once, in windows of bounded length,
-//! and compares keys before and after with every view without an unread notification. When no such
-//! view is left, it skips to the end.
+//! It runs while the store has views. It reads each change once, in windows of bounded length, and
+//! compares the keys before and after with every view that is not awake; one that is awake is
+//! skipped until it has read. When no view is left, it advances to the end of the log at once.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use rusqlite::Connection;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::os::fd::OwnedFd;
 
+use super::inotify_watch::InotifyWatch;
 use super::notifier::lock;
-use super::signal::InotifyWatch;
 use super::subscription::Subscription;
 use crate::db::{Db, Waker, read_transaction};
 use crate::error::{Error, Result};
@@ -24,24 +24,23 @@ use crate::record::changes;
 use crate::record::collection_table::{self, CollectionStatus};
 use crate::types::SyncToken;
 
-/// Change numbers compared in one read transaction, which must not hold up the log for long.
+/// The number of changes compared in one read transaction, which must not hold up the WAL.
 const WINDOW: i64 = 512;
-/// Interval between passes without inotify, and after an error.
+/// The polling interval without inotify, and after an error.
 const LOOKS_EVERY: Duration = Duration::from_millis(250);
-/// After a pass that found something the dispatcher rests as long as the pass took, so that it uses
-/// at most half of one processor. Minimum rest: commits in between are handled together, and in a
-/// storm of saves their writers wake nobody.
+/// After a comparison that found changes the dispatcher pauses as long as it took, so that it uses
+/// at most half a processor. The minimum pause collects commits, and spares writers the wake-ups.
 const RESTS_AT_LEAST: Duration = Duration::from_millis(1);
-/// Maximum rest.
+/// The maximum pause.
 const RESTS_AT_MOST: Duration = Duration::from_millis(5);
 
-/// State shared by writers, views and the dispatcher.
+/// The views, shared by writers and the dispatcher.
 #[derive(Default)]
 pub(super) struct ViewRegistry {
     views: Mutex<Vec<Arc<Subscription>>>,
     /// Incremented when `views` changes.
     generation: AtomicU64,
-    /// The dispatcher has no inotify watch, so writers must wake it.
+    /// A dispatcher runs without inotify: writers must wake it.
     pub(super) deaf: AtomicBool,
     stop: AtomicBool,
 }
@@ -52,7 +51,7 @@ impl ViewRegistry {
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Removes a view and returns the number of those left.
+    /// Removes a view, and returns the number of views left.
     pub(super) fn remove(&self, view: &Arc<Subscription>) -> usize {
         let mut views = lock(&self.views);
         views.retain(|v| !Arc::ptr_eq(v, view));
@@ -61,11 +60,11 @@ impl ViewRegistry {
     }
 }
 
-/// Paths of the store.
+/// The paths of the store.
 struct StorePaths {
     store: PathBuf,
     watch: PathBuf,
-    /// The store cannot be written by anybody.
+    /// The store is on a read-only medium.
     immutable: bool,
 }
 
@@ -77,7 +76,7 @@ pub(super) struct RunningDispatcher {
 }
 
 impl RunningDispatcher {
-    /// Starts the dispatcher. Every commit from here on is noticed.
+    /// Starts the dispatcher. It learns of every commit from here on.
     pub(super) fn start(shared: &Arc<ViewRegistry>, db: &Db) -> Result<Self> {
         let place = StorePaths {
             store: db.signal().store().to_owned(),
@@ -109,7 +108,7 @@ impl RunningDispatcher {
                 hub.run();
                 let inotify = hub.ear.map(InotifyWatch::leave);
                 let _ = end.send(hub.connection);
-                // The kernel takes milliseconds to close it; nobody has to wait for that.
+                // The kernel takes milliseconds to close it; no thread waits for that.
                 drop(inotify);
             })
             .map_err(|e| Error::io(&path, e))?;
@@ -120,7 +119,7 @@ impl RunningDispatcher {
         })
     }
 
-    /// Ends it, and gives back its connection (`None` if it panicked).
+    /// Stops the dispatcher, and returns its connection (`None` if it panicked).
     pub(super) fn stop_and_join(self) -> Option<Connection> {
         self.shared.stop.store(true, Ordering::SeqCst);
         wake(&self.bell);
@@ -130,7 +129,7 @@ impl RunningDispatcher {
     }
 }
 
-/// Returns what commits of this process call: it wakes the dispatcher where inotify does not.
+/// Returns the waker for commits of this process: it wakes the dispatcher where inotify does not.
 fn waker(shared: &Arc<ViewRegistry>, bell: &Arc<OwnedFd>) -> Waker {
     let (shared, bell) = (Arc::clone(shared), Arc::clone(bell));
     Arc::new(move || {
@@ -161,7 +160,7 @@ impl ChangeDispatcher {
             let (begun, before) = (Instant::now(), self.comparison.at);
             let looked = self.compare_window();
             if let Err(error) = &looked {
-                // Each view meets the error itself when it reads.
+                // Each view gets the error itself when it reads.
                 tracing::warn!(%error, "views cannot look for changes");
                 self.comparison.wake_all(&self.shared);
             }
@@ -174,7 +173,7 @@ impl ChangeDispatcher {
         }
     }
 
-    /// Rests after a look that took so long, unless it is called.
+    /// Pauses after a comparison, unless it is woken.
     fn pause(&self, looked: Duration) {
         let rest = looked.clamp(RESTS_AT_LEAST, RESTS_AT_MOST);
         let mut bell = [PollFd::new(&*self.bell, PollFlags::IN)];
@@ -196,7 +195,7 @@ impl ChangeDispatcher {
         }
     }
 
-    /// Sleeps until something may have been committed. A pass has to follow.
+    /// Sleeps until something may be committed. A comparison has to follow.
     fn wait(&mut self, failed: bool) {
         let every = (failed || (self.ear.is_none() && !self.place.immutable))
             .then(|| timespec(LOOKS_EVERY));
@@ -217,7 +216,7 @@ impl ChangeDispatcher {
         }
     }
 
-    /// Compares what was changed, at most a window of it. `false`: nothing is left.
+    /// Compares one window of changes; returns false if none is left.
     fn compare_window(&mut self) -> Result<bool> {
         let (comparison, shared) = (&mut self.comparison, &self.shared);
         read_transaction(&self.connection, |conn| comparison.window(conn, shared))
@@ -231,13 +230,13 @@ fn timespec(time: Duration) -> Timespec {
     }
 }
 
-/// Progress of the comparison of the change log with the views.
+/// The position of the dispatcher in the change log.
 struct LogComparison {
-    /// Everything up to here was compared.
+    /// All changes up to here are compared.
     at: SyncToken,
-    /// Names and existence of the collections at that time; no change records them.
+    /// The statuses of the collections at that time: renames and removals are not in the log.
     collections: BTreeMap<i64, CollectionStatus>,
-    /// A copy of the current views, and its generation.
+    /// A copy of the registered views, and its generation.
     views: Vec<Arc<Subscription>>,
     generation: u64,
 }
@@ -265,7 +264,7 @@ impl LogComparison {
         self.views.iter().for_each(|v| v.wake());
     }
 
-    /// Tells the views whose collection was renamed, removed or brought back.
+    /// Wakes the views whose collection was renamed, removed or restored.
     fn compare_statuses(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<()> {
         let collections = collection_table::read_statuses(conn)?;
         if collections == self.collections {
@@ -280,9 +279,9 @@ impl LogComparison {
         Ok(())
     }
 
-    /// Advances by one window. Called in a read transaction.
+    /// Compares the next window. Runs in a read transaction.
     fn window(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<bool> {
-        // The state is read here, before the views are asked for unread notifications.
+        // The state is read before the views are asked whether they are awake.
         let now = changes::token(conn)?;
         self.compare_statuses(conn, shared)?;
         if !changes::covers_token(conn, &self.at, &now)? {
@@ -307,7 +306,7 @@ impl LogComparison {
     }
 }
 
-/// Wakes the views affected by the changes `from + 1` to `to`, and removes them from `armed`.
+/// Wakes the views that the changes `from + 1` to `to` affect, and removes them from `armed`.
 fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>) -> Result<()> {
     let mut tell = |collection: i64, keys: Option<&[u8]>| {
         let Some(keys) = keys else { return };
@@ -319,8 +318,8 @@ fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>
             !concerned
         });
     };
-    // The former keys of each change; the current keys if it is the record's latest change.
-    // States in between belong to its later changes.
+    // The keys before each change, and the present keys if the change is the record's latest. Those
+    // in between belong to its later changes.
     let mut changed = conn.prepare_cached(
         "SELECT r.collection, c.keys, \
                 iif(r.changed = c.seq AND r.removed_at IS NULL, r.keys, NULL) \

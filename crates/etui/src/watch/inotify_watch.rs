@@ -1,12 +1,12 @@
-//! The file `NAME-watch` beside a store: how processes hear of each other's commits.
+//! [`InotifyWatch`]: notification of the commits of other processes, by the file `NAME-watch`.
 //!
-//! It is empty and stays so. It is there while somebody follows the store; each follower holds a
-//! shared `flock` on it, and an inotify watch. A writer opens and closes it after each commit,
-//! which its followers hear of (`IN_OPEN`) and which writes nothing, not even a time stamp.
+//! The file is empty. It exists while a process watches the store; each watcher holds a shared
+//! `flock` on it, and an inotify watch. A writer opens and closes it after each commit
+//! ([`CommitSignal`](crate::db::CommitSignal)), which inotify reports (`IN_OPEN`).
 //!
-//! The last follower removes it (`db::sidecar`).
+//! The last watcher removes it (`db::sidecar`).
 //!
-//! A writer that dies between its commit and its word closes the store file by dying
+//! A writer that dies between its commit and the signal closes the store file by dying
 //! (`IN_CLOSE_WRITE`).
 
 use std::io;
@@ -20,7 +20,7 @@ use rustix::io::Errno;
 
 use crate::db::sidecar;
 
-/// A follower's ear.
+/// The inotify watch of one watcher.
 pub(super) struct InotifyWatch {
     inotify: OwnedFd,
     store: PathBuf,
@@ -30,7 +30,7 @@ pub(super) struct InotifyWatch {
 }
 
 impl InotifyWatch {
-    /// Begins to listen. What was committed before is not heard of: look after this.
+    /// Begins to watch. Earlier commits are not reported: read the log after this.
     pub(super) fn open(store: &Path, watch: &Path) -> io::Result<Self> {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         inotify::add_watch(&inotify, store, WatchFlags::CLOSE_WRITE)?;
@@ -43,20 +43,20 @@ impl InotifyWatch {
         })
     }
 
-    /// Readable when there is something to be heard.
+    /// Returns a descriptor that is readable when there are events.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.inotify.as_fd()
     }
 
-    /// Ends it, and removes the file if nobody else follows. What is given back is of no more use,
-    /// but takes its time to close.
+    /// Ends the watch, and removes the file if no other process watches. The returned descriptor is
+    /// of no use, but takes time to close.
     pub(super) fn leave(self) -> OwnedFd {
         sidecar::leave_sidecar(&self.file, &self.watch);
         self.inotify
     }
 
-    /// Takes in what is to be heard. When the file was taken away (by hand, say) another one is
-    /// made; then, too, a look has to follow.
+    /// Reads the events. If the file was removed (by hand, say), another one is created; a
+    /// comparison has to follow then, too.
     pub(super) fn read_events(&mut self) -> io::Result<()> {
         const GONE: ReadFlags = ReadFlags::ATTRIB
             .union(ReadFlags::DELETE_SELF)
@@ -81,7 +81,7 @@ impl InotifyWatch {
     }
 }
 
-/// Opens or makes the file, locks and watches it: whoever opens the path is heard from then on.
+/// Opens or creates the file, locks and watches it.
 fn join(inotify: &OwnedFd, store: &Path, watch: &Path) -> io::Result<OwnedFd> {
     let mask =
         WatchFlags::OPEN | WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
@@ -149,19 +149,19 @@ mod tests {
         second.leave();
         assert!(!watch.exists());
 
-        // One left behind by a killed follower.
+        // A file left by a killed watcher.
         std::fs::write(&watch, "").unwrap();
         InotifyWatch::open(&store, &watch).unwrap().leave();
         assert!(!watch.exists());
 
-        // Something else stands there.
+        // A directory at the path.
         std::fs::create_dir(&watch).unwrap();
         touch(&watch);
         assert!(InotifyWatch::open(&store, &watch).is_err());
         assert!(watch.exists());
     }
 
-    /// Whoever has an ear hears, however many come and go meanwhile.
+    /// Every watcher is notified, however many come and go meanwhile.
     #[test]
     fn no_follower_is_left_on_a_removed_file() {
         let dir = tempfile::tempdir().unwrap();
