@@ -48,10 +48,12 @@
 //! - A number with digits beyond [`MAX_DIGITS`] keeps those, and no country.
 
 mod dial_string;
+mod plan_table;
 mod plans;
 
 use dial_string::DialString;
-use plans::{CODES, INTERNATIONAL, MAIN, NumberingPlan, PLANS, SHAPES, TRUNK};
+use plan_table::{CODES, INTERNATIONAL, PLANS, SHAPES, TRUNK};
+use plans::{MAIN, NumberingPlan};
 
 /// The largest number of digits kept. E.164 allows 15; longer numbers dial through
 /// to an extension.

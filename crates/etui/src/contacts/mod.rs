@@ -1,12 +1,12 @@
 //! Contacts: address books of vCards, saved, found, listed.
 //!
 //! [`Contacts`] is one address book of a [`Store`](crate::Store); [`Reader`] reads it from one state
-//! ([`Store::snapshot`](crate::Store::snapshot)). Records are [`Card`]s; what a list shows of them
-//! without reading them is an [`ListEntry`]. [`Filter`] says which are meant.
+//! ([`Store::snapshot`](crate::Store::snapshot)). Records are [`Card`]s. A [`ListEntry`]
+//! is a row of the list, read without the card. [`Filter`] selects contacts.
 //!
-//! Here is what contacts alone have: cards, what is derived of them (`keys`), the fields that are
-//! asked for ([`Field`]) and shown ([`Column`]), letters. The verbs are those of every
-//! [`Collection`].
+//! This room holds the parts of contacts alone: the indexed columns of a card (`keys`), the fields of
+//! filters ([`Field`]) and queries ([`Column`]), the letters of the list. Saving and reading is that
+//! of every [`Collection`].
 
 mod card;
 mod filter;
