@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_behind_a_soft_break_is_a_line_of_its_own() {
+    fn text_after_a_soft_break_is_a_line_of_its_own() {
         for (before, empty) in [("\n", "\n"), ("\r\n", "\n"), ("\r", "\r\n")] {
             let start = format!("BEGIN:VCARD\nN;ENCODING=QUOTED-PRINTABLE:a={before}");
             let text = format!("{start}END:VCARD\n");

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_card_is_refused() {
+    fn invalid_cards_are_rejected() {
         assert_eq!(Card::parse("hello"), Err(CardError::NotACard));
         assert_eq!(Card::parse(""), Err(CardError::NotACard));
         assert_eq!(

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_stand_in_a_card_is_refused() {
+    fn invalid_properties_are_rejected() {
         let mut card = Card::new("A").unwrap();
         for bad in ["", "END", "A:B", "A\r\nB", "Ä"] {
             assert!(card.set(bad, "x").is_err(), "{bad}");
