@@ -219,7 +219,7 @@ impl DemoRun<'_, '_> {
         for sample in fixtures::ALL {
             let report = self.book.import(sample.bytes, &mut |event| {
                 if let ImportEvent::Refused(refused) = event {
-                    // LocalNow the advice that follows is of no use.
+                    // Here the advice that follows is of no use.
                     let reason = refused.reason.split(';').next().unwrap_or_default();
                     refusals.push(format!("{}:{}: {reason}", sample.name, refused.line));
                 }
