@@ -18,7 +18,7 @@ pub struct RunLocation {
     /// An empty directory on the stack, this run's alone; removed afterwards. On a read-only
     /// stack: beside it, on the current directory's file system.
     pub dir: PathBuf,
-    /// The directory on the stack that [`set_up`](crate::Experiment::furnish) filled.
+    /// The directory on the stack that [`set_up`](crate::Experiment::set_up) filled.
     pub shared: PathBuf,
     /// The block devices below, by the kernel's names, if they are the laboratory's alone.
     pub devices: Vec<String>,

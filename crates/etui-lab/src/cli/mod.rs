@@ -76,7 +76,7 @@ enum Command {
     Follow(crate::experiments::saves::FollowArgs),
 }
 
-/// Runs the command line over a list of experiments: [`experiments::all`](crate::experiments::all),
+/// Runs the command line over a list of experiments: [`experiments`](crate::experiments),
 /// or one's own.
 pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
     let cli = Cli::parse();

@@ -1,5 +1,5 @@
-//! The report: [`html`] is one page that needs nothing else, [`markdown`] the same as text,
-//! [`csv`] every figure in one long table, [`terminal`] one experiment at the prompt.
+//! The report: `html` is one page that needs nothing else, `markdown` the same as text,
+//! `csv` every figure in one long table, `terminal` one experiment at the prompt.
 //!
 //! All are made from a [`Report`]: the machine, and a [`ReportSection`] for each
 //! experiment. None of them trusts the text of a results file, and none needs the results
@@ -55,7 +55,7 @@ pub struct ReportSection {
 
 impl ReportSection {
     /// Returns the section of an experiment, from its results and their evaluation
-    /// ([`Experiment::present`](crate::Experiment::present)).
+    /// ([`Experiment::report_spec`](crate::Experiment::report_spec)).
     pub fn new(about: ExperimentInfo, results: &Results, presentation: ExperimentReport) -> Self {
         Self {
             about,
