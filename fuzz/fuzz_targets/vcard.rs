@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use etui_vcard::{Card, CardError, NewProperty};
 use etui_contentline::charset::repair_charset;
 use etui_contentline::lines::{ContentLine, ContentLines};
+use etui_vcard::{Card, CardError, NewProperty};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

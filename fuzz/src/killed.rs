@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use etui_testkit::disk::{FileContent, RecordingDisk, DiskFiles, DiskMount, MountedDisks};
+use etui_testkit::disk::{DiskFiles, DiskMount, FileContent, MountedDisks, RecordingDisk};
 use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
