@@ -75,7 +75,7 @@ pub fn record_counters(recorder: &mut Recorder, phase: &str, counted: &Counters)
     }
 }
 
-/// Files whose flushes take longer, as those of the shim do with a delay.
+/// Files whose flushes take longer, as those of the instrumented VFS do with a delay.
 #[derive(Debug)]
 struct SlowFiles {
     files: Arc<dyn Platform>,

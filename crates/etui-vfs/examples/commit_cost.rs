@@ -36,7 +36,7 @@ impl Counted {
     fn name(&self) -> &str {
         match self {
             Self::Etui(vfs) => vfs.name(),
-            Self::Stock(shim) => shim.name(),
+            Self::Stock(vfs) => vfs.name(),
         }
     }
 
@@ -58,8 +58,8 @@ impl Counted {
                     took: Duration::ZERO,
                 }
             }
-            Self::Stock(shim) => {
-                let counters = shim.counters();
+            Self::Stock(vfs) => {
+                let counters = vfs.counters();
                 let wal = counters.of(FileKind::Wal);
                 Cost {
                     writes: wal.writes,

@@ -361,15 +361,15 @@ fn share_saves(
     delay: Duration,
     recorder: &mut Recorder,
 ) -> Result<(), Error> {
-    let shim_options = InstrumentedOptions {
+    let vfs_options = InstrumentedOptions {
         sync_delay: delay,
         ..InstrumentedOptions::default()
     };
     let failed = |e: etui_lab_io::Error| Error::other(e.to_string());
-    let shim = InstrumentedVfs::register(NAME, shim_options).map_err(failed)?;
-    shim.make_default().map_err(failed)?;
+    let vfs = InstrumentedVfs::register(NAME, vfs_options).map_err(failed)?;
+    vfs.make_default().map_err(failed)?;
     let flushes = || {
-        let counters = shim.counters();
+        let counters = vfs.counters();
         counters.of(FileKind::Wal).syncs + counters.of(FileKind::Database).syncs
     };
     let store = Store::open_with(path, options)?;

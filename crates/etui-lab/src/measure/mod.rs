@@ -13,7 +13,7 @@
 //! | `block_database_bytes`, `block_journal_bytes`, `block_fs_journal_bytes`, `block_metadata_bytes`, `block_data_bytes`, and `_writes` | purposes of the writes | [`layout`] |
 //! | `rss_bytes`, `pss_bytes`, `vms_bytes`, `private_dirty_bytes` | memory | `/proc/PID/smaps_rollup` |
 //! | `instructions` | instructions executed | callgrind |
-//! | any other | counted by the experiment, exact | its shim or tracer |
+//! | any other | counted by the experiment, exact | its instrumented VFS or tracer |
 
 pub mod block;
 pub mod instructions;
