@@ -62,3 +62,7 @@ pub use types::{
     ChangeKind, Changes, CollectionKind, Condition, ETag, InvalidETag, InvalidSyncToken,
     RecordChange, RecordId, SaveOutcome, SavedRecord, SyncToken,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
