@@ -29,11 +29,12 @@ const MAX_LOOKUPS: u64 = 1_024;
 
 /// Most records that are rechecked in list order, and their largest share of the records to recheck:
 /// one fifth. If they do not fill the page, all are rechecked in file order, where a record costs a
-/// fifth.
+/// fifth (experiment `searches`, matches at the end of the list).
 const MAX_LIST_RECHECKS: u64 = 4_096;
 const FILE_ORDER_GAIN: u64 = 5;
 
-/// Number of candidates from which the allocator is asked to release the memory of their sets.
+/// Number of candidates from which the allocator is asked to release the memory of their sets
+/// (experiment `first-fill`, private memory after searches).
 const RELEASE_MEMORY_FROM: u64 = 65_536;
 
 /// The rows of a query, and how they were found.
