@@ -27,27 +27,23 @@ let store = Store::open(\"personal.etui\")?;
 let cards: Vec<Card> = Vec::new();
 ";
 
-/// Returns the Rust blocks of the pages as one function. Each block is inside the one before, so
-/// that it can use its variables.
-fn write_examples() -> String {
-    let mut out = START.to_owned();
+#[test]
+fn the_compiled_examples_are_those_of_the_book() {
+    // One function. Each block is inside the one before, so that it can use its variables.
+    let mut now = START.to_owned();
     let mut depth = 0;
     for page in PAGES {
         let path = format!("{}/../../docs/src/{page}", env!("CARGO_MANIFEST_DIR"));
         let text = fs::read_to_string(&path).unwrap();
         for block in text.split("```rust\n").skip(1) {
             let (code, _) = block.split_once("```").expect("a block has an end");
-            writeln!(out, "\n{{ // {page}\nlet contacts = store.contacts()?;\n{code}").unwrap();
+            write!(now, "\n{{ // {page}\nlet contacts = store.contacts()?;\n").unwrap();
+            writeln!(now, "{code}").unwrap();
             depth += 1;
         }
     }
-    writeln!(out, "{}\nOk(())\n}}", "}".repeat(depth)).unwrap();
-    out
-}
+    writeln!(now, "{}\nOk(())\n}}", "}".repeat(depth)).unwrap();
 
-#[test]
-fn the_compiled_examples_are_those_of_the_book() {
-    let now = write_examples();
     if env::var_os("ETUI_BOOK").is_some_and(|value| value == "write") {
         fs::write(FILE, &now).unwrap();
     }
