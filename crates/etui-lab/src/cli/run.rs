@@ -126,7 +126,7 @@ fn measure_experiments(
         show(&file, experiments)?;
         if outcome.made == 0 && outcome.failed == 0 {
             output::print_line(format_args!(
-                "Nothing was left to measure; --fresh measures anew."
+                "Nothing was left to measure; --fresh measures again."
             ))?;
         }
     }
@@ -139,7 +139,7 @@ fn measure_experiments(
     }
     if outcome.failed > 0 {
         output::print_error(format_args!(
-            "{} failed; the report tells which. The same command tries them again.",
+            "{} failed; the report lists them. The same command tries them again.",
             if outcome.failed == 1 {
                 "1 run".to_owned()
             } else {

@@ -239,7 +239,7 @@ fn polled_queues(dir: &Path) -> Result<(), String> {
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
     let device = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
     let device = fs::canonicalize(&device).map_err(|_| {
-        format!("no single block device ({major}:{minor}) lies below this directory")
+        format!("no single block device ({major}:{minor}) is below this directory")
     })?;
     // A partition has the queue of its disk.
     let queues = [

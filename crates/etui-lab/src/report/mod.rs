@@ -294,7 +294,7 @@ fn verdict_sentence(section: &ReportSection) -> &str {
 /// The words for a verdict's sign.
 fn status_words(shown: FindingStatus) -> &'static str {
     match shown {
-        FindingStatus::Open => "cannot be told",
+        FindingStatus::Open => "undecided",
         FindingStatus::Yes => "still shows",
         FindingStatus::Partly => "shows in part",
         FindingStatus::No => "no longer shows",

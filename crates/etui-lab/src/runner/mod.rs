@@ -167,7 +167,7 @@ fn open_results(
     let old = file::read_header(&lines);
     if let Some(difference) = describe_difference(&old, header) {
         return Err(Error::Usage(format!(
-            "{} was begun with {difference}; --fresh begins anew, --out NAME keeps both",
+            "{} was started with {difference}; --fresh starts again, --out NAME keeps both",
             path.display()
         )));
     }

@@ -165,7 +165,7 @@ pub(crate) fn replay_log(
         return Ok(Replayed::default());
     };
     if !is_page_size(page_size) {
-        return Err(damaged("its header tells no page size"));
+        return Err(damaged("its header has no page size"));
     }
     let database_pages = last.head.database_pages;
     if database_pages == 0 {

@@ -426,7 +426,7 @@ impl Database {
     /// Returns the size of the database by its header, or by its file if that is shorter.
     fn database_pages(&self, page_size: u32) -> Result<u32, ResultCode> {
         let len = self.main.len();
-        let len = len.map_err(|error| self.io_failure("its size cannot be told", &error))?;
+        let len = len.map_err(|error| self.io_failure("its size is unknown", &error))?;
         let there = u32::try_from(len / u64::from(page_size.max(1))).unwrap_or(u32::MAX);
         let told = self.read_header()?.as_ref().and_then(header_marker::pages);
         Ok(told.map_or(there, |told| told.min(there)))

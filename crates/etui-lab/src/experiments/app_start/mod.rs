@@ -125,7 +125,7 @@ impl Experiment for AppStart {
             if stack == stacks::RAM {
                 plan.not_run.push(NotRun {
                     what: "cold starts from the RAM disk".to_owned(),
-                    reason: "what lies in memory is never cold".to_owned(),
+                    reason: "data in memory is never cold".to_owned(),
                 });
             }
         }
