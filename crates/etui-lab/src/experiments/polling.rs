@@ -238,9 +238,8 @@ fn polled_queues(dir: &Path) -> Result<(), String> {
     let number = fs::metadata(dir).map_err(|e| e.to_string())?.dev();
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
     let device = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
-    let device = fs::canonicalize(&device).map_err(|_| {
-        format!("no single block device ({major}:{minor}) is below this directory")
-    })?;
+    let device = fs::canonicalize(&device)
+        .map_err(|_| format!("no single block device ({major}:{minor}) is below this directory"))?;
     // A partition has the queue of its disk.
     let queues = [
         device.join("queue/io_poll"),
