@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
         let (offset, len) = match piece.expect("a slice can always be read") {
             ObjectPiece::Text(text) => {
                 if text.part == TemplatePart::Begin {
-                    frames.push(TemplateBuilder::new());
+                    frames.push(TemplateBuilder::default());
                 }
                 frames.last_mut().expect("an object began").text(&text);
                 (text.offset, same(data, text.offset, &text.bytes))

@@ -1,5 +1,5 @@
-//! Any bytes as one card: every field can be read, its 4.0 form
-//! parses again, and an edit changes only its own line.
+//! Any bytes as one card: every field can be read, its 4.0 and 3.0 forms
+//! parse again, the 3.0 form merges back without a change, and an edit changes only its own line.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use etui_contentline::charset::repair_charset;
 use etui_contentline::lines::{ContentLine, ContentLines};
-use etui_vcard::{Card, CardError, NewProperty};
+use etui_vcard::{Card, CardError, NewProperty, VCardVersion};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -20,6 +20,16 @@ fuzz_target!(|data: &[u8]| {
     match Card::parse(v4.as_str()) {
         Ok(again) => ask(&again),
         Err(e) => panic!("its own 4.0 is refused ({e}): {v4:?}"),
+    }
+    match Card::parse(card.to_v3()) {
+        Ok(v3) => {
+            ask(&v3);
+            if card.version() == VCardVersion::V4_0 {
+                assert_eq!(card.merge_v3(&v3), Ok(card.clone()));
+            }
+        }
+        // All that it has may be what 3.0 cannot say.
+        Err(e) => assert_eq!(e, CardError::Empty),
     }
     // The first edit converts a card that is not UTF-8.
     let plain = std::str::from_utf8(data).is_ok() && !data.contains(&0);

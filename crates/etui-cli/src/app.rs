@@ -1,15 +1,14 @@
-//! [`App`]: the store and address book selected on the command line, and the output.
+//! [`App`]: the store and the collections selected on the command line, and the output.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use etui::calendar::Calendar;
-use etui::contacts::{Contacts, Reader};
-use etui::record;
+use etui::record::{Collection, Reader, RecordKind};
 use etui::store::Options;
-use etui::{Error, Snapshot, Store};
+use etui::{CollectionKind, Error, Snapshot, Store};
 
-use crate::args::{GlobalArgs, VfsChoice};
+use crate::args::GlobalArgs;
 use crate::errors::{Failure, Result};
 use crate::output::{OutputWriter, quote_operand};
 
@@ -17,9 +16,12 @@ use crate::output::{OutputWriter, quote_operand};
 pub struct App {
     /// Output of the command.
     pub out: OutputWriter,
+    /// The name given with `--addressbook`.
+    pub address_book: Option<String>,
+    /// The name given with `--calendar`.
+    pub calendar: Option<String>,
     store: Option<PathBuf>,
-    address_book: Option<String>,
-    vfs: Option<VfsChoice>,
+    vfs: Option<String>,
 }
 
 impl App {
@@ -28,7 +30,8 @@ impl App {
             out: OutputWriter::new(global),
             store: global.store.clone(),
             address_book: global.addressbook.clone(),
-            vfs: global.vfs,
+            calendar: None,
+            vfs: global.vfs.clone(),
         }
     }
 
@@ -46,21 +49,19 @@ impl App {
             })
     }
 
-    /// Returns the options that a store is opened with.
+    /// Returns the options that an existing store is opened with.
     pub fn store_options(&self) -> Result<Options> {
-        let vfs = match (self.vfs, set_variable("ETUI_VFS")) {
-            (Some(vfs), _) => vfs,
-            (None, None) => VfsChoice::System,
-            (None, Some(name)) => {
-                VfsChoice::from_str(&name.to_string_lossy(), false).map_err(|_| {
-                    Failure::usage("ETUI_VFS names no VFS; possible values: system, etui")
-                })?
-            }
-        };
         let mut options = Options::default();
-        options.vfs = match vfs {
-            VfsChoice::System => etui::Vfs::System,
-            VfsChoice::Etui => etui::Vfs::Etui,
+        options.create = false;
+        let given = self.vfs.clone().map(OsString::from);
+        let vfs = given.or_else(|| set_variable("ETUI_VFS"));
+        options.vfs = match vfs.as_ref().map(|name| name.to_str()) {
+            None | Some(Some("system")) => etui::Vfs::System,
+            Some(Some("etui")) => etui::Vfs::Etui,
+            Some(_) => {
+                let problem = "ETUI_VFS names no VFS; possible values: system, etui";
+                return Err(Failure::usage(problem));
+            }
         };
         Ok(options)
     }
@@ -69,7 +70,6 @@ impl App {
     pub fn open_to_read(&self) -> Result<Store> {
         let path = self.store_path()?;
         let mut options = self.store_options()?;
-        options.create = false;
         match Store::open_with(&path, &options) {
             Err(Error::ReadOnly { .. }) => {
                 options.read_only = true;
@@ -81,73 +81,72 @@ impl App {
 
     /// Opens the store for a command that changes it.
     pub fn open_to_write(&self) -> Result<Store> {
-        let mut options = self.store_options()?;
-        options.create = false;
-        Ok(Store::open_with(self.store_path()?, &options)?)
+        Ok(Store::open_with(
+            self.store_path()?,
+            &self.store_options()?,
+        )?)
     }
 
     /// Opens the store, or creates it together with its directory.
-    pub fn open_or_create(&self, options: &Options) -> Result<Store> {
+    pub fn open_or_create(&self, mut options: Options) -> Result<Store> {
         let path = self.store_path()?;
         create_parent_dir(&path)?;
-        Ok(Store::open_with(&path, options)?)
+        options.create = true;
+        Ok(Store::open_with(&path, &options)?)
     }
 
-    /// Returns the name given with `--addressbook`.
-    pub fn address_book_name(&self) -> Option<&str> {
-        self.address_book.as_deref()
+    /// Returns the name of the collection given on the command line.
+    pub fn collection_name<R: RecordKind>(&self) -> Option<&str> {
+        match R::KIND {
+            CollectionKind::Calendar => self.calendar.as_deref(),
+            _ => self.address_book.as_deref(),
+        }
     }
 
-    /// Returns the address book given with `--addressbook`, or the first one.
-    pub fn address_book<'s>(&self, store: &'s Store) -> Result<Contacts<'s>> {
-        Ok(store.collection(self.address_book_name())?)
+    /// Returns the collection given on the command line, or the first one.
+    pub fn open_collection<'s, R: RecordKind>(
+        &self,
+        store: &'s Store,
+    ) -> Result<Collection<'s, R>> {
+        Ok(store.collection(self.collection_name::<R>())?)
     }
 
-    /// Returns the address book given with `--addressbook`, or all of them, in one snapshot.
-    pub fn address_books_in<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Vec<Reader<'s>>> {
-        let books = readers_in(self.address_book_name(), snapshot)?;
-        Ok(books.into_iter().map(|(_, book)| book).collect())
+    /// Returns the collection given on the command line, or all of its kind, in one snapshot, with
+    /// their names.
+    pub fn readers_in<'s, R: RecordKind>(
+        &self,
+        snapshot: &'s Snapshot<'_>,
+    ) -> Result<Vec<(String, Reader<'s, R>)>> {
+        let names = match self.collection_name::<R>() {
+            Some(name) => vec![name.to_owned()],
+            None => snapshot.collections::<R>()?,
+        };
+        let readers = names.into_iter().map(|name| {
+            let reader = snapshot.collection(Some(&name))?;
+            Ok((name, reader))
+        });
+        readers.collect()
+    }
+
+    /// Returns the calendar that new entries go into; the error for a missing one names the command
+    /// that creates it.
+    pub fn open_target_calendar<'s>(&self, store: &'s Store) -> Result<Calendar<'s>> {
+        self.open_collection(store)
+            .map_err(|failure| match (&failure, &self.calendar) {
+                (Failure::Library(error @ Error::NoCollection { .. }), Some(name)) => {
+                    Failure::NotFound(format!(
+                        "{error}; create it: etui calendars create {}",
+                        quote_operand(name)
+                    ))
+                }
+                _ => failure,
+            })
     }
 }
 
 /// Returns the value of an environment variable that is set and not empty.
-fn set_variable(name: &str) -> Option<std::ffi::OsString> {
+fn set_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
-}
-
-/// Returns the calendar with this name, or the first one.
-pub fn open_calendar<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>> {
-    Ok(store.collection(name)?)
-}
-
-/// Returns the calendar that a new entry goes into; the error for a missing one names the command
-/// that creates it.
-pub fn open_target_calendar<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>> {
-    open_calendar(store, name).map_err(|failure| match (&failure, name) {
-        (Failure::Library(error @ Error::NoCollection { .. }), Some(name)) => {
-            Failure::NotFound(format!(
-                "{error}; create it: etui calendars create {}",
-                quote_operand(name)
-            ))
-        }
-        _ => failure,
-    })
-}
-
-/// Returns the collection with this name, or all of its kind, in one snapshot, with their names.
-pub fn readers_in<'s, R: record::RecordKind>(
-    name: Option<&str>,
-    snapshot: &'s Snapshot<'_>,
-) -> Result<Vec<(String, record::Reader<'s, R>)>> {
-    let names = match name {
-        Some(name) => vec![name.to_owned()],
-        None => snapshot.collections::<R>()?,
-    };
-    let readers = names.into_iter().map(|name| {
-        let reader = snapshot.collection(Some(&name))?;
-        Ok((name, reader))
-    });
-    readers.collect()
 }
 
 /// Creates the directory of `path` with mode 0700 if it does not exist.

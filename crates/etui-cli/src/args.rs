@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
 
 use crate::commands as c;
 use crate::errors::Failure;
@@ -52,8 +52,8 @@ pub struct GlobalArgs {
     pub addressbook: Option<String>,
     /// SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer bytes per durable commit
     /// and lets one process at a time open the store [default: system] [env: ETUI_VFS]
-    #[arg(long, global = true, value_name = "VFS")]
-    pub vfs: Option<VfsChoice>,
+    #[arg(long, global = true, value_name = "VFS", value_parser = ["system", "etui"])]
+    pub vfs: Option<String>,
     /// Print JSON, one object per line
     #[arg(long, global = true)]
     pub json: bool,
@@ -65,31 +65,14 @@ pub struct GlobalArgs {
     pub quiet: bool,
 }
 
-/// The VFS that a store is opened with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum VfsChoice {
-    System,
-    Etui,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ColorChoice {
-    Auto,
-    Always,
-    Never,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Try etui on generated contacts and a generated calendar
     Demo(c::demo::DemoArgs),
-    /// Create a store
     Init(c::init::InitArgs),
-    /// Import vCard and iCalendar files
     Import(c::import::ImportArgs),
     /// List, find, show and change contacts
     #[command(subcommand, alias = "contact", after_help = c::contacts::EXAMPLES)]
-    Contacts(c::contacts::ContactsCommand),
+    Contacts(c::records::RecordCommand<etui::contacts::Card>),
     /// Show the agenda; list, find and change calendar entries
     #[command(alias = "cal")]
     Calendar(Box<c::calendar::CalendarArgs>),
@@ -99,25 +82,16 @@ pub enum Command {
     /// List, create, rename, remove and restore calendars
     #[command(after_help = c::collections::CALENDAR_EXAMPLES)]
     Calendars(c::collections::CollectionsArgs<etui::calendar::CalendarObject>),
-    /// Export contacts as vCard, or calendars as iCalendar
     Export(c::export::ExportArgs),
-    /// Check the store for damage
     Check(c::check::CheckArgs),
-    /// Copy the store while it is in use
     Backup(c::backup::BackupArgs),
-    /// Restore a backup
     Restore(c::restore::RestoreBackupArgs),
-    /// Recover a database that was not closed cleanly (replay its redo log)
     Recover(c::recover::RecoverArgs),
-    /// Show store statistics
     Stats(c::stats::StatsArgs),
-    /// Generate test contacts or a test calendar
     Generate(c::generate::GenerateArgs),
     /// Repeat the storage studies on this machine (runs etui-lab)
     Lab(c::lab::LabArgs),
-    /// Generate shell completions
     Completions(c::completions::CompletionsArgs),
-    /// Generate manual pages
     Man(c::man::ManArgs),
 }
 

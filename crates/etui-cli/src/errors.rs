@@ -71,16 +71,8 @@ impl Failure {
         Self::Usage(message.into())
     }
 
-    pub fn exit_code(&self) -> u8 {
-        self.code_and_kind().0
-    }
-
-    /// Returns the stable name of the error in JSON.
-    pub fn json_kind(&self) -> &'static str {
-        self.code_and_kind().1
-    }
-
-    fn code_and_kind(&self) -> (u8, &'static str) {
+    /// Returns the exit code and the stable name of the error in JSON.
+    pub fn code_and_kind(&self) -> (u8, &'static str) {
         match self {
             Self::ClosedPipe => (0, "closed_pipe"),
             Self::Usage(_) => (2, "usage"),
@@ -93,6 +85,7 @@ impl Failure {
             Self::Other(_) => (1, "failed"),
             Self::Library(error) => match error {
                 Error::BadName { .. }
+                | Error::BadExternalId { .. }
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
                 | Error::BadRegion { .. }
@@ -104,6 +97,7 @@ impl Failure {
                 | Error::NoRecord { .. }
                 | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }
+                | Error::BatchConflict { .. }
                 | Error::OtherUid { .. }
                 | Error::CollectionChanged { .. } => (5, "conflict"),
                 Error::NoStore { .. } => (6, "no_store"),
@@ -116,7 +110,9 @@ impl Failure {
                 Error::StrayLog { .. } => (6, "stray_log"),
                 Error::Busy { .. } => (6, "busy"),
                 Error::Damaged { .. } => (7, "damaged"),
-                Error::Exists { .. } | Error::CollectionExists { .. } => (1, "exists"),
+                Error::Exists { .. }
+                | Error::CollectionExists { .. }
+                | Error::ExternalIdExists { .. } => (1, "exists"),
                 Error::Io { .. } => (1, "io"),
                 _ => (1, "failed"),
             },
@@ -127,13 +123,18 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Library(Error::Exists { path }) => write!(
+            Self::Library(Error::Exists(path)) => write!(
                 f,
                 "{}: already exists and was not changed; choose another path",
                 path.display()
             ),
             Self::Library(error) => error.fmt(f),
-            Self::Io { what, source } => write!(f, "{what}: {}", system_message(source)),
+            Self::Io { what, source } => {
+                // Without Rust's "(os error 2)".
+                let text = source.to_string();
+                let message = text.split(" (os error").next().unwrap_or_default();
+                write!(f, "{what}: {message}")
+            }
             Self::ClosedPipe => f.write_str("the output was closed"),
             Self::Usage(message)
             | Self::NotFound(message)
@@ -146,35 +147,14 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Returns the text of a system error without Rust's "(os error 2)".
-fn system_message(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Library(error)
-    }
-}
-
-impl From<CardError> for Failure {
-    fn from(error: CardError) -> Self {
-        Self::Library(error.into())
-    }
-}
-
-impl From<ObjectError> for Failure {
-    fn from(error: ObjectError) -> Self {
-        Self::Library(error.into())
-    }
-}
-
-impl From<etui::contacts::FilterError> for Failure {
-    fn from(error: etui::contacts::FilterError) -> Self {
-        Self::Library(error.into())
+impl<E: Into<Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        match error.into() {
+            // The library writes into no pipe but the output.
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
+                Self::ClosedPipe
+            }
+            error => Self::Library(error),
+        }
     }
 }

@@ -304,7 +304,6 @@ impl PropertyTraits {
 /// Offsets of the parts of a property's first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LineOffsets {
-    /// The colon.
     colon: usize,
     /// Where the name ends: at the first semicolon, or at the colon.
     name_end: usize,

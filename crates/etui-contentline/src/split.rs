@@ -77,6 +77,8 @@ pub struct RawRecord {
     pub bytes: Vec<u8>,
     /// The line of its BEGIN in the input, the first being 1.
     pub line: u64,
+    /// The line of its END.
+    pub last_line: u64,
     /// Where it starts, in bytes from the start of the input.
     pub offset: u64,
 }
@@ -124,7 +126,6 @@ impl<R: Read> Splitter<R> {
     }
 
     /// Refuses records of more than `bytes` bytes. The default is 32 MiB.
-    #[must_use]
     pub fn max_record(mut self, bytes: usize) -> Self {
         self.max_record = bytes;
         self
@@ -240,6 +241,7 @@ impl<R: Read> Splitter<R> {
                 self.ready.push_back(SplitItem::Record(RawRecord {
                     bytes: self.stream.take_record(),
                     line,
+                    last_line: self.stream.last_line(),
                     offset,
                 }));
             }

@@ -190,9 +190,7 @@ impl<R: Read> LineStream<R> {
         let units = match self.unread() {
             [0xFF, 0xFE, 0, 0, ..] => return Ok(Err("UTF-32LE")),
             [0, 0, 0xFE, 0xFF, ..] => return Ok(Err("UTF-32BE")),
-            [0xFF, 0xFE, ..] | [b'B' | b'b', 0, b'E' | b'e', 0, ..] => CodeUnits::Utf16Le,
-            [0xFE, 0xFF, ..] | [0, b'B' | b'b', 0, b'E' | b'e', ..] => CodeUnits::Utf16Be,
-            _ => CodeUnits::Bytes,
+            start => CodeUnits::detect(start),
         };
         self.units = Some(units);
         Ok(Ok(units))

@@ -5,43 +5,61 @@ use etui_contentline::lines::ContentLine;
 /// Length of the longest name.
 const MAX_NAME_LENGTH: usize = 27;
 
-/// A property, by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PropertyName {
-    Acknowledged,
-    Action,
-    Attendee,
-    Begin,
-    Categories,
-    Class,
-    Completed,
-    Description,
-    Due,
-    Duration,
-    End,
-    EndTime,
-    ExceptDates,
-    ExceptRule,
-    LastModified,
-    Location,
-    MicrosoftAllDay,
-    MozillaLastAck,
-    Organizer,
-    PercentComplete,
-    Priority,
-    RecurrenceDates,
-    RecurrenceId,
-    RecurrenceRule,
-    Repeat,
-    Sequence,
-    Start,
-    Status,
-    Summary,
-    Transparency,
-    Trigger,
-    Tzid,
-    Uid,
-    Url,
+macro_rules! property_names {
+    ($($name:ident = $text:literal,)*) => {
+        /// A property, by its name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum PropertyName {
+            $($name,)*
+        }
+
+        impl PropertyName {
+            /// Returns the property with this name, which is in capitals.
+            fn from_upper(name: &[u8]) -> Option<Self> {
+                Some(match name {
+                    $($text => Self::$name,)*
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+property_names! {
+    Acknowledged = b"ACKNOWLEDGED",
+    Action = b"ACTION",
+    Attendee = b"ATTENDEE",
+    Begin = b"BEGIN",
+    Categories = b"CATEGORIES",
+    Class = b"CLASS",
+    Completed = b"COMPLETED",
+    Description = b"DESCRIPTION",
+    EndTime = b"DTEND",
+    Start = b"DTSTART",
+    Due = b"DUE",
+    Duration = b"DURATION",
+    End = b"END",
+    ExceptDates = b"EXDATE",
+    ExceptRule = b"EXRULE",
+    LastModified = b"LAST-MODIFIED",
+    Location = b"LOCATION",
+    Organizer = b"ORGANIZER",
+    PercentComplete = b"PERCENT-COMPLETE",
+    Priority = b"PRIORITY",
+    RecurrenceDates = b"RDATE",
+    RecurrenceId = b"RECURRENCE-ID",
+    Repeat = b"REPEAT",
+    RecurrenceRule = b"RRULE",
+    Sequence = b"SEQUENCE",
+    Status = b"STATUS",
+    Summary = b"SUMMARY",
+    Transparency = b"TRANSP",
+    Trigger = b"TRIGGER",
+    Tzid = b"TZID",
+    Uid = b"UID",
+    Url = b"URL",
+    MicrosoftAllDay = b"X-MICROSOFT-CDO-ALLDAYEVENT",
+    MozillaLastAck = b"X-MOZ-LASTACK",
 }
 
 impl PropertyName {
@@ -59,47 +77,6 @@ impl PropertyName {
             upper.copy_from_slice(&name);
             upper.make_ascii_uppercase();
             Self::from_upper(upper)
-        })
-    }
-
-    /// Returns the property with this name, which is in capitals.
-    fn from_upper(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"ACKNOWLEDGED" => Self::Acknowledged,
-            b"ACTION" => Self::Action,
-            b"ATTENDEE" => Self::Attendee,
-            b"BEGIN" => Self::Begin,
-            b"CATEGORIES" => Self::Categories,
-            b"CLASS" => Self::Class,
-            b"COMPLETED" => Self::Completed,
-            b"DESCRIPTION" => Self::Description,
-            b"DTEND" => Self::EndTime,
-            b"DTSTART" => Self::Start,
-            b"DUE" => Self::Due,
-            b"DURATION" => Self::Duration,
-            b"END" => Self::End,
-            b"EXDATE" => Self::ExceptDates,
-            b"EXRULE" => Self::ExceptRule,
-            b"LAST-MODIFIED" => Self::LastModified,
-            b"LOCATION" => Self::Location,
-            b"ORGANIZER" => Self::Organizer,
-            b"PERCENT-COMPLETE" => Self::PercentComplete,
-            b"PRIORITY" => Self::Priority,
-            b"RDATE" => Self::RecurrenceDates,
-            b"RECURRENCE-ID" => Self::RecurrenceId,
-            b"REPEAT" => Self::Repeat,
-            b"RRULE" => Self::RecurrenceRule,
-            b"SEQUENCE" => Self::Sequence,
-            b"STATUS" => Self::Status,
-            b"SUMMARY" => Self::Summary,
-            b"TRANSP" => Self::Transparency,
-            b"TRIGGER" => Self::Trigger,
-            b"TZID" => Self::Tzid,
-            b"UID" => Self::Uid,
-            b"URL" => Self::Url,
-            b"X-MICROSOFT-CDO-ALLDAYEVENT" => Self::MicrosoftAllDay,
-            b"X-MOZ-LASTACK" => Self::MozillaLastAck,
-            _ => return None,
         })
     }
 }

@@ -49,7 +49,6 @@ impl Timing {
     /// 100. Returns `None` without a `DTSTART` (or `DUE` or `RECURRENCE-ID`, which replace it).
     ///
     /// Nested components, such as alarms, are skipped.
-    #[must_use]
     pub fn from_component(
         text: &[u8],
         zones: &TimeZoneResolver,

@@ -78,7 +78,7 @@ impl Kept {
                         kept.frames
                             .extend(builder.take().map(TemplateBuilder::finish));
                     }
-                    builder.get_or_insert_with(TemplateBuilder::new).text(&text);
+                    builder.get_or_insert_default().text(&text);
                 }
                 ObjectPiece::Zone(zone) => {
                     let hash = key_of(&zone.bytes);

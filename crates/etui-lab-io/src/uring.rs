@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
 use io_uring::{IoUring, opcode, squeue, types};
+use rustix::io::Errno;
 
 use crate::Error;
 
@@ -103,15 +104,14 @@ impl UringQueue {
             builder.setup_iopoll();
         }
         let depth = depth.clamp(1, 4096);
-        let ring = builder.build(depth).map_err(|error| {
-            use rustix::io::Errno;
-            match error.raw_os_error().map(Errno::from_raw_os_error) {
-                Some(Errno::NOSYS | Errno::PERM | Errno::ACCESS) => Error::unsupported(
-                    "io_uring",
-                    format!("{error} (see /proc/sys/kernel/io_uring_disabled; containers often forbid it)"),
+        let ring = builder.build(depth).map_err(|error| match errno(&error) {
+            Some(Errno::NOSYS | Errno::PERM | Errno::ACCESS) => Error::unsupported(
+                "io_uring",
+                format!(
+                    "{error} (see /proc/sys/kernel/io_uring_disabled; containers often forbid it)"
                 ),
-                _ => Error::io("io_uring_setup", error),
-            }
+            ),
+            _ => Error::io("io_uring_setup", error),
         })?;
         let depth = depth as usize;
         Ok(Self { ring, mode, depth })
@@ -168,7 +168,7 @@ impl UringQueue {
             .build();
         // SAFETY: the request references no memory.
         unsafe { self.push_request(request) };
-        self.wait_for(1)?;
+        self.wait();
         let mut failed = None;
         self.take_completions(&mut failed, &mut 0);
         failed.map_or(Ok(()), |error| Err(self.request_error(error)))
@@ -215,7 +215,7 @@ impl UringQueue {
             if in_flight == 0 {
                 break;
             }
-            self.wait_for(1)?;
+            self.wait();
             in_flight = in_flight.saturating_sub(self.take_completions(&mut failed, &mut moved));
         }
         match failed {
@@ -225,9 +225,7 @@ impl UringQueue {
     }
 
     fn request_error(&self, error: io::Error) -> Error {
-        use rustix::io::Errno;
-        let errno = error.raw_os_error().map(Errno::from_raw_os_error);
-        match errno {
+        match errno(&error) {
             Some(Errno::OPNOTSUPP) if self.mode == CompletionMode::Polled => Error::unsupported(
                 "polled completion",
                 format!(
@@ -254,8 +252,8 @@ impl UringQueue {
         }
     }
 
-    /// Submits the queue and waits for at least `wanted` completions.
-    fn wait_for(&mut self, wanted: usize) -> Result<(), Error> {
+    /// Submits the queue and waits for at least one completion.
+    fn wait(&mut self) {
         loop {
             let done = if self.mode == CompletionMode::Spinning {
                 let submitted = self.ring.submit();
@@ -264,15 +262,15 @@ impl UringQueue {
                 }
                 submitted
             } else {
-                self.ring.submit_and_wait(wanted)
+                self.ring.submit_and_wait(1)
             };
             match done {
-                Ok(_) => return Ok(()),
-                Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted) => {}
+                Ok(_) => return,
                 Err(error)
-                    if error.raw_os_error() == Some(rustix::io::Errno::BUSY.raw_os_error()) => {}
-                Err(error)
-                    if error.raw_os_error() == Some(rustix::io::Errno::AGAIN.raw_os_error()) => {}
+                    if matches!(
+                        errno(&error),
+                        Some(Errno::INTR | Errno::BUSY | Errno::AGAIN)
+                    ) => {}
                 Err(error) => {
                     // Requests may be in flight, and their memory would be reused after a return.
                     // There is no other way to wait for them.
@@ -298,6 +296,10 @@ impl UringQueue {
         }
         taken
     }
+}
+
+fn errno(error: &io::Error) -> Option<Errno> {
+    error.raw_os_error().map(Errno::from_raw_os_error)
 }
 
 fn check_parts(parts: &[(u64, usize)], buffer: &AlignedBuffer) -> Result<(), Error> {

@@ -87,16 +87,15 @@ impl Experiment for FlushCost {
         let groups = results.groups();
         let time = || Measure::wall_time("time", "append");
         ReportSpec {
-            tables: vec![TableSpec {
-                title: "Lines of 100 bytes".to_owned(),
-                groups: groups.clone(),
-                measures: vec![time(), Measure::new("flushes", "append/flush_calls")],
-                base: Some(EACH),
-                size_unit: "lines",
-                ..TableSpec::default()
-            }],
+            tables: vec![
+                TableSpec::new("Lines of 100 bytes", groups.clone())
+                    .measures(vec![time(), Measure::new("flushes", "append/flush_calls")])
+                    .base(EACH)
+                    .size_unit("lines"),
+            ],
             thresholds: vec![
-                Threshold::finding("time of flushing each line", groups.first(), EACH, time())
+                Threshold::finding("time of flushing each line")
+                    .of(groups.first(), EACH, time())
                     .against_arm(ONCE)
                     .at_least(1.0),
             ],

@@ -23,7 +23,7 @@ use crate::Measure;
 use crate::experiment::MeasurePass;
 use crate::measure::{self, MeasureClass};
 use crate::present::Unit;
-use crate::results::{Figure, GroupKey, ResultLine, Results, RunHeader};
+use crate::results::{Figure, GroupKey, ResultLine, Results};
 
 /// Fewer repetitions than this decide nothing about time.
 const ENOUGH: usize = 5;
@@ -80,7 +80,10 @@ pub fn compare(before: &[ResultLine], after: &[ResultLine], times: bool) -> Comp
         crate::results::file::read_header(before),
         crate::results::file::read_header(after),
     );
-    comparison.remarks = list_remarks(&old, &new);
+    let remarks = old.differences(&new);
+    comparison.remarks = remarks
+        .map(|(what, old, new)| format!("{what}: {old}, then {new}"))
+        .collect();
     let gating = ChangeGate {
         times,
         instructions: old.system == new.system && old.processor == new.processor,
@@ -107,20 +110,6 @@ pub fn compare(before: &[ResultLine], after: &[ResultLine], times: bool) -> Comp
 struct ChangeGate {
     times: bool,
     instructions: bool,
-}
-
-fn list_remarks(old: &RunHeader, new: &RunHeader) -> Vec<String> {
-    [
-        ("etui", &old.etui, &new.etui),
-        ("SQLite", &old.sqlite, &new.sqlite),
-        ("kernel", &old.kernel, &new.kernel),
-        ("processor", &old.processor, &new.processor),
-        ("system", &old.system, &new.system),
-    ]
-    .iter()
-    .filter(|(_, old, new)| old != new)
-    .map(|(what, old, new)| format!("{what}: {old}, then {new}"))
-    .collect()
 }
 
 fn compare_experiment(

@@ -35,6 +35,9 @@ pub enum Error {
     /// A card that etui refused.
     #[error("a card: {0}")]
     Card(#[from] etui::contacts::CardError),
+    /// The VFS `etui`.
+    #[error("{0}")]
+    Vfs(#[from] etui_vfs::Error),
     /// A line of a results file.
     #[error("{path}, line {line}: {message}; take the line out, or give another --out")]
     Results {
@@ -54,6 +57,16 @@ pub enum Error {
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),
+}
+
+impl From<etui_lab_io::Error> for Error {
+    /// A facility that this machine lacks is a part that cannot be run here.
+    fn from(error: etui_lab_io::Error) -> Self {
+        match error {
+            etui_lab_io::Error::Unsupported { .. } => Self::NotRun(error.to_string()),
+            other => Self::Other(other.to_string()),
+        }
+    }
 }
 
 impl Error {

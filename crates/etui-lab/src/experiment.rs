@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::spec::ReportSpec;
-use crate::{ExperimentReport, LabContext, Recorder, Results};
+use crate::{ExperimentReport, GroupKey, LabContext, Recorder, Results};
 
 /// One of the five studies that etui is built from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -187,6 +187,21 @@ impl ArmSettings {
     }
 }
 
+impl From<&str> for ArmSettings {
+    /// Parses words: `name` is a switch that is set, `name=value` a whole number or a text. The
+    /// last of two with the same name counts.
+    fn from(words: &str) -> Self {
+        let words = words.split_whitespace();
+        words.fold(Self::new(), |settings, word| match word.split_once('=') {
+            None => settings.with(word, true),
+            Some((name, value)) => match value.parse::<u64>() {
+                Ok(number) => settings.with(name, number),
+                Err(_) => settings.with(name, value),
+            },
+        })
+    }
+}
+
 /// One way to do the work of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
@@ -199,14 +214,21 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// An arm.
-    pub fn new(name: impl Into<String>, role: ArmRole, settings: ArmSettings) -> Self {
-        let name = name.into();
+    /// An arm; its settings may be words, e.g. `redo saves=60`.
+    pub fn new(name: impl Into<String>, role: ArmRole, settings: impl Into<ArmSettings>) -> Self {
+        let (name, settings) = (name.into(), settings.into());
         Self {
             name,
             role,
             settings,
         }
+    }
+
+    /// This arm with one more setting.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.settings = self.settings.with(name, value);
+        self
     }
 }
 
@@ -237,6 +259,17 @@ pub struct ArmGroup {
 }
 
 impl ArmGroup {
+    /// A group whose arms are timed; everything else is off or 0.
+    pub fn new(work: impl Into<String>, stack: &str, size: u64, arms: Vec<Arm>) -> Self {
+        Self {
+            work: work.into(),
+            stack: stack.to_owned(),
+            size,
+            arms,
+            ..Self::default()
+        }
+    }
+
     /// One run of one of the group's arms.
     pub fn make_case(
         &self,
@@ -277,6 +310,39 @@ pub struct RunPlan {
     pub not_run: Vec<NotRun>,
 }
 
+impl RunPlan {
+    /// Notes a part that cannot be run here.
+    pub fn skip(&mut self, what: impl Into<String>, reason: impl Into<String>) {
+        let (what, reason) = (what.into(), reason.into());
+        self.not_run.push(NotRun { what, reason });
+    }
+
+    /// Returns the stacks that are available here, and notes the others.
+    pub fn keep_available<'s>(
+        &mut self,
+        lab: &LabContext,
+        stacks: impl IntoIterator<Item = &'s str>,
+    ) -> Vec<&'s str> {
+        let mut available: Vec<&str> = stacks.into_iter().collect();
+        available.retain(|stack| {
+            let checked = lab.stack(stack);
+            checked
+                .map_err(|reason| self.skip(format!("stack {stack}"), reason))
+                .is_ok()
+        });
+        available
+    }
+}
+
+impl From<Vec<ArmGroup>> for RunPlan {
+    fn from(groups: Vec<ArmGroup>) -> Self {
+        Self {
+            groups,
+            not_run: Vec::new(),
+        }
+    }
+}
+
 /// Purpose of a run: the clock, or one of the counters. Only [`MeasurePass::Timed`] gives times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -312,6 +378,37 @@ pub struct RunCase {
     pub repetition: u32,
     /// The arm's settings.
     pub settings: ArmSettings,
+}
+
+/// The identity of a run in a results file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct CaseKey {
+    pub experiment: String,
+    pub group: GroupKey,
+    pub arm: String,
+    pub pass: MeasurePass,
+    pub repetition: u32,
+}
+
+impl RunCase {
+    /// Returns the group.
+    pub fn group(&self) -> GroupKey {
+        GroupKey {
+            work: self.work.clone(),
+            stack: self.stack.clone(),
+            size: self.size,
+        }
+    }
+
+    pub(crate) fn key(&self) -> CaseKey {
+        CaseKey {
+            experiment: self.experiment.clone(),
+            group: self.group(),
+            arm: self.arm.clone(),
+            pass: self.pass,
+            repetition: self.repetition,
+        }
+    }
 }
 
 /// An experiment. See the book, *Adding an experiment*, for one from beginning to end.

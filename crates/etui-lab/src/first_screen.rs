@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use etui::contacts::Paging;
 use etui::{Options, Store};
+use etui_text::varint::{take_bytes, take_u64};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::Error;
@@ -77,33 +78,12 @@ fn list_plain(path: &Path, etui_vfs: bool) -> Result<Vec<String>, Error> {
 
 /// Appends the names of a block of the list (the book, *Schema*): the first value of each summary.
 fn take_names(mut block: &[u8], names: &mut Vec<String>) -> Option<()> {
-    let count = read_varint(&mut block)?;
-    let ids = read_varint(&mut block)?;
-    let sorts = read_varint(&mut block)?;
-    let mut summaries = block.get(ids + sorts..)?;
+    let count = take_u64(&mut block)?;
+    let lists = take_u64(&mut block)? + take_u64(&mut block)?;
+    let mut summaries = block.get(usize::try_from(lists).ok()?..)?;
     for _ in 0..count {
-        let mut summary = read_bytes(&mut summaries)?;
-        names.push(String::from_utf8_lossy(read_bytes(&mut summary)?).into_owned());
+        let mut summary = take_bytes(&mut summaries)?;
+        names.push(String::from_utf8_lossy(take_bytes(&mut summary)?).into_owned());
     }
     Some(())
-}
-
-fn read_varint(from: &mut &[u8]) -> Option<usize> {
-    let mut number = 0;
-    for at in 0..4 {
-        let (byte, rest) = from.split_first()?;
-        *from = rest;
-        number |= usize::from(byte & 0x7f) << (7 * at);
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
-}
-
-fn read_bytes<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = read_varint(from)?;
-    let (value, rest) = from.split_at_checked(length)?;
-    *from = rest;
-    Some(value)
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
 
 use crate::results::{FORMAT, RunHeader};
 
@@ -34,9 +35,11 @@ pub fn find_tool(name: &str) -> Option<PathBuf> {
 /// This machine, as it is now. The experiments and their parameters are filled in later.
 pub fn run_header() -> RunHeader {
     let names = rustix::system::uname();
+    // To the second.
+    let started = Timestamp::from_second(Timestamp::now().as_second());
     RunHeader {
         format: FORMAT,
-        started: format_timestamp(SystemTime::now()),
+        started: started.unwrap_or_default().to_string(),
         etui: env!("CARGO_PKG_VERSION").to_owned(),
         sqlite: sqlite_version(),
         kernel: format!(
@@ -75,24 +78,20 @@ fn read_value(path: &str, name: &str) -> Option<String> {
 }
 
 fn tool_versions() -> BTreeMap<String, String> {
-    TOOLS
-        .iter()
-        .filter_map(|(name, argument)| {
-            let output = Command::new(find_tool(name)?)
-                .arg(argument)
-                .stdin(Stdio::null())
-                .output()
-                .ok()?;
-            let text = if output.stdout.is_empty() {
-                output.stderr
-            } else {
-                output.stdout
-            };
-            let text = String::from_utf8_lossy(&text);
-            let version = text.lines().find_map(version_in)?;
-            Some(((*name).to_owned(), version))
-        })
-        .collect()
+    let versions = TOOLS.iter().filter_map(|(name, _)| {
+        let version = version_text(name)?.lines().find_map(version_in)?;
+        Some(((*name).to_owned(), version))
+    });
+    versions.collect()
+}
+
+/// Returns the output of a tool that is asked for its version; some write it to standard error.
+pub fn version_text(tool: &str) -> Option<String> {
+    let (_, argument) = TOOLS.iter().find(|(name, _)| *name == tool)?;
+    let mut command = Command::new(find_tool(tool)?);
+    let output = command.arg(argument).stdin(Stdio::null()).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The first word of a line that looks like a version.
@@ -103,46 +102,9 @@ fn version_in(line: &str) -> Option<String> {
         .map(|word| word.trim_end_matches([',', ';', ')']).to_owned())
 }
 
-/// A moment in RFC 3339, UTC, to the second.
-fn format_timestamp(at: SystemTime) -> String {
-    let seconds = at
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO)
-        .as_secs();
-    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    // Civil date from days since 1970-01-01, counted in eras of 400 years from 0000-03-01.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
-        of_day / 3_600,
-        of_day / 60 % 60,
-        of_day % 60
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn moments_are_written_as_rfc_3339() {
-        let at = |seconds| format_timestamp(UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!(at(0), "1970-01-01T00:00:00Z");
-        assert_eq!(at(951_782_399), "2000-02-28T23:59:59Z");
-        assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(at(1_735_689_599), "2024-12-31T23:59:59Z");
-    }
 
     #[test]
     fn this_machine_is_told() {

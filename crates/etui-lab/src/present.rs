@@ -93,21 +93,6 @@ impl TableColumn {
             better,
         }
     }
-
-    /// Time; less is better.
-    pub fn time(title: impl Into<String>) -> Self {
-        Self::new(title, Unit::Nanoseconds, BetterWhen::Less)
-    }
-
-    /// A count; less is better.
-    pub fn count(title: impl Into<String>) -> Self {
-        Self::new(title, Unit::Count, BetterWhen::Less)
-    }
-
-    /// Bytes; less is better.
-    pub fn bytes(title: impl Into<String>) -> Self {
-        Self::new(title, Unit::Bytes, BetterWhen::Less)
-    }
 }
 
 /// One figure, or the reason why there is none.
@@ -117,9 +102,10 @@ pub struct TableCell {
     pub value: Option<f64>,
     /// The lowest and the highest of the repetitions.
     pub range: Option<(f64, f64)>,
-    /// Against the row it is compared with, repetition by repetition: the median ratio. A row
-    /// that has a figure and no ratio where the others have ratios is shown as their base.
+    /// Against the base's row, repetition by repetition: the median ratio.
     pub ratio: Option<f64>,
+    /// Whether ratios of the column are taken against this figure.
+    pub base: bool,
     /// Whether another product does better than etui here.
     pub lost: bool,
     /// Words in place of a figure or beside it, e.g. `not run`.
@@ -131,14 +117,6 @@ impl TableCell {
     pub fn of(value: Option<f64>) -> Self {
         Self {
             value,
-            ..Self::default()
-        }
-    }
-
-    /// Words.
-    pub fn words(note: impl Into<String>) -> Self {
-        Self {
-            note: note.into(),
             ..Self::default()
         }
     }

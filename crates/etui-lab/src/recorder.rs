@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::experiment::MeasurePass;
-use crate::measure::block::BlockDevice;
+use crate::measure::block::DeviceStat;
 use crate::measure::process::{self, ProcessUsage};
 use crate::measure::{instructions, syscalls};
 
@@ -113,25 +113,19 @@ impl Recorder {
             self.record(&format!("{name}/{measure}"), value);
         }
         for (device, before) in devices {
-            for (measure, value) in device.stat()?.since(&before) {
+            for (measure, value) in DeviceStat::read(&device)?.since(&before) {
                 self.record(&format!("{name}/{measure}"), value);
             }
         }
         done
     }
 
-    fn watched(&self) -> Result<Vec<(BlockDevice, crate::measure::block::DeviceStat)>, Error> {
-        if self.pass == MeasurePass::Timed {
-            return Ok(Vec::new());
-        }
-        self.place
-            .devices
-            .iter()
-            .map(|name| {
-                let device = BlockDevice::named(name);
-                let stat = device.stat()?;
-                Ok((device, stat))
-            })
+    /// Returns the counters of the devices, except in a timed pass.
+    fn watched(&self) -> Result<Vec<(String, DeviceStat)>, Error> {
+        let devices = self.place.devices.iter();
+        devices
+            .filter(|_| self.pass != MeasurePass::Timed)
+            .map(|name| Ok((name.clone(), DeviceStat::read(name)?)))
             .collect()
     }
 

@@ -21,14 +21,16 @@ pub fn vfs_options() -> Options {
     }
 }
 
-/// Returns the options of an arm, from its setting `options`, e.g. `gather=0 append=1048576`.
+/// Returns the options of an arm, from its setting `options`, e.g. `gather=0,append=1048576`.
 pub fn options_of(settings: &ArmSettings) -> Result<Options, Error> {
     let mut options = vfs_options();
     if let Ok(changes) = settings.text("options") {
-        for change in changes.split_whitespace() {
+        for change in changes
+            .split([' ', ','])
+            .filter(|change| !change.is_empty())
+        {
             let (name, value) = change.split_once('=').unwrap_or((change, ""));
-            let set = options.set(name, value);
-            set.map_err(|e| Error::other(e.to_string()))?;
+            options.set(name, value)?;
         }
     }
     Ok(options)
@@ -39,15 +41,12 @@ pub fn options_of(settings: &ArmSettings) -> Result<Options, Error> {
 pub fn register_vfs(options: Options, flush_delay: Duration) -> Result<Vfs, Error> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = format!("etui-lab-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-    let registered = if flush_delay.is_zero() {
-        etui_vfs::register(&name, options)
-    } else {
-        device::system().and_then(|files| {
-            let slow = SlowFiles { files, flush_delay };
-            etui_vfs::register_with(&name, options, Arc::new(slow))
-        })
-    };
-    registered.map_err(|e| Error::other(e.to_string()))
+    if flush_delay.is_zero() {
+        return Ok(etui_vfs::register(&name, options)?);
+    }
+    let files = device::system()?;
+    let slow = SlowFiles { files, flush_delay };
+    Ok(etui_vfs::register_with(&name, options, Arc::new(slow))?)
 }
 
 /// Records the VFS's counters of a phase: `work/vfs_blocks` and so on.

@@ -212,6 +212,66 @@ pub struct TableSpec {
     pub published: Vec<PublishedRow>,
 }
 
+impl TableSpec {
+    /// A table of all arms.
+    pub fn new(title: impl Into<String>, groups: Vec<GroupKey>) -> Self {
+        Self {
+            title: title.into(),
+            groups,
+            ..Self::default()
+        }
+    }
+
+    /// Sets how to read it.
+    #[must_use]
+    pub fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
+    }
+
+    /// Shows these arms alone.
+    #[must_use]
+    pub fn arms<A: Into<String>>(mut self, arms: impl IntoIterator<Item = A>) -> Self {
+        self.arms = arms.into_iter().map(A::into).collect();
+        self
+    }
+
+    /// Sets the measures.
+    #[must_use]
+    pub fn measures(mut self, measures: Vec<Measure>) -> Self {
+        self.measures = measures;
+        self
+    }
+
+    /// Shows a column for each group.
+    #[must_use]
+    pub fn by_group(mut self) -> Self {
+        self.columns = ColumnAxis::Groups;
+        self
+    }
+
+    /// Takes ratios to an arm.
+    #[must_use]
+    pub fn base(mut self, arm: impl Into<Option<&'static str>>) -> Self {
+        self.base = arm.into();
+        self
+    }
+
+    /// Sets the unit of the groups' sizes.
+    #[must_use]
+    pub fn size_unit(mut self, unit: &'static str) -> Self {
+        self.size_unit = unit;
+        self
+    }
+
+    /// Shows published figures before the measured rows.
+    #[must_use]
+    pub fn published(mut self, rows: Vec<PublishedRow>) -> Self {
+        self.published = rows;
+        self
+    }
+}
+
 /// The x axis of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChartAxis {
@@ -236,6 +296,38 @@ pub struct ChartSpec {
     pub axis: ChartAxis,
     /// Title of the y axis.
     pub y: &'static str,
+}
+
+impl ChartSpec {
+    /// Growth curves of a time over the groups' sizes.
+    pub fn growth(
+        title: impl Into<String>,
+        groups: Vec<GroupKey>,
+        time: Measure,
+        sizes: &'static str,
+    ) -> Self {
+        Self {
+            axis: ChartAxis::Sizes(sizes),
+            ..Self::bars(title, groups, vec![time], "time")
+        }
+    }
+
+    /// Bars of one measure, or stacked bars of several.
+    pub fn bars(
+        title: impl Into<String>,
+        groups: Vec<GroupKey>,
+        measures: Vec<Measure>,
+        y: &'static str,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            groups,
+            arms: Vec::new(),
+            measures,
+            axis: ChartAxis::Arms,
+            y,
+        }
+    }
 }
 
 /// Whether a threshold repeats a study's finding or is a goal of this project.
@@ -270,18 +362,12 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    fn new(
-        kind: ThresholdKind,
-        claim: impl Into<String>,
-        group: Option<&GroupKey>,
-        arm: impl Into<String>,
-        measure: Measure,
-    ) -> Self {
+    fn new(kind: ThresholdKind, claim: impl Into<String>) -> Self {
         Self {
             claim: claim.into(),
-            group: group.cloned(),
-            arm: arm.into(),
-            measure,
+            group: None,
+            arm: String::new(),
+            measure: Measure::new("", ""),
             base: Base::Nothing,
             low: f64::NEG_INFINITY,
             high: f64::INFINITY,
@@ -291,23 +377,25 @@ impl Threshold {
     }
 
     /// A finding of the study. `claim` names the figure.
-    pub fn finding(
-        claim: impl Into<String>,
-        group: Option<&GroupKey>,
-        arm: impl Into<String>,
-        measure: Measure,
-    ) -> Self {
-        Self::new(ThresholdKind::Finding, claim, group, arm, measure)
+    pub fn finding(claim: impl Into<String>) -> Self {
+        Self::new(ThresholdKind::Finding, claim)
     }
 
     /// A goal. `claim` names the figure.
-    pub fn target(
-        claim: impl Into<String>,
+    pub fn target(claim: impl Into<String>) -> Self {
+        Self::new(ThresholdKind::Target, claim)
+    }
+
+    /// Sets the figure: a measure of an arm.
+    #[must_use]
+    pub fn of(
+        mut self,
         group: Option<&GroupKey>,
         arm: impl Into<String>,
         measure: Measure,
     ) -> Self {
-        Self::new(ThresholdKind::Target, claim, group, arm, measure)
+        (self.group, self.arm, self.measure) = (group.cloned(), arm.into(), measure);
+        self
     }
 
     /// Takes the ratio to another arm of the group.

@@ -33,195 +33,85 @@ pub struct Fixture {
     pub note: &'static str,
 }
 
-macro_rules! fixture {
-    ($name:literal, $good:literal, $refused:literal, $what:literal, $note:literal) => {
-        Fixture {
+macro_rules! fixtures {
+    ($($name:literal $good:literal $refused:literal $what:literal $note:literal;)*) => {
+        &[$(Fixture {
             name: $name,
             bytes: include_bytes!(concat!("../fixtures/vcard/", $name)),
             good: $good,
             refused: $refused,
             what: $what,
             note: $note,
-        }
+        }),*]
     };
 }
 
-/// All files.
-pub const ALL: &[Fixture] = &[
-    fixture!(
-        "google-contacts.vcf",
-        5,
-        0,
-        "Google Contacts, 3.0",
+/// All files: name, good, refused, product, pitfall.
+pub const ALL: &[Fixture] = fixtures! {
+    "google-contacts.vcf" 5 0 "Google Contacts, 3.0"
         "groups with empty and custom X-ABLabel; `https\\:` in URL; ADR with an eighth component; \
-         no UID; one card whose only name is an address in FN; one of an organisation"
-    ),
-    fixture!(
-        "apple-contacts.vcf",
-        4,
-        0,
-        "Apple Contacts of macOS 14.5, 3.0",
+         no UID; one card whose only name is an address in FN; one of an organisation";
+    "apple-contacts.vcf" 4 0 "Apple Contacts of macOS 14.5, 3.0"
         "lower-case `type=`, several of them; X-ABLabel of the form `_$!<HomePage>!$_`; BDAY \
-         without its year as 1604; X-ABShowAs:COMPANY; phonetic names; folded JPEG"
-    ),
-    fixture!(
-        "outlook-21.vcf",
-        3,
-        0,
-        "Outlook, 2.1, Windows-1252",
+         without its year as 1604; X-ABShowAs:COMPANY; phonetic names; folded JPEG";
+    "outlook-21.vcf" 3 0 "Outlook, 2.1, Windows-1252"
         "8-bit text with CHARSET=Windows-1252 and without any; LABEL in quoted-printable over \
-         several lines; picture of its own name, ended by an empty line; a line of 380 octets"
-    ),
-    fixture!(
-        "outlook-utf16.vcf",
-        3,
-        0,
-        "Outlook, 2.1, saved as Unicode",
-        "UTF-16 little-endian with a byte order mark; characters beyond the basic plane"
-    ),
-    fixture!(
-        "android.vcf",
-        5,
-        0,
-        "Android contacts, 2.1",
+         several lines; picture of its own name, ended by an empty line; a line of 380 octets";
+    "outlook-utf16.vcf" 3 0 "Outlook, 2.1, saved as Unicode"
+        "UTF-16 little-endian with a byte order mark; characters beyond the basic plane";
+    "android.vcf" 5 0 "Android contacts, 2.1"
         "every octet quoted, soft line breaks; X-CUSTOM(...) with an equals sign, commas and \
          parentheses as a type; X-ANDROID-CUSTOM; photo ended by an empty line; a card with \
-         nothing but a number; the number `*121#`"
-    ),
-    fixture!(
-        "nextcloud.vcf",
-        4,
-        0,
-        "Nextcloud Contacts (sabre/vobject), 4.0 and 3.0",
+         nothing but a number; the number `*121#`";
+    "nextcloud.vcf" 4 0 "Nextcloud Contacts (sabre/vobject), 4.0 and 3.0"
         "empty EMAIL and ADR; a KIND:group without N; X-NC-SCOPE on FN and N; REV with VALUE; \
-         a UID that is a user's name; PNG as a data URI"
-    ),
-    fixture!(
-        "symbian-nokia.vcf",
-        4,
-        0,
-        "Symbian S60 phones, 2.1",
+         a UID that is a user's name; PNG as a data URI";
+    "symbian-nokia.vcf" 4 0 "Symbian S60 phones, 2.1"
         "ENCODING=8BIT;CHARSET=UTF-8; no FN, no UID; N with one component; TEL;VIDEO; photo \
-         indented by four spaces; a card with an empty name and a number"
-    ),
-    fixture!(
-        "nokia-iso8859.vcf",
-        4,
-        0,
-        "older Nokia phones, 2.1, ISO-8859-1",
+         indented by four spaces; a card with an empty name and a number";
+    "nokia-iso8859.vcf" 4 0 "older Nokia phones, 2.1, ISO-8859-1"
         "quoted-printable ISO-8859-1 with and without CHARSET, 8-bit ISO-8859-1 with it, 8-bit \
-         NOTE without it, and one card in UTF-8"
-    ),
-    fixture!(
-        "thunderbird.vcf",
-        3,
-        0,
-        "Thunderbird, 4.0",
+         NOTE without it, and one card in UTF-8";
+    "thunderbird.vcf" 3 0 "Thunderbird, 4.0"
         "VALUE=TEXT on TEL; VALUE=URL on a data URI; X-CUSTOM1; a newsletter with an address as \
-         its FN and no N"
-    ),
-    fixture!(
-        "evolution.vcf",
-        3,
-        0,
-        "GNOME Evolution, 3.0",
+         its FN and no N";
+    "evolution.vcf" 3 0 "GNOME Evolution, 3.0"
         "X-EVOLUTION-UI-SLOT before TYPE; empty properties; a contact list whose EMAIL values \
-         are `\"Name\" <address>`; blank lines between cards"
-    ),
-    fixture!(
-        "kde.vcf",
-        3,
-        0,
-        "KDE KAddressBook, 3.0",
+         are `\"Name\" <address>`; blank lines between cards";
+    "kde.vcf" 3 0 "KDE KAddressBook, 3.0"
         "properties in alphabetical order; TYPE in quotes in 3.0; a property name with a slash; \
-         BDAY with a time; SOUND; a blank line after each card"
-    ),
-    fixture!(
-        "agent-nested.vcf",
-        4,
-        0,
-        "AGENT of 2.1 and 3.0",
+         BDAY with a time; SOUND; a blank line after each card";
+    "agent-nested.vcf" 4 0 "AGENT of 2.1 and 3.0"
         "cards inside cards, two deep; the outer card's TEL and EMAIL come after the inner card; \
-         in 3.0 the inner card is escaped text"
-    ),
-    fixture!(
-        "no-uid.vcf",
-        6,
-        0,
-        "cards without UID",
+         in 3.0 the inner card is escaped text";
+    "no-uid.vcf" 6 0 "cards without UID"
         "two cards that differ only in a number; cards with only an address or a number; an \
-         empty UID; no VERSION"
-    ),
-    fixture!(
-        "broken-between-good.vcf",
-        6,
-        6,
-        "damage between good cards",
+         empty UID; no VERSION";
+    "broken-between-good.vcf" 6 6 "damage between good cards"
         "in order: good, two lines of text (one refusal), good, a card that is not ended, good, \
          empty, only VERSION, good, an END alone, good with a photo cut off, good with lines \
-         that are none, a card cut off by the end of the file"
-    ),
-    fixture!(
-        "bom-lf.vcf",
-        3,
-        0,
-        "UTF-8 with a byte order mark, LF",
-        "the mark stands before the first BEGIN; folded with LF alone; a blank line between"
-    ),
-    fixture!(
-        "mixed-line-ends.vcf",
-        5,
-        0,
-        "CRLF, LF and lone CR in one file",
-        "cards of each kind and one with all three; folding across each; no line end at the end"
-    ),
-    fixture!(
-        "unfolded-long-lines.vcf",
-        3,
-        0,
-        "lines that should have been folded",
-        "a note of 5 kB, a photo and a name each on one line"
-    ),
-    fixture!(
-        "rfc6350.vcf",
-        5,
-        0,
-        "RFC 6350, 4.0",
+         that are none, a card cut off by the end of the file";
+    "bom-lf.vcf" 3 0 "UTF-8 with a byte order mark, LF"
+        "the mark stands before the first BEGIN; folded with LF alone; a blank line between";
+    "mixed-line-ends.vcf" 5 0 "CRLF, LF and lone CR in one file"
+        "cards of each kind and one with all three; folding across each; no line end at the end";
+    "unfolded-long-lines.vcf" 3 0 "lines that should have been folded"
+        "a note of 5 kB, a photo and a name each on one line";
+    "rfc6350.vcf" 5 0 "RFC 6350, 4.0"
         "PID and CLIENTPIDMAP; ALTID with languages; parameters in quotes with `:` `;` `,` and \
-         RFC 6868 `^n`; tel: URIs with extensions; KIND:group; a card in lower case"
-    ),
-    fixture!(
-        "grouped.vcf",
-        4,
-        0,
-        "property groups",
+         RFC 6868 `^n`; tel: URIs with extensions; KIND:group; a card in lower case";
+    "grouped.vcf" 4 0 "property groups"
         "groups of any name and case; two dots and a leading dot; a group on BEGIN and END, \
-         which the grammar of RFC 2426 §4 allows"
-    ),
-    fixture!(
-        "many-types.vcf",
-        3,
-        0,
-        "ways to write TYPE",
+         which the grammar of RFC 2426 §4 allows";
+    "many-types.vcf" 3 0 "ways to write TYPE"
         "lists, repetitions, quotes, bare 2.1 words, `TYPE=` in 2.1, an empty one, `X-` ones, \
-         upper and lower case, PREF as a type and as a parameter"
-    ),
-    fixture!(
-        "photo-uri-data.vcf",
-        6,
-        0,
-        "PHOTO as a URI, 4.0 and 3.0",
+         upper and lower case, PREF as a type and as a parameter";
+    "photo-uri-data.vcf" 6 0 "PHOTO as a URI, 4.0 and 3.0"
         "data URIs of JPEG and PNG, https URIs, a data URI without base64, inline binary, and \
-         base64 that is no picture"
-    ),
-    fixture!(
-        "duplicate-uid.vcf",
-        3,
-        1,
-        "one UID twice",
-        "the first and the third card share a UID and differ in text: the third is refused"
-    ),
-];
+         base64 that is no picture";
+    "duplicate-uid.vcf" 3 1 "one UID twice"
+        "the first and the third card share a UID and differ in text: the third is refused";
+};
 
 #[cfg(test)]
 mod tests {

@@ -14,3 +14,4 @@ pub mod fixtures;
 pub mod images;
 pub mod people;
 pub mod rng;
+mod text;

@@ -101,7 +101,6 @@ impl Collator {
 
     /// Returns the letters of a list's index in order, e.g. A to Z. Digits, empty names and names in
     /// other scripts have no letter.
-    #[must_use]
     pub fn index_labels(&self) -> &[String] {
         &self.letters.get_or_init(|| self.make_index_labels()).labels
     }
@@ -112,7 +111,6 @@ impl Collator {
     }
 
     /// Returns locale, collator version and version of the letters, e.g. `de icu4x-2.4 letters-1`.
-    #[must_use]
     pub fn collation_version(&self) -> &str {
         &self.stamp
     }
@@ -123,7 +121,6 @@ impl Collator {
     /// A later part counts only where the parts before it are equal: the parts are separated by
     /// U+FFFE, to which the CLDR root collation gives the lowest weight (UTS #35 Part 5,
     /// §"Collation Merge").
-    #[must_use]
     pub fn sort_key(&self, parts: &[&str]) -> Vec<u8> {
         let mut text = String::with_capacity(48);
         for part in parts.iter().map(|p| p.trim()).filter(|p| !p.is_empty()) {
@@ -143,7 +140,6 @@ impl Collator {
 
 /// Returns the locale of the environment (`LC_ALL`, `LC_COLLATE`, `LANG`) as a language tag; `und`
 /// when there is none.
-#[must_use]
 pub fn locale_from_environment() -> String {
     ["LC_ALL", "LC_COLLATE", "LANG"]
         .iter()

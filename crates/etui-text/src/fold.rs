@@ -47,7 +47,6 @@ pub fn push_folded_words(text: &str, out: &mut String) {
 }
 
 /// Returns the folded words of `text`, one space between words.
-#[must_use]
 pub fn fold_words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_folded_words(text, &mut out);
@@ -78,7 +77,6 @@ pub fn push_folded_address(text: &str, out: &mut String) {
 }
 
 /// Returns `text` folded as an e-mail address or other identifier.
-#[must_use]
 pub fn fold_address(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_folded_address(text, &mut out);

@@ -50,10 +50,13 @@
 mod dial_string;
 mod plan_table;
 mod plans;
+mod written;
 
 use dial_string::DialString;
 use plan_table::{CODES, INTERNATIONAL, PLANS, SHAPES, TRUNK};
 use plans::{MAIN, NumberingPlan};
+
+pub use written::WrittenNumber;
 
 /// The largest number of digits kept. E.164 allows 15; longer numbers dial through
 /// to an extension.
@@ -95,6 +98,11 @@ impl Region {
     pub fn code(self) -> &'static str {
         let at = usize::from(self.0) * 2;
         CODES.get(at..at + 2).unwrap_or_default()
+    }
+
+    /// The country calling code (49).
+    pub fn country_code(self) -> Option<u16> {
+        self.plan().map(|plan| plan.country)
     }
 
     fn plan(self) -> Option<&'static NumberingPlan> {

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use etui_text::phone::{MAX_DIGITS, MatchType, PhoneNumber, Region, prefix_forms, suffix_forms};
+use etui_text::phone::{
+    MAX_DIGITS, MatchType, PhoneNumber, Region, WrittenNumber, prefix_forms, suffix_forms,
+};
 
 fn region(code: &str) -> Option<Region> {
     assert!(code.is_empty() || Region::parse(code).is_some(), "{code}");
@@ -333,5 +335,42 @@ fn no_input_is_too_odd() {
         }
         prefix_forms(&text, region);
         suffix_forms(&text, region);
+    }
+}
+
+#[test]
+fn written_numbers_are_not_completed() {
+    for (text, country, national) in [
+        ("408.765.5050", None, "4087655050"),
+        ("+1 408 765-5050", Some(1), "4087655050"),
+        ("+49 408 765-5050", Some(49), "4087655050"),
+        ("+49 (0)30 123456", Some(49), "30123456"),
+        ("030 123456", None, "30123456"),
+        ("0049 30 123456", None, "4930123456"),
+        ("+39 06 12345678", Some(39), "612345678"),
+        ("tel:+49-30-123456;ext=12", Some(49), "30123456"),
+        ("030 123456 ext. 12", None, "30123456"),
+        ("Office: 030 123456", None, "30123456"),
+        ("\u{ff10}\u{ff13}\u{ff10} 123456", None, "30123456"),
+        ("110", None, "110"),
+    ] {
+        let number = WrittenNumber::parse(text).expect(text);
+        assert_eq!(number.country_code, country, "{text}");
+        assert_eq!(number.national, national, "{text}");
+    }
+    let long = "1".repeat(18);
+    for none in [
+        "",
+        "none",
+        "+",
+        "+999 12345",
+        "*100#",
+        "1-800-FLOWERS",
+        "12 Main Street 5",
+        "7",
+        "000",
+        &long,
+    ] {
+        assert_eq!(WrittenNumber::parse(none), None, "{none}");
     }
 }

@@ -62,19 +62,16 @@ impl Card {
     }
 
     /// The vCard as it came, byte for byte.
-    #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
     /// The vCard as it came.
-    #[must_use]
     pub fn into_text(self) -> Vec<u8> {
         self.text
     }
 
     /// The version in the VERSION property; 3.0 when there is none.
-    #[must_use]
     pub fn version(&self) -> VCardVersion {
         let mut texts = self.named("VERSION").filter_map(Property::first_text);
         let version = texts.find_map(|text| match text.trim() {
@@ -87,20 +84,17 @@ impl Card {
     }
 
     /// The UID property, if there is one (RFC 6350 §6.7.6).
-    #[must_use]
     pub fn uid(&self) -> Option<&str> {
         self.first_text("UID")
     }
 
     /// The value of the first property `name` (any, also `X-...`), unescaped; the parts of
     /// structured values are joined by `;`. `None` when the card has no such property.
-    #[must_use]
     pub fn property(&self, name: &str) -> Option<String> {
         self.named(name).next().map(Property::joined_text)
     }
 
     /// The values of all properties `name`, in the card's order.
-    #[must_use]
     pub fn properties(&self, name: &str) -> Vec<String> {
         self.named(name).map(Property::joined_text).collect()
     }

@@ -78,7 +78,6 @@ impl PartialDate {
 /// The value of a date property: a date, or a full date with a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PropertyDate {
-    /// The date.
     pub(crate) date: PartialDate,
     time: Option<TimeOfDay>,
 }
@@ -193,6 +192,11 @@ fn format_offset(offset: i16, separator: &str) -> String {
 /// The offset from UTC of a TZ property as vCard 4.0 writes it; `None` if the text is none.
 pub(crate) fn to_basic_offset(text: &str) -> Option<String> {
     parse_offset(text).map(|offset| format_offset(offset, ""))
+}
+
+/// The offset from UTC of a TZ property as versions before 4.0 write it; `None` if the text is none.
+pub(crate) fn to_extended_offset(text: &str) -> Option<String> {
+    parse_offset(text).map(|offset| format_offset(offset, ":"))
 }
 
 /// The date as vCard 4.0 writes it, if `text` is a full one in the older form.

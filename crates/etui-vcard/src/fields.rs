@@ -72,7 +72,6 @@ pub enum Photo {
 
 impl Card {
     /// The N property; empty components when there is none.
-    #[must_use]
     pub fn name(&self) -> StructuredName {
         let Some(property) = self.named("N").next() else {
             return StructuredName::default();
@@ -88,7 +87,6 @@ impl Card {
 
     /// The name to show: FN, or else a name from N, NICKNAME, ORG, EMAIL or TEL; empty when the
     /// card has none of them.
-    #[must_use]
     pub fn display_name(&self) -> String {
         if let Some(name) = self.first_text("FN") {
             return name.to_owned();
@@ -112,25 +110,21 @@ impl Card {
     }
 
     /// Nicknames.
-    #[must_use]
     pub fn nicknames(&self) -> Vec<String> {
         self.all_texts("NICKNAME")
     }
 
     /// Categories (tags).
-    #[must_use]
     pub fn categories(&self) -> Vec<String> {
         self.all_texts("CATEGORIES")
     }
 
     /// The first organisation.
-    #[must_use]
     pub fn organization(&self) -> Option<Organization> {
         self.organizations().into_iter().next()
     }
 
     /// All organisations.
-    #[must_use]
     pub fn organizations(&self) -> Vec<Organization> {
         self.named("ORG")
             .map(|property| Organization {
@@ -145,13 +139,11 @@ impl Card {
     }
 
     /// Job title.
-    #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.first_text("TITLE")
     }
 
     /// The notes, joined by line breaks.
-    #[must_use]
     pub fn note(&self) -> Option<String> {
         let notes: Vec<_> = self
             .named("NOTE")
@@ -162,25 +154,21 @@ impl Card {
     }
 
     /// E-mail addresses, the preferred ones first, else in the card's order.
-    #[must_use]
     pub fn emails(&self) -> Vec<TypedValue> {
         self.typed_values("EMAIL")
     }
 
     /// Phone numbers as written, the preferred ones first, else in the card's order.
-    #[must_use]
     pub fn phones(&self) -> Vec<TypedValue> {
         self.typed_values("TEL")
     }
 
     /// Web addresses.
-    #[must_use]
     pub fn urls(&self) -> Vec<TypedValue> {
         self.typed_values("URL")
     }
 
     /// Postal addresses.
-    #[must_use]
     pub fn addresses(&self) -> Vec<PostalAddress> {
         self.named("ADR")
             .map(|property| {
@@ -203,14 +191,12 @@ impl Card {
     }
 
     /// The birthday.
-    #[must_use]
     pub fn birthday(&self) -> Option<PartialDate> {
         let text = self.named("BDAY").next()?.first_text()?;
         PartialDate::parse(text.trim())
     }
 
     /// The first photo.
-    #[must_use]
     pub fn photo(&self) -> Option<Photo> {
         match &self.named("PHOTO").next()?.value {
             PropertyValue::Binary(data) => Some(Photo::Inline {
@@ -241,7 +227,6 @@ impl Card {
 
     /// The value of the first preferred property `name`, else of the first one, trimmed. Blank
     /// values are passed over.
-    #[must_use]
     pub fn preferred_value(&self, name: &str) -> Option<&str> {
         let is_blank = |p: &&Property| p.first_text().is_none_or(|t| t.trim().is_empty());
         let mut first = None;

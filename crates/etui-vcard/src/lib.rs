@@ -2,7 +2,7 @@
 //!
 //! [`Card`] keeps the bytes of one vCard as they came and gives typed access to its properties.
 //! Edits change only the lines they concern. [`Card::to_v4`] converts a card of any version to
-//! vCard 4.0.
+//! vCard 4.0, [`Card::to_v3`] to 3.0; [`Card::merge_v3`] brings an edit of the latter back.
 //!
 //! ```
 //! use etui_vcard::{Card, NewProperty};
@@ -33,7 +33,9 @@ mod date;
 mod edit;
 mod error;
 mod fields;
+mod merge;
 mod property;
+mod v3;
 mod writer;
 
 pub use card::{Card, MAX_CARD, VCardVersion};

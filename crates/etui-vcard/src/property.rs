@@ -123,7 +123,6 @@ pub(crate) struct Property {
     pub(crate) name: String,
     /// The parameters, without those of [`ENCODINGS`].
     pub(crate) parameters: Vec<PropertyParameter>,
-    /// The value.
     pub(crate) value: PropertyValue,
 }
 
@@ -154,7 +153,6 @@ pub(crate) enum PropertyValue {
 pub(crate) struct InlineData {
     /// The media type, if the card gives one.
     pub(crate) media_type: Option<String>,
-    /// The bytes.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -324,6 +322,53 @@ impl Property {
                 .retain(|token| media_type(name, token).is_none());
             !parameter.values.is_empty()
         });
+    }
+
+    /// Returns the property `name` with one text, without parameters.
+    pub(crate) fn of_text(name: &str, text: String) -> Self {
+        Self {
+            group: None,
+            name: name.to_owned(),
+            parameters: Vec::new(),
+            value: PropertyValue::Text(text),
+        }
+    }
+
+    /// The first value of the parameter `name`.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        let found = self.parameters.iter().find(|p| p.is_named(name))?;
+        found.values.first().map(String::as_str)
+    }
+
+    /// Returns true if the property has the parameter `name`.
+    pub(crate) fn has_parameter(&self, name: &str) -> bool {
+        self.parameters.iter().any(|p| p.is_named(name))
+    }
+
+    /// Appends a parameter.
+    pub(crate) fn push_parameter(&mut self, name: &str, values: Vec<String>) {
+        self.parameters.push(PropertyParameter {
+            name: name.to_owned(),
+            values,
+        });
+    }
+
+    /// Removes the parameter `name`.
+    pub(crate) fn drop_parameter(&mut self, name: &str) {
+        self.parameters.retain(|p| !p.is_named(name));
+    }
+
+    /// Removes the parameters that hold types, and returns the types as written.
+    pub(crate) fn take_types(&mut self) -> Vec<String> {
+        let mut types = Vec::new();
+        self.parameters.retain(|p| {
+            if p.is_type() {
+                types.extend(p.each_type().map(str::to_owned));
+            }
+            !p.is_type()
+        });
+        types.retain(|t| !t.is_empty());
+        types
     }
 
     /// Visits every text of the value with the index of its component.
@@ -537,8 +582,9 @@ fn parse_data_uri(text: &str) -> Option<InlineData> {
         return None;
     }
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    let is_written = !media_type.is_empty() && !media_type.contains(char::is_control);
     Some(InlineData {
-        media_type: (!media_type.is_empty()).then(|| media_type.to_owned()),
+        media_type: is_written.then(|| media_type.to_owned()),
         bytes: decode_base64(data).filter(|bytes| !bytes.is_empty())?,
     })
 }

@@ -13,7 +13,6 @@ impl Card {
     /// Unknown properties and parameters are kept. The notations of older versions are converted:
     /// inline photos become `data:` URIs, `TYPE=PREF` becomes `PREF=1`, `TYPE=INTERNET` is
     /// dropped, and a birthday without year loses the placeholder year of `X-APPLE-OMIT-YEAR`.
-    #[must_use]
     pub fn to_v4(&self) -> String {
         let mut out = String::with_capacity(self.text.len() + 64);
         out.push_str("BEGIN:VCARD\r\nVERSION:4.0\r\n");
@@ -29,7 +28,7 @@ impl Card {
 }
 
 /// Replaces the notations of older versions.
-fn modernize_property(property: &mut Property) {
+pub(crate) fn modernize_property(property: &mut Property) {
     let is_preferred = property.is_preferred();
     let omitted_year = property
         .parameters
@@ -113,21 +112,26 @@ fn is_omitted_year(parameter: &PropertyParameter, property: &str) -> bool {
 /// The property as one line, without its line end.
 fn property_line(property: &Property) -> String {
     let mut line = String::new();
+    push_head(&mut line, property);
+    push_value(&mut line, property);
+    line
+}
+
+/// Appends group, name and parameters with the colon.
+pub(crate) fn push_head(line: &mut String, property: &Property) {
     if let Some(group) = &property.group {
         line.push_str(group);
         line.push('.');
     }
     line.push_str(&property.name);
     for parameter in &property.parameters {
-        push_parameter(&mut line, parameter);
+        push_parameter(line, parameter);
     }
     line.push(':');
-    push_value(&mut line, property);
-    line
 }
 
 /// Appends the parameter, unless its name cannot be written.
-fn push_parameter(line: &mut String, parameter: &PropertyParameter) {
+pub(crate) fn push_parameter(line: &mut String, parameter: &PropertyParameter) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if parameter.name.is_empty() || !parameter.name.chars().all(is_word) {
         return;
@@ -151,7 +155,7 @@ fn push_parameter(line: &mut String, parameter: &PropertyParameter) {
     }
 }
 
-fn push_value(line: &mut String, property: &Property) {
+pub(crate) fn push_value(line: &mut String, property: &Property) {
     match &property.value {
         PropertyValue::Text(text) => {
             let syntax = property.syntax();
@@ -200,7 +204,7 @@ fn push_joined(line: &mut String, texts: &[String], separator: char) {
     }
 }
 
-fn escape_value(text: &str, is_text: bool) -> String {
+pub(crate) fn escape_value(text: &str, is_text: bool) -> String {
     escape_text(text, if is_text { "\\;," } else { "\\" }, "\\n")
 }
 

@@ -1,5 +1,6 @@
 //! The error type of this crate: the problem, the file or record, and the remedy.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,26 +17,17 @@ use etui_vcard::CardError;
 #[non_exhaustive]
 pub enum Error {
     /// There is no file at the path and it was not to be created.
-    #[error("{}: there is no store here (`etui init` makes one)", path.display())]
-    NoStore {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("{}: there is no store here (`etui init` makes one)", .0.display())]
+    NoStore(PathBuf),
     /// The file is not a SQLite database.
-    #[error("{}: this is not a database file; it was left untouched", path.display())]
-    NotADatabase {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{}: this is not a database file; it was left untouched", .0.display())]
+    NotADatabase(PathBuf),
     /// The file is a SQLite database of another program.
     #[error(
         "{}: this is a SQLite database, but not an etui store; it was left untouched",
-        path.display()
+        .0.display()
     )]
-    NotAStore {
-        /// The file.
-        path: PathBuf,
-    },
+    NotAStore(PathBuf),
     /// The store was written by a newer version of etui.
     #[error(
         "{}: this store has schema version {found}, this program knows versions up to {known}; \
@@ -53,22 +45,16 @@ pub enum Error {
     /// The store cannot be written: file, directory or medium is read-only, or it was opened so.
     #[error(
         "{}: cannot write: the store, its directory or its medium is read-only",
-        path.display()
+        .0.display()
     )]
-    ReadOnly {
-        /// The file.
-        path: PathBuf,
-    },
+    ReadOnly(PathBuf),
     /// The disk (or quota) is full. The transaction was rolled back; the store is whole.
     #[error(
         "{}: no space left on the device; nothing of this change was kept. \
          Free some space and try again",
-        path.display()
+        .0.display()
     )]
-    DiskFull {
-        /// The file.
-        path: PathBuf,
-    },
+    DiskFull(PathBuf),
     /// Another program held the store's write lock for longer than `Options::busy_timeout`.
     #[error(
         "{}: another program has been writing to the store for {} s; try again when it is done",
@@ -91,11 +77,8 @@ pub enum Error {
         reason: String,
     },
     /// etui's VFS cannot work in this process.
-    #[error("the VFS `etui` cannot be used: {reason}")]
-    NoVfs {
-        /// The reason.
-        reason: String,
-    },
+    #[error("the VFS `etui` cannot be used: {0}")]
+    NoVfs(String),
     /// SQLite found the file malformed.
     #[error(
         "{}: the file is damaged ({detail}); `etui check` tells more, a backup can be brought \
@@ -117,22 +100,16 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A path that was to be created exists already.
-    #[error("{}: exists already; choose another path, or move it away first", path.display())]
-    Exists {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("{}: exists already; choose another path, or move it away first", .0.display())]
+    Exists(PathBuf),
     /// A store was to be created beside the log of another store; opening it would mix the two or
     /// lose the contents of the log.
     #[error(
         "{}: the log of a store lies here without its store, and may hold data. Put the \
          store it belongs to back beside it, or move the log away together with that store",
-        path.display()
+        .0.display()
     )]
-    StrayLog {
-        /// The log.
-        path: PathBuf,
-    },
+    StrayLog(PathBuf),
     /// No collection of this kind and name.
     #[error("there is no {kind} named \"{name}\" (there are: {})", known.join(", "))]
     NoCollection {
@@ -194,6 +171,25 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// Another collection of the kind has this external id.
+    #[error("the {kind} \"{name}\" has the external id \"{external_id}\" already")]
+    ExternalIdExists {
+        /// The kind of the collection.
+        kind: CollectionKind,
+        /// The name of the collection that has it.
+        name: String,
+        /// The external id.
+        external_id: String,
+    },
+    /// An invalid external id for a collection.
+    #[error("\"{external_id}\" cannot be the external id of {}: use 1 to 255 bytes without line \
+             breaks or other control characters", kind.with_article())]
+    BadExternalId {
+        /// The kind of the collection.
+        kind: CollectionKind,
+        /// The external id.
+        external_id: String,
+    },
     /// No live record with this UID.
     #[error("there is no {} with UID \"{uid}\"", kind.record_noun())]
     NoRecord {
@@ -203,11 +199,8 @@ pub enum Error {
         uid: String,
     },
     /// A record that another date book has checked out.
-    #[error("record {record} is taken by another date book; try again when it is released")]
-    CheckedOut {
-        /// Its id.
-        record: RecordId,
-    },
+    #[error("record {0} is taken by another date book; try again when it is released")]
+    CheckedOut(RecordId),
     /// A date book has no record at this position.
     #[error("there is no record {index}; the date book has {count}, the first is 0")]
     NoIndex {
@@ -247,6 +240,23 @@ pub enum Error {
         /// The ETag found; `None`: there is no such record.
         found: Option<ETag>,
     },
+    /// A condition of a batch that is saved as a whole did not hold. Nothing of it was saved.
+    #[error(
+        "record {} of the batch, \"{uid}\", was changed meanwhile (expected {}, found {}); nothing \
+         was saved; read it again, apply the change to what it is now",
+        index + 1, show_etag(.expected), show_etag(.found)
+    )]
+    BatchConflict {
+        /// The index of the first record whose condition did not hold.
+        index: usize,
+        /// Its UID.
+        uid: String,
+        /// The ETag that the caller expected; `None`: no such record.
+        expected: Option<ETag>,
+        /// The ETag found, which may be that of an earlier record of the batch; `None`: there is no
+        /// such record.
+        found: Option<ETag>,
+    },
     /// The bytes given are not a contact that can be kept.
     #[error("{0}")]
     Card(#[from] CardError),
@@ -260,11 +270,8 @@ pub enum Error {
     #[error(transparent)]
     BadLocale(#[from] BadLocale),
     /// A region that is not an ISO 3166-1 alpha-2 code with a known numbering plan.
-    #[error("\"{region}\" is not a region; write it like `DE` or `US`")]
-    BadRegion {
-        /// The text given.
-        region: String,
-    },
+    #[error("\"{0}\" is not a region; write it like `DE` or `US`")]
+    BadRegion(String),
     /// The caller stopped the operation; complete batches are kept.
     #[error("stopped as asked; what was reported as saved is kept")]
     Stopped,
@@ -308,16 +315,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// Returns the error for an operating-system error about `path`.
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
-        match source
-            .raw_os_error()
-            .map(rustix::io::Errno::from_raw_os_error)
-        {
-            Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => Self::DiskFull {
-                path: path.to_owned(),
-            },
-            Some(rustix::io::Errno::ROFS) => Self::ReadOnly {
-                path: path.to_owned(),
-            },
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::DiskFull(path.to_owned()),
+            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly(path.to_owned()),
             _ => Self::Io {
                 path: path.to_owned(),
                 source,
@@ -336,15 +336,15 @@ impl Error {
             .sqlite_error()
             .is_some_and(|e| e.extended_code == 4874)
         {
-            return Self::DiskFull { path };
+            return Self::DiskFull(path);
         }
         match inner.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
+            Some(ErrorCode::NotADatabase) => Self::NotADatabase(path),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 Self::Busy { path, waited }
             }
-            Some(ErrorCode::DiskFull) => Self::DiskFull { path },
-            Some(ErrorCode::ReadOnly) => Self::ReadOnly { path },
+            Some(ErrorCode::DiskFull) => Self::DiskFull(path),
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly(path),
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged {
                 path,
                 detail: inner.to_string(),

@@ -41,7 +41,6 @@ impl CollectionKind {
     }
 
     /// Returns the noun for a collection of this kind, with its article.
-    #[must_use]
     pub fn with_article(self) -> &'static str {
         match self {
             Self::Contacts => "an address book",
@@ -76,7 +75,6 @@ pub struct ETag(pub(crate) [u8; 16]);
 
 impl ETag {
     /// Computes the ETag of a record's text.
-    #[must_use]
     pub fn of(text: &[u8]) -> Self {
         let mut tag = [0; 16];
         tag.copy_from_slice(&blake3::hash(text).as_bytes()[..16]);
@@ -93,7 +91,7 @@ pub(crate) fn content_identity(text: &[u8]) -> String {
 
 impl fmt::Display for ETag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
     }
 }
 
@@ -115,11 +113,8 @@ impl FromStr for ETag {
         if s.len() != 32 || !s.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(InvalidETag);
         }
-        let mut tag = [0; 16];
-        for (i, byte) in tag.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&s[2 * i..2 * i + 2], 16).map_err(|_| InvalidETag)?;
-        }
-        Ok(Self(tag))
+        let tag = u128::from_str_radix(s, 16).map_err(|_| InvalidETag)?;
+        Ok(Self(tag.to_be_bytes()))
     }
 }
 

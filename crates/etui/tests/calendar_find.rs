@@ -86,7 +86,8 @@ fn means(filter: &Filter, record: &CalendarObject) -> bool {
         Filter::Or(parts) => parts.iter().any(|p| means(p, record)),
         Filter::Not(inner) => !means(inner, record),
         Filter::Present(field) => !values(record, *field).is_empty(),
-        Filter::PhoneEquals { strength, .. } => match *strength {},
+        Filter::PhoneEquals { .. } => false,
+        Filter::Uids(uids) => record.uid().is_some_and(|uid| uids.contains(uid)),
         Filter::Text { field, mode, text } => {
             let wanted = fold::fold_words(text);
             !wanted.is_empty()
@@ -374,7 +375,7 @@ fn fields_have_their_names() {
     assert_eq!(
         error.problem,
         "there is no field \"name\"; fields are any, summary, title, place, location, notes, \
-         description, category, kind (quote a text with \":\")"
+         description, category, kind, uid (quote a text with \":\")"
     );
 }
 

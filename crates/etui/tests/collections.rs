@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::{self, Draft};
+use etui::calendar::{self, CalendarObject, Draft};
 use etui::contacts::{Card, Column};
 use etui::record::Collection;
 use etui::search::filter::Filter;
@@ -274,8 +274,8 @@ fn of_one_name<R: Both>() {
         assert_eq!(kept.unwrap(), Duration::from_secs(30 * 86_400));
     }
     // Collections of the other kind are not listed.
-    let books = store.removed_address_books().unwrap().len();
-    let calendars = store.removed_calendars().unwrap().len();
+    let books = store.removed_collections::<Card>().unwrap().len();
+    let calendars = store.removed_collections::<CalendarObject>().unwrap().len();
     assert_eq!((books.min(calendars), books.max(calendars)), (0, 3));
 
     let removed = store.removed_collections::<R>().unwrap();
@@ -467,9 +467,9 @@ fn what_is_removed_with_a_calendar_neither_happens_nor_rings() {
     };
     let before = told();
     assert_eq!(before.1, 3);
-    store.remove_calendar("Work").unwrap();
+    store.remove_collection::<CalendarObject>("Work").unwrap();
     assert_eq!(told(), (0, 0));
-    store.restore_calendar("Work").unwrap();
+    store.restore_collection::<CalendarObject>("Work").unwrap();
     assert_eq!(told(), before);
 }
 
@@ -481,13 +481,13 @@ fn queued_writes_are_applied_first() {
     let insert = "INSERT INTO item (kind, book, text) VALUES ('contacts', 'Work', ?1)";
     let add = |uid: &str| plain.execute(insert, [support::vcard(uid, "X")]);
     add("a").unwrap();
-    let job = store.rename_address_book("Work", "Job").unwrap();
+    let job = store.rename_collection::<Card>("Work", "Job").unwrap();
     assert_eq!(job.count().unwrap(), 1);
-    store.rename_address_book("Job", "Work").unwrap();
+    store.rename_collection::<Card>("Job", "Work").unwrap();
     add("b").unwrap();
-    assert_eq!(store.remove_address_book("Work").unwrap().records, 2);
+    assert_eq!(store.remove_collection::<Card>("Work").unwrap().records, 2);
     assert!(add("c").is_err(), "there is none of this name");
-    assert_eq!(store.restore_address_book("Work").unwrap(), 2);
+    assert_eq!(store.restore_collection::<Card>("Work").unwrap(), 2);
     assert!(store.check().unwrap().write_queue.is_empty());
 }
 
@@ -520,7 +520,13 @@ fn a_date_book_is_told_that_its_calendar_went() {
     let taken = book.take(0).unwrap();
 
     let other = Store::open(&path).unwrap();
-    assert_eq!(other.remove_calendar("Work").unwrap().records, 1);
+    assert_eq!(
+        other
+            .remove_collection::<CalendarObject>("Work")
+            .unwrap()
+            .records,
+        1
+    );
     let mut record = taken.record().unwrap();
     record
         .set(0, "SUMMARY", "Later", &TimeZoneResolver::new())
@@ -537,7 +543,7 @@ fn a_date_book_is_told_that_its_calendar_went() {
 fn an_import_does_not_fill_what_was_removed() {
     let (_dir, _path, store) = store();
     let work = store.create_address_book("Work").unwrap();
-    store.remove_address_book("Work").unwrap();
+    store.remove_collection::<Card>("Work").unwrap();
     for count in [1, 5_000] {
         let input: String = (0..count)
             .map(|n| support::vcard(&n.to_string(), "X"))
@@ -548,4 +554,121 @@ fn an_import_does_not_fill_what_was_removed() {
         assert!(matches!(done, Err(Error::NoCollection { .. })));
     }
     assert!(store.check().unwrap().is_clean());
+}
+
+fn external_ids<R: Both>() {
+    let (_dir, path, store) = store();
+    let find = |store: &Store, id: &str| {
+        let found = store.collection_by_external_id::<R>(id).unwrap();
+        found.map(|c| c.name().to_owned())
+    };
+    let create = |name: &str, id: &str| {
+        let made = store.create_collection_with_external_id::<R>(name, id);
+        made.map(|c| c.name().to_owned())
+    };
+    let first = store.collection::<R>(None).unwrap();
+    assert_eq!(
+        (first.external_id().unwrap(), find(&store, "one")),
+        (None, None)
+    );
+    first.set_external_id(Some("one")).unwrap();
+    first.set_external_id(Some("one")).unwrap();
+    assert_eq!(find(&store, "one").unwrap(), first.name());
+
+    assert_eq!(create("Work", "two").unwrap(), "Work");
+    assert!(matches!(
+        create("Other", "two"),
+        Err(Error::ExternalIdExists { name, .. }) if name == "Work"
+    ));
+    assert!(matches!(
+        create("Work", "three"),
+        Err(Error::CollectionExists { .. })
+    ));
+    let longest = "\u{fc}".repeat(127);
+    for bad in ["", "a\nb", &format!("{longest}ab")] {
+        assert!(matches!(
+            create("Other", bad),
+            Err(Error::BadExternalId { .. })
+        ));
+    }
+    assert_eq!(store.collections::<R>().unwrap().len(), 2, "none was left");
+    create("Long", &longest).unwrap();
+    let work = store.collection::<R>(Some("Work")).unwrap();
+    assert!(matches!(
+        work.set_external_id(Some("one")),
+        Err(Error::ExternalIdExists { .. })
+    ));
+    assert_eq!(work.external_id().unwrap().as_deref(), Some("two"));
+
+    // It survives renaming, removal and closing.
+    work.save(&R::one("a", "A")).unwrap();
+    store.rename_collection::<R>("Work", "Job").unwrap();
+    assert_eq!(find(&store, "two").unwrap(), "Job");
+    let removed = store.remove_collection::<R>("Job").unwrap();
+    assert_eq!(removed.external_id.as_deref(), Some("two"));
+    assert_eq!(store.removed_collections::<R>().unwrap(), [removed]);
+    assert_eq!(find(&store, "two"), None);
+    assert!(matches!(
+        work.set_external_id(None),
+        Err(Error::NoCollection { .. })
+    ));
+    let other = Store::open(&path).unwrap();
+    assert_eq!(other.restore_collection::<R>("Job").unwrap(), 1);
+    assert_eq!(find(&other, "two").unwrap(), "Job");
+
+    // Another one takes it meanwhile.
+    store.remove_collection::<R>("Job").unwrap();
+    let taker = store.create_collection_with_external_id::<R>("Taker", "two");
+    let taker = taker.unwrap();
+    assert!(matches!(
+        store.restore_collection::<R>("Job"),
+        Err(Error::ExternalIdExists { name, .. }) if name == "Taker"
+    ));
+    taker.set_external_id(None).unwrap();
+    assert_eq!(store.restore_collection::<R>("Job").unwrap(), 1);
+    assert_eq!(find(&store, "two").unwrap(), "Job");
+    assert!(store.check().unwrap().is_clean());
+}
+
+#[test]
+fn a_collection_is_found_by_its_external_id() {
+    external_ids::<Card>();
+    external_ids::<calendar::CalendarObject>();
+}
+
+#[test]
+fn collections_of_different_kinds_may_share_an_external_id() {
+    let (_dir, _path, store) = store();
+    store
+        .contacts()
+        .unwrap()
+        .set_external_id(Some("x"))
+        .unwrap();
+    store
+        .calendar()
+        .unwrap()
+        .set_external_id(Some("x"))
+        .unwrap();
+    let book = store.collection_by_external_id::<Card>("x").unwrap();
+    assert_eq!(book.unwrap().name(), "Contacts");
+}
+
+#[test]
+fn a_check_reports_an_external_id_of_two_collections() {
+    let (_dir, path, store) = store();
+    for name in ["A", "B"] {
+        let made = store.create_address_book(name).unwrap();
+        made.set_external_id(Some(name)).unwrap();
+    }
+    store.close().unwrap();
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    conn.execute("UPDATE collection SET external_id = 'A'", [])
+        .unwrap();
+    conn.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    let problems = store.check().unwrap().problems;
+    assert_eq!(
+        problems,
+        ["3 collections (contacts) have the external id \"A\""]
+    );
 }

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use etui::contacts::{Card, Contacts, Field, Filter, MatchMode, Paging};
+use etui::contacts::{
+    Card, Contacts, Field, Filter, MatchMode, Paging, Query, SortBy, SortField, ViewChanges,
+};
 use etui::record::RecordKind;
 use etui::text::phone::MatchType;
 use etui::{
@@ -103,6 +105,115 @@ fn a_batch_is_all_or_nothing_unless_asked_per_record() {
     let saved = contacts.save_many(&cards).unwrap();
     assert_eq!(saved[0].outcome, SaveOutcome::Added);
     assert_eq!(saved[1].outcome, SaveOutcome::Unchanged);
+}
+
+#[test]
+fn a_batch_with_conditions_is_saved_as_a_whole_or_not_at_all() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let [a, b, b2] = [
+        person("a", "A", "A"),
+        person("b", "B", "B"),
+        person("b", "B", "Two"),
+    ];
+    let absent = Condition::IfAbsent;
+    let refused = |batch: &[(&Card, Condition)], at: usize, now: Option<ETag>| match contacts
+        .save_all_if(batch)
+        .unwrap_err()
+    {
+        Error::BatchConflict {
+            index, uid, found, ..
+        } => assert_eq!((index, &*uid, found), (at, "b", now)),
+        other => panic!("{other}"),
+    };
+    // One UID twice.
+    refused(
+        &[(&a, absent), (&b, absent), (&b2, absent)],
+        2,
+        Some(ETag::of(b.text())),
+    );
+    assert_eq!(contacts.count().unwrap(), 0);
+    assert!(contacts.trash().unwrap().is_empty());
+
+    let saved = contacts.save_all_if(&[(&a, absent), (&b, absent)]).unwrap();
+    let outcomes: Vec<_> = saved.iter().map(|s| s.outcome).collect();
+    assert_eq!(outcomes, [SaveOutcome::Added; 2]);
+    refused(&[(&b, absent)], 0, Some(saved[1].etag));
+    let a2 = person("a", "A", "Two");
+    let stale = Condition::IfMatch(ETag::of(b"x"));
+    let a_is = Condition::IfMatch(saved[0].etag);
+    refused(&[(&a2, a_is), (&b2, stale)], 1, Some(saved[1].etag));
+    assert_eq!(contacts.get("a").unwrap().unwrap().etag, saved[0].etag);
+
+    contacts.remove("b").unwrap();
+    let b_was = Condition::IfMatch(saved[1].etag);
+    refused(&[(&a2, a_is), (&b2, b_was)], 1, None);
+    // A removed UID is free again.
+    let saved = contacts.save_all_if(&[(&a2, a_is), (&b2, absent)]).unwrap();
+    assert_eq!(saved[0].outcome, SaveOutcome::Changed);
+    assert_eq!(contacts.get("b").unwrap().unwrap().text, b2.text());
+    assert!(contacts.save_all_if(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn a_large_batch_with_conditions_names_its_first_conflict() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let cards: Vec<Card> = (0..3_000)
+        .map(|n| person(&format!("uid-{n}"), "Large", "Batch"))
+        .collect();
+    contacts.save(&cards[2_500]).unwrap();
+    let batch: Vec<_> = cards.iter().map(|c| (c, Condition::IfAbsent)).collect();
+    assert!(matches!(
+        contacts.save_all_if(&batch),
+        Err(Error::BatchConflict { index: 2_500, .. })
+    ));
+    assert_eq!(contacts.count().unwrap(), 1);
+}
+
+#[test]
+fn contacts_are_filtered_by_uid() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let other = store.create_address_book("Other").unwrap();
+    for uid in ["a", "b", "c", "B"] {
+        contacts.save(&person(uid, uid, "X")).unwrap();
+        other.save(&person(uid, uid, "X")).unwrap();
+    }
+    contacts.remove("c").unwrap();
+    let found = |filter: &Filter| {
+        let entries = contacts.find(filter).unwrap();
+        let mut names: Vec<_> = entries.into_iter().map(|e| e.summary.name).collect();
+        names.sort();
+        names
+    };
+    let one_merged = || store.merge_index().unwrap();
+    for _ in 0..2 {
+        assert_eq!(found(&Filter::uids(["c", "b", "none"])), ["X b"]);
+        assert_eq!(found(&Filter::uids(["a", "b"]).not()), ["X B"]);
+        assert_eq!(found(&Filter::uids(["a"]).or(Filter::name("b"))).len(), 3);
+        assert_eq!(
+            found(&Filter::uids(["a", "b"]).and(Filter::name("b"))),
+            ["X b"]
+        );
+        assert_eq!(found(&Filter::uids([""; 0])), [""; 0]);
+        assert_eq!(found(&"uid:b or uid:a".parse().unwrap()).len(), 2);
+        one_merged();
+    }
+    // A record saved later matches, and so does one that is restored.
+    let mut view = contacts.view(&Filter::uids(["c", "d"])).unwrap();
+    contacts.save(&person("d", "d", "X")).unwrap();
+    contacts.restore("c").unwrap();
+    contacts.save(&person("a", "a", "Y")).unwrap();
+    let ViewChanges::Since(changes) = view.changes().unwrap() else {
+        panic!("nothing was lost");
+    };
+    let uids: Vec<_> = changes.iter().map(|c| c.uid.as_str()).collect();
+    assert_eq!(uids, ["d", "c"]);
+    let plan = contacts
+        .explain(&Query::new(Filter::uids(["a", "b"])))
+        .unwrap();
+    assert_eq!((plan.exact, plan.candidates, plan.rechecked), (true, 2, 0));
 }
 
 #[test]
@@ -784,4 +895,125 @@ fn no_store_is_made_where_anothers_log_lies() {
     let restored = Store::restore(&backup, &lost, &mut |_, _| {});
     assert!(matches!(restored, Err(Error::StrayLog { .. })));
     assert!(!lost.exists());
+}
+
+/// Returns the UIDs in the order of a sort by these fields, by comparing whole keys.
+fn expected_order(contacts: &Contacts<'_>, filter: &Filter, by: &[SortBy]) -> Vec<etui::RecordId> {
+    let collator = etui::text::collator::Collator::new("de").unwrap();
+    let mut all: Vec<(Vec<Vec<u8>>, etui::RecordId)> = Vec::new();
+    for entry in contacts.find(filter).unwrap() {
+        let card = contacts.by_id(entry.id).unwrap().unwrap().card().unwrap();
+        let keys = by
+            .iter()
+            .map(|by| collator.sort_key(&[&by.field.value(&card)]));
+        all.push((keys.collect(), entry.id));
+    }
+    all.sort_by(|(a, a_id), (b, b_id)| {
+        let fields = a.iter().zip(b).zip(by);
+        let differs = fields.map(|((a, b), by)| match by.is_descending {
+            true => b.cmp(a),
+            false => a.cmp(b),
+        });
+        let first = differs.into_iter().find(|o| o.is_ne());
+        first.unwrap_or(a_id.cmp(b_id))
+    });
+    all.into_iter().map(|(_, id)| id).collect()
+}
+
+#[test]
+fn sorted_contacts_follow_changes() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let other = store.create_address_book("Other").unwrap();
+    let people: Vec<Card> = People::new(8)
+        .take(400)
+        .map(|t| Card::parse(t).unwrap())
+        .collect();
+    contacts.save_many(&people[..300]).unwrap();
+    let orders: [&[SortBy]; 5] = [
+        &[SortBy::ascending(SortField::Given)],
+        &[
+            SortBy::descending(SortField::Family),
+            SortBy::ascending(SortField::Given),
+        ],
+        &[
+            SortBy::ascending(SortField::Organization),
+            SortBy::descending(SortField::FullName),
+        ],
+        &[SortBy::ascending(SortField::FileAs)],
+        &[],
+    ];
+    let filters: Vec<Filter> = ["", "a", "-email:*"].map(|f| f.parse().unwrap()).into();
+    let mut all = Vec::new();
+    for by in orders {
+        for filter in &filters {
+            all.push((filter, by, contacts.sorted(filter, by).unwrap()));
+        }
+    }
+    let mut rng = SplitMix64::new(3);
+    for round in 0..12 {
+        for (filter, by, sorted) in &mut all {
+            sorted.update(&contacts).unwrap();
+            let expected = expected_order(&contacts, filter, by);
+            assert_eq!(
+                sorted.page(Paging::ALL),
+                expected,
+                "{round} {filter} {by:?}"
+            );
+            assert_eq!(sorted.len(), expected.len());
+            let middle = expected.len() / 2;
+            assert_eq!(sorted.position(expected[middle]), Some(middle as u64));
+            let page = Paging {
+                offset: middle as u64,
+                limit: 3,
+            };
+            assert_eq!(sorted.page(page), expected[middle..middle + 3]);
+            assert!(!sorted.update(&contacts).unwrap());
+        }
+        for _ in 0..rng.below(20) {
+            let card = &people[rng.below(400) as usize];
+            let uid = card.uid().unwrap();
+            match rng.below(5) {
+                0 => drop(contacts.remove(uid)),
+                1 => drop(contacts.restore(uid)),
+                2 => drop(other.save(card)),
+                _ => {
+                    let mut card = card.clone();
+                    card.set("N", &format!("{};{round}", rng.below(30)))
+                        .unwrap();
+                    card.set("FN", "Anna Changed").unwrap();
+                    contacts.save(&card).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sorted_contacts_have_letters() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    for (uid, given) in ["Zoe", "\u{c4}nne", "Bo", "1st", "Berta"]
+        .iter()
+        .enumerate()
+    {
+        contacts
+            .save(&person(&uid.to_string(), "X", given))
+            .unwrap();
+    }
+    let by = SortBy::ascending(SortField::Given);
+    let sorted = contacts.sorted(&Filter::All, &[by]).unwrap();
+    let letters = sorted.letters(&contacts);
+    let at = |label: &str| letters.iter().find(|l| l.label == label).unwrap().position;
+    assert_eq!((at("A"), at("B"), at("C"), at("Z")), (1, 2, 4, 4));
+    let by = SortBy::descending(SortField::Given);
+    let sorted = contacts.sorted(&Filter::All, &[by]).unwrap();
+    assert!(sorted.letters(&contacts).is_empty());
+    // Nothing in it was changed.
+    let mut some = contacts.sorted(&Filter::uids(["0"]), &[by]).unwrap();
+    contacts.remove("1").unwrap();
+    assert!(!some.update(&contacts).unwrap());
+    contacts.remove("0").unwrap();
+    assert!(some.update(&contacts).unwrap());
+    assert!(some.is_empty());
 }

@@ -208,7 +208,7 @@ impl<'s> Run<'s> {
             .any(|h| h.taken.stored().id == self.model.live[uid].id)
             || self.model.dirty[1 - program].contains_key(uid);
         match taken {
-            Err(Error::CheckedOut { record }) => {
+            Err(Error::CheckedOut(record)) => {
                 assert!(is_held, "{uid} is free");
                 assert_eq!(record, self.model.live[uid].id);
             }

@@ -272,21 +272,21 @@ fn a_view_reports_rename_and_removal_of_its_collection() {
         "unchanged"
     );
 
-    other.rename_address_book("Work", "Job").unwrap();
+    other.rename_collection::<Card>("Work", "Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing.clone(), Some("Job".into())));
     // Empty, then with records that do not match, then with one that does.
-    other.remove_address_book("Job").unwrap();
+    other.remove_collection::<Card>("Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing.clone(), None));
-    other.restore_address_book("Job").unwrap();
+    other.restore_collection::<Card>("Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing.clone(), Some("Job".into())));
     work.save(&card("b", "Berta")).unwrap();
-    other.remove_address_book("Job").unwrap();
+    other.remove_collection::<Card>("Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing.clone(), None));
-    other.restore_address_book("Job").unwrap();
+    other.restore_collection::<Card>("Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing, Some("Job".into())));
     work.save(&card("a", "Anna")).unwrap();
     assert_eq!(read_woken(&mut view).0, ["+a"]);
-    other.remove_address_book("Job").unwrap();
+    other.remove_collection::<Card>("Job").unwrap();
     assert!(readable(&view, PATIENCE));
     assert_eq!(read_woken(&mut view), (vec!["-a".to_owned()], None));
 

@@ -762,3 +762,59 @@ fn a_name_means_the_same_in_all_of_a_record() {
     calendar.restore("1").unwrap();
     assert_eq!(agrees(&store), "20260701T090000Z");
 }
+
+#[test]
+fn a_calendar_keeps_zones_for_records_without_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let text = |offset: &str| {
+        format!(
+            "BEGIN:VTIMEZONE\nTZID:Ship\nX-ODD:1\nBEGIN:STANDARD\nDTSTART:19700101T000000\n\
+             TZOFFSETFROM:{offset}\nTZOFFSETTO:{offset}\nEND:STANDARD\nEND:VTIMEZONE\n"
+        )
+    };
+    let calendar = store.calendar().unwrap();
+    for bad in [
+        "",
+        "BEGIN:VEVENT\nTZID:1\nEND:VEVENT\n",
+        "BEGIN:VTIMEZONE\nEND:VTIMEZONE\n",
+    ] {
+        assert!(calendar.add_zone(bad.as_bytes()).is_err(), "{bad}");
+    }
+    assert!(calendar.add_zone(text("+0300").as_bytes()).unwrap());
+    // The first one stays.
+    assert!(!calendar.add_zone(text("+0400").as_bytes()).unwrap());
+    assert_eq!(calendar.zone_names().unwrap(), ["Ship"]);
+    assert_eq!(
+        calendar.zone("Ship").unwrap().unwrap(),
+        text("+0300").as_bytes()
+    );
+    assert_eq!(calendar.zone("ship").unwrap(), None);
+
+    let other = store.create_calendar("Other").unwrap();
+    assert!(other.zone_names().unwrap().is_empty());
+    let lines = "DTSTART;TZID=Ship:20260701T100000";
+    let unknown = event(lines, &other.zone_resolver().unwrap());
+    assert_eq!(unknown.unresolved_tzids(), ["Ship"]);
+    let known = event(lines, &calendar.zone_resolver().unwrap());
+    calendar.save(&known).unwrap();
+    let day = at("20260701T000000")..at("20260702T000000");
+    let found = calendar.between(day.clone(), &TimeZone::UTC).unwrap();
+    assert_eq!(found[0].during.start, at("20260701T070000"));
+    assert_eq!(
+        calendar.between_candidates(day, &TimeZone::UTC).unwrap(),
+        [found[0].record]
+    );
+
+    // Zones survive the removal of their calendar.
+    other.add_zone(text("+0400").as_bytes()).unwrap();
+    drop(other);
+    store.remove_collection::<CalendarObject>("Other").unwrap();
+    store.restore_collection::<CalendarObject>("Other").unwrap();
+    let other = store.calendar_named("Other").unwrap();
+    assert_eq!(
+        other.zone("Ship").unwrap().unwrap(),
+        text("+0400").as_bytes()
+    );
+    assert!(store.check().unwrap().is_clean());
+}

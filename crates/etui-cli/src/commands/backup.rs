@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::CopyJson;
+use crate::output::json::object;
 use crate::output::{ProgressReporter, escape_text, format_size};
 
 const EXAMPLES: &str = "\
@@ -15,7 +15,7 @@ Examples:
 The backup is a consistent snapshot and itself a store: `etui --store COPY contacts list` reads it,
 `etui restore COPY` restores it.";
 
-/// Copy the store, while it is in use
+/// Copy the store while it is in use
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BackupArgs {
@@ -36,17 +36,8 @@ pub fn back_up_store(app: &mut App, args: &BackupArgs) -> Result<()> {
 
 /// Reports the path and size of a new file.
 pub fn report_copy(app: &mut App, file: &Path, action: &str) -> Result<()> {
-    let object = CopyJson {
-        path: file.display().to_string(),
-        bytes: file.metadata().map_err(|e| Failure::io(file, e))?.len(),
-    };
-    if app.out.json {
-        return app.out.write_json(&object);
-    }
-    let text = format!(
-        "{action}: {} ({})",
-        escape_text(&object.path),
-        format_size(object.bytes)
-    );
-    app.out.status(text)
+    let path = file.display().to_string();
+    let bytes = file.metadata().map_err(|e| Failure::io(file, e))?.len();
+    let text = format!("{action}: {} ({})", escape_text(&path), format_size(bytes));
+    app.out.report(&object! { path: path, bytes: bytes }, text)
 }

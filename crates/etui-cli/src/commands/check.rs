@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::CheckJson;
+use crate::output::json::check_json;
 use crate::output::{escape_text, pluralize};
 
 const EXAMPLES: &str = "\
@@ -26,10 +26,9 @@ pub struct CheckArgs {
 }
 
 pub fn check_store(app: &mut App, args: &CheckArgs) -> Result<()> {
-    let store = if args.repair {
-        app.open_to_write()?
-    } else {
-        app.open_to_read()?
+    let store = match args.repair {
+        true => app.open_to_write()?,
+        false => app.open_to_read()?,
     };
     let mut report = store.check()?;
     let found = report.problems.len() + report.outdated.len();
@@ -38,14 +37,10 @@ pub fn check_store(app: &mut App, args: &CheckArgs) -> Result<()> {
         report = store.check()?;
     }
     if app.out.json {
-        app.out.write_json(&CheckJson::new(&report, args.repair))?;
+        app.out.write_json(&check_json(&report, args.repair))?;
     } else {
-        for problem in report
-            .problems
-            .iter()
-            .chain(&report.outdated)
-            .chain(&report.write_queue)
-        {
+        let problems = report.problems.iter().chain(&report.outdated);
+        for problem in problems.chain(&report.write_queue) {
             app.out.write_line(escape_text(problem))?;
         }
     }

@@ -14,10 +14,10 @@ use etui::{CollectionKind, Condition, Error, Store};
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::{fixtures, people};
 
-use super::import::summarize_report;
+use super::import::{add_report, summarize_report};
 use crate::app::{App, create_parent_dir};
 use crate::errors::{Failure, Result};
-use crate::output::json::StepJson;
+use crate::output::json::object;
 use crate::output::{
     ProgressReporter, Style, escape_text, format_count, format_duration, format_size, one_line,
     pluralize,
@@ -44,6 +44,14 @@ pub struct DemoArgs {
     people: u64,
 }
 
+const NEXT_STEPS: &str = "
+Next, your own data:
+  etui import contacts.vcf      an export of your phone or address book
+  etui import calendar.ics      an export of your calendar
+  etui contacts find ann
+  etui calendar agenda week
+  etui contacts --help";
+
 /// Seed of the generator.
 const SEED: u64 = 7;
 /// Index of the person that the demo searches and changes, or an earlier one.
@@ -63,7 +71,7 @@ pub fn run_demo(app: &mut App, args: &DemoArgs) -> Result<()> {
     let temporary;
     let path = match &args.keep {
         Some(path) if path.exists() => {
-            return Err(Error::Exists { path: path.clone() }.into());
+            return Err(Error::Exists(path.clone()).into());
         }
         Some(path) => {
             create_parent_dir(path)?;
@@ -79,6 +87,7 @@ pub fn run_demo(app: &mut App, args: &DemoArgs) -> Result<()> {
         }
     };
     let mut options = app.store_options()?;
+    options.create = true;
     // A fixed locale, so that the output is the same everywhere.
     options.locale = Some("en".to_owned());
     options.region = Some("DE".to_owned());
@@ -131,15 +140,7 @@ fn write_summary(app: &mut App, path: &Path, is_kept: bool, kept: &str, bytes: u
     } else {
         format!("{kept} were stored in one file of {size}, now removed.")
     })?;
-    app.out.status("")?;
-    app.out.status("Next, your own data:")?;
-    app.out
-        .status("  etui import contacts.vcf      an export of your phone or address book")?;
-    app.out
-        .status("  etui import calendar.ics      an export of your calendar")?;
-    app.out.status("  etui contacts find ann")?;
-    app.out.status("  etui calendar agenda week")?;
-    app.out.status("  etui contacts --help")
+    app.out.status(NEXT_STEPS)
 }
 
 struct DemoRun<'a, 's> {
@@ -149,6 +150,12 @@ struct DemoRun<'a, 's> {
 }
 
 impl DemoRun<'_, '_> {
+    /// Writes a heading after an empty line.
+    fn write_section(&mut self, text: &str) -> Result<()> {
+        self.app.out.status("")?;
+        self.write_heading(text)
+    }
+
     fn write_heading(&mut self, text: &str) -> Result<()> {
         let text = self.app.out.with_style(Style::Bold, text).into_owned();
         self.app.out.status(text)
@@ -158,11 +165,8 @@ impl DemoRun<'_, '_> {
     fn write_step(&mut self, what: &str, result: &str, time: Duration) -> Result<()> {
         let out = &mut self.app.out;
         if out.json {
-            return out.write_json(&StepJson {
-                step: what,
-                result,
-                micros: time.as_nanos() as f64 / 1e3,
-            });
+            let micros = time.as_nanos() as f64 / 1e3;
+            return out.write_json(&object! { step: what, result: result, micros: micros });
         }
         let time = format!("{:>7}", format_duration(time));
         let result = one_line(result);
@@ -176,10 +180,9 @@ impl DemoRun<'_, '_> {
             out.status(line.trim_end())?;
         }
         // Show this step while the next one runs.
-        if out.terminal {
-            out.flush_output()
-        } else {
-            Ok(())
+        match out.terminal {
+            true => out.flush_output(),
+            false => Ok(()),
         }
     }
 
@@ -203,12 +206,8 @@ impl DemoRun<'_, '_> {
             ControlFlow::Continue(())
         })?;
         drop(progress);
-        let time = begun.elapsed();
-        self.write_step(
-            "import generated contacts",
-            &summarize_report(&report),
-            time,
-        )?;
+        let (time, result) = (begun.elapsed(), summarize_report(&report));
+        self.write_step("import generated contacts", &result, time)?;
         self.import_samples()
     }
 
@@ -225,18 +224,10 @@ impl DemoRun<'_, '_> {
                 }
                 ControlFlow::Continue(())
             })?;
-            all.added += report.added;
-            all.changed += report.changed;
-            all.unchanged += report.unchanged;
-            all.refused += report.refused;
-            all.bytes += report.bytes;
+            add_report(&mut all, &report);
         }
-        let time = begun.elapsed();
-        self.write_step(
-            "import exports of phones and programs",
-            &summarize_report(&all),
-            time,
-        )?;
+        let (time, result) = (begun.elapsed(), summarize_report(&all));
+        self.write_step("import exports of phones and programs", &result, time)?;
         if refusals.is_empty() {
             return Ok(());
         }
@@ -249,19 +240,15 @@ impl DemoRun<'_, '_> {
             refusals.len()
         ))?;
         for refusal in &refusals {
-            let line = self
-                .app
-                .out
-                .fit_width(&format!("    {}", one_line(refusal)));
-            self.app.out.status(line)?;
+            let line = format!("    {}", one_line(refusal));
+            self.app.out.status(self.app.out.fit_width(&line))?;
         }
         Ok(())
     }
 
     fn show_searches(&mut self, number: u64) -> Result<()> {
         let person = sample_person(number);
-        self.app.out.status("")?;
-        self.write_heading("Searching")?;
+        self.write_section("Searching")?;
         self.run_search("search as you type: an", "name:an*")?;
         self.run_search("one more letter: ann", "name:ann*")?;
         self.run_search("ignoring accents: muller finds Müller", "name:muller")?;
@@ -269,24 +256,16 @@ impl DemoRun<'_, '_> {
         if let Some((_, phone)) = person.phones.first() {
             let digits: String = phone.chars().filter(char::is_ascii_digit).collect();
             let end = &digits[digits.len().saturating_sub(7)..];
-            self.run_search(
-                &format!("caller ID: the number ends in {end}"),
-                &format!("phone:*{end}"),
-            )?;
+            let what = format!("caller ID: the number ends in {end}");
+            self.run_search(&what, &format!("phone:*{end}"))?;
         }
-        let domain = person
-            .emails
-            .first()
-            .and_then(|(_, e)| e.split('@').nth(1))
-            .unwrap_or("example.org");
-        self.run_search(
-            &format!("all addresses at {domain}"),
-            &format!("email:*@{domain}"),
-        )?;
-        self.run_search(
-            "two fields: anna at example.org",
-            "name:anna email:*@example.org",
-        )
+        let email = person.emails.first();
+        let domain = email.and_then(|(_, address)| address.split('@').nth(1));
+        let domain = domain.unwrap_or("example.org");
+        let what = format!("all addresses at {domain}");
+        self.run_search(&what, &format!("email:*@{domain}"))?;
+        let filter = "name:anna email:*@example.org";
+        self.run_search("two fields: anna at example.org", filter)
     }
 
     fn run_search(&mut self, what: &str, text: &str) -> Result<()> {
@@ -296,8 +275,7 @@ impl DemoRun<'_, '_> {
     }
 
     fn show_browsing(&mut self) -> Result<()> {
-        self.app.out.status("")?;
-        self.write_heading("Browsing")?;
+        self.write_section("Browsing")?;
         let (first, time) = time_median(|| self.book.list(Paging::first(50)))?;
         self.write_step("the first page of 50", &describe_page(&first), time)?;
         let middle = Paging {
@@ -305,16 +283,13 @@ impl DemoRun<'_, '_> {
             limit: 50,
         };
         let (page, time) = time_median(|| self.book.list(middle))?;
-        let what = format!(
-            "a page of 50 from number {}",
-            format_count(middle.offset + 1)
-        );
+        let number = format_count(middle.offset + 1);
+        let what = format!("a page of 50 from number {number}");
         self.write_step(&what, &describe_page(&page), time)
     }
 
     fn show_changes(&mut self, number: u64) -> Result<()> {
-        self.app.out.status("")?;
-        self.write_heading("Changing a contact (every change survives a power cut)")?;
+        self.write_section("Changing a contact (every change survives a power cut)")?;
         let text = sample_person(number).to_text();
         let uid = Card::parse(text)?.identity().into_owned();
         let (shown, time) = time_median(|| match self.book.get(&uid)? {
@@ -341,8 +316,7 @@ impl DemoRun<'_, '_> {
 
     /// Imports a generated calendar and reads a week of it.
     fn show_calendar(&mut self, number: u64) -> Result<()> {
-        self.app.out.status("")?;
-        self.write_heading(&format!(
+        self.write_section(&format!(
             "A calendar of {}",
             pluralize(number, "generated entry")
         ))?;
@@ -352,29 +326,20 @@ impl DemoRun<'_, '_> {
         let calendar = self.calendar;
         let (report, time) =
             time_once(|| calendar.import(text.as_slice(), &mut |_| ControlFlow::Continue(())))?;
-        self.write_step(
-            "import a calendar of eleven years",
-            &summarize_report(&report),
-            time,
-        )?;
+        let result = summarize_report(&report);
+        self.write_step("import a calendar of eleven years", &result, time)?;
 
         // A fixed zone, so that the output is the same everywhere.
         let zone = TimeZone::UTC;
         let day = Date::from_days(SAMPLE_MONDAY).midnight();
         let at = |days: i64| zone.to_utc(day.plus_seconds(days * 86_400));
         let (week, time) = time_median(|| calendar.between(at(0)..at(7), &zone))?;
-        self.write_step(
-            "agenda of 6 to 12 June 2022",
-            &describe_occurrences(&week),
-            time,
-        )?;
+        let result = describe_occurrences(&week);
+        self.write_step("agenda of 6 to 12 June 2022", &result, time)?;
         let far = at(30_000)..at(30_007);
         let (week, time) = time_median(|| calendar.between(far.clone(), &zone))?;
-        self.write_step(
-            "agenda of a week in 2104",
-            &describe_occurrences(&week),
-            time,
-        )?;
+        let result = describe_occurrences(&week);
+        self.write_step("agenda of a week in 2104", &result, time)?;
         let (alarms, time) = time_median(|| calendar.alarms(at(0), 10, &zone))?;
         let first = alarms.first().map_or("none", |alarm| alarm.title.as_str());
         let text = format!("{}, first: {first}", format_count(alarms.len() as u64));
@@ -410,10 +375,8 @@ fn describe_card(card: &Card) -> String {
 
 /// Formats `57: Anna Meyer, Jan Meyer, ...`.
 fn describe_matches(found: &[ListEntry]) -> String {
-    count_and_first(
-        found.iter().map(|e| e.summary.name.as_str()).collect(),
-        "no match",
-    )
+    let names = found.iter().map(|e| e.summary.name.as_str());
+    count_and_first(names.collect(), "no match")
 }
 
 /// Formats `12: Jour fixe, Lunch, ...`.
@@ -422,14 +385,14 @@ fn describe_occurrences(found: &[Occurrence]) -> String {
 }
 
 /// Formats the number of names and the first two; `none` if there are none.
-fn count_and_first(all: Vec<&str>, none: &str) -> String {
-    let mut some = all.clone();
-    some.dedup();
-    some.truncate(2);
-    let more = if all.len() > some.len() { ", …" } else { "" };
-    match all.len() {
+fn count_and_first(mut all: Vec<&str>, none: &str) -> String {
+    let number = all.len();
+    all.dedup();
+    all.truncate(2);
+    let more = if number > all.len() { ", …" } else { "" };
+    match number {
         0 => none.to_owned(),
-        n => format!("{}: {}{more}", format_count(n as u64), some.join(", ")),
+        n => format!("{}: {}{more}", format_count(n as u64), all.join(", ")),
     }
 }
 

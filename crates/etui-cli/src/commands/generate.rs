@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::people;
 
-use super::new_file::NewFile;
+use super::export_target::{ExportTarget, write_failure};
 use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::{OutputSink, escape_text, format_size, pluralize};
+use crate::errors::Result;
+use crate::output::{escape_text, format_size, pluralize};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,18 +59,12 @@ impl GenerateArgs {
 }
 
 pub fn generate_data(app: &mut App, args: &GenerateArgs) -> Result<()> {
-    let Some(path) = &args.output else {
-        let mut to = OutputSink::new(&mut app.out);
-        let written = args.write_to(&mut to);
-        return match (to.failure(), written) {
-            (Some(failure), _) => Err(failure),
-            (None, Err(e)) => Err(Failure::named_io("standard output", e)),
-            (None, Ok(_)) => Ok(()),
-        };
-    };
-    let mut file = NewFile::create(path, args.force)?;
-    let bytes = args.write_to(&mut file).map_err(|e| Failure::io(path, e))?;
-    file.commit()?;
+    let path = args.output.as_deref();
+    let mut target = ExportTarget::open(&mut app.out, path, args.force)?;
+    let written = args.write_to(&mut target);
+    let bytes = written.map_err(|e| write_failure(path, e))?;
+    target.commit()?;
+    let Some(path) = path else { return Ok(()) };
     let what = match args.calendar {
         Some(count) => pluralize(count, "generated entry"),
         None => pluralize(args.count, "generated contact"),

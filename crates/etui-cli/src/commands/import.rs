@@ -10,9 +10,9 @@ use etui::contacts::Contacts;
 use etui::import::{ImportEvent, ImportReport};
 use etui::{CollectionKind, Error};
 
-use crate::app::{App, open_target_calendar};
+use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::ImportJson;
+use crate::output::json::{imported_file_json, object};
 use crate::output::{
     OutputWriter, ProgressReporter, escape_text, format_count, format_size, one_line, pluralize,
     quote_option,
@@ -55,32 +55,28 @@ struct ImportSource {
 }
 
 impl ImportSource {
+    /// Opens a file and recognizes the kind of its records from its beginning.
     fn open(path: &Path) -> Result<Self> {
-        if path == Path::new("-") {
-            return Self::from_reader("-".to_owned(), std::io::stdin(), None);
-        }
-        let failed = |e| Failure::io(path, e);
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(Failure::Other(format!(
-                "{}: is a directory; name the files in it",
-                path.display()
-            )));
-        }
-        let size = metadata.is_file().then_some(metadata.len());
-        Self::from_reader(path.display().to_string(), file, size)
-    }
-
-    /// Recognizes the kind of records from the beginning of a stream.
-    fn from_reader(
-        name: String,
-        mut reader: impl Read + 'static,
-        size: Option<u64>,
-    ) -> Result<Self> {
+        let name = path.display().to_string();
+        let failed = |e| Failure::named_io(name.as_str(), e);
+        let mut size = None;
+        let mut reader: Box<dyn Read> = match name.as_str() {
+            "-" => Box::new(std::io::stdin()),
+            _ => {
+                let file = File::open(path).map_err(failed)?;
+                let metadata = file.metadata().map_err(failed)?;
+                if metadata.is_dir() {
+                    return Err(Failure::Other(format!(
+                        "{name}: is a directory; name the files in it"
+                    )));
+                }
+                size = metadata.is_file().then_some(metadata.len());
+                Box::new(file)
+            }
+        };
         let mut head = Vec::new();
         let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
-        read.map_err(|e| Failure::named_io(name.as_str(), e))?;
+        read.map_err(failed)?;
         Ok(Self {
             kind: detect_kind(&head),
             reader: Box::new(Cursor::new(head).chain(reader)),
@@ -104,55 +100,42 @@ fn detect_kind(head: &[u8]) -> CollectionKind {
 
 pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     // All files are opened first, so that a wrong name changes nothing.
-    let sources = args
-        .files
-        .iter()
-        .map(|f| ImportSource::open(f))
-        .collect::<Result<Vec<_>>>()?;
+    let sources = args.files.iter().map(|file| ImportSource::open(file));
+    let sources = sources.collect::<Result<Vec<_>>>()?;
+    let has = |kind| sources.iter().any(|source| source.kind == kind);
     let mut options = app.store_options()?;
     options.merge_substrings = false;
-    let store = app.open_or_create(&options)?;
-    let targets = ImportTargets {
-        book: has_kind(&sources, CollectionKind::Contacts)
-            .then(|| app.address_book(&store))
-            .transpose()?,
-        calendar: has_kind(&sources, CollectionKind::Calendar)
-            .then(|| open_target_calendar(&store, args.calendar.as_deref()))
-            .transpose()?,
-    };
-    let book = app.address_book_name().map(str::to_owned);
-    for (flag, name, is_used, none) in [
-        (
-            "--calendar",
-            &args.calendar,
-            targets.calendar.is_some(),
-            "no calendar was",
-        ),
-        (
-            "--addressbook",
-            &book,
-            targets.book.is_some(),
-            "no contacts were",
-        ),
+    let store = app.open_or_create(options)?;
+    app.calendar.clone_from(&args.calendar);
+    let book = has(CollectionKind::Contacts).then(|| app.open_collection(&store));
+    let book: Option<Contacts<'_>> = book.transpose()?;
+    let calendar = has(CollectionKind::Calendar).then(|| app.open_target_calendar(&store));
+    let calendar = calendar.transpose()?;
+    let unused_calendar = app.calendar.as_ref().filter(|_| calendar.is_none());
+    let unused_book = app.address_book.as_ref().filter(|_| book.is_none());
+    for (flag, name, none) in [
+        ("--calendar", unused_calendar, "no calendar was"),
+        ("--addressbook", unused_book, "no contacts were"),
     ] {
-        if let (Some(name), false) = (name, is_used) {
+        if let Some(name) = name {
             let given = quote_option(flag, name);
             app.out
                 .write_note(&format!("{given} has no effect: {none} given"));
         }
     }
-    let mut all = ImportJson::default();
-    let several = sources.len() > 1;
+    let mut total = ImportReport::default();
+    let mut files = Vec::new();
     for source in sources {
         let name = source.name.clone();
         let kind = source.kind;
-        let report = import_source(&mut app.out, &targets, source)?;
+        let report = import_source(&mut app.out, &book, &calendar, source)?;
         app.out.status(format!(
             "{}: {}",
             escape_text(&name),
             summarize_report(&report)
         ))?;
-        all.add_file(&name, kind, report);
+        add_report(&mut total, &report);
+        files.push(imported_file_json(name, kind, report));
     }
     // The records are saved; without the merge, searches are slower until the next save.
     if let Err(error) = store.merge_index() {
@@ -161,48 +144,50 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         )));
     }
     store.close()?;
+    let [added, changed, unchanged, refused] =
+        [total.added, total.changed, total.unchanged, total.refused];
     if app.out.json {
-        app.out.write_json(&all)?;
-    } else if several {
+        app.out.write_json(&object! {
+            added: added,
+            changed: changed,
+            unchanged: unchanged,
+            refused: refused,
+            files: files,
+        })?;
+    } else if files.len() > 1 {
+        let [added, changed, unchanged, refused] =
+            [added, changed, unchanged, refused].map(format_count);
         app.out.status(format!(
-            "Total: {} added, {} changed, {} unchanged, {} rejected",
-            format_count(all.added),
-            format_count(all.changed),
-            format_count(all.unchanged),
-            format_count(all.refused)
+            "Total: {added} added, {changed} changed, {unchanged} unchanged, {refused} rejected"
         ))?;
     }
-    if all.refused > 0 {
-        return Err(Failure::Refused(format!(
-            "{} rejected; {}",
-            if all.refused == 1 {
-                "1 piece was".to_owned()
-            } else {
-                format!("{} pieces were", format_count(all.refused))
-            },
-            if all.added + all.changed + all.unchanged == 0 {
-                "nothing was imported"
-            } else {
-                "the rest was imported"
-            }
-        )));
+    if refused == 0 {
+        return Ok(());
     }
-    Ok(())
+    let pieces = match refused {
+        1 => "1 piece was".to_owned(),
+        n => format!("{} pieces were", format_count(n)),
+    };
+    let rest = match added + changed + unchanged {
+        0 => "nothing was imported",
+        _ => "the rest was imported",
+    };
+    Err(Failure::Refused(format!("{pieces} rejected; {rest}")))
 }
 
-/// The collections that records are imported into.
-struct ImportTargets<'s> {
-    book: Option<Contacts<'s>>,
-    calendar: Option<Calendar<'s>>,
-}
-
-fn has_kind(sources: &[ImportSource], kind: CollectionKind) -> bool {
-    sources.iter().any(|source| source.kind == kind)
+/// Adds the counts of a report to a total.
+pub fn add_report(total: &mut ImportReport, report: &ImportReport) {
+    total.added += report.added;
+    total.changed += report.changed;
+    total.unchanged += report.unchanged;
+    total.refused += report.refused;
+    total.bytes += report.bytes;
 }
 
 fn import_source(
     out: &mut OutputWriter,
-    targets: &ImportTargets<'_>,
+    book: &Option<Contacts<'_>>,
+    calendar: &Option<Calendar<'_>>,
     source: ImportSource,
 ) -> Result<ImportReport> {
     let mut progress = ProgressReporter::for_bytes(out, &source.name, source.size);
@@ -219,25 +204,20 @@ fn import_source(
                 read = (bytes, records);
                 progress.set_position(bytes, pluralize(records, one));
             }
-            ImportEvent::Refused(refused) | ImportEvent::Warned(refused) if !json => {
-                let line = format!(
-                    "{name}:{}: {} ({})",
-                    refused.line, refused.reason, refused.excerpt
-                );
+            ImportEvent::Refused(r) | ImportEvent::Warned(r) if !json => {
+                let line = format!("{name}:{}: {} ({})", r.line, r.reason, r.excerpt);
                 progress.suspend(|| out.write_error_line(&one_line(&line)));
             }
             ImportEvent::Refused(_) | ImportEvent::Warned(_) => {}
             ImportEvent::Indexing => {
-                progress.set_position(
-                    read.0,
-                    format!("{}, building the list", pluralize(read.1, one)),
-                );
+                let text = format!("{}, building the list", pluralize(read.1, one));
+                progress.set_position(read.0, text);
             }
             ImportEvent::Saved { records } => saved = records,
         }
         ControlFlow::Continue(())
     };
-    let imported = match (source.kind, &targets.book, &targets.calendar) {
+    let imported = match (source.kind, book, calendar) {
         (CollectionKind::Calendar, _, Some(calendar)) => {
             calendar.import(source.reader, &mut on_event)
         }

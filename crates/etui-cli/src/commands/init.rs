@@ -5,7 +5,7 @@ use etui::Error;
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::escape_text;
-use crate::output::json::InitJson;
+use crate::output::json::object;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,7 +32,7 @@ pub struct InitArgs {
 pub fn create_store(app: &mut App, args: &InitArgs) -> Result<()> {
     let path = app.store_path()?;
     if path.exists() {
-        return Err(Failure::Library(Error::Exists { path }));
+        return Err(Failure::Library(Error::Exists(path)));
     }
     if let Some(code) = &args.region
         && etui::text::phone::Region::parse(code).is_none()
@@ -48,26 +48,25 @@ pub fn create_store(app: &mut App, args: &InitArgs) -> Result<()> {
     let mut options = app.store_options()?;
     options.locale = args.locale.clone();
     options.region = args.region.clone();
-    let store = app.open_or_create(&options)?;
-    let object = InitJson {
-        path: store.path().display().to_string(),
-        locale: store.locale()?,
-        region: store.region()?.map(|r| r.code().to_owned()),
-    };
+    let store = app.open_or_create(options)?;
+    let path = store.path().display().to_string();
+    let (locale, region) = (store.locale()?, store.region()?);
     store.close()?;
-    if app.out.json {
-        return app.out.write_json(&object);
-    }
-    app.out
-        .status(format!("Created a store: {}", escape_text(&object.path)))?;
-    app.out.status(format!(
-        "Sort order: {}; {}.",
-        object.locale,
-        match &object.region {
-            Some(region) => format!("phone numbers without a country code are in {region}"),
-            None => "no region for phone numbers without a country code".to_owned(),
-        }
-    ))?;
-    app.out
-        .status("Next: etui import contacts.vcf calendar.ics")
+    let numbers = match &region {
+        Some(region) => format!(
+            "phone numbers without a country code are in {}",
+            region.code()
+        ),
+        None => "no region for phone numbers without a country code".to_owned(),
+    };
+    let text = format!(
+        "Created a store: {}\nSort order: {locale}; {numbers}.\n\
+         Next: etui import contacts.vcf calendar.ics",
+        escape_text(&path)
+    );
+    let region = region.map(|region| region.code().to_owned());
+    app.out.report(
+        &object! { path: path, locale: locale, region: region },
+        text,
+    )
 }

@@ -17,8 +17,8 @@ pub mod restore;
 pub mod stats;
 
 pub mod collections;
-mod new_file;
-mod records;
+mod export_target;
+pub mod records;
 
 use crate::app::App;
 use crate::args::Command;
@@ -31,7 +31,7 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Import(args) => import::import_files(app, &args),
         Command::Calendar(args) => calendar::run_command(app, *args),
         Command::Calendars(args) => args.run_command(app),
-        Command::Contacts(command) => contacts::run_command(app, command),
+        Command::Contacts(command) => command.run_command(app),
         Command::Addressbooks(args) => args.run_command(app),
         Command::Export(args) => export::export_records(app, &args),
         Command::Check(args) => check::check_store(app, &args),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::json::RecoveredJson;
+use crate::output::json::object;
 use crate::output::{escape_text, pluralize};
 
 const EXAMPLES: &str = "\
@@ -32,11 +32,10 @@ pub fn recover_database(app: &mut App, args: &RecoverArgs) -> Result<()> {
     let recovered = etui::recover(&path)?;
     let name = path.display().to_string();
     if app.out.json {
-        return app.out.write_json(&RecoveredJson {
-            path: name,
-            transactions: recovered.transactions,
-            pages: recovered.pages,
-        });
+        // Transactions replayed from the redo log, and pages written.
+        let (transactions, pages) = (recovered.transactions, recovered.pages);
+        let object = object! { path: name, transactions: transactions, pages: pages };
+        return app.out.write_json(&object);
     }
     let name = escape_text(&name);
     match recovered.transactions {

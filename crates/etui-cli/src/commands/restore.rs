@@ -42,7 +42,7 @@ pub fn restore_backup(app: &mut App, args: &RestoreBackupArgs) -> Result<()> {
     });
     drop(progress);
     restored.map_err(|error| match error {
-        Error::Exists { path } => {
+        Error::Exists(path) => {
             let path = path.display();
             Failure::Other(format!(
                 "{path}: a store exists and is not replaced; close it in all programs and move \

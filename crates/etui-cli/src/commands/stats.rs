@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::json::StatsJson;
+use crate::output::json::stats_json;
 use crate::output::{escape_text, format_count, format_size, pluralize};
 
 const EXAMPLES: &str = "\
@@ -20,8 +20,9 @@ pub fn show_stats(app: &mut App) -> Result<()> {
     let stats = store.stats()?;
     let path = store.path().display().to_string();
     if app.out.json {
-        let object = StatsJson::new(path, &stats, store.vfs_counters());
-        return app.out.write_json(&object);
+        return app
+            .out
+            .write_json(&stats_json(&path, &stats, store.vfs_counters()));
     }
     let mut rows = vec![("Store", escape_text(&path).into_owned())];
     for (name, contacts) in &stats.address_books {
@@ -34,32 +35,23 @@ pub fn show_stats(app: &mut App) -> Result<()> {
     }
     rows.push(("Trash", format_count(stats.removed)));
     rows.push(("Text", format_size(stats.text_bytes)));
-    rows.push((
-        "File",
-        format!(
-            "{}, {} free",
-            format_size(stats.file_bytes),
-            format_size(stats.free_bytes)
-        ),
-    ));
-    rows.push(("Changes", format_count(stats.changes)));
-    rows.push((
-        "Index",
-        match stats.pending_terms.max(stats.pending_trigrams) {
-            0 => "up to date".to_owned(),
-            pending => format!("{} pending", pluralize(pending, "change")),
-        },
-    ));
-    rows.push(("Locale", stats.locale.clone()));
-    rows.push((
-        "Region",
-        if stats.region.is_empty() {
-            "none".to_owned()
-        } else {
-            stats.region.clone()
-        },
-    ));
-    rows.push(("Schema version", stats.schema_version.to_string()));
+    let [used, free] = [stats.file_bytes, stats.free_bytes].map(format_size);
+    let index = match stats.pending_terms.max(stats.pending_trigrams) {
+        0 => "up to date".to_owned(),
+        pending => format!("{} pending", pluralize(pending, "change")),
+    };
+    let region = match stats.region.as_str() {
+        "" => "none",
+        region => region,
+    };
+    rows.extend([
+        ("File", format!("{used}, {free} free")),
+        ("Changes", format_count(stats.changes)),
+        ("Index", index),
+        ("Locale", stats.locale.clone()),
+        ("Region", region.to_owned()),
+        ("Schema version", stats.schema_version.to_string()),
+    ]);
     if let Some(counters) = store.vfs_counters() {
         let mut log = store.path().as_os_str().to_owned();
         log.push("-redo");

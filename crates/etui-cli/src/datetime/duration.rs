@@ -7,6 +7,8 @@
 
 use etui::calendar::time::Duration;
 
+use super::parse::parse_digits;
+
 /// Parses a duration that is not negative.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let lower = text.trim().to_ascii_lowercase();
@@ -20,12 +22,8 @@ fn parse_lower(text: &str) -> Option<Duration> {
         return text.parse().ok();
     }
     if let Some((hours, minutes)) = text.split_once(':') {
-        let minutes = Some(minutes).filter(|m| m.len() == 2)?;
-        return from_parts(
-            0,
-            parse_digits(hours)?,
-            parse_digits(minutes).filter(|m| *m < 60)?,
-        );
+        let minutes = parse_digits(minutes, 2..=2).filter(|minutes| *minutes < 60)?;
+        return from_parts(0, parse_digits(hours, 1..=20)?, minutes);
     }
     let (mut days, mut hours, mut minutes) = (0u64, 0u64, 0u64);
     let mut rest = text;
@@ -34,7 +32,7 @@ fn parse_lower(text: &str) -> Option<Duration> {
     }
     while !rest.is_empty() {
         let after_digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        let n = parse_digits(&rest[..rest.len() - after_digits.len()])?;
+        let n: u64 = parse_digits(&rest[..rest.len() - after_digits.len()], 1..=20)?;
         let after_digits = after_digits.trim_start();
         let next = after_digits.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let (sum, by) = match &after_digits[..after_digits.len() - next.len()] {
@@ -48,12 +46,6 @@ fn parse_lower(text: &str) -> Option<Duration> {
         rest = next.trim_start();
     }
     from_parts(days, hours, minutes)
-}
-
-/// Parses digits; the library checks the range of the duration.
-fn parse_digits(text: &str) -> Option<u64> {
-    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| text.parse().ok()).flatten()
 }
 
 fn from_parts(days: u64, hours: u64, minutes: u64) -> Option<Duration> {

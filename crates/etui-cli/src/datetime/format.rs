@@ -32,17 +32,11 @@ pub fn format_clock(time: DateTime) -> String {
 pub fn format_range(start: &CalendarTime, end: &CalendarTime) -> String {
     let (from, to) = (start.local(), end.local());
     if start.is_date() {
-        let last = match end.is_date() && to > from {
-            true => to.date().plus_days(-1),
-            false => from.date(),
-        };
-        return match last > from.date() {
-            true => format!(
-                "{} to {}, all day",
-                format_day(from.date()),
-                format_day(last)
-            ),
-            false => format!("{}, all day", format_day(from.date())),
+        let first = format_day(from.date());
+        let last = to.date().plus_days(-1);
+        return match end.is_date() && last > from.date() {
+            true => format!("{first} to {}, all day", format_day(last)),
+            false => format!("{first}, all day"),
         };
     }
     let first = format!("{}, {}", format_day(from.date()), format_clock(from));
@@ -82,19 +76,13 @@ pub fn iso_day(date: Date) -> String {
 
 /// Formats `2026-11-23T09:00:00+01:00`.
 pub fn iso_instant(at: Timestamp, zone: &TimeZone) -> String {
-    let offset = zone.offset(at);
     let local = zone.to_local(at);
     let (hour, minute, second) = local.hms();
     let date = iso_day(local.date());
-    let (sign, minutes) = match offset < 0 {
-        true => ('-', offset.unsigned_abs() / 60),
-        false => ('+', offset.unsigned_abs() / 60),
-    };
-    format!(
-        "{date}T{hour:02}:{minute:02}:{second:02}{sign}{:02}:{:02}",
-        minutes / 60,
-        minutes % 60
-    )
+    let minutes = zone.offset(at) / 60;
+    let sign = if minutes < 0 { '-' } else { '+' };
+    let (hours, minutes) = (minutes.abs() / 60, minutes.abs() % 60);
+    format!("{date}T{hour:02}:{minute:02}:{second:02}{sign}{hours:02}:{minutes:02}")
 }
 
 #[cfg(test)]

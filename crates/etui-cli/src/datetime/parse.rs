@@ -10,34 +10,25 @@
 //!
 //! A weekday is the next one, including today. A time alone is today. Case is ignored.
 
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
 use etui::calendar::time::{Date, DateTime, DateTimeValue, Weekday};
 
 /// Names of weekdays; a prefix of at least three letters is accepted.
 const WEEKDAYS: [(&str, Weekday); 7] = [
-    ("monday", Weekday::Monday),
-    ("tuesday", Weekday::Tuesday),
-    ("wednesday", Weekday::Wednesday),
-    ("thursday", Weekday::Thursday),
-    ("friday", Weekday::Friday),
-    ("saturday", Weekday::Saturday),
-    ("sunday", Weekday::Sunday),
+    ("Monday", Weekday::Monday),
+    ("Tuesday", Weekday::Tuesday),
+    ("Wednesday", Weekday::Wednesday),
+    ("Thursday", Weekday::Thursday),
+    ("Friday", Weekday::Friday),
+    ("Saturday", Weekday::Saturday),
+    ("Sunday", Weekday::Sunday),
 ];
 
 /// Names of months; a prefix of at least three letters is accepted.
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
+const MONTHS: &str = "January February March April May June July August September October November \
+                      December";
 
 /// Parses a day or a time. `now` is the local time.
 pub fn parse_when(text: &str, now: DateTime) -> Result<DateTimeValue, String> {
@@ -93,42 +84,29 @@ fn parse_lower(text: &str, now: DateTime) -> Option<DateTimeValue> {
     if let Some(date) = parse_day(text, today) {
         return Some(DateTimeValue::Date(date));
     }
+    let is_date = |date: &str| date.starts_with(|c: char| c.is_ascii_digit());
     let (date, time) = text
         .split_once(' ')
-        .map(|(date, time)| (date, time.trim()))
-        .or_else(|| {
-            text.split_once('t')
-                .filter(|(date, _)| starts_with_digit(date))
-        })?;
+        .or_else(|| text.split_once('t').filter(|(date, _)| is_date(date)))?;
+    let time = time.trim();
     let time = time.strip_prefix("at ").unwrap_or(time).trim_start();
     let date = parse_day(date, today)?;
+    let (time, is_utc) = match time.strip_suffix('z').filter(|time| ends_with_digit(time)) {
+        Some(time) => (time, true),
+        None => (time, false),
+    };
     // After a day, an hour needs no minutes.
-    let hour = |time| {
-        parse_two_digits(time)
-            .filter(|hour| *hour < 24)
-            .map(|hour| (hour, 0, 0))
-    };
-    let parse_time = |time| {
-        parse_clock(time)
-            .or_else(|| parse_packed(time))
-            .or_else(|| hour(time))
-    };
-    match time.strip_suffix('z').filter(|_| is_digit_end(time)) {
-        Some(time) => Some(DateTimeValue::Utc(at_clock(date, parse_time(time)?)?)),
-        None => Some(DateTimeValue::Local(at_clock(date, parse_time(time)?)?)),
-    }
+    let hour = || Some((parse_digits(time, 1..=2)?, 0, 0));
+    let clock = parse_clock(time).or_else(|| parse_packed(time));
+    let time = at_clock(date, clock.or_else(hour)?)?;
+    Some(match is_utc {
+        true => DateTimeValue::Utc(time),
+        false => DateTimeValue::Local(time),
+    })
 }
 
-/// Returns true if the last letter follows a digit.
-fn is_digit_end(text: &str) -> bool {
-    text.bytes()
-        .rev()
-        .nth(1)
-        .is_some_and(|b| b.is_ascii_digit())
-}
-
-fn starts_with_digit(date: &str) -> bool {
-    date.starts_with(|c: char| c.is_ascii_digit())
+fn ends_with_digit(text: &str) -> bool {
+    text.ends_with(|c: char| c.is_ascii_digit())
 }
 
 fn parse_day(text: &str, today: Date) -> Option<Date> {
@@ -145,9 +123,6 @@ fn parse_day(text: &str, today: Date) -> Option<Date> {
     if let Some(DateTimeValue::Date(date)) = parse_step(text, today.midnight()) {
         return Some(date);
     }
-    if !starts_with_digit(text) {
-        return None;
-    }
     match text.parse() {
         Ok(DateTimeValue::Date(date)) => Some(date),
         _ => None,
@@ -162,45 +137,27 @@ pub(super) fn parse_weekday(text: &str) -> Option<Weekday> {
 
 /// Parses the name of a month or a prefix of it, to 1 to 12.
 pub(super) fn parse_month(text: &str) -> Option<u8> {
-    let index = MONTHS.iter().position(|name| is_prefix_of(name, text))?;
-    u8::try_from(index + 1).ok()
+    let mut names = MONTHS.split(' ').zip(1..);
+    let found = names.find(|(name, _)| is_prefix_of(name, text));
+    found.map(|(_, month)| month)
 }
 
 /// Returns the name of a weekday.
 pub(super) fn weekday_name(weekday: Weekday) -> &'static str {
-    match weekday {
-        Weekday::Monday => "Monday",
-        Weekday::Tuesday => "Tuesday",
-        Weekday::Wednesday => "Wednesday",
-        Weekday::Thursday => "Thursday",
-        Weekday::Friday => "Friday",
-        Weekday::Saturday => "Saturday",
-        Weekday::Sunday => "Sunday",
-    }
+    let found = WEEKDAYS.iter().find(|(_, known)| *known == weekday);
+    found.map_or("?", |(name, _)| name)
 }
 
 /// Returns the name of a month, 1 to 12.
 pub(super) fn month_name(month: u32) -> &'static str {
-    const NAMES: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    let at = usize::try_from(month).unwrap_or(0).wrapping_sub(1);
-    NAMES.get(at).copied().unwrap_or("?")
+    let mut names = MONTHS.split(' ').zip(1..);
+    let found = names.find(|(_, known)| *known == month);
+    found.map_or("?", |(name, _)| name)
 }
 
 fn is_prefix_of(name: &str, text: &str) -> bool {
-    text.len() >= 3 && name.starts_with(text)
+    let prefix = name.get(..text.len()).filter(|prefix| prefix.len() >= 3);
+    prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(text))
 }
 
 /// Parses a step from today or from now.
@@ -255,7 +212,7 @@ fn parse_clock(text: &str) -> Option<Clock> {
         .trim_end_matches("am")
         .trim_end_matches("pm")
         .trim_end();
-    let mut parts = digits.split(':').map(parse_two_digits);
+    let mut parts = digits.split(':').map(|part| parse_digits(part, 1..=2));
     let hour = parts.next()??;
     let minute = parts.next();
     let (minute, second) = match (minute, parts.next(), parts.next()) {
@@ -270,24 +227,28 @@ fn parse_clock(text: &str) -> Option<Clock> {
         Some(_) => hour % 12,
         None => hour,
     };
-    (hour < 24 && minute < 60 && second < 60).then_some((hour, minute, second))
+    Some((hour, minute, second)).filter(is_clock)
 }
 
-/// Parses one or two digits.
-fn parse_two_digits(text: &str) -> Option<u32> {
-    let plain = matches!(text.len(), 1 | 2) && text.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| text.parse().ok()).flatten()
+fn is_clock(&(hour, minute, second): &Clock) -> bool {
+    hour < 24 && minute < 60 && second < 60
+}
+
+/// Parses a number of only digits, this many.
+pub(super) fn parse_digits<N: FromStr>(text: &str, length: RangeInclusive<usize>) -> Option<N> {
+    let is_plain = length.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    is_plain.then(|| text.parse().ok()).flatten()
 }
 
 /// Parses `HHMM` or `HHMMSS` of iCalendar.
 fn parse_packed(text: &str) -> Option<Clock> {
-    if !matches!(text.len(), 4 | 6) || !text.is_ascii() {
-        return None;
-    }
-    let part = |at: usize| text.get(at..at + 2).and_then(parse_two_digits);
-    let second = if text.len() == 6 { part(4)? } else { 0 };
-    let time = (part(0)?, part(2)?, second);
-    (time.0 < 24 && time.1 < 60 && time.2 < 60).then_some(time)
+    let part = |at: usize| parse_digits(text.get(at..at + 2)?, 2..=2);
+    let second = match text.len() {
+        4 => 0,
+        6 => part(4)?,
+        _ => return None,
+    };
+    Some((part(0)?, part(2)?, second)).filter(is_clock)
 }
 
 #[cfg(test)]

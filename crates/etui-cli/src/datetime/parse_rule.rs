@@ -17,8 +17,9 @@
 use etui::calendar::recurrence::{Frequency, NthWeekday, RecurrenceRule};
 use etui::calendar::time::{DateTime, Weekday};
 
-use super::parse::{parse_month, parse_weekday, weekday_name};
+use super::parse::{parse_digits, parse_month, parse_weekday, weekday_name};
 use super::parse_when;
+use super::rule_text::FREQUENCIES;
 
 /// Parses a recurrence rule. `now` is the local time.
 pub fn parse_recurrence(text: &str, now: DateTime) -> Result<RecurrenceRule, String> {
@@ -109,12 +110,7 @@ impl<'t> RuleParser<'t> {
             "yearly" | "annually" => Frequency::Yearly,
             "weekdays" => return Ok((weekdays(), None)),
             "every" => return self.parse_every(),
-            _ if parse_day_of_week(word).is_some() => {
-                let mut rule = RecurrenceRule::every(Frequency::Weekly);
-                self.parse_day(word, &mut rule)?;
-                return Ok((rule, Some(ListKind::Days)));
-            }
-            _ => return Err(unexpected_word(word)),
+            _ => return self.parse_weekdays(1, word),
         };
         Ok((RecurrenceRule::every(frequency), None))
     }
@@ -126,26 +122,29 @@ impl<'t> RuleParser<'t> {
             (_, Ok(n)) if n > 0 => (n, self.next_word().unwrap_or_default()),
             _ => (1, word),
         };
-        let frequency = match unit.strip_suffix('s').unwrap_or(unit) {
-            "second" => Frequency::Secondly,
-            "minute" => Frequency::Minutely,
-            "hour" => Frequency::Hourly,
-            "day" => Frequency::Daily,
-            "week" => Frequency::Weekly,
-            "month" => Frequency::Monthly,
-            "year" => Frequency::Yearly,
-            "weekday" if interval == 1 => return Ok((weekdays(), None)),
-            _ if parse_day_of_week(unit).is_some() => {
-                let mut rule = RecurrenceRule::every(Frequency::Weekly);
-                rule.interval = interval;
-                self.parse_day(unit, &mut rule)?;
-                return Ok((rule, Some(ListKind::Days)));
-            }
-            _ => return Err(unexpected_word(unit)),
+        let singular = unit.strip_suffix('s').unwrap_or(unit);
+        if singular == "weekday" && interval == 1 {
+            return Ok((weekdays(), None));
+        }
+        let Some((_, frequency)) = FREQUENCIES.iter().find(|(known, _)| *known == singular) else {
+            return self.parse_weekdays(interval, unit);
         };
-        let mut rule = RecurrenceRule::every(frequency);
+        let mut rule = RecurrenceRule::every(*frequency);
         rule.interval = interval;
         Ok((rule, None))
+    }
+
+    /// Parses a weekly rule that begins with a weekday.
+    fn parse_weekdays(
+        &mut self,
+        interval: u32,
+        word: &str,
+    ) -> Result<(RecurrenceRule, Option<ListKind>), String> {
+        parse_day_of_week(word).ok_or_else(|| unexpected_word(word))?;
+        let mut rule = RecurrenceRule::every(Frequency::Weekly);
+        rule.interval = interval;
+        self.parse_day(word, &mut rule)?;
+        Ok((rule, Some(ListKind::Days)))
     }
 
     /// Parses a day of a list that begins with `word`.
@@ -160,13 +159,12 @@ impl<'t> RuleParser<'t> {
         }
         if let Some(weekday) = self.peek_word().and_then(parse_day_of_week) {
             self.at += 1;
-            let most = if rule.frequency == Frequency::Yearly {
-                53
-            } else {
-                5
+            let most = match rule.frequency {
+                Frequency::Yearly => 53,
+                Frequency::Monthly => 5,
+                _ => 0,
             };
-            let fits = matches!(rule.frequency, Frequency::Monthly | Frequency::Yearly);
-            if !fits || nth.abs() > most {
+            if nth.abs() > most {
                 return Err(format!(
                     "{word} {}: only monthly and yearly rules have such days",
                     weekday_name(weekday)
@@ -187,9 +185,7 @@ impl<'t> RuleParser<'t> {
 /// Returns the rule for Monday to Friday.
 fn weekdays() -> RecurrenceRule {
     let mut rule = RecurrenceRule::every(Frequency::Weekly);
-    let days = Weekday::ALL
-        .into_iter()
-        .filter(|d| !matches!(d, Weekday::Saturday | Weekday::Sunday));
+    let days = Weekday::ALL.into_iter().take(5);
     rule.by_day = days.map(|weekday| NthWeekday { nth: 0, weekday }).collect();
     rule
 }
@@ -201,25 +197,18 @@ fn parse_day_of_week(word: &str) -> Option<Weekday> {
 
 /// Parses an ordinal: 1 is the first, -1 the last.
 fn parse_ordinal(word: &str) -> Option<i8> {
-    const WORDS: [(&str, i8); 6] = [
-        ("first", 1),
-        ("second", 2),
-        ("third", 3),
-        ("fourth", 4),
-        ("fifth", 5),
-        ("last", -1),
-    ];
-    if let Some((_, n)) = WORDS.iter().find(|(known, _)| *known == word) {
-        return Some(*n);
+    const WORDS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
+    if word == "last" {
+        return Some(-1);
+    }
+    if let Some((_, n)) = WORDS.iter().zip(1..).find(|(known, _)| **known == word) {
+        return Some(n);
     }
     let digits = ["st", "nd", "rd", "th"]
         .iter()
         .find_map(|suffix| word.strip_suffix(suffix))
         .unwrap_or(word);
-    let plain = digits.bytes().all(|b| b.is_ascii_digit());
-    plain
-        .then(|| digits.parse().ok().filter(|n| *n > 0))
-        .flatten()
+    parse_digits(digits, 1..=3).filter(|n| *n > 0)
 }
 
 fn unexpected_word(word: &str) -> String {

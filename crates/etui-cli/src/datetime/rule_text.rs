@@ -6,74 +6,72 @@ use etui::calendar::time::{DateTime, DateTimeValue, TimeZone, Weekday};
 use super::format::{format_clock, iso_day};
 use super::parse::{month_name, weekday_name};
 
+/// The units of frequencies.
+pub(super) const FREQUENCIES: [(&str, Frequency); 7] = [
+    ("second", Frequency::Secondly),
+    ("minute", Frequency::Minutely),
+    ("hour", Frequency::Hourly),
+    ("day", Frequency::Daily),
+    ("week", Frequency::Weekly),
+    ("month", Frequency::Monthly),
+    ("year", Frequency::Yearly),
+];
+
 /// Formats `every 2 weeks on Mon, Thu until 2027-01-01`; UNTIL is converted to `zone`.
 pub fn describe_rule(rule: &RecurrenceRule, zone: &TimeZone) -> String {
-    let unit = match rule.frequency {
-        Frequency::Secondly => "second",
-        Frequency::Minutely => "minute",
-        Frequency::Hourly => "hour",
-        Frequency::Daily => "day",
-        Frequency::Weekly => "week",
-        Frequency::Monthly => "month",
-        Frequency::Yearly => "year",
-    };
+    let known = FREQUENCIES.iter().find(|(_, f)| *f == rule.frequency);
+    let unit = known.map_or("?", |(unit, _)| unit);
     let mut text = match rule.interval {
         0 | 1 => format!("every {unit}"),
         n => format!("every {n} {unit}s"),
     };
-    let mut part = |before: &str, all: Vec<String>| {
-        if !all.is_empty() {
-            text.push_str(before);
-            text.push_str(&all.join(", "));
-        }
-    };
+    let numbers = |all: &[u8]| all.iter().map(u8::to_string).collect::<Vec<_>>();
     let months = rule.by_month.iter().map(|m| month_name((*m).into()));
-    part(" in ", months.map(str::to_owned).collect());
-    part(" in week ", rule.by_week.iter().map(week_ordinal).collect());
-    let days = rule.by_year_day.iter().map(|d| ordinal((*d).into()));
-    part(
-        " on day ",
-        days.map(|d| format!("{d} of the year")).collect(),
-    );
-    let days = rule.by_month_day.iter().map(|d| match *d {
+    let year_days = rule.by_year_day.iter().map(|d| ordinal((*d).into()));
+    let month_days = rule.by_month_day.iter().map(|d| match *d {
         d if d < 0 => format!("{} day", ordinal(d.into())),
         d => ordinal(d.into()),
     });
-    part(" on the ", days.collect());
-    let day_prefix = if rule.by_month_day.is_empty() {
-        " on "
-    } else {
-        " if it is "
-    };
     let has_nth = rule.by_day.iter().any(|d| d.nth != 0);
-    let days = rule.by_day.iter().map(|d| format_weekday(*d));
-    match (has_nth, rule.by_month_day.is_empty()) {
-        (true, true) => part(" on the ", days.collect()),
-        _ => part(day_prefix, days.collect()),
-    }
-    part(
-        " in hour ",
-        rule.by_hour.iter().map(u8::to_string).collect(),
-    );
-    part(
-        " in minute ",
-        rule.by_minute.iter().map(u8::to_string).collect(),
-    );
-    part(
-        " in second ",
-        rule.by_second.iter().map(u8::to_string).collect(),
-    );
+    let on_weekdays = match (rule.by_month_day.is_empty(), has_nth) {
+        (true, true) => " on the ",
+        (true, false) => " on ",
+        (false, _) => " if it is ",
+    };
     let positions = rule.by_position.iter().map(|p| ordinal((*p).into()));
-    part(", of these the ", positions.collect());
     let weeks_matter = rule.interval > 1 && rule.frequency == Frequency::Weekly;
-    if rule.week_start != Weekday::Monday && (weeks_matter || !rule.by_week.is_empty()) {
-        part(
-            ", weeks starting on ",
-            vec![weekday_abbreviation(rule.week_start).to_owned()],
-        );
-    }
-    if let Some(until) = rule.until {
-        part(" until ", vec![format_until(until, zone)]);
+    let weeks_matter = weeks_matter || !rule.by_week.is_empty();
+    let week_start = (rule.week_start != Weekday::Monday && weeks_matter)
+        .then(|| weekday_abbreviation(rule.week_start).to_owned());
+    for (before, values) in [
+        (" in ", months.map(str::to_owned).collect()),
+        (" in week ", rule.by_week.iter().map(week_ordinal).collect()),
+        (
+            " on day ",
+            year_days.map(|d| format!("{d} of the year")).collect(),
+        ),
+        (" on the ", month_days.collect()),
+        (
+            on_weekdays,
+            rule.by_day.iter().map(|d| format_weekday(*d)).collect(),
+        ),
+        (" in hour ", numbers(&rule.by_hour)),
+        (" in minute ", numbers(&rule.by_minute)),
+        (" in second ", numbers(&rule.by_second)),
+        (", of these the ", positions.collect()),
+        (", weeks starting on ", Vec::from_iter(week_start)),
+        (
+            " until ",
+            rule.until
+                .iter()
+                .map(|until| format_until(*until, zone))
+                .collect(),
+        ),
+    ] {
+        if !values.is_empty() {
+            text.push_str(before);
+            text.push_str(&values.join(", "));
+        }
     }
     match rule.count {
         Some(1) => text.push_str(" 1 time"),

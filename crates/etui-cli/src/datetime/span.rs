@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use etui::calendar::time::{Date, DateTime, DateTimeValue, Timestamp};
 
-use super::parse::plus_months;
-use super::{LocalNow, parse_when, to_instant};
+use super::parse::{parse_digits, plus_months};
+use super::{LocalNow, format_day, parse_when, to_instant};
 
 /// Default number of days, from today.
 const DEFAULT_DAYS: i64 = 7;
@@ -34,21 +34,29 @@ impl TimeSpan {
         let today = here.now.date();
         if let Some(what) = words.name {
             let (first, last) = parse_named(what, here.now)?;
-            return Self::between_values(
-                DateTimeValue::Date(first),
-                DateTimeValue::Date(last),
-                here,
-            );
+            let [first, last] = [first, last].map(DateTimeValue::Date);
+            return Self::between_values(first, last, here);
         }
-        let from = match words.from {
-            Some(text) => parse_when(text, here.now).map_err(|e| format!("--from {text}: {e}"))?,
-            None => DateTimeValue::Date(today),
+        let parse = |option: &str, text: Option<&str>| {
+            let value = text.map(|text| {
+                let value = parse_when(text, here.now);
+                value.map_err(|e| format!("{option} {text}: {e}"))
+            });
+            value.transpose()
         };
-        let to = match words.to {
-            Some(text) => parse_when(text, here.now).map_err(|e| format!("--to {text}: {e}"))?,
-            None => DateTimeValue::Date(from.local().date().plus_days(DEFAULT_DAYS - 1)),
-        };
+        let from = parse("--from", words.from)?.unwrap_or(DateTimeValue::Date(today));
+        let last = from.local().date().plus_days(DEFAULT_DAYS - 1);
+        let to = parse("--to", words.to)?.unwrap_or(DateTimeValue::Date(last));
         Self::between_values(from, to, here)
+    }
+
+    /// Formats `on Mon 23 Nov 2026` or `from Mon 23 Nov 2026 to Fri 27 Nov 2026`.
+    pub fn describe_days(&self) -> String {
+        let [first, last] = [self.first, self.last].map(format_day);
+        match first == last {
+            true => format!("on {first}"),
+            false => format!("from {first} to {last}"),
+        }
     }
 
     /// Returns the period from one value to another; a day at the end is included.
@@ -100,13 +108,11 @@ fn parse_named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
         _ => {}
     }
     let first_and_count = match lower.split_once('-') {
-        Some((year, month)) => parse_fixed(year, 4).zip(parse_fixed(month, 2)).zip(Some(1)),
-        None => parse_fixed(&lower, 4).zip(Some(1)).zip(Some(12)),
+        Some((year, month)) => parse_digits(month, 2..=2).map(|month| (year, month, 1)),
+        None => Some((lower.as_str(), 1, 12)),
     };
-    if let Some(((year, month), count)) = first_and_count
-        && let Some(first) = i32::try_from(year)
-            .ok()
-            .and_then(|y| Date::new(y, month, 1))
+    if let Some((year, month, count)) = first_and_count
+        && let Some(first) = parse_digits(year, 4..=4).and_then(|y| Date::new(y, month, 1))
     {
         return Ok(month_range(first, count));
     }
@@ -130,12 +136,6 @@ fn month_range(first: Date, count: i64) -> (Date, Date) {
         next if next > last => (first, next.plus_days(-1)),
         _ => (first, Date::MAX),
     }
-}
-
-/// Parses a number with exactly this many digits.
-fn parse_fixed(text: &str, digits: usize) -> Option<u32> {
-    let is_plain = text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
-    is_plain.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]

@@ -14,15 +14,11 @@ fn escape_unless(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(|c| is_active(c) && !keep(c)) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if !is_active(c) || keep(c) {
-            out.push(c);
-        } else {
-            out.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
-        }
-    }
-    Cow::Owned(out)
+    let escaped = text.chars().map(|c| match is_active(c) && !keep(c) {
+        true => format!("\\u{{{:x}}}", u32::from(c)),
+        false => c.to_string(),
+    });
+    Cow::Owned(escaped.collect())
 }
 
 /// Escapes active characters and line breaks as `\u{1b}`.
@@ -33,11 +29,9 @@ pub fn escape_text(text: &str) -> Cow<'_, str> {
 /// Replaces line breaks and tabs by spaces and escapes other active characters.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if text.contains(['\r', '\n', '\t']) {
-        let words: Vec<_> = text
-            .split(['\r', '\n', '\t'])
-            .filter(|w| !w.is_empty())
-            .collect();
-        return Cow::Owned(escape_text(&words.join(" ")).into_owned());
+        let words = text.split(['\r', '\n', '\t']).filter(|w| !w.is_empty());
+        let line = words.collect::<Vec<_>>().join(" ");
+        return Cow::Owned(escape_text(&line).into_owned());
     }
     escape_text(text)
 }

@@ -13,15 +13,17 @@ use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::process::ExitCode;
 
+use clap::ColorChoice;
 use etui::calendar::time::TimeZone;
 use serde::Serialize;
 
+use self::json::object;
 pub use escape::{escape_text, one_line, quote_operand, quote_option};
 pub use progress::ProgressReporter;
 pub use table::{Table, truncate_text, wrap_text};
 pub use units::{format_count, format_duration, format_size, pluralize};
 
-use crate::args::{ColorChoice, GlobalArgs};
+use crate::args::GlobalArgs;
 use crate::errors::{Failure, Result};
 
 /// The style of a piece of text.
@@ -47,7 +49,8 @@ pub struct OutputWriter {
     /// The time zone given with `--zone`.
     pub zone: Option<TimeZone>,
     quiet: bool,
-    colour: bool,
+    /// Whether standard output has colour.
+    pub colour: bool,
     colour_errors: bool,
 }
 
@@ -79,10 +82,6 @@ impl OutputWriter {
         self.zone.clone().unwrap_or_else(TimeZone::system)
     }
 
-    pub fn has_colour(&self) -> bool {
-        self.colour
-    }
-
     /// Returns the width of the terminal, or `None` if standard output is not one.
     pub fn width(&self) -> Option<usize> {
         if !self.terminal {
@@ -110,8 +109,7 @@ impl OutputWriter {
 
     /// Writes a line of requested data. Foreign text in it must have passed [`escape_text`].
     pub fn write_line(&mut self, text: impl AsRef<str>) -> Result<()> {
-        self.write_stdout(text.as_ref().as_bytes())?;
-        self.write_stdout(b"\n")
+        writeln!(self.stdout, "{}", text.as_ref()).map_err(output_error)
     }
 
     /// Writes a status message, unless `--quiet` or `--json` is set.
@@ -124,17 +122,34 @@ impl OutputWriter {
 
     /// Writes the bytes of a record. On a terminal, control characters are escaped.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.terminal {
-            let text = String::from_utf8_lossy(bytes);
-            return self.write_stdout(escape::escape_keep_whitespace(&text).as_bytes());
-        }
-        self.write_stdout(bytes)
+        self.write_all(bytes).map_err(output_error)
     }
 
     /// Writes a JSON object on its own line.
     pub fn write_json(&mut self, value: &impl Serialize) -> Result<()> {
         let text = to_json_line(value)?;
         self.write_line(text)
+    }
+
+    /// Writes an object with `--json`, else a status message.
+    pub fn report(&mut self, object: &impl Serialize, text: impl AsRef<str>) -> Result<()> {
+        match self.json {
+            true => self.write_json(object),
+            false => self.status(text),
+        }
+    }
+
+    /// Writes an object for each of `all` with `--json`, else their table.
+    pub fn write_table<T>(
+        &mut self,
+        table: &Table,
+        all: &[T],
+        mut write_json: impl FnMut(&mut Self, &T) -> Result<()>,
+    ) -> Result<()> {
+        match self.json {
+            true => all.iter().try_for_each(|one| write_json(self, one)),
+            false => table.write_to(self),
+        }
     }
 
     /// Writes a note to standard error, unless `--quiet` is set.
@@ -158,7 +173,7 @@ impl OutputWriter {
 
     /// Asks a question. Returns true if the answer is yes.
     pub fn ask_yes_no(&mut self, question: &str) -> Result<bool> {
-        self.write_stdout(format!("{question} [y/N] ").as_bytes())?;
+        write!(self.stdout, "{question} [y/N] ").map_err(output_error)?;
         self.flush_output()?;
         let mut answer = String::new();
         std::io::stdin()
@@ -183,56 +198,39 @@ impl OutputWriter {
                 self.write_error_line(&format!("{label} {}", escape::escape_keep_lines(&message)));
             }
         }
-        ExitCode::from(failure.exit_code())
+        ExitCode::from(failure.code_and_kind().0)
     }
 
     pub fn flush_output(&mut self) -> Result<()> {
-        self.stdout
-            .flush()
-            .map_err(|e| Failure::named_io("standard output", e))
-    }
-
-    fn write_stdout(&mut self, bytes: &[u8]) -> Result<()> {
-        self.stdout
-            .write_all(bytes)
-            .map_err(|e| Failure::named_io("standard output", e))
+        self.stdout.flush().map_err(output_error)
     }
 }
 
-/// An [`io::Write`](Write) over [`OutputWriter::write_bytes`].
-pub struct OutputSink<'a> {
-    out: &'a mut OutputWriter,
-    failure: Option<Failure>,
+fn output_error(error: std::io::Error) -> Failure {
+    Failure::named_io("standard output", error)
 }
 
-impl<'a> OutputSink<'a> {
-    pub fn new(out: &'a mut OutputWriter) -> Self {
-        Self { out, failure: None }
-    }
-
-    /// Returns the first error of a write.
-    pub fn failure(self) -> Option<Failure> {
-        self.failure
-    }
-}
-
-impl Write for OutputSink<'_> {
+/// Writes the bytes of records, as [`OutputWriter::write_bytes`].
+impl Write for OutputWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.out.write_bytes(bytes).map_err(|e| {
-            self.failure = Some(e);
-            std::io::Error::other("standard output")
-        })?;
+        if !self.terminal {
+            return self.stdout.write(bytes);
+        }
+        let text = String::from_utf8_lossy(bytes);
+        let text = escape::escape_keep_whitespace(&text);
+        self.stdout.write_all(text.as_bytes())?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
+        self.stdout.flush()
     }
 }
 
 /// Writes `{"error": {"kind": ..., "message": ...}}` to standard error.
 pub fn write_json_error(failure: &Failure) {
-    let error = json::ErrorJson::new(failure);
+    let (kind, message) = (failure.code_and_kind().1, failure.to_string());
+    let error = object! { error: object! { kind: kind, message: message } };
     if let Ok(text) = to_json_line(&error) {
         let _ = writeln!(std::io::stderr(), "{text}");
     }
@@ -245,15 +243,11 @@ fn to_json_line(value: &impl Serialize) -> Result<String> {
     if !text.contains(|c| ('\u{7f}'..='\u{9f}').contains(&c)) {
         return Ok(text);
     }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if ('\u{7f}'..='\u{9f}').contains(&c) {
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            out.push(c);
-        }
-    }
-    Ok(out)
+    let escaped = text.chars().map(|c| match c {
+        '\u{7f}'..='\u{9f}' => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    });
+    Ok(escaped.collect())
 }
 
 /// Wraps `text` in the ECMA-48 sequence SGR (select graphic rendition).

@@ -31,12 +31,8 @@ impl ProgressReporter {
 
     /// Reports database pages; each step passes the total to [`Self::set_of_total`].
     pub fn for_pages(out: &OutputWriter, label: &str) -> Self {
-        Self::new(
-            out,
-            label,
-            Some(1),
-            "{prefix} {bar:24} {percent:>3} %  {eta} left",
-        )
+        let template = "{prefix} {bar:24} {percent:>3} %  {eta} left";
+        Self::new(out, label, Some(1), template)
     }
 
     fn new(out: &OutputWriter, label: &str, total: Option<u64>, template: &str) -> Self {

@@ -33,25 +33,10 @@ impl Table {
     }
 
     /// Adds a row; the cells are escaped.
-    pub fn add_row<'t>(&mut self, cells: impl IntoIterator<Item = &'t str>) {
-        self.rows.push(
-            cells
-                .into_iter()
-                .map(|c| one_line(c).into_owned())
-                .collect(),
-        );
-    }
-
-    /// Adds a last column; [`Self::push_cell`] fills it.
-    pub fn add_column(&mut self, heading: &'static str) {
-        self.headings.push(heading);
-    }
-
-    /// Adds a cell to the last row.
-    pub fn push_cell(&mut self, text: &str) {
-        if let Some(row) = self.rows.last_mut() {
-            row.push(one_line(text).into_owned());
-        }
+    pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
+        let cells = cells.into_iter();
+        let cells = cells.map(|cell| one_line(cell.as_ref()).into_owned());
+        self.rows.push(cells.collect());
     }
 
     /// Writes the table. On a terminal, wide cells are truncated and end in `…`.

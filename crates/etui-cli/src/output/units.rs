@@ -4,15 +4,7 @@ use std::time::Duration;
 
 /// Formats a number with separators: `12,800`.
 pub fn format_count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
+    indicatif::HumanCount(n).to_string()
 }
 
 /// Formats a count with its noun: `1 contact`, `12,800 contacts`, `3 entries`.
@@ -30,35 +22,28 @@ pub fn format_size(bytes: u64) -> String {
         return pluralize(bytes, "byte");
     }
     let mut value = bytes as f64 / 1e3;
-    let mut units = ["kB", "MB", "GB", "TB"].iter();
-    let mut unit = units.next();
-    while value >= 999.5 {
-        let Some(next) = units.next() else { break };
+    let mut units = ["kB", "MB", "GB"].into_iter();
+    while value >= 999.5 && units.len() > 0 {
         value /= 1e3;
-        unit = Some(next);
+        units.next();
     }
-    let unit = unit.copied().unwrap_or("TB");
-    if value < 9.95 {
-        format!("{value:.1} {unit}")
-    } else {
-        format!("{value:.0} {unit}")
-    }
+    format_rounded(value, units.next().unwrap_or("TB"))
 }
 
 /// Formats a duration: `7.3 µs`, `120 µs`, `4.2 ms`, `1.3 s`.
 pub fn format_duration(time: Duration) -> String {
-    let us = time.as_nanos() as f64 / 1e3;
-    let (value, unit) = if us < 999.5 {
-        (us, "µs")
-    } else if us < 999_500.0 {
-        (us / 1e3, "ms")
-    } else {
-        (us / 1e6, "s")
-    };
-    if value < 9.95 {
-        format!("{value:.1} {unit}")
-    } else {
-        format!("{value:.0} {unit}")
+    match time.as_nanos() as f64 / 1e3 {
+        us if us < 999.5 => format_rounded(us, "µs"),
+        us if us < 999_500.0 => format_rounded(us / 1e3, "ms"),
+        us => format_rounded(us / 1e6, "s"),
+    }
+}
+
+/// Formats two digits, or all before the point.
+fn format_rounded(value: f64, unit: &str) -> String {
+    match value < 9.95 {
+        true => format!("{value:.1} {unit}"),
+        false => format!("{value:.0} {unit}"),
     }
 }
 

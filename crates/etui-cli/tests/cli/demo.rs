@@ -52,7 +52,7 @@ fn the_demo_shows_its_steps() {
       TIME  the next 10 alarms                                10, first: Visita with Grace
       TIME  free/busy of the week                             busy in 1 block
 
-    289 contacts and 50 calendar entries were stored in one file of 573 kB, now removed.
+    289 contacts and 50 calendar entries were stored in one file of 582 kB, now removed.
 
     Next, your own data:
       etui import contacts.vcf      an export of your phone or address book

@@ -1,7 +1,11 @@
 //! Classification of single lines of 8-bit or 16-bit units.
 
+use std::borrow::Cow;
+
+use encoding_rs::{UTF_16BE, UTF_16LE};
 use memchr::memchr2;
 
+use crate::charset::detect_utf16;
 use crate::lines::{
     Delimiter, is_begin_of, is_blank, parse_delimiter, parse_delimiter_start, strip_group,
     strip_ignore_case,
@@ -97,17 +101,20 @@ impl CodeUnits {
         Some(if is_lf { after + self.width() } else { after })
     }
 
-    fn text(self, bytes: &[u8]) -> String {
+    /// Returns the code units that `bytes`, the start of a text, are in.
+    pub fn detect(bytes: &[u8]) -> Self {
+        match detect_utf16(bytes) {
+            Some(encoding) if encoding == UTF_16BE => Self::Utf16Be,
+            Some(_) => Self::Utf16Le,
+            None => Self::Bytes,
+        }
+    }
+
+    fn text(self, bytes: &[u8]) -> Cow<'_, str> {
         match self {
-            Self::Bytes => String::from_utf8_lossy(bytes).into_owned(),
-            Self::Utf16Le | Self::Utf16Be => {
-                let units = bytes
-                    .chunks_exact(2)
-                    .map(|pair| self.unit([pair[0], pair[1]]));
-                char::decode_utf16(units)
-                    .map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER))
-                    .collect()
-            }
+            Self::Bytes => String::from_utf8_lossy(bytes),
+            Self::Utf16Le => UTF_16LE.decode_without_bom_handling(bytes).0,
+            Self::Utf16Be => UTF_16BE.decode_without_bom_handling(bytes).0,
         }
     }
 }

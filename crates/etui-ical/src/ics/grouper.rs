@@ -30,7 +30,6 @@ pub struct ComponentGroup {
 
 impl ComponentGroup {
     /// Returns the bytes of the components in their order: the text of a calendar object.
-    #[must_use]
     pub fn text(&self) -> Vec<u8> {
         let parts: Vec<&[u8]> = self.components.iter().map(|c| &*c.bytes).collect();
         parts.concat()
@@ -61,7 +60,6 @@ pub struct ComponentGrouper {
 
 impl ComponentGrouper {
     /// Returns an empty grouper.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

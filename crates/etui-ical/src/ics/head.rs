@@ -13,7 +13,6 @@ pub(crate) struct ComponentHead {
     pub(crate) name: Vec<u8>,
     /// `UID`, if not blank.
     pub(crate) uid: Option<String>,
-    /// `TZID`.
     pub(crate) tzid: String,
     /// Parameters and value of `RECURRENCE-ID`.
     pub(crate) recurrence_id: Option<String>,

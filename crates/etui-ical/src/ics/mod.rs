@@ -52,7 +52,7 @@
 //! };
 //!
 //! let file = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\nUID:1\nEND:VEVENT\nEND:VCALENDAR\n";
-//! let mut template = TemplateBuilder::new();
+//! let mut template = TemplateBuilder::default();
 //! let (mut grouper, mut groups) = (ComponentGrouper::new(), Vec::new());
 //! for piece in ObjectReader::new(file.as_bytes()) {
 //!     match piece? {

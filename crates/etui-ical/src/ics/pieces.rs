@@ -58,9 +58,10 @@ pub struct RawZone {
 }
 
 /// The kinds of components in calendar objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum ComponentKind {
     /// `VEVENT`
+    #[default]
     Event,
     /// `VTODO`
     Todo,
@@ -70,7 +71,6 @@ pub enum ComponentKind {
 
 impl ComponentKind {
     /// Returns its name in iCalendar.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Event => "VEVENT",
@@ -80,7 +80,6 @@ impl ComponentKind {
     }
 
     /// Returns the kind with this name, in any case.
-    #[must_use]
     pub fn named(name: &[u8]) -> Option<Self> {
         [Self::Event, Self::Todo, Self::Journal]
             .into_iter()

@@ -97,7 +97,6 @@ impl<R: Read> ObjectReader<R> {
     }
 
     /// Rejects components of more than `bytes` bytes. The default is [`MAX_COMPONENT`].
-    #[must_use]
     pub fn max_component(mut self, bytes: usize) -> Self {
         self.max_component = bytes;
         self

@@ -43,9 +43,8 @@ pub enum TemplateSegment<'f> {
 
 impl ObjectTemplate {
     /// Returns the template for components that came in no object.
-    #[must_use]
     pub fn plain() -> Self {
-        let mut builder = TemplateBuilder::new();
+        let mut builder = TemplateBuilder::default();
         builder.push_text(
             TemplatePart::Begin,
             b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//etui//etui//EN\r\n",
@@ -56,7 +55,6 @@ impl ObjectTemplate {
 
     /// Returns the template with more zones before its components, such as those of new components;
     /// see [`TimeZoneDefinition::to_text`](crate::zones::TimeZoneDefinition::to_text).
-    #[must_use]
     pub fn with_zones(&self, zones: impl IntoIterator<Item = ZoneKey>) -> Self {
         let mut rest = self.bytes.get(1..).unwrap_or_default();
         let all = rest;
@@ -80,7 +78,6 @@ impl ObjectTemplate {
     }
 
     /// Decodes [`ObjectTemplate::as_bytes`]; `None` for other bytes.
-    #[must_use]
     pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let (&version, mut rest) = bytes.split_first()?;
         let mut components = 0u32;
@@ -93,13 +90,11 @@ impl ObjectTemplate {
     }
 
     /// Returns the encoded form.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Returns the number of components of the object.
-    #[must_use]
     pub fn components(&self) -> u32 {
         self.components
     }
@@ -119,7 +114,6 @@ impl ObjectTemplate {
     }
 
     /// Returns the text at its start.
-    #[must_use]
     pub fn head(&self) -> &[u8] {
         match self.segments().next() {
             Some(TemplateSegment::Text(TemplatePart::Begin, text)) => text,
@@ -186,20 +180,9 @@ pub struct TemplateBuilder {
     /// Start of the object, from which the encoding of a missing END follows.
     head: Vec<u8>,
     ended: bool,
-    /// Whether a zone came after a component.
-    late_zone: bool,
 }
 
 impl TemplateBuilder {
-    /// Starts the template of an object.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            bytes: vec![VERSION],
-            ..Self::default()
-        }
-    }
-
     /// Adds a text.
     pub fn text(&mut self, text: &TemplateText) {
         self.push_text(text.part, &text.bytes);
@@ -207,7 +190,6 @@ impl TemplateBuilder {
 
     /// Adds a zone.
     pub fn zone(&mut self, zone: ZoneKey) {
-        self.late_zone |= self.components() > 0;
         self.end_run();
         self.bytes.push(ZONE);
         self.bytes.extend_from_slice(&zone.0);
@@ -219,15 +201,8 @@ impl TemplateBuilder {
     }
 
     /// Returns the number of components so far.
-    #[must_use]
     pub fn components(&self) -> u32 {
         self.before + self.run
-    }
-
-    /// Returns true if a `VTIMEZONE` came after a component, whose times may use it.
-    #[must_use]
-    pub fn has_late_zone(&self) -> bool {
-        self.late_zone
     }
 
     pub(super) fn push_text(&mut self, part: TemplatePart, text: &[u8]) {
@@ -260,7 +235,6 @@ impl TemplateBuilder {
     }
 
     /// Returns the template. A truncated object gets the missing END.
-    #[must_use]
     pub fn finish(mut self) -> ObjectTemplate {
         if !self.ended {
             let end = "END:VCALENDAR\r\n";
@@ -272,7 +246,7 @@ impl TemplateBuilder {
         }
         self.end_run();
         ObjectTemplate {
-            bytes: self.bytes,
+            bytes: [&[VERSION], &*self.bytes].concat(),
             components: self.before,
         }
     }
@@ -285,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_template_round_trips_and_damage_is_detected() {
-        let mut builder = TemplateBuilder::new();
+        let mut builder = TemplateBuilder::default();
         builder.push_text(TemplatePart::Begin, b"BEGIN:VCALENDAR\n");
         builder.zone(ZoneKey(*b"0123456789abcdef"));
         builder.component();
@@ -293,7 +267,6 @@ mod tests {
         builder.push_text(TemplatePart::Middle, b"\n");
         builder.component();
         builder.push_text(TemplatePart::End, b"END:VCALENDAR\n");
-        assert!(!builder.has_late_zone());
         let template = builder.finish();
         assert_eq!(template.components(), 3);
         let segments: Vec<_> = template.segments().collect();

@@ -224,8 +224,11 @@ fn utf16_is_read_and_kept() {
 
 /// The frame of the first object of `input`, and its groups.
 fn taken_apart(input: &[u8]) -> (ObjectTemplate, Vec<ComponentGroup>) {
-    let (mut frame, mut grouper, mut groups) =
-        (TemplateBuilder::new(), ComponentGrouper::new(), Vec::new());
+    let (mut frame, mut grouper, mut groups) = (
+        TemplateBuilder::default(),
+        ComponentGrouper::new(),
+        Vec::new(),
+    );
     for piece in read(input) {
         match piece {
             ObjectPiece::Text(text) => frame.text(&text),

@@ -232,7 +232,7 @@ impl MergeGroup {
     }
 
     fn combine(&self, templates: &[&ObjectTemplate], components: u32) -> ObjectTemplate {
-        let mut builder = TemplateBuilder::new();
+        let mut builder = TemplateBuilder::default();
         let texts = || {
             let templates = self.templates.iter().map(|&at| templates[at]);
             templates.flat_map(ObjectTemplate::segments)

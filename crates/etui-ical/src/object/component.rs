@@ -54,14 +54,12 @@ impl Status {
     ];
 
     /// Returns its name in iCalendar.
-    #[must_use]
     pub fn name(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, status)| *status == self);
         found.map_or("", |(name, _)| name)
     }
 
     /// Returns the status with this name, in any case.
-    #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         let found = Self::ALL.iter().find(|(n, _)| n.eq_ignore_ascii_case(text));
         found.map(|(_, status)| *status)
@@ -94,7 +92,7 @@ pub struct CalendarUser {
 }
 
 /// The properties of one component: an event, a to-do or a journal entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CalendarComponent {
     /// Its kind.
     pub kind: ComponentKind,
@@ -156,7 +154,6 @@ pub struct CalendarComponent {
 
 impl CalendarComponent {
     /// Returns true if it takes time in free/busy.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         self.kind == ComponentKind::Event
             && !self.transparent
@@ -164,7 +161,6 @@ impl CalendarComponent {
     }
 
     /// Returns true if it overrides an instance of another component (`RECURRENCE-ID`).
-    #[must_use]
     pub fn is_override(&self) -> bool {
         self.timing
             .as_ref()
@@ -172,7 +168,6 @@ impl CalendarComponent {
     }
 
     /// Returns true if it has recurrence rules or dates.
-    #[must_use]
     pub fn recurs(&self) -> bool {
         self.timing
             .as_ref()
@@ -185,7 +180,10 @@ impl CalendarComponent {
         text: &str,
         zones: &TimeZoneResolver,
     ) -> (Self, ComponentHead) {
-        let mut item = Self::new(kind);
+        let mut item = Self {
+            kind,
+            ..Self::default()
+        };
         let mut head = ComponentHead::default();
         let mut times = TimingReader::new(zones);
         let mut params: &[u8] = b"";
@@ -229,39 +227,6 @@ impl CalendarComponent {
         item.uid = head.uid.take();
         item.all_day |= item.start.as_ref().is_some_and(CalendarTime::is_date);
         (item, head)
-    }
-
-    fn new(kind: ComponentKind) -> Self {
-        Self {
-            kind,
-            uid: None,
-            summary: None,
-            location: None,
-            description: None,
-            categories: Vec::new(),
-            status: None,
-            class: Classification::Public,
-            transparent: false,
-            organizer: None,
-            attendees: Vec::new(),
-            url: None,
-            priority: None,
-            percent: None,
-            sequence: 0,
-            start: None,
-            end: None,
-            due: None,
-            duration: None,
-            completed: None,
-            modified: None,
-            acknowledged: None,
-            all_day: false,
-            timing: None,
-            warnings: Vec::new(),
-            alarms: Vec::new(),
-            defined_zones: Vec::new(),
-            tzids: Vec::new(),
-        }
     }
 
     /// Notes the `TZID` of a line.

@@ -29,7 +29,8 @@ use etui_contentline::edit::fold_line;
 /// assert!(record.master().recurs());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[must_use]
+#[derive(Debug, Clone, Default)]
 pub struct Draft {
     kind: ComponentKind,
     uid: Option<String>,
@@ -46,51 +47,39 @@ impl Draft {
     fn new(kind: ComponentKind, summary: &str) -> Self {
         Self {
             kind,
-            uid: None,
-            start: None,
-            end: None,
-            duration: None,
-            rule: None,
             texts: vec![("SUMMARY", summary.to_owned())],
-            categories: Vec::new(),
-            alarms: Vec::new(),
+            ..Self::default()
         }
     }
 
     /// Returns the draft of an event.
-    #[must_use]
     pub fn event(summary: &str) -> Self {
         Self::new(ComponentKind::Event, summary)
     }
 
     /// Returns the draft of a to-do.
-    #[must_use]
     pub fn todo(summary: &str) -> Self {
         Self::new(ComponentKind::Todo, summary)
     }
 
     /// Returns the draft of a journal entry.
-    #[must_use]
     pub fn journal(summary: &str) -> Self {
         Self::new(ComponentKind::Journal, summary)
     }
 
     /// Sets the UID; without it a random one is generated.
-    #[must_use]
     pub fn uid(mut self, uid: &str) -> Self {
         self.uid = Some(uid.to_owned());
         self
     }
 
     /// Sets the start; a [`CalendarTime::Date`] makes an all-day component.
-    #[must_use]
     pub fn start(mut self, start: CalendarTime) -> Self {
         self.start = Some(start);
         self
     }
 
     /// Sets the end: the day after the last one of an all-day event; of a to-do its due time.
-    #[must_use]
     pub fn end(mut self, end: CalendarTime) -> Self {
         self.end = Some(end);
         self.duration = None;
@@ -98,7 +87,6 @@ impl Draft {
     }
 
     /// Sets the duration, in place of the end.
-    #[must_use]
     pub fn duration(mut self, duration: Duration) -> Self {
         self.duration = Some(duration);
         self.end = None;
@@ -106,33 +94,28 @@ impl Draft {
     }
 
     /// Sets the recurrence rule.
-    #[must_use]
     pub fn rule(mut self, rule: RecurrenceRule) -> Self {
         self.rule = Some(rule);
         self
     }
 
     /// Sets the location.
-    #[must_use]
     pub fn location(self, location: &str) -> Self {
         self.set_text("LOCATION", location)
     }
 
     /// Sets the description.
-    #[must_use]
     pub fn description(self, description: &str) -> Self {
         self.set_text("DESCRIPTION", description)
     }
 
     /// Adds a category.
-    #[must_use]
     pub fn category(mut self, category: &str) -> Self {
         self.categories.push(category.to_owned());
         self
     }
 
     /// Adds a reminder at this duration after the start; negative for before it.
-    #[must_use]
     pub fn alarm(mut self, after: Duration) -> Self {
         self.alarms.push(after);
         self
@@ -217,7 +200,7 @@ pub(super) fn display_alarm(after: Duration, summary: &str, ending: &[u8]) -> Ve
 }
 
 /// Returns a version 4 UUID (RFC 9562).
-fn random_uid() -> Result<String, ObjectError> {
+pub(super) fn random_uid() -> Result<String, ObjectError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| ObjectError::NoRandomness(error.to_string()))?;
     let uuid = uuid::Builder::from_random_bytes(bytes).into_uuid();

@@ -230,7 +230,7 @@ fn nested_spans(component: &[u8], name: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// Returns the end of a component's own properties: the first nested component, or END.
-fn end_of_properties(component: &[u8]) -> usize {
+pub(super) fn end_of_properties(component: &[u8]) -> usize {
     own_lines(component, None)
         .scan(0usize, |end, line| {
             // Nested components are a gap between own lines.
@@ -253,7 +253,6 @@ fn check_name(name: &str) -> Result<(), ObjectError> {
 }
 
 /// Escapes a value as its property requires.
-#[must_use]
 pub fn escape_value(name: &str, value: &str) -> String {
     let special = match name {
         _ if is_one_of(PLAIN, name) => "",
@@ -264,7 +263,6 @@ pub fn escape_value(name: &str, value: &str) -> String {
 }
 
 /// Returns parameters and value of a time.
-#[must_use]
 pub fn format_time(time: &CalendarTime) -> (String, String) {
     match time {
         CalendarTime::Date(date) => (";VALUE=DATE".to_owned(), date.to_string()),

@@ -22,6 +22,9 @@ mod alarm;
 mod component;
 mod draft;
 mod edit;
+mod series;
+mod series_cut;
+mod series_edit;
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -40,6 +43,7 @@ pub use alarm::{Alarm, AlarmAction, AlarmTrigger};
 pub use component::{CalendarComponent, CalendarUser, Classification, Status};
 pub use draft::Draft;
 pub use edit::{escape_value, format_time};
+pub use series_cut::SplitSeries;
 
 /// The result of merging one component into a calendar object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +84,17 @@ pub enum ObjectError {
     /// The name is not a valid property name.
     #[error("\"{0}\" cannot be a property's name: letters, digits and - only")]
     BadProperty(String),
+    /// The text is not a time zone.
+    #[error("not a time zone: it must begin with BEGIN:VTIMEZONE and have a TZID")]
+    NotAZone,
+    /// The series has no instance with this original start.
+    #[error("there is no occurrence at {0}")]
+    NoInstance(String),
+    /// The rules of a series, or an override of all later instances, do not allow to split it.
+    #[error(
+        "a series with several rules, or with a change of all later occurrences, cannot be split"
+    )]
+    CannotSplit,
     /// The object has no component with this index.
     #[error("the record has no component {0}")]
     NoComponent(usize),
@@ -159,25 +174,21 @@ impl CalendarObject {
     }
 
     /// Returns the components as they came, byte for byte.
-    #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
     /// Returns the components as they came.
-    #[must_use]
     pub fn into_text(self) -> Vec<u8> {
         self.text
     }
 
     /// Returns the UID, if any (RFC 5545 section 3.8.4.7).
-    #[must_use]
     pub fn uid(&self) -> Option<&str> {
         self.master().uid.as_deref()
     }
 
     /// Returns the `TZID`s without a known time zone: their times are floating.
-    #[must_use]
     pub fn unresolved_tzids(&self) -> Vec<String> {
         let nobodys = |item: &CalendarComponent, tzid: &String| {
             !item.defined_zones.iter().any(|(own, _)| own == tzid)
@@ -202,13 +213,11 @@ impl CalendarObject {
     }
 
     /// Returns the number of components of a text.
-    #[must_use]
     pub fn count_components(text: &[u8]) -> usize {
         component_spans(text).map_or(0, |all| all.len())
     }
 
     /// Splits a text into its components; another text is one component.
-    #[must_use]
     pub fn split_components(text: &[u8]) -> Vec<Vec<u8>> {
         match component_spans(text) {
             Some(all) => all
@@ -220,13 +229,11 @@ impl CalendarObject {
     }
 
     /// Returns the master component: the first one that overrides no instance of another.
-    #[must_use]
     pub fn master(&self) -> &CalendarComponent {
         &self.components[self.master_index()].item
     }
 
     /// Returns the index of the master component.
-    #[must_use]
     pub fn master_index(&self) -> usize {
         let is_main = |c: &ObjectPart| c.recurrence_id.is_none();
         self.components.iter().position(is_main).unwrap_or(0)
@@ -236,7 +243,6 @@ impl CalendarObject {
     /// times ([`CalendarComponent::timing`]).
     ///
     /// [`Instance::component`]: crate::recurrence::Instance::component
-    #[must_use]
     pub fn recurrence_set(&self) -> RecurrenceSet {
         let timings: Vec<Timing> = self.components().filter_map(|i| i.timing.clone()).collect();
         RecurrenceSet::new(&timings)
@@ -297,11 +303,7 @@ impl CalendarObject {
 
 /// Returns the spans of the components; `None` if there is other text.
 fn component_spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
-    let units = match detect_utf16(text) {
-        Some(encoding) if encoding == encoding_rs::UTF_16BE => CodeUnits::Utf16Be,
-        Some(_) => CodeUnits::Utf16Le,
-        None => CodeUnits::Bytes,
-    };
+    let units = CodeUnits::detect(text);
     let mut found = Vec::new();
     // Names of the open components, concatenated, and the start of each.
     let mut names: Vec<u8> = Vec::new();
@@ -356,5 +358,7 @@ fn component_spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
     open.is_empty().then_some(found)
 }
 
+#[cfg(test)]
+mod series_tests;
 #[cfg(test)]
 mod tests;

@@ -73,7 +73,6 @@ impl CompiledRule {
     ///
     /// An `UNTIL` in UTC is compared with local times as if they were UTC; a caller with a time
     /// zone compares instants.
-    #[must_use]
     pub fn new(rule: &RecurrenceRule, start: DateTime, all_day: bool) -> Self {
         if all_day && rule.frequency < Frequency::Daily {
             let unit = match rule.frequency {
@@ -172,13 +171,11 @@ impl CompiledRule {
     }
 
     /// Returns the start: the earliest possible occurrence.
-    #[must_use]
     pub fn start(&self) -> DateTime {
         DateTime::from_seconds(self.start)
     }
 
     /// Returns its occurrences from `from` to `to`, both included, in order and each once.
-    #[must_use]
     pub fn occurrences(&self, from: DateTime, to: DateTime) -> RuleOccurrences<'_> {
         RuleOccurrences::new(self, from.seconds(), self.end_before(to.seconds()))
     }
@@ -190,7 +187,6 @@ impl CompiledRule {
     }
 
     /// Returns its last occurrence; `None` if it has none or is unbounded.
-    #[must_use]
     pub fn last_occurrence(&self) -> Option<DateTime> {
         let by_count = self.last_by_count(DateTime::MAX.seconds());
         let end = by_count.map_or(self.until, |last| last.min(self.until));
@@ -210,7 +206,6 @@ impl CompiledRule {
     }
 
     /// Returns true if the rule has no end.
-    #[must_use]
     pub fn is_unbounded(&self) -> bool {
         let end = DateTime::MAX.seconds();
         self.until == end && self.last_by_count(end).is_none_or(|last| last >= end)

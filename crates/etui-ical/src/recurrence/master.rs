@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::compiled::CompiledRule;
+use super::compiled::{CompiledRule, MAX_COUNTED};
 use super::occurrences::RuleOccurrences;
 use super::order::{InstantOrder, ResolvedItem};
 use super::timing::{InstanceLength, MAX_OFFSET_SHIFT, Timing};
@@ -192,6 +192,46 @@ impl MasterComponent {
             CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(local, zone.clone()),
             CalendarTime::Utc(_) => CalendarTime::Utc(Timestamp::from_seconds(id.at)),
         }
+    }
+
+    /// Returns a local time as a time of the same form as the start.
+    pub(super) fn time_of_local(&self, local: i64) -> CalendarTime {
+        let zone = self.time_zone(&TimeZone::UTC);
+        let at = zone.to_utc(DateTime::from_seconds(local)).seconds();
+        self.time_of(InstanceId {
+            local,
+            at,
+            extra: None,
+        })
+    }
+
+    /// Returns the first occurrence of a rule from a local time on.
+    pub(super) fn first_of_rule(&self, rule: usize, local: i64) -> Option<i64> {
+        let zone = self.time_zone(&TimeZone::UTC);
+        let end = DateTime::MAX.seconds();
+        RuleStream::new(self.rules.get(rule)?, local, end, zone).head
+    }
+
+    /// Returns the number of occurrences before a local time that the `COUNT` of a rule counts, the
+    /// start included; `None` if they are too many to be counted.
+    pub(super) fn counted_before(&self, rule: usize, local: i64) -> Option<u32> {
+        let compiled = &self.rules.get(rule)?.compiled;
+        let (start, end) = (self.start.local(), DateTime::from_seconds(local - 1));
+        let own_start = u32::from(!compiled.has_occurrence(start));
+        let mut found = compiled.occurrences(start, end);
+        let counted = match compiled.constant_step() {
+            Some(step) => match found.next() {
+                Some(first) => (end.seconds() - first.seconds()).div_euclid(step) + 1,
+                None => 0,
+            },
+            None => {
+                let counted = found.take(MAX_COUNTED as usize + 1).count();
+                i64::try_from(counted)
+                    .ok()
+                    .filter(|n| *n <= i64::from(MAX_COUNTED))?
+            }
+        };
+        u32::try_from(counted).ok()?.checked_add(own_start)
     }
 
     pub(super) fn length_of(&self, id: InstanceId) -> &InstanceLength {

@@ -34,6 +34,7 @@
 
 mod clock;
 mod compiled;
+mod cut;
 mod days;
 mod master;
 mod occurrences;
@@ -48,6 +49,7 @@ mod timing;
 mod unbroken_tests;
 
 pub use compiled::{CompiledRule, MAX_COUNTED};
+pub(crate) use cut::{CutSide, RuleEdit, SeriesCut, moved_end};
 pub use occurrences::RuleOccurrences;
 pub use parse::RuleError;
 pub use rule::{Frequency, NthWeekday, RecurrenceRule};

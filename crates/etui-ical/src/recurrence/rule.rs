@@ -88,7 +88,6 @@ pub struct RecurrenceRule {
 
 impl RecurrenceRule {
     /// Returns the unbounded rule of one occurrence per period.
-    #[must_use]
     pub fn every(frequency: Frequency) -> Self {
         Self {
             frequency,
@@ -109,7 +108,6 @@ impl RecurrenceRule {
     }
 
     /// Returns true if the rule has neither `COUNT` nor `UNTIL`.
-    #[must_use]
     pub fn is_unbounded(&self) -> bool {
         self.count.is_none() && self.until.is_none()
     }

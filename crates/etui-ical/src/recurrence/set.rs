@@ -71,7 +71,6 @@ struct Override {
 impl RecurrenceSet {
     /// Builds the set of components with one UID. The first one without `RECURRENCE-ID` recurs;
     /// others without one are single instances, as is an override whose instance does not exist.
-    #[must_use]
     pub fn new(components: &[Timing]) -> Self {
         let master = components
             .iter()
@@ -141,7 +140,6 @@ impl RecurrenceSet {
     /// are included; one without a length counts at its start.
     ///
     /// Instances are produced lazily: bound their number with `take`.
-    #[must_use]
     pub fn between<'s>(
         &'s self,
         range: Range<Timestamp>,
@@ -156,7 +154,6 @@ impl RecurrenceSet {
     }
 
     /// Returns true if the set has no end.
-    #[must_use]
     pub fn is_unbounded(&self) -> bool {
         self.master
             .as_ref()
@@ -164,7 +161,6 @@ impl RecurrenceSet {
     }
 
     /// Returns an upper bound, in seconds, of the length of an instance.
-    #[must_use]
     pub fn longest(&self) -> i64 {
         let master = self.master.as_ref().map_or(0, MasterComponent::max_seconds);
         master.max(self.max_override_seconds)
@@ -173,7 +169,6 @@ impl RecurrenceSet {
     /// Returns the range that the instances cover without a gap, and the component that describes
     /// them; `None` if they have to be expanded ([`Self::between`]). It spares the expansion of
     /// rules that repeat every few seconds.
-    #[must_use]
     pub fn unbroken(&self, display_zone: &TimeZone) -> Option<(usize, Range<Timestamp>)> {
         let master = self.master.as_ref().filter(|_| self.overrides.is_empty())?;
         let Range { start, end } = master.unbroken(display_zone)?;
@@ -183,7 +178,6 @@ impl RecurrenceSet {
 
     /// Returns instants before which no instance starts and after which none ends, in any display
     /// time zone; the second is [`Timestamp::MAX`] for an unbounded set.
-    #[must_use]
     pub fn bounds(&self) -> Range<Timestamp> {
         let shifts = || {
             self.this_and_future

@@ -57,7 +57,6 @@ pub struct Timing {
 
 impl Timing {
     /// Returns the times of a single instance without an end.
-    #[must_use]
     pub fn once(start: CalendarTime) -> Self {
         Self {
             start,

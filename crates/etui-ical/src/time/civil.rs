@@ -49,21 +49,11 @@ impl Weekday {
     ];
 
     /// Returns the two letters that iCalendar uses.
-    #[must_use]
     pub fn code(self) -> &'static str {
-        match self {
-            Self::Monday => "MO",
-            Self::Tuesday => "TU",
-            Self::Wednesday => "WE",
-            Self::Thursday => "TH",
-            Self::Friday => "FR",
-            Self::Saturday => "SA",
-            Self::Sunday => "SU",
-        }
+        ["MO", "TU", "WE", "TH", "FR", "SA", "SU"][self as usize]
     }
 
     /// Parses two letters, in any case.
-    #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -71,7 +61,6 @@ impl Weekday {
     }
 
     /// Returns 0 for Monday to 6 for Sunday.
-    #[must_use]
     pub fn index(self) -> u8 {
         self as u8
     }
@@ -134,6 +123,7 @@ pub(crate) fn month_length(year: i32, month: u32) -> u32 {
 }
 
 /// A day of the Gregorian calendar, years 1 to 9999.
+#[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(i32);
 
@@ -144,7 +134,6 @@ impl Date {
     pub const MAX: Date = Date(LAST_DAY);
 
     /// Returns the date with this year, month (from 1) and day (from 1), if it exists.
-    #[must_use]
     pub fn new(year: i32, month: u32, day: u32) -> Option<Self> {
         let exists = (1..=9999).contains(&year)
             && (1..=12).contains(&month)
@@ -153,37 +142,31 @@ impl Date {
     }
 
     /// Returns the date `days` after 1970-01-01, clamped to [`Date::MIN`] and [`Date::MAX`].
-    #[must_use]
     pub fn from_days(days: i64) -> Self {
         Self(days.clamp(FIRST_DAY.into(), LAST_DAY.into()) as i32)
     }
 
     /// Returns the days since 1970-01-01.
-    #[must_use]
     pub fn days(self) -> i32 {
         self.0
     }
 
     /// Returns year, month (from 1) and day (from 1).
-    #[must_use]
     pub fn ymd(self) -> (i32, u32, u32) {
         ymd_of(self.0)
     }
 
     /// Returns the weekday.
-    #[must_use]
     pub fn weekday(self) -> Weekday {
         Weekday::ALL[first_weekday(self.0) as usize]
     }
 
     /// Returns the date `days` later (earlier if negative), clamped to the range of dates.
-    #[must_use]
     pub fn plus_days(self, days: i64) -> Self {
         Self::from_days(i64::from(self.0).saturating_add(days))
     }
 
     /// Returns the first second of the date.
-    #[must_use]
     pub fn midnight(self) -> DateTime {
         DateTime(i64::from(self.0) * DAY)
     }
@@ -204,6 +187,7 @@ impl fmt::Debug for Date {
 }
 
 /// A civil date and time of day, in no time zone.
+#[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(i64);
 
@@ -214,7 +198,6 @@ impl DateTime {
     pub const MAX: DateTime = DateTime(LAST_SECOND);
 
     /// Returns the local time with these parts, if it exists. Second 60 is read as 59.
-    #[must_use]
     pub fn new(
         year: i32,
         month: u32,
@@ -228,25 +211,21 @@ impl DateTime {
 
     /// Returns the local time `seconds` after 1970-01-01 00:00:00, clamped to the range of local
     /// times.
-    #[must_use]
     pub fn from_seconds(seconds: i64) -> Self {
         Self(seconds.clamp(FIRST_SECOND, LAST_SECOND))
     }
 
     /// Returns the seconds since 1970-01-01 00:00:00 on the same clock.
-    #[must_use]
     pub fn seconds(self) -> i64 {
         self.0
     }
 
     /// Returns the date.
-    #[must_use]
     pub fn date(self) -> Date {
         Date(self.0.div_euclid(DAY) as i32)
     }
 
     /// Returns hour, minute and second.
-    #[must_use]
     pub fn hms(self) -> (u32, u32, u32) {
         let second = self.0.rem_euclid(DAY) as u32;
         (second / 3_600, second / 60 % 60, second % 60)
@@ -254,7 +233,6 @@ impl DateTime {
 
     /// Returns the local time `seconds` later on the same clock (earlier if negative), clamped to
     /// the range of local times.
-    #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self::from_seconds(self.0.saturating_add(seconds))
     }
@@ -262,7 +240,6 @@ impl DateTime {
 
 impl Date {
     /// Returns a time of this date, if it exists. Second 60 is read as 59.
-    #[must_use]
     pub fn at(self, hour: u32, minute: u32, second: u32) -> Option<DateTime> {
         let exists = hour < 24 && minute < 60 && second <= 60;
         exists.then(|| {
@@ -287,6 +264,7 @@ impl fmt::Debug for DateTime {
 }
 
 /// An instant: seconds since 1970-01-01 00:00:00 UTC, without leap seconds.
+#[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -298,25 +276,21 @@ impl Timestamp {
 
     /// Returns the instant `seconds` after 1970-01-01 00:00:00 UTC, clamped to the range of
     /// instants.
-    #[must_use]
     pub fn from_seconds(seconds: i64) -> Self {
         Self(seconds.clamp(Self::MIN.0, Self::MAX.0))
     }
 
     /// Returns the seconds since 1970-01-01 00:00:00 UTC.
-    #[must_use]
     pub fn seconds(self) -> i64 {
         self.0
     }
 
     /// Returns the instant `seconds` later (earlier if negative), clamped to the range of instants.
-    #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self::from_seconds(self.0.saturating_add(seconds))
     }
 
     /// Returns the local time in UTC.
-    #[must_use]
     pub fn utc(self) -> DateTime {
         DateTime::from_seconds(self.0)
     }

@@ -11,6 +11,7 @@ const MAX_SECONDS: i64 = 400_000_000_000;
 
 /// A duration. Days are nominal: across a clock change a day has 23 or 25 hours. Hours, minutes and
 /// seconds are exact.
+#[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Duration {
     /// Days, with weeks as 7 days; negative for backwards.
@@ -27,7 +28,6 @@ impl Duration {
     };
 
     /// Returns a duration of calendar days, clamped to about 12,000 years.
-    #[must_use]
     pub fn from_days(days: i64) -> Self {
         Self {
             days: days.clamp(-MAX_SECONDS / DAY, MAX_SECONDS / DAY),
@@ -36,7 +36,6 @@ impl Duration {
     }
 
     /// Returns a duration of exact seconds, clamped to about 12,000 years.
-    #[must_use]
     pub fn from_seconds(seconds: i64) -> Self {
         Self {
             days: 0,
@@ -45,25 +44,21 @@ impl Duration {
     }
 
     /// Returns the nominal days.
-    #[must_use]
     pub fn days(self) -> i64 {
         self.days
     }
 
     /// Returns the exact seconds in addition to the days.
-    #[must_use]
     pub fn seconds(self) -> i64 {
         self.seconds
     }
 
     /// Returns the length in seconds if every day had 24 hours.
-    #[must_use]
     pub fn nominal_seconds(self) -> i64 {
         self.days * DAY + self.seconds
     }
 
     /// Returns true if the duration goes backwards.
-    #[must_use]
     pub fn is_negative(self) -> bool {
         self.days < 0 || self.seconds < 0
     }

@@ -25,7 +25,6 @@ pub struct TransitionTable {
 impl TransitionTable {
     /// Builds a table from transitions in any order; of several at one instant the last one is
     /// taken. With `cyclic`, the last 400 years repeat after the end of the table.
-    #[must_use]
     pub fn new(first: i32, mut list: Vec<ZoneTransition>, cyclic: bool) -> Self {
         list.sort_by_key(|t| t.at);
         list.reverse();

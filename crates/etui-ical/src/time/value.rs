@@ -40,7 +40,6 @@ pub enum DateTimeValue {
 
 impl DateTimeValue {
     /// Returns the local time as written; a date is its midnight.
-    #[must_use]
     pub fn local(self) -> DateTime {
         match self {
             Self::Date(date) => date.midnight(),
@@ -49,7 +48,6 @@ impl DateTimeValue {
     }
 
     /// Returns the time in `zone`; floating without one.
-    #[must_use]
     pub fn in_zone(self, zone: Option<&TimeZone>) -> CalendarTime {
         match (self, zone) {
             (Self::Date(date), _) => CalendarTime::Date(date),
@@ -66,82 +64,46 @@ impl FromStr for DateTimeValue {
     /// Parses RFC 5545 and, beyond it, lower case and the separators `-` and `:`, which some
     /// programs write.
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        parse_value(text.trim())
+        parse_value(text.trim().as_bytes())
             .ok_or_else(|| TimeError::new(text, "date or time: write 19970714 or 19970714T133000"))
     }
 }
 
-fn parse_value(text: &str) -> Option<DateTimeValue> {
-    parse_strict(text.as_bytes()).or_else(|| parse_lenient(text))
-}
-
-/// Parses the format of RFC 5545, which nearly all files use.
-fn parse_strict(text: &[u8]) -> Option<DateTimeValue> {
-    let (date, time) = text.split_first_chunk::<8>()?;
-    let [y1, y2, month, day] = parse_digits(*date)?;
+fn parse_value(mut text: &[u8]) -> Option<DateTimeValue> {
+    let [y1, y2, month, day] = take_pairs(&mut text, b'-')?;
     let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
-    let (time, utc) = match time {
+    let (mut time, utc) = match text {
         [] => return Some(DateTimeValue::Date(date)),
-        [b'T', time @ .., b'Z'] => (time, true),
-        [b'T', time @ ..] => (time, false),
+        [b'T' | b't', time @ .., b'Z' | b'z'] => (time, true),
+        [b'T' | b't', time @ ..] => (time, false),
         _ => return None,
     };
-    let [hour, minute, second] = parse_digits(<[u8; 6]>::try_from(time).ok()?)?;
-    let time = date.at(hour, minute, second)?;
-    Some(if utc {
-        DateTimeValue::Utc(time)
-    } else {
-        DateTimeValue::Local(time)
+    let [hour, minute, second] = take_pairs(&mut time, b':')?;
+    let local = date.at(hour, minute, second).filter(|_| time.is_empty())?;
+    Some(match utc {
+        true => DateTimeValue::Utc(local),
+        false => DateTimeValue::Local(local),
     })
 }
 
-/// Parses numbers of two digits each.
-fn parse_digits<const N: usize, const M: usize>(text: [u8; M]) -> Option<[u32; N]> {
-    let mut numbers = [0; N];
-    for (number, pair) in numbers.iter_mut().zip(text.as_chunks::<2>().0) {
-        let [tens, ones] = pair.map(|digit| u32::from(digit.wrapping_sub(b'0')));
-        if tens > 9 || ones > 9 {
-            return None;
+/// Takes `N` numbers of two digits each, and the separators around them.
+fn take_pairs<const N: usize>(text: &mut &[u8], separator: u8) -> Option<[u32; N]> {
+    let skip_separators = |text: &mut &[u8]| {
+        while let Some(rest) = text.strip_prefix(&[separator]) {
+            *text = rest;
         }
-        *number = 10 * tens + ones;
-    }
-    Some(numbers)
-}
-
-fn parse_lenient(text: &str) -> Option<DateTimeValue> {
-    let (date, time) = match text.split_once(['T', 't']) {
-        Some((date, time)) => (date, Some(time)),
-        None => (text, None),
     };
-    let [y1, y2, month, day] = parse_pairs(date, '-')?;
-    let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
-    let Some(time) = time else {
-        return Some(DateTimeValue::Date(date));
-    };
-    let (time, utc) = match time.strip_suffix(['Z', 'z']) {
-        Some(time) => (time, true),
-        None => (time, false),
-    };
-    let [hour, minute, second] = parse_pairs(time, ':')?;
-    let time = date.at(hour, minute, second)?;
-    Some(if utc {
-        DateTimeValue::Utc(time)
-    } else {
-        DateTimeValue::Local(time)
-    })
-}
-
-/// Parses exactly `N` numbers of two digits, with optional `between` characters.
-fn parse_pairs<const N: usize>(text: &str, between: char) -> Option<[u32; N]> {
     let mut numbers = [0; N];
-    let mut digits = text.bytes().filter(|b| *b != between as u8);
     for number in &mut numbers {
         for _ in 0..2 {
-            let digit = digits.next().filter(u8::is_ascii_digit)?;
-            *number = *number * 10 + u32::from(digit - b'0');
+            skip_separators(text);
+            let (digit, rest) = text.split_first()?;
+            *number = *number * 10 + char::from(*digit).to_digit(10)?;
+            *text = rest;
         }
     }
-    digits.next().is_none().then_some(numbers)
+    skip_separators(text);
+    Some(numbers)
 }
 
 impl fmt::Display for DateTimeValue {
@@ -169,7 +131,6 @@ pub enum CalendarTime {
 
 impl CalendarTime {
     /// Returns the local time: UTC for an instant, midnight for a date.
-    #[must_use]
     pub fn local(&self) -> DateTime {
         match self {
             Self::Date(date) => date.midnight(),
@@ -179,7 +140,6 @@ impl CalendarTime {
     }
 
     /// Returns the instant. Dates and floating times are resolved in `display_zone`.
-    #[must_use]
     pub fn at(&self, display_zone: &TimeZone) -> Timestamp {
         match self {
             Self::Date(date) => display_zone.to_utc(date.midnight()),
@@ -190,7 +150,6 @@ impl CalendarTime {
     }
 
     /// Returns the time zone: none for dates and floating times.
-    #[must_use]
     pub fn zone(&self) -> Option<&TimeZone> {
         match self {
             Self::Date(_) | Self::Floating(_) => None,
@@ -200,13 +159,11 @@ impl CalendarTime {
     }
 
     /// Returns true for a whole day.
-    #[must_use]
     pub fn is_date(&self) -> bool {
         matches!(self, Self::Date(_))
     }
 
     /// Returns the value as written, without its `TZID`.
-    #[must_use]
     pub fn value(&self) -> DateTimeValue {
         match self {
             Self::Date(date) => DateTimeValue::Date(*date),

@@ -16,6 +16,7 @@ use super::civil::{DateTime, Timestamp};
 use super::table::TransitionTable;
 
 /// A time zone.
+#[must_use]
 #[derive(Clone)]
 pub struct TimeZone(ZoneKind);
 
@@ -45,7 +46,6 @@ impl TimeZone {
     pub const UTC: TimeZone = TimeZone(ZoneKind::Utc);
 
     /// Returns the zone of the IANA database with this name, in any case.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         if ["UTC", "Etc/UTC"]
             .iter()
@@ -59,7 +59,6 @@ impl TimeZone {
     }
 
     /// Returns the system time zone; UTC if it is unknown.
-    #[must_use]
     pub fn system() -> Self {
         match jiff::tz::TimeZone::try_system() {
             Ok(zone) => Self(ZoneKind::Iana(zone)),
@@ -68,14 +67,12 @@ impl TimeZone {
     }
 
     /// Returns a zone with its own table, such as one made from a `VTIMEZONE`.
-    #[must_use]
     pub fn defined(name: impl Into<String>, table: TransitionTable) -> Self {
         let name = name.into();
         Self(ZoneKind::Defined(Arc::new(DefinedZone { name, table })))
     }
 
     /// Returns the IANA name, or the name of its definition.
-    #[must_use]
     pub fn name(&self) -> &str {
         match &self.0 {
             ZoneKind::Utc => "UTC",
@@ -85,7 +82,6 @@ impl TimeZone {
     }
 
     /// Returns true if the name is valid everywhere: an IANA name or UTC.
-    #[must_use]
     pub fn is_named(&self) -> bool {
         match &self.0 {
             ZoneKind::Utc => true,
@@ -95,7 +91,6 @@ impl TimeZone {
     }
 
     /// Returns the UTC offset at an instant, in seconds.
-    #[must_use]
     pub fn offset(&self, at: Timestamp) -> i32 {
         match &self.0 {
             ZoneKind::Utc => 0,
@@ -105,19 +100,16 @@ impl TimeZone {
     }
 
     /// Returns the local time at an instant.
-    #[must_use]
     pub fn to_local(&self, at: Timestamp) -> DateTime {
         DateTime::from_seconds(at.seconds() + i64::from(self.offset(at)))
     }
 
     /// Returns the instant of a local time.
-    #[must_use]
     pub fn to_utc(&self, local: DateTime) -> Timestamp {
         self.resolve(local).at
     }
 
     /// Returns the instant of a local time, and whether the local time is in a gap.
-    #[must_use]
     pub fn resolve(&self, local: DateTime) -> ResolvedTime {
         let (offset, skipped) = match &self.0 {
             ZoneKind::Utc => (0, false),

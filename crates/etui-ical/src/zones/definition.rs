@@ -48,7 +48,6 @@ pub struct Observance {
 impl TimeZoneDefinition {
     /// Parses one `VTIMEZONE`. Unknown properties are ignored, as is an observance without start or
     /// offsets.
-    #[must_use]
     pub fn parse(text: &[u8]) -> Self {
         let mut definition = Self::default();
         let mut part = None::<ObservanceBuilder>;
@@ -80,7 +79,6 @@ impl TimeZoneDefinition {
     }
 
     /// Returns the time zone; `None` without an observance.
-    #[must_use]
     pub fn to_time_zone(&self) -> Option<TimeZone> {
         let first = self.observances.iter().min_by_key(|o| o.start)?.from;
         let latest = self.observances.iter().map(|o| o.start).max()?;

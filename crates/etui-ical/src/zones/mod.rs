@@ -36,7 +36,6 @@ pub struct TimeZoneResolver {
 
 impl TimeZoneResolver {
     /// Returns a resolver of IANA and Windows names only.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -54,14 +53,21 @@ impl TimeZoneResolver {
         }
     }
 
+    /// Adds the definitions of another resolver. Of two with one name the first one counts.
+    pub fn extend(&mut self, other: &Self) {
+        for (name, zone) in &other.known {
+            if !self.known.contains_key(name) {
+                self.known.insert(name.clone(), zone.clone());
+            }
+        }
+    }
+
     /// Returns the zone that only a definition gives `tzid`.
-    #[must_use]
     pub fn defined(&self, tzid: &str) -> Option<&TimeZone> {
         self.known.get(trim_quotes(tzid))
     }
 
     /// Returns the time zone of `tzid`; `None` if it is unknown: its times are floating.
-    #[must_use]
     pub fn resolve(&self, tzid: &str) -> Option<TimeZone> {
         let name = trim_quotes(tzid);
         find_by_name(name).or_else(|| self.known.get(name).cloned())

@@ -23,7 +23,6 @@ const MIN_RULE_YEARS: usize = 3;
 
 impl TimeZoneDefinition {
     /// Builds the definition of a time zone, complete from `since` on.
-    #[must_use]
     pub fn of(zone: &TimeZone, since: Date) -> Self {
         let (year, _, _) = since.ymd();
         let first_year = year.clamp(1900, 9900);
@@ -83,7 +82,6 @@ impl TimeZoneDefinition {
     }
 
     /// Returns the `VTIMEZONE`, with CRLF line ends.
-    #[must_use]
     pub fn to_text(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut line = |text: String| out.extend_from_slice(&fold_line(&text, b"\r\n"));

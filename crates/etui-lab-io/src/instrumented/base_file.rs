@@ -1,7 +1,6 @@
 //! [`BaseFile`]: a file of the base VFS. Its methods check for null.
 
 use std::os::raw::{c_int, c_void};
-use std::ptr;
 
 use libsqlite3_sys as ffi;
 
@@ -94,19 +93,8 @@ impl BaseFile {
         Ok(u64::try_from(size).unwrap_or(0))
     }
 
-    pub fn lock(&self, level: c_int) -> Result<(), SqliteCode> {
-        to_result(call!(self, xLock or ffi::SQLITE_IOERR_LOCK, level))
-    }
-
     pub fn unlock(&self, level: c_int) -> Result<(), SqliteCode> {
         to_result(call!(self, xUnlock or ffi::SQLITE_IOERR_UNLOCK, level))
-    }
-
-    /// # Safety
-    ///
-    /// `to` is writable.
-    pub unsafe fn check_reserved_lock(&self, to: *mut c_int) -> c_int {
-        call!(self, xCheckReservedLock or ffi::SQLITE_IOERR_CHECKRESERVEDLOCK, to)
     }
 
     /// # Safety
@@ -114,54 +102,5 @@ impl BaseFile {
     /// `argument` is valid for the operation.
     pub unsafe fn control(&self, operation: c_int, argument: *mut c_void) -> c_int {
         call!(self, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument)
-    }
-
-    pub fn sector_size(&self) -> c_int {
-        call!(self, xSectorSize or 0)
-    }
-
-    pub fn device_characteristics(&self) -> c_int {
-        call!(self, xDeviceCharacteristics or 0)
-    }
-
-    /// # Safety
-    ///
-    /// `to` is writable.
-    pub unsafe fn shm_map(
-        &self,
-        region: c_int,
-        size: c_int,
-        extend: c_int,
-        to: *mut *mut c_void,
-    ) -> c_int {
-        call!(self, xShmMap or ffi::SQLITE_IOERR_SHMMAP, region, size, extend, to)
-    }
-
-    pub fn shm_lock(&self, offset: c_int, count: c_int, flags: c_int) -> c_int {
-        call!(self, xShmLock or ffi::SQLITE_IOERR_SHMLOCK, offset, count, flags)
-    }
-
-    pub fn shm_barrier(&self) {
-        call!(self, xShmBarrier or ());
-    }
-
-    pub fn shm_unmap(&self, delete: c_int) -> c_int {
-        call!(self, xShmUnmap or ffi::SQLITE_OK, delete)
-    }
-
-    /// # Safety
-    ///
-    /// `to` is writable.
-    pub unsafe fn fetch(&self, offset: i64, length: c_int, to: *mut *mut c_void) -> c_int {
-        // SAFETY: as the caller promises. Null means that nothing is mapped.
-        unsafe { *to = ptr::null_mut() };
-        call!(self, xFetch or ffi::SQLITE_OK, offset, length, to)
-    }
-
-    /// # Safety
-    ///
-    /// `page` is null or came from [`BaseFile::fetch`] at this offset.
-    pub unsafe fn unfetch(&self, offset: i64, page: *mut c_void) -> c_int {
-        call!(self, xUnfetch or ffi::SQLITE_OK, offset, page)
     }
 }

@@ -1,6 +1,6 @@
 //! [`IoCounters`] by [`FileKind`], and [`IoEvent`], an entry of the log.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::InstrumentedOptions;
 
@@ -99,31 +99,13 @@ pub struct IoCounters([FileCounters; 4]);
 impl IoCounters {
     /// Returns the counters of one kind.
     pub fn of(&self, kind: FileKind) -> &FileCounters {
-        match kind {
-            FileKind::Database => &self.0[0],
-            FileKind::Journal => &self.0[1],
-            FileKind::Wal => &self.0[2],
-            FileKind::Other => &self.0[3],
-        }
-    }
-
-    fn of_mut(&mut self, kind: FileKind) -> &mut FileCounters {
-        match kind {
-            FileKind::Database => &mut self.0[0],
-            FileKind::Journal => &mut self.0[1],
-            FileKind::Wal => &mut self.0[2],
-            FileKind::Other => &mut self.0[3],
-        }
+        &self.0[kind as usize]
     }
 
     /// Returns the difference to an earlier snapshot.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let mut counters = Self::default();
-        for kind in FileKind::ALL {
-            *counters.of_mut(kind) = self.of(kind).since(before.of(kind));
-        }
-        counters
+        Self(FileKind::ALL.map(|kind| self.of(kind).since(before.of(kind))))
     }
 }
 
@@ -189,11 +171,8 @@ impl IoRecorder {
         length: u64,
         count: impl FnOnce(&mut FileCounters),
     ) {
-        let mut recording = self
-            .recording
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        count(recording.counters.of_mut(kind));
+        let mut recording = self.lock();
+        count(&mut recording.counters.0[kind as usize]);
         if self.log_events {
             recording.log.push(IoEvent {
                 kind,
@@ -205,26 +184,20 @@ impl IoRecorder {
     }
 
     pub fn counters(&self) -> IoCounters {
-        let recording = self
-            .recording
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        recording.counters
+        self.lock().counters
     }
 
     pub fn reset(&self) {
-        let mut recording = self
-            .recording
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        recording.counters = IoCounters::default();
+        self.lock().counters = IoCounters::default();
     }
 
     pub fn take_log(&self) -> Vec<IoEvent> {
-        let mut recording = self
-            .recording
+        std::mem::take(&mut self.lock().log)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Recording> {
+        self.recording
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut recording.log)
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -168,31 +168,9 @@ unsafe extern "C" fn file_sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_
     to_code(unsafe { file_state(file).sync(flags) })
 }
 
-unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, to: *mut ffi::sqlite3_int64) -> c_int {
-    // SAFETY: see above.
-    match unsafe { file_state(file).base().size() } {
-        Ok(size) => {
-            // SAFETY: see above.
-            unsafe { *to = i64::try_from(size).unwrap_or(i64::MAX) };
-            ffi::SQLITE_OK
-        }
-        Err(code) => code,
-    }
-}
-
-unsafe extern "C" fn file_lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: see above.
-    to_code(unsafe { file_state(file).base().lock(level) })
-}
-
 unsafe extern "C" fn file_unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see above.
     to_code(unsafe { file_state(file).unlock(level) })
-}
-
-unsafe extern "C" fn check_reserved_lock(file: *mut ffi::sqlite3_file, to: *mut c_int) -> c_int {
-    // SAFETY: see above.
-    unsafe { file_state(file).base().check_reserved_lock(to) }
 }
 
 unsafe extern "C" fn file_control(
@@ -204,62 +182,42 @@ unsafe extern "C" fn file_control(
     unsafe { file_state(file).control(operation, argument) }
 }
 
-unsafe extern "C" fn sector_size(file: *mut ffi::sqlite3_file) -> c_int {
-    // SAFETY: see above.
-    unsafe { file_state(file).base().sector_size() }
+/// Defines a method that calls the base VFS's.
+macro_rules! forward {
+    ($name:ident = $method:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)? => $missing:expr) => {
+        unsafe extern "C" fn $name(
+            file: *mut ffi::sqlite3_file $(, $argument: $kind)*
+        ) $(-> $result)? {
+            // SAFETY: see above; the base VFS's file is open as long as this one, and the
+            // arguments are passed unchanged.
+            unsafe {
+                let base = FileHandle::base_file(file);
+                match (*(*base).pMethods).$method {
+                    Some(method) => method(base $(, $argument)*),
+                    None => $missing,
+                }
+            }
+        }
+    };
 }
 
-unsafe extern "C" fn device_characteristics(file: *mut ffi::sqlite3_file) -> c_int {
-    // SAFETY: see above.
-    unsafe { file_state(file).base().device_characteristics() }
-}
-
-unsafe extern "C" fn shm_map(
-    file: *mut ffi::sqlite3_file,
-    region: c_int,
-    size: c_int,
-    extend: c_int,
-    to: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: see above.
-    unsafe { file_state(file).base().shm_map(region, size, extend, to) }
-}
-
-unsafe extern "C" fn shm_lock(
-    file: *mut ffi::sqlite3_file,
-    offset: c_int,
-    count: c_int,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: see above.
-    unsafe { file_state(file).base().shm_lock(offset, count, flags) }
-}
-
-unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
-    // SAFETY: see above.
-    unsafe { file_state(file).base().shm_barrier() }
-}
-
-unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c_int {
-    // SAFETY: see above.
-    unsafe { file_state(file).base().shm_unmap(delete) }
-}
-
-unsafe extern "C" fn file_fetch(
-    file: *mut ffi::sqlite3_file,
-    offset: ffi::sqlite3_int64,
-    length: c_int,
-    to: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: see above.
-    unsafe { file_state(file).base().fetch(offset, length, to) }
-}
-
-unsafe extern "C" fn file_unfetch(
-    file: *mut ffi::sqlite3_file,
-    offset: ffi::sqlite3_int64,
-    page: *mut c_void,
-) -> c_int {
-    // SAFETY: see above.
-    unsafe { file_state(file).base().unfetch(offset, page) }
-}
+forward!(file_size = xFileSize(to: *mut ffi::sqlite3_int64) -> c_int => ffi::SQLITE_IOERR_FSTAT);
+forward!(file_lock = xLock(level: c_int) -> c_int => ffi::SQLITE_IOERR_LOCK);
+forward!(check_reserved_lock = xCheckReservedLock(to: *mut c_int) -> c_int
+    => ffi::SQLITE_IOERR_CHECKRESERVEDLOCK);
+forward!(sector_size = xSectorSize() -> c_int => 0);
+forward!(device_characteristics = xDeviceCharacteristics() -> c_int => 0);
+forward!(shm_map = xShmMap(region: c_int, size: c_int, extend: c_int, to: *mut *mut c_void)
+    -> c_int => ffi::SQLITE_IOERR_SHMMAP);
+forward!(shm_lock = xShmLock(offset: c_int, count: c_int, flags: c_int) -> c_int
+    => ffi::SQLITE_IOERR_SHMLOCK);
+forward!(shm_barrier = xShmBarrier() => ());
+forward!(shm_unmap = xShmUnmap(delete: c_int) -> c_int => ffi::SQLITE_OK);
+forward!(file_fetch = xFetch(offset: ffi::sqlite3_int64, length: c_int, to: *mut *mut c_void)
+-> c_int => {
+    // Null means that nothing is mapped.
+    *to = ptr::null_mut();
+    ffi::SQLITE_OK
+});
+forward!(file_unfetch = xUnfetch(offset: ffi::sqlite3_int64, page: *mut c_void) -> c_int
+    => ffi::SQLITE_OK);

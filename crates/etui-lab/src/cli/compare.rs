@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::compare::{Comparison, compare};
+use crate::compare::{Comparison, Difference, compare};
 use crate::error::Error;
 use crate::output;
 use crate::report::numbers;
@@ -87,23 +87,24 @@ fn print_comparison(comparison: &Comparison) -> Result<(), Error> {
                 (false, true) => "better",
                 (false, false) => "better?",
             };
-            let change = if difference.before == 0.0 {
-                String::new()
-            } else {
-                format!(
-                    "{:+.1} %",
-                    (difference.after / difference.before - 1.0) * 100.0
-                )
+            let Difference { before, after, .. } = *difference;
+            let change = match before == 0.0 {
+                true => String::new(),
+                false => format!("{:+.1} %", (after / before - 1.0) * 100.0),
             };
+            let value = |value| numbers::format_value(value, difference.unit);
+            let Difference {
+                experiment,
+                arm,
+                group,
+                ..
+            } = difference;
             table.add_row([
                 sign.to_owned(),
-                format!(
-                    "{}: {}, {}",
-                    difference.experiment, difference.arm, difference.group
-                ),
+                format!("{experiment}: {arm}, {group}"),
                 difference.measure.clone(),
-                numbers::format_value(difference.before, difference.unit),
-                numbers::format_value(difference.after, difference.unit),
+                value(before),
+                value(after),
                 change,
             ]);
         }
@@ -114,28 +115,20 @@ fn print_comparison(comparison: &Comparison) -> Result<(), Error> {
         }
         output::print_line(format_args!("{table}"))?;
     }
-    let worse = comparison
-        .differences
-        .iter()
-        .filter(|d| d.worse && d.gates)
-        .count();
-    let told = comparison.differences.iter().filter(|d| !d.gates).count();
+    let count =
+        |is: fn(&Difference) -> bool| comparison.differences.iter().filter(|d| is(d)).count();
+    let worse = count(|d| d.gates && d.worse);
+    let better = count(|d| d.gates && !d.worse);
+    let undecided = match count(|d| !d.gates) {
+        0 => String::new(),
+        differ => format!(", {differ} differ but decide nothing"),
+    };
+    let presence = match (comparison.gone, comparison.new) {
+        (0, 0) => String::new(),
+        (gone, new) => format!(", {gone} no longer there, {new} new"),
+    };
     output::print_line(format_args!(
-        "{} measures compared, {worse} worse, {} better{}{}.",
-        comparison.compared,
-        comparison
-            .differences
-            .iter()
-            .filter(|d| !d.worse && d.gates)
-            .count(),
-        if told > 0 {
-            format!(", {told} differ but decide nothing")
-        } else {
-            String::new()
-        },
-        match (comparison.gone, comparison.new) {
-            (0, 0) => String::new(),
-            (gone, new) => format!(", {gone} no longer there, {new} new"),
-        },
+        "{} measures compared, {worse} worse, {better} better{undecided}{presence}.",
+        comparison.compared
     ))
 }

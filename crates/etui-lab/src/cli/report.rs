@@ -62,19 +62,9 @@ pub fn show_report(file: &Path, experiments: &[&'static dyn Experiment]) -> Resu
 /// Prints the verdict of each experiment in a results file.
 pub fn show_verdicts(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), Error> {
     for section in &read_report(file, experiments)?.sections {
-        let verdict = &section.presentation.verdict;
-        output::print_line(format_args!(
-            "{} ({})",
-            section.about.title, section.about.name
-        ))?;
-        output::print_line(format_args!(
-            "  {}\n",
-            if verdict.sentence.is_empty() {
-                "Too little was run to tell."
-            } else {
-                &verdict.sentence
-            }
-        ))?;
+        let (title, name) = (section.about.title, section.about.name);
+        let sentence = report::verdict_sentence(section);
+        output::print_line(format_args!("{title} ({name})\n  {sentence}\n"))?;
     }
     Ok(())
 }

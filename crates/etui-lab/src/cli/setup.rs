@@ -16,127 +16,61 @@ pub struct SetupArgs {
     yes: bool,
 }
 
-/// A package of Debian and its derivatives, the sign of its presence, and its purpose.
-struct PackageManager {
-    name: &'static str,
-    shown_by: SetupCommand,
-    used_for: &'static str,
-}
+/// A package of Debian and its derivatives: its name; a tool or, with a `/`, a file of it; its
+/// purpose.
+type Package = (&'static str, &'static str, &'static str);
 
-enum SetupCommand {
-    Tool(&'static str),
-    File(&'static str),
-}
-
-const PACKAGES: &[PackageManager] = &[
-    debian_package(
-        "e2fsprogs",
-        SetupCommand::Tool("mkfs.ext4"),
-        "ext4 on loop images; extents",
-    ),
-    debian_package(
-        "xfsprogs",
-        SetupCommand::Tool("mkfs.xfs"),
-        "xfs on loop images",
-    ),
-    debian_package(
-        "btrfs-progs",
-        SetupCommand::Tool("mkfs.btrfs"),
-        "btrfs on loop images",
-    ),
-    debian_package(
-        "dosfstools",
-        SetupCommand::Tool("mkfs.vfat"),
-        "vfat on loop images",
-    ),
-    debian_package(
-        "exfatprogs",
-        SetupCommand::Tool("mkfs.exfat"),
-        "exfat on loop images",
-    ),
-    debian_package(
+const PACKAGES: &[Package] = &[
+    ("e2fsprogs", "mkfs.ext4", "ext4 on loop images; extents"),
+    ("xfsprogs", "mkfs.xfs", "xfs on loop images"),
+    ("btrfs-progs", "mkfs.btrfs", "btrfs on loop images"),
+    ("dosfstools", "mkfs.vfat", "vfat on loop images"),
+    ("exfatprogs", "mkfs.exfat", "exfat on loop images"),
+    (
         "exfat-fuse",
-        SetupCommand::Tool("mount.exfat-fuse"),
+        "mount.exfat-fuse",
         "exfat where the kernel has none",
     ),
-    debian_package(
-        "squashfs-tools",
-        SetupCommand::Tool("mksquashfs"),
-        "squashfs images",
-    ),
-    debian_package(
-        "erofs-utils",
-        SetupCommand::Tool("mkfs.erofs"),
-        "erofs images",
-    ),
-    debian_package(
-        "strace",
-        SetupCommand::Tool("strace"),
-        "system calls by file",
-    ),
-    debian_package("valgrind", SetupCommand::Tool("valgrind"), "instructions"),
-    debian_package(
+    ("squashfs-tools", "mksquashfs", "squashfs images"),
+    ("erofs-utils", "mkfs.erofs", "erofs images"),
+    ("strace", "strace", "system calls by file"),
+    ("valgrind", "valgrind", "instructions"),
+    (
         "evolution-data-server",
-        SetupCommand::File("/usr/libexec/evolution-source-registry"),
+        "/usr/libexec/evolution-source-registry",
         "the peer of `phonebook` and `calendar`",
     ),
-    debian_package(
+    (
         "libebook1.2-dev",
-        SetupCommand::File("/usr/include/evolution-data-server/libebook/libebook.h"),
+        "/usr/include/evolution-data-server/libebook/libebook.h",
         "driving Evolution Data Server",
     ),
-    debian_package(
+    (
         "libecal2.0-dev",
-        SetupCommand::File("/usr/include/evolution-data-server/libecal/libecal.h"),
+        "/usr/include/evolution-data-server/libecal/libecal.h",
         "driving Evolution Data Server's calendar",
     ),
-    debian_package(
-        "dbus",
-        SetupCommand::Tool("dbus-daemon"),
-        "a private session bus",
-    ),
-    debian_package(
-        "gcc",
-        SetupCommand::Tool("cc"),
-        "driving Evolution Data Server",
-    ),
-    debian_package(
+    ("dbus", "dbus-daemon", "a private session bus"),
+    ("gcc", "cc", "driving Evolution Data Server"),
+    (
         "libc6-dev",
-        SetupCommand::File("/usr/include/stdio.h"),
+        "/usr/include/stdio.h",
         "driving Evolution Data Server",
     ),
-    debian_package(
-        "pkg-config",
-        SetupCommand::Tool("pkg-config"),
-        "driving Evolution Data Server",
-    ),
+    ("pkg-config", "pkg-config", "driving Evolution Data Server"),
 ];
 
-const fn debian_package(
-    name: &'static str,
-    shown_by: SetupCommand,
-    used_for: &'static str,
-) -> PackageManager {
-    PackageManager {
-        name,
-        shown_by,
-        used_for,
-    }
-}
-
-impl PackageManager {
-    fn installed(&self) -> bool {
-        match self.shown_by {
-            SetupCommand::Tool(name) => find_tool(name).is_some(),
-            SetupCommand::File(path) => Path::new(path).exists(),
-        }
+fn is_installed((_, sign, _): &Package) -> bool {
+    match sign.contains('/') {
+        true => Path::new(sign).exists(),
+        false => find_tool(sign).is_some(),
     }
 }
 
 impl SetupArgs {
     /// Lists missing packages, asks, installs.
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let missing: Vec<&PackageManager> = PACKAGES.iter().filter(|p| !p.installed()).collect();
+        let missing: Vec<&Package> = PACKAGES.iter().filter(|p| !is_installed(p)).collect();
         if missing.is_empty() {
             output::print_line(format_args!("All that the experiments need is installed."))?;
             return Ok(ExitCode::SUCCESS);
@@ -144,10 +78,10 @@ impl SetupArgs {
         output::print_line(format_args!(
             "Missing, each used for a part of the experiments:"
         ))?;
-        for package in &missing {
-            output::print_line(format_args!("  {:24}{}", package.name, package.used_for))?;
+        for (name, _, purpose) in &missing {
+            output::print_line(format_args!("  {name:24}{purpose}"))?;
         }
-        let names: Vec<&str> = missing.iter().map(|p| p.name).collect();
+        let names: Vec<&str> = missing.iter().map(|(name, ..)| *name).collect();
         let by_hand = format!("apt-get update && apt-get install -y {}", names.join(" "));
         if find_tool("apt-get").is_none() {
             return Err(Error::other(
@@ -167,11 +101,8 @@ impl SetupArgs {
         let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
         install.extend(&names);
         apt_command(&root, &install)?;
-        let still: Vec<&str> = missing
-            .iter()
-            .filter(|p| !p.installed())
-            .map(|p| p.name)
-            .collect();
+        let still = missing.iter().filter(|package| !is_installed(package));
+        let still: Vec<&str> = still.map(|(name, ..)| *name).collect();
         if still.is_empty() {
             output::print_line(format_args!("Installed."))?;
             Ok(ExitCode::SUCCESS)

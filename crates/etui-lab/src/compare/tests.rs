@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::experiment::{ArmRole, ArmSettings, MeasurePass, RunCase};
+use crate::results::RunHeader;
 use crate::results::RunRecord;
 
 /// A results file of one experiment with two arms; `values` gives a measure's value by arm

@@ -4,14 +4,15 @@
 use std::path::Path;
 
 use etui::contacts::{Card, Contacts, Filter, Paging};
-use etui::{Durability, Options, Store};
-use etui_testkit::people::People;
+use etui::{Durability, Store};
 
+use super::about::AboutText;
+use super::common::{copy_shared, fill_store, make_cards, people_options};
 use crate::error::Error;
 use crate::spec::{Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::{
-    Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, LabContext, Parameter,
-    Recorder, Results, RunCase, RunPlan,
+    Arm, ArmGroup, ArmRole, Experiment, ExperimentInfo, LabContext, Recorder, Results, RunCase,
+    RunPlan,
 };
 
 /// The experiment.
@@ -41,79 +42,45 @@ const SHOWN: [(&str, &str); 5] = [
 
 impl Experiment for Counters {
     fn experiment_info(&self) -> ExperimentInfo {
-        ExperimentInfo {
-            name: "counters",
-            title: "What etui's operations cost, in counters that repeat exactly",
-            study: None,
-            question: "How many instructions, system calls, flushes and bytes does each operation take?",
-            method: "Each operation is run on a book of people from a fixed seed, once under \
-                callgrind and once under strace: opening on a copy of a book that another process \
-                made, the others in a store that is open and was read and saved to before. Nothing \
-                here depends on how fast the machine is.",
-            same_answer: "Both durability levels must find the same contacts, and have the same \
-                          ones in the end.",
-            found: &[],
-            parameters: &[Parameter {
-                name: "contacts",
-                about: "contacts in the book beforehand",
-                quick: &[1_600],
-                full: &[1_600],
-            }],
-        }
+        static ABOUT: AboutText = AboutText::new(include_str!("counters.md"));
+        ABOUT.info("counters", None)
     }
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
-        let stack = if lab.stack("ram").is_ok() {
-            "ram"
-        } else {
-            "here"
+        let stack = match lab.stack("ram") {
+            Ok(()) => "ram",
+            Err(_) => "here",
         };
-        let groups = WORKS
-            .iter()
-            .map(|(work, _)| ArmGroup {
-                work: (*work).to_owned(),
-                stack: stack.to_owned(),
-                size: lab.value("contacts"),
+        let groups = WORKS.map(|(work, _)| {
+            let arms = vec![
+                Arm::new("durable", ArmRole::Etui, ""),
+                Arm::new("deferred", ArmRole::Etui, "deferred"),
+            ];
+            ArmGroup {
                 counted: true,
                 syscalls: true,
                 instructions: true,
                 seconds: 0.5,
-                arms: vec![
-                    Arm::new("durable", ArmRole::Etui, ArmSettings::new()),
-                    Arm::new(
-                        "deferred",
-                        ArmRole::Etui,
-                        ArmSettings::new().with("deferred", true),
-                    ),
-                ],
-                ..ArmGroup::default()
-            })
-            .collect();
-        Ok(RunPlan {
-            groups,
-            not_run: Vec::new(),
-        })
+                ..ArmGroup::new(work, stack, lab.value("contacts"), arms)
+            }
+        });
+        Ok(groups.to_vec().into())
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
-        let store = fill_store(
-            &dir.join(BOOK),
-            &store_options(),
-            &make_cards(1, group.size)?,
-        )?;
-        Ok(store.close()?)
+        let people = make_cards(1, group.size)?;
+        Ok(fill_store(&dir.join(BOOK), &people_options(), &people)?.close()?)
     }
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let path = recorder.dir().join(BOOK);
-        let mut options = store_options();
+        let mut options = people_options();
         if case.settings.is("deferred") {
             options.durability = Durability::Deferred;
         }
         if case.work == "open and close" {
             // A freshly filled process has other memory to search through.
-            let made = recorder.shared().join(BOOK);
-            std::fs::copy(&made, &path).map_err(|e| Error::file(&made, e))?;
+            copy_shared(recorder, BOOK, BOOK)?;
             let count = recorder.phase("work", || {
                 let store = Store::open_with(&path, &options)?;
                 let count = store.contacts()?.count()?;
@@ -128,71 +95,38 @@ impl Experiment for Counters {
         let contacts = store.contacts()?;
         contacts.count()?;
         run_operation(&case.work, &contacts, &there, recorder)?;
-        let mut left: Vec<Vec<u8>> = contacts
-            .all()?
-            .iter()
-            .map(|(_, text)| text.to_vec())
-            .collect();
+        let all = contacts.all()?;
+        let mut left: Vec<&[u8]> = all.iter().map(|(_, text)| text).collect();
         left.sort_unstable();
         for text in left {
             recorder.answer(text);
         }
         drop(contacts);
-        store.close()?;
-        Ok(())
+        Ok(store.close()?)
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {
         let tables = WORKS.iter().map(|(work, times)| {
             let each =
                 |(title, key): &(&str, &str)| Measure::new(*title, *key).per(Per::Times(*times));
-            TableSpec {
-                title: format!("One `{work}`"),
-                caption: "Flushes of the deferred level are those of checkpoints.".to_owned(),
-                groups: results.select_groups(&[work], &[]),
-                measures: SHOWN.iter().map(each).collect(),
-                ..TableSpec::default()
-            }
+            TableSpec::new(format!("One `{work}`"), results.select_groups(&[work], &[]))
+                .caption("Flushes of the deferred level are those of checkpoints.")
+                .measures(SHOWN.iter().map(each).collect())
         });
         let (work, times) = WORKS[1];
         let save = results.select_groups(&[work], &[]).into_iter().next();
         let flushes = Measure::new("flushes", "work/flush_calls").per(Per::Times(times));
         ReportSpec {
             tables: tables.collect(),
-            thresholds: vec![Threshold::target(
-                "flushes of a durable save of one contact, checkpoints and merges included",
-                save.as_ref(),
-                "durable",
-                flushes,
-            )],
+            thresholds: vec![
+                Threshold::target(
+                    "flushes of a durable save of one contact, checkpoints and merges included",
+                )
+                .of(save.as_ref(), "durable", flushes),
+            ],
             ..ReportSpec::default()
         }
     }
-}
-
-/// How a book is opened.
-fn store_options() -> Options {
-    let mut options = Options::default();
-    options.locale = Some("de".to_owned());
-    options.region = Some("DE".to_owned());
-    options
-}
-
-/// A new store with these people.
-fn fill_store(path: &Path, options: &Options, people: &[Card]) -> Result<Store, Error> {
-    let store = Store::open_with(path, options)?;
-    store.contacts()?.save_many(people)?;
-    store.merge_index()?;
-    Ok(store)
-}
-
-/// People from a seed, as cards.
-fn make_cards(seed: u64, count: u64) -> Result<Vec<Card>, Error> {
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    People::new(seed)
-        .take(count)
-        .map(|text| Ok(Card::parse(text)?))
-        .collect()
 }
 
 /// Does an operation so often, as its phase `work`.
@@ -202,16 +136,9 @@ fn run_operation(
     there: &[Card],
     recorder: &mut Recorder,
 ) -> Result<(), Error> {
-    let times = WORKS
-        .iter()
-        .find(|(name, _)| *name == work)
-        .map_or(0, |(_, times)| *times);
-    let first = |times: u64| {
-        there
-            .iter()
-            .cycle()
-            .take(usize::try_from(times).unwrap_or(0))
-    };
+    let times = WORKS.iter().find(|(name, _)| *name == work);
+    let times = times.map_or(0, |(_, times)| *times);
+    let first = there.iter().cycle().take(times as usize);
     let answer: u64 = match work {
         "save one" => {
             let more = make_cards(2, times)?;
@@ -230,7 +157,7 @@ fn run_operation(
             })?
         }
         "get one by UID" => {
-            let uids: Vec<String> = first(times).filter_map(Card::uid).map(Into::into).collect();
+            let uids: Vec<String> = first.filter_map(Card::uid).map(Into::into).collect();
             let found = recorder.phase("work", || {
                 let mut found = Vec::with_capacity(uids.len());
                 for uid in &uids {
@@ -244,7 +171,7 @@ fn run_operation(
             found.len() as u64
         }
         "find by the beginning of a name" => {
-            let names: Vec<Filter> = first(times)
+            let names: Vec<Filter> = first
                 .map(|card| {
                     Filter::name_prefix(card.display_name().chars().take(4).collect::<String>())
                 })

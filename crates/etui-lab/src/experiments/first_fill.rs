@@ -9,12 +9,14 @@ use etui::contacts::{Card, Contacts, Filter, Query, SortOrder};
 use etui_testkit::people::{People, varied_person};
 use etui_testkit::rng::SplitMix64;
 
-use super::searches::{import_people, people_options, write_people};
+use super::about::AboutText;
+use super::common::people_options;
+use super::searches::{import_people, write_people};
 use crate::measure::process::{ProcessMemory, anonymous_memory};
 use crate::stacks::HERE;
 use crate::{
-    Arm, ArmGroup, ArmRole, ArmSettings, Conclusion, Error, Experiment, ExperimentInfo, LabContext,
-    Measure, Parameter, Per, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold,
+    Arm, ArmGroup, ArmRole, Conclusion, Error, Experiment, ExperimentInfo, LabContext, Measure,
+    Per, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold,
 };
 
 const NAME: &str = "first-fill";
@@ -34,42 +36,17 @@ pub struct FirstFill;
 
 impl Experiment for FirstFill {
     fn experiment_info(&self) -> ExperimentInfo {
-        ExperimentInfo {
-            name: NAME,
-            title: "The first import of a large address book",
-            study: None,
-            question: "How long does the first import take, and how much memory does it need and \
-                       leave?",
-            method: "A file of vCards is imported into a new store, then a fifth as many more. \
-                     Peak memory is the largest anonymous memory (RssAnon), sampled every 2 ms, \
-                     above that before the store was opened; mapped files are not in it. Memory \
-                     left is private dirty memory, after the imports, after 1,000 searches and \
-                     after 1,000 saves.",
-            same_answer: "The number of contacts.",
-            found: &[],
-            parameters: &[Parameter {
-                name: "contacts",
-                about: "contacts of the first import; needs about 4 kB of disk for each",
-                quick: &[20_000],
-                full: &[1_000_000],
-            }],
-        }
+        static ABOUT: AboutText = AboutText::new(include_str!("first_fill.md"));
+        ABOUT.info(NAME, None)
     }
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
-        let group = |size: &u64| ArmGroup {
-            work: WORK.to_owned(),
-            stack: HERE.to_owned(),
-            size: *size,
+        let groups = lab.values("contacts").iter().map(|&size| ArmGroup {
             repetitions: 1,
-            seconds: *size as f64 / 15_000.0,
-            arms: vec![Arm::new(ARM, ArmRole::Etui, ArmSettings::new())],
-            ..ArmGroup::default()
-        };
-        Ok(RunPlan {
-            groups: lab.values("contacts").iter().map(group).collect(),
-            not_run: Vec::new(),
-        })
+            seconds: size as f64 / 15_000.0,
+            ..ArmGroup::new(WORK, HERE, size, vec![Arm::new(ARM, ArmRole::Etui, "")])
+        });
+        Ok(groups.collect::<Vec<_>>().into())
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
@@ -83,51 +60,49 @@ impl Experiment for FirstFill {
         let store = Store::open_with(&path, &people_options())?;
         let contacts = store.contacts()?;
         let more = case.size / 5;
-        for (phase, file, count) in [
-            ("first", "first.vcf", case.size),
-            ("more", "more.vcf", more),
-        ] {
-            let file = recorder.shared().join(file);
+        for (phase, count) in [("first", case.size), ("more", more)] {
+            let file = recorder.shared().join(format!("{phase}.vcf"));
             let base = anonymous_memory();
             let peak = recorder.phase(phase, || {
                 sample_peak(|| import_people(&contacts, &file, count))
             })?;
-            recorder.record(
-                &format!("{phase}/peak_bytes"),
-                peak.saturating_sub(base) as f64,
-            );
+            let peak = peak.saturating_sub(base) as f64;
+            recorder.record(&format!("{phase}/peak_bytes"), peak);
         }
         let count = case.size + more;
-        let mut record_left = |phase: &str| -> Result<(), Error> {
+        let mut record_left = |phase: &str, before: u64| -> Result<(), Error> {
             let left = private_dirty()?.saturating_sub(before);
             recorder.record(&format!("{phase}/private_dirty_bytes"), left as f64);
             Ok(())
         };
-        record_left("imported")?;
+        record_left("imported", before)?;
         search_contacts(&contacts, count)?;
-        record_left("searched")?;
+        record_left("searched", before)?;
         for text in People::varied(3).take(SAVES) {
             contacts.save(&Card::parse(text)?)?;
         }
-        record_left("saved")?;
-        recorder.answer(contacts.count()?.to_le_bytes());
+        record_left("saved", before)?;
+        let saved = contacts.count()?;
         drop(contacts);
         store.close()?;
-        let file = std::fs::metadata(&path).map_err(|e| Error::file(&path, e))?;
-        recorder.record("file/length_bytes", file.len() as f64);
         let before = private_dirty()?;
         let store = Store::open_with(&path, &people_options())?;
         search_contacts(&store.contacts()?, count)?;
-        let left = private_dirty()?.saturating_sub(before);
-        recorder.record("reopened/private_dirty_bytes", left as f64);
-        Ok(store.close()?)
+        record_left("reopened", before)?;
+        store.close()?;
+        recorder.answer(saved.to_le_bytes());
+        let file = std::fs::metadata(&path).map_err(|e| Error::file(&path, e))?;
+        recorder.record("file/length_bytes", file.len() as f64);
+        Ok(())
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {
         let groups = results.select_groups(&[WORK], &[HERE]);
         let largest = groups.last();
         let target = |claim: &str, key: &str, bound| {
-            Threshold::target(claim, largest, ARM, Measure::new(claim, key)).at_most(bound)
+            Threshold::target(claim)
+                .of(largest, ARM, Measure::new(claim, key))
+                .at_most(bound)
         };
         ReportSpec {
             thresholds: vec![
@@ -143,25 +118,23 @@ impl Experiment for FirstFill {
                     MAX_LEFT_BYTES,
                 ),
             ],
-            tables: vec![TableSpec {
-                title: "Imports and memory".to_owned(),
-                caption: "Bounds are for a million contacts.".to_owned(),
-                groups,
-                measures: vec![
-                    Measure::wall_time("first import", "first"),
-                    Measure::wall_time("each", "first").per(Per::Size),
-                    Measure::new("peak", "first/peak_bytes"),
-                    Measure::wall_time("a fifth more", "more"),
-                    Measure::new("peak", "more/peak_bytes"),
-                    Measure::new("left", "imported/private_dirty_bytes"),
-                    Measure::new("after searches", "searched/private_dirty_bytes"),
-                    Measure::new("after saves", "saved/private_dirty_bytes"),
-                    Measure::new("reopened, after searches", "reopened/private_dirty_bytes"),
-                    Measure::new("the file", "file/length_bytes"),
-                ],
-                size_unit: "contacts",
-                ..TableSpec::default()
-            }],
+            tables: vec![
+                TableSpec::new("Imports and memory", groups)
+                    .caption("Bounds are for a million contacts.")
+                    .measures(vec![
+                        Measure::wall_time("first import", "first"),
+                        Measure::wall_time("each", "first").per(Per::Size),
+                        Measure::new("peak", "first/peak_bytes"),
+                        Measure::wall_time("a fifth more", "more"),
+                        Measure::new("peak", "more/peak_bytes"),
+                        Measure::new("left", "imported/private_dirty_bytes"),
+                        Measure::new("after searches", "searched/private_dirty_bytes"),
+                        Measure::new("after saves", "saved/private_dirty_bytes"),
+                        Measure::new("reopened, after searches", "reopened/private_dirty_bytes"),
+                        Measure::new("the file", "file/length_bytes"),
+                    ])
+                    .size_unit("contacts"),
+            ],
             conclusion: Conclusion {
                 yes: "A large address book is imported within its bounds of time and memory.",
                 partly: "A large address book is imported, but one bound is missed.",
@@ -220,11 +193,7 @@ fn search_contacts(contacts: &Contacts<'_>, count: u64) -> Result<(), Error> {
         let Ok(filter) = text.parse::<Filter>() else {
             continue;
         };
-        let sort = if n % 2 == 0 {
-            SortOrder::List
-        } else {
-            SortOrder::Unordered
-        };
+        let sort = [SortOrder::List, SortOrder::Unordered][n as usize % 2];
         contacts.query(&Query::new(filter).sort(sort).limit(50))?;
     }
     Ok(())

@@ -1,9 +1,11 @@
 //! The experiments, one file each. A new one is a file here, its module and its place in the
 //! list below.
 
+mod about;
 mod app_start;
 mod backends;
 mod calendar;
+pub(crate) mod common;
 mod counters;
 mod datebook;
 mod first_fill;

@@ -4,15 +4,17 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use etui_lab_io::uring::{AlignedBuffer, CompletionMode, UringQueue};
 use etui_testkit::rng::SplitMix64;
 
+use super::about::AboutText;
+use super::common::record_quantiles;
 use crate::{
-    Arm, ArmGroup, ArmRole, ArmSettings, ChartAxis, ChartSpec, Conclusion, Error, Experiment,
-    ExperimentInfo, LabContext, Measure, MeasurePass, NotRun, Parameter, Per, PublishedResult,
-    Recorder, ReportSpec, Results, RunCase, RunPlan, Study, TableSpec, Threshold, stacks, stats,
+    Arm, ArmGroup, ArmRole, ChartSpec, Conclusion, Error, Experiment, ExperimentInfo, LabContext,
+    Measure, MeasurePass, Per, Recorder, ReportSpec, Results, RunCase, RunPlan, Study, TableSpec,
+    Threshold, stacks,
 };
 
 const NAME: &str = "polling";
@@ -42,94 +44,29 @@ pub struct Polling;
 
 impl Experiment for Polling {
     fn experiment_info(&self) -> ExperimentInfo {
-        ExperimentInfo {
-            name: NAME,
-            title: "Waiting for storage: interrupts, spinning, polling",
-            study: Some(Study::SmartphoneStack),
-            question: "How much of the time of one request is spent on being woken up, and what \
-                does it cost not to sleep?",
-            method: "One request at a time, past the page cache (O_DIRECT), at random places of \
-                a file whose blocks are written already. A durable write is a write and an \
-                fdatasync; the polled one is a single write that is durable when done \
-                (RWF_DSYNC), as a polled queue takes no fdatasync. Spinning looks at the \
-                process's completion queue without sleeping, while the device still interrupts; \
-                polled has the kernel look at the device's own queue (IOPOLL), for which the \
-                driver must be given polled queues (nvme.poll_queues, virtio_blk.poll_queues). \
-                SQLite cannot use any of these, so this is measured at the file.",
-            same_answer: "A digest of all that was read. Each run writes bytes of its own, and \
-                what is found where it wrote must be these.",
-            found: &[PublishedResult {
-                finding: "the path to the device is driven by interrupts",
-                cure: "polling-based I/O",
-                figure: "one of three cures that together give +130 % inserts a second",
-            }],
-            parameters: &[
-                Parameter {
-                    name: "reads",
-                    about: "reads in a run",
-                    quick: &[500],
-                    full: &[5_000],
-                },
-                Parameter {
-                    name: "writes",
-                    about: "durable writes in a run",
-                    quick: &[50],
-                    full: &[500],
-                },
-            ],
-        }
+        static ABOUT: AboutText = AboutText::new(include_str!("polling.md"));
+        ABOUT.info(NAME, Some(Study::SmartphoneStack))
     }
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let mut arms = vec![
-            Arm::new(
-                CALLS,
-                ArmRole::AsFound,
-                ArmSettings::new().with("mode", "calls"),
-            ),
-            Arm::new(
-                INTERRUPTS,
-                ArmRole::Peer,
-                ArmSettings::new().with("mode", "interrupts"),
-            ),
-            Arm::new(
-                SPINNING,
-                ArmRole::Cure,
-                ArmSettings::new().with("mode", "spinning"),
-            ),
+            Arm::new(CALLS, ArmRole::AsFound, "mode=calls"),
+            Arm::new(INTERRUPTS, ArmRole::Peer, "mode=interrupts"),
+            Arm::new(SPINNING, ArmRole::Cure, "mode=spinning"),
         ];
         match polled_queues(Path::new(".")) {
-            Ok(()) => arms.push(Arm::new(
-                POLLED,
-                ArmRole::Cure,
-                ArmSettings::new().with("mode", "polled"),
-            )),
-            Err(reason) => plan.not_run.push(NotRun {
-                what: format!("arm {POLLED}"),
-                reason,
-            }),
+            Ok(()) => arms.push(Arm::new(POLLED, ArmRole::Cure, "mode=polled")),
+            Err(reason) => plan.skip(format!("arm {POLLED}"), reason),
         }
         for (work, bytes, durable) in WORKS {
-            let settings = |settings: ArmSettings| {
-                settings
-                    .with("bytes", bytes as u64)
-                    .with("durable", durable)
-            };
+            let size = lab.value(if durable { "writes" } else { "reads" });
             let arms = arms.iter().cloned();
+            let arms = arms.map(|arm| arm.with("bytes", bytes as u64).with("durable", durable));
             plan.groups.push(ArmGroup {
-                work: work.to_owned(),
-                stack: stacks::HERE.to_owned(),
-                size: lab.value(if durable { "writes" } else { "reads" }),
                 repetitions: if lab.quick() { 3 } else { 7 },
-                arms: arms
-                    .map(|arm| Arm {
-                        settings: settings(arm.settings),
-                        ..arm
-                    })
-                    .collect(),
                 seconds: 0.3,
-                ..ArmGroup::default()
+                ..ArmGroup::new(work, stacks::HERE, size, arms.collect())
             });
         }
         Ok(plan)
@@ -165,16 +102,15 @@ impl Experiment for Polling {
         device.read(0)?;
         recorder.phase("work", || {
             for &place in &places {
-                let begun;
                 if durable {
                     fill_block(device.buffer.bytes_mut(), place ^ own);
-                    begun = Instant::now();
-                    device.write(place)?;
-                } else {
-                    begun = Instant::now();
-                    device.read(place)?;
                 }
-                times.push(begun.elapsed());
+                let begun = Instant::now();
+                match durable {
+                    true => device.write(place)?,
+                    false => device.read(place)?,
+                }
+                times.push(begun.elapsed().as_nanos() as f64);
             }
             Ok(())
         })?;
@@ -195,16 +131,7 @@ impl Experiment for Polling {
         }
         recorder.answer(seen.finalize().as_bytes());
         if recorder.pass() == MeasurePass::Timed {
-            let times: Vec<f64> = times
-                .iter()
-                .map(Duration::as_nanos)
-                .map(|ns| ns as f64)
-                .collect();
-            for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
-                if let Some(time) = stats::quantile(&times, part) {
-                    recorder.record(&format!("request/{name}_ns"), time);
-                }
-            }
+            record_quantiles(recorder, "request", &times);
         }
         Ok(())
     }
@@ -293,12 +220,11 @@ impl Device {
         };
         let ring = mode
             .map(|mode| UringQueue::new(1, mode).map(|ring| (ring, mode)))
-            .transpose()
-            .map_err(uring_error)?;
+            .transpose()?;
         Ok(Self {
             file,
             ring,
-            buffer: AlignedBuffer::new(bytes).map_err(uring_error)?,
+            buffer: AlignedBuffer::new(bytes)?,
             bytes,
             path: path.to_owned(),
         })
@@ -312,9 +238,7 @@ impl Device {
                 .map_err(|e| Error::file(&self.path, e)),
             Some((ring, _)) => {
                 let part = [(place, self.bytes)];
-                let read = ring
-                    .read(&self.file, &part, &mut self.buffer)
-                    .map_err(uring_error)?;
+                let read = ring.read(&self.file, &part, &mut self.buffer)?;
                 if read == self.bytes as u64 {
                     return Ok(());
                 }
@@ -332,24 +256,15 @@ impl Device {
                 .write_all_at(self.buffer.bytes(), place)
                 .and_then(|()| self.file.sync_data())
                 .map_err(|e| Error::file(&self.path, e)),
-            Some((ring, CompletionMode::Polled)) => ring
-                .write(&self.file, &part, &self.buffer, true)
-                .map(drop)
-                .map_err(uring_error),
+            Some((ring, CompletionMode::Polled)) => {
+                ring.write(&self.file, &part, &self.buffer, true)?;
+                Ok(())
+            }
             Some((ring, _)) => {
-                ring.write(&self.file, &part, &self.buffer, false)
-                    .map_err(uring_error)?;
-                ring.sync_data(&self.file).map_err(uring_error)
+                ring.write(&self.file, &part, &self.buffer, false)?;
+                Ok(ring.sync_data(&self.file)?)
             }
         }
-    }
-}
-
-/// Maps an unsupported operation to [`Error::NotRun`].
-fn uring_error(error: etui_lab_io::Error) -> Error {
-    match error {
-        etui_lab_io::Error::Unsupported { .. } => Error::not_run(error.to_string()),
-        error => Error::other(error.to_string()),
     }
 }
 
@@ -358,43 +273,43 @@ fn report_spec(results: &Results) -> ReportSpec {
     let groups = results.groups();
     let read = groups.iter().find(|group| group.work == WORKS[0].0);
     let write = groups.iter().find(|group| group.work == WORKS[2].0);
-    let tables = groups.iter().map(|group| TableSpec {
-        title: format!("{}, one at a time", group.work),
-        caption: "Time of a request, and processor time of the process for it. Ratios are to \
-                  plain calls."
-            .to_owned(),
-        groups: vec![group.clone()],
-        measures: vec![
+    let tables = groups.iter().map(|group| {
+        TableSpec::new(
+            format!("{}, one at a time", group.work),
+            vec![group.clone()],
+        )
+        .caption(
+            "Time of a request, and processor time of the process for it. Ratios are to \
+             plain calls.",
+        )
+        .measures(vec![
             p50(),
             Measure::new("99th percentile", "request/p99_ns"),
             Measure::new("processor", "work/cpu_ns").per(Per::Size),
-        ],
-        base: Some(CALLS),
-        ..TableSpec::default()
+        ])
+        .base(CALLS)
     });
-    let charts = groups.iter().map(|group| ChartSpec {
-        title: format!("{}: median", group.work),
-        groups: vec![group.clone()],
-        arms: Vec::new(),
-        measures: vec![p50()],
-        axis: ChartAxis::Arms,
-        y: "time of a request",
+    let charts = groups.iter().map(|group| {
+        ChartSpec::bars(
+            format!("{}: median", group.work),
+            vec![group.clone()],
+            vec![p50()],
+            "time of a request",
+        )
     });
     let against_interrupts = |claim: &str, group, arm| {
-        Threshold::target(claim, group, arm, p50()).against_arm(INTERRUPTS)
+        Threshold::target(claim)
+            .of(group, arm, p50())
+            .against_arm(INTERRUPTS)
     };
     ReportSpec {
         tables: tables.collect(),
         charts: charts.collect(),
         thresholds: vec![
-            Threshold::finding(
-                "time of a polled 4 kB read against one by interrupt",
-                read,
-                POLLED,
-                p50(),
-            )
-            .against_arm(INTERRUPTS)
-            .at_most(MAX_POLLED_RATIO),
+            Threshold::finding("time of a polled 4 kB read against one by interrupt")
+                .of(read, POLLED, p50())
+                .against_arm(INTERRUPTS)
+                .at_most(MAX_POLLED_RATIO),
             against_interrupts("a polled durable write", write, POLLED),
             against_interrupts("a spinning read", read, SPINNING),
             against_interrupts("a spinning durable write", write, SPINNING),

@@ -3,18 +3,18 @@
 
 use std::hint::black_box;
 use std::path::Path;
-use std::time::Duration;
 
 use etui::{Store, Vfs};
-use etui_testkit::people::People;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
-use super::searches::people_options;
-use crate::redo;
+use super::about::AboutText;
+use super::common::{
+    copy_shared, fill_store, make_cards, open_database, people_options, register_variant,
+};
 use crate::stacks::HERE;
 use crate::{
-    Arm, ArmGroup, ArmRole, ArmSettings, Error, Experiment, ExperimentInfo, LabContext, Measure,
-    Parameter, Per, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold,
+    Arm, ArmGroup, ArmRole, Error, Experiment, ExperimentInfo, LabContext, Measure, Per, Recorder,
+    ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold,
 };
 
 const NAME: &str = "processor";
@@ -33,8 +33,8 @@ const ROWS_A_LOG: [u64; 2] = [450, 30];
 /// Indexes of the indexed table.
 const INDEXES: u64 = 20;
 /// Contacts in the store, and saved before those that count.
-const CONTACTS: usize = 12_800;
-const WARM_UP_CONTACTS: usize = 300;
+const CONTACTS: u64 = 12_800;
+const WARM_UP_CONTACTS: u64 = 300;
 
 /// A kind of operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,18 +58,16 @@ fn list_operations() -> Vec<(String, u64, Operation)> {
             (false, "", alone),
             (true, ", checkpoints included", with_checkpoints),
         ] {
+            let name = format!("{kind}{suffix}");
             let operation = Operation::Commit {
                 indexed,
                 checkpoints,
             };
-            all.push((format!("{kind}{suffix}"), times, operation));
+            all.push((name, times, operation));
         }
     }
-    all.push((
-        "contact, all included".to_owned(),
-        600,
-        Operation::SaveContact,
-    ));
+    let contact = "contact, all included".to_owned();
+    all.push((contact, 600, Operation::SaveContact));
     for (scan, kind, times) in [(false, "lookup", 10_000), (true, "scan", 3)] {
         for (mapped, map_suffix) in [(false, ""), (true, ", mapped")] {
             for (wal, wal_suffix) in [(false, ""), (true, ", full WAL")] {
@@ -92,62 +90,34 @@ pub struct Processor;
 
 impl Experiment for Processor {
     fn experiment_info(&self) -> ExperimentInfo {
-        ExperimentInfo {
-            name: NAME,
-            title: "Instructions and processor time of commits and reads",
-            study: None,
-            question: "What does a commit or a read cost the processor, by SQLite's own WAL and \
-                       by the redo log?",
-            method: "Each operation is run on a copy of a prepared file, once under callgrind \
-                     (user instructions) and several times for processor time, the kernel's \
-                     included. Without `checkpoints included` the log is checkpointed outside the \
-                     measured part. Reads have ten pages of cache; a full WAL holds one row of \
-                     nearly each page.",
-            same_answer: "The number of rows, or of contacts, afterwards.",
-            found: &[],
-            parameters: &[Parameter {
-                name: "repetitions",
-                about: "timed runs of each operation",
-                quick: &[3],
-                full: &[5],
-            }],
-        }
+        static ABOUT: AboutText = AboutText::new(include_str!("processor.md"));
+        ABOUT.info(NAME, None)
     }
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let repetitions = u32::try_from(lab.value("repetitions")).unwrap_or(u32::MAX);
-        let arm = |name, role, etui: bool| {
-            Arm::new(name, role, ArmSettings::new().with("etui-vfs", etui))
-        };
-        let groups = list_operations()
-            .into_iter()
-            .map(|(work, times, _)| ArmGroup {
-                work,
-                stack: HERE.to_owned(),
-                size: times,
+        let groups = list_operations().into_iter();
+        let groups = groups.map(|(work, times, _)| {
+            let arms = vec![
+                Arm::new(SYSTEM_VFS, ArmRole::Peer, ""),
+                Arm::new(ETUI_VFS, ArmRole::Etui, "redo"),
+            ];
+            ArmGroup {
                 repetitions,
                 instructions: true,
                 seconds: 1.0,
-                arms: vec![
-                    arm(SYSTEM_VFS, ArmRole::Peer, false),
-                    arm(ETUI_VFS, ArmRole::Etui, true),
-                ],
-                ..ArmGroup::default()
-            });
-        Ok(RunPlan {
-            groups: groups.collect(),
-            not_run: Vec::new(),
-        })
+                ..ArmGroup::new(work, HERE, times, arms)
+            }
+        });
+        Ok(groups.collect::<Vec<_>>().into())
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let path = dir.join(FILE);
         match find_operation(&group.work)? {
             Operation::SaveContact => {
-                let store = Store::open_with(&path, &people_options())?;
-                store.contacts()?.save_many(&parse_people(1, CONTACTS)?)?;
-                store.merge_index()?;
-                Ok(store.close()?)
+                let people = make_cards(1, CONTACTS)?;
+                Ok(fill_store(&path, &people_options(), &people)?.close()?)
             }
             Operation::Commit { indexed, .. } => create_table(&path, ROWS, index_count(indexed)),
             Operation::Read { .. } => create_table(&path, READ_ROWS, 0),
@@ -155,24 +125,13 @@ impl Experiment for Processor {
     }
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-        let path = recorder.dir().join("db");
-        let source = recorder.shared().join(FILE);
-        std::fs::copy(&source, &path).map_err(|e| Error::file(&source, e))?;
-        let etui_vfs = case.settings.is("etui-vfs");
+        let path = copy_shared(recorder, FILE, "db")?;
         let operation = find_operation(&case.work)?;
         if operation == Operation::SaveContact {
-            return save_contacts(&path, etui_vfs, case.size, recorder);
+            return save_contacts(&path, case, recorder);
         }
-        let vfs = match etui_vfs {
-            true => Some(redo::register_vfs(redo::vfs_options(), Duration::ZERO)?),
-            false => None,
-        };
-        let db = match &vfs {
-            Some(vfs) => {
-                Connection::open_with_flags_and_vfs(&path, OpenFlags::default(), vfs.name())?
-            }
-            None => Connection::open(&path)?,
-        };
+        let vfs = register_variant(&case.settings)?;
+        let db = open_database(&path, vfs.as_ref().map(etui_vfs::Vfs::name))?;
         match operation {
             Operation::Commit {
                 indexed,
@@ -190,33 +149,31 @@ impl Experiment for Processor {
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {
-        let names: Vec<String> = list_operations()
-            .into_iter()
-            .map(|(name, ..)| name)
-            .collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let operations = list_operations();
+        let names: Vec<&str> = operations.iter().map(|(name, ..)| name.as_str()).collect();
         let groups = results.select_groups(&names, &[HERE]);
         let instructions = || Measure::new("instructions", "work/instructions").per(Per::Size);
         let targets = groups.iter().map(|group| {
             let claim = format!("instructions of `{}` through etui-vfs", group.work);
-            Threshold::target(claim, Some(group), ETUI_VFS, instructions()).against_arm(SYSTEM_VFS)
+            Threshold::target(claim)
+                .of(Some(group), ETUI_VFS, instructions())
+                .against_arm(SYSTEM_VFS)
         });
         ReportSpec {
             thresholds: targets.collect(),
-            tables: vec![TableSpec {
-                title: "One operation".to_owned(),
-                caption: "User instructions; processor time with the kernel's. Ratios are to \
-                          SQLite's own WAL."
-                    .to_owned(),
-                groups,
-                measures: vec![
-                    instructions(),
-                    Measure::new("processor time", "work/cpu_ns").per(Per::Size),
-                ],
-                base: Some(SYSTEM_VFS),
-                size_unit: "times",
-                ..TableSpec::default()
-            }],
+            tables: vec![
+                TableSpec::new("One operation", groups)
+                    .caption(
+                        "User instructions; processor time with the kernel's. Ratios are to \
+                         SQLite's own WAL.",
+                    )
+                    .measures(vec![
+                        instructions(),
+                        Measure::new("processor time", "work/cpu_ns").per(Per::Size),
+                    ])
+                    .base(SYSTEM_VFS)
+                    .size_unit("times"),
+            ],
             ..ReportSpec::default()
         }
     }
@@ -224,13 +181,6 @@ impl Experiment for Processor {
 
 fn index_count(indexed: bool) -> u64 {
     if indexed { INDEXES } else { 0 }
-}
-
-fn parse_people(seed: u64, count: usize) -> Result<Vec<etui::contacts::Card>, Error> {
-    let texts = People::new(seed).take(count);
-    texts
-        .map(|text| Ok(etui::contacts::Card::parse(text)?))
-        .collect()
 }
 
 /// Returns the statement that inserts a row; indexed columns have values in no order.
@@ -302,21 +252,15 @@ fn commit_rows(
     Ok(())
 }
 
-fn save_contacts(
-    path: &Path,
-    etui_vfs: bool,
-    times: u64,
-    recorder: &mut Recorder,
-) -> Result<(), Error> {
+fn save_contacts(path: &Path, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let mut options = people_options();
-    if etui_vfs {
+    if case.settings.is("redo") {
         options.vfs = Vfs::Etui;
     }
     let store = Store::open_with(path, &options)?;
     let contacts = store.contacts()?;
-    let times = usize::try_from(times).unwrap_or(0);
-    let cards = parse_people(2, WARM_UP_CONTACTS + times)?;
-    let (warm_up, counted) = cards.split_at(WARM_UP_CONTACTS);
+    let cards = make_cards(2, WARM_UP_CONTACTS + case.size)?;
+    let (warm_up, counted) = cards.split_at(WARM_UP_CONTACTS as usize);
     for card in warm_up {
         contacts.save(card)?;
     }

@@ -8,16 +8,15 @@ use std::time::{Duration, Instant};
 use etui::contacts::{Card, Contacts, Filter, View, ViewChanges};
 use etui::{Options, Store, Vfs};
 use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
-use etui_testkit::people::People;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::searches::people_options;
+use super::about::AboutText;
+use super::common::{copy_shared, fill_store, make_cards, people_options, record_quantiles};
 use crate::measure::process::written_bytes;
 use crate::stacks::HERE;
 use crate::{
-    Arm, ArmGroup, ArmRole, ArmSettings, Conclusion, Error, Experiment, ExperimentInfo, LabContext,
-    Measure, Parameter, Per, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold,
-    stats,
+    Arm, ArmGroup, ArmRole, Conclusion, Error, Experiment, ExperimentInfo, LabContext, Measure,
+    Per, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold, stats,
 };
 
 const NAME: &str = "saves";
@@ -34,7 +33,8 @@ const SYSTEM_VFS: &str = "SQLite's WAL";
 const ETUI_VFS: &str = "etui-vfs";
 const ONE_THREAD: &str = "1 thread";
 const MANY_THREADS: &str = "16 threads";
-const SAME_PROCESS: &str = "same process";
+const NO_VIEWS: &str = "0 views";
+const MANY_VIEWS: &str = "1000 views";
 const OTHER_PROCESS: &str = "another process";
 
 const SLOW_FLUSH: Duration = Duration::from_millis(3);
@@ -55,96 +55,62 @@ pub struct Saves;
 
 impl Experiment for Saves {
     fn experiment_info(&self) -> ExperimentInfo {
-        ExperimentInfo {
-            name: NAME,
-            title: "Single durable saves: bytes, flushes, threads, open views",
-            study: None,
-            question: "What does one durable save cost, how much do threads share, and how soon \
-                       does a view report it?",
-            method: "Contacts are saved one by one, each durable when the call returns, into a \
-                     store that was filled by one batch. Bytes are those handed to the kernel. \
-                     Threads share the saves between them; flushes are counted, and delayed, by \
-                     an instrumented VFS. Views have one filter each and none of them matches, \
-                     except for the latency, where one does: from the return of a save to the \
-                     reader's receipt, one save every 5 ms.",
-            same_answer: "The number of contacts afterwards.",
-            found: &[],
-            parameters: &[
-                Parameter {
-                    name: "contacts",
-                    about: "contacts in the store beforehand",
-                    quick: &[12_800],
-                    full: &[12_800],
-                },
-                Parameter {
-                    name: "saves",
-                    about: "contacts saved",
-                    quick: &[640],
-                    full: &[2_560],
-                },
-            ],
-        }
+        static ABOUT: AboutText = AboutText::new(include_str!("saves.md"));
+        ABOUT.info(NAME, None)
     }
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
-        let saves = lab.value("saves");
-        let arm = |name: &str, setting: &str, value: u64| {
-            let settings = ArmSettings::new().with("saves", saves);
-            Arm::new(name, ArmRole::Etui, settings.with(setting, value))
-        };
-        let vfs = || vec![arm(SYSTEM_VFS, "system", 1), arm(ETUI_VFS, "system", 0)];
-        let threads = || {
-            vec![
-                arm(ONE_THREAD, "threads", 1),
-                arm("2 threads", "threads", 2),
-                arm(MANY_THREADS, "threads", 16),
-            ]
-        };
-        let views = [0, 1, 100, 1_000].map(|count| arm(&view_arm(count), "views", count));
-        let latency = vec![
-            arm(SAME_PROCESS, "views", 0),
-            arm("same process, 1,000 other views", "views", 1_000),
-            arm(OTHER_PROCESS, "other process", 1),
+        let vfs = [(SYSTEM_VFS, ""), (ETUI_VFS, "redo")].as_slice();
+        let threads = [
+            (ONE_THREAD, "threads=1"),
+            ("2 threads", "threads=2"),
+            (MANY_THREADS, "threads=16"),
         ];
-        let group = |(work, arms): (&str, Vec<Arm>)| ArmGroup {
-            work: work.to_owned(),
-            stack: HERE.to_owned(),
-            size: lab.value("contacts"),
-            repetitions: if lab.quick() { 3 } else { 5 },
-            seconds: saves as f64 / 1_000.0,
-            arms,
-            ..ArmGroup::default()
-        };
+        let views = [
+            (NO_VIEWS, "views=0"),
+            ("1 view", "views=1"),
+            ("100 views", "views=100"),
+            (MANY_VIEWS, "views=1000"),
+        ];
+        let latency = [
+            ("same process", "views=0"),
+            ("same process, 1,000 other views", "views=1000"),
+            (OTHER_PROCESS, "other-process"),
+        ];
         let works = [
-            (NEW, vfs()),
-            (CHANGED, vfs()),
-            (THREADS, threads()),
-            (SLOW_THREADS, threads()),
-            (VIEWS, views.to_vec()),
-            (LATENCY, latency),
+            (NEW, vfs),
+            (CHANGED, vfs),
+            (THREADS, &threads),
+            (SLOW_THREADS, &threads),
+            (VIEWS, &views),
+            (LATENCY, &latency),
         ];
-        Ok(RunPlan {
-            groups: works.into_iter().map(group).collect(),
-            not_run: Vec::new(),
-        })
+        let saves = lab.value("saves");
+        let groups = works.map(|(work, arms)| {
+            let arms = arms.iter().map(|(name, settings)| {
+                Arm::new(*name, ArmRole::Etui, *settings).with("saves", saves)
+            });
+            ArmGroup {
+                repetitions: if lab.quick() { 3 } else { 5 },
+                seconds: saves as f64 / 1_000.0,
+                ..ArmGroup::new(work, HERE, lab.value("contacts"), arms.collect())
+            }
+        });
+        Ok(groups.to_vec().into())
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
-        let store = Store::open_with(dir.join(STORE), &people_options())?;
-        store.contacts()?.save_many(&make_cards(1, group.size)?)?;
-        store.merge_index()?;
-        Ok(store.close()?)
+        let people = make_cards(1, group.size)?;
+        Ok(fill_store(&dir.join(STORE), &people_options(), &people)?.close()?)
     }
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-        let path = recorder.dir().join(STORE);
-        let source = recorder.shared().join(STORE);
-        std::fs::copy(&source, &path).map_err(|e| Error::file(&source, e))?;
+        let path = copy_shared(recorder, STORE, STORE)?;
         let saves = case.settings.number("saves")?;
         let mut options = people_options();
         match case.work.as_str() {
             NEW | CHANGED => {
-                if case.settings.number("system")? == 0 {
+                if case.settings.is("redo") {
                     options.vfs = Vfs::Etui;
                 }
                 let cards = match case.work.as_str() {
@@ -153,72 +119,46 @@ impl Experiment for Saves {
                 };
                 save_singly(&path, &options, &cards, recorder)
             }
-            THREADS => share_saves(&path, &options, case, Duration::ZERO, recorder),
-            SLOW_THREADS => share_saves(&path, &options, case, SLOW_FLUSH, recorder),
-            VIEWS => save_with_views(&path, &options, case, recorder),
-            LATENCY => measure_latency(&path, &options, case, recorder),
+            THREADS => share_saves(&path, case, Duration::ZERO, recorder),
+            SLOW_THREADS => share_saves(&path, case, SLOW_FLUSH, recorder),
+            VIEWS => save_with_views(&path, case, recorder),
+            LATENCY => measure_latency(&path, case, recorder),
             other => Err(Error::other(format!("no work `{other}`"))),
         }
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {
         let group = |work: &str| results.select_groups(&[work], &[HERE]).into_iter().next();
-        let table = |work: &str, caption: &str, measures, base| TableSpec {
-            title: format!("Saves: {work}"),
-            caption: caption.to_owned(),
-            groups: results.select_groups(&[work], &[HERE]),
-            measures,
-            base,
-            ..TableSpec::default()
+        let table = |work: &str, caption: &str, measures, base| {
+            let groups = results.select_groups(&[work], &[HERE]);
+            let table = TableSpec::new(format!("Saves: {work}"), groups);
+            table.caption(caption).measures(measures).base(base)
         };
         let one = || Measure::new("one, median", "save/p50_ns");
+        let each = || Measure::wall_time("a save", "save").per(Per::Setting("saves"));
+        let flushes = |title| Measure::new(title, "save/flushes").per(Per::Setting("saves"));
         let single = || {
             vec![
                 Measure::new("bytes, median", "save/p50_bytes"),
                 Measure::new("bytes, mean", "save/mean_bytes"),
                 Measure::new("with merges and checkpoints", "save/called_write_bytes")
                     .per(Per::Setting("saves")),
-                Measure::new("flushes", "save/flushes").per(Per::Setting("saves")),
+                flushes("flushes"),
                 one(),
                 Measure::wall_time("with merges and checkpoints", "save")
                     .per(Per::Setting("saves")),
             ]
         };
-        let each = || Measure::wall_time("a save", "save").per(Per::Setting("saves"));
-        let shared = || {
-            vec![
-                each(),
-                Measure::new("flushes a save", "save/flushes").per(Per::Setting("saves")),
-            ]
-        };
+        let shared = || vec![each(), flushes("flushes a save")];
         let report = || Measure::new("median", "report/p50_ns");
-        let slow = group(SLOW_THREADS);
+        let without_merges = "The mean leaves out merges of the index.";
+        let to_one_thread = "Ratios are to one thread.";
         ReportSpec {
             tables: vec![
-                table(
-                    NEW,
-                    "The mean leaves out merges of the index.",
-                    single(),
-                    Some(SYSTEM_VFS),
-                ),
-                table(
-                    CHANGED,
-                    "The mean leaves out merges of the index.",
-                    single(),
-                    Some(SYSTEM_VFS),
-                ),
-                table(
-                    SLOW_THREADS,
-                    "Ratios are to one thread.",
-                    shared(),
-                    Some(ONE_THREAD),
-                ),
-                table(
-                    THREADS,
-                    "Ratios are to one thread.",
-                    shared(),
-                    Some(ONE_THREAD),
-                ),
+                table(NEW, without_merges, single(), Some(SYSTEM_VFS)),
+                table(CHANGED, without_merges, single(), Some(SYSTEM_VFS)),
+                table(SLOW_THREADS, to_one_thread, shared(), Some(ONE_THREAD)),
+                table(THREADS, to_one_thread, shared(), Some(ONE_THREAD)),
                 table(
                     VIEWS,
                     "Views that none of the saves concerns; ratios are to no view.",
@@ -227,7 +167,7 @@ impl Experiment for Saves {
                         Measure::new("99th percentile", "save/p99_ns"),
                         each(),
                     ],
-                    Some("0 views"),
+                    Some(NO_VIEWS),
                 ),
                 table(
                     LATENCY,
@@ -243,30 +183,23 @@ impl Experiment for Saves {
             thresholds: vec![
                 Threshold::target(
                     "time of 16 threads for a save against one thread's, flushes 3 ms longer",
-                    slow.as_ref(),
-                    MANY_THREADS,
-                    each(),
                 )
+                .of(group(SLOW_THREADS).as_ref(), MANY_THREADS, each())
                 .against_arm(ONE_THREAD)
                 .at_most(1.0 / MIN_GROUP_SPEEDUP),
-                Threshold::target(
-                    "a save with 1,000 views open",
-                    group(VIEWS).as_ref(),
-                    view_arm(1_000),
-                    one(),
-                )
-                .against_arm(view_arm(0))
-                .at_most(MAX_VIEW_COST),
-                Threshold::target(
-                    "bytes of a new contact through etui-vfs",
-                    group(NEW).as_ref(),
-                    ETUI_VFS,
-                    Measure::new("bytes", "save/p50_bytes"),
-                )
-                .against_arm(SYSTEM_VFS)
-                .at_most(1.0),
-                Threshold::target(
-                    "a save reported to a view of another process",
+                Threshold::target("a save with 1,000 views open")
+                    .of(group(VIEWS).as_ref(), MANY_VIEWS, one())
+                    .against_arm(NO_VIEWS)
+                    .at_most(MAX_VIEW_COST),
+                Threshold::target("bytes of a new contact through etui-vfs")
+                    .of(
+                        group(NEW).as_ref(),
+                        ETUI_VFS,
+                        Measure::new("bytes", "save/p50_bytes"),
+                    )
+                    .against_arm(SYSTEM_VFS)
+                    .at_most(1.0),
+                Threshold::target("a save reported to a view of another process").of(
                     group(LATENCY).as_ref(),
                     OTHER_PROCESS,
                     report(),
@@ -282,30 +215,11 @@ impl Experiment for Saves {
     }
 }
 
-fn view_arm(count: u64) -> String {
-    format!("{count} view{}", if count == 1 { "" } else { "s" })
-}
-
-fn make_cards(seed: u64, count: u64) -> Result<Vec<Card>, Error> {
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let texts = People::new(seed).take(count);
-    texts.map(|text| Ok(Card::parse(text)?)).collect()
-}
-
 fn change_numbers(mut cards: Vec<Card>) -> Result<Vec<Card>, Error> {
     for (at, card) in cards.iter_mut().enumerate() {
         card.set("TEL", &format!("+49 30 23125 {at:04}"))?;
     }
     Ok(cards)
-}
-
-/// Records the median and the upper quantiles of times in nanoseconds.
-fn record_quantiles(recorder: &mut Recorder, phase: &str, times: &[f64]) {
-    for (name, part) in [("p50_ns", 0.5), ("p99_ns", 0.99), ("max_ns", 1.0)] {
-        if let Some(time) = stats::quantile(times, part) {
-            recorder.record(&format!("{phase}/{name}"), time);
-        }
-    }
 }
 
 fn record_count(recorder: &mut Recorder, contacts: &Contacts<'_>) -> Result<(), Error> {
@@ -356,7 +270,6 @@ fn save_singly(
 /// Shares saves between threads; flushes are delayed and counted.
 fn share_saves(
     path: &Path,
-    options: &Options,
     case: &RunCase,
     delay: Duration,
     recorder: &mut Recorder,
@@ -365,14 +278,13 @@ fn share_saves(
         sync_delay: delay,
         ..InstrumentedOptions::default()
     };
-    let failed = |e: etui_lab_io::Error| Error::other(e.to_string());
-    let vfs = InstrumentedVfs::register(NAME, vfs_options).map_err(failed)?;
-    vfs.make_default().map_err(failed)?;
+    let vfs = InstrumentedVfs::register(NAME, vfs_options)?;
+    vfs.make_default()?;
     let flushes = || {
         let counters = vfs.counters();
         counters.of(FileKind::Wal).syncs + counters.of(FileKind::Database).syncs
     };
-    let store = Store::open_with(path, options)?;
+    let store = Store::open_with(path, &people_options())?;
     let contacts = store.contacts()?;
     let cards = make_cards(2, case.settings.number("saves")?)?;
     let threads = usize::try_from(case.settings.number("threads")?).unwrap_or(1);
@@ -380,22 +292,14 @@ fn share_saves(
     recorder.phase("save", || {
         std::thread::scope(|scope| {
             let chunks = cards.chunks(cards.len().div_ceil(threads).max(1));
+            let save = |cards: &[Card]| cards.iter().try_for_each(|c| contacts.save(c).map(drop));
             let saving: Vec<_> = chunks
-                .map(|cards| {
-                    scope.spawn(|| {
-                        cards
-                            .iter()
-                            .try_for_each(|card| contacts.save(card).map(drop))
-                    })
-                })
+                .map(|cards| scope.spawn(move || save(cards)))
                 .collect();
-            for thread in saving {
-                match thread.join() {
-                    Ok(saved) => saved?,
-                    Err(_) => return Err(Error::other("a saving thread panicked")),
-                }
-            }
-            Ok(())
+            saving.into_iter().try_for_each(|thread| {
+                let saved = thread.join();
+                Ok(saved.map_err(|_| Error::other("a saving thread panicked"))??)
+            })
         })
     })?;
     recorder.record("save/flushes", (flushes() - before) as f64);
@@ -425,13 +329,8 @@ fn parse_filter(text: &str) -> Result<Filter, Error> {
         .map_err(|_| Error::other(format!("`{text}` is no filter")))
 }
 
-fn save_with_views(
-    path: &Path,
-    options: &Options,
-    case: &RunCase,
-    recorder: &mut Recorder,
-) -> Result<(), Error> {
-    let store = Store::open_with(path, options)?;
+fn save_with_views(path: &Path, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let store = Store::open_with(path, &people_options())?;
     let contacts = store.contacts()?;
     let cards = make_cards(2, case.settings.number("saves")?)?;
     let (warm_up, timed) = cards.split_at(cards.len() / 4);
@@ -492,18 +391,13 @@ fn send_changes(contacts: &Contacts<'_>, count: usize) -> Result<Vec<u64>, Error
 }
 
 /// Records the time from each save's return to its receipt.
-fn measure_latency(
-    path: &Path,
-    options: &Options,
-    case: &RunCase,
-    recorder: &mut Recorder,
-) -> Result<(), Error> {
+fn measure_latency(path: &Path, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let count = usize::try_from(case.settings.number("saves")?.min(200)).unwrap_or(0);
-    let store = Store::open_with(path, options)?;
+    let store = Store::open_with(path, &people_options())?;
     let contacts = store.contacts()?;
     // The first save to a copied store resets its views.
     contacts.save(&make_cards(3, 1)?.remove(0))?;
-    let (sent, received) = if case.settings.number("other process").is_ok() {
+    let (sent, received) = if case.settings.is("other-process") {
         let this = std::env::current_exe().map_err(|e| Error::file("this program", e))?;
         let failed = |e| Error::file(&this, e);
         let mut reader = Command::new(&this)

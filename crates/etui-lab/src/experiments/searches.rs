@@ -9,16 +9,17 @@ use std::time::Duration;
 
 use etui::contacts::{Column, Columns, Contacts, Field, Filter, MatchMode, Query, SortOrder};
 use etui::text::phone::MatchType;
-use etui::{Durability, Options, RecordId, Store};
+use etui::{Durability, RecordId, Store};
 use etui_testkit::people::{People, Person, varied_person};
 use etui_testkit::rng::SplitMix64;
 use rustix::time::{ClockId, clock_gettime};
 
+use super::about::AboutText;
+use super::common::{people_options, record_quantiles};
 use crate::stacks::HERE;
 use crate::{
-    Arm, ArmGroup, ArmRole, ArmSettings, Conclusion, Error, Experiment, ExperimentInfo, LabContext,
-    Measure, Parameter, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold,
-    stats,
+    Arm, ArmGroup, ArmRole, Conclusion, Error, Experiment, ExperimentInfo, LabContext, Measure,
+    Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold, stats,
 };
 
 const NAME: &str = "searches";
@@ -41,42 +42,21 @@ pub struct Searches;
 
 impl Experiment for Searches {
     fn experiment_info(&self) -> ExperimentInfo {
-        ExperimentInfo {
-            name: NAME,
-            title: "Lists and searches of contacts, one request at a time",
-            study: None,
-            question: "How much processor time does a page of a list or of a search take?",
-            method: "One call each, its transaction included, on a store that was filled by one \
-                import and read once. An arm's 200 queries are all different, drawn by a fixed \
-                seed from the people of the store, and preceded by 40 others. Times are processor \
-                time of the thread. A page is 50 contacts with name, organisation, phone and \
-                e-mail. Larger stores have more different names.",
-            same_answer: "All arms find the same number of contacts in the store.",
-            found: &[],
-            parameters: &[Parameter {
-                name: "sizes",
-                about: "contacts in the store",
-                quick: &[12_800],
-                full: &[12_800, 1_000_000],
-            }],
-        }
+        static ABOUT: AboutText = AboutText::new(include_str!("searches.md"));
+        ABOUT.info(NAME, None)
     }
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
-        let arm = |(name, _)| Arm::new(name, ArmRole::Etui, ArmSettings::new());
-        let group = |size: &u64| ArmGroup {
-            work: WORK.to_owned(),
-            stack: HERE.to_owned(),
-            size: *size,
-            repetitions: 1,
-            seconds: 0.5 + *size as f64 / 500_000.0,
-            arms: list_requests().into_iter().map(arm).collect(),
-            ..ArmGroup::default()
-        };
-        Ok(RunPlan {
-            groups: lab.values("sizes").iter().map(group).collect(),
-            not_run: Vec::new(),
-        })
+        let groups = lab.values("sizes").iter().map(|&size| {
+            let arms = list_requests().into_iter();
+            let arms = arms.map(|(name, _)| Arm::new(name, ArmRole::Etui, ""));
+            ArmGroup {
+                repetitions: 1,
+                seconds: 0.5 + size as f64 / 500_000.0,
+                ..ArmGroup::new(WORK, HERE, size, arms.collect())
+            }
+        });
+        Ok(groups.collect::<Vec<_>>().into())
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
@@ -123,11 +103,7 @@ impl Experiment for Searches {
                 rows.push(found as f64);
             }
         }
-        for (measure, part) in [("p50_ns", 0.5), ("p99_ns", 0.99), ("max_ns", 1.0)] {
-            if let Some(time) = stats::quantile(&times, part) {
-                recorder.record(&format!("request/{measure}"), time);
-            }
-        }
+        record_quantiles(recorder, "request", &times);
         if let Some(rows) = stats::median(&rows) {
             recorder.record("request/rows", rows);
         }
@@ -137,17 +113,18 @@ impl Experiment for Searches {
     fn report_spec(&self, results: &Results) -> ReportSpec {
         let groups = results.select_groups(&[WORK], &[HERE]);
         let slowest = || Measure::new("slowest", "request/max_ns");
-        let tables = groups.iter().map(|group| TableSpec {
-            title: format!("One request among {} contacts", group.size),
-            caption: "Processor time of the thread, over 200 different queries.".to_owned(),
-            groups: vec![group.clone()],
-            measures: vec![
+        let tables = groups.iter().map(|group| {
+            TableSpec::new(
+                format!("One request among {} contacts", group.size),
+                vec![group.clone()],
+            )
+            .caption("Processor time of the thread, over 200 different queries.")
+            .measures(vec![
                 Measure::new("median", "request/p50_ns"),
                 Measure::new("99th percentile", "request/p99_ns"),
                 slowest(),
                 Measure::new("rows", "request/rows").informative(),
-            ],
-            ..TableSpec::default()
+            ])
         });
         let thresholds = groups.iter().flat_map(|group| {
             let pages = results.arms(group).into_iter();
@@ -155,13 +132,14 @@ impl Experiment for Searches {
                 pages.filter(|(arm, _)| !arm.starts_with("all ") && !arm.starts_with("count"));
             pages.map(|(arm, _)| {
                 let claim = format!("slowest `{arm}` among {} contacts", group.size);
-                Threshold::target(claim, Some(group), arm, slowest()).at_most(
-                    if group.size > LARGE {
-                        MAX_LARGE_NS
-                    } else {
-                        MAX_SMALL_NS
-                    },
-                )
+                let bound = if group.size > LARGE {
+                    MAX_LARGE_NS
+                } else {
+                    MAX_SMALL_NS
+                };
+                Threshold::target(claim)
+                    .of(Some(group), arm, slowest())
+                    .at_most(bound)
             })
         });
         ReportSpec {
@@ -175,14 +153,6 @@ impl Experiment for Searches {
             ..ReportSpec::default()
         }
     }
-}
-
-/// Options that do not depend on the environment.
-pub(super) fn people_options() -> Options {
-    let mut options = Options::default();
-    options.locale = Some("de".to_owned());
-    options.region = Some("DE".to_owned());
-    options
 }
 
 /// Writes people with varied names as a file of vCards.
@@ -199,21 +169,16 @@ pub(super) fn write_people(path: &Path, seed: u64, count: u64) -> Result<(), Err
 pub(super) fn import_people(contacts: &Contacts<'_>, path: &Path, count: u64) -> Result<(), Error> {
     let file = File::open(path).map_err(|e| Error::file(path, e))?;
     let report = contacts.import(file, &mut |_| ControlFlow::Continue(()))?;
-    match report.added == count {
-        true => Ok(()),
-        false => Err(Error::other(format!(
-            "{} of {count} were added",
-            report.added
-        ))),
+    match report.added {
+        added if added == count => Ok(()),
+        added => Err(Error::other(format!("{added} of {count} were added"))),
     }
 }
 
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(
-        time.tv_sec.unsigned_abs(),
-        u32::try_from(time.tv_nsec).unwrap_or(0),
-    )
+    Duration::from_secs(time.tv_sec.unsigned_abs())
+        + Duration::from_nanos(time.tv_nsec.unsigned_abs())
 }
 
 /// One request to the library.
@@ -236,19 +201,51 @@ impl Request {
     }
 }
 
+/// Every kind of request with its name.
+#[derive(Default)]
+struct RequestList(Vec<(String, MakeRequest)>);
+
 type MakeRequest = Box<dyn Fn(&mut QuerySource) -> Request>;
 
-/// Returns every kind of request with its name.
+impl RequestList {
+    fn add(
+        &mut self,
+        name: impl Into<String>,
+        make: impl Fn(&mut QuerySource) -> Request + 'static,
+    ) {
+        self.0.push((name.into(), Box::new(make)));
+    }
+
+    /// Adds a request for the first page of a query.
+    fn page(
+        &mut self,
+        name: impl Into<String>,
+        make: impl Fn(&mut QuerySource) -> Query + 'static,
+    ) {
+        self.add(name, move |source| {
+            Request::Query(Box::new(make(source).limit(PAGE)))
+        });
+    }
+
+    /// Adds a request for the first page that a filter matches.
+    fn filter(
+        &mut self,
+        name: impl Into<String>,
+        make: impl Fn(&mut QuerySource) -> Filter + 'static,
+    ) {
+        self.page(name, move |source| Query::new(make(source)));
+    }
+}
+
+const MATCHES: [(&str, MatchMode); 4] = [
+    ("equal", MatchMode::Words),
+    ("prefix", MatchMode::Prefix),
+    ("suffix", MatchMode::Suffix),
+    ("substring", MatchMode::Contains),
+];
+
 fn list_requests() -> Vec<(String, MakeRequest)> {
-    const MATCHES: [(&str, MatchMode); 4] = [
-        ("equal", MatchMode::Words),
-        ("prefix", MatchMode::Prefix),
-        ("suffix", MatchMode::Suffix),
-        ("substring", MatchMode::Contains),
-    ];
-    let mut all: Vec<(String, MakeRequest)> = Vec::new();
-    let mut add = |name: String, make: MakeRequest| all.push((name, make));
-    let page = |query: Query| Request::Query(Box::new(query.limit(PAGE)));
+    let mut all = RequestList::default();
     for (name, field) in [
         ("name", Field::Name),
         ("given name", Field::Given),
@@ -261,106 +258,71 @@ fn list_requests() -> Vec<(String, MakeRequest)> {
             ("list order", SortOrder::List),
         ] {
             for (how_name, how) in MATCHES {
-                add(
-                    format!("{order}: {name} {how_name}"),
-                    Box::new(move |source| page(Query::new(source.filter(field, how)).sort(sort))),
-                );
+                let query = move |source: &mut QuerySource| Query::new(source.filter(field, how));
+                let name = format!("{order}: {name} {how_name}");
+                all.page(name, move |source| query(source).sort(sort));
             }
-            add(
-                format!("{order}: {name} present"),
-                Box::new(move |_| page(Query::new(Filter::Present(field)).sort(sort))),
-            );
+            all.page(format!("{order}: {name} present"), move |_| {
+                Query::new(Filter::Present(field)).sort(sort)
+            });
         }
     }
-    add(
-        "list order: e-mail host".to_owned(),
-        Box::new(move |source| {
-            let address = source.value(Field::Email);
-            let host = address.rsplit('@').next().unwrap_or_default();
-            page(Query::new(Filter::email_suffix(format!("@{host}"))))
-        }),
-    );
+    all.filter("list order: e-mail host", |source| {
+        let address = source.value(Field::Email);
+        let host = address.rsplit('@').next().unwrap_or_default();
+        Filter::email_suffix(format!("@{host}"))
+    });
     // Matches at the far end of the list, or none.
-    add(
-        "far end: last initials".to_owned(),
-        Box::new(move |source| {
-            let last = char::from(b't' + source.below(6) as u8);
-            let more = source.filter(Field::Given, MatchMode::Prefix);
-            page(Query::new(initial_filter('a', last).not().and(more.not())))
-        }),
-    );
-    add(
-        "far end: from the end of the list".to_owned(),
-        Box::new(move |source| {
-            let initial: String = source.word(Field::Family).into_iter().take(1).collect();
-            let filter = Filter::text(Field::Family, MatchMode::Prefix, initial);
-            page(Query::new(filter).sort(SortOrder::ListReversed))
-        }),
-    );
-    add(
-        "far end: two words that are never adjacent".to_owned(),
-        Box::new(move |source| {
-            let fields = [Field::Given, Field::Organization, Field::Note];
-            let field = source.choose(&fields).unwrap_or(Field::Given);
-            let (a, b) = (source.word(field), source.word(field));
-            let text: String = a.into_iter().chain([' ']).chain(b).collect();
-            page(Query::new(Filter::text(field, MatchMode::Words, text)))
-        }),
-    );
-    add(
-        "far end: digits within numbers".to_owned(),
-        Box::new(move |source| {
-            let text = format!("{:04}", source.below(10_000));
-            page(Query::new(Filter::text(
-                Field::Phone,
-                MatchMode::Contains,
-                text,
-            )))
-        }),
-    );
-    add(
-        "far end: substrings of notes".to_owned(),
-        Box::new(move |source| page(Query::new(source.filter(Field::Note, MatchMode::Contains)))),
-    );
-    add(
-        "far end: substrings of other names".to_owned(),
-        Box::new(move |source| {
-            let one = source.filter(Field::Name, MatchMode::Contains);
-            let other = source.piece(Field::Email, Some(2));
-            let other = Filter::text(Field::Email, MatchMode::Contains, other);
-            page(Query::new(
-                one.or(other).and(initial_filter('a', 'x').not()),
-            ))
-        }),
-    );
+    all.filter("far end: last initials", |source| {
+        let last = char::from(b't' + source.below(6) as u8);
+        let more = source.filter(Field::Given, MatchMode::Prefix);
+        initial_filter('a', last).not().and(more.not())
+    });
+    all.page("far end: from the end of the list", |source| {
+        let initial: String = source.word(Field::Family).into_iter().take(1).collect();
+        let filter = Filter::text(Field::Family, MatchMode::Prefix, initial);
+        Query::new(filter).sort(SortOrder::ListReversed)
+    });
+    all.filter("far end: two words that are never adjacent", |source| {
+        let fields = [Field::Given, Field::Organization, Field::Note];
+        let field = source.choose(&fields).unwrap_or(Field::Given);
+        let (a, b) = (source.word(field), source.word(field));
+        let text: String = a.into_iter().chain([' ']).chain(b).collect();
+        Filter::text(field, MatchMode::Words, text)
+    });
+    all.filter("far end: digits within numbers", |source| {
+        let text = format!("{:04}", source.below(10_000));
+        Filter::text(Field::Phone, MatchMode::Contains, text)
+    });
+    all.filter("far end: substrings of notes", |source| {
+        source.filter(Field::Note, MatchMode::Contains)
+    });
+    all.filter("far end: substrings of other names", |source| {
+        let one = source.filter(Field::Name, MatchMode::Contains);
+        let other = source.piece(Field::Email, Some(2));
+        let other = Filter::text(Field::Email, MatchMode::Contains, other);
+        one.or(other).and(initial_filter('a', 'x').not())
+    });
     for conditions in 2..=4 {
-        add(
-            format!("any {conditions} conditions"),
-            Box::new(move |source| {
-                let mut filter = source.any_filter(&MATCHES);
-                for _ in 1..conditions {
-                    let other = source.any_filter(&MATCHES);
-                    filter = match source.rng.chance(700) {
-                        true => filter.and(other),
-                        false => filter.or(other),
-                    };
+        all.filter(format!("any {conditions} conditions"), move |source| {
+            let first = source.any_filter();
+            (1..conditions).fold(first, |filter, _| {
+                let other = source.any_filter();
+                match source.rng.chance(700) {
+                    true => filter.and(other),
+                    false => filter.or(other),
                 }
-                page(Query::new(filter))
-            }),
-        );
+            })
+        });
     }
     for (name, strength) in [
         ("exact", MatchType::Exact),
         ("national", MatchType::Nsn),
         ("short", MatchType::ShortNsn),
     ] {
-        add(
-            format!("same phone number, {name}"),
-            Box::new(move |source| {
-                let number = source.value(Field::Phone);
-                page(Query::new(Filter::phone(number, strength)))
-            }),
-        );
+        all.filter(format!("same phone number, {name}"), move |source| {
+            Filter::phone(source.value(Field::Phone), strength)
+        });
     }
     for (name, field, from) in [
         ("anywhere", Field::Any, Field::Name),
@@ -369,78 +331,57 @@ fn list_requests() -> Vec<(String, MakeRequest)> {
         ("org", Field::Organization, Field::Organization),
     ] {
         for length in 1..=5 {
-            add(
-                format!("substring of {length}, {name}"),
-                Box::new(move |source| {
-                    let text = source.piece(from, Some(length));
-                    page(Query::new(Filter::text(field, MatchMode::Contains, text)))
-                }),
-            );
+            all.filter(format!("substring of {length}, {name}"), move |source| {
+                Filter::text(field, MatchMode::Contains, source.piece(from, Some(length)))
+            });
         }
     }
     for (name, sort) in [
         ("", SortOrder::List),
         (", from the end", SortOrder::ListReversed),
     ] {
-        add(
-            format!("page at a position{name}"),
-            Box::new(move |source| {
-                let offset = u64::from(source.below(source.size));
-                page(Query::all().sort(sort).offset(offset))
-            }),
-        );
+        all.page(format!("page at a position{name}"), move |source| {
+            let offset = u64::from(source.below(source.size));
+            Query::all().sort(sort).offset(offset)
+        });
     }
-    add(
-        "first page of the list".to_owned(),
-        Box::new(move |_| page(Query::all())),
-    );
-    add(
-        "all of the list".to_owned(),
-        Box::new(|_| Request::Query(Box::new(Query::all()))),
-    );
-    add(
-        "position of a contact".to_owned(),
-        Box::new(|source| Request::Position(RecordId(1 + i64::from(source.below(source.size))))),
-    );
-    add("letters".to_owned(), Box::new(|_| Request::Letters));
-    add("count of all".to_owned(), Box::new(|_| Request::Count));
+    all.page("first page of the list", |_| Query::all());
+    all.add("all of the list", |_| {
+        Request::Query(Box::new(Query::all()))
+    });
+    all.add("position of a contact", |source| {
+        Request::Position(RecordId(1 + i64::from(source.below(source.size))))
+    });
+    all.add("letters", |_| Request::Letters);
+    all.add("count of all", |_| Request::Count);
     for (name, column) in [("UIDs", Column::Uid), ("vCards", Column::Card)] {
-        add(
-            format!("all {name} of a domain"),
-            Box::new(move |source| {
-                let hosts = ["@example.org", "@example.com", "@example.net"];
-                let host = source.choose(&hosts).unwrap_or_default();
-                let query = Query::new(Filter::email_suffix(host));
-                Request::Query(Box::new(query.sort(SortOrder::Unordered).columns(column)))
-            }),
-        );
+        all.add(format!("all {name} of a domain"), move |source| {
+            let hosts = ["@example.org", "@example.com", "@example.net"];
+            let host = source.choose(&hosts).unwrap_or_default();
+            let query = Query::new(Filter::email_suffix(host));
+            Request::Query(Box::new(query.sort(SortOrder::Unordered).columns(column)))
+        });
     }
     for (name, field, how) in [
         ("given name prefix", Field::Given, MatchMode::Prefix),
         ("e-mail suffix", Field::Email, MatchMode::Suffix),
         ("name substring", Field::Name, MatchMode::Contains),
     ] {
-        add(
-            format!("count of {name}"),
-            Box::new(move |source| {
-                let query = Query::new(source.filter(field, how)).sort(SortOrder::Unordered);
-                Request::Query(Box::new(query.columns(Columns::NONE)))
-            }),
-        );
+        all.add(format!("count of {name}"), move |source| {
+            let query = Query::new(source.filter(field, how)).sort(SortOrder::Unordered);
+            Request::Query(Box::new(query.columns(Columns::NONE)))
+        });
     }
     for length in 1..=MAX_TYPED {
-        add(
-            format!("keystroke {length} of a name"),
-            Box::new(move |source| {
-                loop {
-                    if let Ok(filter) = source.typed_name(length).parse::<Filter>() {
-                        return page(Query::new(filter));
-                    }
+        all.filter(format!("keystroke {length} of a name"), move |source| {
+            loop {
+                if let Ok(filter) = source.typed_name(length).parse::<Filter>() {
+                    return filter;
                 }
-            }),
-        );
+            }
+        });
     }
-    all
+    all.0
 }
 
 /// Family names that begin with one of these letters.
@@ -480,12 +421,10 @@ impl QuerySource {
                 Field::Organization => person.organisation.unwrap_or_default(),
                 Field::Email => self
                     .choose(&person.emails)
-                    .map(|(_, v)| v)
-                    .unwrap_or_default(),
+                    .map_or_else(String::new, |(_, v)| v),
                 Field::Phone => self
                     .choose(&person.phones)
-                    .map(|(_, v)| v)
-                    .unwrap_or_default(),
+                    .map_or_else(String::new, |(_, v)| v),
                 Field::Note => person.note.unwrap_or_default(),
                 _ if self.rng.chance(500) => person.family,
                 _ => person.given,
@@ -556,7 +495,7 @@ impl QuerySource {
     }
 
     /// Draws one condition of any kind.
-    fn any_filter(&mut self, matches: &[(&str, MatchMode)]) -> Filter {
+    fn any_filter(&mut self) -> Filter {
         const FIELDS: [Field; 10] = [
             Field::Any,
             Field::Name,
@@ -578,10 +517,8 @@ impl QuerySource {
                 Filter::text(field, MatchMode::Contains, text)
             }
             at => {
-                let how = matches
-                    .get(at as usize)
-                    .map_or(MatchMode::Whole, |(_, how)| *how);
-                self.filter(field, how)
+                let how = MATCHES.get(at as usize);
+                self.filter(field, how.map_or(MatchMode::Whole, |(_, how)| *how))
             }
         };
         match self.rng.chance(300) {
@@ -595,10 +532,8 @@ impl QuerySource {
         loop {
             let person = self.draw_person();
             let name = format!("{} {}", person.given, person.family);
-            let name: Vec<char> = name
-                .chars()
-                .filter(|c| c.is_alphabetic() || *c == ' ')
-                .collect();
+            let letters = name.chars().filter(|c| c.is_alphabetic() || *c == ' ');
+            let name: Vec<char> = letters.collect();
             if name.len() >= MAX_TYPED {
                 return name.into_iter().take(length).collect();
             }

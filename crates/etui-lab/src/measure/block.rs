@@ -2,72 +2,40 @@
 //! (Documentation/block/stat.rst of the kernel).
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::error::Error;
 
-/// A block device by the kernel's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlockDevice {
-    name: String,
-}
+/// The measures: name, field of the file, unit of the field. `block_writes` holds empty flush
+/// requests too; [`super::trace`] separates them.
+const MEASURES: [(&str, usize, u64); 5] = [
+    ("block_reads", 0, 1),
+    ("block_read_bytes", 2, 512),
+    ("block_writes", 4, 1),
+    ("block_write_bytes", 6, 512),
+    ("block_flushes", 15, 1),
+];
 
-/// Counters of a device.
+/// Counters of a device so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DeviceStat {
-    reads: u64,
-    read_sectors: u64,
-    writes: u64,
-    write_sectors: u64,
-    flushes: u64,
-}
-
-impl BlockDevice {
-    /// A device, e.g. `loop0`.
-    pub fn named(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-        }
-    }
-
-    /// Reads the counters.
-    pub fn stat(&self) -> Result<DeviceStat, Error> {
-        let path = PathBuf::from("/sys/class/block")
-            .join(&self.name)
-            .join("stat");
-        let text = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
-        let fields: Vec<u64> = text
-            .split_ascii_whitespace()
-            .filter_map(|field| field.parse().ok())
-            .collect();
-        let number = |at: usize| fields.get(at).copied().unwrap_or(0);
-        Ok(DeviceStat {
-            reads: number(0),
-            read_sectors: number(2),
-            writes: number(4),
-            write_sectors: number(6),
-            flushes: number(15),
-        })
-    }
-}
+pub struct DeviceStat([u64; MEASURES.len()]);
 
 impl DeviceStat {
-    /// Returns the measures since `before`. `block_writes` holds empty flush
-    /// requests too; [`super::trace`] separates them.
-    pub fn since(&self, before: &Self) -> Vec<(&'static str, f64)> {
-        let gone = |now: u64, then: u64| now.saturating_sub(then) as f64;
-        vec![
-            ("block_reads", gone(self.reads, before.reads)),
-            (
-                "block_read_bytes",
-                gone(self.read_sectors, before.read_sectors) * 512.0,
-            ),
-            ("block_writes", gone(self.writes, before.writes)),
-            (
-                "block_write_bytes",
-                gone(self.write_sectors, before.write_sectors) * 512.0,
-            ),
-            ("block_flushes", gone(self.flushes, before.flushes)),
-        ]
+    /// Reads the counters of a device by the kernel's name, e.g. `loop0`.
+    pub fn read(device: &str) -> Result<Self, Error> {
+        let path = Path::new("/sys/class/block").join(device).join("stat");
+        let text = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+        let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+        let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
+        Ok(Self(
+            MEASURES.map(|(_, at, unit)| number(at).unwrap_or(0) * unit),
+        ))
+    }
+
+    /// Returns the measures since `before`.
+    pub fn since(&self, before: &Self) -> impl Iterator<Item = (&'static str, f64)> {
+        let counters = self.0.into_iter().zip(before.0);
+        let names = MEASURES.into_iter().map(|(name, ..)| name);
+        names.zip(counters.map(|(now, then)| now.saturating_sub(then) as f64))
     }
 }

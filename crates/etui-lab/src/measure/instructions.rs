@@ -12,7 +12,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::Write;
@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::Error;
-use crate::machine;
 
 /// The file for the names of the phases.
 const PHASES: &str = "ETUI_LAB_PHASES";
@@ -55,21 +54,21 @@ fn callgrind_phase_ends() {
     black_box("ends");
 }
 
-/// The command as it runs under callgrind: program, arguments, environment and directory are
-/// taken over; input and output must be set again.
+/// Returns the command as it runs under callgrind; input and output must be set again.
 pub fn wrap_command(command: &Command, output: &Path) -> Result<Command, Error> {
-    let valgrind = machine::find_tool("valgrind")
-        .ok_or_else(|| Error::not_run("valgrind is not installed: `etui lab setup`"))?;
     let mut file = OsString::from("--callgrind-out-file=");
     file.push(output);
-    let mut counted = Command::new(valgrind);
-    counted
-        .args(["-q", "--tool=callgrind", "--combine-dumps=yes"])
-        .args(["begins", "ends"].map(|at| format!("--dump-before=*callgrind_phase_{at}*")))
-        .arg(file)
-        .arg(command.get_program())
-        .args(command.get_args());
-    super::take_over(command, &mut counted);
+    let options = [
+        "-q",
+        "--tool=callgrind",
+        "--combine-dumps=yes",
+        "--dump-before=*callgrind_phase_begins*",
+        "--dump-before=*callgrind_phase_ends*",
+    ];
+    let mut options = options.map(OsStr::new).to_vec();
+    options.push(&file);
+    let mut counted = super::wrap_command("valgrind", &options, command)
+        .ok_or_else(|| Error::not_run("valgrind is not installed: `etui lab setup`"))?;
     counted.env(PHASES, phases_of(output));
     Ok(counted)
 }

@@ -44,23 +44,21 @@ impl Purpose {
 
     /// Its part of a measure's name: `block_database_bytes`.
     pub fn name(self) -> &'static str {
-        match self {
-            Purpose::Database => "database",
-            Purpose::Journal => "journal",
-            Purpose::FileSystemJournal => "fs_journal",
-            Purpose::Metadata => "metadata",
-            Purpose::Data => "data",
-        }
+        self.words().0
     }
 
     /// The words for people.
     pub fn label(self) -> &'static str {
+        self.words().1
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Purpose::Database => "database",
-            Purpose::Journal => "SQLite's journal",
-            Purpose::FileSystemJournal => "file system's journal",
-            Purpose::Metadata => "metadata",
-            Purpose::Data => "data, which file unknown",
+            Purpose::Database => ("database", "database"),
+            Purpose::Journal => ("journal", "SQLite's journal"),
+            Purpose::FileSystemJournal => ("fs_journal", "file system's journal"),
+            Purpose::Metadata => ("metadata", "metadata"),
+            Purpose::Data => ("data", "data, which file unknown"),
         }
     }
 }

@@ -22,8 +22,10 @@ pub mod process;
 pub mod syscalls;
 pub mod trace;
 
+use std::ffi::OsStr;
 use std::process::Command;
 
+use crate::machine;
 use crate::present::Unit;
 
 /// How exactly a measure repeats.
@@ -71,15 +73,23 @@ pub fn more_is_better(name: &str) -> bool {
     name.ends_with("_per_second")
 }
 
-/// Gives a command the environment and the directory of another.
-fn take_over(from: &Command, to: &mut Command) {
-    for (name, value) in from.get_envs() {
+/// Returns the command as it runs under a tool: program, arguments, environment and directory are
+/// taken over; input and output must be set again. None if the tool is not installed.
+fn wrap_command(tool: &str, options: &[&OsStr], command: &Command) -> Option<Command> {
+    let mut wrapped = Command::new(machine::find_tool(tool)?);
+    wrapped
+        .args(options)
+        .arg("--")
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
         match value {
-            Some(value) => to.env(name, value),
-            None => to.env_remove(name),
+            Some(value) => wrapped.env(name, value),
+            None => wrapped.env_remove(name),
         };
     }
-    if let Some(dir) = from.get_current_dir() {
-        to.current_dir(dir);
+    if let Some(dir) = command.get_current_dir() {
+        wrapped.current_dir(dir);
     }
+    Some(wrapped)
 }

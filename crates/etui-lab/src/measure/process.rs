@@ -15,75 +15,54 @@ pub fn cpu_time() -> Duration {
     )
 }
 
-/// Page faults, calls and bytes of a process so far.
+/// The measures of [`ProcessUsage`].
+const MEASURES: [&str; 6] = [
+    "minor_faults",
+    "major_faults",
+    "write_calls",
+    "called_write_bytes",
+    "read_calls",
+    "called_read_bytes",
+];
+
+/// Page faults, calls and bytes of this process so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ProcessUsage {
-    minor_faults: u64,
-    major_faults: u64,
-    read_calls: u64,
-    write_calls: u64,
-    read_bytes: u64,
-    write_bytes: u64,
-}
+pub struct ProcessUsage([u64; MEASURES.len()]);
 
 impl ProcessUsage {
-    /// Of this process, before a measurement; zero where the kernel gives none.
+    /// Reads the usage before a measurement; zero where the kernel gives none.
     pub fn before() -> Self {
-        let mut usage = Self::default();
-        usage.read_stat();
+        let (minor, major) = PageFaults::read().own;
         // Last, as this read itself is the first thing that the kernel counts after it.
-        let io = usage.read_io();
-        usage.read_calls += 1;
-        usage.read_bytes += io as u64;
-        usage
+        let ([writes, written, reads, read], length) = read_io();
+        Self([minor, major, writes, written, reads + 1, read + length])
     }
 
-    /// Of this process, after something was measured.
+    /// Reads the usage after something was measured.
     pub fn after() -> Self {
-        let mut usage = Self::default();
-        usage.read_io();
-        usage.read_stat();
-        usage
-    }
-
-    /// Reads `/proc/self/io` by one call, and returns its length.
-    fn read_io(&mut self) -> usize {
-        let mut buffer = [0; 1024];
-        let length = fs::File::open("/proc/self/io")
-            .and_then(|mut file| file.read(&mut buffer))
-            .unwrap_or(0);
-        let io = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default());
-        self.read_calls = read_field(&io, "syscr:");
-        self.write_calls = read_field(&io, "syscw:");
-        self.read_bytes = read_field(&io, "rchar:");
-        self.write_bytes = read_field(&io, "wchar:");
-        length
-    }
-
-    fn read_stat(&mut self) {
-        let faults = PageFaults::read();
-        self.minor_faults = faults.own.0;
-        self.major_faults = faults.own.1;
+        let ([writes, written, reads, read], _) = read_io();
+        let (minor, major) = PageFaults::read().own;
+        Self([minor, major, writes, written, reads, read])
     }
 
     /// Returns the measures since `before`, without the reads of `/proc` itself.
-    pub fn since(&self, before: &Self) -> Vec<(&'static str, f64)> {
-        let gone = |now: u64, then: u64| now.saturating_sub(then) as f64;
-        vec![
-            ("minor_faults", gone(self.minor_faults, before.minor_faults)),
-            ("major_faults", gone(self.major_faults, before.major_faults)),
-            ("write_calls", gone(self.write_calls, before.write_calls)),
-            (
-                "called_write_bytes",
-                gone(self.write_bytes, before.write_bytes),
-            ),
-            ("read_calls", gone(self.read_calls, before.read_calls)),
-            (
-                "called_read_bytes",
-                gone(self.read_bytes, before.read_bytes),
-            ),
-        ]
+    pub fn since(&self, before: &Self) -> impl Iterator<Item = (&'static str, f64)> {
+        let counters = self.0.into_iter().zip(before.0);
+        let gone = counters.map(|(now, then)| now.saturating_sub(then) as f64);
+        MEASURES.into_iter().zip(gone)
     }
+}
+
+/// Reads `/proc/self/io` by one call: write calls, bytes written, read calls, bytes read; and
+/// its length.
+fn read_io() -> ([u64; 4], u64) {
+    let mut buffer = [0; 1024];
+    let length = fs::File::open("/proc/self/io")
+        .and_then(|mut file| file.read(&mut buffer))
+        .unwrap_or(0);
+    let io = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default());
+    let fields = ["syscw:", "wchar:", "syscr:", "rchar:"];
+    (fields.map(|name| read_field(&io, name)), length as u64)
 }
 
 /// Page faults so far, minor and major: this process's and those of its children that were
@@ -192,7 +171,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let before = ProcessUsage::before();
         fs::write(file.path(), [7; 1000]).unwrap();
-        let done = ProcessUsage::after().since(&before);
+        let done: Vec<_> = ProcessUsage::after().since(&before).collect();
         let of = |name| done.iter().find(|(n, _)| *n == name).unwrap().1;
         // Other tests of this process may write meanwhile, so these are the least.
         assert!(of("write_calls") >= 1.0 && of("called_write_bytes") >= 1000.0);

@@ -8,6 +8,7 @@
 mod strace;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -51,28 +52,22 @@ pub fn check_available() -> Result<(), String> {
     }
 }
 
-/// The same command, traced into a file: program, arguments, environment and directory are
-/// taken over; input and output must be set again. None if there is no `strace`.
+/// Returns the command as it runs under `strace`, traced into a file; input and output must be set
+/// again. None if there is no `strace`.
 pub fn wrap_command(command: &Command, output: &Path) -> Option<Command> {
-    let tracer = machine::find_tool("strace")?;
-    let mut traced = Command::new(tracer);
-    traced
-        .args([
-            "-f",
-            "-y",
-            "-qq",
-            "-s",
-            "64",
-            "-e",
-            "trace=%file,%desc",
-            "-o",
-        ])
-        .arg(output)
-        .arg("--")
-        .arg(command.get_program())
-        .args(command.get_args());
-    super::take_over(command, &mut traced);
-    Some(traced)
+    let options = [
+        "-f",
+        "-y",
+        "-qq",
+        "-s",
+        "64",
+        "-e",
+        "trace=%file,%desc",
+        "-o",
+    ];
+    let mut options = options.map(OsStr::new).to_vec();
+    options.push(output.as_os_str());
+    super::wrap_command("strace", &options, command)
 }
 
 /// The figures of each phase by measure.

@@ -7,13 +7,27 @@ use std::ops::Range;
 use std::path::Path;
 
 use rusqlite::types::{FromSql, Value};
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
 use crate::error::Error;
+use crate::experiments::common::{open_database, select_column};
 
 /// The settings that a store has.
 const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; \
      PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = 8388608";
+
+/// Opens a database with the settings that a store has; through a VFS, if one is named.
+pub fn open_configured(path: &Path, vfs: Option<&str>) -> Result<Connection, Error> {
+    let db = open_database(path, vfs)?;
+    db.execute_batch(SETTINGS)?;
+    Ok(db)
+}
+
+/// Fetches records by their UIDs in one query, which ends with `uid IN`.
+pub fn select_uids(db: &Connection, query: &str, uids: &[String]) -> Result<Vec<Vec<u8>>, Error> {
+    let marks = vec!["?"; uids.len()].join(", ");
+    select_column(db, &format!("{query} ({marks})"), params_from_iter(uids))
+}
 
 /// The schema. Terms are rows of their own, words of all fields under one kind.
 const SCHEMA: &str = "
@@ -135,14 +149,9 @@ impl PlainRows {
         Ok(Self { records, grams })
     }
 
-    /// How many contacts.
-    pub fn len(&self) -> usize {
+    /// Returns the number of contacts.
+    pub fn count(&self) -> usize {
         self.records.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
     }
 }
 
@@ -250,23 +259,15 @@ impl PlainContacts {
         let plain = Self::open(path, parts, vfs)?;
         plain.conn.execute_batch(SCHEMA)?;
         if parts >= IndexParts::Uid {
-            plain
-                .conn
-                .execute_batch("CREATE UNIQUE INDEX record_uid ON record (collection, uid)")?;
+            let index = "CREATE UNIQUE INDEX record_uid ON record (collection, uid)";
+            plain.conn.execute_batch(index)?;
         }
         Ok(plain)
     }
 
     /// One that is there; through a VFS, if one is named.
     pub fn open(path: &Path, parts: IndexParts, vfs: Option<&str>) -> Result<Self, Error> {
-        let conn = match vfs {
-            Some(vfs) => {
-                let flags = OpenFlags::default();
-                Connection::open_with_flags_and_vfs(path, flags, vfs)?
-            }
-            None => Connection::open(path)?,
-        };
-        conn.execute_batch(SETTINGS)?;
+        let conn = open_configured(path, vfs)?;
         Ok(Self { conn, parts })
     }
 
@@ -307,34 +308,26 @@ impl PlainContacts {
                 .flat_map(|r| r.terms.iter().map(|term| (term.as_slice(), r.id)))
                 .collect();
             terms.sort_unstable();
-            let mut term = self
-                .conn
-                .prepare_cached("INSERT INTO term (term, record) VALUES (?1, ?2)")?;
+            let insert = "INSERT INTO term (term, record) VALUES (?1, ?2)";
+            let mut term = self.conn.prepare_cached(insert)?;
             for entry in terms {
                 term.execute(entry)?;
             }
         }
         if self.parts >= IndexParts::Gram && grams {
-            let mut gram = self
-                .conn
-                .prepare_cached("INSERT INTO gram (gram, first, ids) VALUES (?1, ?2, ?3)")?;
+            let insert = "INSERT INTO gram (gram, first, ids) VALUES (?1, ?2, ?3)";
+            let mut gram = self.conn.prepare_cached(insert)?;
             for entry in &rows.grams {
                 gram.execute((entry.0, entry.1, &entry.2))?;
             }
         }
-        self.conn.execute_batch("COMMIT")?;
-        Ok(())
+        Ok(self.conn.execute_batch("COMMIT")?)
     }
 
     /// Every vCard.
     pub fn all(&self) -> Result<Vec<Vec<u8>>, Error> {
-        let mut statement = self
-            .conn
-            .prepare_cached("SELECT text FROM record WHERE removed IS NULL ORDER BY id")?;
-        let texts = statement
-            .query_map([], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        Ok(texts)
+        let query = "SELECT text FROM record WHERE removed IS NULL ORDER BY id";
+        select_column(&self.conn, query, [])
     }
 
     /// A contact's vCard.
@@ -347,26 +340,18 @@ impl PlainContacts {
 
     /// Many contacts' vCards in one query.
     pub fn get_many(&self, uids: &[String]) -> Result<Vec<Vec<u8>>, Error> {
-        let marks = vec!["?"; uids.len()].join(", ");
-        let mut statement = self.conn.prepare_cached(&format!(
-            "SELECT text FROM record WHERE collection = 1 AND removed IS NULL AND uid IN ({marks})"
-        ))?;
-        let texts = statement
-            .query_map(params_from_iter(uids), |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        Ok(texts)
+        let query = "SELECT text FROM record WHERE collection = 1 AND removed IS NULL AND uid IN";
+        select_uids(&self.conn, query, uids)
     }
 
     /// Returns the first summaries of the list, encoded as in the file.
     pub fn list(&self, limit: u64) -> Result<Vec<Vec<u8>>, Error> {
-        let mut statement = self.conn.prepare_cached(
-            "SELECT summary FROM list WHERE collection = 1 ORDER BY sort, id LIMIT ?1",
-        )?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let summaries = statement
-            .query_map([limit], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        Ok(summaries)
+        let query = "SELECT summary FROM list WHERE collection = 1 ORDER BY sort, id LIMIT ?1";
+        select_column(
+            &self.conn,
+            query,
+            [i64::try_from(limit).unwrap_or(i64::MAX)],
+        )
     }
 
     /// Returns every contact's UID and summary, encoded as in the file, in list order.
@@ -393,20 +378,14 @@ impl PlainContacts {
 
     fn select<T: FromSql>(&self, column: &str, lookup: &PlainLookup) -> Result<Vec<T>, Error> {
         let (condition, values) = lookup.condition();
-        let mut statement = self
-            .conn
-            .prepare_cached(&format!("SELECT {column} FROM record r WHERE {condition}"))?;
-        let found = statement
-            .query_map(params_from_iter(values), |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        Ok(found)
+        let query = format!("SELECT {column} FROM record r WHERE {condition}");
+        select_column(&self.conn, &query, params_from_iter(values))
     }
 
     /// The pages of the file.
     pub fn pages(&self) -> Result<u64, Error> {
-        let pages: i64 = self
-            .conn
-            .query_row("PRAGMA page_count", [], |row| row.get(0))?;
-        Ok(u64::try_from(pages).unwrap_or(0))
+        let pages = "PRAGMA page_count";
+        let pages: i64 = self.conn.query_row(pages, [], |row| row.get(0))?;
+        Ok(pages.unsigned_abs())
     }
 }

@@ -12,25 +12,11 @@ use super::{Report, ReportSection, bar_label};
 use crate::{ChartKind, Unit};
 
 /// The first line.
-const HEADINGS: [&str; 12] = [
-    "experiment",
-    "table",
-    "row",
-    "role",
-    "column",
-    "unit",
-    "value",
-    "low",
-    "high",
-    "ratio",
-    "note",
-    "lost",
-];
+const HEADINGS: &str = "experiment,table,row,role,column,unit,value,low,high,ratio,note,lost";
 
 /// The report as comma-separated values.
 pub fn to_csv(report: &Report) -> String {
-    let mut out = String::new();
-    write_line(&mut out, &HEADINGS);
+    let mut out = format!("{HEADINGS}\r\n");
     for section in &report.sections {
         write_tables(&mut out, section);
         write_charts(&mut out, section);
@@ -42,23 +28,11 @@ fn write_tables(out: &mut String, section: &ReportSection) {
     for table in &section.presentation.tables {
         for row in &table.rows {
             for (cell, column) in row.cells.iter().zip(&table.columns) {
-                write_line(
-                    out,
-                    &[
-                        section.about.name,
-                        &table.title,
-                        &row.label,
-                        row.role.label(),
-                        &column.title,
-                        unit_name(column.unit),
-                        &format_number(cell.value),
-                        &format_number(cell.range.map(|(low, _)| low)),
-                        &format_number(cell.range.map(|(_, high)| high)),
-                        &format_number(cell.ratio),
-                        &cell.note,
-                        if cell.lost { "lost" } else { "" },
-                    ],
-                );
+                let (low, high) = cell.range.unzip();
+                let place = [&table.title, &row.label, row.role.label(), &column.title];
+                let figures = [cell.value, low, high, cell.ratio];
+                let marks = [cell.note.as_str(), if cell.lost { "lost" } else { "" }];
+                write_line(out, section, place, column.unit, figures, marks);
             }
         }
     }
@@ -68,27 +42,13 @@ fn write_charts(out: &mut String, section: &ReportSection) {
     for chart in &section.presentation.charts {
         for series in &chart.series {
             for (x, y) in &series.points {
-                let place = match chart.kind {
+                let at = match chart.kind {
                     ChartKind::Growth => format_number(Some(*x)),
                     ChartKind::Bars | ChartKind::Stacked => bar_label(chart, *x),
                 };
-                write_line(
-                    out,
-                    &[
-                        section.about.name,
-                        &chart.title,
-                        &series.name,
-                        series.role.label(),
-                        &place,
-                        unit_name(chart.unit),
-                        &format_number(Some(*y)),
-                        "",
-                        "",
-                        "",
-                        "",
-                        "",
-                    ],
-                );
+                let place = [&chart.title, &series.name, series.role.label(), &at];
+                let figures = [Some(*y), None, None, None];
+                write_line(out, section, place, chart.unit, figures, ["", ""]);
             }
         }
     }
@@ -113,18 +73,29 @@ fn format_number(value: Option<f64>) -> String {
     }
 }
 
-fn write_line(out: &mut String, fields: &[&str]) {
-    for (at, field) in fields.iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        if field.contains(['"', ',', '\r', '\n']) {
-            out.push('"');
-            out.push_str(&field.replace('"', "\"\""));
-            out.push('"');
-        } else {
-            out.push_str(field);
-        }
-    }
+/// Writes a line: table, row, role and column; value, low, high and ratio; note and loss.
+fn write_line(
+    out: &mut String,
+    section: &ReportSection,
+    place: [&str; 4],
+    unit: Unit,
+    figures: [Option<f64>; 4],
+    marks: [&str; 2],
+) {
+    let figures = figures.map(format_number);
+    let fields = [section.about.name].into_iter().chain(place);
+    let fields = fields.chain([unit_name(unit)]);
+    let fields = fields
+        .chain(figures.iter().map(String::as_str))
+        .chain(marks);
+    let fields: Vec<String> = fields.map(quote_field).collect();
+    out.push_str(&fields.join(","));
     out.push_str("\r\n");
+}
+
+fn quote_field(field: &str) -> String {
+    match field.contains(['"', ',', '\r', '\n']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.to_owned(),
+    }
 }

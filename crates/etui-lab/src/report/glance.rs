@@ -1,6 +1,6 @@
 //! An experiment at a glance: one figure of each role for the summary.
 
-use super::column_scales;
+use super::text_table::column_scale;
 use crate::{ArmRole, BetterWhen, ExperimentReport, Table, TableRow};
 
 /// The figures of one measure by role, the best where a role has several rows.
@@ -56,7 +56,7 @@ fn best_row(table: &Table, at: usize, role: ArmRole) -> Option<(String, String, 
             BetterWhen::Less | BetterWhen::Neither => a.total_cmp(b),
         })?;
     Some((
-        column_scales(table).get(at)?.write(figure),
+        column_scale(table, at).write(figure),
         row.label.clone(),
         row.cells.get(at).is_some_and(|cell| cell.lost),
     ))

@@ -13,14 +13,13 @@ mod markdown;
 pub mod numbers;
 mod terminal;
 mod text;
+mod text_table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::results::RunHeader;
-use crate::{
-    ArmRole, Chart, ExperimentInfo, ExperimentReport, FindingStatus, NotRun, Results, Study, Table,
-};
-use numbers::Scale;
+use crate::{Chart, ExperimentInfo, ExperimentReport, FindingStatus, NotRun, Results, Study, Unit};
+use text_table::TextTable;
 
 pub use csv::to_csv;
 pub use html::to_html;
@@ -94,29 +93,59 @@ impl ReportSection {
             .sum()
     }
 
-    /// Every cell where another product does better.
-    fn losses(&self) -> Vec<Loss<'_>> {
+    /// Returns the cells where another product does better: the table's title, then place and
+    /// figure, e.g. `Fetch all, evolution: 4.10 ms (1.30x)`.
+    fn losses(&self) -> Vec<(&str, String)> {
         let mut losses = Vec::new();
         for table in &self.presentation.tables {
-            let scales = column_scales(table);
-            for row in &table.rows {
-                for ((cell, column), scale) in row.cells.iter().zip(&table.columns).zip(&scales) {
+            let text = TextTable::new(table);
+            for row in &text.rows {
+                for (cell, column) in row.cells.iter().zip(&text.columns) {
+                    let ratio = Some(cell.ratio.as_str()).filter(|r| !r.is_empty() && !cell.base);
+                    let figure = match (cell.figure(), ratio) {
+                        (Some(figure), Some(ratio)) => format!(": {figure} ({ratio})"),
+                        (Some(figure), None) => format!(": {figure}"),
+                        (None, Some(ratio)) => format!(": {ratio}"),
+                        (None, None) => String::new(),
+                    };
                     if cell.lost {
-                        losses.push(Loss {
-                            table: &table.title,
-                            row: &row.label,
-                            column: &column.title,
-                            figure: cell.value.map(|value| scale.write(value)),
-                            ratio: cell
-                                .ratio
-                                .filter(|r| r.is_finite())
-                                .map(numbers::format_ratio),
-                        });
+                        let words = format!("{column}, {}{figure}", row.label);
+                        losses.push((table.title.as_str(), words));
                     }
                 }
             }
         }
         losses
+    }
+
+    /// Returns the parts not run, the failed runs and the stacks: title, then term and text of
+    /// each.
+    fn lists(&self) -> [(&'static str, Vec<(String, String)>); 3] {
+        let not_run = self.not_run_by_reason().into_iter();
+        let failed = self.failed.iter();
+        let stacks = self
+            .stacks
+            .iter()
+            .filter(|(_, details)| !details.is_empty());
+        let stacks = stacks.map(|(name, details)| {
+            let each: Vec<String> = details.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+            (name.clone(), each.join("; "))
+        });
+        [
+            (
+                "Not run here",
+                not_run
+                    .map(|(reason, parts)| (parts.join(", "), reason.to_owned()))
+                    .collect(),
+            ),
+            (
+                "Failed",
+                failed
+                    .map(|(work, arm, message)| (format!("{work}, {arm}"), message.clone()))
+                    .collect(),
+            ),
+            ("Storage stacks", stacks.collect()),
+        ]
     }
 
     /// The parameters in words, e.g. `records 100, 1,600`.
@@ -131,29 +160,6 @@ impl ReportSection {
             })
             .collect();
         each.join("; ")
-    }
-}
-
-/// A cell where another product does better.
-struct Loss<'a> {
-    table: &'a str,
-    row: &'a str,
-    column: &'a str,
-    figure: Option<String>,
-    ratio: Option<String>,
-}
-
-impl Loss<'_> {
-    /// Where it is and how much, e.g. `Fetch all, evolution: 4.10 ms (1.30x)`.
-    fn words(&self) -> String {
-        let mut words = format!("{}, {}", self.column, self.row);
-        match (&self.figure, &self.ratio) {
-            (Some(figure), Some(ratio)) => words += &format!(": {figure} ({ratio})"),
-            (Some(figure), None) => words += &format!(": {figure}"),
-            (None, Some(ratio)) => words += &format!(": {ratio}"),
-            (None, None) => {}
-        }
-        words
     }
 }
 
@@ -188,81 +194,15 @@ fn section_name(
     }
 }
 
-/// The studies of which these results hold nothing.
-fn missing_studies(report: &Report) -> Vec<Study> {
-    let here: BTreeSet<Study> = report
-        .sections
-        .iter()
-        .filter_map(|s| s.about.study)
-        .collect();
-    Study::ALL
-        .into_iter()
-        .filter(|study| !here.contains(study))
-        .collect()
-}
-
-/// The scale of each column of a table.
-fn column_scales(table: &Table) -> Vec<Scale> {
-    table
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(at, column)| {
-            let cells = table.rows.iter().filter_map(|row| row.cells.get(at));
-            Scale::of(column.unit, cells.filter_map(|cell| cell.value))
-        })
-        .collect()
-}
-
-/// For each row and column, whether ratios of the column are taken against it: it has a figure
-/// and no ratio where others have ratios, and is the only such row, or all such rows have a
-/// role that no row with a ratio has. Nowhere, if that is not plain.
-fn base_cells(table: &Table) -> Vec<Vec<bool>> {
-    let columns = (0..table.columns.len()).map(|at| {
-        let cells = || {
-            table
-                .rows
-                .iter()
-                .map(move |row| (row.role, row.cells.get(at)))
-        };
-        let role = |compared: bool| {
-            cells().filter_map(move |(role, cell)| {
-                let cell = cell.filter(|cell| cell.value.is_some())?;
-                (cell.ratio.is_some() == compared).then_some(role)
-            })
-        };
-        let bases: BTreeSet<ArmRole> = role(false).collect();
-        let compared: BTreeSet<ArmRole> = role(true).collect();
-        let plain = role(false).count() == 1 || bases.len() == 1 && bases.is_disjoint(&compared);
-        let plain = plain && !compared.is_empty();
-        cells()
-            .map(|(_, cell)| plain && cell.is_some_and(|c| c.value.is_some() && c.ratio.is_none()))
-            .collect::<Vec<bool>>()
-    });
-    let columns: Vec<Vec<bool>> = columns.collect();
-    (0..table.rows.len())
-        .map(|row| {
-            columns
-                .iter()
-                .map(|c| c.get(row).copied().unwrap_or(false))
-                .collect()
-        })
-        .collect()
-}
-
-/// The rows' groups and names, if all their labels are of the form `group: name` and some
-/// group has several: then the group is said once, as a heading.
-fn group_rows(table: &Table) -> Option<Vec<(&str, &str)>> {
-    let parts: Option<Vec<(&str, &str)>> = table
-        .rows
-        .iter()
-        .map(|row| row.label.split_once(": "))
-        .collect();
-    parts.filter(|parts| {
-        parts
-            .windows(2)
-            .any(|two| matches!(two, [a, b] if a.0 == b.0))
-    })
+/// Names the studies without a result; empty if there are none.
+fn missing_studies(report: &Report) -> String {
+    let has = |study| report.sections.iter().any(|s| s.about.study == Some(study));
+    let missing = Study::ALL.into_iter().filter(|study| !has(*study));
+    let titles: Vec<&str> = missing.map(Study::title).collect();
+    match titles.as_slice() {
+        [] => String::new(),
+        titles => format!("Not among these results: {}.", titles.join("; ")),
+    }
 }
 
 /// The name of the bar at this place of a chart.
@@ -270,10 +210,7 @@ fn bar_label(chart: &Chart, x: f64) -> String {
     let named = (x.is_finite() && x >= 0.0)
         .then(|| chart.labels.get(x.round() as usize))
         .flatten();
-    named.map_or_else(
-        || numbers::format_value(x, crate::Unit::Count),
-        Clone::clone,
-    )
+    named.map_or_else(|| numbers::format_value(x, Unit::Count), Clone::clone)
 }
 
 /// Returns the status of a section's finding; none where there is no study whose finding
@@ -284,7 +221,7 @@ fn sign_of(section: &ReportSection) -> Option<FindingStatus> {
 }
 
 /// The verdict's sentence; words in its place where there is none yet.
-fn verdict_sentence(section: &ReportSection) -> &str {
+pub(crate) fn verdict_sentence(section: &ReportSection) -> &str {
     match section.presentation.verdict.sentence.as_str() {
         "" => "Too little was run to tell.",
         sentence => sentence,
@@ -303,47 +240,28 @@ fn status_words(shown: FindingStatus) -> &'static str {
 
 /// The machine, the programs and the run: name and value.
 fn machine_facts(header: &RunHeader) -> Vec<(&'static str, String)> {
-    let or = |text: &str| {
-        if text.is_empty() {
-            "not known".to_owned()
-        } else {
-            text.to_owned()
-        }
+    let figure = |number: u64, unit| match number {
+        0 => String::new(),
+        number => numbers::format_value(number as f64, unit),
     };
-    let known = |number: u64, words: String| {
-        if number == 0 {
-            "not known".to_owned()
-        } else {
-            words
-        }
+    let run = if header.quick { "quick" } else { "full" };
+    let rights = if header.root { "as" } else { "without" };
+    let facts = [
+        ("Processor", header.processor.clone()),
+        ("Cores used", figure(header.cores, Unit::Count)),
+        ("Memory", figure(header.memory, Unit::Bytes)),
+        ("System", header.system.clone()),
+        ("Kernel", header.kernel.clone()),
+        ("etui", header.etui.clone()),
+        ("SQLite", header.sqlite.clone()),
+        ("Started", header.started.clone()),
+        ("Run", format!("{run}, {rights} root")),
+    ];
+    let known = |fact: String| match fact.as_str() {
+        "" => "not known".to_owned(),
+        _ => fact,
     };
-    vec![
-        ("Processor", or(&header.processor)),
-        (
-            "Cores used",
-            known(header.cores, numbers::format_whole(header.cores)),
-        ),
-        (
-            "Memory",
-            known(
-                header.memory,
-                numbers::format_value(header.memory as f64, crate::Unit::Bytes),
-            ),
-        ),
-        ("System", or(&header.system)),
-        ("Kernel", or(&header.kernel)),
-        ("etui", or(&header.etui)),
-        ("SQLite", or(&header.sqlite)),
-        ("Started", or(&header.started)),
-        (
-            "Run",
-            format!(
-                "{}, {} root",
-                if header.quick { "quick" } else { "full" },
-                if header.root { "as" } else { "without" }
-            ),
-        ),
-    ]
+    facts.map(|(name, fact)| (name, known(fact))).into()
 }
 
 /// How every figure is taken, in sentences.

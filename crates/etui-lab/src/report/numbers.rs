@@ -95,7 +95,7 @@ impl Scale {
 }
 
 /// Number and unit: with a space, but `1.25x` and `12/s` without.
-fn join_unit(number: &str, name: &str) -> String {
+pub(super) fn join_unit(number: &str, name: &str) -> String {
     match name {
         "" => number.to_owned(),
         "x" | "/s" => format!("{number}{name}"),

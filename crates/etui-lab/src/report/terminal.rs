@@ -7,12 +7,9 @@ use comfy_table::{
 };
 
 use super::text::{text_columns, to_plain, wrap_text};
-use super::{
-    LOSS, LOSS_MEANS, ReportSection, base_cells, column_scales, group_rows, numbers, sign_of,
-    status_words, verdict_sentence,
-};
-use crate::{ArmRole, Table, TableCell};
-use numbers::Scale;
+use super::text_table::{TextCell, TextTable};
+use super::{LOSS, LOSS_MEANS, ReportSection, sign_of, status_words, verdict_sentence};
+use crate::{ArmRole, Table};
 
 /// Widths between which the form is readable.
 const NARROWEST: usize = 40;
@@ -85,21 +82,19 @@ pub fn to_terminal(section: &ReportSection, width: usize, color: bool) -> String
         line.strip_prefix(&sign)
             .map_or_else(|| line.to_owned(), |rest| paint.bold(&sign) + rest)
     });
-    let mut any = (false, false);
     for of in &section.presentation.tables {
         write_table(&mut out, of, width, &paint);
-        any.0 |= of
-            .rows
-            .iter()
-            .flat_map(|row| &row.cells)
-            .any(|cell| cell.lost);
-        any.1 |= base_cells(of).iter().flatten().any(|base| *base);
     }
+    let tables = section.presentation.tables.iter();
+    let cells: Vec<_> = tables
+        .flat_map(|t| &t.rows)
+        .flat_map(|row| &row.cells)
+        .collect();
     let mut legend = Vec::new();
-    if any.0 {
+    if cells.iter().any(|cell| cell.lost) {
         legend.push(format!("{LOSS} {LOSS_MEANS}"));
     }
-    if any.1 {
+    if cells.iter().any(|cell| cell.base) {
         legend.push("base: what the ratios in its column are taken against".to_owned());
     }
     if !legend.is_empty() {
@@ -140,26 +135,12 @@ fn write_lists(out: &mut String, section: &ReportSection, width: usize, paint: &
             write_wrapped(out, why, "    ", width, |line| paint.faint(line));
         }
     };
-    let notes: Vec<_> = section
-        .presentation
-        .verdict
-        .notes
-        .iter()
-        .map(|note| (note.clone(), String::new()))
-        .collect();
-    list(out, "Notes", &notes);
-    let not_run: Vec<_> = section
-        .not_run_by_reason()
-        .into_iter()
-        .map(|(reason, parts)| (parts.join(", "), reason.to_owned()))
-        .collect();
-    list(out, "Not run here", &not_run);
-    let failed: Vec<_> = section
-        .failed
-        .iter()
-        .map(|(work, arm, message)| (format!("{work}: {arm}"), message.clone()))
-        .collect();
-    list(out, "Failed", &failed);
+    let notes = section.presentation.verdict.notes.iter();
+    let notes: Vec<_> = notes.map(|note| (note.clone(), String::new())).collect();
+    let [not_run, failed, _] = section.lists();
+    for (title, items) in [("Notes", notes), not_run, failed] {
+        list(out, title, &items);
+    }
 }
 
 fn write_table(out: &mut String, table: &Table, width: usize, paint: &TerminalColors) {
@@ -176,30 +157,22 @@ fn write_table(out: &mut String, table: &Table, width: usize, paint: &TerminalCo
     // The names get at most two fifths of the width; the roles are never broken.
     let roles = table.rows.iter().map(|row| text_columns(row.role.label()));
     let roles = roles.max().unwrap_or(0).max(4);
-    let groups = group_rows(table);
-    let label = |place: usize| match groups.as_ref().and_then(|g| g.get(place)) {
-        Some((group, name)) => (Some(to_plain(group)), to_plain(name)),
-        None => (
-            None,
-            table
-                .rows
-                .get(place)
-                .map_or_else(String::new, |r| to_plain(&r.label)),
-        ),
-    };
-    let names = (0..table.rows.len()).map(|place| {
-        let (group, name) = label(place);
-        text_columns(&name).max(group.map_or(0, |group| text_columns(&group)))
+    let text = TextTable::new(table);
+    let names = text.rows.iter().map(|row| {
+        let heading = row
+            .heading
+            .map_or(0, |group| text_columns(&to_plain(group)));
+        text_columns(&to_plain(row.name)).max(heading)
     });
     let names = names.max().unwrap_or(0).clamp(6, width * 2 / 5);
     let room = width.saturating_sub(roles + names + 2 * GAP);
-    let cells = format_cells(table);
+    let cells = format_cells(&text);
     let mut part: Vec<usize> = Vec::new();
     let mut parts = Vec::new();
     let mut used = 0;
     let mut widths = Vec::new();
-    for (at, column) in table.columns.iter().enumerate() {
-        let heading = to_plain(&column.title);
+    for (at, title) in text.columns.iter().enumerate() {
+        let heading = to_plain(title);
         let word = heading.split(' ').map(text_columns).max().unwrap_or(0);
         let figures = cells.iter().filter_map(|row| row.get(at));
         let widest = figures.map(|cell| text_columns(cell)).max().unwrap_or(0);
@@ -227,21 +200,15 @@ fn write_table(out: &mut String, table: &Table, width: usize, paint: &TerminalCo
         );
         grid.set_content_arrangement(ContentArrangement::Dynamic);
         grid.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-        let titles = part.iter().filter_map(|at| table.columns.get(*at));
+        let titles = part.iter().filter_map(|at| text.columns.get(*at));
         let mut header = vec![Field::new(""), Field::new("")];
-        header.extend(titles.map(|c| Field::new(to_plain(&c.title))));
+        header.extend(titles.map(|title| Field::new(to_plain(title))));
         grid.set_header(header);
-        let mut heading = None;
-        for (place, (row, cells)) in table.rows.iter().zip(&cells).enumerate() {
-            let (group, name) = label(place);
-            if group.is_some() && group != heading {
-                grid.add_row(vec![
-                    Field::new(""),
-                    Field::new(group.as_deref().unwrap_or("")),
-                ]);
-                heading = group;
+        for (row, cells) in text.rows.iter().zip(&cells) {
+            if let Some(group) = row.heading {
+                grid.add_row(vec![Field::new(""), Field::new(to_plain(group))]);
             }
-            let mut fields = vec![Field::new(row.role.label()), Field::new(name)];
+            let mut fields = vec![Field::new(row.role.label()), Field::new(to_plain(row.name))];
             fields.extend(part.iter().map(|at| {
                 Field::new(cells.get(*at).map_or("", String::as_str))
                     .set_alignment(CellAlignment::Right)
@@ -276,58 +243,41 @@ const GAP: usize = 2;
 const HOLD: &str = "\u{a0}";
 
 /// The table's figures in words, the ratios of a column below each other.
-fn format_cells(table: &Table) -> Vec<Vec<String>> {
-    let (scales, bases) = (column_scales(table), base_cells(table));
-    let empty = TableCell::default();
-    let cell = |row: usize, at: usize| {
-        let cell = table.rows.get(row).and_then(|row| row.cells.get(at));
-        let base = bases.get(row).and_then(|row| row.get(at));
-        (cell.unwrap_or(&empty), base.copied().unwrap_or(false))
-    };
-    let beside = |row: usize, at: usize| {
-        let (cell, base) = cell(row, at);
-        match cell.ratio.filter(|ratio| ratio.is_finite()) {
-            Some(ratio) => numbers::format_ratio(ratio),
-            None if base => "base".to_owned(),
-            None => String::new(),
-        }
-    };
-    let rows = 0..table.rows.len();
-    let widths: Vec<usize> = (0..scales.len())
+fn format_cells(table: &TextTable<'_>) -> Vec<Vec<String>> {
+    let widths: Vec<usize> = (0..table.columns.len())
         .map(|at| {
-            rows.clone()
-                .map(|row| text_columns(&beside(row, at)))
+            let cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+            cells
+                .map(|cell| text_columns(&cell.ratio))
                 .max()
                 .unwrap_or(0)
         })
         .collect();
-    rows.map(|row| {
-        let columns = scales.iter().zip(&widths).enumerate();
-        columns
-            .map(|(at, (scale, width))| {
-                format_cell(cell(row, at).0, scale, &beside(row, at), *width)
-            })
+    let rows = table.rows.iter().map(|row| {
+        let cells = row.cells.iter().zip(&widths);
+        cells
+            .map(|(cell, width)| format_cell(cell, *width))
             .collect()
-    })
-    .collect()
+    });
+    rows.collect()
 }
 
 /// Formats a figure with its ratio, padded.
-fn format_cell(cell: &TableCell, scale: &Scale, ratio: &str, width: usize) -> String {
+fn format_cell(cell: &TextCell<'_>, width: usize) -> String {
     // Before the figures, which keep their line so.
     let lost = if cell.lost {
         format!("{LOSS} ")
     } else {
         String::new()
     };
-    let figure = match cell.value {
-        Some(value) => scale.write(value),
+    let figure = match cell.figure() {
+        Some(figure) => figure,
         None if cell.note.is_empty() => "-".to_owned(),
-        None => return lost + &to_plain(&cell.note),
+        None => return lost + &to_plain(cell.note),
     };
     if width == 0 {
         return lost + &figure;
     }
-    let room = HOLD.repeat(1 + width.saturating_sub(text_columns(ratio)));
-    lost + &figure + &room + ratio
+    let room = HOLD.repeat(1 + width.saturating_sub(text_columns(&cell.ratio)));
+    lost + &figure + &room + &cell.ratio
 }

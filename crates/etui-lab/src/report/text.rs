@@ -12,21 +12,29 @@ fn unsafe_char(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Text for HTML, also between double quotes.
-pub(super) struct HtmlText<'a>(pub &'a str);
+/// Displays a value escaped for HTML, also between double quotes.
+pub(super) struct HtmlText<T>(pub T);
 
-impl fmt::Display for HtmlText<'_> {
+impl<T: fmt::Display> fmt::Display for HtmlText<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write as _;
-        for c in self.0.chars() {
+        write!(HtmlEscaper(f), "{}", self.0)
+    }
+}
+
+struct HtmlEscaper<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl fmt::Write for HtmlEscaper<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
             match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                c if unsafe_char(c) => f.write_char('\u{fffd}')?,
-                c => f.write_char(c)?,
+                '&' => self.0.write_str("&amp;")?,
+                '<' => self.0.write_str("&lt;")?,
+                '>' => self.0.write_str("&gt;")?,
+                '"' => self.0.write_str("&quot;")?,
+                '\'' => self.0.write_str("&#39;")?,
+                c if unsafe_char(c) => self.0.write_char('\u{fffd}')?,
+                c => self.0.write_char(c)?,
             }
         }
         Ok(())

@@ -46,6 +46,23 @@ pub struct RunHeader {
     pub experiments: BTreeMap<String, BTreeMap<String, Vec<u64>>>,
 }
 
+impl RunHeader {
+    /// Returns the versions and machine parts that differ: name, this value and the other.
+    pub(crate) fn differences<'a>(
+        &'a self,
+        other: &'a Self,
+    ) -> impl Iterator<Item = (&'static str, &'a str, &'a str)> {
+        let pairs = [
+            ("etui", &*self.etui, &*other.etui),
+            ("SQLite", &self.sqlite, &other.sqlite),
+            ("kernel", &self.kernel, &other.kernel),
+            ("processor", &self.processor, &other.processor),
+            ("system", &self.system, &other.system),
+        ];
+        pairs.into_iter().filter(|(_, this, other)| this != other)
+    }
+}
+
 /// Result of one run of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {

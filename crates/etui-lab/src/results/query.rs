@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::Value;
 
 use super::{ResultLine, RunHeader, RunRecord};
-use crate::experiment::{ArmRole, MeasurePass, NotRun, RunCase};
+use crate::experiment::{ArmRole, NotRun, RunCase};
 use crate::stats;
 
 /// Which group: the same work, on the same stack, at the same size.
@@ -90,11 +90,11 @@ impl Results {
                 }
                 ResultLine::Run(run) if run.case.experiment == experiment => {
                     // A repeated run replaces the failure.
-                    failed.remove(&run_key(&run.case));
+                    failed.remove(&run.case.key());
                     results.runs.push(run.clone());
                 }
                 ResultLine::Failed { case, message } if case.experiment == experiment => {
-                    failed.insert(run_key(case), (at, case, message));
+                    failed.insert(case.key(), (at, case, message));
                 }
                 _ => {}
             }
@@ -112,11 +112,7 @@ impl Results {
     pub fn groups(&self) -> Vec<GroupKey> {
         let mut groups = Vec::new();
         for run in &self.runs {
-            let key = GroupKey {
-                work: run.case.work.clone(),
-                stack: run.case.stack.clone(),
-                size: run.case.size,
-            };
+            let key = run.case.group();
             if !groups.contains(&key) {
                 groups.push(key);
             }
@@ -193,12 +189,8 @@ impl Results {
 
     /// A measure of an arm over its repetitions.
     pub fn figure(&self, group: &GroupKey, arm: &str, measure: &str) -> Option<Figure> {
-        let values: Vec<f64> = self
-            .values(group, arm, measure)
-            .into_iter()
-            .map(|(_, value)| value)
-            .collect();
-        Figure::of(&values)
+        let values = self.values(group, arm, measure).into_iter();
+        Figure::of(&values.map(|(_, value)| value).collect::<Vec<_>>())
     }
 
     /// A measure of an arm: its median.
@@ -207,24 +199,12 @@ impl Results {
     }
 }
 
-/// Which run of its experiment.
-fn run_key(case: &RunCase) -> (&str, &str, u64, &str, MeasurePass, u32) {
-    (
-        &case.work,
-        &case.stack,
-        case.size,
-        &case.arm,
-        case.pass,
-        case.repetition,
-    )
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::Measure;
-    use crate::experiment::ArmSettings;
+    use crate::experiment::{ArmSettings, MeasurePass};
 
     fn run(arm: &str, pass: MeasurePass, repetition: u32, measure: &str, value: f64) -> ResultLine {
         ResultLine::Run(RunRecord {

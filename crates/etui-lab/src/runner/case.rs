@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::worker::{WorkerReply, WorkerTask};
+use super::worker::{WorkerFailure, WorkerReply, WorkerTask};
 use super::{GroupWork, SetupResult};
 use crate::error::Error;
 use crate::experiment::{ArmGroup, MeasurePass, RunCase};
@@ -119,22 +119,19 @@ fn perform_task(
     let said = fs::read(&errors).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     ended.map_err(|error| worse_error(error, &said))?;
-    let reply = match fs::read(&reply) {
+    let reply: WorkerReply = match fs::read(&reply) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map_err(|e| Error::other(format!("the worker's reply cannot be read: {e}")))?,
         Err(_) => {
             sent?;
-            return Err(worse_error(
-                Error::other("the worker ended without a reply"),
-                &said,
-            ));
+            let error = Error::other("the worker ended without a reply");
+            return Err(worse_error(error, &said));
         }
     };
-    match reply {
-        WorkerReply::Done { measures, answer } => Ok((measures, answer)),
-        WorkerReply::NotRun { reason } => Err(Error::NotRun(reason)),
-        WorkerReply::Failed { message } => Err(worse_error(Error::Other(message), &said)),
-    }
+    reply.map_err(|failure| match failure {
+        WorkerFailure::NotRun(reason) => Error::NotRun(reason),
+        WorkerFailure::Failed(message) => worse_error(Error::Other(message), &said),
+    })
 }
 
 /// Waits for the worker's end. Killed when the run is stopped or when it takes too long.
@@ -172,15 +169,13 @@ fn wait_worker(child: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
 
 /// An error with the last words of the worker.
 fn worse_error(error: Error, said: &str) -> Error {
-    let last: Vec<&str> = said
-        .lines()
-        .rev()
-        .filter(|line| !line.trim().is_empty())
-        .take(3)
-        .collect();
+    let lines = said.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let last = lines
+        .get(lines.len().saturating_sub(3)..)
+        .unwrap_or_default();
     if last.is_empty() || matches!(error, Error::Stopped) {
         return error;
     }
-    let last: Vec<&str> = last.into_iter().rev().collect();
     Error::other(format!("{error}: {}", last.join(" | ")))
 }

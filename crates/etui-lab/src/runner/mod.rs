@@ -18,7 +18,7 @@ mod narrow;
 mod progress;
 pub mod worker;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::error::Error;
-use crate::experiment::{ArmGroup, Experiment, MeasurePass, NotRun, RunCase, RunPlan};
+use crate::experiment::{ArmGroup, CaseKey, Experiment, MeasurePass, NotRun, RunCase, RunPlan};
 use crate::lab::LabContext;
 use crate::machine;
 use crate::output;
 use crate::results::file::{self, Writer};
-use crate::results::{ResultLine, RunHeader, RunRecord};
+use crate::results::{GroupKey, ResultLine, RunHeader, RunRecord};
 use crate::stacks::{self, Stack};
 
 use cleanup::{CleanupRegistry, LiveProcess};
@@ -72,7 +72,7 @@ pub struct RunOutcome {
     pub failed: usize,
 }
 
-/// The plan of one experiment.
+/// An experiment's name and plan.
 struct PlannedExperiment {
     name: &'static str,
     plan: RunPlan,
@@ -130,7 +130,6 @@ pub fn run_experiments(
         }
     }
     for one in &planned {
-        session.progress.experiment(one.name);
         for group in &one.plan.groups {
             session.group(one, group)?;
         }
@@ -176,16 +175,10 @@ fn open_results(
 
 /// Returns the difference that keeps two runs from being one.
 fn describe_difference(old: &RunHeader, new: &RunHeader) -> Option<String> {
-    let pairs = [
-        ("kernel", &old.kernel, &new.kernel),
-        ("processor", &old.processor, &new.processor),
-        ("etui", &old.etui, &new.etui),
-        ("SQLite", &old.sqlite, &new.sqlite),
-    ];
-    for (what, old, new) in pairs {
-        if old != new {
-            return Some(format!("another {what} ({old}, now {new})"));
-        }
+    // An update of the system leaves its name another, and the figures as they are.
+    let mut differences = old.differences(new).filter(|(what, ..)| *what != "system");
+    if let Some((what, old, new)) = differences.next() {
+        return Some(format!("another {what} ({old}, now {new})"));
     }
     if old.root != new.root {
         let who = if old.root { "root" } else { "another user" };
@@ -196,36 +189,26 @@ fn describe_difference(old: &RunHeader, new: &RunHeader) -> Option<String> {
 
 /// The runs of a group in the order in which they are made.
 fn plan_cases(experiment: &str, group: &ArmGroup) -> Vec<RunCase> {
-    let mut cases = Vec::new();
-    let mut push = |pass, repetition, arm: usize| {
-        let Some(arm) = group.arms.get(arm) else {
-            return;
-        };
-        cases.push(group.make_case(experiment, arm, pass, repetition));
-    };
-    for (pass, wanted) in [
+    let has = |tool| machine::find_tool(tool).is_some();
+    let once = [
         (MeasurePass::Counted, group.counted),
-        (
-            MeasurePass::Syscalls,
-            group.syscalls && machine::find_tool("strace").is_some(),
-        ),
+        (MeasurePass::Syscalls, group.syscalls && has("strace")),
         (
             MeasurePass::Instructions,
-            group.instructions && machine::find_tool("valgrind").is_some(),
+            group.instructions && has("valgrind"),
         ),
-    ] {
-        if wanted {
-            (0..group.arms.len()).for_each(|arm| push(pass, 0, arm));
-        }
+    ];
+    let mut cases = Vec::new();
+    for (pass, _) in once.into_iter().filter(|(_, wanted)| *wanted) {
+        let arms = group.arms.iter();
+        cases.extend(arms.map(|arm| group.make_case(experiment, arm, pass, 0)));
     }
     for repetition in 0..group.repetitions {
-        for at in 0..group.arms.len() {
-            let arm = if repetition % 2 == 0 {
-                at
-            } else {
-                group.arms.len() - 1 - at
-            };
-            push(MeasurePass::Timed, repetition, arm);
+        let case = |arm| group.make_case(experiment, arm, MeasurePass::Timed, repetition);
+        if repetition % 2 == 0 {
+            cases.extend(group.arms.iter().map(case));
+        } else {
+            cases.extend(group.arms.iter().rev().map(case));
         }
     }
     cases
@@ -234,7 +217,7 @@ fn plan_cases(experiment: &str, group: &ArmGroup) -> Vec<RunCase> {
 fn estimate_time(experiment: &str, group: &ArmGroup, known: &FinishedRuns) -> Vec<f64> {
     plan_cases(experiment, group)
         .iter()
-        .filter(|case| !known.done.contains(&group_key(case)))
+        .filter(|case| !known.done.contains(&case.key()))
         .map(|case| match case.pass {
             MeasurePass::Instructions => group.seconds * 30.0,
             _ => group.seconds,
@@ -242,26 +225,12 @@ fn estimate_time(experiment: &str, group: &ArmGroup, known: &FinishedRuns) -> Ve
         .collect()
 }
 
-type Key = (String, String, String, u64, String, MeasurePass, u32);
-
-fn group_key(case: &RunCase) -> Key {
-    (
-        case.experiment.clone(),
-        case.work.clone(),
-        case.stack.clone(),
-        case.size,
-        case.arm.clone(),
-        case.pass,
-        case.repetition,
-    )
-}
-
 /// Runs already in a results file.
 #[derive(Default)]
 struct FinishedRuns {
-    done: HashSet<Key>,
-    /// The answer of a group: the first that was given, and by which arm.
-    answers: BTreeMap<(String, String, String, u64), (String, String)>,
+    done: HashSet<CaseKey>,
+    /// The answer of an experiment's group: the first that was given, and by which arm.
+    answers: HashMap<(String, GroupKey), (String, String)>,
     not_run: HashSet<(String, NotRun)>,
     stacks: HashSet<String>,
 }
@@ -272,10 +241,10 @@ impl FinishedRuns {
         for line in lines {
             match line {
                 ResultLine::Run(run) => {
-                    known.done.insert(group_key(&run.case));
+                    known.done.insert(run.case.key());
                     known
                         .answers
-                        .entry(group_of(&run.case))
+                        .entry((run.case.experiment.clone(), run.case.group()))
                         .or_insert_with(|| (run.answer.clone(), run.case.arm.clone()));
                 }
                 ResultLine::NotRun { experiment, part } => {
@@ -289,15 +258,6 @@ impl FinishedRuns {
         }
         known
     }
-}
-
-fn group_of(case: &RunCase) -> (String, String, String, u64) {
-    (
-        case.experiment.clone(),
-        case.work.clone(),
-        case.stack.clone(),
-        case.size,
-    )
 }
 
 /// A run in progress.
@@ -314,15 +274,7 @@ impl RunSession {
     /// Whether more is wanted than the file has: it may have been made with fewer arms, stacks
     /// or repetitions. Parts that could not be run, and missing counters, count as tried.
     fn more(&self, planned: &[PlannedExperiment]) -> bool {
-        let arm = |key: &Key| {
-            (
-                key.0.clone(),
-                key.1.clone(),
-                key.2.clone(),
-                key.3,
-                key.4.clone(),
-            )
-        };
+        let arm = |key: &CaseKey| (key.experiment.clone(), key.group.clone(), key.arm.clone());
         let tried: HashSet<_> = self.known.done.iter().map(arm).collect();
         planned.iter().any(|one| {
             let not_run = |what: String| {
@@ -330,7 +282,7 @@ impl RunSession {
                 parts.any(|(of, part)| of == one.name && part.what == what)
             };
             let missing = |case: &RunCase| {
-                let key = group_key(case);
+                let key = case.key();
                 !self.known.done.contains(&key)
                     && (case.pass == MeasurePass::Timed || !tried.contains(&arm(&key)))
                     && !not_run(no_arm(case))
@@ -352,36 +304,35 @@ impl RunSession {
         self.writer.append(&ResultLine::NotRun { experiment, part })
     }
 
+    fn check_stop(&self) -> Result<(), Error> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(Error::Stopped),
+            false => Ok(()),
+        }
+    }
+
     /// Runs the remaining runs of a group.
     fn group(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<(), Error> {
         let mut cases = plan_cases(one.name, group);
         let all = cases.len();
-        cases.retain(|case| !self.known.done.contains(&group_key(case)));
+        cases.retain(|case| !self.known.done.contains(&case.key()));
         self.outcome.kept += all - cases.len();
         if cases.is_empty() {
             return Ok(());
         }
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(Error::Stopped);
-        }
-        self.progress.group(group);
+        self.check_stop()?;
+        self.progress.group(one.name, group);
         let set_up = match self.set_up(one, group) {
             Ok(set_up) => set_up,
             Err(Error::NotRun(reason)) => {
                 self.progress.skip(cases.len());
-                return self.not_run(
-                    one.name,
-                    NotRun {
-                        what: no_group(group),
-                        reason,
-                    },
-                );
+                let what = no_group(group);
+                return self.not_run(one.name, NotRun { what, reason });
             }
-            Err(other) if self.stop.load(Ordering::Relaxed) => {
-                drop(other);
-                return Err(Error::Stopped);
+            Err(other) => {
+                self.check_stop()?;
+                return self.unready(&cases, &other.to_string());
             }
-            Err(other) => return self.unready(&cases, &other.to_string()),
         };
         let mut given_up: HashSet<(String, MeasurePass)> = HashSet::new();
         for case in cases {
@@ -389,17 +340,13 @@ impl RunSession {
                 self.progress.skip(1);
                 continue;
             }
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(Error::Stopped);
-            }
+            self.check_stop()?;
             self.progress.begin(&case);
             let done = self.case(&case, &set_up);
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(Error::Stopped);
-            }
+            self.check_stop()?;
             match done {
                 Ok(run) => {
-                    self.known.done.insert(group_key(&case));
+                    self.known.done.insert(case.key());
                     self.outcome.made += 1;
                     self.writer.append(&ResultLine::Run(run))?;
                 }
@@ -488,7 +435,7 @@ impl RunSession {
         let (answer, arm) = self
             .known
             .answers
-            .entry(group_of(case))
+            .entry((case.experiment.clone(), case.group()))
             .or_insert_with(|| (run.answer.clone(), case.arm.clone()));
         if *answer != run.answer {
             return Err(Error::other(format!(

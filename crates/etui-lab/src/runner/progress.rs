@@ -17,7 +17,6 @@ pub struct Progress {
     expected: f64,
     taken: f64,
     current: Option<(Instant, f64)>,
-    experiment: String,
 }
 
 impl Progress {
@@ -38,7 +37,6 @@ impl Progress {
             expected: 0.0,
             taken: 0.0,
             current: None,
-            experiment: String::new(),
         }
     }
 
@@ -50,17 +48,11 @@ impl Progress {
         self.left();
     }
 
-    /// This experiment is run now.
-    pub fn experiment(&mut self, name: &str) {
-        name.clone_into(&mut self.experiment);
-    }
-
     /// This group is made ready now.
-    pub fn group(&mut self, group: &ArmGroup) {
-        self.bar.set_message(format!(
-            "{}: making {} ready on {}",
-            self.experiment, group.work, group.stack
-        ));
+    pub fn group(&mut self, experiment: &str, group: &ArmGroup) {
+        let ArmGroup { work, stack, .. } = group;
+        self.bar
+            .set_message(format!("{experiment}: making {work} ready on {stack}"));
         self.bar.tick();
     }
 

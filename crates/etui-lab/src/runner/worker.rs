@@ -36,27 +36,17 @@ pub enum WorkerTask {
     },
 }
 
-/// The reply of a worker.
+/// The reply of a worker: the figures by name and the answer's digest.
+pub type WorkerReply = Result<(BTreeMap<String, f64>, String), WorkerFailure>;
+
+/// A worker's reply without figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "reply", rename_all = "kebab-case")]
-pub enum WorkerReply {
-    /// Done.
-    Done {
-        /// The figures by name.
-        measures: BTreeMap<String, f64>,
-        /// The answer's digest.
-        answer: String,
-    },
-    /// Cannot be run here.
-    NotRun {
-        /// Why.
-        reason: String,
-    },
-    /// Went wrong.
-    Failed {
-        /// Message.
-        message: String,
-    },
+#[serde(rename_all = "kebab-case")]
+pub enum WorkerFailure {
+    /// The task cannot be done here, and why.
+    NotRun(String),
+    /// The task failed, with a message.
+    Failed(String),
 }
 
 /// Does the task on standard input.
@@ -69,13 +59,10 @@ pub fn worker_main(experiments: &[&'static dyn Experiment], reply: &Path) -> Res
         .map_err(|e| Error::file("standard input", e))?;
     let task: WorkerTask =
         serde_json::from_slice(&bytes).map_err(|e| Error::other(format!("not a task: {e}")))?;
-    let answer = match perform_task(experiments, task) {
-        Ok((measures, answer)) => WorkerReply::Done { measures, answer },
-        Err(Error::NotRun(reason)) => WorkerReply::NotRun { reason },
-        Err(error) => WorkerReply::Failed {
-            message: error.to_string(),
-        },
-    };
+    let answer: WorkerReply = perform_task(experiments, task).map_err(|error| match error {
+        Error::NotRun(reason) => WorkerFailure::NotRun(reason),
+        error => WorkerFailure::Failed(error.to_string()),
+    });
     let bytes = serde_json::to_vec(&answer).map_err(|e| Error::other(e.to_string()))?;
     fs::write(reply, bytes).map_err(|e| Error::file(reply, e))
 }

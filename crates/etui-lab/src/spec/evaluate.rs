@@ -245,7 +245,15 @@ impl TableSpec {
                 .collect(),
         });
         let measured = rows.iter().any(has_figures);
-        let rows: Vec<TableRow> = published.chain(rows).filter(has_figures).collect();
+        let mut rows: Vec<TableRow> = published.chain(rows).filter(has_figures).collect();
+        for at in 0..columns.len() {
+            // A base that nothing is compared with is not shown as one.
+            let ratios = |row: &TableRow| row.cells.get(at).is_some_and(|c| c.ratio.is_some());
+            if !rows.iter().any(ratios) {
+                let cells = rows.iter_mut().filter_map(|row| row.cells.get_mut(at));
+                cells.for_each(|cell| cell.base = false);
+            }
+        }
         let used: Vec<bool> = (0..columns.len())
             .map(|at| {
                 let mut cells = rows.iter().filter_map(|row| row.cells.get(at));
@@ -284,6 +292,7 @@ impl TableSpec {
             value: Some(figure.median),
             range: (figure.count > 1).then_some((figure.low, figure.high)),
             ratio: self.base.filter(|base| *base != arm).and_then(ratio),
+            base: self.base == Some(arm),
             lost: to_etui.is_some_and(|ratio| match measure.better {
                 BetterWhen::Less => ratio < 1.0,
                 BetterWhen::More => ratio > 1.0,
@@ -337,7 +346,7 @@ impl ChartSpec {
         let (kind, x, labels, series) = match self.axis {
             ChartAxis::Sizes(x) => (ChartKind::Growth, x, Vec::new(), self.curves(results, arms)),
             ChartAxis::Arms => {
-                let (labels, series) = self.bars(results, arms);
+                let (labels, series) = self.collect_bars(results, arms);
                 let kind = match self.measures.len() {
                     1 => ChartKind::Bars,
                     _ => ChartKind::Stacked,
@@ -371,7 +380,7 @@ impl ChartSpec {
         series.filter(|series| series.points.len() > 1).collect()
     }
 
-    fn bars(
+    fn collect_bars(
         &self,
         results: &Results,
         arms: Vec<(String, ArmRole)>,
@@ -509,7 +518,8 @@ mod tests {
         let (results, group) = (sample(), sample().groups().remove(0));
         let finding = |bound| {
             let measure = Measure::wall_time("a", "a");
-            Threshold::finding("time of ours", Some(&group), "ours", measure)
+            Threshold::finding("time of ours")
+                .of(Some(&group), "ours", measure)
                 .against_arm("old")
                 .at_most(bound)
                 .published("0.4")

@@ -129,39 +129,6 @@ impl ImageParts {
     /// Mounts a file system of the kernel's, without access times.
     pub fn mount(
         &mut self,
-        device: &Loop,
-        point: &Path,
-        file_system: &str,
-        options: &str,
-    ) -> Result<(), Error> {
-        self.mount_with(
-            device.path(),
-            point,
-            file_system,
-            MountFlags::NOATIME,
-            options,
-        )
-    }
-
-    /// Mounts a file system that can only be read.
-    pub fn mount_read_only(
-        &mut self,
-        device: &Loop,
-        point: &Path,
-        file_system: &str,
-    ) -> Result<(), Error> {
-        let flags = MountFlags::NOATIME | MountFlags::RDONLY;
-        self.mount_with(device.path(), point, file_system, flags, "")
-    }
-
-    /// Mounts a RAM disk; half of the memory at most, as the kernel has it by itself.
-    pub fn mount_tmpfs(&mut self, point: &Path) -> Result<PathBuf, Error> {
-        self.mount_with("tmpfs", point, "tmpfs", MountFlags::NOATIME, "mode=0700")?;
-        Ok(point.to_owned())
-    }
-
-    fn mount_with(
-        &mut self,
         source: &str,
         point: &Path,
         file_system: &str,
@@ -174,6 +141,7 @@ impl ImageParts {
             message: e.to_string(),
         };
         let options = CString::new(options).map_err(|e| failed(e.into()))?;
+        let flags = MountFlags::NOATIME | flags;
         rustix::mount::mount(source, point, file_system, flags, options.as_c_str())
             .map_err(|e| failed(e.into()))?;
         self.0.push(ImagePart::MountPoint(point.to_owned()));

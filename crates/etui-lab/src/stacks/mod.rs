@@ -24,12 +24,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::mount::MountFlags;
+
 use crate::error::Error;
 use crate::machine;
 use crate::runner::cleanup;
-use image::ImageParts;
+use image::{ImageParts, Loop};
 pub(crate) use image::{detach_loop, unmount_path};
-use recipe::{MountRecipe, PackedImage};
+use recipe::{Filling, StackRecipe};
 
 /// The name of the current directory's file system.
 pub const HERE: &str = "here";
@@ -42,21 +44,16 @@ pub fn check_available(name: &str) -> Result<(), String> {
         HERE => Ok(()),
         RAM if kernel::may_mount() || mounts::shared_ram().is_some() => Ok(()),
         RAM => Err("needs a tmpfs that may be written (/dev/shm), or root".to_owned()),
-        _ => {
-            if let Some(recipe) = recipe::find_recipe(name) {
-                image::check_available(recipe.file_system, recipe.tool)
-            } else if let Some(packed) = recipe::find_packing(name) {
-                image::check_available(packed.file_system, packed.tool)
-            } else {
-                Err(format!("there is no stack called `{name}`"))
-            }
-        }
+        _ => match recipe::find_recipe(name) {
+            Some(recipe) => image::check_available(recipe.file_system, recipe.tool),
+            None => Err(format!("there is no stack called `{name}`")),
+        },
     }
 }
 
 /// Whether a stack can only be read, and is packed from a directory.
 pub fn read_only(name: &str) -> bool {
-    recipe::find_packing(name).is_some()
+    recipe::find_recipe(name).is_some_and(|r| matches!(r.filling, Filling::Packed(_)))
 }
 
 /// A stack that is ready; taken down when dropped.
@@ -75,6 +72,24 @@ pub struct Stack {
     _parts: ImageParts,
 }
 
+impl Stack {
+    fn new(
+        name: &str,
+        dir: PathBuf,
+        devices: &[Loop],
+        details: BTreeMap<String, String>,
+        parts: ImageParts,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            dir,
+            devices: devices.iter().map(|d| d.name().to_owned()).collect(),
+            details,
+            _parts: parts,
+        }
+    }
+}
+
 /// Makes a stack ready. `work` is the run's own directory on the current directory's file
 /// system; `contents` is the source of a read-only stack (squashfs, erofs).
 pub fn prepare_stack(name: &str, work: &Path, contents: Option<&Path>) -> Result<Stack, Error> {
@@ -83,18 +98,19 @@ pub fn prepare_stack(name: &str, work: &Path, contents: Option<&Path>) -> Result
     match name {
         HERE => here_stack(&work),
         RAM => ram_stack(&work),
-        _ => match (
-            recipe::find_recipe(name),
-            recipe::find_packing(name),
-            contents,
-        ) {
-            (Some(recipe), _, _) => fresh_image(name, &recipe, &work),
-            (_, Some(packed), Some(contents)) => pack_image(name, &packed, &work, contents),
-            (_, Some(_), None) => Err(Error::other(format!(
-                "the stack `{name}` is packed from a directory, and none was given"
-            ))),
-            (None, None, _) => Err(Error::not_run(format!("there is no stack called `{name}`"))),
-        },
+        _ => {
+            let recipe = recipe::find_recipe(name)
+                .ok_or_else(|| Error::not_run(format!("there is no stack called `{name}`")))?;
+            match (recipe.filling, contents) {
+                (Filling::Empty(mount), _) => fresh_image(name, recipe, mount, &work),
+                (Filling::Packed(compression), Some(contents)) => {
+                    pack_image(name, recipe, compression, &work, contents)
+                }
+                (Filling::Packed(_), None) => Err(Error::other(format!(
+                    "the stack `{name}` is packed from a directory, and none was given"
+                ))),
+            }
+        }
     }
 }
 
@@ -107,19 +123,17 @@ pub fn outside_directory(work: &Path) -> Vec<PathBuf> {
 }
 
 fn here_stack(work: &Path) -> Result<Stack, Error> {
-    Ok(Stack {
-        name: HERE.to_owned(),
-        dir: work.to_owned(),
-        devices: Vec::new(),
-        details: mounts::describe_mount(work),
-        _parts: ImageParts::default(),
-    })
+    let (dir, details) = (work.to_owned(), mounts::describe_mount(work));
+    Ok(Stack::new(HERE, dir, &[], details, ImageParts::default()))
 }
 
 fn ram_stack(work: &Path) -> Result<Stack, Error> {
     let mut parts = ImageParts::default();
     let dir = if kernel::may_mount() {
-        parts.mount_tmpfs(&work.join("mnt-ram"))?
+        // Half of the memory at most, as the kernel has it by itself.
+        let point = work.join("mnt-ram");
+        parts.mount("tmpfs", &point, "tmpfs", MountFlags::empty(), "mode=0700")?;
+        point
     } else {
         let dir = outside_directory(work)
             .pop()
@@ -128,25 +142,19 @@ fn ram_stack(work: &Path) -> Result<Stack, Error> {
         dir
     };
     let details = mounts::describe_mount(&dir);
-    Ok(Stack {
-        name: RAM.to_owned(),
-        dir,
-        devices: Vec::new(),
-        details,
-        _parts: parts,
-    })
+    Ok(Stack::new(RAM, dir, &[], details, parts))
 }
 
 /// An empty file system on a loop device.
-fn fresh_image(name: &str, recipe: &MountRecipe, work: &Path) -> Result<Stack, Error> {
+fn fresh_image(name: &str, recipe: StackRecipe, mount: &str, work: &Path) -> Result<Stack, Error> {
     let mut parts = ImageParts::default();
     let mut details = BTreeMap::new();
     let image = work.join(format!("{name}.img"));
-    let device = parts.sparse_loop(&image, recipe.size)?;
+    let device = parts.sparse_loop(&image, recipe::SIZE)?;
     let mut devices = vec![device];
-    let mut options: Vec<String> = words(recipe.make).map(str::to_owned).collect();
-    if recipe.external_journal {
-        let journal = parts.sparse_loop(&work.join(format!("{name}-journal.img")), recipe.size)?;
+    let mut options: Vec<String> = words(recipe.options).map(str::to_owned).collect();
+    if name == recipe::EXTERNAL_JOURNAL {
+        let journal = parts.sparse_loop(&work.join(format!("{name}-journal.img")), recipe::SIZE)?;
         let make = ["-q", "-F", "-b", "4096", "-O", "journal_dev"];
         run_tool(recipe.tool, make.iter().copied().chain([journal.path()]))?;
         options.extend(["-J".to_owned(), format!("device={}", journal.path())]);
@@ -163,7 +171,8 @@ fn fresh_image(name: &str, recipe: &MountRecipe, work: &Path) -> Result<Stack, E
 
     let point = work.join(format!("mnt-{name}"));
     if kernel::has_file_system(recipe.file_system) {
-        parts.mount(device, &point, recipe.file_system, recipe.mount)?;
+        let flags = MountFlags::empty();
+        parts.mount(device.path(), &point, recipe.file_system, flags, mount)?;
         details.insert("driver".to_owned(), "kernel".to_owned());
     } else {
         parts.mount_fuse(device, &point)?;
@@ -179,52 +188,43 @@ fn fresh_image(name: &str, recipe: &MountRecipe, work: &Path) -> Result<Stack, E
     details.extend(mounts::describe_mount(&point));
     let dir = point.join("lab");
     fs::create_dir(&dir).map_err(|e| Error::file(&dir, e))?;
-    Ok(Stack {
-        name: name.to_owned(),
-        dir,
-        devices: devices.iter().map(|d| d.name().to_owned()).collect(),
-        details,
-        _parts: parts,
-    })
+    Ok(Stack::new(name, dir, &devices, details, parts))
 }
 
 /// A read-only file system with a directory's contents.
 fn pack_image(
     name: &str,
-    packed: &PackedImage,
+    recipe: StackRecipe,
+    compression: &str,
     work: &Path,
     contents: &Path,
 ) -> Result<Stack, Error> {
     let mut parts = ImageParts::default();
     let image = parts.image(&work.join(format!("{name}.img")));
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let (image_text, contents_text) = (text(&image), text(contents));
-    let ends = if packed.image_first {
-        [image_text.as_str(), contents_text.as_str()]
-    } else {
-        [contents_text.as_str(), image_text.as_str()]
+    let ends = match recipe.tool {
+        "mkfs.erofs" => [&*image, contents],
+        _ => [contents, &*image],
     };
-    run_tool(packed.tool, ends.into_iter().chain(words(packed.options)))?;
+    let ends = ends.into_iter().map(Path::as_os_str);
+    run_tool(
+        recipe.tool,
+        ends.chain(words(recipe.options).map(OsStr::new)),
+    )?;
     let device = parts.read_only_loop(&image)?;
     let point = work.join(format!("mnt-{name}"));
-    parts.mount_read_only(&device, &point, packed.file_system)?;
+    let flags = MountFlags::RDONLY;
+    parts.mount(device.path(), &point, recipe.file_system, flags, "")?;
     let mut details = mounts::describe_mount(&point);
-    let made = format!("{} {}", packed.tool, packed.options);
+    let made = format!("{} {}", recipe.tool, recipe.options);
     details.insert("made by".to_owned(), made);
-    details.insert("made by version".to_owned(), tool_version(packed.tool));
-    details.insert("compression".to_owned(), packed.compression.to_owned());
+    details.insert("made by version".to_owned(), tool_version(recipe.tool));
+    details.insert("compression".to_owned(), compression.to_owned());
     details.insert("backing".to_owned(), device.describe());
     let size = fs::metadata(&image)
         .map_err(|e| Error::file(&image, e))?
         .len();
     details.insert("image bytes".to_owned(), size.to_string());
-    Ok(Stack {
-        name: name.to_owned(),
-        dir: point,
-        devices: vec![device.name().to_owned()],
-        details,
-        _parts: parts,
-    })
+    Ok(Stack::new(name, point, &[device], details, parts))
 }
 
 fn words(options: &str) -> impl Iterator<Item = &str> {
@@ -264,29 +264,12 @@ fn not_installed(tool: &str) -> String {
     format!("{tool} is not installed: `etui lab setup`")
 }
 
-/// Returns a tool's version; the option differs, and some print it on standard error.
+/// Returns the line with a tool's version.
 fn tool_version(tool: &str) -> String {
-    let Some(path) = machine::find_tool(tool) else {
-        return "unknown".to_owned();
-    };
-    let option = match tool {
-        "mkfs.vfat" => "--help",
-        "mksquashfs" => "-version",
-        _ => "-V",
-    };
-    Command::new(path)
-        .arg(option)
-        .stdin(Stdio::null())
-        .output()
-        .ok()
-        .and_then(|output| {
-            let said = [output.stdout, output.stderr].concat();
-            let said = String::from_utf8_lossy(&said).into_owned();
-            said.lines()
-                .find(|line| line.contains(|c: char| c.is_ascii_digit()))
-                .map(|line| line.trim().to_owned())
-        })
-        .unwrap_or_else(|| "unknown".to_owned())
+    let text = machine::version_text(tool).unwrap_or_default();
+    let mut lines = text.lines();
+    let line = lines.find(|line| line.contains(|c: char| c.is_ascii_digit()));
+    line.map_or("unknown", str::trim).to_owned()
 }
 
 #[cfg(test)]

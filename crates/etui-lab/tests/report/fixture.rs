@@ -55,8 +55,35 @@ fn cell(value: f64, ratio: Option<f64>) -> TableCell {
         value: Some(value),
         range: Some((value * 0.96, value * 1.07)),
         ratio,
-        lost: false,
-        note: String::new(),
+        ..TableCell::default()
+    }
+}
+
+/// Words in place of a figure.
+fn note(words: &str) -> TableCell {
+    TableCell {
+        note: words.to_owned(),
+        ..TableCell::default()
+    }
+}
+
+fn time(title: &str) -> TableColumn {
+    TableColumn::new(title, Unit::Nanoseconds, BetterWhen::Less)
+}
+
+fn count(title: &str) -> TableColumn {
+    TableColumn::new(title, Unit::Count, BetterWhen::Less)
+}
+
+fn bytes(title: &str) -> TableColumn {
+    TableColumn::new(title, Unit::Bytes, BetterWhen::Less)
+}
+
+/// A figure that ratios are taken against.
+fn base(value: f64) -> TableCell {
+    TableCell {
+        base: true,
+        ..cell(value, None)
     }
 }
 
@@ -131,13 +158,16 @@ fn comparison() -> Table {
                 cell((2_512_896.0 * part).round(), ratio),
                 cell((60.0 * (part - 0.64)).max(0.0).round(), None),
             ];
+            for cell in &mut cells[..4] {
+                cell.base = at == 0;
+            }
             if *role == ArmRole::Etui {
                 cells[3].lost = true;
                 cells[3].ratio = Some(1.31);
                 cells[2].range = None;
             }
             if *role == ArmRole::Peer {
-                cells[4] = TableCell::words("not counted");
+                cells[4] = note("not counted");
             }
             row(label, *role, cells)
         })
@@ -146,11 +176,11 @@ fn comparison() -> Table {
         title: "One batch of samples, sample stack".to_owned(),
         caption: "Ratios are taken against limit 1, the arm as found.".to_owned(),
         columns: vec![
-            TableColumn::time("Time for a batch"),
-            TableColumn::time("Processor time"),
-            TableColumn::count("Writes"),
-            TableColumn::bytes("Written"),
-            TableColumn::count("Written twice"),
+            time("Time for a batch"),
+            time("Processor time"),
+            count("Writes"),
+            bytes("Written"),
+            count("Written twice"),
         ],
         rows,
     }
@@ -170,14 +200,14 @@ fn groups() -> Table {
             rows.push(row(
                 &format!("{group}: {arm}"),
                 role,
-                vec![cell(time * part, ratio)],
+                vec![ratio.map_or(base(time), |_| cell(time * part, ratio))],
             ));
         }
     }
     Table {
         title: "Three kinds of work".to_owned(),
         caption: "Ratios are taken against mode one.".to_owned(),
-        columns: vec![TableColumn::time("Time for one")],
+        columns: vec![time("Time for one")],
         rows,
     }
 }
@@ -306,7 +336,7 @@ pub fn large(rows: usize, columns: usize) -> Table {
                     .filter(|column| at % 7 != 3 || *column < 2)
                     .map(|column| match (at + column) % 11 {
                         0 => TableCell::default(),
-                        5 => TableCell::words("not run"),
+                        5 => note("not run"),
                         n => cell(n as f64 * 37.0, Some(n as f64 / 5.0)),
                     })
                     .collect();
@@ -461,14 +491,14 @@ pub fn odd() -> Report {
             range: Some((f64::NEG_INFINITY, f64::NAN)),
             ratio: Some(f64::NAN),
             lost: true,
-            note: String::new(),
+            ..TableCell::default()
         },
         TableCell::of(Some(-3.0)),
         TableCell::of(Some(f64::MAX)),
         TableCell::of(Some(1.0)),
         TableCell {
             lost: true,
-            ..TableCell::words(LONG)
+            ..note(LONG)
         },
     ];
     let rows = vec![
@@ -493,7 +523,7 @@ pub fn odd() -> Report {
             Table {
                 title: "Odd figures".to_owned(),
                 caption: String::new(),
-                columns: (0..6).map(|_| TableColumn::time(LONG)).collect(),
+                columns: (0..6).map(|_| time(LONG)).collect(),
                 rows,
             },
             Table {
@@ -539,7 +569,7 @@ pub fn odd() -> Report {
 /// A report all of whose words are [`HOSTILE`].
 pub fn hostile() -> Report {
     let words = || HOSTILE.to_owned();
-    let mut cells = vec![TableCell::words(HOSTILE), cell(1.0, None)];
+    let mut cells = vec![note(HOSTILE), cell(1.0, None)];
     cells[1].lost = true;
     let series = |role| ChartSeries {
         name: words(),
@@ -561,7 +591,7 @@ pub fn hostile() -> Report {
             tables: vec![Table {
                 title: words(),
                 caption: words(),
-                columns: vec![TableColumn::count(HOSTILE), TableColumn::time(HOSTILE)],
+                columns: vec![count(HOSTILE), time(HOSTILE)],
                 rows: vec![row(HOSTILE, ArmRole::Etui, cells)],
             }],
             charts: [ChartKind::Growth, ChartKind::Bars, ChartKind::Stacked]

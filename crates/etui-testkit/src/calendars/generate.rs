@@ -1,7 +1,8 @@
 //! [`entry`]: generates one entry from a seed and an index.
 
+use super::words::WORDS;
 use super::write::{ContentLines, EntryTime, LocalDateTime, date};
-use super::{Clock, Entry, Shape, Span, words};
+use super::{Clock, Entry, Shape, Span};
 use crate::rng::SplitMix64;
 
 /// Generates entry number `index` of the calendar `seed`. [`super`] has the frequencies.
@@ -94,25 +95,27 @@ impl GeneratedParts {
         }
     }
 
+    /// Writes a summary and returns it.
     fn summary(&mut self) -> String {
-        let mut summary = self.rng.pick(&words::WHATS).to_owned();
-        let with = self.rng.pick(&words::WITH);
+        let mut summary = self.rng.pick(&WORDS.activities).to_owned();
+        let with = self.rng.pick(&WORDS.objects);
         if !with.is_empty() {
             summary.push_str(if self.rng.chance(800) { " with " } else { ": " });
             summary.push_str(with);
         }
+        self.lines.text("SUMMARY", &summary);
         summary
     }
 
     fn details(&mut self) {
         if self.rng.chance(450) {
-            self.lines.text("LOCATION", self.rng.pick(&words::PLACES));
+            self.lines.text("LOCATION", self.rng.pick(&WORDS.places));
         }
         if self.rng.chance(250) {
-            self.lines.text("DESCRIPTION", self.rng.pick(&words::NOTES));
+            self.lines.text("DESCRIPTION", self.rng.pick(&WORDS.notes));
         }
         if self.rng.chance(200) {
-            let category = self.rng.pick(&words::CATEGORIES);
+            let category = self.rng.pick(&WORDS.categories);
             self.lines.line(&format!("CATEGORIES:{category}"));
         }
         match self.rng.below(20) {
@@ -139,19 +142,14 @@ impl GeneratedParts {
 
     fn timed(&mut self) {
         self.begin("VEVENT");
-        let minutes = i64::from(
-            self.rng
-                .pick(&[15_u32, 30, 30, 45, 60, 60, 60, 90, 120, 240]),
-        );
+        let lengths = [15_u32, 30, 30, 45, 60, 60, 60, 90, 120, 240];
+        let mut minutes = i64::from(self.rng.pick(&lengths));
         // A few last several days.
-        let minutes = if self.rng.chance(15) {
-            minutes + 2_880
-        } else {
-            minutes
-        };
+        if self.rng.chance(15) {
+            minutes += 2_880;
+        }
         self.times(self.start, minutes);
-        let summary = self.summary();
-        self.lines.text("SUMMARY", &summary);
+        self.summary();
         self.details();
         self.alarms();
         self.lines.line("END:VEVENT");
@@ -164,8 +162,7 @@ impl GeneratedParts {
         self.lines.line(&format!("DTSTART{}", start.written()));
         self.lines
             .line(&format!("DTEND{}", start.plus(days, 0).written()));
-        let summary = self.summary();
-        self.lines.text("SUMMARY", &summary);
+        self.summary();
         self.lines.line("TRANSP:TRANSPARENT");
         self.details();
         self.alarms();
@@ -211,16 +208,12 @@ impl GeneratedParts {
         self.lines.line(&format!("RRULE:{rule}"));
         let (mut excluded, mut changed) = (0, 0);
         if every > 0 {
-            excluded = if self.rng.chance(400) {
-                1 + self.rng.below(3)
-            } else {
-                0
-            };
-            changed = if self.rng.chance(350) {
-                1 + self.rng.below(2)
-            } else {
-                0
-            };
+            if self.rng.chance(400) {
+                excluded = 1 + self.rng.below(3);
+            }
+            if self.rng.chance(350) {
+                changed = 1 + self.rng.below(2);
+            }
         }
         for n in 0..excluded {
             // Exceptions are instances 1, 3, 5; overrides are 2 and 4.
@@ -228,7 +221,6 @@ impl GeneratedParts {
             self.lines.line(&format!("EXDATE{}", date.written()));
         }
         let summary = self.summary();
-        self.lines.text("SUMMARY", &summary);
         self.details();
         self.alarms();
         self.lines.line("END:VEVENT");
@@ -246,8 +238,7 @@ impl GeneratedParts {
 
     fn todo(&mut self) {
         self.begin("VTODO");
-        let summary = self.summary();
-        self.lines.text("SUMMARY", &summary);
+        self.summary();
         let due = EntryTime::Day(self.entry.day);
         match self.rng.below(3) {
             0 => self.lines.line(&format!("DUE{}", due.written())),
@@ -273,9 +264,8 @@ impl GeneratedParts {
         self.begin("VJOURNAL");
         let day = EntryTime::Day(self.entry.day);
         self.lines.line(&format!("DTSTART{}", day.written()));
-        let summary = self.summary();
-        self.lines.text("SUMMARY", &summary);
-        self.lines.text("DESCRIPTION", self.rng.pick(&words::NOTES));
+        self.summary();
+        self.lines.text("DESCRIPTION", self.rng.pick(&WORDS.notes));
         self.lines.line("END:VJOURNAL");
     }
 }

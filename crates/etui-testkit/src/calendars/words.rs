@@ -1,110 +1,26 @@
 //! The vocabulary of generated events.
 
-/// Activities.
-pub(super) const WHATS: [&str; 40] = [
-    "Lunch",
-    "Call",
-    "Review",
-    "Rehearsal",
-    "Dentist",
-    "Jour fixe",
-    "Planning",
-    "Workshop",
-    "Dinner",
-    "Concert",
-    "Swimming",
-    "Yoga",
-    "Parents' evening",
-    "Haircut",
-    "Train",
-    "Flight",
-    "Handover",
-    "Interview",
-    "Training",
-    "Sprint",
-    "Breakfast",
-    "Besprechung",
-    "Müllabfuhr",
-    "Chorprobe",
-    "Elternabend",
-    "Zahnarzt",
-    "Geburtstag",
-    "Réunion",
-    "Déjeuner",
-    "Médecin",
-    "Cena",
-    "Reunión",
-    "Spotkanie",
-    "Möte",
-    "会議",
-    "散歩",
-    "Visita",
-    "Oběd",
-    "Συνάντηση",
-    "Встреча",
-];
+use std::sync::LazyLock;
 
-/// Objects of an activity; an empty one is omitted.
-pub(super) const WITH: [&str; 24] = [
-    "",
-    "",
-    "",
-    "",
-    "Ada",
-    "Björn",
-    "Chiara",
-    "Dmitri",
-    "Emre",
-    "François",
-    "Grace",
-    "Hélène",
-    "Ines",
-    "Jón",
-    "Kofi",
-    "Łukasz",
-    "the Müllers",
-    "the team",
-    "the bank",
-    "project Nordlicht",
-    "quarterly figures",
-    "the new building",
-    "grandmother",
-    "class 4b",
-];
+use crate::text::{List, list};
 
-/// Locations.
-pub(super) const PLACES: [&str; 16] = [
-    "Room 4",
-    "Room 2.14",
-    "Office",
-    "At home",
-    "Café am Markt",
-    "Main Street 12",
-    "Station",
-    "School",
-    "Town hall",
-    "Online",
-    "Aula",
-    "Sports hall",
-    "Harbour, quay 7",
-    "Praxis Dr. Öz",
-    "東京",
-    "Bibliothek",
-];
+/// The lists of `words.txt`.
+pub(super) struct EventVocabulary {
+    pub activities: List,
+    /// Objects of an activity; an empty one is omitted.
+    pub objects: List,
+    pub places: List,
+    pub notes: List,
+    pub categories: List,
+}
 
-/// Descriptions.
-pub(super) const NOTES: [&str; 8] = [
-    "Bring the documents.",
-    "Agenda:\n1. Numbers\n2. Anything else",
-    "Dial in: +1-202-555-0147, code 4711#",
-    "Please be there ten minutes early; the door closes.",
-    "Karte mitnehmen, und die Überweisung nicht vergessen.",
-    "See https://wiki.example.org/notes?id=42 for all of it.",
-    "Moved from last week, since the room was taken by somebody else; the next one will be at the usual time and place again.",
-    "N'oubliez pas les clés.",
-];
-
-/// Categories.
-pub(super) const CATEGORIES: [&str; 8] = [
-    "Work", "Family", "Health", "Travel", "Sport", "School", "Music", "Birthday",
-];
+pub(super) static WORDS: LazyLock<EventVocabulary> = LazyLock::new(|| {
+    let list = |name| list(include_str!("words.txt"), name);
+    EventVocabulary {
+        activities: list("activities"),
+        objects: list("objects"),
+        places: list("places"),
+        notes: list("notes"),
+        categories: list("categories"),
+    }
+});

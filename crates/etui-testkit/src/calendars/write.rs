@@ -1,9 +1,7 @@
 //! The text of components: times, folding, and the start and end of an object.
 
 use super::Clock;
-
-/// Octets of a line without its end (RFC 5545 §3.1).
-const FOLD_AT: usize = 75;
+use crate::text::fold_line;
 
 /// The start of an object, with the zones that entries use.
 pub(super) const HEAD: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n\
@@ -114,16 +112,7 @@ pub(super) struct ContentLines {
 impl ContentLines {
     /// Appends a content line, folded.
     pub(super) fn line(&mut self, line: &str) {
-        let mut rest = line;
-        let mut room = FOLD_AT;
-        while rest.len() > room {
-            let (now, later) = rest.split_at(rest.floor_char_boundary(room));
-            self.out.push_str(now);
-            self.out.push_str("\r\n ");
-            rest = later;
-            room = FOLD_AT - 1;
-        }
-        self.out.push_str(rest);
+        fold_line(line, &mut self.out);
         self.out.push_str("\r\n");
     }
 
@@ -132,7 +121,7 @@ impl ContentLines {
         let mut line = format!("{name}:");
         for c in text.chars() {
             match c {
-                '\n' => line.push_str("\\n"),
+                '¶' => line.push_str("\\n"),
                 '\\' | ';' | ',' => line.extend(['\\', c]),
                 c => line.push(c),
             }

@@ -19,7 +19,7 @@ pub enum FaultKind {
 /// A failing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InjectedFailure {
-    /// Index of the call on the disk, from 0 ([`RecordingDisk::calls`](super::Disk::calls)).
+    /// Index of the call on the disk, from 0 ([`RecordingDisk::calls`](super::RecordingDisk::calls)).
     pub at: u64,
     /// The kind of failure.
     pub fault: FaultKind,

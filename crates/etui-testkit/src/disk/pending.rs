@@ -9,7 +9,7 @@
 //!   these in a journal;
 //! - space that a file gained without a write reads as zeros.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -137,9 +137,8 @@ impl PendingFile {
         }
     }
 
-    /// Returns the file's content with the units selected by `kept`, which is queried for pending
-    /// sectors and sizes.
-    fn content(&self, sector: u64, kept: &KeptUnits) -> FileContent {
+    /// Returns the file's content with the pending sectors and sizes in `kept`.
+    fn content(&self, file: FileId, sector_bytes: u64, kept: &BTreeSet<&CrashUnit>) -> FileContent {
         let mut content = self.durable.clone();
         if self.changes.is_empty() {
             return content;
@@ -149,17 +148,23 @@ impl PendingFile {
         let mut newest: BTreeMap<u64, usize> = BTreeMap::new();
         let mut last_size = None;
         for change in &self.changes {
-            let settled = change.fate == WriteDurability::Settled;
-            if change.len.is_some() && (settled || kept.size(change.event)) {
-                last_size = Some(change.event);
+            let (event, settled) = (change.event, change.fate == WriteDurability::Settled);
+            let size = CrashUnit::Size { file, event };
+            if change.len.is_some() && (settled || kept.contains(&size)) {
+                last_size = Some(event);
             }
             let (offset, bytes) = match &change.write {
                 Some((offset, bytes)) => (*offset, bytes),
                 None => continue,
             };
-            for (at, _, _) in sectors(offset, bytes, sector) {
-                if settled || kept.sector(change.event, at) {
-                    newest.insert(at, change.event);
+            for (sector, _, _) in sectors(offset, bytes, sector_bytes) {
+                let unit = CrashUnit::Sector {
+                    file,
+                    event,
+                    sector,
+                };
+                if settled || kept.contains(&unit) {
+                    newest.insert(sector, event);
                 }
             }
         }
@@ -177,7 +182,7 @@ impl PendingFile {
                     // The size may be in doubt since an earlier flush; the bytes are not.
                     len = len.max(offset + bytes.len() as u64);
                 }
-                for (at, from, part) in sectors(*offset, bytes, sector) {
+                for (at, from, part) in sectors(*offset, bytes, sector_bytes) {
                     if newest
                         .get(&at)
                         .is_some_and(|newest| change.event <= *newest)
@@ -189,46 +194,6 @@ impl PendingFile {
         }
         content.set_len(len);
         content
-    }
-}
-
-/// The units that are present.
-struct KeptUnits<'a> {
-    sectors: std::collections::BTreeSet<(usize, u64)>,
-    sizes: std::collections::BTreeSet<usize>,
-    names: BTreeMap<&'a PathBuf, usize>,
-}
-
-impl<'a> KeptUnits<'a> {
-    fn new(atoms: &'a [CrashUnit], kept: &[bool]) -> Self {
-        let mut all = Self {
-            sectors: Default::default(),
-            sizes: Default::default(),
-            names: BTreeMap::new(),
-        };
-        for (atom, _) in atoms.iter().zip(kept).filter(|(_, kept)| **kept) {
-            match atom {
-                CrashUnit::Sector { event, sector, .. } => {
-                    all.sectors.insert((*event, *sector));
-                }
-                CrashUnit::Size { event, .. } => {
-                    all.sizes.insert(*event);
-                }
-                CrashUnit::Name { path, event } => {
-                    let last = all.names.entry(path).or_insert(*event);
-                    *last = (*last).max(*event);
-                }
-            }
-        }
-        all
-    }
-
-    fn sector(&self, event: usize, sector: u64) -> bool {
-        self.sectors.contains(&(event, sector))
-    }
-
-    fn size(&self, event: usize) -> bool {
-        self.sizes.contains(&event)
     }
 }
 
@@ -374,16 +339,24 @@ impl PendingState {
 
     /// Returns the disk after a power cut at which, of the pending units, those in `kept` were written.
     pub fn files(&self, atoms: &[CrashUnit], kept: &[bool]) -> DiskFiles {
-        let kept = KeptUnits::new(atoms, kept);
+        let kept = atoms.iter().zip(kept).filter(|(_, kept)| **kept);
+        let kept: BTreeSet<&CrashUnit> = kept.map(|(unit, _)| unit).collect();
+        // A name that is kept has all its earlier uses.
+        let mut last_uses: BTreeMap<&PathBuf, usize> = BTreeMap::new();
+        for unit in &kept {
+            if let CrashUnit::Name { path, event } = unit {
+                last_uses.insert(path, *event);
+            }
+        }
         let mut names = self.names.clone();
         for (event, path, file) in &self.renames {
-            if kept.names.get(path).is_some_and(|last| event <= last) {
+            if last_uses.get(path).is_some_and(|last| event <= last) {
                 name(&mut names, path.clone(), *file);
             }
         }
         let content = |file: &FileId| {
             let content = match self.files.get(file) {
-                Some(waiting) => waiting.content(self.sector, &kept),
+                Some(waiting) => waiting.content(*file, self.sector, &kept),
                 None => FileContent::default(),
             };
             (*file, content)

@@ -1,8 +1,9 @@
 //! [`person`]: one person from a seed and a number.
 
 use super::locales::{LOCALES, Locale};
-use super::text::{fill, native, push_number, push_slug, push_two, zipf};
-use super::{Address, Birthday, Kind, Person, Version, phone, words};
+use super::text::{fill, native, push_slug, zipf};
+use super::words::WORDS;
+use super::{Address, Birthday, Kind, Person, Version, phone};
 use crate::rng::{SplitMix64, mix64};
 
 /// How many companies there are for each language.
@@ -44,31 +45,14 @@ pub fn person(seed: u64, index: u64) -> Person {
         index,
         uid,
         version,
-        formatted: String::new(),
         family: native(names.family).to_owned(),
         given: native(names.given).to_owned(),
         additional: native(names.additional).to_owned(),
-        prefix: String::new(),
-        suffix: String::new(),
-        nickname: None,
-        organisation: None,
-        department: None,
-        title: None,
-        emails: Vec::new(),
-        phones: Vec::new(),
-        addresses: Vec::new(),
-        birthday: None,
-        categories: Vec::new(),
-        note: None,
-        url: None,
         revision: revision(&mut rng),
-        photo: None,
+        ..Person::default()
     };
 
-    // Per mille of all people, hence larger among the 920 that have more than
-    // a name and a number.
     let spare = rng.chance(80);
-    let of_the_rest = |per_mille: u32| per_mille * 1000 / 920;
     if !spare {
         let company = rng
             .chance(of_the_rest(450))
@@ -80,12 +64,8 @@ pub fn person(seed: u64, index: u64) -> Person {
         }
         match rng.below(1000) {
             n if n < of_the_rest(400) => {
-                phones(
-                    &mut someone,
-                    locale,
-                    2 + rng.below(5) as usize / 3,
-                    &mut rng,
-                );
+                let count = 2 + rng.below(5) as usize / 3;
+                phones(&mut someone, locale, count, &mut rng);
             }
             n if n < of_the_rest(850 - 80) => phones(&mut someone, locale, 1, &mut rng),
             _ => {}
@@ -93,28 +73,27 @@ pub fn person(seed: u64, index: u64) -> Person {
     } else {
         phones(&mut someone, locale, 1, &mut rng);
     }
-    someone.formatted = formatted(&someone, locale);
+    someone.formatted = formatted_name(&someone, locale.family_first);
     someone
+}
+
+/// Converts per mille of all people to per mille of the 920 with more than a name and a number.
+fn of_the_rest(per_mille: u32) -> u32 {
+    per_mille * 1000 / 920
 }
 
 /// 122 random bits in the shape of a version 4 UUID.
 fn uid(rng: &mut SplitMix64) -> String {
     let high = rng.next_u64() & !0xF000 | 0x4000;
     let low = rng.next_u64() & !(0b11 << 62) | 0b10 << 62;
-    let mut uid = String::with_capacity(36);
-    for digit in 0..32 {
-        if matches!(digit, 8 | 12 | 16 | 20) {
-            uid.push('-');
-        }
-        let word = if digit < 16 { high } else { low };
-        let nibble = (word >> (60 - 4 * (digit % 16)) & 15) as u8;
-        uid.push(char::from(if nibble < 10 {
-            b'0' + nibble
-        } else {
-            b'a' - 10 + nibble
-        }));
-    }
-    uid
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xFFFF,
+        high & 0xFFFF,
+        low >> 48,
+        low & 0xFFFF_FFFF_FFFF
+    )
 }
 
 fn locale_number(rng: &mut SplitMix64) -> usize {
@@ -155,26 +134,20 @@ fn names(locale: &Locale, rng: &mut SplitMix64) -> NamePool {
 }
 
 fn revision(rng: &mut SplitMix64) -> String {
-    let mut text = String::with_capacity(16);
-    push_number(&mut text, 2012 + u64::from(rng.below(14)));
-    push_two(&mut text, 1 + rng.below(12) as u8);
-    push_two(&mut text, 1 + rng.below(28) as u8);
-    text.push('T');
-    push_two(&mut text, rng.below(24) as u8);
-    push_two(&mut text, rng.below(60) as u8);
-    push_two(&mut text, rng.below(60) as u8);
-    text.push('Z');
-    text
+    let (year, month, day) = (2012 + rng.below(14), 1 + rng.below(12), 1 + rng.below(28));
+    let (hour, minute, second) = (rng.below(24), rng.below(60), rng.below(60));
+    format!("{year}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
 
-fn formatted(someone: &Person, locale: &Locale) -> String {
-    let (first, second) = if locale.family_first {
+/// Returns the name to show.
+pub(super) fn formatted_name(someone: &Person, family_first: bool) -> String {
+    let (first, second) = if family_first {
         (&someone.family, &someone.given)
     } else {
         (&someone.given, &someone.family)
     };
     // Chinese, Japanese and Korean names are written without a space.
-    let joined = locale.family_first && !first.starts_with(|c: char| c < '\u{2000}');
+    let joined = family_first && !first.starts_with(|c: char| c < '\u{2000}');
     let mut text = String::with_capacity(48);
     let parts = [
         someone.prefix.as_str(),
@@ -193,7 +166,6 @@ fn formatted(someone: &Person, locale: &Locale) -> String {
 }
 
 fn details(someone: &mut Person, locale: &Locale, names: &NamePool, rng: &mut SplitMix64) {
-    let of_the_rest = |per_mille: u32| per_mille * 1000 / 920;
     if !locale.family_first && rng.chance(70) {
         let second = native(common(&locale.families, rng));
         if !second.contains(' ') && second != someone.family {
@@ -202,7 +174,7 @@ fn details(someone: &mut Person, locale: &Locale, names: &NamePool, rng: &mut Sp
         }
     }
     if rng.chance(60) {
-        someone.prefix = rng.pick(&words::PREFIXES).to_owned();
+        someone.prefix = rng.pick(&WORDS.prefixes).to_owned();
     }
     if rng.chance(8) {
         someone.suffix = rng.pick(&["Jr.", "Sr.", "III", "MSc", "PhD"]).to_owned();
@@ -222,7 +194,7 @@ fn details(someone: &mut Person, locale: &Locale, names: &NamePool, rng: &mut Sp
     }
     if rng.chance(of_the_rest(120)) {
         for _ in 0..1 + rng.below(3) {
-            let category = at(&words::CATEGORIES, zipf(words::CATEGORIES.len(), rng));
+            let category = at(&WORDS.categories, zipf(WORDS.categories.len(), rng));
             if !someone.categories.contains(&category) {
                 someone.categories.push(category);
             }
@@ -234,7 +206,7 @@ fn details(someone: &mut Person, locale: &Locale, names: &NamePool, rng: &mut Sp
             if !note.is_empty() {
                 note.push(if rng.chance(300) { '\n' } else { ' ' });
             }
-            note.push_str(rng.pick(&words::NOTES));
+            note.push_str(&rng.pick(&WORDS.notes).replace('¶', "\n"));
         }
         someone.note = Some(note);
     }
@@ -250,7 +222,7 @@ fn nickname(names: &NamePool, rng: &mut SplitMix64) -> String {
         nickname.push_str(rng.pick(&["i", "y", "o", "ie"]));
         nickname
     } else {
-        rng.pick(&words::NICKNAMES).to_owned()
+        rng.pick(&WORDS.nicknames).to_owned()
     }
 }
 
@@ -286,7 +258,7 @@ fn company(locale_number: usize, rng: &mut SplitMix64) -> CompanyName {
     let locale = &LOCALES[locale_number];
     let trade = own.pick(&locale.trades);
     let head = if own.chance(450) && !trade.contains('/') {
-        own.pick(&words::COMPANY_HEADS)
+        own.pick(&WORDS.company_heads)
     } else {
         own.pick(&locale.families)
     };
@@ -320,17 +292,14 @@ fn company(locale_number: usize, rng: &mut SplitMix64) -> CompanyName {
 
 fn employment(someone: &mut Person, locale: &Locale, company: CompanyName, rng: &mut SplitMix64) {
     if rng.chance(400) {
-        someone.department = Some(rng.pick(&words::DEPARTMENTS).to_owned());
+        someone.department = Some(rng.pick(&WORDS.departments).to_owned());
     }
     if rng.chance(750) {
         someone.title = Some(rng.pick(&locale.titles).to_owned());
     }
     if rng.chance(300) {
-        let mut url = String::with_capacity(48);
-        url.push_str(rng.pick(&["https://www.", "http://www.", "https://"]));
-        url.push_str(&company.domain);
-        url.push('/');
-        someone.url = Some(url);
+        let start = rng.pick(&["https://www.", "http://www.", "https://"]);
+        someone.url = Some(format!("{start}{}/", company.domain));
     }
     if !someone.addresses.is_empty() && rng.chance(400) {
         someone.addresses.push(address(locale, Kind::Work, rng));
@@ -345,7 +314,6 @@ fn emails(
     company: Option<&CompanyName>,
     rng: &mut SplitMix64,
 ) {
-    let of_the_rest = |per_mille: u32| per_mille * 1000 / 920;
     let drawn = rng.below(1000);
     if drawn >= of_the_rest(550) {
         return;
@@ -402,9 +370,9 @@ fn push_email(
     };
     parts.into_iter().for_each(|part| email.push_str(part));
     if crowded && rng.chance(numbered) {
-        push_number(&mut email, u64::from(rng.below(digits)));
+        email.push_str(&rng.below(digits).to_string());
     } else if !crowded && rng.chance(150) {
-        push_number(&mut email, 2 + u64::from(rng.below(30)));
+        email.push_str(&(2 + rng.below(30)).to_string());
     }
     if rng.chance(15) {
         email.push_str("+lists");
@@ -431,10 +399,7 @@ fn phones(someone: &mut Person, locale: &Locale, count: usize, rng: &mut SplitMi
             (_, 0..4) if works => Kind::Fax,
             _ => Kind::Cell,
         };
-        let number = match kind {
-            Kind::Cell => phone::mobile(locale, someone.index, rng),
-            _ => phone::fixed(locale, someone.index, rng),
-        };
+        let number = phone::phone_number(locale, kind == Kind::Cell, someone.index, rng);
         someone.phones.push((kind, number));
     }
 }

@@ -33,12 +33,13 @@ pub use varied::varied_person;
 use crate::images;
 
 /// A version of the vCard format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Version {
     /// vCard 2.1 (versit Consortium, 1996); text that is not ASCII in UTF-8
     /// and quoted-printable.
     V21,
     /// vCard 3.0 (RFC 2426).
+    #[default]
     V3,
     /// vCard 4.0 (RFC 6350).
     V4,
@@ -87,7 +88,7 @@ pub struct Birthday {
 }
 
 /// One person of the address book.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Person {
     /// The number in the book, counted from 0.
     pub index: u64,

@@ -24,28 +24,19 @@ use super::locales::Locale;
 use super::text::fill;
 use crate::rng::SplitMix64;
 
-/// A landline number in one of the ways in which it is written.
-pub(super) fn fixed(locale: &Locale, index: u64, rng: &mut SplitMix64) -> String {
-    let shapes = if index < FICTITIOUS {
-        &locale.fixed
-    } else {
-        &locale.fixed_wide
-    };
-    from(shapes, rng)
-}
-
-/// A mobile number in one of the ways in which it is written.
-pub(super) fn mobile(locale: &Locale, index: u64, rng: &mut SplitMix64) -> String {
-    let shapes = if index < FICTITIOUS {
-        &locale.mobile
-    } else {
-        &locale.mobile_wide
-    };
-    from(shapes, rng)
-}
-
-fn from(shapes: &[&'static str], rng: &mut SplitMix64) -> String {
-    let shape = rng.pick(shapes);
+/// A landline or mobile number in one of the ways in which it is written.
+pub(super) fn phone_number(
+    locale: &Locale,
+    mobile: bool,
+    index: u64,
+    rng: &mut SplitMix64,
+) -> String {
+    let shape = rng.pick(match (mobile, index < FICTITIOUS) {
+        (false, true) => &locale.fixed,
+        (false, false) => &locale.fixed_wide,
+        (true, true) => &locale.mobile,
+        (true, false) => &locale.mobile_wide,
+    });
     let mut number = String::with_capacity(shape.len() + 4);
     fill(shape, rng, &mut number);
     number

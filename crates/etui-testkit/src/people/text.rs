@@ -15,25 +15,11 @@ pub(super) fn fill(template: &str, rng: &mut SplitMix64, out: &mut String) {
     for c in template.chars() {
         match c {
             '#' => out.push(char::from(b'0' + rng.below(10) as u8)),
-            '%' => push_number(out, 1 + u64::from(rng.below(180))),
+            '%' => out.push_str(&(1 + rng.below(180)).to_string()),
             '@' => out.push_str(rng.pick(&AREA_CODES)),
             c => out.push(c),
         }
     }
-}
-
-/// Writes a number in decimal digits.
-pub(super) fn push_number(out: &mut String, number: u64) {
-    if number >= 10 {
-        push_number(out, number / 10);
-    }
-    out.push(char::from(b'0' + (number % 10) as u8));
-}
-
-/// Writes a number below 100 in two decimal digits.
-pub(super) fn push_two(out: &mut String, number: u8) {
-    out.push(char::from(b'0' + number / 10 % 10));
-    out.push(char::from(b'0' + number % 10));
 }
 
 const LONGEST_LIST: usize = 64;

@@ -7,7 +7,7 @@
 //! arithmetic, as in all of this crate.
 
 use super::Person;
-use super::generate::person;
+use super::generate::{formatted_name, person};
 use super::text::push_slug;
 use crate::rng::SplitMix64;
 
@@ -33,7 +33,7 @@ pub fn varied_person(seed: u64, index: u64) -> Person {
     let mut someone = person(seed, index);
     let mut rng = SplitMix64::stream(!seed, index);
     let latin = |text: &str| !text.is_empty() && text.chars().all(|c| c < '\u{250}');
-    let family_first = shown(&someone, false) != someone.formatted;
+    let family_first = formatted_name(&someone, false) != someone.formatted;
     if latin(&someone.formatted) {
         if rng.chance(500) {
             let new = name(rank(FAMILIES, &mut rng), 0);
@@ -45,7 +45,7 @@ pub fn varied_person(seed: u64, index: u64) -> Person {
             rename_in_emails(&mut someone, |old| &old.given, &new);
             someone.given = new;
         }
-        someone.formatted = shown(&someone, family_first);
+        someone.formatted = formatted_name(&someone, family_first);
     }
     if let Some(company) = someone.organisation.as_mut().filter(|c| latin(c))
         && rng.chance(300)
@@ -59,30 +59,6 @@ pub fn varied_person(seed: u64, index: u64) -> Person {
         }
     }
     someone
-}
-
-/// The name to show of a name in Latin letters.
-fn shown(someone: &Person, family_first: bool) -> String {
-    let (first, second) = if family_first {
-        (&someone.family, &someone.given)
-    } else {
-        (&someone.given, &someone.family)
-    };
-    let all = [
-        &someone.prefix,
-        first,
-        &someone.additional,
-        second,
-        &someone.suffix,
-    ];
-    let mut text = String::with_capacity(48);
-    for part in all.into_iter().filter(|part| !part.is_empty()) {
-        if !text.is_empty() {
-            text.push(' ');
-        }
-        text.push_str(part);
-    }
-    text
 }
 
 /// Replaces the old name by the new one in e-mail addresses.

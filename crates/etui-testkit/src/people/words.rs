@@ -1,186 +1,33 @@
-//! Words that are not a language's own: company names, categories, notes.
+//! Words of no particular language: company names, categories, notes.
 
-/// First words of company names.
-pub(super) const COMPANY_HEADS: [&str; 48] = [
-    "Northwind",
-    "Alpine",
-    "Baltic",
-    "Blue Harbor",
-    "Bright",
-    "Cedar",
-    "Central",
-    "Cobalt",
-    "Copper",
-    "Delta",
-    "Eastern",
-    "Echo",
-    "Evergreen",
-    "Falcon",
-    "First",
-    "Global",
-    "Golden",
-    "Granite",
-    "Green Valley",
-    "Grey Heron",
-    "Harbor",
-    "Helios",
-    "Horizon",
-    "Iron Bridge",
-    "Juniper",
-    "Lakeside",
-    "Liberty",
-    "Lumen",
-    "Maple",
-    "Meridian",
-    "Metro",
-    "Nova",
-    "Oak",
-    "Orion",
-    "Pacific",
-    "Pioneer",
-    "Polar",
-    "Quantum",
-    "Red Fox",
-    "River",
-    "Silver",
-    "Solar",
-    "Summit",
-    "Union",
-    "Vector",
-    "Vertex",
-    "Western",
-    "Zenith",
-];
+use std::sync::LazyLock;
 
-/// Departments.
-pub(super) const DEPARTMENTS: [&str; 24] = [
-    "Sales",
-    "Purchasing",
-    "Research & Development",
-    "Human Resources",
-    "Accounting",
-    "IT",
-    "Legal",
-    "Marketing",
-    "Production",
-    "Customer Service",
-    "Einkauf",
-    "Vertrieb",
-    "Buchhaltung",
-    "Qualitätssicherung",
-    "Ressources humaines",
-    "Comptabilité",
-    "Compras",
-    "Investigación",
-    "Logistics",
-    "Quality, Safety & Environment",
-    "Front Office",
-    "Facility Management",
-    "Öffentlichkeitsarbeit",
-    "Board",
-];
+use crate::text::{List, list};
 
-/// Categories; a person has one to three.
-pub(super) const CATEGORIES: [&str; 24] = [
-    "Friends",
-    "Family",
-    "Work",
-    "Customers",
-    "Suppliers",
-    "Neighbours",
-    "Choir",
-    "School",
-    "Sports club",
-    "Christmas cards",
-    "VIP",
-    "Doctors",
-    "Familie",
-    "Verein",
-    "Kollegen",
-    "Nachbarn",
-    "Amis",
-    "Travail",
-    "Amigos",
-    "Trabajo",
-    "Überweisungen",
-    "Book club",
-    "Newsletter",
-    "Emergency",
-];
+/// The lists of `words.txt`.
+pub(super) struct Vocabulary {
+    /// First words of company names.
+    pub company_heads: List,
+    pub departments: List,
+    /// A person has one to three categories.
+    pub categories: List,
+    /// Nicknames that are not made from the given name.
+    pub nicknames: List,
+    /// Titles before a name.
+    pub prefixes: List,
+    /// Sentences; a note has one to six. Some contain characters that must be escaped: commas,
+    /// semicolons, backslashes, line breaks.
+    pub notes: List,
+}
 
-/// Nicknames that are not made from the given name.
-pub(super) const NICKNAMES: [&str; 24] = [
-    "Bobby",
-    "Tini",
-    "Mäxchen",
-    "Speedy",
-    "Nonna",
-    "Opa Hans",
-    "Chipie",
-    "Pepe",
-    "Kiki",
-    "Doc",
-    "Captain",
-    "Zuza",
-    "Lolo",
-    "Schnuffi",
-    "Big Al",
-    "Titou",
-    "Paco",
-    "Jojo",
-    "Momo",
-    "Professor",
-    "Auntie",
-    "Coach",
-    "Lütte",
-    "Mimi",
-];
-
-/// Titles before a name.
-pub(super) const PREFIXES: [&str; 8] = [
-    "Dr.",
-    "Prof. Dr.",
-    "Dipl.-Ing.",
-    "Mr.",
-    "Ms.",
-    "Mag.",
-    "Ing.",
-    "Prof.",
-];
-
-/// Sentences of notes; a note has one to six. Some hold what has to be
-/// escaped: commas, semicolons, backslashes, line breaks.
-pub(super) const NOTES: [&str; 32] = [
-    "Met at the trade fair in Hannover, hall 7.",
-    "Prefers to be called after 5 pm.",
-    "Allergic to nuts; vegetarian.",
-    "Kennt den Architekten von der Baustelle und hat uns damals den Kontakt vermittelt.",
-    "Schlüssel liegt beim Nachbarn (2. Stock links).",
-    "Children: Emma, Paul and little Otto.",
-    "Rechnung immer an die Zentrale, nicht an die Filiale schicken!",
-    "Customer since 2009, number 4711-08/15.",
-    "N'est pas joignable le mercredi.",
-    "Numéro de TVA à demander; facture en double exemplaire.",
-    "Llamar antes de ir, el timbre no funciona.",
-    "Sends a card every year\nwrite back before Christmas.",
-    "Door code 4321#, then third floor on the right.",
-    "Spielt Cello, sucht noch ein Quartett.",
-    "Old address was on the other side of the river; the new one is the right one.",
-    "Files are on the server under \\\\archive\\contracts\\2019.",
-    "Was on the waiting list for the allotment garden, number 17.",
-    "Birthday present: books about sailing, no fiction please.",
-    "Ask for the reference number first: it is printed on the back of the contract, upper right.",
-    "Recommended by the physiotherapist.",
-    "Zimmer 3.14, Eingang über den Hof\nBitte vorher anmelden\nParken nur mit Ausweis",
-    "Piano tuner. Comes twice a year, in March and in October.",
-    "Toujours de bonne humeur; adore le café très serré.",
-    "Do not call the office number on Fridays: nobody picks up.",
-    "Speaks Português, English and a little 日本語.",
-    "Warranty until 31.12.2027, serial number A-00172-X.",
-    "Hat unseren Rasenmäher ausgeliehen.",
-    "Zna się na rowerach i naprawi wszystko.",
-    "Reserve contact in case of emergency, lives around the corner.",
-    "Travels a lot; e-mail is better than phone.",
-    "Bankverbindung hat sich geändert, siehe Brief vom Mai.",
-    "Moved in 2021 – ask for the new street name.",
-];
+pub(super) static WORDS: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let list = |name| list(include_str!("words.txt"), name);
+    Vocabulary {
+        company_heads: list("company_heads"),
+        departments: list("departments"),
+        categories: list("categories"),
+        nicknames: list("nicknames"),
+        prefixes: list("prefixes"),
+        notes: list("notes"),
+    }
+});

@@ -7,12 +7,9 @@
 //!                lines of its own, ended by an empty one
 //! ```
 
-use super::text::{push_number, push_two};
 use super::{Address, Kind, Person, Version};
 use crate::images::base64;
-
-/// The longest line in octets, without its end (RFC 6350 §3.2).
-const WIDTH: usize = 75;
+use crate::text::{LINE_OCTETS, fold_line};
 
 /// Appends the card of a person.
 pub(super) fn card(someone: &Person, version: Version, out: &mut String) {
@@ -37,7 +34,7 @@ impl CardWriter<'_> {
             self.line("PRODID", &["-//Example Corp.//Address Book 3.2//EN"]);
         }
         if self.version == Version::V4 {
-            self.parts("UID", &[&["urn:uuid:", &someone.uid]]);
+            self.plain("UID", &format!("urn:uuid:{}", someone.uid));
         } else {
             self.line("UID", &[&someone.uid]);
         }
@@ -83,7 +80,10 @@ impl CardWriter<'_> {
         if let Some(url) = &someone.url {
             self.line("URL", &[url]);
         }
-        self.categories(&someone.categories);
+        if !someone.categories.is_empty() {
+            // None of the categories contains a comma.
+            self.plain("CATEGORIES", &someone.categories.join(","));
+        }
         if let Some(note) = &someone.note {
             self.line("NOTE", &[note]);
         }
@@ -159,33 +159,16 @@ impl CardWriter<'_> {
         let Some(birthday) = someone.birthday else {
             return;
         };
-        match (self.version, birthday.year) {
-            (Version::V4, None) => self.out.push_str("BDAY:--"),
+        let (month, day) = (birthday.month, birthday.day);
+        let start = match (self.version, birthday.year) {
+            (Version::V4, None) => "BDAY:--".to_owned(),
             // Before 4.0 a date has a year; this one marks that it is unknown.
-            (_, None) => self.out.push_str("BDAY;X-APPLE-OMIT-YEAR=1604:1604"),
-            (_, Some(year)) => {
-                self.out.push_str("BDAY:");
-                push_number(self.out, u64::from(year));
-            }
-        }
+            (_, None) => "BDAY;X-APPLE-OMIT-YEAR=1604:1604".to_owned(),
+            (_, Some(year)) => format!("BDAY:{year}"),
+        };
         let dash = if self.version == Version::V3 { "-" } else { "" };
-        self.out.push_str(dash);
-        push_two(self.out, birthday.month);
-        self.out.push_str(dash);
-        push_two(self.out, birthday.day);
-        self.out.push_str("\r\n");
-    }
-
-    fn categories(&mut self, categories: &[&'static str]) {
-        // A list by commas; none of the categories holds one.
-        match categories {
-            [] => {}
-            [one] => self.parts("CATEGORIES", &[&[one]]),
-            [one, two] => self.parts("CATEGORIES", &[&[one, ",", two]]),
-            [one, two, three, ..] => {
-                self.parts("CATEGORIES", &[&[one, ",", two, ",", three]]);
-            }
-        }
+        let line = format!("{start}{dash}{month:02}{dash}{day:02}\r\n");
+        self.out.push_str(&line);
     }
 
     fn photo(&mut self, someone: &Person) {
@@ -200,7 +183,7 @@ impl CardWriter<'_> {
                 self.out.push_str(":\r\n");
                 let mut rest = text.as_str();
                 while !rest.is_empty() {
-                    let (line, after) = rest.split_at(rest.len().min(WIDTH - 1));
+                    let (line, after) = rest.split_at(rest.len().min(LINE_OCTETS - 1));
                     self.out.push(' ');
                     self.out.push_str(line);
                     self.out.push_str("\r\n");
@@ -213,14 +196,14 @@ impl CardWriter<'_> {
                     "PNG" => "PHOTO;ENCODING=b;TYPE=PNG",
                     _ => "PHOTO;ENCODING=b;TYPE=JPEG",
                 };
-                self.parts(name, &[&[&text]]);
+                self.plain(name, &text);
             }
             Version::V4 => {
                 let prefix = match picture.format {
                     "PNG" => "data:image/png;base64,",
                     _ => "data:image/jpeg;base64,",
                 };
-                self.parts("PHOTO", &[&[prefix, &text]]);
+                self.plain("PHOTO", &format!("{prefix}{text}"));
             }
         }
     }
@@ -241,20 +224,13 @@ impl CardWriter<'_> {
         self.end(start, value);
     }
 
-    /// A property whose components are written as they are, each given in
-    /// parts.
-    fn parts(&mut self, name: &str, components: &[&[&str]]) {
+    /// A property whose value is written as it is.
+    fn plain(&mut self, name: &str, value: &str) {
         let start = self.out.len();
         self.out.push_str(name);
         self.out.push(':');
-        let value = self.out.len();
-        for (place, parts) in components.iter().enumerate() {
-            if place > 0 {
-                self.out.push(';');
-            }
-            parts.iter().for_each(|part| self.out.push_str(part));
-        }
-        self.end(start, value);
+        self.out.push_str(value);
+        self.end(start, start + name.len() + 1);
     }
 
     /// RFC 6350 §3.4; in 2.1 only the semicolon has an escape, and a line
@@ -283,13 +259,13 @@ impl CardWriter<'_> {
     fn end(&mut self, start: usize, value: usize) {
         let text = self.out.get(start..).unwrap_or_default();
         if self.version == Version::V21 {
-            if !text.is_ascii() || text.contains('\n') || text.len() > WIDTH {
+            if !text.is_ascii() || text.contains('\n') || text.len() > LINE_OCTETS {
                 let plain = self.out.split_off(value);
                 self.quoted_printable(start, &plain);
             }
-        } else if text.len() > WIDTH {
+        } else if text.len() > LINE_OCTETS {
             let long = self.out.split_off(start);
-            fold(&long, self.out);
+            fold_line(&long, self.out);
         }
         self.out.push_str("\r\n");
     }
@@ -313,7 +289,7 @@ impl CardWriter<'_> {
                 _ => 3 * octets.len(),
             };
             // One column stays free for the `=` that breaks the line.
-            if line + width > WIDTH {
+            if line + width > LINE_OCTETS {
                 self.out.push_str("=\r\n");
                 line = 0;
             }
@@ -324,28 +300,9 @@ impl CardWriter<'_> {
                 self.out.push_str("=0D=0A");
             } else {
                 for octet in octets {
-                    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-                    self.out.push('=');
-                    self.out.push(char::from(HEX[usize::from(octet >> 4)]));
-                    self.out.push(char::from(HEX[usize::from(octet & 15)]));
+                    self.out.push_str(&format!("={octet:02X}"));
                 }
             }
         }
     }
-}
-
-/// Appends a long line in pieces of at most [`WIDTH`] octets, each after the
-/// first after a space, cut between characters (RFC 6350 §3.2).
-fn fold(long: &str, out: &mut String) {
-    out.reserve(long.len() + long.len() / WIDTH * 3 + 3);
-    let mut rest = long;
-    let mut room = WIDTH;
-    while rest.len() > room {
-        let (line, after) = rest.split_at(rest.floor_char_boundary(room));
-        out.push_str(line);
-        out.push_str("\r\n ");
-        rest = after;
-        room = WIDTH - 1;
-    }
-    out.push_str(rest);
 }

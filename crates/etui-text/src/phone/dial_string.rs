@@ -38,6 +38,8 @@ pub(super) struct DialString {
     pub(super) plus: bool,
     /// Begins with `*` or `#`.
     pub(super) service: bool,
+    /// Letters are in the number itself, dialled or not; not those of an extension's label.
+    pub(super) has_letters: bool,
     /// There were more digits than were kept.
     pub(super) overlong: bool,
     /// Which of the digits is a zero alone in parentheses.
@@ -65,6 +67,7 @@ impl DialString {
             digits: Digits::EMPTY,
             plus: false,
             service: false,
+            has_letters: false,
             overlong: false,
             optional_zero: None,
             extension: Digits::EMPTY,
@@ -100,6 +103,7 @@ impl DialString {
             }
         }
         reading.plus |= number.first() == Some(&b'+');
+        reading.has_letters = number.iter().any(|c| c.is_ascii_alphabetic() || *c == b'?');
         let letters = has_keypad_letters(number);
         reading.collect(number, letters);
         reading
@@ -311,14 +315,6 @@ fn has_keypad_letters(symbols: &[u8]) -> bool {
 
 /// The key of a small letter (ITU-T E.161).
 fn keypad_digit(letter: u8) -> u8 {
-    match letter {
-        b'a'..=b'c' => b'2',
-        b'd'..=b'f' => b'3',
-        b'g'..=b'i' => b'4',
-        b'j'..=b'l' => b'5',
-        b'm'..=b'o' => b'6',
-        b'p'..=b's' => b'7',
-        b't'..=b'v' => b'8',
-        _ => b'9',
-    }
+    let at = usize::from(letter.wrapping_sub(b'a'));
+    *b"22233344455566677778889999".get(at).unwrap_or(&b'9')
 }

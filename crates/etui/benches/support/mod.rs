@@ -1,6 +1,5 @@
 //! Support of the benchmarks: people, filled stores, and the same schema driven by plain rusqlite.
 
-use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -85,9 +84,9 @@ pub fn kept(count: usize) -> PathBuf {
     let (new, store) = store(unfinished.path(), "s.etui", &options);
     let contacts = store.contacts().expect("the default book");
     let start = std::time::Instant::now();
-    let people = Stream::new(People::varied(1).take(count));
+    let people: String = People::varied(1).take(count).collect();
     let report = contacts
-        .import(people, &mut |_| ControlFlow::Continue(()))
+        .import(people.as_bytes(), &mut |_| ControlFlow::Continue(()))
         .expect("importing");
     assert_eq!(report.added, count as u64, "{:?}", report.refusals.first());
     store.merge_index().expect("merging");
@@ -95,36 +94,6 @@ pub fn kept(count: usize) -> PathBuf {
     std::fs::rename(&new, &path).expect("keeping the store");
     eprintln!("made {} in {:.0?}", path.display(), start.elapsed());
     path
-}
-
-/// Texts, one after another, as they are asked for.
-pub struct Stream<I> {
-    texts: I,
-    text: Vec<u8>,
-    at: usize,
-}
-
-impl<I> Stream<I> {
-    /// Reads `texts`.
-    pub fn new(texts: I) -> Self {
-        Self {
-            texts,
-            text: Vec::new(),
-            at: 0,
-        }
-    }
-}
-
-impl<I: Iterator<Item = String>> Read for Stream<I> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.text.len() {
-            self.text = self.texts.next().unwrap_or_default().into_bytes();
-            self.at = 0;
-        }
-        let some = (&self.text[self.at..]).read(into)?;
-        self.at += some;
-        Ok(some)
-    }
 }
 
 /// The file opened by plain rusqlite with the settings that a store has.

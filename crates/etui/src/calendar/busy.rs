@@ -71,18 +71,36 @@ impl Reader<'_, CalendarObject> {
                 }
             })
         })?;
-        let settled = merge_ranges(settled);
-        let tentative = subtract_ranges(merge_ranges(tentative), &settled);
-        let as_busy = |all: Vec<Range<Timestamp>>, tentative| {
-            all.into_iter()
-                .map(move |during| BusyPeriod { during, tentative })
-        };
-        let mut all: Vec<BusyPeriod> = as_busy(settled, false)
-            .chain(as_busy(tentative, true))
-            .collect();
-        all.sort_by_key(|b| b.during.start);
-        Ok(all)
+        Ok(combine_ranges(settled, tentative))
     }
+}
+
+/// Merges the busy periods of several calendars: in order, without overlaps and empty periods.
+/// Where tentative and other periods overlap, the result is not tentative.
+#[must_use]
+pub fn merge_busy(mut periods: Vec<BusyPeriod>) -> Vec<BusyPeriod> {
+    periods.retain(|period| !period.during.is_empty());
+    let (tentative, settled): (Vec<_>, Vec<_>) = periods.into_iter().partition(|p| p.tentative);
+    let ranges = |all: Vec<BusyPeriod>| all.into_iter().map(|period| period.during).collect();
+    combine_ranges(ranges(settled), ranges(tentative))
+}
+
+/// Returns the busy periods of these ranges, in order and without overlaps.
+fn combine_ranges(
+    settled: Vec<Range<Timestamp>>,
+    tentative: Vec<Range<Timestamp>>,
+) -> Vec<BusyPeriod> {
+    let settled = merge_ranges(settled);
+    let tentative = subtract_ranges(merge_ranges(tentative), &settled);
+    let as_busy = |all: Vec<Range<Timestamp>>, tentative| {
+        all.into_iter()
+            .map(move |during| BusyPeriod { during, tentative })
+    };
+    let mut all: Vec<BusyPeriod> = as_busy(settled, false)
+        .chain(as_busy(tentative, true))
+        .collect();
+    all.sort_by_key(|b| b.during.start);
+    all
 }
 
 /// Adds the part of `during` that is in `range`. It extends the last range if it begins within it or

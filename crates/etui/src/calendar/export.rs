@@ -97,7 +97,7 @@ impl Reader<'_, CalendarObject> {
         })
     }
 
-    fn shared_row(&self, record: RecordId) -> Result<Option<i64>> {
+    pub(super) fn shared_row(&self, record: RecordId) -> Result<Option<i64>> {
         Ok(self
             .conn
             .prepare_cached("SELECT source FROM record WHERE id = ?1")?

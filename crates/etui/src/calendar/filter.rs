@@ -12,13 +12,11 @@
 //! # Ok::<(), etui::search::filter::FilterError>(())
 //! ```
 
-use std::convert::Infallible;
-
 use super::ics::ComponentKind;
 use super::index_columns::name_of;
 use crate::record::keys::Key;
 use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher};
-use etui_text::phone::Region;
+use etui_text::phone::{MatchType, Region};
 
 /// A condition on calendar objects. Built by the functions below, or parsed from text
 /// ([`str::parse`]).
@@ -59,8 +57,7 @@ impl Field {
 impl FieldSet for Field {
     const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
     const ANY: Self = Self::Any;
-    type Strength = Infallible;
-    const PHONES: &'static [(&'static str, Self, Infallible)] = &[];
+    const PHONES: &'static [(&'static str, Self, MatchType)] = &[];
     const KEYS: &'static [(Key, Self)] = &[
         (Key::Title, Self::Title),
         (Key::Place, Self::Place),
@@ -81,11 +78,7 @@ impl FieldSet for Field {
             Self::Any => KeySet::of(Key::Title)
                 .with(Key::Place)
                 .with(Key::Description),
-            Self::Title => KeySet::of(Key::Title),
-            Self::Place => KeySet::of(Key::Place),
-            Self::Notes => KeySet::of(Key::Description),
-            Self::Category => KeySet::of(Key::Category),
-            Self::Kind => KeySet::of(Key::Component),
+            field => KeySet::of_field(field),
         }
     }
 
@@ -102,39 +95,30 @@ impl FieldSet for Field {
             _ => Matcher::match_words(self.keys(), mode, text),
         }
     }
-
-    fn same_phone(_: &str, strength: Infallible, _: Option<Region>) -> Matcher {
-        match strength {}
-    }
 }
 
 impl Filter {
     /// A title has these words.
-    #[must_use]
     pub fn title(words: impl Into<String>) -> Self {
         Self::text(Field::Title, MatchMode::Words, words)
     }
 
     /// A word of a title starts with `start`.
-    #[must_use]
     pub fn title_prefix(start: impl Into<String>) -> Self {
         Self::text(Field::Title, MatchMode::Prefix, start)
     }
 
     /// A place has these words.
-    #[must_use]
     pub fn place(words: impl Into<String>) -> Self {
         Self::text(Field::Place, MatchMode::Words, words)
     }
 
     /// A category has these words.
-    #[must_use]
     pub fn category(words: impl Into<String>) -> Self {
         Self::text(Field::Category, MatchMode::Words, words)
     }
 
     /// The object is of this kind.
-    #[must_use]
     pub fn kind(kind: ComponentKind) -> Self {
         Self::text(Field::Kind, MatchMode::Words, name_of(kind))
     }

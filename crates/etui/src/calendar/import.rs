@@ -72,6 +72,7 @@ struct ObjectSource<R> {
 }
 
 /// The object being read.
+#[derive(Default)]
 struct OpenObject {
     frame: TemplateBuilder,
     zones: Arc<TimeZoneResolver>,
@@ -86,18 +87,6 @@ struct OpenObject {
 }
 
 impl OpenObject {
-    fn new() -> Self {
-        Self {
-            frame: TemplateBuilder::new(),
-            zones: Arc::default(),
-            texts: Vec::new(),
-            definitions: Vec::new(),
-            object: Arc::default(),
-            held: Vec::new(),
-            bytes: 0,
-        }
-    }
-
     fn add_zone(&mut self, zone: RawZone) {
         self.frame.zone(super::object_zones::zone_key(&zone.bytes));
         self.definitions
@@ -129,19 +118,16 @@ impl<R: Read> ObjectSource<R> {
                 if text.part == TemplatePart::Begin {
                     self.end_object();
                 }
-                let open = self.open.get_or_insert_with(OpenObject::new);
+                let open = self.open.get_or_insert_default();
                 open.frame.text(&text);
                 if text.part == TemplatePart::End {
                     self.end_object();
                 }
             }
-            ObjectPiece::Zone(zone) => self.open.get_or_insert_with(OpenObject::new).add_zone(zone),
+            ObjectPiece::Zone(zone) => self.open.get_or_insert_default().add_zone(zone),
             ObjectPiece::Component(component) => {
                 let line = (component.line, component.last_line);
-                self.open
-                    .get_or_insert_with(OpenObject::new)
-                    .frame
-                    .component();
+                self.open.get_or_insert_default().frame.component();
                 let (group, grouped) = self.grouper.push(component);
                 self.hold_group(group);
                 if let GroupOutcome::Refused(component) = grouped {

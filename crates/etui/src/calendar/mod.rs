@@ -29,6 +29,7 @@ mod filter;
 pub(crate) mod import;
 mod index_columns;
 pub(crate) mod object_zones;
+mod own_zones;
 mod query;
 mod range;
 mod record_kind;
@@ -43,7 +44,7 @@ pub use etui_ical::{
 };
 
 pub use alarms::DueAlarm;
-pub use busy::BusyPeriod;
+pub use busy::{BusyPeriod, merge_busy};
 pub use filter::{Field, Filter};
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
 pub use range::Occurrence;

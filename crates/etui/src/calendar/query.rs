@@ -29,8 +29,7 @@ use super::time::{CalendarTime, TimeZone};
 use super::time_codec::ZoneInterner;
 use super::zones::TimeZoneResolver;
 use crate::search::query::{
-    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryEncoding, SummaryReader,
-    column_set_in_text,
+    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryReader, columns,
 };
 
 /// A query for calendar objects.
@@ -48,78 +47,48 @@ pub type Row<'r> = query::Row<'r, Column>;
 /// A calendar object as lists show it, read without its text.
 pub type ListEntry = query::ListEntry<Summary>;
 
-/// A column of calendar objects. Its value is that of the master component.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Column {
-    /// The title.
-    Title = 0,
-    /// The location.
-    Place = 1,
-    /// The start of the first occurrence; of a to-do without start, its due time. In iCalendar form,
-    /// followed by the zone: `20261121T190000 Europe/Berlin`.
-    Start = 2,
-    /// The end of that occurrence.
-    End = 3,
-    /// The kind: `event`, `todo` or `journal`.
-    Kind = 4,
-    /// The status in iCalendar form.
-    Status = 5,
-    /// The UID.
-    Uid = 6,
-    /// The ETag, as 32 hexadecimal digits.
-    ETag = 7,
-    /// The notes.
-    Notes = 8,
-    /// All categories.
-    Categories = 9,
-    /// The organiser's address.
-    Organizer = 10,
-    /// All attendees' addresses.
-    Attendees = 11,
-    /// The URL.
-    Url = 12,
-    /// The components.
-    Record = 13,
-}
-
-impl Column {
-    /// Every column with its name in text, in the order of a row's values.
-    pub const NAMES: &'static [(&'static str, Column)] = &[
-        ("title", Column::Title),
-        ("place", Column::Place),
-        ("start", Column::Start),
-        ("end", Column::End),
-        ("kind", Column::Kind),
-        ("status", Column::Status),
-        ("uid", Column::Uid),
-        ("etag", Column::ETag),
-        ("notes", Column::Notes),
-        ("categories", Column::Categories),
-        ("organizer", Column::Organizer),
-        ("attendees", Column::Attendees),
-        ("url", Column::Url),
-        ("record", Column::Record),
-    ];
-
-    /// Returns true if the column may have several values.
-    #[must_use]
-    pub fn is_many(self) -> bool {
-        matches!(self, Self::Categories | Self::Attendees)
+columns! {
+    /// A column of calendar objects. Its value is that of the master component.
+    pub enum Column, list: "start" {
+        /// The title.
+        Title = "title",
+        /// The location.
+        Place = "place",
+        /// The start of the first occurrence; of a to-do without start, its due time. In iCalendar form,
+        /// followed by the zone: `20261121T190000 Europe/Berlin`.
+        Start = "start",
+        /// The end of that occurrence.
+        End = "end",
+        /// The kind: `event`, `todo` or `journal`.
+        Kind = "kind",
+        /// The status in iCalendar form.
+        Status = "status",
+        /// The UID.
+        Uid = "uid",
+        /// The ETag, as 32 hexadecimal digits.
+        ETag = "etag",
+        /// The notes.
+        Notes = "notes",
+        /// All categories.
+        Categories = "categories" [many],
+        /// The organiser's address.
+        Organizer = "organizer",
+        /// All attendees' addresses.
+        Attendees = "attendees" [many],
+        /// The URL.
+        Url = "url",
+        /// The components.
+        Record = "record",
     }
 }
 
-column_set_in_text!(Column, list: "start");
-
 impl<'r> Row<'r> {
     /// Returns the title.
-    #[must_use]
     pub fn title(&self) -> &'r str {
         self.get(Column::Title)
     }
 
     /// Returns the components, byte for byte. It is empty if they were not asked for.
-    #[must_use]
     pub fn record(&self) -> &'r [u8] {
         self.value_bytes(Column::Record)
     }
@@ -143,7 +112,25 @@ impl ColumnSet for Column {
     const SORTS: &'static [(&'static str, SortOrder)] = Self::SORTS;
     const TEXT: Self = Self::Record;
     const SUMMARY: u32 = 6;
-    const SUMMARY_ENCODING: SummaryEncoding = SummaryEncoding::Custom(read_summary);
+
+    fn summary_reader() -> SummaryReader {
+        let mut zones = ZoneInterner::default();
+        let mut text = String::new();
+        Box::new(move |stored, rows| {
+            let summary = StoredSummary::from_bytes(stored, &mut zones);
+            rows.push(summary.title);
+            rows.push(summary.location);
+            for time in [&summary.start, &summary.end] {
+                text.clear();
+                if let Some(time) = time {
+                    push_time(time, &mut text);
+                }
+                rows.push(text.as_bytes());
+            }
+            rows.push(name_of(summary.kind()).as_bytes());
+            rows.push(summary.status.map_or("", |s| s.name()).as_bytes());
+        })
+    }
 
     fn ordinal(self) -> u8 {
         self as u8
@@ -174,26 +161,6 @@ impl ColumnSet for Column {
             _ => optional(&main.description, rows),
         }
     }
-}
-
-/// Returns a reader that appends a summary's values to a row.
-fn read_summary() -> SummaryReader {
-    let mut zones = ZoneInterner::default();
-    let mut text = String::new();
-    Box::new(move |stored, rows| {
-        let summary = StoredSummary::from_bytes(stored, &mut zones);
-        rows.push(summary.title);
-        rows.push(summary.location);
-        for time in [&summary.start, &summary.end] {
-            text.clear();
-            if let Some(time) = time {
-                push_time(time, &mut text);
-            }
-            rows.push(text.as_bytes());
-        }
-        rows.push(name_of(summary.kind()).as_bytes());
-        rows.push(summary.status.map_or("", |s| s.name()).as_bytes());
-    })
 }
 
 /// Appends a time in iCalendar form, followed by its zone unless that is UTC.

@@ -54,13 +54,11 @@ pub struct Occurrence {
 
 impl Occurrence {
     /// Returns true if it lasts one or several whole days.
-    #[must_use]
     pub fn is_all_day(&self) -> bool {
         self.start.is_date()
     }
 
     /// Returns true if its time is busy.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         takes_time(self.kind, self.transparent, self.status)
     }
@@ -79,6 +77,19 @@ impl Calendar<'_> {
     /// Any error of reading.
     pub fn between(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Occurrence>> {
         self.read_ordered(|r| r.between(range, viewer))
+    }
+
+    /// Returns the records that may have an occurrence in `range`. See
+    /// [`Reader::between_candidates`].
+    ///
+    /// # Errors
+    /// Any error of reading.
+    pub fn between_candidates(
+        &self,
+        range: Range<Timestamp>,
+        viewer: &TimeZone,
+    ) -> Result<Vec<RecordId>> {
+        self.read_ordered(|r| r.between_candidates(range, viewer))
     }
 
     /// Returns the first `limit` occurrences in `range`. See [`Reader::between_at_most`].
@@ -134,6 +145,27 @@ impl Reader<'_, CalendarObject> {
                 }
             })?;
             Ok(in_order(found, limit))
+        })
+    }
+
+    /// Returns the ids of the records that may have an occurrence in `range`, each once: all that
+    /// have one, and recurring records that begin before its end and end after its start. For
+    /// programs that ask more of each component than its time.
+    ///
+    /// # Errors
+    /// Any error of reading.
+    pub fn between_candidates(
+        &self,
+        range: Range<Timestamp>,
+        viewer: &TimeZone,
+    ) -> Result<Vec<RecordId>> {
+        if range.start >= range.end {
+            return Ok(Vec::new());
+        }
+        self.explain_errors(|| {
+            let mut found = Vec::new();
+            self.each(&range, viewer, |record, _| found.push(RecordId(record)))?;
+            Ok(found)
         })
     }
 
@@ -196,33 +228,10 @@ impl Reader<'_, CalendarObject> {
     }
 }
 
-/// Sorts occurrences by start and returns the first `limit`. Occurrences are large, so their indices
-/// are sorted and each occurrence is moved once.
+/// Sorts occurrences by start and returns the first `limit`. Occurrences are large: each is moved
+/// once.
 fn in_order(mut found: Vec<Occurrence>, limit: usize) -> Vec<Occurrence> {
-    // Start, end and index in one number: 39 bits for the seconds of all years.
-    let seconds = |at: Timestamp| (at.seconds() - Timestamp::MIN.seconds()) as u128;
-    let mut order: Vec<u128> = (found.iter().zip(0..))
-        .map(|(o, place)| seconds(o.during.start) << 89 | seconds(o.during.end) << 50 | place)
-        .collect();
-    order.sort_unstable();
-    let place = |key: u128| (key & ((1 << 50) - 1)) as usize;
-    for together in order.chunk_by_mut(|a, b| a >> 50 == b >> 50) {
-        if together.len() > 1 {
-            together.sort_by_key(|key| found.get(place(*key)).map(|o| (o.record, o.component)));
-        }
-    }
-    let mut places: Vec<usize> = order.into_iter().map(place).collect();
-    for first in 0..places.len() {
-        // One cycle of the permutation.
-        let mut to = first;
-        while let Some(from) = places.get_mut(to).map(|from| std::mem::replace(from, to)) {
-            if from == first {
-                break;
-            }
-            found.swap(to, from);
-            to = from;
-        }
-    }
+    found.sort_by_cached_key(|o| (o.during.start, o.during.end, o.record, o.component));
     found.truncate(limit);
     found
 }

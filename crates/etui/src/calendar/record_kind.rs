@@ -1,20 +1,18 @@
 //! [`CalendarObject`] as a kind of record that a store keeps.
 
-use std::borrow::Cow;
-
 use rusqlite::Connection;
 
-use super::CalendarObject;
 use super::datebook::shared::DateBooks;
 use super::ics::ObjectTemplate;
 use super::index_columns::{index_columns, name_of};
 use super::object_zones::{self, ObjectZones};
 use super::time::{Date, TimeZone};
 use super::zones::TimeZoneDefinition;
+use super::{CalendarObject, MergeOutcome};
 use crate::db::{Db, IndexContext};
 use crate::record::shared::SourceObject;
-use crate::record::{IndexedColumns, MergeOutcome, RecordKind};
-use crate::types::{CollectionKind, content_identity};
+use crate::record::{IndexedColumns, RecordKind};
+use crate::types::CollectionKind;
 
 impl RecordKind for CalendarObject {
     const KIND: CollectionKind = CollectionKind::Calendar;
@@ -42,25 +40,12 @@ impl RecordKind for CalendarObject {
         self.uid()
     }
 
-    fn identity(&self) -> Cow<'_, str> {
-        match self.uid() {
-            Some(uid) => Cow::Borrowed(uid),
-            None => Cow::Owned(content_identity(self.text())),
-        }
-    }
-
     fn noun(&self) -> &'static str {
         name_of(self.master().kind)
     }
 
     fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
-        let outcomes = self.merge(other).into_iter();
-        let joined = outcomes.map(|outcome| match outcome {
-            super::MergeOutcome::Taken => MergeOutcome::Taken,
-            super::MergeOutcome::Known => MergeOutcome::Known,
-            super::MergeOutcome::Refused => MergeOutcome::Refused,
-        });
-        joined.collect()
+        self.merge(other)
     }
 
     fn component_count(&self) -> usize {

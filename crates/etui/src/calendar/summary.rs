@@ -31,7 +31,7 @@ const KINDS: [ComponentKind; 3] = [
 ];
 
 /// A calendar record as lists show it, without reading its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
     /// Kind of its master component.
     pub kind: ComponentKind,
@@ -53,23 +53,6 @@ pub struct Summary {
     pub transparent: bool,
     /// True if it has an entry in `series`.
     pub(crate) in_series: bool,
-}
-
-impl Default for Summary {
-    fn default() -> Self {
-        Self {
-            kind: ComponentKind::Event,
-            title: String::new(),
-            location: String::new(),
-            start: None,
-            end: None,
-            recurs: false,
-            alarms: false,
-            status: None,
-            transparent: false,
-            in_series: false,
-        }
-    }
 }
 
 impl Summary {
@@ -152,19 +135,12 @@ impl<'a> StoredSummary<'a> {
         self.flags & TRANSPARENT != 0
     }
 
-    pub(super) fn title(&self) -> String {
-        String::from_utf8_lossy(self.title).into_owned()
-    }
-
-    pub(super) fn location(&self) -> String {
-        String::from_utf8_lossy(self.location).into_owned()
-    }
-
     pub(super) fn summary(self) -> Summary {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         Summary {
             kind: self.kind(),
-            title: self.title(),
-            location: self.location(),
+            title: text(self.title),
+            location: text(self.location),
             recurs: self.flags & RECURS != 0,
             alarms: self.flags & ALARMS != 0,
             transparent: self.is_transparent(),

@@ -1,14 +1,12 @@
 //! [`Card`] as a kind of record.
 
-use std::borrow::Cow;
-
 use etui_vcard::Card;
 use rusqlite::Connection;
 
 use super::keys;
 use crate::db::IndexContext;
 use crate::record::{IndexedColumns, RecordKind};
-use crate::types::{CollectionKind, content_identity};
+use crate::types::CollectionKind;
 
 impl RecordKind for Card {
     const KIND: CollectionKind = CollectionKind::Contacts;
@@ -23,13 +21,6 @@ impl RecordKind for Card {
 
     fn uid(&self) -> Option<&str> {
         self.uid()
-    }
-
-    fn identity(&self) -> Cow<'_, str> {
-        match self.uid() {
-            Some(uid) => Cow::Borrowed(uid),
-            None => Cow::Owned(content_identity(self.text())),
-        }
     }
 
     fn index(&self, with: &IndexContext<'_>) -> IndexedColumns {

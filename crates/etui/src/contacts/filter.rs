@@ -39,6 +39,9 @@ pub enum Field {
     Email,
     /// Phone numbers.
     Phone,
+    /// The digits of phone numbers as they are written: `030 1234` has the digits 0301234, whatever
+    /// the region. Those of an extension count.
+    PhoneWritten,
     /// Categories.
     Category,
     /// Notes.
@@ -57,6 +60,7 @@ impl Field {
         ("org", Field::Organization),
         ("email", Field::Email),
         ("phone", Field::Phone),
+        ("phone.written", Field::PhoneWritten),
         ("category", Field::Category),
         ("note", Field::Note),
     ];
@@ -65,7 +69,6 @@ impl Field {
 impl FieldSet for Field {
     const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
     const ANY: Self = Self::Any;
-    type Strength = MatchType;
     const PHONES: &'static [(&'static str, Self, MatchType)] = &[
         ("phone", Self::Phone, MatchType::Exact),
         ("phone.national", Self::Phone, MatchType::Nsn),
@@ -90,21 +93,15 @@ impl FieldSet for Field {
                 .with(Key::Email)
                 .with(Key::Phone),
             Self::Name => KeySet::NAMES,
-            Self::Display => KeySet::of(Key::Display),
-            Self::Family => KeySet::of(Key::Family),
-            Self::Given => KeySet::of(Key::Given),
-            Self::Nickname => KeySet::of(Key::Nickname),
-            Self::Organization => KeySet::of(Key::Organization),
-            Self::Email => KeySet::of(Key::Email),
-            Self::Phone => KeySet::of(Key::Phone),
-            Self::Category => KeySet::of(Key::Category),
-            Self::Note => KeySet::of(Key::Note),
+            Self::PhoneWritten => KeySet::of(Key::Phone),
+            field => KeySet::of_field(field),
         }
     }
 
     fn compare(self, mode: MatchMode, text: &str, region: Option<Region>) -> Matcher {
         match self {
             Self::Phone => Matcher::match_phone(mode, text, region),
+            Self::PhoneWritten => Matcher::match_written_phone(mode, text, region),
             Self::Email => Matcher::match_address(mode, text),
             Self::Any => {
                 let mut any = vec![
@@ -120,10 +117,6 @@ impl FieldSet for Field {
             _ => Matcher::match_words(self.keys(), mode, text),
         }
     }
-
-    fn same_phone(number: &str, strength: MatchType, region: Option<Region>) -> Matcher {
-        Matcher::same_phone(number, strength, region)
-    }
 }
 
 fn is_number_like(text: &str) -> bool {
@@ -135,49 +128,41 @@ fn is_number_like(text: &str) -> bool {
 
 impl Filter {
     /// A name has these words.
-    #[must_use]
     pub fn name(words: impl Into<String>) -> Self {
         Self::text(Field::Name, MatchMode::Words, words)
     }
 
     /// A word of a name starts with `start`.
-    #[must_use]
     pub fn name_prefix(start: impl Into<String>) -> Self {
         Self::text(Field::Name, MatchMode::Prefix, start)
     }
 
     /// A word of a name ends with `end`.
-    #[must_use]
     pub fn name_suffix(end: impl Into<String>) -> Self {
         Self::text(Field::Name, MatchMode::Suffix, end)
     }
 
     /// The organisation or one of its units has these words.
-    #[must_use]
     pub fn organization(words: impl Into<String>) -> Self {
         Self::text(Field::Organization, MatchMode::Words, words)
     }
 
     /// An e-mail address equals `address`.
-    #[must_use]
     pub fn email(address: impl Into<String>) -> Self {
         Self::text(Field::Email, MatchMode::Words, address)
     }
 
     /// An e-mail address starts with `start`.
-    #[must_use]
     pub fn email_prefix(start: impl Into<String>) -> Self {
         Self::text(Field::Email, MatchMode::Prefix, start)
     }
 
     /// An e-mail address ends with `end`, such as `@example.org`.
-    #[must_use]
     pub fn email_suffix(end: impl Into<String>) -> Self {
         Self::text(Field::Email, MatchMode::Suffix, end)
     }
 
     /// A phone number equals `number`.
-    #[must_use]
     pub fn phone(number: impl Into<String>, strength: MatchType) -> Self {
         Self::PhoneEquals {
             number: number.into(),
@@ -186,19 +171,16 @@ impl Filter {
     }
 
     /// A phone number starts with `start`, national or international.
-    #[must_use]
     pub fn phone_prefix(start: impl Into<String>) -> Self {
         Self::text(Field::Phone, MatchMode::Prefix, start)
     }
 
     /// A phone number ends with `end`.
-    #[must_use]
     pub fn phone_suffix(end: impl Into<String>) -> Self {
         Self::text(Field::Phone, MatchMode::Suffix, end)
     }
 
     /// A name, organisation, e-mail address or phone number contains the text.
-    #[must_use]
     pub fn contains(text: impl Into<String>) -> Self {
         Self::text(Field::Any, MatchMode::Contains, text)
     }

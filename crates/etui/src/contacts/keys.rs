@@ -9,7 +9,7 @@ use etui_vcard::Card;
 
 /// Version of the indexed columns. A change of [`derive`] must change this number: stores with
 /// another version are reindexed when opened for writing.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// Derives keys, sort key and summary of `card`.
 pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
@@ -44,7 +44,7 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     card.for_each_text("EMAIL", |t| keys.push_address(Key::Email, t));
     card.for_each_text("TEL", |t| {
         if let Some(number) = PhoneNumber::parse(t, with.region) {
-            keys.push_phone(&number);
+            keys.push_phone(&number, t);
         }
     });
     card.for_each_text("CATEGORIES", |t| keys.push_words(Key::Category, t));

@@ -13,6 +13,7 @@ mod filter;
 pub(crate) mod keys;
 mod letters;
 mod query;
+mod sorted;
 
 pub use etui_vcard::{
     Card, CardError, MAX_CARD, NewProperty, Organization, PartialDate, Photo, PostalAddress,
@@ -22,6 +23,7 @@ pub use filter::{Field, Filter};
 pub use keys::Summary;
 pub use letters::Letter;
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
+pub use sorted::{SortBy, SortField, SortedContacts};
 
 use crate::record::{Collection, StoredRecord};
 pub use crate::record::{Paging, RecordTexts};

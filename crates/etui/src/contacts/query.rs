@@ -29,7 +29,7 @@ use etui_vcard::TypedValue;
 
 use super::{Card, Field, Summary};
 use crate::search::query::{
-    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryEncoding, column_set_in_text,
+    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryReader, columns,
 };
 
 /// A query for contacts.
@@ -47,80 +47,47 @@ pub type Row<'r> = query::Row<'r, Column>;
 /// A contact as lists show it, read without its vCard.
 pub type ListEntry = query::ListEntry<Summary>;
 
-/// A column of contacts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Column {
-    /// The display name.
-    Name = 0,
-    /// The first organisation.
-    Organization = 1,
-    /// The preferred phone number, else the first, as written.
-    Phone = 2,
-    /// The preferred e-mail address, else the first, as written.
-    Email = 3,
-    /// The UID.
-    Uid = 4,
-    /// The ETag, as 32 hexadecimal digits.
-    ETag = 5,
-    /// The family name.
-    Family = 6,
-    /// The given name and additional names.
-    Given = 7,
-    /// All nicknames.
-    Nicknames = 8,
-    /// All phone numbers, as written.
-    Phones = 9,
-    /// All e-mail addresses, as written.
-    Emails = 10,
-    /// All categories.
-    Categories = 11,
-    /// The notes.
-    Note = 12,
-    /// The vCard.
-    Card = 13,
-}
-
-impl Column {
-    /// Every column with its name in text, in the order of a row's values.
-    pub const NAMES: &'static [(&'static str, Column)] = &[
-        ("name", Column::Name),
-        ("org", Column::Organization),
-        ("phone", Column::Phone),
-        ("email", Column::Email),
-        ("uid", Column::Uid),
-        ("etag", Column::ETag),
-        ("family", Column::Family),
-        ("given", Column::Given),
-        ("nick", Column::Nicknames),
-        ("phones", Column::Phones),
-        ("emails", Column::Emails),
-        ("categories", Column::Categories),
-        ("note", Column::Note),
-        ("card", Column::Card),
-    ];
-
-    /// Returns true if the column may have several values.
-    #[must_use]
-    pub fn is_many(self) -> bool {
-        matches!(
-            self,
-            Self::Nicknames | Self::Phones | Self::Emails | Self::Categories
-        )
+columns! {
+    /// A column of contacts.
+    pub enum Column, list: "name" {
+        /// The display name.
+        Name = "name",
+        /// The first organisation.
+        Organization = "org",
+        /// The preferred phone number, else the first, as written.
+        Phone = "phone",
+        /// The preferred e-mail address, else the first, as written.
+        Email = "email",
+        /// The UID.
+        Uid = "uid",
+        /// The ETag, as 32 hexadecimal digits.
+        ETag = "etag",
+        /// The family name.
+        Family = "family",
+        /// The given name and additional names.
+        Given = "given",
+        /// All nicknames.
+        Nicknames = "nick" [many],
+        /// All phone numbers, as written.
+        Phones = "phones" [many],
+        /// All e-mail addresses, as written.
+        Emails = "emails" [many],
+        /// All categories.
+        Categories = "categories" [many],
+        /// The notes.
+        Note = "note",
+        /// The vCard.
+        Card = "card",
     }
 }
 
-column_set_in_text!(Column, list: "name");
-
 impl<'r> Row<'r> {
     /// Returns the display name.
-    #[must_use]
     pub fn name(&self) -> &'r str {
         self.get(Column::Name)
     }
 
     /// Returns the vCard, byte for byte. It is empty if it was not asked for.
-    #[must_use]
     pub fn card(&self) -> &'r [u8] {
         self.value_bytes(Column::Card)
     }
@@ -143,7 +110,11 @@ impl ColumnSet for Column {
     const SORTS: &'static [(&'static str, SortOrder)] = Self::SORTS;
     const TEXT: Self = Self::Card;
     const SUMMARY: u32 = 4;
-    const SUMMARY_ENCODING: SummaryEncoding = SummaryEncoding::RowValues;
+
+    fn summary_reader() -> SummaryReader {
+        // Summaries are stored as the values of a row.
+        Box::new(|summary, rows| rows.push_encoded(summary))
+    }
 
     fn ordinal(self) -> u8 {
         self as u8

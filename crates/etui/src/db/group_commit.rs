@@ -45,7 +45,6 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
-use super::open::{CHECKPOINT_PAGES, DEFERRED_CHECKPOINT_PAGES};
 use super::pool::{Durability, lock};
 use crate::error::{Error, Result};
 
@@ -79,15 +78,6 @@ impl TransactionSize {
     }
 }
 
-/// Defers automatic checkpoints until it is dropped; see [`Writer::defer_checkpoint`].
-pub(super) struct DeferredCheckpoint<'w>(&'w AtomicUsize);
-
-impl Drop for DeferredCheckpoint<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// The connection that writes, and the threads that wait for it.
 pub(super) struct Writer {
     durability: Durability,
@@ -95,8 +85,6 @@ pub(super) struct Writer {
     busy_timeout: Duration,
     /// The number of threads that wait for the slot.
     waiting: AtomicUsize,
-    /// The number of callers that defer checkpoints.
-    deferring: AtomicUsize,
     slot: Mutex<WriterSlot>,
 }
 
@@ -106,8 +94,6 @@ struct WriterSlot {
     connection: Option<Connection>,
     /// Commits of the connection are not flushed.
     is_unflushed: bool,
-    /// Automatic checkpoints of the connection are deferred.
-    defers_checkpoint: bool,
     /// The open transaction, while no thread holds the slot.
     group: Option<CommitGroup>,
     /// The members of the last commit, and the threads that waited when it ended.
@@ -150,7 +136,6 @@ impl Writer {
             durability,
             busy_timeout,
             waiting: AtomicUsize::new(0),
-            deferring: AtomicUsize::new(0),
             slot: Mutex::default(),
         }
     }
@@ -161,12 +146,6 @@ impl Writer {
 
     pub(super) fn take_connection(&self) -> Option<Connection> {
         lock(&self.slot).connection.take()
-    }
-
-    /// Defers automatic checkpoints of commits until the result is dropped.
-    pub(super) fn defer_checkpoint(&self) -> DeferredCheckpoint<'_> {
-        self.deferring.fetch_add(1, Ordering::Relaxed);
-        DeferredCheckpoint(&self.deferring)
     }
 
     /// Runs `work` on the connection if no transaction is open and something was written.
@@ -197,7 +176,7 @@ impl Writer {
         {
             // A member of the group follows up: this thread has a long transaction to run first.
             let result = slot.commit(&self.waiting, group.members, |_| ());
-            group.finish(result, FollowUp::Open);
+            group.finish(result.map(|()| true));
         }
         if let Err(e) = self.prepare_connection(&mut slot, size, found.is_some(), connect) {
             return WriteOutcome::uncommitted(Ok(Err(e)));
@@ -214,17 +193,17 @@ impl Writer {
                 (done, Ok(())) => (done, Some(group.with_one_more())),
                 (done, Err(failure)) => {
                     drop(slot);
-                    group.finish(Err(failure), FollowUp::Assigned);
+                    group.finish(Err(failure));
                     return WriteOutcome::uncommitted(done);
                 }
             },
         };
         let may_delay = work.is_ok();
         match self.finish_turn(slot, size, group, may_delay, at_commit) {
-            Ok(share) => WriteOutcome {
+            Ok((follows_up, at_commit)) => WriteOutcome {
                 work,
-                follows_up: share.follows_up,
-                at_commit: share.at_commit,
+                follows_up,
+                at_commit,
             },
             Err(failure) => WriteOutcome::uncommitted(work.map(|_| Err(failure.into()))),
         }
@@ -249,7 +228,6 @@ impl Writer {
         if slot.connection.is_none() {
             slot.connection = Some(connect()?);
             slot.is_unflushed = self.durability == Durability::Deferred;
-            slot.defers_checkpoint = false;
         }
         let Some(connection) = &slot.connection else {
             return Ok(());
@@ -261,21 +239,12 @@ impl Writer {
             connection.pragma_update(None, "synchronous", level)?;
             slot.is_unflushed = unflushed;
         }
-        let defers = self.deferring.load(Ordering::Relaxed) > 0;
-        if slot.defers_checkpoint != defers {
-            let pages = match defers {
-                true => DEFERRED_CHECKPOINT_PAGES,
-                false => CHECKPOINT_PAGES,
-            };
-            // If it fails, the next checkpoint is earlier or later.
-            let _ = connection.pragma_update(None, "wal_autocheckpoint", pages);
-            slot.defers_checkpoint = defers;
-        }
         Ok(())
     }
 
     /// Ends the turn of a member whose work is in the open transaction: commits, or leaves the
-    /// transaction open and waits for its result.
+    /// transaction open and waits for its result. Returns true if this thread does what follows the
+    /// commit, and the value of `at_commit` if it committed.
     fn finish_turn<'w, A>(
         &'w self,
         mut slot: MutexGuard<'w, WriterSlot>,
@@ -283,7 +252,7 @@ impl Writer {
         mut group: Option<CommitGroup>,
         mut may_delay: bool,
         at_commit: impl Fn(&Connection) -> A,
-    ) -> std::result::Result<CommitShare<A>, CommitFailure> {
+    ) -> std::result::Result<(bool, Option<A>), CommitFailure> {
         loop {
             let members = group.as_ref().map_or(1, |g| g.members);
             // Without a flush, handing over costs more than a commit.
@@ -295,13 +264,9 @@ impl Writer {
                 let result = slot.commit(&self.waiting, members, &at_commit);
                 drop(slot);
                 if let Some(group) = group {
-                    let shared = result.as_ref().map(|_| ()).map_err(CommitFailure::clone);
-                    group.finish(shared, FollowUp::Assigned);
+                    group.finish(result.as_ref().map(|_| false).map_err(CommitFailure::clone));
                 }
-                return result.map(|value| CommitShare {
-                    follows_up: true,
-                    at_commit: Some(value),
-                });
+                return result.map(|value| (true, Some(value)));
             }
             let open = group.take().unwrap_or_else(CommitGroup::new);
             let signal = Arc::clone(&open.signal);
@@ -309,7 +274,7 @@ impl Writer {
             drop(slot);
             let timeout = (!is_awaited).then_some(COMMIT_DELAY);
             if let Some(result) = signal.wait(timeout) {
-                return result.into_share();
+                return result.map(|follows_up| (follows_up, None));
             }
             // No thread joined in time, or one did and commits now.
             slot = lock(&self.slot);
@@ -319,7 +284,7 @@ impl Writer {
             if group.is_none() {
                 drop(slot);
                 return match signal.wait(None) {
-                    Some(result) => result.into_share(),
+                    Some(result) => result.map(|follows_up| (follows_up, None)),
                     None => Err(CommitFailure::unknown()),
                 };
             }
@@ -474,50 +439,21 @@ impl CommitGroup {
     }
 
     /// Wakes all members with the result.
-    fn finish(self, result: std::result::Result<(), CommitFailure>, follow_up: FollowUp) {
-        self.signal.send(GroupResult { result, follow_up });
+    fn finish(self, result: GroupResult) {
+        self.signal.send(result);
     }
 }
 
 impl Drop for CommitGroup {
     fn drop(&mut self) {
         // No member may wait forever, whatever happened to the one that commits.
-        self.signal.send(GroupResult {
-            result: Err(CommitFailure::unknown()),
-            follow_up: FollowUp::Assigned,
-        });
+        self.signal.send(Err(CommitFailure::unknown()));
     }
 }
 
-/// Whether a thread already does what follows the commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FollowUp {
-    /// The first member that reads the result does.
-    Open,
-    /// Another thread does.
-    Assigned,
-}
-
-/// The result of a group.
-struct GroupResult {
-    result: std::result::Result<(), CommitFailure>,
-    follow_up: FollowUp,
-}
-
-impl GroupResult {
-    fn into_share<A>(self) -> std::result::Result<CommitShare<A>, CommitFailure> {
-        self.result.map(|()| CommitShare {
-            follows_up: self.follow_up == FollowUp::Open,
-            at_commit: None,
-        })
-    }
-}
-
-/// A member's share in a successful commit.
-struct CommitShare<A> {
-    follows_up: bool,
-    at_commit: Option<A>,
-}
+/// The result of a group. `true`: no thread does yet what follows the commit; the first member that
+/// reads the result does.
+type GroupResult = std::result::Result<bool, CommitFailure>;
 
 /// The condition on which members wait for the result of their group.
 #[derive(Default)]
@@ -553,10 +489,12 @@ impl GroupSignal {
                     .0
             }
         };
-        known.as_mut().map(|known| GroupResult {
-            result: known.result.clone(),
-            follow_up: std::mem::replace(&mut known.follow_up, FollowUp::Assigned),
-        })
+        let known = known.as_mut()?;
+        let result = known.clone();
+        if let Ok(follows_up) = known {
+            *follows_up = false;
+        }
+        Some(result)
     }
 }
 

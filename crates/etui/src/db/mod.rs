@@ -1,7 +1,7 @@
 //! The database under a store: connections, write transactions, schema and metadata.
 //!
-//! [`Db`] is the only way to the file for the modules above. They read with [`Db::read`], write
-//! with [`Db::write`], and keep their caches in [`Db::cache`]. The VFS, the journal mode and the
+//! [`Db`] is the only way to the file for the modules above. They read with
+//! [`ConnectionPool::read`], write with [`Db::write`], and keep their caches in [`Db::cache`]. The VFS, the journal mode and the
 //! pragmas of a connection are known here alone.
 //!
 //! A store uses SQLite's WAL mode, on SQLite's own VFS or on etui's ([`vfs`]). `synchronous=FULL`
@@ -21,6 +21,7 @@ pub(crate) mod vfs;
 mod wake;
 mod wal;
 
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -39,9 +40,9 @@ pub(crate) use wake::Waker;
 pub(crate) use wake::open_watch_file;
 
 pub(crate) use group_commit::TransactionSize;
-pub(crate) use open::{OpenMode, refuse_stray_log, sync_directory, with_suffix};
+pub(crate) use open::{OpenMode, parent_of, refuse_stray_log, sync_directory, with_suffix};
 pub use pool::{Durability, Memory};
-pub(crate) use pool::{PoolOptions, PooledConnection, read_transaction};
+pub(crate) use pool::{PoolOptions, PooledConnection, lock, read_transaction};
 pub use vfs::{Recovered, Vfs, recover, use_vfs};
 
 /// Maintenance that follows a commit, outside its transaction.
@@ -82,6 +83,16 @@ pub struct IndexContext<'o> {
     pub(crate) region: Option<Region>,
 }
 
+/// The connections. [`Db::write`] and [`Db::write_of`] take the place of the pool's transactions,
+/// which run no hooks.
+impl Deref for Db {
+    type Target = ConnectionPool;
+
+    fn deref(&self) -> &ConnectionPool {
+        &self.pool
+    }
+}
+
 impl Db {
     /// Opens the database at `path`, creating or migrating it as `mode` allows. `initialize`
     /// writes the first contents, in the transaction that creates the schema.
@@ -111,21 +122,6 @@ impl Db {
     /// Closes all connections. The last process to close the file checkpoints the WAL.
     pub(crate) fn close(self) -> Result<()> {
         self.pool.close()
-    }
-
-    /// Returns the path of the file.
-    pub(crate) fn path(&self) -> &Path {
-        self.pool.path()
-    }
-
-    /// Returns true if the store was opened to read only.
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.pool.is_read_only()
-    }
-
-    /// Returns true if the file is on a medium that nobody can write to.
-    pub(crate) fn is_immutable(&self) -> bool {
-        self.pool.is_immutable()
     }
 
     /// Returns the metadata as of opening.
@@ -160,50 +156,6 @@ impl Db {
     /// Returns the signal that commits give to watching processes.
     pub(crate) fn signal(&self) -> &CommitSignal {
         &self.signal
-    }
-
-    /// Returns the bounds of the page caches.
-    pub(crate) fn memory(&self) -> Memory {
-        self.pool.memory()
-    }
-
-    /// Releases the memory of the page caches.
-    pub(crate) fn release_memory(&self) {
-        self.pool.release_memory();
-    }
-
-    /// Checks out a connection to read.
-    pub(crate) fn checkout(&self) -> Result<PooledConnection<'_>> {
-        self.pool.checkout()
-    }
-
-    /// Takes a connection for a thread that outlives a borrow; see [`Db::return_connection`].
-    pub(crate) fn take_connection(&self) -> Result<Connection> {
-        self.pool.take_connection()
-    }
-
-    /// Returns a taken connection to the pool.
-    pub(crate) fn return_connection(&self, connection: Connection) {
-        self.pool.return_connection(connection);
-    }
-
-    /// Turns SQLite's result codes into this crate's errors, about this file.
-    pub(crate) fn explain(&self, error: Error) -> Error {
-        self.pool.explain(error)
-    }
-
-    /// Runs `work` on a connection that reads. Each statement sees one state; several see one
-    /// state only inside a transaction ([`Db::read_transaction`]).
-    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.pool.read(work)
-    }
-
-    /// Runs `work` in one read transaction.
-    pub(crate) fn read_transaction<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> Result<T> {
-        self.pool.read_transaction(work)
     }
 
     /// Reindexes the store first if another version of the library indexed it.
@@ -242,30 +194,6 @@ impl Db {
             tracing::warn!(%error, "maintenance failed");
         }
         done.into_result()
-    }
-
-    /// Runs `work` in a write transaction without hooks and signals: for hooks themselves.
-    pub(crate) fn write_unhooked<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> Result<T> {
-        self.pool.write(work)
-    }
-
-    /// Runs `work`, which changes derived data only: it becomes durable with the next commit
-    /// that is.
-    pub(crate) fn maintain<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.pool.maintain(work)
-    }
-
-    /// Runs `work`; its commits leave the log alone until it is large.
-    pub(crate) fn with_deferred_checkpoint<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.pool.with_deferred_checkpoint(work)
-    }
-
-    /// Restarts a WAL that readers kept from restarting.
-    pub(crate) fn limit_wal_size(&self) -> Result<()> {
-        self.pool.limit_wal_size()
     }
 
     /// Returns the number of commits of this process.

@@ -29,11 +29,9 @@ pub(crate) enum OpenMode {
 const HEADER: u64 = 512;
 /// The size limit of an idle WAL: larger ones are truncated when they restart.
 const WAL_RESTS_AT: u32 = 8 << 20;
-/// The number of WAL pages at which a commit checkpoints.
-pub(super) const CHECKPOINT_PAGES: i64 = 1_000;
-/// The same while checkpoints are deferred: the pages of an idle WAL, so that the last close
-/// checkpoints no more.
-pub(super) const DEFERRED_CHECKPOINT_PAGES: i64 = 2_000;
+/// The number of WAL pages at which a commit checkpoints: those of an idle WAL, so that a commit
+/// is rarely more than one flush, and the last close checkpoints no more.
+const CHECKPOINT_PAGES: i64 = 2_000;
 /// Bytes of the file that are read through a memory map (shared between processes, no copy).
 const MAPPED: i64 = 1 << 30;
 /// The number of prepared statements that a connection keeps; all of this library's fit.
@@ -56,18 +54,14 @@ pub(super) fn open(
         }
         // SQLite treats a file shorter than its header as empty, and a device as a file.
         Ok(m) if !m.is_file() || (1..HEADER).contains(&m.len()) => {
-            return Err(Error::NotADatabase {
-                path: path.to_owned(),
-            });
+            return Err(Error::NotADatabase(path.to_owned()));
         }
         _ => {}
     }
     let (connection, mode) = match mode {
         OpenMode::ReadWrite => (connect_only(path, mode, settings)?, mode),
         _ if !path.exists() => {
-            return Err(Error::NoStore {
-                path: path.to_owned(),
-            });
+            return Err(Error::NoStore(path.to_owned()));
         }
         _ => connect_to_read(path, settings)?,
     };
@@ -86,9 +80,7 @@ pub(super) fn open(
         schema::FileKind::Store(version) => {
             schema::refuse_newer(path, version, settings.migrations.version())?;
             if mode != OpenMode::ReadWrite {
-                return Err(Error::ReadOnly {
-                    path: path.to_owned(),
-                });
+                return Err(Error::ReadOnly(path.to_owned()));
             }
             prepare_to_write(&connection, settings)?;
             migrate(&connection, path, settings.migrations, found)?;
@@ -100,9 +92,7 @@ pub(super) fn open(
             sync_directory(path)?;
         }
         schema::FileKind::Empty | schema::FileKind::Foreign => {
-            return Err(Error::NotAStore {
-                path: path.to_owned(),
-            });
+            return Err(Error::NotAStore(path.to_owned()));
         }
     }
     Ok((connection, mode))
@@ -117,7 +107,7 @@ pub(crate) fn refuse_stray_log(path: &Path) -> Result<()> {
             && !etui_vfs::persist_wal::is_idle_wal(&log)
             && !path.exists()
         {
-            return Err(Error::StrayLog { path: log });
+            return Err(Error::StrayLog(log));
         }
     }
     Ok(())
@@ -152,9 +142,7 @@ fn migrate(
             schema::FileKind::Store(v) => v,
             schema::FileKind::Empty => 0,
             schema::FileKind::Foreign => {
-                return Err(Error::NotAStore {
-                    path: path.to_owned(),
-                });
+                return Err(Error::NotAStore(path.to_owned()));
             }
         };
         schema::refuse_newer(path, from, migrations.version())?;
@@ -208,9 +196,7 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
         _ => open(path)?,
     };
     if matches!(mode, OpenMode::ReadWrite | OpenMode::ReadOnly) && connection.is_readonly("main")? {
-        return Err(Error::ReadOnly {
-            path: path.to_owned(),
-        });
+        return Err(Error::ReadOnly(path.to_owned()));
     }
     if settings.vfs == Vfs::Etui && mode != OpenMode::Immutable {
         super::vfs::refuse_held(&connection, path, settings.busy_timeout)?;
@@ -237,6 +223,7 @@ pub(super) fn prepare_to_write(connection: &Connection, settings: &PoolOptions) 
     };
     connection.pragma_update(None, "synchronous", level)?;
     connection.pragma_update(None, "journal_size_limit", WAL_RESTS_AT)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     Ok(())
 }
 
@@ -316,12 +303,17 @@ fn create_file(path: &Path) -> Result<()> {
     }
 }
 
+/// Returns the directory of a file.
+pub(crate) fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
 /// Flushes the directory, so that the file's name is durable.
 pub(crate) fn sync_directory(path: &Path) -> Result<()> {
-    let directory = match path.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
+    let directory = parent_of(path);
     std::fs::File::open(directory)
         .and_then(|d| d.sync_all())
         .map_err(|e| Error::io(directory, e))

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::group_commit::{TransactionSize, WriteOutcome, Writer};
 use super::open::{self, OpenMode};
@@ -53,7 +53,7 @@ pub(super) fn reader_share(budget: usize) -> usize {
 /// The minimal cache of a connection.
 const LEAST_CACHE: usize = 64 << 10;
 
-pub(crate) struct ConnectionPool {
+pub struct ConnectionPool {
     path: PathBuf,
     mode: OpenMode,
     settings: PoolOptions,
@@ -124,13 +124,6 @@ impl ConnectionPool {
         }
     }
 
-    /// Runs `work`; its commits leave the WAL alone while it is not too large. A later commit, or
-    /// the close, checkpoints it.
-    pub(crate) fn with_deferred_checkpoint<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _put_off = self.writer.defer_checkpoint();
-        work()
-    }
-
     /// Releases the memory of the page caches, after work that filled them.
     pub(crate) fn release_memory(&self) {
         let shrink = |c: &Connection| {
@@ -142,19 +135,22 @@ impl ConnectionPool {
         etui_vfs::release_free_memory();
     }
 
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Returns true if the store was opened to read only.
     pub(crate) fn is_read_only(&self) -> bool {
         self.mode != OpenMode::ReadWrite
     }
 
-    /// Returns true if the file is on a read-only medium.
+    /// Returns true if the file is on a medium that nobody can write to.
     pub(crate) fn is_immutable(&self) -> bool {
         self.mode == OpenMode::Immutable
     }
 
+    /// Turns SQLite's result codes into this crate's errors, about this file.
     pub(crate) fn explain(&self, error: Error) -> Error {
         error.about(&self.path, self.settings.busy_timeout)
     }
@@ -220,12 +216,15 @@ impl ConnectionPool {
         self.read(|conn| read_transaction(conn, work))
     }
 
-    /// Runs `work` in a write transaction of its own: all of it is committed, or, on an error,
-    /// nothing.
+    /// Runs `work` in a write transaction of its own, without hooks and signals: all of it is
+    /// committed, or, on an error, nothing.
     ///
     /// Threads of this process queue for the one connection that writes; other processes are waited
     /// for up to `busy_timeout`.
-    pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    pub(crate) fn write_unhooked<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
         self.write_of(TransactionSize::Large, |_| (), work)
             .into_result()
     }
@@ -250,7 +249,7 @@ impl ConnectionPool {
     ) -> WriteOutcome<T, A> {
         if self.is_read_only() {
             let path = self.path.clone();
-            return WriteOutcome::uncommitted(Ok(Err(Error::ReadOnly { path })));
+            return WriteOutcome::uncommitted(Ok(Err(Error::ReadOnly(path))));
         }
         let mut done = self
             .writer
@@ -317,24 +316,13 @@ pub(super) fn transact<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
-    /// Rolls back also when `work` panics.
-    struct RollBack<'c>(&'c Connection);
-    impl Drop for RollBack<'_> {
-        fn drop(&mut self) {
-            if !self.0.is_autocommit() {
-                let _ = self.0.execute_batch("ROLLBACK");
-            }
-        }
-    }
-    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    let open = RollBack(connection);
-    let value = work(connection)?;
-    connection.prepare_cached("COMMIT")?.execute([])?;
-    drop(open);
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let value = work(&transaction)?;
+    transaction.commit()?;
     Ok(value)
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic under the lock leaves no partial state: transactions roll back, and a connection is
     // either in the list or not.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

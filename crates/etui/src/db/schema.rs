@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! meta         key -> value                          store id, incarnation, locale, watermarks
-//! collection   id  -> kind, name                     address books, calendars
+//! collection   id  -> kind, name, external id        address books, calendars
 //! record       id  -> the record's text and the columns indexed from it
 //! record_uid   (collection, uid) -> id
 //! list_block   id -> entries; list_order by key      live records in list order (`record::list`)
@@ -11,6 +11,7 @@
 //! term_posting (term, first) -> ids                  words, addresses, numbers
 //! trigram_posting (trigram, first) -> ids            three characters
 //! shared_text  id  -> text                           templates of calendar objects, time zones
+//! calendar_zone (collection, tzid) -> text          time zones of calendars
 //! series       record -> span of its occurrences     recurring or long (`record::time_index`)
 //! alarm        record -> span of its alarms
 //! write_queue  id  -> write of another program       through the view `item`
@@ -95,6 +96,17 @@ fn explain_name_conflict(version: usize, error: rusqlite::Error) -> rusqlite::Er
          rename it or drop it"
     );
     rusqlite::Error::SqliteFailure(code, Some(explained))
+}
+
+/// Returns the names of the tables, views, indexes and triggers of a store.
+pub(crate) fn object_names() -> Result<Vec<String>> {
+    let conn = Connection::open_in_memory()?;
+    conn.execute_batch(&MIGRATIONS.concat())?;
+    let mut names = conn
+        .prepare("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")?;
+    Ok(names
+        .query_map([], |r| r.get(0))?
+        .collect::<rusqlite::Result<_>>()?)
 }
 
 /// The kind of a database file, by its header.

@@ -14,8 +14,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
-
+use super::parent_of;
 use crate::error::{Error, Result};
 
 /// The read buffer of each run in bytes.
@@ -34,26 +33,10 @@ impl SortedRuns {
     /// Creates an empty file in the directory of `store`. It is deleted when the process ends,
     /// however it ends.
     pub(crate) fn beside(store: &Path) -> Result<Self> {
-        let directory = match store.parent() {
-            Some(p) if !p.as_os_str().is_empty() => p,
-            _ => Path::new("."),
-        };
-        let io = |e: rustix::io::Errno| Error::io(directory, e.into());
-        let access = OFlags::RDWR | OFlags::CLOEXEC;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let file = match rustix::fs::open(directory, access | OFlags::TMPFILE, mode) {
-            Ok(file) => file,
-            // Not every file system has unnamed files: the file is unlinked.
-            Err(_) => {
-                let name = directory.join(format!(".etui-sort-{:x}", super::random::random_i64()?));
-                let file = rustix::fs::open(&name, access | OFlags::CREATE | OFlags::EXCL, mode)
-                    .map_err(io)?;
-                rustix::fs::unlink(&name).map_err(io)?;
-                file
-            }
-        };
+        let directory = parent_of(store);
+        let file = tempfile::tempfile_in(directory).map_err(|e| Error::io(directory, e))?;
         Ok(Self {
-            file: file.into(),
+            file,
             near: directory.to_owned(),
             runs: Vec::new(),
             end: 0,

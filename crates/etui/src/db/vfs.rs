@@ -40,9 +40,7 @@ pub(crate) fn registered_vfs() -> Result<&'static etui_vfs::Vfs> {
         let options = etui_vfs::Options::default();
         etui_vfs::register(NAME, options).map_err(|e| e.to_string())
     });
-    vfs.as_ref().map_err(|reason| Error::NoVfs {
-        reason: reason.clone(),
-    })
+    vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
 }
 
 /// Returns SQLite's own VFS with a persistent WAL of at most `max_bytes`. Registers it at the first
@@ -53,9 +51,7 @@ pub(super) fn persist_wal(max_bytes: u32) -> Result<&'static PersistWalVfs> {
         let options = PersistWalOptions::with_max_bytes(max_bytes.into());
         PersistWalVfs::register("etui-persist-wal", options).map_err(|e| e.to_string())
     });
-    vfs.as_ref().map_err(|reason| Error::NoVfs {
-        reason: reason.clone(),
-    })
+    vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
 }
 
 /// How long to wait for a process that has the store open: it has it until it closes it.

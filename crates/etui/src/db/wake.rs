@@ -31,7 +31,6 @@ impl CommitSignal {
         }
     }
 
-    /// Returns the path of the store.
     pub(crate) fn store(&self) -> &Path {
         &self.store
     }

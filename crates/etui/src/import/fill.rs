@@ -12,8 +12,8 @@ use rusqlite::Connection;
 use crate::db::metadata;
 use crate::db::sort::ExternalSorter;
 use crate::error::Result;
-use crate::record::records::{self, RecordRow};
-use crate::record::{changes, list};
+use crate::record::prepared::IndexedRecord;
+use crate::record::{changes, list, records};
 use crate::search::index::bulk::BulkIndexer;
 use crate::search::index::merge::merge_within;
 use crate::types::ETag;
@@ -75,10 +75,10 @@ impl<'c> BulkFill<'c> {
 
     /// Adds a record if there is none with its UID. In an empty store the caller checks that no UID
     /// is repeated.
-    pub(crate) fn add(&mut self, new: &RecordRow<'_>) -> Result<FillOutcome> {
+    pub(crate) fn add(&mut self, new: &IndexedRecord<'_>) -> Result<FillOutcome> {
         let etag = ETag::of(new.text);
         if !self.new
-            && let Some(found) = records::find_record(self.conn, self.collection, new.uid)?
+            && let Some(found) = records::find_record(self.conn, self.collection, new.uid())?
         {
             let same =
                 found.etag == etag && !found.removed && records::is_same(self.conn, found.id, new)?;
@@ -91,9 +91,11 @@ impl<'c> BulkFill<'c> {
         self.last += 1;
         let id = self.last;
         records::insert_record(self.conn, self.collection, id, etag, new)?;
-        self.entries
-            .push(new.sort, &[&id.to_be_bytes(), new.summary])?;
-        self.index.add_record(id, new.keys)?;
+        self.entries.push(
+            &new.derived.sort_key,
+            &[&id.to_be_bytes(), &new.derived.summary],
+        )?;
+        self.index.add_record(id, &new.derived.keys)?;
         Ok(FillOutcome::Added)
     }
 

@@ -53,7 +53,6 @@ pub struct ImportReport {
 
 impl ImportReport {
     /// Returns the number of valid records.
-    #[must_use]
     pub fn good(&self) -> u64 {
         self.added + self.changed + self.unchanged
     }
@@ -137,8 +136,7 @@ impl<R: Read> RecordSource for CardSource<R> {
             SplitItem::Record(record) => record,
             SplitItem::Rejected(refusal) => return Err((&refusal).into()),
         };
-        let line = record.line;
-        let last_line = line + count_line_ends(&record.bytes);
+        let (line, last_line) = (record.line, record.last_line);
         let excerpt = etui_contentline::stream::record_excerpt(&record.bytes);
         match Card::parse(record.bytes) {
             Ok(card) => Ok(ImportItem::new(card, line, last_line)),
@@ -150,17 +148,4 @@ impl<R: Read> RecordSource for CardSource<R> {
             }),
         }
     }
-}
-
-/// Counts the line ends inside a record: CRLF, LF or CR, without the last one.
-fn count_line_ends(bytes: &[u8]) -> u64 {
-    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    let mut before = 0;
-    let mut count = 0;
-    for &b in bytes {
-        count += u64::from(b == b'\r' || (b == b'\n' && before != b'\r'));
-        before = b;
-    }
-    count
 }

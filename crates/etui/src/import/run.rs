@@ -12,14 +12,14 @@ use super::aside::DeferredRecords;
 use etui_contentline::rejection::Rejection;
 use etui_contentline::stream::record_excerpt;
 use etui_contentline::uid_set::UidSet;
+use etui_ical::MergeOutcome;
 
 use super::{ImportEvent, ImportReport, Refused};
 use crate::error::{Error, Result};
 use crate::import::fill::{BulkFill, FillOutcome};
 use crate::record::prepared::IndexedRecord;
 use crate::record::shared::{SourceObject, UnfinishedObjects};
-use crate::record::{Collection, IndexedColumns, MergeOutcome, RecordKind};
-use crate::record::{collection_table, records};
+use crate::record::{Collection, IndexedColumns, RecordKind, collection_table, records};
 use crate::types::{Condition, ETag, SaveOutcome};
 
 /// Maximum number of records, and bytes of text, in one transaction of a small import.
@@ -139,7 +139,6 @@ impl<R> ImportItem<R> {
         }
     }
 
-    /// Sets the source object.
     pub(crate) fn from(self, from: Option<SourceObject>) -> Self {
         Self { from, ..self }
     }
@@ -516,7 +515,7 @@ impl<R: RecordKind> FillRun<'_, '_, R> {
             return Ok(None);
         }
         let one = IndexedRecord::derived(&item.record, derived).from(item.from.as_ref());
-        let filled = self.fill.add(&one.to_row())?;
+        let filled = self.fill.add(&one)?;
         match filled {
             FillOutcome::Added => {
                 self.added += 1;

@@ -159,6 +159,7 @@ pub(crate) fn trim_log(conn: &Connection, now: i64, merged: i64, keep: i64) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contacts::Card;
     use crate::record::RecordKind;
     use crate::types::now_ms;
 
@@ -170,8 +171,7 @@ mod tests {
         let store = crate::Store::open(dir.path().join("s.etui")).unwrap();
         let contacts = store.contacts().unwrap();
         let card = |uid: &str, name: &str| {
-            crate::contacts::Card::parse(format!("BEGIN:VCARD\nUID:{uid}\nFN:{name}\nEND:VCARD\n"))
-                .unwrap()
+            Card::parse(format!("BEGIN:VCARD\nUID:{uid}\nFN:{name}\nEND:VCARD\n")).unwrap()
         };
         contacts.save(&card("a", "A")).unwrap();
         contacts.save(&card("b", "B")).unwrap();
@@ -223,7 +223,7 @@ mod tests {
     fn removed_collections_are_forgotten_with_their_records() {
         let dir = tempfile::tempdir().unwrap();
         let store = crate::Store::open(dir.path().join("s.etui")).unwrap();
-        let card = crate::contacts::Card::parse("BEGIN:VCARD\nFN:A\nEND:VCARD\n").unwrap();
+        let card = Card::parse("BEGIN:VCARD\nFN:A\nEND:VCARD\n").unwrap();
         let contacts = store.contacts().unwrap();
         for name in ["Empty", "Full"] {
             store.create_address_book(name).unwrap();
@@ -231,8 +231,8 @@ mod tests {
         let full = store.address_book("Full").unwrap();
         let number = full.id();
         full.save(&card).unwrap();
-        store.remove_address_book("Empty").unwrap();
-        store.remove_address_book("Full").unwrap();
+        store.remove_collection::<Card>("Empty").unwrap();
+        store.remove_collection::<Card>("Full").unwrap();
         // The latest change stays.
         contacts.save(&card).unwrap();
         contacts.remove(&card.identity()).unwrap();
@@ -244,19 +244,19 @@ mod tests {
 
         trim(now_ms() + KEPT_MS - 60_000);
         for (name, records) in [("Empty", 0), ("Full", 1)] {
-            assert_eq!(store.restore_address_book(name).unwrap(), records);
-            store.remove_address_book(name).unwrap();
+            assert_eq!(store.restore_collection::<Card>(name).unwrap(), records);
+            store.remove_collection::<Card>(name).unwrap();
         }
         contacts.restore(&card.identity()).unwrap();
         store.merge_index().unwrap();
         trim(now_ms() + KEPT_MS + 60_000);
-        assert!(store.restore_address_book("Empty").is_err());
+        assert!(store.restore_collection::<Card>("Empty").is_err());
         assert_eq!(
-            store.restore_address_book("Full").unwrap(),
+            store.restore_collection::<Card>("Full").unwrap(),
             0,
             "carries the numbers"
         );
-        store.remove_address_book("Full").unwrap();
+        store.remove_collection::<Card>("Full").unwrap();
         assert!(store.create_address_book("New").unwrap().id() > number);
         assert!(store.check().unwrap().is_clean());
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::changes;
+use super::{changes, external_id};
 use crate::error::{Error, Result};
 use crate::types::{CollectionKind, now_ms};
 
@@ -69,6 +69,19 @@ pub(crate) fn find_collection(
     })
 }
 
+/// Returns the collection of this kind and id.
+pub(crate) fn find_live(conn: &Connection, kind: CollectionKind, id: i64) -> Result<CollectionRef> {
+    let all = list_collections(conn, kind)?;
+    match all.iter().find(|found| found.id == id) {
+        Some(found) => Ok(found.clone()),
+        None => Err(Error::NoCollection {
+            kind,
+            name: id.to_string(),
+            known: all.into_iter().map(|c| c.name).collect(),
+        }),
+    }
+}
+
 /// Fails if a collection was removed: a handle may outlive it.
 pub(crate) fn expect_exists(
     conn: &Connection,
@@ -86,7 +99,6 @@ pub(crate) fn expect_exists(
     })
 }
 
-/// Creates a collection.
 pub(crate) fn create_collection(
     conn: &Connection,
     kind: CollectionKind,
@@ -106,7 +118,6 @@ pub(crate) fn create_collection(
     })
 }
 
-/// Renames a collection.
 pub(crate) fn rename_collection(
     conn: &Connection,
     kind: CollectionKind,
@@ -229,6 +240,9 @@ pub(crate) fn restore_collection(
     name: &str,
 ) -> Result<()> {
     check_name(kind, name)?;
+    if let Some(external_id) = external_id::read(conn, id)? {
+        external_id::expect_free(conn, kind, id, &external_id)?;
+    }
     let restored = conn.execute(
         "UPDATE OR IGNORE collection SET removed_at = NULL, name = ?2 WHERE id = ?1",
         (id, name),
@@ -297,6 +311,10 @@ pub(crate) fn purge_removed(conn: &Connection, now: i64) -> Result<()> {
          AND id < (SELECT max(id) FROM collection) \
          AND NOT EXISTS (SELECT 1 FROM record WHERE collection = collection.id)",
         [now - changes::KEPT_MS],
+    )?;
+    conn.execute(
+        "DELETE FROM calendar_zone WHERE collection NOT IN (SELECT id FROM collection)",
+        [],
     )?;
     Ok(())
 }

@@ -27,7 +27,6 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     }
 
     /// Returns the name it had when this handle was created.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.named.name
     }
@@ -47,8 +46,9 @@ impl<'s, R: RecordKind> Collection<'s, R> {
         &self.named
     }
 
-    /// Returns its id.
-    pub(crate) fn id(&self) -> i64 {
+    /// Returns its id in the store. It is not reused, and stays when the collection is renamed.
+    #[must_use]
+    pub fn id(&self) -> i64 {
         self.named.id
     }
 

@@ -7,14 +7,15 @@
 //! keys   := entry*
 //! entry  := field:u8  length:varint  value[length]
 //! value  := ' ' folded text ' '                       (all fields but phones)
-//!         | country:u8 ' ' digits ' ' extension       (phones)
+//!         | form:u8 ' ' digits ' ' extension [ ' ' written ]     (phones)
 //! ```
 //!
 //! The spaces make every comparison a substring test: ` anna ` is a word, ` ann` a prefix, `nna ` a
-//! suffix. `country` is the number of digits of the country calling code (0: unknown).
+//! suffix. The lower four bits of `form` are the number of digits of the country calling code (0:
+//! unknown), the upper ones say how the number is written ([`WrittenForm`]).
 
 use etui_text::fold;
-use etui_text::phone::PhoneNumber;
+use etui_text::phone::{PhoneNumber, decimal_digits};
 use etui_text::varint;
 
 /// The fields of filters. The numbers are stored.
@@ -57,6 +58,15 @@ impl Key {
     }
 }
 
+/// The parts of a record that filters compare.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchKeys<'r> {
+    /// Its UID, or the identity that stands for one.
+    pub(crate) uid: &'r [u8],
+    /// Its folded values ([`Keys`]).
+    pub(crate) keys: &'r [u8],
+}
+
 /// Longest value that is folded and stored, in bytes; the rest of a longer note is not searched.
 const MAX_VALUE: usize = 8 << 10;
 /// Maximum size of a record's keys in bytes; values beyond it (after the ten-thousandth phone
@@ -80,17 +90,11 @@ pub(crate) struct KeyWriter {
 
 impl KeyWriter {
     pub(crate) fn push_words(&mut self, key: Key, text: &str) {
-        self.value.clear();
-        self.value.push(' ');
-        fold::push_folded_words(clip_text(text, MAX_VALUE), &mut self.value);
-        self.push_value(key);
+        self.push_folded(key, text, fold::push_folded_words);
     }
 
     pub(crate) fn push_address(&mut self, key: Key, text: &str) {
-        self.value.clear();
-        self.value.push(' ');
-        fold::push_folded_address(clip_text(text, MAX_VALUE), &mut self.value);
-        self.push_value(key);
+        self.push_folded(key, text, fold::push_folded_address);
     }
 
     /// Returns the keys.
@@ -98,23 +102,33 @@ impl KeyWriter {
         self.out
     }
 
-    fn push_value(&mut self, key: Key) {
-        if self.value.len() > 1 {
-            self.value.push(' ');
-            let value = std::mem::take(&mut self.value);
+    fn push_folded(&mut self, key: Key, text: &str, push_folded: fn(&str, &mut String)) {
+        let mut value = std::mem::take(&mut self.value);
+        value.clear();
+        value.push(' ');
+        push_folded(clip_text(text, MAX_VALUE), &mut value);
+        if value.len() > 1 {
+            value.push(' ');
             self.push_entry(key, value.as_bytes());
-            self.value = value;
         }
+        self.value = value;
     }
 
-    pub(crate) fn push_phone(&mut self, number: &PhoneNumber) {
+    /// Appends a phone number, and the text that it is written as.
+    pub(crate) fn push_phone(&mut self, number: &PhoneNumber, text: &str) {
         let digits = number.digits();
+        let written = decimal_digits(clip_text(text, MAX_VALUE));
+        let form = WrittenForm::of(number, &written);
         let mut value = Vec::with_capacity(digits.len() + 8);
-        value.push(number.country_len());
+        value.push(number.country_len() | (form as u8) << 4);
         value.push(b' ');
         value.extend_from_slice(digits.as_bytes());
         value.push(b' ');
         value.extend_from_slice(number.extension().unwrap_or_default().as_bytes());
+        if form == WrittenForm::Otherwise {
+            value.push(b' ');
+            value.extend_from_slice(&written);
+        }
         self.push_entry(Key::Phone, &value);
     }
 
@@ -141,12 +155,76 @@ impl<'a> Iterator for Keys<'a> {
     }
 }
 
-/// Splits a stored phone value into the length of its country calling code, its digits and its
-/// extension.
-pub(crate) fn phone_parts(value: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&country, rest) = value.split_first()?;
-    let mut parts = rest.strip_prefix(b" ")?.splitn(2, |&b| b == b' ');
-    Some((country, parts.next()?, parts.next()?))
+/// How the digits of a phone number are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum WrittenForm {
+    /// As they are stored: with a plus and the country code, or not completed.
+    AsStored = 0,
+    /// The national number after a zero.
+    AfterZero = 1,
+    /// The national number.
+    National = 2,
+    /// Any other way. The written digits, those of an extension included, are stored too.
+    Otherwise = 3,
+}
+
+impl WrittenForm {
+    fn of(number: &PhoneNumber, written: &[u8]) -> Self {
+        let national = number.national_number().as_bytes();
+        let has_country = number.country_len() > 0;
+        match written {
+            all if all == number.digits().as_bytes() => Self::AsStored,
+            [b'0', rest @ ..] if has_country && rest == national => Self::AfterZero,
+            all if has_country && all == national => Self::National,
+            _ => Self::Otherwise,
+        }
+    }
+}
+
+/// The parts of a stored phone value.
+#[derive(Clone, Copy)]
+pub(crate) struct PhoneParts<'k> {
+    /// The number of digits of the country calling code.
+    pub(crate) country_len: u8,
+    pub(crate) digits: &'k [u8],
+    pub(crate) extension: &'k [u8],
+    form: u8,
+    stored_written: &'k [u8],
+}
+
+impl<'k> PhoneParts<'k> {
+    /// Splits a stored phone value.
+    pub(crate) fn parse(value: &'k [u8]) -> Option<Self> {
+        let (&first, rest) = value.split_first()?;
+        let mut parts = rest.strip_prefix(b" ")?.splitn(3, |&b| b == b' ');
+        Some(Self {
+            country_len: first & 0xf,
+            form: first >> 4,
+            digits: parts.next()?,
+            extension: parts.next()?,
+            stored_written: parts.next().unwrap_or_default(),
+        })
+    }
+
+    /// Returns the digits as they are written, as up to two parts in a row.
+    pub(crate) fn written(&self) -> (&'static [u8], &'k [u8]) {
+        let national = || {
+            let country = usize::from(self.country_len);
+            self.digits.get(country..).unwrap_or_default()
+        };
+        match self.form {
+            0 => (b"", self.digits),
+            1 => (b"0", national()),
+            2 => (b"", national()),
+            _ => (b"", self.stored_written),
+        }
+    }
+
+    /// Returns the written digits if they are stored.
+    pub(crate) fn stored_written(&self) -> Option<&'k [u8]> {
+        (!self.stored_written.is_empty()).then_some(self.stored_written)
+    }
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
+use etui_ical::MergeOutcome;
 use rusqlite::Connection;
 
 use super::shared::SourceObject;
 use super::time_index::TimeEntries;
 use crate::db::{Db, IndexContext};
 use crate::error::Result;
-use crate::types::CollectionKind;
+use crate::types::{CollectionKind, content_identity};
 
 /// The data that is derived from a record's text and stored beside it.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +56,12 @@ pub trait RecordKind: Sized + Send {
 
     /// Returns its UID, or the identity that is computed from its content.
     #[doc(hidden)]
-    fn identity(&self) -> Cow<'_, str>;
+    fn identity(&self) -> Cow<'_, str> {
+        match self.uid() {
+            Some(uid) => Cow::Borrowed(uid),
+            None => Cow::Owned(content_identity(self.text())),
+        }
+    }
 
     /// Returns the noun for this record.
     #[doc(hidden)]
@@ -97,15 +103,4 @@ pub trait RecordKind: Sized + Send {
     /// Derives the columns that are stored beside the text.
     #[doc(hidden)]
     fn index(&self, with: &IndexContext<'_>) -> IndexedColumns;
-}
-
-/// The outcome of merging one component into another record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MergeOutcome {
-    /// It was added to the record.
-    Taken,
-    /// The record had it already.
-    Known,
-    /// The record has another component for that instance, and keeps it.
-    Refused,
 }

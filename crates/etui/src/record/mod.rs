@@ -11,6 +11,7 @@
 pub(crate) mod changes;
 pub(crate) mod collection_table;
 pub(crate) mod derive;
+pub(crate) mod external_id;
 mod handle;
 pub(crate) mod keys;
 mod kind;
@@ -23,6 +24,6 @@ pub(crate) mod time_index;
 pub(crate) mod write;
 
 pub use handle::Collection;
+pub use kind::RecordKind;
 pub(crate) use kind::{IndexedColumns, RecordOrigin};
-pub use kind::{MergeOutcome, RecordKind};
 pub use read::{Paging, Reader, RecordTexts, StoredRecord};

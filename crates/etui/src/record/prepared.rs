@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rusqlite::Connection;
 
 use super::kind::{IndexedColumns, RecordKind};
-use super::records::{self, RecordRow, RecordWriter};
+use super::records::{self, RecordWriter};
 use super::shared::SourceObject;
 use crate::db::IndexContext;
 use crate::error::Result;
@@ -14,8 +14,8 @@ use crate::types::{Condition, SavedRecord};
 /// A record and its derived columns.
 pub(crate) struct IndexedRecord<'r> {
     uid: Cow<'r, str>,
-    text: &'r [u8],
-    derived: Cow<'r, IndexedColumns>,
+    pub(crate) text: &'r [u8],
+    pub(crate) derived: Cow<'r, IndexedColumns>,
     from: Option<&'r SourceObject>,
     /// The source object that it needs for its time zones.
     made: Option<SourceObject>,
@@ -54,11 +54,6 @@ impl<'r> IndexedRecord<'r> {
         &self.uid
     }
 
-    /// Returns the length of its text in bytes.
-    pub(crate) fn size(&self) -> usize {
-        self.text.len()
-    }
-
     /// Sets the UID, for a record that has none or this one.
     pub(crate) fn with_uid(self, uid: &'r str) -> Self {
         Self {
@@ -72,17 +67,9 @@ impl<'r> IndexedRecord<'r> {
         Self { from, ..self }
     }
 
-    /// Returns the row to store.
-    pub(crate) fn to_row(&self) -> RecordRow<'_> {
-        RecordRow {
-            uid: &self.uid,
-            text: self.text,
-            keys: &self.derived.keys,
-            sort: &self.derived.sort_key,
-            summary: &self.derived.summary,
-            times: &self.derived.times,
-            from: self.from.or(self.made.as_ref()),
-        }
+    /// Returns the source object; `None` keeps the stored one.
+    pub(crate) fn source(&self) -> Option<&SourceObject> {
+        self.from.or(self.made.as_ref())
     }
 
     /// Saves it.
@@ -93,6 +80,6 @@ impl<'r> IndexedRecord<'r> {
         collection: i64,
         condition: Condition,
     ) -> Result<SavedRecord> {
-        records::put_record(conn, writing, collection, &self.to_row(), condition)
+        records::put_record(conn, writing, collection, self, condition)
     }
 }

@@ -63,7 +63,6 @@ impl Paging {
     };
 
     /// The first `limit` entries.
-    #[must_use]
     pub fn first(limit: u64) -> Self {
         Self { offset: 0, limit }
     }
@@ -79,19 +78,16 @@ pub struct RecordTexts {
 
 impl RecordTexts {
     /// Returns the number of records.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Returns true if there are no records.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
     /// Returns all texts, one after the other.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -135,16 +131,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Any read error.
     pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
-        self.explain_errors(|| {
-            Ok(self
-                .conn
-                .prepare_cached(
-                    "SELECT id, uid, etag, text FROM record \
-                 WHERE collection = ?1 AND uid = ?2 AND removed_at IS NULL",
-                )?
-                .query_row((self.collection, uid), StoredRecord::from_row)
-                .optional()?)
-        })
+        Ok(self.get_many(&[uid])?.pop().flatten())
     }
 
     /// Returns the records with these UIDs, in their order; `None` where there is none.

@@ -2,24 +2,11 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::shared::SourceObject;
-use super::time_index::{self, TimeEntries};
-use super::{changes, list};
+use super::prepared::IndexedRecord;
+use super::{changes, list, time_index};
 use crate::error::{Error, Result};
 use crate::types::{Condition, ETag, RecordId, SaveOutcome, SavedRecord, now_ms};
 use etui_text::collator::Collator;
-
-/// The columns of a record to store.
-pub(crate) struct RecordRow<'a> {
-    pub(crate) uid: &'a str,
-    pub(crate) text: &'a [u8],
-    pub(crate) keys: &'a [u8],
-    pub(crate) sort: &'a [u8],
-    pub(crate) summary: &'a [u8],
-    pub(crate) times: &'a TimeEntries,
-    /// The source object; `None` keeps the stored one.
-    pub(crate) from: Option<&'a SourceObject>,
-}
 
 /// Writes records inside one transaction: assigns sequence numbers and collects the edits of lists.
 pub(crate) struct RecordWriter<'o> {
@@ -55,9 +42,10 @@ impl<'o> RecordWriter<'o> {
         conn: &Connection,
         collection: i64,
         id: i64,
-        new: &RecordRow<'_>,
+        new: &IndexedRecord<'_>,
     ) -> Result<()> {
-        self.list.put(collection, new.sort, id, new.summary);
+        self.list
+            .put(collection, &new.derived.sort_key, id, &new.derived.summary);
         self.write_if_many(conn)
     }
 
@@ -128,11 +116,11 @@ pub(crate) fn put_record(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
     collection: i64,
-    new: &RecordRow<'_>,
+    new: &IndexedRecord<'_>,
     condition: Condition,
 ) -> Result<SavedRecord> {
-    let found = find_record(conn, collection, new.uid)?;
-    check_condition(new.uid, condition, found.as_ref())?;
+    let found = find_record(conn, collection, new.uid())?;
+    check_condition(new.uid(), condition, found.as_ref())?;
     let etag = ETag::of(new.text);
     let Some(found) = found else {
         let id = writing.next();
@@ -165,9 +153,9 @@ pub(crate) fn insert_record(
     collection: i64,
     id: i64,
     etag: ETag,
-    new: &RecordRow<'_>,
+    new: &IndexedRecord<'_>,
 ) -> Result<()> {
-    let origin = new.from.map(|from| from.origin(conn)).transpose()?;
+    let origin = new.source().map(|from| from.origin(conn)).transpose()?;
     conn.prepare_cached(
         "INSERT INTO record \
          (id, collection, changed, removed_at, uid, etag, sort_key, summary, keys, text, source, positions) \
@@ -176,27 +164,30 @@ pub(crate) fn insert_record(
     .execute((
         id,
         collection,
-        new.uid,
+        new.uid(),
         etag,
-        new.sort,
-        new.summary,
-        new.keys,
+        &new.derived.sort_key,
+        &new.derived.summary,
+        &new.derived.keys,
         new.text,
         origin.as_ref().map(|o| o.source),
         origin.as_ref().map(|o| &o.positions),
     ))?;
-    time_index::insert_entries(conn, collection, id, new.times)
+    time_index::insert_entries(conn, collection, id, &new.derived.times)
 }
 
 /// Returns true if the stored record equals the row. ETags are not enough: a damaged text has the
 /// ETag of the saved one, and the same text in another object may mean other times.
-pub(crate) fn is_same(conn: &Connection, id: i64, new: &RecordRow<'_>) -> Result<bool> {
+pub(crate) fn is_same(conn: &Connection, id: i64, new: &IndexedRecord<'_>) -> Result<bool> {
     let is_same: bool = conn
         .prepare_cached(
             "SELECT text = ?2 AND sort_key = ?3 AND keys = ?4 FROM record WHERE id = ?1",
         )?
-        .query_row((id, new.text, new.sort, new.keys), |r| r.get(0))?;
-    Ok(is_same && time_index::is_current(conn, id, new.times)?)
+        .query_row(
+            (id, new.text, &new.derived.sort_key, &new.derived.keys),
+            |r| r.get(0),
+        )?;
+    Ok(is_same && time_index::is_current(conn, id, &new.derived.times)?)
 }
 
 fn replace_record(
@@ -204,14 +195,14 @@ fn replace_record(
     writing: &mut RecordWriter<'_>,
     found: &ExistingRecord,
     etag: ETag,
-    new: &RecordRow<'_>,
+    new: &IndexedRecord<'_>,
 ) -> Result<()> {
     let (collection, sort, summary, shared): (i64, Vec<u8>, Vec<u8>, _) = conn
         .prepare_cached("SELECT collection, sort_key, summary, source FROM record WHERE id = ?1")?
         .query_row([found.id], |r| {
             Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
         })?;
-    let origin = match new.from {
+    let origin = match new.source() {
         Some(from) if !from.keeps_source(conn, shared)? => Some(from.origin(conn)?),
         _ => None,
     };
@@ -229,9 +220,9 @@ fn replace_record(
         found.id,
         number,
         etag,
-        new.sort,
-        new.summary,
-        new.keys,
+        &new.derived.sort_key,
+        &new.derived.summary,
+        &new.derived.keys,
         new.text,
     ))?;
     if let Some(origin) = origin {
@@ -249,13 +240,13 @@ fn replace_record(
     if !found.removed {
         time_index::remove_entries(conn, found.id)?;
     }
-    time_index::insert_entries(conn, collection, found.id, new.times)?;
-    let moved = sort != new.sort;
+    time_index::insert_entries(conn, collection, found.id, &new.derived.times)?;
+    let moved = sort != new.derived.sort_key;
     if !found.removed && moved {
         writing.list_remove(conn, collection, found.id, &sort)?;
     }
     // The list is not edited if nothing that it shows changed: that is so for most edits.
-    if found.removed || moved || summary != new.summary {
+    if found.removed || moved || summary != new.derived.summary {
         writing.list_put(conn, collection, found.id, new)?;
     }
     Ok(())

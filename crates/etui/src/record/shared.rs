@@ -117,7 +117,6 @@ impl ImportedObject {
 /// there.
 #[derive(Debug, Clone)]
 pub struct SourceObject {
-    /// The object.
     pub(crate) object: Arc<ImportedObject>,
     /// The positions of its components; `u32::MAX`: not in the object.
     pub(crate) places: Vec<u32>,

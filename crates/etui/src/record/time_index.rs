@@ -24,7 +24,7 @@
 
 use std::ops::Range;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::Result;
 
@@ -115,6 +115,16 @@ pub(crate) struct SpanRow {
     pub(crate) version: TimeVersion,
 }
 
+impl SpanRow {
+    fn from_row(row: &Row<'_>) -> Result<Self> {
+        Ok(Self {
+            record: row.get(0)?,
+            first: row.get(1)?,
+            version: row.get(2)?,
+        })
+    }
+}
+
 /// Adds the entries of a record.
 pub(crate) fn insert_entries(
     conn: &Connection,
@@ -126,19 +136,12 @@ pub(crate) fn insert_entries(
         let Some(span) = entries.span_in(table) else {
             continue;
         };
-        conn.prepare_cached(match table {
-            SpanTable::Series => {
-                "INSERT OR REPLACE INTO series \
-                 (record, collection, length_class, first, last, version) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-            }
-            SpanTable::Alarm => {
-                "INSERT OR REPLACE INTO alarm \
-                 (record, collection, length_class, first, last, version) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-            }
-        })?
-        .execute((
+        let sql = format!(
+            "INSERT OR REPLACE INTO {} (record, collection, length_class, first, last, version) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            table.table_name()
+        );
+        conn.prepare_cached(&sql)?.execute((
             record,
             collection,
             span.length_class(),
@@ -150,7 +153,6 @@ pub(crate) fn insert_entries(
     Ok(())
 }
 
-/// Removes the entries of a record.
 pub(crate) fn remove_entries(conn: &Connection, record: i64) -> Result<()> {
     for sql in [
         "DELETE FROM series WHERE record = ?1",
@@ -252,11 +254,7 @@ pub(crate) fn for_each_overlapping(
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query((collection, range.start, range.end))?;
     while let Some(row) = rows.next()? {
-        visit(SpanRow {
-            record: row.get(0)?,
-            first: row.get(1)?,
-            version: row.get(2)?,
-        })?;
+        visit(SpanRow::from_row(row)?)?;
     }
     Ok(())
 }
@@ -293,11 +291,7 @@ pub(crate) fn for_each_ended(
     )?;
     let mut rows = statement.query((collection, before))?;
     while let Some(row) = rows.next()? {
-        visit(SpanRow {
-            record: row.get(0)?,
-            first: row.get(1)?,
-            version: row.get(2)?,
-        })?;
+        visit(SpanRow::from_row(row)?)?;
     }
     Ok(())
 }

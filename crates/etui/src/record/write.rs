@@ -50,7 +50,7 @@ impl<R: RecordKind> Collection<'_, R> {
     }
 
     fn put_one(&self, one: &IndexedRecord<'_>, condition: Condition) -> Result<SavedRecord> {
-        let size = TransactionSize::of(1, one.size());
+        let size = TransactionSize::of(1, one.text.len());
         self.write(size, |conn, writing| {
             one.put(conn, writing, self.id(), condition)
         })
@@ -68,7 +68,50 @@ impl<R: RecordKind> Collection<'_, R> {
         R: 'r,
     {
         let always = records.into_iter().map(|r| (r, Condition::Always));
-        self.put_all(always.map(|(r, c)| (r, c, None)), |result| result)
+        self.put_all(always.map(|(r, c)| (r, c, None)), |_, result| result)
+    }
+
+    /// Saves many records in one transaction, each with its own condition: all of them, or none if
+    /// a condition does not hold.
+    ///
+    /// Each condition is checked after the records before it are saved. So a UID that occurs twice
+    /// is refused with [`Condition::IfAbsent`].
+    ///
+    /// ```
+    /// # use etui::{Condition, Error, Store, contacts::Card};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let store = Store::open(dir.path().join("personal.etui"))?;
+    /// # let contacts = store.contacts()?;
+    /// let ada = Card::parse("BEGIN:VCARD\nVERSION:4.0\nUID:ada\nFN:Ada Lovelace\nEND:VCARD\n")?;
+    /// let alan = Card::parse("BEGIN:VCARD\nVERSION:4.0\nUID:alan\nFN:Alan Turing\nEND:VCARD\n")?;
+    /// contacts.save(&alan)?;
+    /// let new = [(&ada, Condition::IfAbsent), (&alan, Condition::IfAbsent)];
+    /// match contacts.save_all_if(&new) {
+    ///     Err(Error::BatchConflict { index, uid, .. }) => assert_eq!((index, &*uid), (1, "alan")),
+    ///     other => panic!("{other:?}"),
+    /// }
+    /// assert_eq!(contacts.count()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BatchConflict`] with the first record whose condition does not hold; any write
+    /// error. Nothing is changed then.
+    pub fn save_all_if(&self, records: &[(&R, Condition)]) -> Result<Vec<SavedRecord>> {
+        let records = records.iter().map(|&(r, condition)| (r, condition, None));
+        self.put_all(records, |index, result| match result {
+            Err(Error::Conflict {
+                uid,
+                expected,
+                found,
+            }) => Err(Error::BatchConflict {
+                index,
+                uid,
+                expected,
+                found,
+            }),
+            other => other,
+        })
     }
 
     /// Saves many records in one transaction, each with its own condition. A record whose condition
@@ -88,7 +131,7 @@ impl<R: RecordKind> Collection<'_, R> {
     where
         R: 'r,
     {
-        self.put_all(records, |result| match result {
+        self.put_all(records, |_, result| match result {
             // A record's own failure is not the transaction's.
             Err(e @ Error::Conflict { .. }) => Ok(Err(e)),
             Err(e) => Err(e),
@@ -96,10 +139,12 @@ impl<R: RecordKind> Collection<'_, R> {
         })
     }
 
+    /// Saves many records in one transaction. `settle` maps the result of each, by its index, to
+    /// that of the batch; an error ends the batch, and nothing is changed.
     fn put_all<'r, T>(
         &self,
         records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r SourceObject>)>,
-        settle: impl Fn(Result<SavedRecord>) -> Result<T>,
+        settle: impl Fn(usize, Result<SavedRecord>) -> Result<T>,
     ) -> Result<Vec<T>>
     where
         R: 'r,
@@ -118,12 +163,15 @@ impl<R: RecordKind> Collection<'_, R> {
             _ => Vec::new(),
         };
         self.write(size, |conn, writing| {
-            let mut put = |(one, condition): (IndexedRecord<'_>, Condition)| {
-                settle(one.put(conn, writing, self.id(), condition))
+            let mut put = |(index, (one, condition)): (usize, (IndexedRecord<'_>, Condition))| {
+                settle(index, one.put(conn, writing, self.id(), condition))
             };
             match size {
-                TransactionSize::Small => derived.into_iter().map(&mut put).collect(),
-                _ => records.iter().map(derive).map(&mut put).collect(),
+                TransactionSize::Small => derived.into_iter().enumerate().map(&mut put).collect(),
+                _ => {
+                    let derived = records.iter().map(derive);
+                    derived.enumerate().map(&mut put).collect()
+                }
             }
         })
     }
@@ -163,6 +211,26 @@ impl<R: RecordKind> Collection<'_, R> {
             uids.iter()
                 .map(|uid| records::remove(conn, writing, self.id(), uid, Condition::Always))
                 .collect()
+        })
+    }
+
+    /// Removes many records in one transaction, each with its own condition: all of them, or none.
+    ///
+    /// # Errors
+    /// [`Error::NoRecord`] or [`Error::Conflict`] of the first record that cannot be removed; any
+    /// write error. Nothing is changed then.
+    pub fn remove_all_if<U: AsRef<str>>(&self, records: &[(U, Condition)]) -> Result<()> {
+        self.write(TransactionSize::of(records.len(), 0), |conn, writing| {
+            for (uid, condition) in records {
+                let uid = uid.as_ref();
+                if !records::remove(conn, writing, self.id(), uid, *condition)? {
+                    return Err(Error::NoRecord {
+                        kind: R::KIND,
+                        uid: uid.to_owned(),
+                    });
+                }
+            }
+            Ok(())
         })
     }
 

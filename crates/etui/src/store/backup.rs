@@ -1,15 +1,17 @@
 //! Backup from a live store, and restore.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
+use tempfile::NamedTempFile;
 
-use crate::db::inode;
 use crate::db::metadata;
 use crate::db::random::random_i64;
-use crate::db::{refuse_stray_log, sync_directory};
+use crate::db::{inode, parent_of, refuse_stray_log, sync_directory, with_suffix};
 use crate::error::{Error, Result};
 use crate::store::{Options, Store};
 
@@ -28,9 +30,7 @@ impl Store {
     /// `to` then.
     pub fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         if to.exists() {
-            return Err(Error::Exists {
-                path: to.to_owned(),
-            });
+            return Err(Error::Exists(to.to_owned()));
         }
         refuse_stray_log(to)?;
         let part = PartialFile::beside(to)?;
@@ -57,9 +57,7 @@ impl Store {
     /// at `to`.
     pub fn restore(from: &Path, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         if to.exists() {
-            return Err(Error::Exists {
-                path: to.to_owned(),
-            });
+            return Err(Error::Exists(to.to_owned()));
         }
         refuse_stray_log(to)?;
         let backup = Self::open_with(from, &read_options())?;
@@ -129,66 +127,44 @@ fn copy_pages(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) 
 }
 
 /// A file that is being written under another name; deleted unless it is finished.
-struct PartialFile(Option<PathBuf>);
+struct PartialFile(Option<NamedTempFile>);
 
 impl PartialFile {
-    /// Creates `.NAME.part-NUMBER` in the directory of `to`, readable only by its owner.
+    /// Creates `.NAME.part-RANDOM` in the directory of `to`, readable only by its owner.
     fn beside(to: &Path) -> Result<Self> {
-        use std::os::unix::fs::OpenOptionsExt;
-        let mut name = std::ffi::OsString::from(".");
-        name.push(to.file_name().unwrap_or_default());
-        name.push(format!(".part-{:x}", random_i64()?));
-        let path = to.with_file_name(name);
-        std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|e| Error::io(&path, e))?;
-        Ok(Self(Some(path)))
+        let mut prefix = OsString::from(".");
+        prefix.push(to.file_name().unwrap_or_default());
+        prefix.push(".part-");
+        let file = tempfile::Builder::new()
+            .prefix(&prefix)
+            .tempfile_in(parent_of(to))
+            .map_err(|e| Error::io(to, e))?;
+        Ok(Self(Some(file)))
     }
 
     fn path(&self) -> &Path {
-        self.0.as_deref().unwrap_or(Path::new(""))
+        self.0.as_ref().map_or(Path::new(""), NamedTempFile::path)
     }
 
     /// Flushes the file and gives it its name, unless that is taken.
     fn finish(mut self, to: &Path) -> Result<()> {
-        let path = self.path().to_owned();
-        std::fs::File::open(&path)
-            .and_then(|f| f.sync_all())
-            .map_err(|e| Error::io(&path, e))?;
-        rustix::fs::renameat_with(
-            rustix::fs::CWD,
-            &path,
-            rustix::fs::CWD,
-            to,
-            rustix::fs::RenameFlags::NOREPLACE,
-        )
-        .or_else(|e| match e {
-            // File systems without the flag: link refuses an existing name too.
-            rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => {
-                rustix::fs::link(&path, to)?;
-                rustix::fs::unlink(&path)
-            }
-            e => Err(e),
-        })
-        .map_err(|e| match e {
-            rustix::io::Errno::EXIST => Error::Exists {
-                path: to.to_owned(),
-            },
-            e => Error::io(to, e.into()),
-        })?;
-        self.0 = None;
+        if let Some(file) = self.0.take() {
+            file.as_file().sync_all().map_err(|e| Error::io(to, e))?;
+            file.persist_noclobber(to)
+                .map_err(|e| match e.error.kind() {
+                    ErrorKind::AlreadyExists => Error::Exists(to.to_owned()),
+                    _ => Error::io(to, e.error),
+                })?;
+        }
         sync_directory(to)
     }
 }
 
 impl Drop for PartialFile {
     fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            for suffix in ["", "-journal", "-wal", "-shm"] {
-                let _ = std::fs::remove_file(crate::db::with_suffix(path, suffix));
+        if let Some(file) = &self.0 {
+            for suffix in ["-journal", "-wal", "-shm"] {
+                let _ = std::fs::remove_file(with_suffix(file.path(), suffix));
             }
         }
     }

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::hooks::{index_record, is_index_current, reindex};
 use crate::calendar::{MAX_UTC_OFFSET, is_near};
-use crate::db::metadata;
+use crate::db::{metadata, schema};
 use crate::error::Result;
 use crate::record::keys::Keys;
 use crate::record::list::block::Block;
@@ -41,7 +41,6 @@ pub struct CheckReport {
 
 impl CheckReport {
     /// Returns true if the store is intact.
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty() && self.outdated.is_empty()
     }
@@ -97,6 +96,7 @@ impl Store {
                 }
                 check_index(conn, &mut report)?;
                 check_identity(conn, &mut report)?;
+                check_external_ids(conn, &mut report)?;
                 let mut queue = conn.prepare(
                     "SELECT id, problem FROM write_queue WHERE problem IS NOT NULL ORDER BY id",
                 )?;
@@ -301,35 +301,11 @@ impl CheckReport {
     }
 }
 
-/// The tables, indexes, views and triggers of the schema.
-const OBJECTS: &[&str] = &[
-    "alarm",
-    "alarm_span",
-    "change",
-    "collection",
-    "collection_name",
-    "item",
-    "item_delete",
-    "item_insert",
-    "item_update",
-    "list_block",
-    "list_order",
-    "list_span",
-    "meta",
-    "record",
-    "record_uid",
-    "series",
-    "series_span",
-    "shared_text",
-    "term_posting",
-    "trigram_posting",
-    "write_queue",
-];
-
+/// Checks that the tables, indexes and triggers of a new store are there.
 fn check_schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut there = conn.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?;
-    for name in OBJECTS {
-        if !there.exists([name])? {
+    for name in schema::object_names()? {
+        if !there.exists([&name])? {
             report.add_problem(format!("the schema lacks \"{name}\""));
         }
     }
@@ -343,6 +319,24 @@ fn check_identity(conn: &Connection, report: &mut CheckReport) -> Result<()> {
         if !there.exists([key])? {
             report.add_problem(format!("the table \"meta\" lacks \"{key}\""));
         }
+    }
+    Ok(())
+}
+
+/// Checks that no two collections of a kind have one external id: a collection is found by it.
+fn check_external_ids(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut repeated = conn.prepare(
+        "SELECT kind, external_id, count(*) FROM collection \
+         WHERE external_id IS NOT NULL AND removed_at IS NULL \
+         GROUP BY kind, external_id HAVING count(*) > 1",
+    )?;
+    let mut rows = repeated.query([])?;
+    while let Some(row) = rows.next()? {
+        let (kind, external_id): (String, String) = (row.get(0)?, row.get(1)?);
+        let count: i64 = row.get(2)?;
+        report.add_problem(format!(
+            "{count} collections ({kind}) have the external id \"{external_id}\""
+        ));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::record::changes::KEPT_MS;
 use crate::record::collection_table::{CollectionRef, RemovedRef};
 use crate::record::records::{RecordWriter, count_removed_at, remove_all_records, uids_removed_at};
 use crate::record::write::bring_back;
-use crate::record::{Collection, RecordKind, collection_table};
+use crate::record::{Collection, RecordKind, collection_table, external_id};
 use crate::store::Store;
 use crate::types::CollectionKind;
 
@@ -27,19 +27,19 @@ pub struct RemovedCollection {
     pub name: String,
     /// The number of records that were removed with it, and are restored with it.
     pub records: u64,
+    /// Its external id.
+    pub external_id: Option<String>,
     /// The time of its removal in Unix ms.
     at: i64,
 }
 
 impl RemovedCollection {
     /// Returns the time of its removal. It can be restored while its records are in the trash.
-    #[must_use]
     pub fn removed(&self) -> SystemTime {
         system_time(self.at)
     }
 
     /// Returns the time until which it can be restored at least, 30 days after its removal.
-    #[must_use]
     pub fn kept_until(&self) -> SystemTime {
         system_time(self.at.saturating_add(KEPT_MS))
     }
@@ -63,6 +63,18 @@ impl Store {
         let found = self
             .db
             .read(|conn| collection_table::find_collection(conn, R::KIND, name))?;
+        Ok(Collection::new(&self.db, found))
+    }
+
+    /// Returns the collection with this id ([`Collection::id`]), whatever its name is now.
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`]: there is none, or it was removed.
+    pub fn collection_by_id<R: RecordKind>(&self, id: i64) -> Result<Collection<'_, R>> {
+        self.drain_write_queue()?;
+        let found = self
+            .db
+            .read(|conn| collection_table::find_live(conn, R::KIND, id))?;
         Ok(Collection::new(&self.db, found))
     }
 
@@ -161,6 +173,7 @@ impl Store {
                 records: RecordWriter::run(conn, order, |writing| {
                     remove_all_records(conn, writing, id, at)
                 })?,
+                external_id: external_id::read(conn, id)?,
                 at,
             };
             check(&removed)?;
@@ -185,6 +198,7 @@ impl Store {
                     id,
                     name,
                     records: count_removed_at(conn, id, at)?,
+                    external_id: external_id::read(conn, id)?,
                     at,
                 })
             });
@@ -198,7 +212,8 @@ impl Store {
     /// # Errors
     /// [`Error::NoRemovedCollection`];
     /// [`Error::CollectionExists`]: rename that one first, or see
-    /// [`Store::restore_collection_as`].
+    /// [`Store::restore_collection_as`];
+    /// [`Error::ExternalIdExists`]: another collection has its external id now.
     pub fn restore_collection<R: RecordKind>(&self, name: &str) -> Result<u64> {
         self.bring_back::<R>(name, name, |named, _| named.name == name)
     }
@@ -207,7 +222,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NoRemovedCollection`]: it was restored already, or its removal is too old;
-    /// [`Error::CollectionExists`], [`Error::BadName`].
+    /// [`Error::CollectionExists`], [`Error::BadName`], [`Error::ExternalIdExists`].
     pub fn restore_collection_as<R: RecordKind>(
         &self,
         removed: &RemovedCollection,
@@ -274,46 +289,6 @@ impl Store {
         self.create_collection(name)
     }
 
-    /// Renames an address book.
-    ///
-    /// # Errors
-    /// As [`Store::rename_collection`].
-    pub fn rename_address_book(&self, name: &str, to: &str) -> Result<Contacts<'_>> {
-        self.rename_collection(name, to)
-    }
-
-    /// Removes an address book and all its contacts; see [`Store::remove_collection`].
-    ///
-    /// # Errors
-    /// As [`Store::remove_collection`].
-    pub fn remove_address_book(&self, name: &str) -> Result<RemovedCollection> {
-        self.remove_collection::<Card>(name)
-    }
-
-    /// Returns the removed address books that can be restored, the latest first.
-    ///
-    /// # Errors
-    /// As [`Store::removed_collections`].
-    pub fn removed_address_books(&self) -> Result<Vec<RemovedCollection>> {
-        self.removed_collections::<Card>()
-    }
-
-    /// Restores the address book of this name that was removed last.
-    ///
-    /// # Errors
-    /// As [`Store::restore_collection`].
-    pub fn restore_address_book(&self, name: &str) -> Result<u64> {
-        self.restore_collection::<Card>(name)
-    }
-
-    /// Restores this removed address book under this name.
-    ///
-    /// # Errors
-    /// As [`Store::restore_collection_as`].
-    pub fn restore_address_book_as(&self, removed: &RemovedCollection, name: &str) -> Result<u64> {
-        self.restore_collection_as::<Card>(removed, name)
-    }
-
     /// Returns the names of the address books, the default one first.
     ///
     /// # Errors
@@ -344,46 +319,6 @@ impl Store {
     /// As [`Store::create_collection`].
     pub fn create_calendar(&self, name: &str) -> Result<Calendar<'_>> {
         self.create_collection(name)
-    }
-
-    /// Renames a calendar.
-    ///
-    /// # Errors
-    /// As [`Store::rename_collection`].
-    pub fn rename_calendar(&self, name: &str, to: &str) -> Result<Calendar<'_>> {
-        self.rename_collection(name, to)
-    }
-
-    /// Removes a calendar and all its entries; see [`Store::remove_collection`].
-    ///
-    /// # Errors
-    /// As [`Store::remove_collection`].
-    pub fn remove_calendar(&self, name: &str) -> Result<RemovedCollection> {
-        self.remove_collection::<calendar::CalendarObject>(name)
-    }
-
-    /// Returns the removed calendars that can be restored, the latest first.
-    ///
-    /// # Errors
-    /// As [`Store::removed_collections`].
-    pub fn removed_calendars(&self) -> Result<Vec<RemovedCollection>> {
-        self.removed_collections::<calendar::CalendarObject>()
-    }
-
-    /// Restores the calendar of this name that was removed last.
-    ///
-    /// # Errors
-    /// As [`Store::restore_collection`].
-    pub fn restore_calendar(&self, name: &str) -> Result<u64> {
-        self.restore_collection::<calendar::CalendarObject>(name)
-    }
-
-    /// Restores this removed calendar under this name.
-    ///
-    /// # Errors
-    /// As [`Store::restore_collection_as`].
-    pub fn restore_calendar_as(&self, removed: &RemovedCollection, name: &str) -> Result<u64> {
-        self.restore_collection_as::<calendar::CalendarObject>(removed, name)
     }
 
     /// Returns the names of the calendars, the default one first.

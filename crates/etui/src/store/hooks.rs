@@ -64,9 +64,7 @@ impl WriteHooks for IndexMaintenance {
                     .is_none()
             {
                 // The schema was migrated and not reindexed since: lists are empty.
-                return Err(Error::ReadOnly {
-                    path: db.path().to_owned(),
-                });
+                return Err(Error::ReadOnly(db.path().to_owned()));
             }
         }
         self.is_current.store(true, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 mod backup;
 pub(crate) mod check;
 pub(crate) mod collections;
+mod external_ids;
 mod hooks;
 pub(crate) mod snapshot;
 pub(crate) mod write_queue;
@@ -137,18 +138,14 @@ impl Store {
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         if !options.create && !path.exists() {
-            return Err(Error::NoStore {
-                path: path.to_owned(),
-            });
+            return Err(Error::NoStore(path.to_owned()));
         }
         // Checked before anything is created that a typing error would leave behind.
         options.locale.as_deref().map(Collator::new).transpose()?;
         if let Some(region) = &options.region
             && Region::parse(region).is_none()
         {
-            return Err(Error::BadRegion {
-                region: region.clone(),
-            });
+            return Err(Error::BadRegion(region.clone()));
         }
         let mode = if options.read_only {
             OpenMode::ReadOnly
@@ -174,13 +171,11 @@ impl Store {
     }
 
     /// Returns the path of the file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.db.path()
     }
 
     /// Returns true if the store can only be read.
-    #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.db.is_read_only()
     }
@@ -216,7 +211,6 @@ impl Store {
 
     /// Returns the memory bound of the page caches: the budget, divided over the open
     /// connections.
-    #[must_use]
     pub fn memory(&self) -> Memory {
         self.db.memory()
     }
@@ -274,14 +268,12 @@ impl Store {
     }
 
     /// Returns the schema version of the library.
-    #[must_use]
     pub fn schema_version() -> i64 {
         schema::VERSION
     }
 
     /// Returns the default path: `$XDG_DATA_HOME/etui/personal.etui`, or the same under
     /// `~/.local/share` (XDG Base Directory Specification); `None` without a home directory.
-    #[must_use]
     pub fn default_path() -> Option<PathBuf> {
         let base = std::env::var_os("XDG_DATA_HOME")
             .map(PathBuf::from)

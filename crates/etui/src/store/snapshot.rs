@@ -35,6 +35,16 @@ impl<'s> Snapshot<'s> {
         Ok(Reader::new(self.db, &self.lease, found.id))
     }
 
+    /// Returns the collection with this id ([`Collection::id`](crate::record::Collection::id)).
+    ///
+    /// # Errors
+    /// [`crate::Error::NoCollection`]: there is none, or it was removed.
+    pub fn collection_by_id<R: RecordKind>(&self, id: i64) -> Result<Reader<'_, R>> {
+        let found = collection_table::find_live(&self.lease, R::KIND, id)
+            .map_err(|e| self.db.explain(e))?;
+        Ok(Reader::new(self.db, &self.lease, found.id))
+    }
+
     /// Returns the names of the collections of a kind, the default one first.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::{ChangesOf, ViewChange, ViewChanges};
 use crate::error::Result;
 use crate::record::changes;
-use crate::record::keys::Keys;
+use crate::record::keys::{Keys, SearchKeys};
 use crate::search::filter::{FieldSet, Matcher};
 use crate::search::query::SearchableRecord;
 use crate::types::{ChangeKind, RecordId, SyncToken};
@@ -26,7 +26,6 @@ type SummaryOf<'s, R> =
 struct PreviousState {
     /// Its first change since, which has its earlier keys.
     first_change: i64,
-    /// True if it matched.
     matched: bool,
     /// Its first change since that replaced its text, which has its earlier text.
     text_change: Option<i64>,
@@ -78,7 +77,11 @@ fn push_added<R: SearchableRecord>(
     )?;
     let mut rows = statement.query((from.seq, collection))?;
     while let Some(row) = rows.next()? {
-        if matcher.matches(row.get_ref(4)?.as_blob().unwrap_or_default()) {
+        let search = SearchKeys {
+            uid: row.get_ref(2)?.as_bytes().unwrap_or_default(),
+            keys: row.get_ref(4)?.as_blob().unwrap_or_default(),
+        };
+        if matcher.matches(search) {
             all.push(ViewChange {
                 number: row.get(0)?,
                 id: RecordId(row.get(1)?),
@@ -100,8 +103,9 @@ fn read_changed(
 ) -> Result<BTreeMap<i64, PreviousState>> {
     let mut records: BTreeMap<i64, PreviousState> = BTreeMap::new();
     let mut statement = conn.prepare_cached(
-        "SELECT seq, record, keys, text IS NOT NULL FROM change \
-         WHERE seq > ?1 AND record <= ?1 ORDER BY seq",
+        "SELECT c.seq, c.record, c.keys, c.text IS NOT NULL, r.uid \
+         FROM change c CROSS JOIN record r ON r.id = c.record \
+         WHERE c.seq > ?1 AND c.record <= ?1 ORDER BY c.seq",
     )?;
     let mut rows = statement.query([from.seq])?;
     while let Some(row) = rows.next()? {
@@ -111,9 +115,10 @@ fn read_changed(
             std::collections::btree_map::Entry::Vacant(new) => {
                 // A record without keys was in the trash.
                 let keys = row.get_ref(2)?.as_blob().ok();
+                let uid = row.get_ref(4)?.as_bytes().unwrap_or_default();
                 new.insert(PreviousState {
                     first_change: number,
-                    matched: keys.is_some_and(|k| matcher.matches(k)),
+                    matched: keys.is_some_and(|keys| matcher.matches(SearchKeys { uid, keys })),
                     text_change: None,
                 })
             }
@@ -139,14 +144,18 @@ fn compare_states<R: SearchableRecord>(
              WHERE id = ?1 AND collection = ?2",
         )?
         .query_row((id, collection), |r| {
+            let (number, uid): (i64, String) = (r.get(0)?, r.get(1)?);
             let keys: Option<Vec<u8>> = r.get(2)?;
-            Ok((r.get(0)?, r.get(1)?, keys, summary(r, 3)?))
+            Ok((number, uid, keys, summary(r, 3)?))
         })
         .optional()?;
     let Some((number, uid, keys, summary)) = found else {
         return Ok(None);
     };
-    let is_match = keys.as_ref().is_some_and(|k| matcher.matches(k));
+    let is_match = keys.as_ref().is_some_and(|keys| {
+        let uid = uid.as_bytes();
+        matcher.matches(SearchKeys { uid, keys })
+    });
     let kind = match (before.matched, is_match) {
         (false, false) => return Ok(None),
         (false, true) => ChangeKind::Added,

@@ -16,12 +16,12 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::os::fd::OwnedFd;
 
 use super::inotify_watch::InotifyWatch;
-use super::notifier::lock;
 use super::subscription::Subscription;
-use crate::db::{Db, Waker, read_transaction};
+use crate::db::{Db, Waker, lock, read_transaction};
 use crate::error::{Error, Result};
 use crate::record::changes;
 use crate::record::collection_table::{self, CollectionStatus};
+use crate::record::keys::SearchKeys;
 use crate::types::SyncToken;
 
 /// The number of changes compared in one read transaction, which must not hold up the WAL.
@@ -60,14 +60,6 @@ impl ViewRegistry {
     }
 }
 
-/// The paths of the store.
-struct StorePaths {
-    store: PathBuf,
-    watch: PathBuf,
-    /// The store is on a read-only medium.
-    immutable: bool,
-}
-
 /// A running dispatcher.
 pub(super) struct RunningDispatcher {
     shared: Arc<ViewRegistry>,
@@ -78,12 +70,8 @@ pub(super) struct RunningDispatcher {
 impl RunningDispatcher {
     /// Starts the dispatcher. It learns of every commit from here on.
     pub(super) fn start(shared: &Arc<ViewRegistry>, db: &Db) -> Result<Self> {
-        let place = StorePaths {
-            store: db.signal().store().to_owned(),
-            watch: db.signal().watch_file().to_owned(),
-            immutable: db.is_immutable(),
-        };
-        let failed = |e: std::io::Error| Error::io(&place.watch, e);
+        let watch = db.signal().watch_file().to_owned();
+        let failed = |e: std::io::Error| Error::io(&watch, e);
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|e| failed(e.into()))?;
         let bell = Arc::new(bell);
@@ -96,11 +84,12 @@ impl RunningDispatcher {
             shared: Arc::clone(shared),
             bell: Arc::clone(&bell),
             connection,
-            place,
+            store: db.signal().store().to_owned(),
+            watch: watch.clone(),
+            immutable: db.is_immutable(),
             ear: None,
             comparison,
         };
-        let path = hub.place.watch.clone();
         let (end, ended) = channel();
         std::thread::Builder::new()
             .name("etui-views".to_owned())
@@ -111,7 +100,7 @@ impl RunningDispatcher {
                 // The kernel takes milliseconds to close it; no thread waits for that.
                 drop(inotify);
             })
-            .map_err(|e| Error::io(&path, e))?;
+            .map_err(failed)?;
         Ok(Self {
             shared: Arc::clone(shared),
             bell,
@@ -148,7 +137,10 @@ struct ChangeDispatcher {
     shared: Arc<ViewRegistry>,
     bell: Arc<OwnedFd>,
     connection: Connection,
-    place: StorePaths,
+    store: PathBuf,
+    watch: PathBuf,
+    /// The store is on a read-only medium.
+    immutable: bool,
     ear: Option<InotifyWatch>,
     comparison: LogComparison,
 }
@@ -181,10 +173,10 @@ impl ChangeDispatcher {
     }
 
     fn open_watch(&mut self) {
-        if self.place.immutable {
+        if self.immutable {
             return;
         }
-        match InotifyWatch::open(&self.place.store, &self.place.watch) {
+        match InotifyWatch::open(&self.store, &self.watch) {
             Ok(ear) => {
                 self.ear = Some(ear);
                 self.shared.deaf.store(false, Ordering::SeqCst);
@@ -197,8 +189,8 @@ impl ChangeDispatcher {
 
     /// Sleeps until something may be committed. A comparison has to follow.
     fn wait(&mut self, failed: bool) {
-        let every = (failed || (self.ear.is_none() && !self.place.immutable))
-            .then(|| timespec(LOOKS_EVERY));
+        let every =
+            (failed || (self.ear.is_none() && !self.immutable)).then(|| timespec(LOOKS_EVERY));
         let mut fds = vec![PollFd::new(&*self.bell, PollFlags::IN)];
         if let Some(ear) = &self.ear {
             fds.push(PollFd::from_borrowed_fd(ear.descriptor(), PollFlags::IN));
@@ -308,10 +300,11 @@ impl LogComparison {
 
 /// Wakes the views that the changes `from + 1` to `to` affect, and removes them from `armed`.
 fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>) -> Result<()> {
-    let mut tell = |collection: i64, keys: Option<&[u8]>| {
+    let mut tell = |collection: i64, uid: &[u8], keys: Option<&[u8]>| {
         let Some(keys) = keys else { return };
+        let record = SearchKeys { uid, keys };
         armed.retain(|view| {
-            let concerned = view.collection == collection && view.interest.matches_keys(keys);
+            let concerned = view.collection == collection && view.matcher.matches(record);
             if concerned {
                 view.wake();
             }
@@ -322,23 +315,25 @@ fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>
     // in between belong to its later changes.
     let mut changed = conn.prepare_cached(
         "SELECT r.collection, c.keys, \
-                iif(r.changed = c.seq AND r.removed_at IS NULL, r.keys, NULL) \
+                iif(r.changed = c.seq AND r.removed_at IS NULL, r.keys, NULL), r.uid \
          FROM change c CROSS JOIN record r ON r.id = c.record \
          WHERE c.seq > ?1 AND c.seq <= ?2",
     )?;
     let mut rows = changed.query((from, to))?;
     while let Some(row) = rows.next()? {
         let collection = row.get(0)?;
-        tell(collection, optional_blob(row, 1)?);
-        tell(collection, optional_blob(row, 2)?);
+        let uid = row.get_ref(3)?.as_bytes().unwrap_or_default();
+        tell(collection, uid, optional_blob(row, 1)?);
+        tell(collection, uid, optional_blob(row, 2)?);
     }
     let mut added = conn.prepare_cached(
-        "SELECT collection, keys FROM record NOT INDEXED \
+        "SELECT collection, keys, uid FROM record NOT INDEXED \
          WHERE id > ?1 AND id <= ?2 AND removed_at IS NULL",
     )?;
     let mut rows = added.query((from, to))?;
     while let Some(row) = rows.next()? {
-        tell(row.get(0)?, optional_blob(row, 1)?);
+        let uid = row.get_ref(2)?.as_bytes().unwrap_or_default();
+        tell(row.get(0)?, uid, optional_blob(row, 1)?);
     }
     Ok(())
 }

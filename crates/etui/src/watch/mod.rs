@@ -23,7 +23,7 @@ use crate::search::filter::{Filter, Matcher};
 use crate::search::query::{ListEntry, SearchableRecord};
 use crate::types::{ChangeKind, RecordId, SyncToken};
 use notifier::Notifier;
-use subscription::{Subscription, ViewInterest};
+use subscription::Subscription;
 
 /// A change of a record with respect to a view's filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,6 @@ pub enum ViewChanges<S, F> {
 
 impl<S, F> ViewChanges<S, F> {
     /// Returns true if there are no changes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Since(all) if all.is_empty())
     }
@@ -97,7 +96,6 @@ pub struct View<'s, R: SearchableRecord> {
     db: &'s Db,
     collection: i64,
     filter: Filter<R::Field>,
-    matcher: Arc<Matcher>,
     subscription: Arc<Subscription>,
 }
 
@@ -107,14 +105,6 @@ const UNKNOWN_TOKEN: SyncToken = SyncToken {
     incarnation: 0,
     seq: 0,
 };
-
-struct FilterInterest(Arc<Matcher>);
-
-impl ViewInterest for FilterInterest {
-    fn matches_keys(&self, keys: &[u8]) -> bool {
-        self.0.matches(keys)
-    }
-}
 
 impl<'s, R: SearchableRecord> Collection<'s, R> {
     /// Opens a view of `filter` that starts now.
@@ -151,8 +141,7 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
     fn open_view(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
         self.db().ensure_indexed()?;
         let matcher = Arc::new(Matcher::new(filter, self.db().region()));
-        let interest = Box::new(FilterInterest(Arc::clone(&matcher)));
-        let subscription = Subscription::new(self.id(), interest, token);
+        let subscription = Subscription::new(self.id(), matcher, token);
         self.db()
             .cache::<Notifier>()
             .subscribe(self.db(), &subscription)?;
@@ -160,7 +149,6 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
             db: self.db(),
             collection: self.id(),
             filter: filter.clone(),
-            matcher,
             subscription,
         })
     }
@@ -172,7 +160,6 @@ type ChangesOf<R> = ViewChanges<<R as SearchableRecord>::Summary, <R as Searchab
 impl<R: SearchableRecord> View<'_, R> {
     /// Returns the position up to which changes were reported. A view opened there
     /// ([`Collection::view_since`]) continues this one.
-    #[must_use]
     pub fn token(&self) -> SyncToken {
         self.subscription.position()
     }
@@ -182,7 +169,8 @@ impl<R: SearchableRecord> View<'_, R> {
     /// # Errors
     /// Whatever reading reports. The changes are then reported by the next call.
     pub fn changes(&mut self) -> Result<ChangesOf<R>> {
-        self.read_changes(|_| Ok(())).map(|(changes, ())| changes)
+        self.read_changes(|_, _| Ok(()))
+            .map(|(changes, ())| changes)
     }
 
     /// Returns the changes since the view was last read, and the collection's name in the same
@@ -195,7 +183,7 @@ impl<R: SearchableRecord> View<'_, R> {
     /// Whatever reading reports. The changes are then reported by the next call.
     pub fn changes_and_name(&mut self) -> Result<(ChangesOf<R>, Option<String>)> {
         let id = self.collection;
-        self.read_changes(|reader| collection_table::current_name(reader.conn, id))
+        self.read_changes(|_, reader| collection_table::current_name(reader.conn, id))
     }
 
     /// Returns a page of matching records, and the changes since the view was last read, in one
@@ -205,8 +193,22 @@ impl<R: SearchableRecord> View<'_, R> {
     /// Whatever reading reports. The changes are then reported by the next call.
     pub fn load(&mut self, page: Paging) -> Result<LoadedPage<R::Summary, R::Field>> {
         let filter = self.filter.clone();
-        let (changes, entries) = self.read_changes(|reader| reader.find_page(&filter, page))?;
+        let (changes, entries) = self.read_changes(|_, reader| reader.find_page(&filter, page))?;
         Ok(LoadedPage { changes, entries })
+    }
+
+    /// Returns the changes since the view was last read, and the result of `also`, which gets these
+    /// changes and reads the collection in the same state: for example the columns of the changed
+    /// records ([`Reader::rows_by_id`]), or a page with its columns ([`Reader::query`]).
+    ///
+    /// # Errors
+    /// Whatever reading reports, and the errors of `also`. The changes are then reported by the
+    /// next call.
+    pub fn changes_and<T>(
+        &mut self,
+        also: impl FnOnce(&ChangesOf<R>, &Reader<'_, R>) -> Result<T>,
+    ) -> Result<(ChangesOf<R>, T)> {
+        self.read_changes(also)
     }
 
     /// Waits for changes. Returns `None` after `timeout`.
@@ -245,15 +247,20 @@ impl<R: SearchableRecord> View<'_, R> {
     /// Reads the changes, and calls `also` in the same read transaction.
     fn read_changes<T>(
         &mut self,
-        also: impl FnOnce(&Reader<'_, R>) -> Result<T>,
+        also: impl FnOnce(&ChangesOf<R>, &Reader<'_, R>) -> Result<T>,
     ) -> Result<(ChangesOf<R>, T)> {
         self.db.ensure_indexed()?;
         let reading = self.subscription.begin_read();
         let (now, changes, also) = self.db.read_transaction(|conn| {
             let now = changes::token(conn)?;
-            let changes =
-                diff::diff_since::<R>(conn, self.collection, &self.matcher, &reading.from, &now)?;
-            let also = also(&Reader::new(self.db, conn, self.collection))?;
+            let changes = diff::diff_since::<R>(
+                conn,
+                self.collection,
+                &self.subscription.matcher,
+                &reading.from,
+                &now,
+            )?;
+            let also = also(&changes, &Reader::new(self.db, conn, self.collection))?;
             Ok((now, changes, also))
         })?;
         reading.finish(now);

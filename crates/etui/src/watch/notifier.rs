@@ -18,13 +18,12 @@
 //! queues up, and a spurious wake-up is harmless. None may be lost; [`dispatcher`](super::dispatcher) and
 //! [`Subscription`] say why.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::dispatcher::{RunningDispatcher, ViewRegistry};
-use crate::db::Db;
-use crate::error::Result;
-
 use super::subscription::Subscription;
+use crate::db::{Db, lock};
+use crate::error::Result;
 
 /// The views of a store, and the dispatcher that runs while there are any.
 #[derive(Default)]
@@ -66,9 +65,4 @@ impl Drop for Notifier {
             .take()
             .and_then(RunningDispatcher::stop_and_join);
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The data under these locks is consistent between any two statements.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

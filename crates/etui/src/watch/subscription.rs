@@ -19,19 +19,15 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::search::filter::Matcher;
 use crate::types::SyncToken;
-
-/// The records that a view is about.
-pub(crate) trait ViewInterest: Send + Sync {
-    /// Returns true if a record with these keys affects the view.
-    fn matches_keys(&self, keys: &[u8]) -> bool;
-}
 
 /// A view, as the dispatcher sees it.
 pub(crate) struct Subscription {
     /// The collection of its records.
     pub(super) collection: i64,
-    pub(super) interest: Box<dyn ViewInterest>,
+    /// The records that it is about.
+    pub(super) matcher: Arc<Matcher>,
     state: Mutex<SubscriptionState>,
     told: Condvar,
     /// An eventfd, readable while there is something to read; created on first use.
@@ -47,14 +43,10 @@ struct SubscriptionState {
 
 impl Subscription {
     /// Returns a subscription that has to be read from `position`.
-    pub(crate) fn new(
-        collection: i64,
-        interest: Box<dyn ViewInterest>,
-        position: SyncToken,
-    ) -> Arc<Self> {
+    pub(crate) fn new(collection: i64, matcher: Arc<Matcher>, position: SyncToken) -> Arc<Self> {
         Arc::new(Self {
             collection,
-            interest,
+            matcher,
             state: Mutex::new(SubscriptionState {
                 told: true,
                 reading: false,
@@ -194,14 +186,6 @@ impl Drop for ViewRead<'_> {
 mod tests {
     use super::*;
 
-    struct AllKeys;
-
-    impl ViewInterest for AllKeys {
-        fn matches_keys(&self, _: &[u8]) -> bool {
-            true
-        }
-    }
-
     fn token(seq: i64) -> SyncToken {
         SyncToken {
             store: 1,
@@ -216,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_read_that_failed_leaves_it_to_be_read_again() {
-        let view = Subscription::new(1, Box::new(AllKeys), token(5));
+        let view = Subscription::new(1, Arc::new(Matcher::All), token(5));
         assert!(!waits(&view), "it has to be read first");
         view.begin_read().finish(token(7));
         assert!(waits(&view));
@@ -234,7 +218,7 @@ mod tests {
 
     #[test]
     fn what_happens_while_it_reads_is_told_afterwards() {
-        let view = Subscription::new(1, Box::new(AllKeys), token(5));
+        let view = Subscription::new(1, Arc::new(Matcher::All), token(5));
         let reading = view.begin_read();
         view.wake();
         reading.finish(token(6));

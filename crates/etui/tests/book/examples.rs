@@ -31,14 +31,22 @@ let work = store.create_address_book("Work")?;
 let work = store.address_book("Work")?;                // Error::NoCollection lists the existing ones
 let calendar = store.calendar()?;                      // the default calendar; see Calendars below
 
-store.rename_address_book("Work", "Job")?;             // handles, views and tokens stay valid
-store.remove_address_book("Job")?;                     // with its contacts, in one transaction
-store.restore_address_book("Job")?;                    // and back, within 30 days
+store.rename_collection::<Card>("Work", "Job")?;             // handles, views and tokens stay valid
+store.remove_collection::<Card>("Job")?;                     // with its contacts, in one transaction
+store.restore_collection::<Card>("Job")?;                    // and back, within 30 days
 
-let removed = store.removed_address_books()?;          // the latest first; several may have one name
+let removed = store.removed_collections::<Card>()?;          // the latest first; several may have one name
 if let Some(first) = removed.last() {                  // its records, removed(), kept_until()
-    store.restore_address_book_as(first, "Old job")?;  // this one, under another name
+    store.restore_collection_as::<Card>(first, "Old job")?;  // this one, under another name
 }
+
+
+{ // library.md
+let contacts = store.contacts()?;
+let work = store.create_collection_with_external_id::<Card>("Work", "carddav-17")?;
+let work = store.collection_by_external_id::<Card>("carddav-17")?;   // None: there is none
+store.contacts()?.set_external_id(Some("carddav-1"))?; // None clears it
+let id = store.contacts()?.external_id()?;
 
 
 { // library.md
@@ -125,6 +133,20 @@ for row in screen.iter() {
     println!("{:>6}  {}  {}", row.id(), row.name(), row.get(Column::Phone));
 }
 let at = contacts.position(screen.ids()[0])?;          // Some(9000): the position of a contact
+
+
+{ // library.md
+let contacts = store.contacts()?;
+use etui::contacts::{Filter, Paging, SortBy, SortField};
+
+let by = [SortBy::ascending(SortField::Given), SortBy::ascending(SortField::Family)];
+let mut sorted = contacts.sorted(&Filter::All, &by)?;
+let screen = sorted.page(Paging::first(50));           // ids, in the order of given names
+let at = sorted.position(screen[0]);                   // Some(0)
+let letters = sorted.letters(&contacts);
+if sorted.update(&contacts)? {                         // something in it was changed
+    println!("{} contacts now", sorted.len());
+}
 
 
 { // library.md
@@ -340,6 +362,6 @@ while let Some(changes) = view.wait(None)? {
     }
 }
 
-}}}}}}}}}}}}}}}}}}}}}}
+}}}}}}}}}}}}}}}}}}}}}}}}
 Ok(())
 }

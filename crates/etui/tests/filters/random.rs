@@ -113,8 +113,9 @@ impl Filters<'_> {
     fn leaf(&mut self) -> Filter {
         match self.rng.below(100) {
             0..2 => Filter::All,
-            2..7 => Filter::Present(self.field()),
-            7..20 => Filter::PhoneEquals {
+            2..5 => self.uids(),
+            5..8 => Filter::Present(self.field()),
+            8..20 => Filter::PhoneEquals {
                 number: self.number(),
                 strength: one_of(self.rng, &STRENGTHS),
             },
@@ -123,10 +124,10 @@ impl Filters<'_> {
                     0 => self.number(),
                     _ => self.part_of_number(),
                 };
-                let field = if self.rng.chance(750) {
-                    Field::Phone
-                } else {
-                    Field::Any
+                let field = match self.rng.below(8) {
+                    0..4 => Field::Phone,
+                    4 | 5 => Field::PhoneWritten,
+                    _ => Field::Any,
                 };
                 Filter::text(field, one_of(self.rng, &MODES), number)
             }
@@ -136,6 +137,26 @@ impl Filters<'_> {
                 Filter::text(field, mode, text)
             }
         }
+    }
+
+    /// Returns a filter for the UIDs of some contacts, and for others.
+    fn uids(&mut self) -> Filter {
+        let count = match self.rng.below(10) {
+            0 => 0,
+            1..7 => 1 + self.rng.below(4),
+            7 | 8 => 70,
+            _ => 1_500,
+        };
+        let mut uids: Vec<String> = Vec::new();
+        for _ in 0..count {
+            let at = self.rng.below(self.all.len().max(1) as u32) as usize;
+            let uid = self.all.get(at).map(|known| known.uid.as_str());
+            uids.extend(uid.filter(|uid| !uid.is_empty()).map(str::to_owned));
+        }
+        if self.rng.chance(300) {
+            uids.push("nobody's".to_owned());
+        }
+        Filter::uids(uids)
     }
 
     fn field(&mut self) -> Field {

@@ -22,6 +22,8 @@ const MAX_SUMMARY: usize = 200;
 /// A parsed contact.
 pub struct ReferenceContact {
     pub id: RecordId,
+    /// The UID in the card; empty if it has none.
+    pub uid: String,
     pub summary: Summary,
     /// The values as written in the card, from which filters are made.
     pub values: Vec<(Field, String)>,
@@ -29,6 +31,8 @@ pub struct ReferenceContact {
     texts: Vec<(Field, FoldedText)>,
     emails: Vec<String>,
     phones: Vec<PhoneNumber>,
+    /// The digits of the phone numbers as written.
+    written: Vec<String>,
 }
 
 /// A folded value and its words.
@@ -92,6 +96,7 @@ impl ReferenceContact {
             |value: Option<&String>| clip(value.map_or("", String::as_str), MAX_SUMMARY).into();
         Self {
             id,
+            uid: card.uid().unwrap_or_default().to_owned(),
             summary: Summary {
                 name: clip(&display, MAX_SUMMARY).into(),
                 organization: shown(organization.as_ref()),
@@ -113,6 +118,11 @@ impl ReferenceContact {
             phones: phones
                 .iter()
                 .filter_map(|value| PhoneNumber::parse(value, region))
+                .collect(),
+            written: phones
+                .iter()
+                .filter(|value| PhoneNumber::parse(value, region).is_some())
+                .map(|value| digits(clip(value, MAX_KEY)))
                 .collect(),
             values,
         }
@@ -136,7 +146,7 @@ impl ReferenceContact {
     fn has(&self, field: Field) -> bool {
         match field {
             Field::Email => !self.emails.is_empty(),
-            Field::Phone => !self.phones.is_empty(),
+            Field::Phone | Field::PhoneWritten => !self.phones.is_empty(),
             Field::Any => {
                 self.has(Field::Name)
                     || self.has(Field::Organization)
@@ -161,6 +171,8 @@ pub enum ReferenceFilter {
     NumberStartsWith(Vec<String>),
     NumberEndsWith(Vec<String>),
     NumberContains(String),
+    Written(MatchMode, String),
+    Uids(Vec<String>),
     Nothing,
 }
 
@@ -184,6 +196,7 @@ impl ReferenceFilter {
             Filter::Or(parts) => Self::AnyOf(each(parts)),
             Filter::Not(inner) => Self::Not(Box::new(Self::compile(inner, region))),
             Filter::Present(field) => Self::Present(*field),
+            Filter::Uids(uids) => Self::Uids(uids.iter().cloned().collect()),
             Filter::PhoneEquals { number, strength } => number_is(number, *strength, region),
             Filter::Text { field, mode, text } => match field {
                 Field::Any => {
@@ -199,6 +212,10 @@ impl ReferenceFilter {
                 }
                 Field::Email => address(*mode, text),
                 Field::Phone => number(*mode, text, region),
+                Field::PhoneWritten => match digits(text) {
+                    none if none.is_empty() => Self::Nothing,
+                    digits => Self::Written(*mode, digits),
+                },
                 field => words(*field, *mode, text),
             },
         }
@@ -212,6 +229,7 @@ impl ReferenceFilter {
             Self::AnyOf(parts) => parts.iter().any(|part| part.matches(known)),
             Self::Not(inner) => !inner.matches(known),
             Self::Present(field) => known.has(*field),
+            Self::Uids(uids) => uids.contains(&known.uid),
             Self::Words(field, mode, wanted) => known
                 .texts(*field)
                 .any(|value| words_match(*mode, wanted, value)),
@@ -229,6 +247,12 @@ impl ReferenceFilter {
                 number_any(known, forms, |d, form| d.starts_with(form))
             }
             Self::NumberEndsWith(forms) => number_any(known, forms, |d, form| d.ends_with(form)),
+            Self::Written(mode, wanted) => known.written.iter().any(|written| match mode {
+                MatchMode::Words | MatchMode::Whole => written == wanted,
+                MatchMode::Prefix => written.starts_with(wanted),
+                MatchMode::Suffix => written.ends_with(wanted),
+                MatchMode::Contains => written.contains(wanted),
+            }),
             Self::NumberContains(part) => known.phones.iter().any(|p| p.digits().contains(part)),
         }
     }

@@ -73,3 +73,31 @@ fn a_number_is_found_as_dialled_with_a_carrier_code() {
         assert_eq!(count_found(&[&card], &filter), [1, 1], "{full}");
     }
 }
+
+#[test]
+fn numbers_are_found_by_their_digits_as_written() {
+    let bodies = [
+        "FN:A\r\nTEL:030 / 123-456\r\n",
+        "FN:B\r\nTEL:+49 (0)30 123456\r\n",
+        "FN:C\r\nTEL:+49 30 123456\r\n",
+        "FN:D\r\nTEL:0049 30 123456 ext. 77\r\n",
+        "FN:E\r\nTEL:110\r\n",
+        "FN:F\r\nTEL:30 123456\r\n",
+    ];
+    for (filter, count) in [
+        ("phone.written:030*", 1),
+        ("phone.written:\"030 123456\"", 1),
+        ("phone.written=\"+49 30 123456\"", 1),
+        ("phone.written:+49*", 2),
+        ("phone.written:004930*", 1),
+        ("phone.written:*77", 1),
+        ("phone.written:*123456", 4),
+        ("phone.written:*0123456", 5 - 1),
+        ("phone.written:*030123*", 2),
+        ("phone.written:*49030*", 1),
+        ("phone.written:11*", 1),
+        ("phone.written:*", 6),
+    ] {
+        assert_eq!(count_found(&bodies, filter), [count, count], "{filter}");
+    }
+}

@@ -194,7 +194,7 @@ impl Worker<'_> {
                 self.held.push(taken);
                 self.tell(Word::Taken(uid));
             }
-            Err(Error::CheckedOut { record }) => {
+            Err(Error::CheckedOut(record)) => {
                 assert!(self.held.iter().any(|t| t.stored().id == record));
             }
             Err(e) => panic!("{e}"),
@@ -316,7 +316,7 @@ fn nobody_else_takes(path: &Path, vfs: Vfs, model: &Model) {
                 assert!(!is_theirs, "{uid} is the child's: {model:?}");
                 free.push(taken);
             }
-            Err(Error::CheckedOut { record }) => {
+            Err(Error::CheckedOut(record)) => {
                 assert!(is_theirs, "{uid} is nobody's: {model:?}");
                 assert_eq!(record, stored.id);
             }

@@ -24,6 +24,8 @@ fn applied_changes_equal_find() {
         "note:tea",
         "*nn*",
         "zz",
+        "uid:\"u1\",\"u5\",\"u9\"",
+        "-uid:u2 anna or uid:u2",
     ];
     let rounds = if std::env::var_os("ETUI_TEST_LONG").is_some() {
         60

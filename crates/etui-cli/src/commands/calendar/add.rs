@@ -9,12 +9,11 @@ use super::property::{EntryAssignment, parse_assignment};
 use super::record::{check_understood, start_or_due};
 use super::span_args::local_now;
 use super::time_args::{EventEnd, TimeArgs, offset_before_start};
-use crate::app::{App, open_target_calendar};
-use crate::commands::records::{RecordCommands, name_or_placeholder};
+use crate::app::App;
+use crate::commands::records::report_saved;
 use crate::datetime::{LocalNow, format_short, parse_duration};
 use crate::errors::{Failure, Result};
-use crate::output::json::RecordChangeJson;
-use crate::output::{escape_text, one_line};
+use crate::output::escape_text;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,11 +59,11 @@ pub struct AddEntryArgs {
     set: Vec<EntryAssignment>,
 }
 
-pub fn add_entry(app: &mut App, name: Option<&str>, args: &AddEntryArgs) -> Result<()> {
+pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
     let here = local_now(&app.out);
     let record = build_record(args, &here)?;
-    let store = app.open_or_create(&app.store_options()?)?;
-    let calendar = open_target_calendar(&store, name)?;
+    let store = app.open_or_create(app.store_options()?)?;
+    let calendar = app.open_target_calendar(&store)?;
     let uid = record.uid().unwrap_or_default().to_owned();
     let saved = match calendar.save_if(&record, Condition::IfAbsent) {
         Err(Error::Conflict { uid, .. }) => {
@@ -76,19 +75,16 @@ pub fn add_entry(app: &mut App, name: Option<&str>, args: &AddEntryArgs) -> Resu
         saved => saved?,
     };
     store.close()?;
-    let title = record.display_title();
-    if app.out.json {
-        return app
-            .out
-            .write_json(&RecordChangeJson::saved(&saved, &uid, &title));
-    }
-    let title = name_or_placeholder::<CalendarObject>(title);
     let when = start_or_due(&record).map_or_else(String::new, |start| {
         format!(", {}", format_short(start, &here.zone))
     });
-    app.out
-        .status(format!("Added {}: {}{when}", saved.id, one_line(&title)))?;
-    app.out.status(format!("UID {}", escape_text(&uid)))
+    report_saved(&mut app.out, &record, &saved, &uid, |title| {
+        format!(
+            "Added {}: {title}{when}\nUID {}",
+            saved.id,
+            escape_text(&uid)
+        )
+    })
 }
 
 fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<CalendarObject> {
@@ -147,15 +143,18 @@ fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<CalendarObject> 
         }
         None => {}
     }
-    if let Some(place) = &args.place {
-        draft = draft.location(place);
-    }
-    if let Some(notes) = &args.notes {
-        draft = draft.description(notes);
-    }
-    for category in &args.category {
-        draft = draft.category(category);
-    }
+    draft = args
+        .place
+        .iter()
+        .fold(draft, |draft, text| draft.location(text));
+    draft = args
+        .notes
+        .iter()
+        .fold(draft, |draft, text| draft.description(text));
+    draft = args
+        .category
+        .iter()
+        .fold(draft, |draft, name| draft.category(name));
     for before in &args.alarm {
         draft = draft.alarm(offset_before_start(*before)?);
     }

@@ -1,14 +1,15 @@
 //! `etui calendar alarms`: the next alarms.
 
-use etui::calendar::DueAlarm;
 use etui::calendar::time::DateTimeValue;
+use etui::calendar::{CalendarObject, DueAlarm};
 
 use super::span_args::local_now;
-use crate::app::{App, readers_in};
+use crate::app::App;
+use crate::commands::records::name_or_placeholder;
 use crate::datetime::{format_clock, format_day, format_short, parse_when, to_instant};
 use crate::errors::{Failure, Result};
 use crate::output::Table;
-use crate::output::json::calendar::DueAlarmJson;
+use crate::output::json::calendar::due_alarm_json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,7 +31,7 @@ pub struct AlarmsArgs {
     from: Option<String>,
 }
 
-pub fn show_alarms(app: &mut App, name: Option<&str>, args: &AlarmsArgs) -> Result<()> {
+pub fn show_alarms(app: &mut App, args: &AlarmsArgs) -> Result<()> {
     let here = local_now(&app.out);
     let from = match &args.from {
         Some(text) => {
@@ -42,18 +43,12 @@ pub fn show_alarms(app: &mut App, name: Option<&str>, args: &AlarmsArgs) -> Resu
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all: Vec<(String, DueAlarm)> = Vec::new();
-    for (name, reader) in readers_in(name, &snapshot)? {
+    for (name, reader) in app.readers_in::<CalendarObject>(&snapshot)? {
         let due = reader.alarms(from, args.next, &here.zone)?;
         all.extend(due.into_iter().map(|alarm| (name.clone(), alarm)));
     }
     all.sort_by_key(|(_, alarm)| alarm.at);
     all.truncate(args.next);
-    if app.out.json {
-        return all.iter().try_for_each(|(name, alarm)| {
-            app.out
-                .write_json(&DueAlarmJson::new(name, alarm, &here.zone))
-        });
-    }
     if all.is_empty() {
         return app.out.status("No alarms.");
     }
@@ -63,15 +58,11 @@ pub fn show_alarms(app: &mut App, name: Option<&str>, args: &AlarmsArgs) -> Resu
         let at = format!("{} {}", format_day(at.date()), format_clock(at));
         let start = alarm.start.as_ref();
         let start = start.map_or_else(String::new, |start| format_short(start, &here.zone));
-        table.add_row([
-            alarm.record.to_string().as_str(),
-            &at,
-            &start,
-            match alarm.title.as_str() {
-                "" => "(no title)",
-                title => title,
-            },
-        ]);
+        let id = alarm.record.to_string();
+        let title = name_or_placeholder::<CalendarObject>(&alarm.title);
+        table.add_row([id.as_str(), &at, &start, title]);
     }
-    table.write_to(&mut app.out)
+    app.out.write_table(&table, &all, |out, (name, alarm)| {
+        out.write_json(&due_alarm_json(name, alarm, &here.zone))
+    })
 }

@@ -6,14 +6,14 @@ use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
 
-use super::property::{EntryAssignment, parse_assignment, parse_removal};
-use super::record::{check_understood, open_calendar_of, read_record};
+use super::property::{EntryAssignment, parse_assignment};
+use super::record::{check_understood, read_record};
 use super::reschedule::{NO_START, reschedule};
 use super::span_args::local_now;
 use super::time_args::{TimeArgs, offset_before_start};
 use crate::app::App;
-use crate::commands::records::property::PropertyRemoval;
-use crate::commands::records::{change, resolve_record};
+use crate::commands::records::property::{PropertyRemoval, parse_removal};
+use crate::commands::records::{change, collection_of, resolve_record};
 use crate::datetime::{LocalNow, parse_duration};
 use crate::errors::{Failure, Result};
 
@@ -60,7 +60,7 @@ pub struct EditEntryArgs {
     #[arg(long, value_name = "PROP=VALUE", value_parser = parse_assignment)]
     set: Vec<EntryAssignment>,
     /// Remove all properties of this name, or those with this value
-    #[arg(long, value_name = "PROP[=VALUE]", value_parser = parse_removal)]
+    #[arg(long, value_name = "PROP[=VALUE]", value_parser = parse_removal::<CalendarObject>)]
     remove: Vec<PropertyRemoval>,
     /// Replace the text by this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = [
@@ -76,7 +76,7 @@ pub struct EditEntryArgs {
 impl EditEntryArgs {
     fn has_changes(&self) -> bool {
         let texts = [&self.title, &self.place, &self.notes];
-        texts.iter().any(|text| text.is_some())
+        texts.into_iter().any(Option::is_some)
             || !(self.time.is_empty()
                 && self.alarm.is_empty()
                 && self.set.is_empty()
@@ -84,9 +84,9 @@ impl EditEntryArgs {
     }
 }
 
-pub fn edit_entry(app: &mut App, name: Option<&str>, args: &EditEntryArgs) -> Result<()> {
+pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
     let store = app.open_to_write()?;
-    let calendar = open_calendar_of(&store, name, std::slice::from_ref(&args.id))?;
+    let calendar = collection_of::<CalendarObject>(app, &store, std::slice::from_ref(&args.id))?;
     let mut stored = resolve_record(&calendar, &args.id)?;
     change::expect_etag(&mut stored, args.if_match.as_deref())?;
     let (record, saved) = match &args.from {
@@ -128,29 +128,15 @@ fn apply_options(
     let mut record = before.clone();
     let at = record.master_index();
     for removal in &args.remove {
-        if record.remove(at, &removal.name, removal.value.as_deref(), &zones)? == 0 {
-            let value = removal
-                .value
-                .as_ref()
-                .map_or_else(String::new, |v| format!(" {v}"));
-            return Err(Failure::NotFound(format!(
-                "entry {} has no {}{value}; nothing was changed",
-                stored.id, removal.name
-            )));
-        }
+        let removed = record.remove(at, &removal.name, removal.value.as_deref(), &zones)?;
+        removal.check_removed::<CalendarObject>(stored.id, removed)?;
     }
-    let texts = [
-        ("SUMMARY", &args.title),
-        ("LOCATION", &args.place),
-        ("DESCRIPTION", &args.notes),
-    ];
-    for (name, text) in texts {
-        if let Some(text) = text {
-            record.set(at, name, text, &zones)?;
-        }
-    }
-    for EntryAssignment { name, value } in &args.set {
-        record.set(at, name, value, &zones)?;
+    let title = args.title.iter().map(|text| ("SUMMARY", text));
+    let place = args.place.iter().map(|text| ("LOCATION", text));
+    let notes = args.notes.iter().map(|text| ("DESCRIPTION", text));
+    let set = args.set.iter().map(|set| (set.name.as_str(), &set.value));
+    for (name, text) in title.chain(place).chain(notes).chain(set) {
+        record.set(at, name, text, &zones)?;
     }
     if !args.time.is_empty() {
         let here = now_in_zone_of(app, &record);

@@ -1,14 +1,14 @@
 //! `etui calendar freebusy`: busy time.
 
 use etui::ETag;
-use etui::calendar::BusyPeriod;
-use etui::calendar::time::{Date, DateTime, Timestamp};
+use etui::calendar::time::{Date, Timestamp};
+use etui::calendar::{BusyPeriod, CalendarObject, merge_busy};
 
 use super::span_args::{SpanArgs, local_now};
-use crate::app::{App, readers_in};
+use crate::app::App;
 use crate::datetime::{LocalNow, TimeSpan, format_clock, format_day};
 use crate::errors::Result;
-use crate::output::json::calendar::BusyJson;
+use crate::output::json::calendar::busy_json;
 use crate::output::{OutputWriter, Style};
 
 const EXAMPLES: &str = "\
@@ -31,13 +31,13 @@ pub struct FreeBusyArgs {
     ics: bool,
 }
 
-pub fn show_free_busy(app: &mut App, calendar: Option<&str>, args: &FreeBusyArgs) -> Result<()> {
+pub fn show_free_busy(app: &mut App, args: &FreeBusyArgs) -> Result<()> {
     let here = local_now(&app.out);
     let span = args.span.parse_span(&here)?;
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all = Vec::new();
-    for (_, reader) in readers_in(calendar, &snapshot)? {
+    for (_, reader) in app.readers_in::<CalendarObject>(&snapshot)? {
         all.extend(reader.free_busy(span.during.clone(), &here.zone)?);
     }
     let all = merge_busy(all);
@@ -50,46 +50,9 @@ pub fn show_free_busy(app: &mut App, calendar: Option<&str>, args: &FreeBusyArgs
     if app.out.json {
         return all
             .iter()
-            .try_for_each(|busy| app.out.write_json(&BusyJson::new(busy, &here.zone)));
+            .try_for_each(|busy| app.out.write_json(&busy_json(busy, &here.zone)));
     }
     write_busy(&mut app.out, &all, &span, &here)
-}
-
-/// Merges the busy times of several calendars, ordered and without overlaps. A time that is confirmed
-/// in one calendar is confirmed.
-fn merge_busy(mut all: Vec<BusyPeriod>) -> Vec<BusyPeriod> {
-    // The start and end of each time, with the change in the number of confirmed and tentative ones.
-    let mut edges: Vec<(Timestamp, [i64; 2])> = Vec::with_capacity(2 * all.len());
-    for busy in all.drain(..) {
-        let (begin, end) = match busy.tentative {
-            true => ([0, 1], [0, -1]),
-            false => ([1, 0], [-1, 0]),
-        };
-        edges.extend([(busy.during.start, begin), (busy.during.end, end)]);
-    }
-    edges.sort_unstable_by_key(|(at, _)| *at);
-    let (mut confirmed, mut tentative) = (0, 0);
-    for (i, (at, [s, t])) in edges.iter().enumerate() {
-        confirmed += s;
-        tentative += t;
-        let Some((next, _)) = edges.get(i + 1).filter(|(next, _)| next > at) else {
-            continue;
-        };
-        if confirmed + tentative == 0 {
-            continue;
-        }
-        let is_tentative = confirmed == 0;
-        match all.last_mut() {
-            Some(last) if last.during.end == *at && last.tentative == is_tentative => {
-                last.during.end = *next;
-            }
-            _ => all.push(BusyPeriod {
-                during: *at..*next,
-                tentative: is_tentative,
-            }),
-        }
-    }
-    all
 }
 
 fn write_busy(
@@ -99,28 +62,24 @@ fn write_busy(
     here: &LocalNow,
 ) -> Result<()> {
     if all.is_empty() {
-        return out.status(match span.first == span.last {
-            true => format!("Free on {}.", format_day(span.first)),
-            false => format!(
-                "Free from {} to {}.",
-                format_day(span.first),
-                format_day(span.last)
-            ),
-        });
+        return out.status(format!("Free {}.", span.describe_days()));
     }
     let mut before = None;
     for busy in all {
-        let start = here.zone.to_local(busy.during.start);
-        let end = here.zone.to_local(busy.during.end);
-        for (date, from, to) in split_by_day(start, end) {
+        let [start, end] = [busy.during.start, busy.during.end].map(|at| here.zone.to_local(at));
+        let last = end.plus_seconds(-1).date();
+        for date in start.date().days()..=last.days() {
+            let date = Date::from_days(date.into());
+            let from = (start.date() == date).then(|| format_clock(start));
+            let to = (end.date() == date).then(|| format_clock(end));
             let heading = match before.replace(date) == Some(date) {
                 true => String::new(),
                 false => format_day(date),
             };
-            let time = match (from == date.midnight(), to.date() > date) {
-                (true, true) => "all day".to_owned(),
-                (false, true) => format!("{}-24:00", format_clock(from)),
-                (_, false) => format!("{}-{}", format_clock(from), format_clock(to)),
+            let time = match (from.filter(|_| start != date.midnight()), to) {
+                (None, None) => "all day".to_owned(),
+                (Some(from), None) => format!("{from}-24:00"),
+                (from, Some(to)) => format!("{}-{to}", from.as_deref().unwrap_or("00:00")),
             };
             let heading = format!("{heading:<15}");
             let heading = out.with_style(Style::Bold, &heading).into_owned();
@@ -134,24 +93,6 @@ fn write_busy(
     Ok(())
 }
 
-/// Splits a time at midnight.
-fn split_by_day(
-    start: DateTime,
-    end: DateTime,
-) -> impl Iterator<Item = (Date, DateTime, DateTime)> {
-    let mut next = Some(start);
-    std::iter::from_fn(move || {
-        let from = next.filter(|from| *from < end)?;
-        let date = from.date();
-        let midnight = match date {
-            Date::MAX => end,
-            date => date.plus_days(1).midnight(),
-        };
-        next = Some(midnight);
-        Some((date, from, midnight.min(end)))
-    })
-}
-
 /// Formats a calendar object with one `VFREEBUSY` (RFC 5545 §3.6.4).
 fn format_freebusy(all: &[BusyPeriod], span: &TimeSpan, now: Timestamp) -> String {
     let mut body = String::new();
@@ -162,9 +103,10 @@ fn format_freebusy(all: &[BusyPeriod], span: &TimeSpan, now: Timestamp) -> Strin
     line(format!("DTSTART:{}", span.during.start));
     line(format!("DTEND:{}", span.during.end));
     for busy in all {
-        let kind = match busy.tentative {
-            true => "BUSY-TENTATIVE",
-            false => "BUSY",
+        let kind = if busy.tentative {
+            "BUSY-TENTATIVE"
+        } else {
+            "BUSY"
         };
         let (start, end) = (busy.during.start, busy.during.end);
         line(format!("FREEBUSY;FBTYPE={kind}:{start}/{end}"));

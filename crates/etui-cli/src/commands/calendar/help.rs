@@ -1,6 +1,17 @@
 //! Help texts of the `etui calendar` commands.
 
-pub const FIND: &str = "\
+use crate::commands::records::RecordHelp;
+
+pub const ENTRIES: RecordHelp = RecordHelp {
+    list: LIST,
+    find: FIND,
+    show: SHOW,
+    remove: REMOVE,
+    restore: RESTORE,
+    watch: WATCH,
+};
+
+const FIND: &str = "\
 A word matches the beginning of a word in titles, locations and notes: `dent` finds Dentist. Case
 and accents are ignored.
 
@@ -29,7 +40,7 @@ the shell leaves them alone. Arguments that begin with - are options; a filter t
 goes after --. The exit code is 4 when nothing matches, except with --count and --explain.
 `etui calendar agenda` shows the occurrences in a period.";
 
-pub const LIST: &str = "\
+const LIST: &str = "\
 A recurring entry is listed once, at its first occurrence; `etui calendar agenda` shows all
 occurrences. Entries without a time are at the end.
 
@@ -56,7 +67,19 @@ Pages that stay complete while others add and remove entries:
   etui calendar list --json --limit 100                   `next` in the last line is a cursor
   etui calendar list --json --limit 100 --after CURSOR    the page after it";
 
-pub const REMOVE: &str = "\
+const SHOW: &str = "\
+Examples:
+  etui calendar show 17
+  etui calendar show dentist                 if only one entry matches
+  etui calendar show 17 --ics                print the iCalendar text, byte for byte
+  etui calendar show 17 --json
+  etui calendar show 17 --zone America/New_York
+
+Times are shown in their own zone, and in the display zone (--zone) if that differs. All calendars
+are searched, or the one given with --calendar. If several entries match, they are listed, and the
+exit code is 2.";
+
+const REMOVE: &str = "\
 Examples:
   etui calendar remove 17
   etui calendar remove 17 18 19
@@ -65,7 +88,7 @@ Examples:
 A recurring entry is removed with all its occurrences. If one of them does not exist, none is
 removed.";
 
-pub const RESTORE: &str = "\
+const RESTORE: &str = "\
 Examples:
   etui calendar restore 17                   restore a removed entry, or undo its latest change
   etui calendar restore 17                   a second time: redo the change
@@ -73,7 +96,7 @@ Examples:
 
 Removed entries and earlier versions are kept for 30 days.";
 
-pub const WATCH: &str = "\
+const WATCH: &str = "\
 Examples:
   etui calendar watch                        all changes in the calendar
   etui calendar watch kind:todo or place:berlin

@@ -1,13 +1,11 @@
 //! Properties of calendar entries on the command line.
 
-use std::convert::Infallible;
+use etui::calendar::{CalendarObject, Status};
 
-use etui::calendar::Status;
-
-use crate::commands::records::property::{PropertyRemoval, PropertyWords, property_name};
+use crate::commands::records::property::{PropertyWords, property_name};
 
 /// Common words and their iCalendar properties.
-const WORDS: PropertyWords = &[
+pub const WORDS: PropertyWords = &[
     ("title", "SUMMARY"),
     ("place", "LOCATION"),
     ("notes", "DESCRIPTION"),
@@ -28,7 +26,7 @@ pub fn parse_assignment(text: &str) -> Result<EntryAssignment, String> {
     let (name, value) = text
         .split_once('=')
         .ok_or("write it like url=https://example.org")?;
-    let name = property_name(name, WORDS);
+    let name = property_name::<CalendarObject>(name);
     match name.as_str() {
         "DTSTART" | "DTEND" | "DUE" | "DURATION" => Err(format!(
             "{name} cannot be set; use --start, --end, --duration or --due"
@@ -46,15 +44,11 @@ pub fn parse_assignment(text: &str) -> Result<EntryAssignment, String> {
     }
 }
 
-/// Parses the value of `--remove`.
-pub fn parse_removal(text: &str) -> Result<PropertyRemoval, Infallible> {
-    Ok(PropertyRemoval::parse_arg(text, WORDS))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::commands::records::property::parse_removal;
 
     #[test]
     fn words_and_values() {
@@ -70,6 +64,9 @@ mod tests {
             parse_assignment("status=cancelled").is_ok()
                 && parse_assignment("status=maybe").is_err()
         );
-        assert_eq!(parse_removal("notes").unwrap().name, "DESCRIPTION");
+        assert_eq!(
+            parse_removal::<CalendarObject>("notes").unwrap().name,
+            "DESCRIPTION"
+        );
     }
 }

@@ -1,22 +1,33 @@
-//! [`RecordCommands`] for calendar entries, and the lookup of their calendar.
+//! [`RecordCommands`] for calendar entries.
 
-use etui::RecordId;
-use etui::Store;
 use etui::calendar::ics::{ComponentKind, ObjectPiece, ObjectReader};
-use etui::calendar::time::{self, CalendarTime};
+use etui::calendar::time::{self, CalendarTime, Date, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Row, Status, Summary};
-use etui::record::StoredRecord;
+use etui::record::{Paging, StoredRecord};
+use etui::{RecordId, Store};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::app::open_calendar;
+use super::span_args::local_now;
+use super::{add, edit, help, property, show};
+use crate::app::App;
 use crate::commands::records::change::find_line_without_colon;
-use crate::commands::records::{RecordCommands, is_known, resolve_record};
+use crate::commands::records::details::RecordDetails;
+use crate::commands::records::pager::{COLUMN_GAP, ListLandmark};
+use crate::commands::records::property::PropertyWords;
+use crate::commands::records::{RecordCommands, RecordHelp, resolve_record};
 use crate::datetime::{format_short, iso_time};
 use crate::errors::{Failure, Result};
-use crate::output::json::calendar::{CalendarJson, CalendarSummaryJson};
-use crate::output::{OutputWriter, Table, escape_text, one_line};
+use crate::output::OutputWriter;
+use crate::output::json::calendar::{entry_json, entry_summary_json};
+
+/// Width of a start in the pager: `2026-11-23 09:00`.
+const START_WIDTH: usize = 16;
+
+// The list of entries has no options of its own.
+#[derive(Debug, clap::Args)]
+pub struct NoOptions {}
 
 impl RecordCommands for CalendarObject {
     const ONE: &'static str = "entry";
@@ -27,36 +38,44 @@ impl RecordCommands for CalendarObject {
     const UNNAMED: &'static str = "(no title)";
     const SUFFIX: &'static str = ".ics";
     const HEADINGS: &'static [&'static str] = &["Start", "Title", "Place"];
+    const NAME_CELL: usize = 1;
+    const COLUMN_HEADINGS: &'static str = "Title,Place,Start,End,Kind,Status,UID,ETag,Notes,\
+        Categories,Organiser,Attendees,Web,iCalendar";
     const UNKNOWN_NUMBER_HINT: &'static str = "`etui calendar list` lists the numbers";
     const SORT_HELP: &'static str =
         "Order: by start, by time of addition, or unordered (none, the fastest); -: descending";
+    const TEXT_OPTION: [&'static str; 2] = ["ics", "Print the iCalendar text as it was imported"];
     const COLLECTION_OPTION: &'static str = "--calendar";
     const COLLECTION_FIELD: Option<&'static str> = Some("calendar");
     const COLLECTIONS_COMMAND: &'static str = "calendars";
     const COLLECTION_HEADINGS: [&'static str; 2] = ["Entries", "Calendar"];
 
-    type JsonSummary<'a> = CalendarSummaryJson<'a>;
+    const LANDMARK_HINT: &'static str = "left, right: year";
+    const PROPERTY_WORDS: PropertyWords = property::WORDS;
+    const HELP: RecordHelp = help::ENTRIES;
 
-    fn parse_text(text: Vec<u8>) -> Result<Self> {
-        Ok(CalendarObject::parse(
-            extract_components(text)?,
-            &TimeZoneResolver::new(),
-        )?)
+    type ListOptions = NoOptions;
+    type AddArgs = add::AddEntryArgs;
+    type EditArgs = edit::EditEntryArgs;
+
+    fn add_record(app: &mut App, args: &Self::AddArgs) -> Result<()> {
+        add::add_entry(app, args)
     }
 
-    fn parse_replacement(text: Vec<u8>, all: &Calendar<'_>, id: RecordId) -> Result<Self> {
-        Ok(CalendarObject::parse(
-            extract_components(text)?,
-            &all.zones(id)?,
-        )?)
+    fn edit_record(app: &mut App, args: &Self::EditArgs) -> Result<()> {
+        edit::edit_entry(app, args)
     }
 
-    fn text_bytes(&self) -> &[u8] {
-        self.text()
+    fn lists_landmarks(_: &NoOptions) -> bool {
+        false
     }
 
-    fn written_uid(&self) -> Option<&str> {
-        self.uid()
+    fn parse_text(text: Vec<u8>, replaces: Option<(&Calendar<'_>, RecordId)>) -> Result<Self> {
+        let zones = match replaces {
+            Some((all, id)) => all.zones(id)?,
+            None => TimeZoneResolver::new(),
+        };
+        Ok(CalendarObject::parse(extract_components(text)?, &zones)?)
     }
 
     fn set_uid(&mut self, uid: &str) -> Result<()> {
@@ -64,13 +83,10 @@ impl RecordCommands for CalendarObject {
         Ok(self.set(at, "UID", uid, &TimeZoneResolver::new())?)
     }
 
-    fn display_title(&self) -> String {
-        self.master().summary.clone().unwrap_or_default()
-    }
-
     fn find_typing_error(text: &[u8], before: &[u8]) -> Option<String> {
         find_line_without_colon("iCalendar", text, before).or_else(|| {
-            let [text, before] = [text, before].map(|text| Self::parse_text(text.to_vec()).ok());
+            let [text, before] =
+                [text, before].map(|text| Self::parse_text(text.to_vec(), None).ok());
             first_new_warning(&text?, before.as_ref())
         })
     }
@@ -99,49 +115,85 @@ impl RecordCommands for CalendarObject {
         summary
     }
 
-    fn unreadable_summary() -> Summary {
-        Summary::default()
-    }
-
     fn summary_name(summary: &Summary) -> &str {
         &summary.title
     }
 
-    fn json_summary<'a>(summary: &'a Summary, out: &OutputWriter) -> CalendarSummaryJson<'a> {
-        CalendarSummaryJson::new(summary, &out.time_zone())
+    fn json_summary<'a>(summary: &'a Summary, out: &OutputWriter) -> impl Serialize + use<'a> {
+        entry_summary_json(summary, &out.time_zone())
     }
 
-    fn collection_json(name: &str, entries: u64) -> impl Serialize {
-        CalendarJson { name, entries }
+    fn write_json(
+        out: &mut OutputWriter,
+        _: &Store,
+        calendar: &Calendar<'_>,
+        stored: &StoredRecord<Self>,
+    ) -> Result<()> {
+        let (stored, record) = read_record(calendar, &stored.uid)?;
+        out.write_json(&entry_json(&stored, &record, &out.time_zone()))
     }
 
-    fn add_row(id: RecordId, summary: &Summary, table: &mut Table, out: &OutputWriter) {
+    fn cells(summary: &Summary, out: &OutputWriter) -> Vec<String> {
         let start = summary.start.as_ref();
         let start = start.map_or_else(String::new, |time| format_short(time, &out.time_zone()));
-        let title = match summary.title.as_str() {
-            "" => Self::UNNAMED,
-            title => title,
-        };
-        table.add_row([id.to_string().as_str(), &start, title, &summary.location]);
+        vec![start, summary.title.clone(), summary.location.clone()]
     }
 
-    fn column_heading(column: Column) -> &'static str {
-        match column {
-            Column::Title => "Title",
-            Column::Place => "Place",
-            Column::Start => "Start",
-            Column::End => "End",
-            Column::Kind => "Kind",
-            Column::Status => "Status",
-            Column::Uid => "UID",
-            Column::ETag => "ETag",
-            Column::Notes => "Notes",
-            Column::Categories => "Categories",
-            Column::Organizer => "Organiser",
-            Column::Attendees => "Attendees",
-            Column::Url => "Web",
-            Column::Record => "iCalendar",
+    fn layout_columns(room: usize) -> Vec<(usize, usize)> {
+        let [start, title, place] = [0, 1, 2];
+        let left = room.saturating_sub(START_WIDTH + COLUMN_GAP);
+        match room {
+            0..30 => vec![(title, room)],
+            30..60 => vec![(start, START_WIDTH), (title, left)],
+            _ => {
+                let width = (left - COLUMN_GAP) * 3 / 5;
+                let place = (place, left - COLUMN_GAP - width);
+                vec![(start, START_WIDTH), (title, width), place]
+            }
         }
+    }
+
+    /// Returns the years in which entries start.
+    fn landmarks(calendar: &Calendar<'_>, out: &OutputWriter) -> Result<Vec<ListLandmark>> {
+        let zone = out.time_zone();
+        let count = calendar.count()?;
+        let mut marks = Vec::new();
+        let mut position = 0;
+        while position < count {
+            let Some(day) = start_day_at(calendar, position, &zone)? else {
+                break;
+            };
+            let (year, _, _) = day.ymd();
+            marks.push(ListLandmark {
+                label: year.to_string(),
+                position,
+            });
+            let Some(next) = Date::new(year + 1, 1, 1) else {
+                break;
+            };
+            position = first_position_from(calendar, next, (position + 1, count), &zone)?;
+        }
+        Ok(marks)
+    }
+
+    /// Returns the position of the first entry that starts today or later.
+    fn opening_position(calendar: &Calendar<'_>, out: &OutputWriter) -> Result<u64> {
+        let here = local_now(out);
+        let count = calendar.count()?;
+        let today = first_position_from(calendar, here.now.date(), (0, count), &here.zone)?;
+        // If there is none, the end of the list is shown.
+        Ok(today.min(count.saturating_sub(1)))
+    }
+
+    fn record_details(
+        calendar: &Calendar<'_>,
+        stored: &StoredRecord<Self>,
+        name: Option<&str>,
+        out: &OutputWriter,
+    ) -> std::result::Result<RecordDetails, String> {
+        let record = calendar.record(&stored.uid).map_err(|e| e.to_string())?;
+        let (stored, record) = record.ok_or("The entry was removed.")?;
+        Ok(show::entry_details(&stored, &record, name, &local_now(out)))
     }
 
     fn cell_text(column: Column, value: &str, out: &OutputWriter) -> String {
@@ -233,48 +285,41 @@ pub fn read_record(
         .ok_or_else(|| Failure::NotFound(format!("entry {id} was removed")))
 }
 
-/// Returns the calendar with this name, or the one that has the first of `ids`, or the first one.
-/// Entries of several calendars at once are an error.
-pub fn open_calendar_of<'s>(
-    store: &'s Store,
-    name: Option<&str>,
-    ids: &[String],
-) -> Result<Calendar<'s>> {
-    let (None, Some((first, others))) = (name, ids.split_first()) else {
-        return open_calendar(store, name);
-    };
-    let Some(calendar) = find_calendar_of(store, first)? else {
-        return open_calendar(store, name);
-    };
-    for id in others {
-        if !is_known(&calendar, id)?
-            && let Some(other) = find_calendar_of(store, id)?
-        {
-            return Err(Failure::usage(format!(
-                "{} is in {}, and {} in {}; give entries of one calendar at a time",
-                escape_text(first),
-                one_line(calendar.name()),
-                escape_text(id),
-                one_line(other.name())
-            )));
-        }
-    }
-    Ok(calendar)
-}
-
-/// Returns the first calendar with an entry of this number or UID.
-fn find_calendar_of<'s>(store: &'s Store, id: &str) -> Result<Option<Calendar<'s>>> {
-    for name in store.calendars()? {
-        let calendar = store.calendar_named(&name)?;
-        if is_known(&calendar, id)? {
-            return Ok(Some(calendar));
-        }
-    }
-    Ok(None)
-}
-
 /// Returns the start of the master component, or its due time.
 pub fn start_or_due(record: &CalendarObject) -> Option<&CalendarTime> {
     let main = record.master();
     main.start.as_ref().or(main.due.as_ref())
+}
+
+/// Returns the day on which the entry at a position starts, or `None` without a time.
+fn start_day_at(calendar: &Calendar<'_>, position: u64, zone: &TimeZone) -> Result<Option<Date>> {
+    let page = Paging {
+        offset: position,
+        limit: 1,
+    };
+    let entry = calendar.list(page)?.into_iter().next();
+    Ok(entry
+        .and_then(|e| e.summary.start)
+        .map(|start| match start {
+            CalendarTime::Date(day) => day,
+            start => zone.to_local(start.at(zone)).date(),
+        }))
+}
+
+/// Returns the first position in the range with an entry that starts on `day` or later. Undated entries
+/// are at the end.
+fn first_position_from(
+    calendar: &Calendar<'_>,
+    day: Date,
+    (mut from, mut to): (u64, u64),
+    zone: &TimeZone,
+) -> Result<u64> {
+    while from < to {
+        let middle = from + (to - from) / 2;
+        match start_day_at(calendar, middle, zone)? {
+            Some(start) if start < day => from = middle + 1,
+            _ => to = middle,
+        }
+    }
+    Ok(from)
 }

@@ -4,7 +4,7 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::{CalendarTime, DateTimeValue, Duration, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
 
-use super::show::shift_time;
+use super::show::{in_form_of, shift_time};
 use super::time_args::{EventEnd, TimeArgs, normalize_until};
 use crate::datetime::{LocalNow, is_end_of_day};
 use crate::errors::{Failure, Result};
@@ -32,9 +32,6 @@ pub fn reschedule(
         &before.start,
     ) {
         (Some(start), _) => Some(start),
-        (None, Some(CalendarTime::Zoned(local, _))) if args.all_day => {
-            Some(CalendarTime::Date(local.date()))
-        }
         (None, Some(start)) if args.all_day => Some(CalendarTime::Date(start.local().date())),
         (None, start) => start.clone(),
     };
@@ -72,12 +69,8 @@ pub fn reschedule(
     match (&args.repeat, &start) {
         (Some(never), _) if never.eq_ignore_ascii_case("never") => {
             // Without a recurrence set, overrides have no meaning and are dropped.
-            let text = record
-                .component_texts()
-                .nth(at)
-                .unwrap_or_default()
-                .to_vec();
-            *record = CalendarObject::parse(text, zones)?;
+            let text = record.component_texts().nth(at).unwrap_or_default();
+            *record = CalendarObject::parse(text.to_vec(), zones)?;
             for name in ["RRULE", "RDATE", "EXDATE", "EXRULE"] {
                 record.remove(0, name, None, zones)?;
             }
@@ -104,18 +97,14 @@ fn shift_recurrence(
     let Some(timing) = record.master().timing.clone() else {
         return Ok(());
     };
-    let excluded: Vec<CalendarTime> = timing
-        .exception_dates
-        .iter()
-        .map(|time| shift_with_start(time, before, start))
-        .collect();
+    let excluded = timing.exception_dates.iter();
+    let excluded = excluded.map(|time| shift_with_start(time, before, start));
+    let excluded: Vec<CalendarTime> = excluded.collect();
     if let Some(first) = excluded.first() {
         record.remove(at, "EXDATE", None, zones)?;
         record.set_time(at, "EXDATE", first, zones)?;
-        let values: Vec<String> = excluded
-            .iter()
-            .map(|time| format_like(first, time))
-            .collect();
+        let values = excluded.iter().map(|time| format_like(first, time));
+        let values: Vec<String> = values.collect();
         record.set(at, "EXDATE", &values.join(","), zones)?;
     }
     let overrides: Vec<(usize, CalendarTime)> = record
@@ -160,12 +149,7 @@ fn shift_with_start(
             .plus_seconds(start.local().seconds() - start.local().date().midnight().seconds()),
         false => wall.plus_seconds(by),
     };
-    match start {
-        CalendarTime::Date(_) => CalendarTime::Date(wall.date()),
-        CalendarTime::Floating(_) => CalendarTime::Floating(wall),
-        CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(wall, zone.clone()),
-        CalendarTime::Utc(_) => CalendarTime::Utc(TimeZone::UTC.to_utc(wall)),
-    }
+    in_form_of(start, wall)
 }
 
 /// Formats a time for a property whose first value is `first`.
@@ -205,14 +189,13 @@ fn end_of_same_duration(
     if before.is_date() != start.is_date() {
         return Some(EventEnd::After(TimeArgs::default_duration(start)));
     }
-    let length = match (before, end) {
-        (CalendarTime::Zoned(wall, zone), CalendarTime::Zoned(other, its)) if zone == its => {
-            other.seconds() - wall.seconds()
-        }
-        (CalendarTime::Date(_) | CalendarTime::Floating(_), end) => {
-            end.local().seconds() - before.local().seconds()
-        }
-        (before, end) => {
+    let is_local = match (before, end) {
+        (CalendarTime::Zoned(_, zone), CalendarTime::Zoned(_, other)) => zone == other,
+        (before, _) => before.zone().is_none(),
+    };
+    let length = match is_local {
+        true => end.local().seconds() - before.local().seconds(),
+        false => {
             let zone = before.zone().cloned().unwrap_or(TimeZone::UTC);
             end.at(&zone).seconds() - before.at(&zone).seconds()
         }

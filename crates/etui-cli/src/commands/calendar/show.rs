@@ -1,89 +1,25 @@
-//! `etui calendar show`: the full details of entries.
+//! The details of an entry.
 
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::recurrence::{EventEnd, Timing};
-use etui::calendar::time::{CalendarTime, Duration, TimeZone};
+use etui::calendar::time::{CalendarTime, DateTime, Duration, TimeZone};
 use etui::calendar::{
     Alarm, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser, Classification, Status,
 };
 use etui::record::StoredRecord;
 
-use super::record::{open_calendar_of, read_record};
-use super::span_args::local_now;
-use crate::app::{App, readers_in};
 use crate::commands::records::details::RecordDetails;
-use crate::commands::records::find::{find_single, lookup_all};
-use crate::commands::records::{RecordCommands, name_or_placeholder};
+use crate::commands::records::title_of;
 use crate::datetime::{
     LocalNow, describe_duration, describe_rule, format_day, format_range, format_short,
 };
-use crate::errors::Result;
-use crate::output::json::calendar::{EntryJson, status_name};
+use crate::output::json::calendar::status_name;
 use crate::output::{format_size, pluralize};
-
-const EXAMPLES: &str = "\
-Examples:
-  etui calendar show 17
-  etui calendar show dentist                 if only one entry matches
-  etui calendar show 17 --ics                print the iCalendar text, byte for byte
-  etui calendar show 17 --json
-  etui calendar show 17 --zone America/New_York
-
-Times are shown in their own zone, and in the display zone (--zone) if that differs. All calendars
-are searched, or the one given with --calendar. If several entries match, they are listed, and the
-exit code is 2.";
 
 /// Years in which the next occurrence is searched.
 const NEXT_SEARCH_YEARS: i64 = 10;
 /// Maximum number of overrides shown.
 const MAX_OVERRIDES: usize = 10;
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub struct ShowEntryArgs {
-    /// Numbers, UIDs, or a filter (see `etui calendar find --help`)
-    #[arg(required = true, value_name = "ID|FILTER")]
-    which: Vec<String>,
-    /// Print the iCalendar text as it was imported
-    #[arg(long, conflicts_with = "json")]
-    ics: bool,
-}
-
-pub fn show_entries(app: &mut App, name: Option<&str>, args: &ShowEntryArgs) -> Result<()> {
-    let here = local_now(&app.out);
-    let store = app.open_to_read()?;
-    let mut calendar = open_calendar_of(&store, name, &args.which)?;
-    let all = match lookup_all(&calendar, &args.which)? {
-        Some(all) => all,
-        None => {
-            let snapshot = store.snapshot()?;
-            let readers = readers_in::<CalendarObject>(name, &snapshot)?;
-            let (of, one) = find_single(&mut app.out, &readers, &args.which)?;
-            let name = readers.get(of).map(|(name, _)| name.as_str());
-            calendar = store.collection(name)?;
-            calendar.by_id(one)?.into_iter().collect()
-        }
-    };
-    if args.ics {
-        return all
-            .iter()
-            .try_for_each(|stored| app.out.write_bytes(&stored.text));
-    }
-    let name = (store.calendars()?.len() > 1).then(|| calendar.name());
-    let all = all.iter().map(|stored| read_record(&calendar, &stored.uid));
-    for (i, (stored, record)) in all.collect::<Result<Vec<_>>>()?.iter().enumerate() {
-        if app.out.json {
-            app.out
-                .write_json(&EntryJson::new(stored, record, &here.zone))?;
-            continue;
-        }
-        if i > 0 {
-            app.out.write_line("")?;
-        }
-        entry_details(stored, record, name, &here).write_to(&mut app.out)?;
-    }
-    Ok(())
-}
 
 /// Returns the details of an entry, with the name of its calendar if given.
 pub(super) fn entry_details(
@@ -93,24 +29,25 @@ pub(super) fn entry_details(
     here: &LocalNow,
 ) -> RecordDetails {
     let main = record.master();
-    let mut details = RecordDetails::new(&name_or_placeholder::<CalendarObject>(
-        record.display_title(),
-    ));
+    let mut details = RecordDetails::new(&title_of(record));
     add_times(main, here, &mut details);
     add_recurrence(record, here, &mut details);
-    details.add_row("Where", main.location.clone().unwrap_or_default());
-    if let Some(state) = main.status {
-        details.add_row("Status", status_name(state).replace('-', " "));
-    }
-    if let Some(percent) = main.percent {
-        details.add_row("Progress", format!("{percent} %"));
-    }
-    if let Some(time) = &main.completed {
-        details.add_row("Completed", format_short(time, &here.zone));
-    }
-    if let Some(priority) = main.priority {
-        details.add_row("Priority", format!("{priority} of 9 (1 is highest)"));
-    }
+    details.add_rows("Where", main.location.clone());
+    let status = main
+        .status
+        .map(|state| status_name(state).replace('-', " "));
+    details.add_rows("Status", status);
+    details.add_rows(
+        "Progress",
+        main.percent.map(|percent| format!("{percent} %")),
+    );
+    let completed = main
+        .completed
+        .iter()
+        .map(|time| format_short(time, &here.zone));
+    details.add_rows("Completed", completed);
+    let priority = main.priority.map(|n| format!("{n} of 9 (1 is highest)"));
+    details.add_rows("Priority", priority);
     details.add_row(
         "Visible to",
         match main.class {
@@ -119,33 +56,26 @@ pub(super) fn entry_details(
             Classification::Confidential => "selected people (confidential)",
         },
     );
-    if main.transparent {
-        details.add_row("Time", "shown as free");
-    }
+    details.add_rows("Time", main.transparent.then_some("shown as free"));
     details.add_row("Categories", main.categories.join(", "));
-    for alarm in &main.alarms {
-        details.add_row("Alarm", describe_alarm(alarm, here));
-    }
-    if let Some(person) = &main.organizer {
-        details.add_row("Organiser", describe_person(person));
-    }
-    for person in &main.attendees {
-        details.add_row("Attendee", describe_person(person));
-    }
-    details.add_row("Web", main.url.clone().unwrap_or_default());
-    details.add_row("Notes", main.description.clone().unwrap_or_default());
+    let alarms = main.alarms.iter().map(|alarm| describe_alarm(alarm, here));
+    details.add_rows("Alarm", alarms);
+    details.add_rows("Organiser", main.organizer.iter().map(describe_person));
+    details.add_rows("Attendee", main.attendees.iter().map(describe_person));
+    details.add_rows("Web", main.url.clone());
+    details.add_rows("Notes", main.description.clone());
     let components = record.components().len();
     let kind = match main.kind {
         ComponentKind::Event => "event",
         ComponentKind::Todo => "to-do",
         ComponentKind::Journal => "journal entry",
     };
-    let mut text = format!("{kind}, {}", format_size(stored.text.len() as u64));
+    let mut size = format!("{kind}, {}", format_size(stored.text.len() as u64));
     if components > 1 {
-        text.push_str(&format!(", {}", pluralize(components as u64, "component")));
+        size.push_str(&format!(", {}", pluralize(components as u64, "component")));
     }
     details.add_row("Calendar", calendar.unwrap_or_default());
-    details.add_row("iCalendar", text);
+    details.add_row("iCalendar", size);
     details.add_row("UID", stored.uid.clone());
     details.add_row("ETag", stored.etag.to_string());
     details.add_row("#", stored.id.to_string());
@@ -157,12 +87,12 @@ fn add_times(item: &CalendarComponent, here: &LocalNow, details: &mut RecordDeta
     if let Some(start) = &item.start {
         let end = end_of(item, start);
         details.add_row("When", format_in_zone(start, &end, &here.zone));
-        if let CalendarTime::Zoned(_, zone) = start
-            && *zone != here.zone
-            && zone.name() != here.zone.name()
-        {
-            details.add_row("Local time", format_local(start, &end, here));
-        } else if matches!(start, CalendarTime::Utc(_)) && here.zone != TimeZone::UTC {
+        let is_elsewhere = match start {
+            CalendarTime::Zoned(_, zone) => zone.name() != here.zone.name(),
+            CalendarTime::Utc(_) => here.zone != TimeZone::UTC,
+            CalendarTime::Date(_) | CalendarTime::Floating(_) => false,
+        };
+        if is_elsewhere {
             details.add_row("Local time", format_local(start, &end, here));
         }
     }
@@ -188,11 +118,8 @@ fn format_in_zone(start: &CalendarTime, end: &CalendarTime, here: &TimeZone) -> 
 fn format_local(start: &CalendarTime, end: &CalendarTime, here: &LocalNow) -> String {
     let local =
         |time: &CalendarTime| CalendarTime::Floating(here.zone.to_local(time.at(&here.zone)));
-    format!(
-        "{} ({})",
-        format_range(&local(start), &local(end)),
-        here.zone.name()
-    )
+    let range = format_range(&local(start), &local(end));
+    format!("{range} ({})", here.zone.name())
 }
 
 /// Returns the end of a component that starts at `start`.
@@ -207,24 +134,24 @@ fn end_of(item: &CalendarComponent, start: &CalendarTime) -> CalendarTime {
 
 /// Converts an end to the zone of the start.
 fn to_zone_of(end: &CalendarTime, start: &CalendarTime) -> CalendarTime {
-    match (end, start) {
-        (CalendarTime::Date(_) | CalendarTime::Floating(_), _)
-        | (_, CalendarTime::Date(_) | CalendarTime::Floating(_)) => end.clone(),
-        (end, CalendarTime::Utc(_)) => CalendarTime::Utc(end.at(&TimeZone::UTC)),
-        (end, CalendarTime::Zoned(_, zone)) => {
-            CalendarTime::Zoned(zone.to_local(end.at(zone)), zone.clone())
-        }
+    match (end.zone(), start.zone()) {
+        (Some(_), Some(zone)) => in_form_of(start, zone.to_local(end.at(zone))),
+        _ => end.clone(),
     }
 }
 
 /// Moves a time by a nominal duration in its own zone.
 pub(super) fn shift_time(time: &CalendarTime, by: Duration) -> CalendarTime {
-    let wall = time.local().plus_seconds(by.nominal_seconds());
-    match time {
-        CalendarTime::Date(_) => CalendarTime::Date(wall.date()),
-        CalendarTime::Floating(_) => CalendarTime::Floating(wall),
-        CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(wall, zone.clone()),
-        CalendarTime::Utc(at) => CalendarTime::Utc(at.plus_seconds(by.nominal_seconds())),
+    in_form_of(time, time.local().plus_seconds(by.nominal_seconds()))
+}
+
+/// Returns a local time as a date, floating, or in a zone, as `form` is.
+pub fn in_form_of(form: &CalendarTime, local: DateTime) -> CalendarTime {
+    match form {
+        CalendarTime::Date(_) => CalendarTime::Date(local.date()),
+        CalendarTime::Floating(_) => CalendarTime::Floating(local),
+        CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(local, zone.clone()),
+        CalendarTime::Utc(_) => CalendarTime::Utc(TimeZone::UTC.to_utc(local)),
     }
 }
 
@@ -238,31 +165,22 @@ fn add_recurrence(record: &CalendarObject, here: &LocalNow, details: &mut Record
         let now = here.zone.to_utc(here.now);
         let ahead = now..now.plus_seconds(NEXT_SEARCH_YEARS * 366 * 86_400);
         let series = record.recurrence_set();
-        let next = series
-            .between(ahead, &here.zone)
-            .find(|i| i.during.start >= now);
-        details.add_row(
-            "Next",
-            match next {
-                Some(next) => format_in_zone(&next.start, &next.end, &here.zone),
-                None => format!("none in the next {NEXT_SEARCH_YEARS} years"),
-            },
-        );
+        let mut found = series.between(ahead, &here.zone);
+        let next = match found.find(|i| i.during.start >= now) {
+            Some(next) => format_in_zone(&next.start, &next.end, &here.zone),
+            None => format!("none in the next {NEXT_SEARCH_YEARS} years"),
+        };
+        details.add_row("Next", next);
     }
     let changes = record.components().filter(|item| item.is_override());
-    for item in changes.take(MAX_OVERRIDES) {
-        details.add_row("Changed", describe_override(item, here));
-    }
+    let changes = changes.take(MAX_OVERRIDES);
+    details.add_rows("Changed", changes.map(|item| describe_override(item, here)));
 }
 
 fn describe_recurrence(record: &CalendarObject, timing: &Timing, here: &LocalNow) -> String {
     let zone = timing.start.zone().unwrap_or(&here.zone);
-    let rules: Vec<_> = timing
-        .rules
-        .iter()
-        .map(|r| describe_rule(r, zone))
-        .collect();
-    let mut text = rules.join("; and ");
+    let rules = timing.rules.iter().map(|rule| describe_rule(rule, zone));
+    let mut text = rules.collect::<Vec<_>>().join("; and ");
     let mut part = |n: usize, one: &str| {
         if n > 0 {
             let comma = if text.is_empty() { "" } else { ", " };
@@ -285,20 +203,16 @@ fn describe_override(item: &CalendarComponent, here: &LocalNow) -> String {
     let Some(recurrence_id) = recurrence_id else {
         return String::new();
     };
-    let original = format_day(recurrence_id.id.local().date());
-    let mut text = match &item.start {
-        Some(start) => {
-            let end = end_of(item, start);
-            let now = format_in_zone(start, &end, &here.zone);
-            // Do not repeat the day.
-            let same = format!("{original}, ");
-            format!(
-                "{original}: now {}",
-                now.strip_prefix(&same).unwrap_or(&now)
-            )
-        }
-        None => original,
-    };
+    let mut text = format_day(recurrence_id.id.local().date());
+    if let Some(start) = &item.start {
+        let now = format_in_zone(start, &end_of(item, start), &here.zone);
+        // Do not repeat the day.
+        let now = now
+            .strip_prefix(&format!("{text}, "))
+            .unwrap_or(&now)
+            .to_owned();
+        text.push_str(&format!(": now {now}"));
+    }
     if recurrence_id.this_and_future {
         text.push_str(", and all later ones");
     }
@@ -312,23 +226,19 @@ fn describe_override(item: &CalendarComponent, here: &LocalNow) -> String {
 }
 
 fn describe_alarm(alarm: &Alarm, here: &LocalNow) -> String {
-    let relative =
-        |length: Duration, of: &str| match (length == Duration::ZERO, length.is_negative()) {
-            (true, _) => format!("at the {of}"),
-            (_, true) => format!("{} before the {of}", describe_duration(length)),
-            (_, false) => format!("{} after the {of}", describe_duration(length)),
-        };
+    let relative = |length: Duration, of: &str| match describe_duration(length) {
+        _ if length == Duration::ZERO => format!("at the {of}"),
+        text if length.is_negative() => format!("{text} before the {of}"),
+        text => format!("{text} after the {of}"),
+    };
     let mut text = match alarm.trigger {
         AlarmTrigger::Start(length) => relative(length, "start"),
         AlarmTrigger::End(length) => relative(length, "end"),
         AlarmTrigger::At(at) => format_short(&CalendarTime::Utc(at), &here.zone),
     };
     if let (Some(every), true) = (alarm.every, alarm.repeat > 0) {
-        text.push_str(&format!(
-            ", then {} more every {}",
-            alarm.repeat,
-            describe_duration(every)
-        ));
+        let every = describe_duration(every);
+        text.push_str(&format!(", then {} more every {every}", alarm.repeat));
     }
     if alarm.acknowledged.is_some() {
         text.push_str(", acknowledged");
@@ -341,20 +251,16 @@ fn describe_person(person: &CalendarUser) -> String {
         Some(name) => format!("{name} <{}>", person.address),
         None => person.address.clone(),
     };
-    let words = [&person.role, &person.answer];
-    let words: Vec<_> = words
-        .into_iter()
-        .flatten()
-        .map(|word| word.to_ascii_lowercase())
-        .filter_map(|word| match word.as_str() {
-            // The default of ROLE (RFC 5545 §3.2.16).
-            "req-participant" => None,
-            "opt-participant" => Some("optional".to_owned()),
-            "non-participant" => Some("for information".to_owned()),
-            "needs-action" => Some("no answer yet".to_owned()),
-            _ => Some(word.replace('-', " ")),
-        })
-        .collect();
+    let words = person.role.iter().chain(&person.answer);
+    let words = words.filter_map(|word| match word.to_ascii_lowercase().as_str() {
+        // The default of ROLE (RFC 5545 §3.2.16).
+        "req-participant" => None,
+        "opt-participant" => Some("optional".to_owned()),
+        "non-participant" => Some("for information".to_owned()),
+        "needs-action" => Some("no answer yet".to_owned()),
+        word => Some(word.replace('-', " ")),
+    });
+    let words: Vec<_> = words.collect();
     if !words.is_empty() {
         text.push_str(&format!("  ({})", words.join(", ")));
     }

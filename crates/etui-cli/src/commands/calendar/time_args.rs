@@ -57,20 +57,27 @@ impl TimeArgs {
 
     /// Parses `--start`; a time alone is on `day`.
     pub fn parse_start(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
-        let Some(text) = &self.start else {
-            return Ok(None);
-        };
-        let value = parse_option("--start", text, parse_when_on(text, day, here.now))?;
-        Ok(Some(self.to_time(value, here)))
+        self.parse_time("--start", &self.start, day, here)
     }
 
     /// Parses `--due`; a time alone is on `day`.
     pub fn parse_due(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
-        let Some(text) = &self.due else {
-            return Ok(None);
-        };
-        let value = parse_option("--due", text, parse_when_on(text, day, here.now))?;
-        Ok(Some(self.to_time(value, here)))
+        self.parse_time("--due", &self.due, day, here)
+    }
+
+    fn parse_time(
+        &self,
+        option: &str,
+        text: &Option<String>,
+        day: Date,
+        here: &LocalNow,
+    ) -> Result<Option<CalendarTime>> {
+        let Some(text) = text else { return Ok(None) };
+        let value = parse_option(option, text, parse_when_on(text, day, here.now))?;
+        Ok(Some(match self.all_day {
+            true => CalendarTime::Date(value.local().date()),
+            false => to_zone(value, &here.zone),
+        }))
     }
 
     /// Parses `--end` or `--duration` of an event with this start.
@@ -126,14 +133,6 @@ impl TimeArgs {
             .map_err(|e| Failure::usage(format!("--repeat: {e}")))?;
         rule.until = rule.until.map(|until| normalize_until(until, start));
         Ok(Some(rule))
-    }
-
-    fn to_time(&self, value: DateTimeValue, here: &LocalNow) -> CalendarTime {
-        match value {
-            value if self.all_day => CalendarTime::Date(value.local().date()),
-            DateTimeValue::Date(date) => CalendarTime::Date(date),
-            value => to_zone(value, &here.zone),
-        }
     }
 }
 

@@ -9,6 +9,7 @@ use self::restore::RestoreCollectionArgs;
 use super::records::{RecordCommands, count_of};
 use crate::app::App;
 use crate::errors::Result;
+use crate::output::json::collection_json;
 use crate::output::{Table, format_count, one_line, quote_option};
 
 pub const ADDRESS_BOOK_EXAMPLES: &str = "\
@@ -150,46 +151,39 @@ fn create_collection<R: RecordCommands>(app: &mut App, name: &str) -> Result<()>
     let store = app.open_to_write()?;
     store.create_collection::<R>(name)?;
     store.close()?;
-    if app.out.json {
-        return app.out.write_json(&R::collection_json(name, 0));
-    }
-    app.out.status(format!(
-        "Created the {} {} (use it with {})",
+    let option = quote_option(R::COLLECTION_OPTION, name);
+    let text = format!(
+        "Created the {} {} (use it with {option})",
         R::KIND,
-        one_line(name),
-        quote_option(R::COLLECTION_OPTION, name)
-    ))
+        one_line(name)
+    );
+    app.out.report(&collection_json::<R>(name, 0), text)
 }
 
 fn rename_collection<R: RecordCommands>(app: &mut App, old: &str, new: &str) -> Result<()> {
     let store = app.open_to_write()?;
     let records = store.rename_collection::<R>(old, new)?.count()?;
     store.close()?;
-    if app.out.json {
-        return app.out.write_json(&R::collection_json(new, records));
-    }
-    app.out.status(format!(
+    let text = format!(
         "Renamed the {} {} to {}",
         R::KIND,
         one_line(old),
         one_line(new)
-    ))
+    );
+    app.out.report(&collection_json::<R>(new, records), text)
 }
 
 /// Lists the collections with their number of records.
 fn list_collections<R: RecordCommands>(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
     let mut table = Table::new(&R::COLLECTION_HEADINGS);
+    let mut all = Vec::new();
     for name in store.collections::<R>()? {
         let records = store.collection::<R>(Some(&name))?.count()?;
-        if app.out.json {
-            app.out.write_json(&R::collection_json(&name, records))?;
-        } else {
-            table.add_row([format_count(records).as_str(), &name]);
-        }
+        table.add_row([format_count(records).as_str(), &name]);
+        all.push((name, records));
     }
-    if app.out.json {
-        return Ok(());
-    }
-    table.write_to(&mut app.out)
+    app.out.write_table(&table, &all, |out, (name, records)| {
+        out.write_json(&collection_json::<R>(name, *records))
+    })
 }

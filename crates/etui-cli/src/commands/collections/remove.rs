@@ -6,7 +6,7 @@ use super::{command_line, count_of};
 use crate::app::App;
 use crate::commands::records::RecordCommands;
 use crate::errors::{Failure, Result};
-use crate::output::json::RemovedCollectionJson;
+use crate::output::json::removed_collection_json;
 use crate::output::{one_line, quote_operand};
 
 /// Removes a collection. Asks for confirmation unless it is empty.
@@ -34,20 +34,17 @@ pub fn remove_collection<R: RecordCommands>(
         return app.out.status("Nothing was removed.");
     };
     store.close()?;
-    if app.out.json {
-        let collection = R::collection_json(name, removed.records);
-        let zone = app.out.time_zone();
-        let object = RemovedCollectionJson::new(&removed, collection, &zone);
-        return app.out.write_json(&object);
-    }
-    app.out.status(format!(
+    let text = format!(
         "Removed the {} {}: {}\nRestore it within 30 days: {} restore {}",
         R::KIND,
         one_line(name),
         count_of::<R>(removed.records),
         command_line::<R>(),
         quote_operand(name)
-    ))
+    );
+    let zone = app.out.time_zone();
+    app.out
+        .report(&removed_collection_json::<R>(&removed, &zone), text)
 }
 
 /// Asks whether a collection with this number of records may be removed.

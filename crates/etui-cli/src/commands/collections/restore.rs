@@ -2,18 +2,17 @@
 
 use std::time::SystemTime;
 
-use etui::calendar::time::{DateTime, TimeZone, Timestamp};
+use etui::calendar::time::{CalendarTime, TimeZone, Timestamp};
 use etui::{Error, RemovedCollection};
 
 use super::{command_line, count_of};
 use crate::app::App;
 use crate::commands::records::RecordCommands;
-use crate::datetime::{format_clock, iso_day};
+use crate::datetime::format_short;
 use crate::errors::{Failure, Result};
-use crate::output::json::RemovedCollectionJson;
+use crate::output::json::{collection_json, removed_collection_json};
 use crate::output::{Table, format_count, one_line, quote_operand};
 
-// A struct comment would replace the help text of the subcommand.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true))]
 pub struct RestoreCollectionArgs {
@@ -30,11 +29,7 @@ pub struct RestoreCollectionArgs {
 
 impl RestoreCollectionArgs {
     fn selects(&self, removed: &RemovedCollection) -> bool {
-        match (self.id, &self.name) {
-            (Some(id), _) => removed.id == id,
-            (None, Some(name)) => removed.name == *name,
-            (None, None) => false,
-        }
+        self.id == Some(removed.id) || self.name.as_ref() == Some(&removed.name)
     }
 
     /// Returns the error for a selection that matches none of `all`.
@@ -84,19 +79,17 @@ pub fn restore_collection<R: RecordCommands>(
     }
     let records = restored?;
     store.close()?;
-    if app.out.json {
-        return app.out.write_json(&R::collection_json(name, records));
-    }
     let under = match &args.new {
         Some(new) => format!(" as {}", one_line(new)),
         None => String::new(),
     };
-    app.out.status(format!(
+    let text = format!(
         "Restored the {} {}{under}: {}",
         R::KIND,
         one_line(&removed.name),
         count_of::<R>(records)
-    ))?;
+    );
+    app.out.report(&collection_json::<R>(name, records), text)?;
     if args.id.is_none() && all.iter().any(|removed| args.selects(removed)) {
         app.out.status(format!(
             "Another one of this name was removed earlier: {} removed",
@@ -111,13 +104,6 @@ pub fn list_removed<R: RecordCommands>(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
     let all = store.removed_collections::<R>()?;
     let zone = app.out.time_zone();
-    if app.out.json {
-        return all.iter().try_for_each(|removed| {
-            let collection = R::collection_json(&removed.name, removed.records);
-            let object = RemovedCollectionJson::new(removed, collection, &zone);
-            app.out.write_json(&object)
-        });
-    }
     if all.is_empty() {
         return app.out.status(format!("There is no removed {}.", R::KIND));
     }
@@ -132,31 +118,26 @@ pub fn list_removed<R: RecordCommands>(app: &mut App) -> Result<()> {
         let id = removed.id.to_string();
         let inside = format!("{:>1$}", format_count(removed.records), records.len());
         let [from, until] =
-            [removed.removed(), removed.kept_until()].map(|time| local_minute(time, &zone));
+            [removed.removed(), removed.kept_until()].map(|time| format_minute(time, &zone));
         match fits {
-            true => table.add_row([
-                id.as_str(),
-                &format_minute(from),
-                &format_minute(until),
-                &inside,
-                &removed.name,
-            ]),
-            false => table.add_row([id.as_str(), &iso_day(from.date()), &inside, &removed.name]),
+            true => table.add_row([id.as_str(), &from, &until, &inside, &removed.name]),
+            false => {
+                let day = from.split(' ').next().unwrap_or_default();
+                table.add_row([id.as_str(), day, &inside, &removed.name]);
+            }
         }
     }
-    table.write_to(&mut app.out)
+    app.out.write_table(&table, &all, |out, removed| {
+        out.write_json(&removed_collection_json::<R>(removed, &zone))
+    })
 }
 
 /// Minimum terminal width for both times.
 const WIDTH: usize = 70;
 
-/// Returns the local time in `zone`, rounded down to the minute.
-fn local_minute(time: SystemTime, zone: &TimeZone) -> DateTime {
+/// Formats a table cell, rounded down to the minute: `2026-11-23 09:00`.
+fn format_minute(time: SystemTime, zone: &TimeZone) -> String {
     let seconds = Timestamp::from(time).seconds();
-    zone.to_local(Timestamp::from_seconds(seconds - seconds.rem_euclid(60)))
-}
-
-/// Formats a table cell: `2026-11-23 09:00`.
-fn format_minute(time: DateTime) -> String {
-    format!("{} {}", iso_day(time.date()), format_clock(time))
+    let minute = Timestamp::from_seconds(seconds - seconds.rem_euclid(60));
+    format_short(&CalendarTime::Utc(minute), zone)
 }

@@ -9,10 +9,8 @@ use etui::record::RecordKind;
 
 use super::property::PropertyAssignment;
 use crate::app::App;
-use crate::commands::records::change;
+use crate::commands::records::{change, report_saved};
 use crate::errors::{Failure, Result};
-use crate::output::json::RecordChangeJson;
-use crate::output::one_line;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,11 +59,10 @@ pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
             ));
         }
     };
-    let store = app.open_or_create(&app.store_options()?)?;
-    let book = app.address_book(&store)?;
+    let store = app.open_or_create(app.store_options()?)?;
+    let book = app.open_collection::<Card>(&store)?;
     let uid = card.identity().into_owned();
     let saved = match book.save_if(&card, Condition::IfAbsent) {
-        Ok(saved) => saved,
         Err(Error::Conflict { uid, .. }) => {
             let there = book
                 .get(&uid)?
@@ -75,39 +72,26 @@ pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
                  etui contacts edit {there} --from FILE"
             )));
         }
-        Err(e) => return Err(e.into()),
+        saved => saved?,
     };
     store.close()?;
-    let name = card.display_name();
-    if app.out.json {
-        return app
-            .out
-            .write_json(&RecordChangeJson::saved(&saved, &uid, &name));
-    }
-    app.out
-        .status(format!("Added {}: {}", saved.id, one_line(&name)))
+    report_saved(&mut app.out, &card, &saved, &uid, |name| {
+        format!("Added {}: {name}", saved.id)
+    })
 }
 
 fn build_card(name: &str, args: &AddContactArgs) -> Result<Card> {
     let mut card = Card::new(name)?;
-    let mut add = |property: &str, value: &str| {
+    let emails = args.email.iter().map(|email| ("EMAIL", email));
+    let phones = args.phone.iter().map(|phone| ("TEL", phone));
+    let org = args.org.iter().map(|org| ("ORG", org));
+    let note = args.note.iter().map(|note| ("NOTE", note));
+    for (property, value) in emails.chain(phones).chain(org).chain(note) {
         card.add(&NewProperty {
             name: property.to_owned(),
             types: Vec::new(),
             value: value.to_owned(),
-        })
-    };
-    for email in &args.email {
-        add("EMAIL", email)?;
-    }
-    for phone in &args.phone {
-        add("TEL", phone)?;
-    }
-    if let Some(org) = &args.org {
-        add("ORG", org)?;
-    }
-    if let Some(note) = &args.note {
-        add("NOTE", note)?;
+        })?;
     }
     for PropertyAssignment(property) in &args.set {
         // A card has one FN and one UID, so these replace the existing value.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use etui::contacts::{Card, Contact};
 
-use super::property::{PropertyAssignment, parse_removal};
+use super::property::PropertyAssignment;
 use crate::app::App;
-use crate::commands::records::property::PropertyRemoval;
+use crate::commands::records::property::{PropertyRemoval, parse_removal};
 use crate::commands::records::{change, resolve_record};
 use crate::errors::{Failure, Result};
 
@@ -36,7 +36,7 @@ pub struct EditContactArgs {
     #[arg(long, value_name = "PROP=VALUE")]
     add: Vec<PropertyAssignment>,
     /// Remove all properties of this name, or those with this value
-    #[arg(long, value_name = "PROP[=VALUE]", value_parser = parse_removal)]
+    #[arg(long, value_name = "PROP[=VALUE]", value_parser = parse_removal::<Card>)]
     remove: Vec<PropertyRemoval>,
     /// Replace the vCard by this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "add", "remove"])]
@@ -48,7 +48,7 @@ pub struct EditContactArgs {
 
 pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
     let store = app.open_to_write()?;
-    let book = app.address_book(&store)?;
+    let book = app.open_collection::<Card>(&store)?;
     let mut contact = resolve_record(&book, &args.id)?;
     change::expect_etag(&mut contact, args.if_match.as_deref())?;
     let by_options = !(args.set.is_empty() && args.add.is_empty() && args.remove.is_empty());
@@ -67,16 +67,8 @@ pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
 fn apply_options(contact: &Contact, args: &EditContactArgs) -> Result<Card> {
     let mut card = contact.card()?;
     for removal in &args.remove {
-        if card.remove(&removal.name, removal.value.as_deref())? == 0 {
-            let value = removal
-                .value
-                .as_ref()
-                .map_or_else(String::new, |v| format!(" {v}"));
-            return Err(Failure::NotFound(format!(
-                "contact {} has no {}{value}; nothing was changed",
-                contact.id, removal.name
-            )));
-        }
+        let removed = card.remove(&removal.name, removal.value.as_deref())?;
+        removal.check_removed::<Card>(contact.id, removed)?;
     }
     for PropertyAssignment(property) in &args.set {
         if property.types.is_empty() {

@@ -1,6 +1,17 @@
 //! Help texts of the `etui contacts` commands.
 
-pub const FIND: &str = "\
+use crate::commands::records::RecordHelp;
+
+pub const CONTACTS: RecordHelp = RecordHelp {
+    list: LIST,
+    find: FIND,
+    show: SHOW,
+    remove: REMOVE,
+    restore: RESTORE,
+    watch: WATCH,
+};
+
+const FIND: &str = "\
 A word matches the beginning of a word in names, organisations, e-mail addresses and phone numbers:
 `ann` finds Anna and Annika. Case and accents are ignored: `muller` finds Müller.
 
@@ -36,7 +47,7 @@ Put filters with * ( ) or \" into single quotes, so that the shell leaves them a
 begin with - are options; a filter that begins with - goes after --.
 The exit code is 4 when nothing matches, except with --count and --explain.";
 
-pub const LIST: &str = "\
+const LIST: &str = "\
 On a terminal, the list is shown in a pager:
   letters and digits    search as you type, with the filters of `etui contacts find`
   /                     start a search, also one that begins with q
@@ -61,7 +72,16 @@ Pages that stay complete while others add and remove contacts:
   etui contacts list --json --limit 100                   `next` in the last line is a cursor
   etui contacts list --json --limit 100 --after CURSOR    the page after it";
 
-pub const REMOVE: &str = "\
+const SHOW: &str = "\
+Examples:
+  etui contacts show 17
+  etui contacts show ada                     if only one contact matches
+  etui contacts show 17 --vcard              print the vCard, byte for byte
+  etui contacts show 17 --json
+
+If several contacts match a filter, they are listed, and the exit code is 2.";
+
+const REMOVE: &str = "\
 Examples:
   etui contacts remove 17
   etui contacts remove 17 18 19
@@ -69,7 +89,7 @@ Examples:
 
 If one of them does not exist, none is removed.";
 
-pub const RESTORE: &str = "\
+const RESTORE: &str = "\
 Examples:
   etui contacts restore 17                   restore a removed contact, or undo its latest change
   etui contacts restore 17                   a second time: redo the change
@@ -77,7 +97,7 @@ Examples:
 
 Removed contacts and earlier versions are kept for 30 days.";
 
-pub const WATCH: &str = "\
+const WATCH: &str = "\
 Examples:
   etui contacts watch                        all changes in the address book
   etui contacts watch name:anna or org:acme  changes of matching contacts

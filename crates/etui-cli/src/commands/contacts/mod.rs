@@ -3,26 +3,22 @@
 mod add;
 mod edit;
 mod help;
-mod list;
-mod pager;
 mod property;
 mod show;
 
-use clap::Subcommand;
-use etui::RecordId;
-use etui::contacts::{Card, Column, Contacts, Row, Summary, TypedValue};
+use etui::contacts::{Card, Column, Contact, Contacts, Row, Summary, TypedValue};
+use etui::{RecordId, Store};
 use serde::Serialize;
 
-use super::records::RecordCommands;
 use super::records::change::find_line_without_colon;
-use super::records::find::{FindArgs, find_records};
-use super::records::remove::{RemoveRecordsArgs, remove_records};
-use super::records::restore::{RestoreRecordsArgs, list_trash, restore_records};
-use super::records::watch::{WatchArgs, watch_records};
+use super::records::details::RecordDetails;
+use super::records::pager::{COLUMN_GAP, ListLandmark};
+use super::records::property::PropertyWords;
+use super::records::{RecordCommands, RecordHelp};
 use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::{AddressBookJson, ContactSummaryJson};
-use crate::output::{OutputWriter, Table};
+use crate::errors::Result;
+use crate::output::OutputWriter;
+use crate::output::json::{contact_json, object};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -36,64 +32,18 @@ Examples:
 
 ID is the number in the first column of lists, or a UID.";
 
-#[derive(Debug, Subcommand)]
-pub enum ContactsCommand {
-    /// List contacts by name
-    #[command(after_help = help::LIST)]
-    List(list::ListContactsArgs),
-    /// Find contacts
-    #[command(after_help = help::FIND)]
-    Find(FindArgs<Card>),
-    /// Show contacts in full
-    Show(show::ShowContactArgs),
-    /// Add a contact
-    Add(add::AddContactArgs),
-    /// Change a contact
-    Edit(edit::EditContactArgs),
-    /// Remove contacts
-    #[command(visible_alias = "rm", alias = "delete", after_help = help::REMOVE)]
-    Remove(RemoveRecordsArgs),
-    /// Undo the latest change of contacts, including a removal
-    #[command(alias = "undo", after_help = help::RESTORE)]
-    Restore(RestoreRecordsArgs),
-    /// Print changes as they happen
-    #[command(after_help = help::WATCH)]
-    Watch(WatchArgs),
-}
+/// Width of a phone number in the pager.
+const PHONE_WIDTH: usize = 18;
 
-pub fn run_command(app: &mut App, command: ContactsCommand) -> Result<()> {
-    match command {
-        ContactsCommand::List(args) => list::list_contacts(app, &args),
-        ContactsCommand::Find(args) => {
-            let store = app.open_to_read()?;
-            let snapshot = store.snapshot()?;
-            let book = snapshot.collection(app.address_book_name())?;
-            find_records(app, &[(String::new(), book)], &args)
-        }
-        ContactsCommand::Show(args) => show::show_contacts(app, &args),
-        ContactsCommand::Add(args) => add::add_contact(app, &args),
-        ContactsCommand::Edit(args) => edit::edit_contact(app, &args),
-        ContactsCommand::Remove(args) => {
-            let store = app.open_to_write()?;
-            remove_records(app, &app.address_book(&store)?, &args.ids)?;
-            Ok(store.close()?)
-        }
-        ContactsCommand::Restore(args) if args.list => {
-            let store = app.open_to_read()?;
-            list_trash(app, &app.address_book(&store)?)
-        }
-        ContactsCommand::Restore(args) => {
-            let store = app.open_to_write()?;
-            let restored = restore_records(app, &app.address_book(&store)?, &args.ids);
-            store.close()?;
-            restored
-        }
-        ContactsCommand::Watch(args) => {
-            let store = app.open_to_read()?;
-            watch_records(app, &app.address_book(&store)?, &args)?;
-            Ok(store.close()?)
-        }
-    }
+// Flattened into the arguments of `list`.
+#[derive(Debug, clap::Args)]
+pub struct ListContactsOptions {
+    /// Print the position of the first name of each letter
+    #[arg(
+        long,
+        conflicts_with_all = ["fields", "sort", "limit", "all", "at", "after"]
+    )]
+    letters: bool,
 }
 
 impl RecordCommands for Card {
@@ -105,39 +55,44 @@ impl RecordCommands for Card {
     const UNNAMED: &'static str = "(no name)";
     const SUFFIX: &'static str = ".vcf";
     const HEADINGS: &'static [&'static str] = &["Name", "Organisation", "Phone", "E-mail"];
+    const NAME_CELL: usize = 0;
+    const COLUMN_HEADINGS: &'static str = "Name,Organisation,Phone,E-mail,UID,ETag,Family name,\
+        Given names,Nicknames,Phones,E-mails,Categories,Note,vCard";
     const UNKNOWN_NUMBER_HINT: &'static str =
         "to search for a phone number: etui contacts find phone:{}";
     const SORT_HELP: &'static str =
         "Order: by name, by time of addition, or unordered (none, the fastest); -: descending";
+    const TEXT_OPTION: [&'static str; 2] = ["vcard", "Print the vCard as it was imported"];
     const COLLECTION_OPTION: &'static str = "--addressbook";
     const COLLECTION_FIELD: Option<&'static str> = None;
     const COLLECTIONS_COMMAND: &'static str = "addressbooks";
     const COLLECTION_HEADINGS: [&'static str; 2] = ["Contacts", "Address book"];
+    const LANDMARK_HINT: &'static str = "Ctrl-G M: go to M";
+    const PROPERTY_WORDS: PropertyWords = property::WORDS;
+    const HELP: RecordHelp = help::CONTACTS;
 
-    type JsonSummary<'a> = ContactSummaryJson<'a>;
+    type ListOptions = ListContactsOptions;
+    type AddArgs = add::AddContactArgs;
+    type EditArgs = edit::EditContactArgs;
 
-    fn parse_text(text: Vec<u8>) -> Result<Self> {
+    fn add_record(app: &mut App, args: &Self::AddArgs) -> Result<()> {
+        add::add_contact(app, args)
+    }
+
+    fn edit_record(app: &mut App, args: &Self::EditArgs) -> Result<()> {
+        edit::edit_contact(app, args)
+    }
+
+    fn lists_landmarks(options: &ListContactsOptions) -> bool {
+        options.letters
+    }
+
+    fn parse_text(text: Vec<u8>, _: Option<(&Contacts<'_>, RecordId)>) -> Result<Self> {
         Ok(Card::parse(text)?)
-    }
-
-    fn parse_replacement(text: Vec<u8>, _: &Contacts<'_>, _: RecordId) -> Result<Self> {
-        Self::parse(text).map_err(Failure::from)
-    }
-
-    fn text_bytes(&self) -> &[u8] {
-        self.text()
-    }
-
-    fn written_uid(&self) -> Option<&str> {
-        self.uid()
     }
 
     fn set_uid(&mut self, uid: &str) -> Result<()> {
         Ok(self.set("UID", uid)?)
-    }
-
-    fn display_title(&self) -> String {
-        self.display_name()
     }
 
     fn find_typing_error(text: &[u8], before: &[u8]) -> Option<String> {
@@ -150,16 +105,12 @@ impl RecordCommands for Card {
     }
 
     fn summary(&self) -> Summary {
-        let first =
-            |all: Vec<TypedValue>| all.into_iter().next().map_or_else(String::new, |t| t.value);
+        let first = |all: Vec<TypedValue>| all.into_iter().next().map(|t| t.value);
         Summary {
-            name: match self.display_name() {
-                name if name.is_empty() => Self::UNNAMED.to_owned(),
-                name => name,
-            },
+            name: self.display_name(),
             organization: self.organization().map(|o| o.name).unwrap_or_default(),
-            phone: first(self.phones()),
-            email: first(self.emails()),
+            phone: first(self.phones()).unwrap_or_default(),
+            email: first(self.emails()).unwrap_or_default(),
         }
     }
 
@@ -172,46 +123,64 @@ impl RecordCommands for Card {
         }
     }
 
-    fn unreadable_summary() -> Summary {
-        Summary {
-            name: Self::UNNAMED.to_owned(),
-            ..Summary::default()
-        }
-    }
-
     fn summary_name(summary: &Summary) -> &str {
         &summary.name
     }
 
-    fn json_summary<'a>(summary: &'a Summary, _: &OutputWriter) -> ContactSummaryJson<'a> {
-        summary.into()
+    fn json_summary<'a>(s: &'a Summary, _: &OutputWriter) -> impl Serialize + use<'a> {
+        object! { name: &s.name, organization: &s.organization, phone: &s.phone, email: &s.email }
     }
 
-    fn collection_json(name: &str, contacts: u64) -> impl Serialize {
-        AddressBookJson { name, contacts }
+    fn write_json(
+        out: &mut OutputWriter,
+        store: &Store,
+        _: &Contacts<'_>,
+        contact: &Contact,
+    ) -> Result<()> {
+        out.write_json(&contact_json(contact, store.region()?)?)
     }
 
-    fn add_row(id: RecordId, s: &Summary, table: &mut Table, _: &OutputWriter) {
-        let id = id.to_string();
-        table.add_row([&id, &s.name, &s.organization, &s.phone, &s.email].map(String::as_str));
+    fn cells(s: &Summary, _: &OutputWriter) -> Vec<String> {
+        [&s.name, &s.organization, &s.phone, &s.email]
+            .map(Clone::clone)
+            .into()
     }
 
-    fn column_heading(column: Column) -> &'static str {
-        match column {
-            Column::Name => "Name",
-            Column::Organization => "Organisation",
-            Column::Phone => "Phone",
-            Column::Email => "E-mail",
-            Column::Uid => "UID",
-            Column::ETag => "ETag",
-            Column::Family => "Family name",
-            Column::Given => "Given names",
-            Column::Nicknames => "Nicknames",
-            Column::Phones => "Phones",
-            Column::Emails => "E-mails",
-            Column::Categories => "Categories",
-            Column::Note => "Note",
-            Column::Card => "vCard",
+    fn layout_columns(room: usize) -> Vec<(usize, usize)> {
+        let [name, organization, phone, email] = [0, 1, 2, 3];
+        let shared = |gaps: usize| room.saturating_sub(PHONE_WIDTH + gaps * COLUMN_GAP);
+        let narrow = (shared(2) * 2 / 5).max(22);
+        let wide = (shared(3) * 3 / 10).min(40);
+        let phone = (phone, PHONE_WIDTH);
+        match room {
+            0..38 => vec![(name, room)],
+            38..72 => vec![(name, shared(1)), phone],
+            72..96 => vec![(name, narrow), phone, (email, shared(2) - narrow)],
+            _ => {
+                let email = (email, shared(3) - 2 * wide);
+                vec![(name, wide), (organization, wide), phone, email]
+            }
         }
+    }
+
+    fn landmarks(book: &Contacts<'_>, _: &OutputWriter) -> Result<Vec<ListLandmark>> {
+        let letters = book.letters()?.into_iter().map(|letter| ListLandmark {
+            label: letter.label,
+            position: letter.position,
+        });
+        Ok(letters.collect())
+    }
+
+    fn opening_position(_: &Contacts<'_>, _: &OutputWriter) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn record_details(
+        _: &Contacts<'_>,
+        contact: &Contact,
+        _: Option<&str>,
+        _: &OutputWriter,
+    ) -> std::result::Result<RecordDetails, String> {
+        show::contact_details(contact)
     }
 }

@@ -1,14 +1,13 @@
 //! Properties as they are written on the command line: `PROP=VALUE`, `PROP:TYPE,TYPE=VALUE`.
 
-use std::convert::Infallible;
 use std::str::FromStr;
 
-use etui::contacts::NewProperty;
+use etui::contacts::{Card, NewProperty};
 
-use crate::commands::records::property::{PropertyRemoval, PropertyWords, property_name};
+use crate::commands::records::property::{PropertyWords, property_name};
 
 /// Common words and their vCard properties.
-const WORDS: PropertyWords = &[
+pub const WORDS: PropertyWords = &[
     ("name", "FN"),
     ("phone", "TEL"),
     ("tel", "TEL"),
@@ -34,7 +33,7 @@ impl FromStr for PropertyAssignment {
         };
         let (name, types) = property.split_once(':').unwrap_or((property, ""));
         Ok(Self(NewProperty {
-            name: property_name(name, WORDS),
+            name: property_name::<Card>(name),
             types: types
                 .split(',')
                 .map(|t| t.trim().to_owned())
@@ -45,14 +44,10 @@ impl FromStr for PropertyAssignment {
     }
 }
 
-/// Parses the value of `--remove`.
-pub fn parse_removal(text: &str) -> Result<PropertyRemoval, Infallible> {
-    Ok(PropertyRemoval::parse_arg(text, WORDS))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::records::property::parse_removal;
 
     #[test]
     fn words_types_and_values() {
@@ -64,6 +59,6 @@ mod tests {
             "X-HOBBY"
         );
         assert!("phone".parse::<PropertyAssignment>().is_err());
-        assert_eq!(parse_removal("note").unwrap().value, None);
+        assert_eq!(parse_removal::<Card>("note").unwrap().value, None);
     }
 }

@@ -1,160 +1,58 @@
-//! `etui contacts show`: the full details of contacts.
+//! The details of a contact.
 
-use etui::contacts::{Card, Contact, Photo, TypedValue};
+use etui::contacts::{Contact, Photo, TypedValue};
 
-use crate::app::App;
 use crate::commands::records::details::RecordDetails;
-use crate::commands::records::find::{find_single, lookup_all};
-use crate::errors::Result;
-use crate::output::json::{ContactJson, format_date};
-use crate::output::{OutputWriter, format_size};
-
-const EXAMPLES: &str = "\
-Examples:
-  etui contacts show 17
-  etui contacts show ada                     if only one contact matches
-  etui contacts show 17 --vcard              print the vCard, byte for byte
-  etui contacts show 17 --json
-
-If several contacts match a filter, they are listed, and the exit code is 2.";
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub struct ShowContactArgs {
-    /// Numbers, UIDs, or a filter (see `etui contacts find --help`)
-    #[arg(required = true, value_name = "ID|FILTER")]
-    which: Vec<String>,
-    /// Print the vCard as it was imported
-    #[arg(long, conflicts_with = "json")]
-    vcard: bool,
-}
-
-pub fn show_contacts(app: &mut App, args: &ShowContactArgs) -> Result<()> {
-    let store = app.open_to_read()?;
-    let book = app.address_book(&store)?;
-    let contacts = match lookup_all(&book, &args.which)? {
-        Some(contacts) => contacts,
-        None => {
-            let snapshot = store.snapshot()?;
-            let reader = snapshot.collection::<Card>(app.address_book_name())?;
-            let readers = [(String::new(), reader)];
-            let (_, one) = find_single(&mut app.out, &readers, &args.which)?;
-            book.by_id(one)?.into_iter().collect()
-        }
-    };
-    for (i, contact) in contacts.iter().enumerate() {
-        if args.vcard {
-            app.out.write_bytes(&contact.text)?;
-        } else if app.out.json {
-            app.out
-                .write_json(&ContactJson::new(contact, store.region()?)?)?;
-        } else {
-            if i > 0 {
-                app.out.write_line("")?;
-            }
-            write_contact(&mut app.out, contact)?;
-        }
-    }
-    Ok(())
-}
+use crate::output::format_size;
+use crate::output::json::format_date;
 
 /// Properties with rows of their own.
-const LABELLED_PROPERTIES: &[&str] = &[
-    "FN",
-    "NICKNAME",
-    "ORG",
-    "TITLE",
-    "TEL",
-    "EMAIL",
-    "ADR",
-    "URL",
-    "BDAY",
-    "CATEGORIES",
-    "NOTE",
-    "UID",
-];
+const LABELLED_PROPERTIES: &str =
+    "FN,NICKNAME,ORG,TITLE,TEL,EMAIL,ADR,URL,BDAY,CATEGORIES,NOTE,UID";
 
 /// Returns the details of a contact, or why its vCard cannot be read.
-pub(super) fn contact_details(contact: &Contact) -> std::result::Result<RecordDetails, String> {
+pub fn contact_details(contact: &Contact) -> std::result::Result<RecordDetails, String> {
     let card = contact
         .card()
         .map_err(|error| format!("Contact {} cannot be read: {error}", contact.id))?;
     let mut details = RecordDetails::new(&card.display_name());
-    add_rows(&card, contact, &mut details);
-    Ok(details)
-}
-
-fn write_contact(out: &mut OutputWriter, contact: &Contact) -> Result<()> {
-    match contact_details(contact) {
-        Ok(details) => details.write_to(out),
-        Err(problem) => {
-            out.write_line(problem)?;
-            out.write_bytes(&contact.text)
-        }
-    }
-}
-
-fn add_rows(card: &Card, contact: &Contact, details: &mut RecordDetails) {
-    let mut row = |label: &str, value: String| details.add_row(label, value);
-    row("Nickname", card.nicknames().join(", "));
-    for organization in card.organizations() {
-        let mut parts = vec![organization.name];
-        parts.extend(organization.units);
-        row("Organisation", parts.join(", "));
-    }
-    row("Title", card.title().unwrap_or_default().to_owned());
-    for phone in card.phones() {
-        row("Phone", format_typed(phone));
-    }
-    for email in card.emails() {
-        row("E-mail", format_typed(email));
-    }
+    details.add_row("Nickname", card.nicknames().join(", "));
+    let organizations = card.organizations().into_iter();
+    let organizations = organizations.map(|o| [vec![o.name], o.units].concat().join(", "));
+    details.add_rows("Organisation", organizations);
+    details.add_rows("Title", card.title());
+    details.add_rows("Phone", card.phones().into_iter().map(format_typed));
+    details.add_rows("E-mail", card.emails().into_iter().map(format_typed));
     for a in card.addresses() {
-        let town = [a.code.as_str(), a.locality.as_str()]
-            .into_iter()
-            .filter(|p| !p.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ");
-        let parts = [a.street, town, a.region, a.country];
-        let parts: Vec<_> = parts.into_iter().filter(|p| !p.is_empty()).collect();
-        row("Address", with_types(parts.join(", "), &a.types, false));
+        let town = format!("{} {}", a.code, a.locality).trim().to_owned();
+        let mut parts = vec![a.street, town, a.region, a.country];
+        parts.retain(|part| !part.is_empty());
+        details.add_row("Address", with_types(parts.join(", "), &a.types, false));
     }
-    for url in card.urls() {
-        row("Web", format_typed(url));
-    }
-    let birthday = match card.birthday() {
-        Some(day) => format_date(day),
-        None => card.property("BDAY").unwrap_or_default(),
-    };
-    row("Birthday", birthday);
-    row("Categories", card.categories().join(", "));
-    row("Note", card.note().unwrap_or_default());
+    details.add_rows("Web", card.urls().into_iter().map(format_typed));
+    let birthday = card.birthday().map(format_date);
+    details.add_rows("Birthday", birthday.or_else(|| card.property("BDAY")));
+    details.add_row("Categories", card.categories().join(", "));
+    details.add_rows("Note", card.note());
     let mut photo = card.photo();
     for (group, name, value) in card.all_properties() {
         let is_photo = name.eq_ignore_ascii_case("PHOTO");
         if let Some(photo) = photo.take_if(|_| is_photo) {
-            row("Photo", format_photo(&photo));
+            details.add_row("Photo", format_photo(&photo));
         } else if !LABELLED_PROPERTIES
-            .iter()
+            .split(',')
             .any(|k| k.eq_ignore_ascii_case(name))
         {
-            match group {
-                Some(group) => row(&format!("{group}.{name}"), value),
-                None => row(name, value),
-            }
+            let group = group.map_or_else(String::new, |group| format!("{group}."));
+            details.add_row(&format!("{group}{name}"), value);
         }
     }
-    row(
-        "vCard",
-        format!(
-            "{}, {}",
-            card.version(),
-            format_size(contact.text.len() as u64)
-        ),
-    );
-    row("UID", contact.uid.clone());
-    row("ETag", contact.etag.to_string());
-    row("#", contact.id.to_string());
+    let size = format_size(contact.text.len() as u64);
+    details.add_row("vCard", format!("{}, {size}", card.version()));
+    details.add_row("UID", contact.uid.clone());
+    details.add_row("ETag", contact.etag.to_string());
+    details.add_row("#", contact.id.to_string());
+    Ok(details)
 }
 
 fn format_typed(value: TypedValue) -> String {
@@ -163,23 +61,19 @@ fn format_typed(value: TypedValue) -> String {
 
 fn with_types(value: String, types: &[String], preferred: bool) -> String {
     let mut words: Vec<&str> = types.iter().map(String::as_str).collect();
-    if preferred {
-        words.push("preferred");
-    }
-    if words.is_empty() || value.is_empty() {
-        value
-    } else {
-        format!("{value}  ({})", words.join(", "))
+    words.extend(preferred.then_some("preferred"));
+    match words.is_empty() || value.is_empty() {
+        true => value,
+        false => format!("{value}  ({})", words.join(", ")),
     }
 }
 
 fn format_photo(photo: &Photo) -> String {
     match photo {
-        Photo::Inline { media_type, bytes } => format!(
-            "{}, {}",
-            media_type.as_deref().unwrap_or("image of unknown type"),
-            format_size(bytes.len() as u64)
-        ),
+        Photo::Inline { media_type, bytes } => {
+            let media_type = media_type.as_deref().unwrap_or("image of unknown type");
+            format!("{media_type}, {}", format_size(bytes.len() as u64))
+        }
         Photo::Uri(uri) => uri.clone(),
     }
 }

@@ -2,98 +2,66 @@
 
 use std::io::{self, Write};
 
-use etui::RecordId;
-use etui::calendar::{CalendarObject, Filter, Reader};
+use etui::calendar::CalendarObject;
 
-use super::ExportArgs;
-use crate::app::{App, readers_in};
-use crate::commands::new_file::NewFile;
-use crate::commands::records::find::no_match;
-use crate::commands::records::parse_filter;
-use crate::errors::{Failure, Result};
-use crate::output::json::calendar::EntryJson;
-use crate::output::{OutputSink, escape_text, pluralize};
+use super::{ExportArgs, for_each_record, report_written, select_records};
+use crate::app::App;
+use crate::commands::export_target::{ExportTarget, write_failure};
+use crate::errors::Result;
+use crate::output::json::calendar::entry_json;
+use crate::output::pluralize;
 
-/// The selected entries of a calendar; `None` selects all.
-type EntrySelection = Option<Vec<RecordId>>;
-
-/// Exports the calendar with this name, or all calendars.
-pub fn export_calendars(app: &mut App, args: &ExportArgs, name: Option<&str>) -> Result<()> {
+/// Exports the calendar given with `--calendar`, or all calendars.
+pub fn export_calendars(app: &mut App, args: &ExportArgs) -> Result<()> {
+    app.calendar.clone_from(&args.calendar);
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let mut all = Vec::new();
-    for (_, calendar) in readers_in(name, &snapshot)? {
-        let selection = select_entries(&calendar, &args.filter)?;
-        all.push((calendar, selection));
+    let mut all = select_records::<CalendarObject>(app, &snapshot, &args.filter)?;
+    if app.out.json {
+        let zone = app.out.time_zone();
+        return for_each_record(&all, |calendar, id, _| {
+            let stored = calendar.by_id(id)?;
+            let record = stored
+                .map(|stored| calendar.record(&stored.uid))
+                .transpose()?;
+            match record.flatten() {
+                Some((stored, record)) => app.out.write_json(&entry_json(&stored, &record, &zone)),
+                None => Ok(()),
+            }
+        });
     }
-    // An empty calendar is exported as an empty object only if nothing else is exported.
-    let mut some = Vec::new();
-    for (calendar, selection) in &all {
-        let count = match selection {
+    let mut counts = Vec::new();
+    for (calendar, matches) in &all {
+        counts.push(match matches {
             Some(ids) => ids.len() as u64,
             None => calendar.count()?,
-        };
-        if count > 0 {
-            some.push((calendar, selection));
+        });
+    }
+    // An empty calendar is exported as an empty object only if nothing else is exported.
+    let written: u64 = counts.iter().sum();
+    match written {
+        0 => all.truncate(1),
+        _ => {
+            let mut counts = counts.into_iter();
+            all.retain(|_| counts.next() != Some(0));
         }
     }
-    match (some.is_empty(), all.first()) {
-        (true, Some((calendar, None))) => some.push((calendar, &None)),
-        (true, _) => return Err(no_match::<CalendarObject>(&args.filter)),
-        (false, _) => {}
-    }
-    if app.out.json {
-        if args.output.is_some() {
-            return Err(Failure::usage(
-                "--json writes JSON to standard output; leave out --output",
-            ));
-        }
-        return some
-            .into_iter()
-            .try_for_each(|(calendar, selection)| write_json_entries(app, calendar, selection));
-    }
-    let Some(path) = &args.output else {
-        let mut to = OutputSink::new(&mut app.out);
-        let written = write_calendars(&mut to, &some);
-        return match to.failure() {
-            Some(failure) => Err(failure),
-            None => written.map(|_| ()),
-        };
+    let path = args.output.as_deref();
+    let mut target = ExportTarget::open(&mut app.out, path, args.force)?;
+    let mut out = LineTracker {
+        out: &mut target,
+        last: b'\n',
     };
-    let mut file = NewFile::create(path, args.force)?;
-    let written = write_calendars(&mut file, &some)?;
-    file.commit()?;
-    app.out.status(format!(
-        "Wrote {} to {}",
-        pluralize(written, "entry"),
-        escape_text(&path.display().to_string())
-    ))
-}
-
-/// Returns the entries of a calendar that match the filter.
-fn select_entries(calendar: &Reader<'_>, words: &[String]) -> Result<EntrySelection> {
-    Ok(match parse_filter::<CalendarObject>(words)? {
-        Filter::All => None,
-        filter => {
-            let found = calendar.find(&filter)?;
-            Some(found.into_iter().map(|e| e.id).collect())
-        }
-    })
-}
-
-/// Writes calendars. Returns the total number of entries.
-fn write_calendars(out: &mut dyn Write, all: &[(&Reader<'_>, &EntrySelection)]) -> Result<u64> {
-    let mut out = LineTracker { out, last: b'\n' };
-    let mut written = 0;
-    for (calendar, selection) in all {
+    for (calendar, matches) in &all {
         // The last line of a byte-for-byte export may have no line end.
         if out.last != b'\n' {
-            out.write_all(b"\r\n")
-                .map_err(|e| Failure::named_io("the output", e))?;
+            let ended = out.write_all(b"\r\n");
+            ended.map_err(|e| write_failure(path, e))?;
         }
-        written += calendar.export(&mut out, selection.as_deref())?;
+        calendar.export(&mut out, matches.as_deref())?;
     }
-    Ok(written)
+    target.commit()?;
+    report_written(app, path, &pluralize(written, "entry"))
 }
 
 /// A writer that remembers its last byte.
@@ -114,33 +82,4 @@ impl Write for LineTracker<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-fn write_json_entries(
-    app: &mut App,
-    calendar: &Reader<'_>,
-    selection: &EntrySelection,
-) -> Result<()> {
-    let mut all = Vec::new();
-    let ids = match selection {
-        Some(ids) => ids,
-        None => {
-            calendar.for_each(|id, _| {
-                all.push(id);
-                Ok(())
-            })?;
-            &all
-        }
-    };
-    let zone = app.out.time_zone();
-    for &id in ids {
-        let Some(stored) = calendar.by_id(id)? else {
-            continue;
-        };
-        if let Some((stored, record)) = calendar.record(&stored.uid)? {
-            app.out
-                .write_json(&EntryJson::new(&stored, &record, &zone))?;
-        }
-    }
-    Ok(())
 }

@@ -11,19 +11,22 @@ mod calendar;
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use etui::contacts::{Card, Filter, Reader};
-use etui::record::RecordKind;
-use etui::{Error, RecordId};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use etui::contacts::Card;
+use etui::record::{Reader, RecordKind};
+use etui::search::filter::Filter;
+use etui::{Error, RecordId, Snapshot};
+use etui_contentline::charset::detect_utf16;
 
-use super::new_file::NewFile;
+use super::export_target::{ExportTarget, write_failure};
 use super::records::find::no_match;
-use super::records::parse_filter;
+use super::records::{RecordCommands, parse_filter};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::ContactJson;
-use crate::output::{OutputWriter, escape_text, pluralize};
+use crate::output::json::contact_json;
+use crate::output::{escape_text, pluralize};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,128 +59,102 @@ pub struct ExportArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["vcard_version", "addressbook"])]
     calendar: Option<String>,
     /// Byte for byte as imported, or converted to vCard 4.0 (RFC 6350)
-    #[arg(long, value_name = "VERSION", default_value = "as-is")]
-    vcard_version: VcardVersion,
+    #[arg(long, value_name = "VERSION", default_value = "as-is", value_parser = ["as-is", "4.0"])]
+    vcard_version: String,
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum VcardVersion {
-    AsIs,
-    #[value(name = "4.0")]
-    V4,
-}
-
-enum ExportTarget<'a> {
-    OutputWriter(&'a mut OutputWriter),
-    File(Box<NewFile>, PathBuf),
-}
-
-impl ExportTarget<'_> {
-    fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        match self {
-            Self::OutputWriter(out) => out.write_bytes(bytes),
-            Self::File(file, path) => file.write_all(bytes).map_err(|e| Failure::io(path, e)),
-        }
-    }
-}
-
 pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
-    if args.calendars || args.calendar.is_some() {
-        return calendar::export_calendars(app, args, args.calendar.as_deref());
+    if app.out.json && (args.output.is_some() || args.vcard_version != "as-is") {
+        return Err(Failure::usage(
+            "--json writes JSON to standard output; leave out --output and --vcard-version",
+        ));
     }
+    match args.calendars || args.calendar.is_some() {
+        true => calendar::export_calendars(app, args),
+        false => export_contacts(app, args),
+    }
+}
+
+fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let selection = BookSelections::new(app.address_books_in(&snapshot)?, &args.filter)?;
+    let books = select_records::<Card>(app, &snapshot, &args.filter)?;
     if app.out.json {
-        if args.output.is_some() || args.vcard_version != VcardVersion::AsIs {
-            return Err(Failure::usage(
-                "--json writes JSON to standard output; leave out --output and --vcard-version",
-            ));
-        }
         let region = store.region()?;
-        return selection.for_each(|book, id, text| {
+        return for_each_record(&books, |book, id, text| {
             let contact = book.by_id(id)?.ok_or(Error::Stopped)?;
-            match ContactJson::new(&contact, region) {
-                Ok(object) => app.out.write_json(&object),
-                Err(e) => {
-                    app.out
-                        .write_note(&format!("contact {id} ({} bytes): {e}", text.len()));
-                    Ok(())
-                }
+            match contact_json(&contact, region) {
+                Ok(object) => app.out.write_json(&object)?,
+                Err(e) => app
+                    .out
+                    .write_note(&format!("contact {id} ({} bytes): {e}", text.len())),
             }
+            Ok(())
         });
     }
-    let encoding = match args.vcard_version {
-        VcardVersion::V4 => FileEncoding::Utf8,
-        VcardVersion::AsIs => detect_encoding(&selection)?,
+    let is_v4 = args.vcard_version == "4.0";
+    let encoding = match is_v4 {
+        true => UTF_8,
+        false => common_encoding(&books)?,
     };
-    let mut recoded = 0;
-    let mut written = 0u64;
-    let mut note = None;
-    {
-        let mut target = match &args.output {
-            Some(path) => {
-                ExportTarget::File(Box::new(NewFile::create(path, args.force)?), path.clone())
-            }
-            None => ExportTarget::OutputWriter(&mut app.out),
-        };
-        if let FileEncoding::Utf16(order) = encoding {
-            target.write_bytes(order.mark())?;
-        }
-        let mut open_line = false;
-        selection.for_each(|_, _, text| {
-            if open_line {
-                target.write_bytes(match encoding {
-                    FileEncoding::Utf16(ByteOrder::Little) => b"\r\0\n\0".as_slice(),
-                    FileEncoding::Utf16(ByteOrder::Big) => b"\0\r\0\n",
-                    FileEncoding::Utf8 => b"\r\n",
-                })?;
-            }
-            let text = match (args.vcard_version, encoding, utf16_order(text)) {
-                (VcardVersion::V4, ..) => {
-                    let card = Card::parse(text)?;
-                    Cow::Owned(with_uid(card.clone(), &card)?.to_v4().into_bytes())
-                }
-                (_, FileEncoding::Utf8, Some(order)) => {
-                    recoded += 1;
-                    let recoded = Card::parse(order.decode(text))?;
-                    Cow::Owned(with_uid(recoded, &Card::parse(text)?)?.into_text())
-                }
-                _ => Cow::Borrowed(text),
-            };
-            written += 1;
-            open_line = !ends_line(&text, encoding);
-            target.write_bytes(&text)
-        })?;
-        if let ExportTarget::File(file, path) = target {
-            file.commit()?;
-            note = Some(format!(
-                "Wrote {} to {}",
-                pluralize(written, "contact"),
-                escape_text(&path.display().to_string())
-            ));
-        }
+    let (mut written, mut recoded) = (0, 0);
+    let path = args.output.as_deref();
+    let mut target = ExportTarget::open(&mut app.out, path, args.force)?;
+    let mut write = |bytes: &[u8]| {
+        let written = target.write_all(bytes);
+        written.map_err(|e| write_failure(path, e))
+    };
+    if encoding != UTF_8 {
+        write(&encode_text("\u{feff}", encoding))?;
     }
+    let mut open_line = false;
+    for_each_record(&books, |_, _, text| {
+        if open_line {
+            write(&encode_text("\r\n", encoding))?;
+        }
+        let text = match detect_utf16(text) {
+            _ if is_v4 => {
+                let card = Card::parse(text)?;
+                Cow::Owned(with_uid(card.clone(), &card)?.to_v4().into_bytes())
+            }
+            Some(utf16) if encoding == UTF_8 => {
+                recoded += 1;
+                let (decoded, _) = utf16.decode_without_bom_handling(text);
+                let card = Card::parse(decoded.into_owned())?;
+                Cow::Owned(with_uid(card, &Card::parse(text)?)?.into_text())
+            }
+            _ => Cow::Borrowed(text),
+        };
+        written += 1;
+        // In UTF-16, the other byte of a line end is 0.
+        let last = text.iter().rev().find(|byte| **byte != 0);
+        open_line = !matches!(last, Some(b'\n' | b'\r'));
+        write(&text)
+    })?;
+    target.commit()?;
     if recoded > 0 {
         app.out.write_note(&format!(
             "{} converted from UTF-16 to UTF-8, as other records are not UTF-16",
             pluralize(recoded, "contact")
         ));
     }
-    if let Some(note) = note {
-        app.out.status(note)?;
-    }
-    if written == 0 {
-        let entries: u64 = store.stats()?.calendars.iter().map(|(_, n)| n).sum();
-        if entries > 0 {
-            app.out
-                .write_note("There are no contacts. To export calendars: etui export --calendars");
-        }
+    report_written(app, path, &pluralize(written, "contact"))?;
+    if written == 0 && store.stats()?.calendars.iter().any(|(_, n)| *n > 0) {
+        app.out
+            .write_note("There are no contacts. To export calendars: etui export --calendars");
     }
     Ok(())
+}
+
+/// Reports the number of records written to a file.
+fn report_written(app: &mut App, path: Option<&Path>, written: &str) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    let path = path.display().to_string();
+    app.out
+        .status(format!("Wrote {written} to {}", escape_text(&path)))
 }
 
 /// Adds the identity of the original text as a UID to a converted card, so that a new import updates
@@ -189,147 +166,78 @@ fn with_uid(mut written: Card, original: &Card) -> Result<Card> {
     Ok(written)
 }
 
-/// The selected contacts of each address book.
-struct BookSelections<'s>(Vec<(Reader<'s>, BookSelection)>);
+/// The selected records of a collection: the matches in list order, or `None` for all in order of
+/// addition.
+type Selection<'s, R> = (Reader<'s, R>, Option<Vec<RecordId>>);
 
-impl<'s> BookSelections<'s> {
-    fn new(books: Vec<Reader<'s>>, words: &[String]) -> Result<Self> {
-        let filter = parse_filter::<Card>(words)?;
-        let mut parts = Vec::new();
-        for book in books {
-            let selection = BookSelection::new(&book, &filter)?;
-            parts.push((book, selection));
-        }
-        if parts
-            .iter()
-            .all(|(_, m)| matches!(m, BookSelection::Matches(ids) if ids.is_empty()))
-        {
-            return Err(no_match::<Card>(words));
-        }
-        Ok(Self(parts))
+/// Selects the records of the collection given on the command line, or of all, that match a filter.
+fn select_records<'s, R: RecordCommands>(
+    app: &App,
+    snapshot: &'s Snapshot<'_>,
+    words: &[String],
+) -> Result<Vec<Selection<'s, R>>> {
+    let filter = parse_filter::<R>(words)?;
+    let mut all = Vec::new();
+    for (_, reader) in app.readers_in::<R>(snapshot)? {
+        let matches = match &filter {
+            Filter::All => None,
+            filter => Some(reader.find(filter)?.into_iter().map(|e| e.id).collect()),
+        };
+        all.push((reader, matches));
     }
-
-    /// Calls `visit` with each contact, book by book.
-    fn for_each(
-        &self,
-        mut visit: impl FnMut(&Reader<'s>, RecordId, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        self.0.iter().try_for_each(|(book, selection)| {
-            selection.for_each(book, |id, text| visit(book, id, text))
-        })
+    let is_empty = |(_, ids): &Selection<'_, R>| ids.as_ref().is_some_and(Vec::is_empty);
+    match all.iter().all(is_empty) {
+        true => Err(no_match::<R>(words)),
+        false => Ok(all),
     }
 }
 
-/// The selected contacts of a book: all in order of addition, or the matches in list order.
-enum BookSelection {
-    All,
-    Matches(Vec<RecordId>),
-}
-
-impl BookSelection {
-    fn new(book: &Reader<'_>, filter: &Filter) -> Result<Self> {
-        if *filter == Filter::All {
-            return Ok(Self::All);
-        }
-        let found = book.find(filter)?;
-        Ok(Self::Matches(found.into_iter().map(|e| e.id).collect()))
-    }
-
-    /// Calls `visit` with each contact, with one in memory at a time.
-    fn for_each(
-        &self,
-        book: &Reader<'_>,
-        mut visit: impl FnMut(RecordId, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        match self {
-            Self::Matches(ids) => {
-                for &id in ids {
-                    if let Some(contact) = book.by_id(id)? {
-                        visit(id, &contact.text)?;
-                    }
-                }
-                Ok(())
-            }
-            Self::All => {
-                // The callback can only return errors of the library, so ours is kept here.
-                let mut failure = None;
-                let walked = book.for_each(|id, text| {
-                    visit(id, text).map_err(|e| {
-                        failure = Some(e);
-                        Error::Stopped
-                    })
-                });
-                match failure {
-                    Some(failure) => Err(failure),
-                    None => Ok(walked?),
-                }
+/// Calls `visit` with each selected record, with one in memory at a time.
+fn for_each_record<'s, R: RecordCommands>(
+    all: &[Selection<'s, R>],
+    mut visit: impl FnMut(&Reader<'s, R>, RecordId, &[u8]) -> Result<()>,
+) -> Result<()> {
+    for (reader, matches) in all {
+        for &id in matches.iter().flatten() {
+            if let Some(stored) = reader.by_id(id)? {
+                visit(reader, id, &stored.text)?;
             }
         }
-    }
-}
-
-/// Byte order of UTF-16.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ByteOrder {
-    Little,
-    Big,
-}
-
-impl ByteOrder {
-    fn mark(self) -> &'static [u8] {
-        match self {
-            Self::Little => b"\xff\xfe",
-            Self::Big => b"\xfe\xff",
+        if matches.is_some() {
+            continue;
         }
-    }
-
-    fn decode(self, text: &[u8]) -> String {
-        let units = text.chunks_exact(2).map(|pair| match (self, pair) {
-            (Self::Little, &[a, b]) => u16::from_le_bytes([a, b]),
-            (Self::Big, &[a, b]) => u16::from_be_bytes([a, b]),
-            _ => 0xfffd,
+        // The callback can only return errors of the library, so ours is kept here.
+        let mut failure = None;
+        let walked = reader.for_each(|id, text| {
+            visit(reader, id, text).map_err(|e| {
+                failure = Some(e);
+                Error::Stopped
+            })
         });
-        char::decode_utf16(units)
-            .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect()
+        failure.map_or(Ok(()), Err)?;
+        walked?;
     }
+    Ok(())
 }
 
-/// The encoding of the exported file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FileEncoding {
-    Utf16(ByteOrder),
-    /// UTF-8, or whatever 8-bit charsets the records are in.
-    Utf8,
-}
-
-/// Returns the byte order of a UTF-16 record, which begins with the B of BEGIN.
-fn utf16_order(text: &[u8]) -> Option<ByteOrder> {
-    match text {
-        [b'B' | b'b', 0, ..] => Some(ByteOrder::Little),
-        [0, b'B' | b'b', ..] => Some(ByteOrder::Big),
-        _ => None,
-    }
-}
-
-fn detect_encoding(selection: &BookSelections<'_>) -> Result<FileEncoding> {
+/// Returns the encoding of all records if they are UTF-16 of one byte order, else UTF-8, also
+/// for records in 8-bit charsets.
+fn common_encoding(books: &[Selection<'_, Card>]) -> Result<&'static Encoding> {
     let mut first = None;
-    let mut mixed = false;
-    selection.for_each(|_, _, text| {
-        let order = utf16_order(text);
-        mixed |= *first.get_or_insert(order) != order;
+    let mut is_mixed = false;
+    for_each_record(books, |_, _, text| {
+        let encoding = detect_utf16(text).unwrap_or(UTF_8);
+        is_mixed |= *first.get_or_insert(encoding) != encoding;
         Ok(())
     })?;
-    Ok(match first.flatten() {
-        Some(order) if !mixed => FileEncoding::Utf16(order),
-        _ => FileEncoding::Utf8,
-    })
+    Ok(first.filter(|_| !is_mixed).unwrap_or(UTF_8))
 }
 
-fn ends_line(text: &[u8], encoding: FileEncoding) -> bool {
+fn encode_text(text: &str, encoding: &'static Encoding) -> Vec<u8> {
+    let units = text.encode_utf16();
     match encoding {
-        FileEncoding::Utf8 => matches!(text.last(), Some(b'\n' | b'\r')),
-        FileEncoding::Utf16(ByteOrder::Little) => matches!(text, [.., b'\n' | b'\r', 0]),
-        FileEncoding::Utf16(ByteOrder::Big) => matches!(text, [.., 0, b'\n' | b'\r']),
+        e if e == UTF_16LE => units.flat_map(u16::to_le_bytes).collect(),
+        e if e == UTF_16BE => units.flat_map(u16::to_be_bytes).collect(),
+        _ => text.into(),
     }
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use etui::record::{Collection, StoredRecord};
 use etui::{Condition, ETag, SaveOutcome, SavedRecord};
+use etui_contentline::charset::to_utf8_bytes;
 
-use super::{RecordCommands, editor, explain_conflict, name_or_placeholder};
+use super::{RecordCommands, editor, explain_conflict, report_saved};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::RecordChangeJson;
 use crate::output::one_line;
 
 /// Replaces the ETag of the record by the one given with `--if-match`.
@@ -24,15 +24,13 @@ pub fn expect_etag<R>(record: &mut StoredRecord<R>, etag: Option<&str>) -> Resul
 
 /// Reads a file; `-` is standard input.
 pub fn read_input(file: &Path) -> Result<Vec<u8>> {
-    Ok(if file == Path::new("-") {
-        let mut text = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut text)
-            .map_err(|e| Failure::named_io("standard input", e))?;
-        text
-    } else {
-        std::fs::read(file).map_err(|e| Failure::io(file, e))?
-    })
+    if file != Path::new("-") {
+        return std::fs::read(file).map_err(|e| Failure::io(file, e));
+    }
+    let mut text = Vec::new();
+    let read = std::io::stdin().read_to_end(&mut text);
+    read.map_err(|e| Failure::named_io("standard input", e))?;
+    Ok(text)
 }
 
 /// Replaces a record by the one in a file.
@@ -42,8 +40,8 @@ pub fn replace_from_file<R: RecordCommands>(
     id: &str,
     file: &Path,
 ) -> Result<(R, SavedRecord)> {
-    let new = R::parse_replacement(read_input(file)?, all, record.id)?;
-    if let Some(problem) = R::find_typing_error(new.text_bytes(), &record.text) {
+    let new = R::parse_text(read_input(file)?, Some((all, record.id)))?;
+    if let Some(problem) = R::find_typing_error(new.text(), &record.text) {
         return Err(Failure::Refused(problem));
     }
     save_changed(all, record, id, new)
@@ -65,11 +63,11 @@ pub fn save_changed<R: RecordCommands>(
 
 /// Checks that a changed record keeps its UID.
 fn keep_identity<R: RecordCommands>(record: &StoredRecord<R>, mut new: R) -> Result<R> {
-    if new.text_bytes() == record.text {
+    if new.text() == record.text {
         return Ok(new);
     }
-    let had_uid = R::parse_text(record.text.clone()).is_ok_and(|r| r.written_uid().is_some());
-    match new.written_uid() {
+    let had_uid = R::parse_text(record.text.clone(), None).is_ok_and(|r| r.uid().is_some());
+    match new.uid() {
         Some(uid) if uid == record.uid => Ok(new),
         // The identity was derived from the old content, so it is written as a UID.
         None if !had_uid => {
@@ -95,7 +93,7 @@ pub fn edit_in_editor<R: RecordCommands>(
     id: &str,
 ) -> Result<(R, SavedRecord)> {
     let (format, command) = (R::FORMAT, R::COMMAND);
-    let text = editor::to_utf8(&record.text);
+    let text = to_utf8_bytes(&record.text);
     if text.as_ref() != record.text {
         app.out.write_note(&format!(
             "this {format} is not in UTF-8; it is converted when you change it"
@@ -107,11 +105,11 @@ pub fn edit_in_editor<R: RecordCommands>(
             etag: record.etag,
             outcome: SaveOutcome::Unchanged,
         };
-        return Ok((R::parse_text(record.text.clone())?, unchanged));
+        return Ok((R::parse_text(record.text.clone(), None)?, unchanged));
     };
     let parsed = match R::find_typing_error(&edited.bytes, &text) {
         Some(problem) => Err(Failure::Refused(problem)),
-        None => R::parse_replacement(edited.bytes.clone(), all, record.id)
+        None => R::parse_text(edited.bytes.clone(), Some((all, record.id)))
             .and_then(|new| keep_identity(record, new)),
     };
     let new = match parsed {
@@ -141,23 +139,16 @@ pub fn report_change<R: RecordCommands>(
     new: &R,
     saved: &SavedRecord,
 ) -> Result<()> {
-    let name = new.display_title();
-    if app.out.json {
-        return app
-            .out
-            .write_json(&RecordChangeJson::saved(saved, &record.uid, &name));
-    }
-    let name = name_or_placeholder::<R>(name);
-    let name = one_line(&name);
-    match saved.outcome {
-        SaveOutcome::Unchanged => app.out.status(format!("Unchanged: {} {name}", saved.id)),
-        _ => app.out.status(format!(
-            "Changed {}: {name} (undo: etui {} restore {})",
-            saved.id,
-            R::COMMAND,
-            saved.id
-        )),
-    }
+    report_saved(&mut app.out, new, saved, &record.uid, |name| {
+        match saved.outcome {
+            SaveOutcome::Unchanged => format!("Unchanged: {} {name}", saved.id),
+            _ => format!(
+                "Changed {id}: {name} (undo: etui {} restore {id})",
+                R::COMMAND,
+                id = saved.id
+            ),
+        }
+    })
 }
 
 /// Describes the first line without a colon that is not in `before`. `format` has its article.

@@ -27,6 +27,13 @@ impl RecordDetails {
         }
     }
 
+    /// Adds a row for each value.
+    pub fn add_rows(&mut self, label: &str, values: impl IntoIterator<Item = impl Into<String>>) {
+        for value in values {
+            self.add_row(label, value);
+        }
+    }
+
     /// Writes the name and the rows. The lines of a value are aligned and, on a terminal, wrapped.
     pub fn write_to(&self, out: &mut OutputWriter) -> Result<()> {
         let name = out.with_style(Style::Bold, &self.name).into_owned();

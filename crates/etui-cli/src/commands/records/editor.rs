@@ -1,10 +1,8 @@
 //! The user's editor on a private file.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::process::Command;
 
-use etui_contentline::charset::repair_charset;
 use tempfile::NamedTempFile;
 
 use crate::errors::{Failure, Result};
@@ -23,17 +21,6 @@ impl EditedText {
             .keep()
             .map_err(|e| Failure::named_io("the edited text", e.error))?;
         Ok(path.display().to_string())
-    }
-}
-
-/// Converts the text of a record to UTF-8.
-pub fn to_utf8(text: &[u8]) -> Cow<'_, [u8]> {
-    if std::str::from_utf8(text).is_ok() && !text.contains(&0) {
-        return Cow::Borrowed(text);
-    }
-    match repair_charset(text) {
-        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 

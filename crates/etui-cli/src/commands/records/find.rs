@@ -3,18 +3,18 @@
 use etui::RecordId;
 use etui::record::{Collection, Reader, StoredRecord};
 use etui::search::filter::Filter;
-use etui::search::query::{CollectionRows, Columns, Query, query_collections};
+use etui::search::query::{CollectionRows, Columns, Query};
 
-use super::query::{NamedReaders, QueryArgs};
+use super::query::{NamedReaders, QueryArgs, query_readers};
 use super::{
-    RecordCommands, list_headings, lookup_record, parse_filter, parse_number, resolve_record,
+    RecordCommands, add_row, listed_readers, lookup_record, parse_filter, parse_number,
+    record_table, resolve_record,
 };
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{CollectionField, CountJson, ListedJson, PlanJson};
-use crate::output::{OutputWriter, Table, format_count, one_line};
+use crate::output::json::{NamedField, object, plan_json};
+use crate::output::{OutputWriter, format_count, one_line};
 
-// A struct comment would replace the help text of the subcommand.
 #[derive(Debug, clap::Args)]
 pub struct FindArgs<R: RecordCommands> {
     /// Filter; several words are joined by spaces
@@ -34,37 +34,31 @@ pub struct FindArgs<R: RecordCommands> {
 }
 
 /// Runs a search.
-pub fn find_records<R: RecordCommands>(
-    app: &mut App,
-    readers: &NamedReaders<'_, R>,
-    args: &FindArgs<R>,
-) -> Result<()> {
+pub fn find_records<R: RecordCommands>(app: &mut App, args: &FindArgs<R>) -> Result<()> {
+    let store = app.open_to_read()?;
+    let snapshot = store.snapshot()?;
+    let readers = listed_readers::<R>(app, &snapshot)?;
     let filter = parse_filter::<R>(&args.filter)?;
     let query = args.query.build_query(filter.clone(), app.out.terminal)?;
-    let count_all = || {
-        let counts = readers
-            .iter()
-            .map(|(_, reader)| count_matches(reader, &filter));
-        counts.sum::<Result<u64>>()
+    let count_all = || -> Result<u64> {
+        let readers = readers.iter();
+        readers.map(|(_, all)| count_matches(all, &filter)).sum()
     };
     if args.count {
         let count = count_all()?;
         return match app.out.json {
-            true => app.out.write_json(&CountJson { count }),
+            true => app.out.write_json(&object! { count: count }),
             false => app.out.write_line(count.to_string()),
         };
     }
     if args.explain {
-        let query = args
-            .query
-            .limited_for_each(query, readers.len(), app.out.terminal);
+        let (collections, terminal) = (readers.len(), app.out.terminal);
+        let query = args.query.limited_for_each(query, collections, terminal);
         return readers.iter().try_for_each(|(name, reader)| {
             let plan = reader.explain(&query)?;
             if app.out.json {
-                let collection = R::COLLECTION_FIELD.map(|field| CollectionField(field, name));
-                return app
-                    .out
-                    .write_json(&PlanJson::new(&plan, R::KIND, collection));
+                let collection = R::COLLECTION_FIELD.map(|field| NamedField(field, name.as_str()));
+                return app.out.write_json(&plan_json::<R>(&plan, collection));
             }
             if readers.len() > 1 {
                 app.out.write_line(format!("{}:", one_line(name)))?;
@@ -72,12 +66,12 @@ pub fn find_records<R: RecordCommands>(
             app.out.write_line(plan.to_string())
         });
     }
-    let answer = args.query.query_readers(readers, &query)?;
+    let answer = query_readers(&readers, &query)?;
     // An empty page can also be a page after the last match.
     if answer.rows.is_empty() && count_all()? == 0 {
         return Err(no_match::<R>(&args.filter));
     }
-    args.query.write_answer(&mut app.out, readers, &answer)?;
+    args.query.write_answer(&mut app.out, &readers, &answer)?;
     if app.out.terminal && !app.out.json {
         args.query.write_position(app, &answer.rows, count_all()?)?;
     }
@@ -124,51 +118,30 @@ pub fn find_single<R: RecordCommands>(
 ) -> Result<(usize, RecordId)> {
     const MAX_LISTED: usize = 20;
     let query = Query::new(parse_filter::<R>(words)?);
-    let CollectionRows { rows, collections } =
-        query_collections(readers.iter().map(|(_, reader)| reader), &query)?;
+    let CollectionRows { rows, collections } = query_readers(readers, &query)?;
     match (rows.ids(), collections.as_slice()) {
         ([], _) => Err(no_match::<R>(words)),
         ([one], [of]) => Ok((*of, *one)),
         (several, _) => {
             if !out.json {
-                let mut table = Table::new(&list_headings::<R>());
-                if readers.len() > 1 {
-                    table.add_column(R::COLLECTION_HEADINGS.last().unwrap_or(&""));
-                }
+                let mut table = record_table::<R>(readers.len());
                 for (row, &of) in rows.iter().zip(&collections).take(MAX_LISTED) {
-                    R::add_row(row.id(), &R::row_summary(&row), &mut table, out);
-                    if readers.len() > 1 {
-                        table.push_cell(readers.get(of).map_or("", |(name, _)| name));
-                    }
+                    let collection = readers.get(of).filter(|_| readers.len() > 1);
+                    let collection = collection.map(|(name, _)| name.as_str());
+                    add_row::<R>(&mut table, row.id(), &R::row_summary(&row), collection, out);
                 }
                 table.write_to(out)?;
             }
+            let listed = match several.len() > MAX_LISTED {
+                true => " (the first are listed)",
+                false => "",
+            };
             Err(Failure::usage(format!(
-                "{} {} match{}; select one: etui {} show NUMBER",
+                "{} {} match{listed}; select one: etui {} show NUMBER",
                 format_count(several.len() as u64),
                 R::MANY,
-                if several.len() > MAX_LISTED {
-                    " (the first are listed)"
-                } else {
-                    ""
-                },
                 R::COMMAND
             )))
         }
     }
-}
-
-/// Writes a record as a table row or as JSON.
-pub fn write_record<R: RecordCommands>(
-    id: RecordId,
-    summary: &R::Summary,
-    table: &mut Table,
-    out: &mut OutputWriter,
-) -> Result<()> {
-    if out.json {
-        let object = ListedJson::new(id, R::json_summary(summary, out));
-        return out.write_json(&object);
-    }
-    R::add_row(id, summary, table, out);
-    Ok(())
 }

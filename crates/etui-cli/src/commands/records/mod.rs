@@ -5,28 +5,36 @@ pub mod change;
 pub mod details;
 pub mod editor;
 pub mod find;
+pub mod list;
 pub mod pager;
 pub mod property;
 pub mod query;
 pub mod remove;
 pub mod restore;
+pub mod show;
 pub mod watch;
 
 use std::fmt::Debug;
 
-use etui::record::{Collection, StoredRecord};
+use clap::Subcommand;
+use etui::record::{Collection, Reader, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{ColumnSet, Row, SearchableRecord};
-use etui::{Error, RecordId};
+use etui::{Error, RecordId, SavedRecord, Snapshot, Store};
 use serde::Serialize;
 use serde_json::Value;
 
+use self::details::RecordDetails;
+use self::pager::ListLandmark;
+use self::property::PropertyWords;
+use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, Table, escape_text, format_count};
+use crate::output::json::saved_json;
+use crate::output::{OutputWriter, Table, escape_text, format_count, one_line};
 
 /// A kind of record with its words, table columns and JSON objects.
 pub trait RecordCommands:
-    SearchableRecord<Column: ColumnSet<Field = Self::Field>> + Clone + Debug + 'static
+    SearchableRecord<Column: ColumnSet<Field = Self::Field>, Summary: Default> + Clone + Debug + 'static
 {
     /// The noun for one record: `contact`.
     const ONE: &'static str;
@@ -44,10 +52,16 @@ pub trait RecordCommands:
     const SUFFIX: &'static str;
     /// Headings of a list after the number.
     const HEADINGS: &'static [&'static str];
+    /// The index of the name in [`Self::HEADINGS`].
+    const NAME_CELL: usize;
+    /// Headings of all columns, in the order of [`ColumnSet::NAMES`], between commas.
+    const COLUMN_HEADINGS: &'static str;
     /// Advice for an unknown number, which replaces `{}`.
     const UNKNOWN_NUMBER_HINT: &'static str;
     /// Help text of `--sort`.
     const SORT_HELP: &'static str;
+    /// The option of `show` that prints the text, and its help.
+    const TEXT_OPTION: [&'static str; 2];
     /// The option that selects a collection.
     const COLLECTION_OPTION: &'static str;
     /// The JSON field of a row that names its collection, if several can be listed together.
@@ -56,36 +70,66 @@ pub trait RecordCommands:
     const COLLECTIONS_COMMAND: &'static str;
     /// Headings of a list of collections: number of records, name.
     const COLLECTION_HEADINGS: [&'static str; 2];
+    /// The hint of the pager for the keys that go to a landmark.
+    const LANDMARK_HINT: &'static str;
+    /// Words for properties.
+    const PROPERTY_WORDS: PropertyWords;
+    /// Help texts.
+    const HELP: RecordHelp;
 
-    /// The JSON object of a list row.
-    type JsonSummary<'a>: Serialize;
+    /// Options that only the list of this kind has.
+    type ListOptions: clap::Args + Debug;
+    /// The arguments of `add`.
+    type AddArgs: clap::Args + Debug;
+    /// The arguments of `edit`.
+    type EditArgs: clap::Args + Debug;
 
-    fn parse_text(text: Vec<u8>) -> Result<Self>;
-    /// Parses a text that replaces the record with this id.
-    fn parse_replacement(text: Vec<u8>, all: &Collection<'_, Self>, id: RecordId) -> Result<Self>;
-    fn text_bytes(&self) -> &[u8];
-    /// Returns the UID written in the text.
-    fn written_uid(&self) -> Option<&str>;
+    fn add_record(app: &mut App, args: &Self::AddArgs) -> Result<()>;
+    fn edit_record(app: &mut App, args: &Self::EditArgs) -> Result<()>;
+    /// Returns true if the landmarks are listed instead of the records.
+    fn lists_landmarks(options: &Self::ListOptions) -> bool;
+
+    /// Parses a text. With `replaces`, it replaces the record with this id.
+    fn parse_text(
+        text: Vec<u8>,
+        replaces: Option<(&Collection<'_, Self>, RecordId)>,
+    ) -> Result<Self>;
     fn set_uid(&mut self, uid: &str) -> Result<()>;
-    /// Returns the display name, which may be empty.
-    fn display_title(&self) -> String;
     /// Returns the problem with a line that is not in `before`. Parsing is lenient with imports, but
     /// a typing error should be reported.
     fn find_typing_error(text: &[u8], before: &[u8]) -> Option<String>;
 
     fn summary(&self) -> Self::Summary;
     fn row_summary(row: &Row<'_, Self::Column>) -> Self::Summary;
-    /// Returns the summary of a text that cannot be parsed.
-    fn unreadable_summary() -> Self::Summary;
     /// Returns the display name of a summary, which may be empty.
     fn summary_name(summary: &Self::Summary) -> &str;
-    fn json_summary<'a>(summary: &'a Self::Summary, out: &OutputWriter) -> Self::JsonSummary<'a>;
-    /// Returns the JSON object of a collection with this number of records.
-    fn collection_json(name: &str, count: u64) -> impl Serialize;
-    /// Adds a row with the cells of [`Self::HEADINGS`].
-    fn add_row(id: RecordId, summary: &Self::Summary, table: &mut Table, out: &OutputWriter);
+    fn json_summary<'a>(
+        summary: &'a Self::Summary,
+        out: &OutputWriter,
+    ) -> impl Serialize + use<'a, Self>;
+    /// Writes a record as a JSON object.
+    fn write_json(
+        out: &mut OutputWriter,
+        store: &Store,
+        all: &Collection<'_, Self>,
+        stored: &StoredRecord<Self>,
+    ) -> Result<()>;
+    /// Returns the cells of [`Self::HEADINGS`].
+    fn cells(summary: &Self::Summary, out: &OutputWriter) -> Vec<String>;
+    /// Returns the indexes of the cells that fit into `room` columns, with their widths.
+    fn layout_columns(room: usize) -> Vec<(usize, usize)>;
+    fn landmarks(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<Vec<ListLandmark>>;
+    /// Returns the position at which the pager opens.
+    fn opening_position(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<u64>;
+    /// Returns the details of a record, with the name of its collection if given, or why its text
+    /// cannot be parsed.
+    fn record_details(
+        all: &Collection<'_, Self>,
+        stored: &StoredRecord<Self>,
+        collection: Option<&str>,
+        out: &OutputWriter,
+    ) -> std::result::Result<RecordDetails, String>;
 
-    fn column_heading(column: Self::Column) -> &'static str;
     fn cell_text(_column: Self::Column, value: &str, _out: &OutputWriter) -> String {
         value.to_owned()
     }
@@ -94,9 +138,165 @@ pub trait RecordCommands:
     }
 }
 
-/// Returns the headings of a list of records.
-fn list_headings<R: RecordCommands>() -> Vec<&'static str> {
-    [&["#"][..], R::HEADINGS].concat()
+/// Help texts of the commands on a kind of record.
+pub struct RecordHelp {
+    pub list: &'static str,
+    pub find: &'static str,
+    pub show: &'static str,
+    pub remove: &'static str,
+    pub restore: &'static str,
+    pub watch: &'static str,
+}
+
+/// The commands on a kind of record.
+#[derive(Debug, Subcommand)]
+pub enum RecordCommand<R: RecordCommands> {
+    #[command(
+        about = format!("List {} by {}", R::MANY, R::Column::SORTS[0].0),
+        after_help = R::HELP.list
+    )]
+    List(list::ListArgs<R>),
+    #[command(about = format!("Find {}", R::MANY), after_help = R::HELP.find)]
+    Find(find::FindArgs<R>),
+    #[command(about = format!("Show {} in full", R::MANY), after_help = R::HELP.show)]
+    Show(show::ShowArgs<R>),
+    Add(R::AddArgs),
+    Edit(R::EditArgs),
+    #[command(
+        about = format!("Remove {}", R::MANY),
+        visible_alias = "rm",
+        alias = "delete",
+        after_help = R::HELP.remove
+    )]
+    Remove(remove::RemoveRecordsArgs),
+    #[command(
+        about = format!("Undo the latest change of {}, including a removal", R::MANY),
+        alias = "undo",
+        after_help = R::HELP.restore
+    )]
+    Restore(restore::RestoreRecordsArgs),
+    /// Print changes as they happen
+    #[command(after_help = R::HELP.watch, display_order = 99)]
+    Watch(watch::WatchArgs),
+}
+
+impl<R: RecordCommands> RecordCommand<R> {
+    pub fn run_command(&self, app: &mut App) -> Result<()> {
+        match self {
+            Self::List(args) => list::list_records(app, args),
+            Self::Find(args) => find::find_records(app, args),
+            Self::Show(args) => show::show_records(app, args),
+            Self::Add(args) => R::add_record(app, args),
+            Self::Edit(args) => R::edit_record(app, args),
+            Self::Remove(args) => {
+                let store = app.open_to_write()?;
+                let all = collection_of::<R>(app, &store, &args.ids)?;
+                remove::remove_records(app, &all, &args.ids)?;
+                Ok(store.close()?)
+            }
+            Self::Restore(args) if args.list => {
+                let store = app.open_to_read()?;
+                restore::list_trash::<R>(app, &app.open_collection(&store)?)
+            }
+            Self::Restore(args) => {
+                let store = app.open_to_write()?;
+                let all = collection_of::<R>(app, &store, &args.ids)?;
+                let restored = restore::restore_records(app, &all, &args.ids);
+                store.close()?;
+                restored
+            }
+            Self::Watch(args) => {
+                let store = app.open_to_read()?;
+                watch::watch_records::<R>(app, &app.open_collection(&store)?, args)?;
+                Ok(store.close()?)
+            }
+        }
+    }
+}
+
+/// Returns the collections that are listed and searched together, with their names: the one given on
+/// the command line, else all, or the first one of a kind that is not listed together.
+fn listed_readers<'s, R: RecordCommands>(
+    app: &App,
+    snapshot: &'s Snapshot<'_>,
+) -> Result<Vec<(String, Reader<'s, R>)>> {
+    let mut readers = app.readers_in(snapshot)?;
+    if R::COLLECTION_FIELD.is_none() {
+        readers.truncate(1);
+    }
+    Ok(readers)
+}
+
+/// Returns the collection given on the command line, or the one that has the first of `ids`, or the
+/// first one. Records of several collections at once are an error.
+pub fn collection_of<'s, R: RecordCommands>(
+    app: &App,
+    store: &'s Store,
+    ids: &[String],
+) -> Result<Collection<'s, R>> {
+    let is_given = R::COLLECTION_FIELD.is_none() || app.collection_name::<R>().is_some();
+    let (false, Some((first, others))) = (is_given, ids.split_first()) else {
+        return app.open_collection(store);
+    };
+    let Some(found) = find_collection_of::<R>(store, first)? else {
+        return app.open_collection(store);
+    };
+    for id in others {
+        if !is_known(&found, id)?
+            && let Some(other) = find_collection_of::<R>(store, id)?
+        {
+            return Err(Failure::usage(format!(
+                "{} is in {}, and {} in {}; give {} of one {} at a time",
+                escape_text(first),
+                one_line(found.name()),
+                escape_text(id),
+                one_line(other.name()),
+                R::MANY,
+                R::KIND
+            )));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the first collection with a record of this number or UID.
+fn find_collection_of<'s, R: RecordCommands>(
+    store: &'s Store,
+    id: &str,
+) -> Result<Option<Collection<'s, R>>> {
+    for name in store.collections::<R>()? {
+        let all = store.collection(Some(&name))?;
+        if is_known(&all, id)? {
+            return Ok(Some(all));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns a table for records, with a column for the collection if several are listed.
+fn record_table<R: RecordCommands>(collections: usize) -> Table {
+    let mut headings = [&["#"][..], R::HEADINGS].concat();
+    if collections > 1 {
+        headings.extend(R::COLLECTION_HEADINGS.last());
+    }
+    Table::new(&headings)
+}
+
+/// Adds a record to a table of [`record_table`].
+fn add_row<R: RecordCommands>(
+    table: &mut Table,
+    id: RecordId,
+    summary: &R::Summary,
+    collection: Option<&str>,
+    out: &OutputWriter,
+) {
+    let mut cells = R::cells(summary, out);
+    if let Some(name) = cells.get_mut(R::NAME_CELL).filter(|name| name.is_empty()) {
+        R::UNNAMED.clone_into(name);
+    }
+    let id = id.to_string();
+    let cells = cells.iter().map(String::as_str);
+    table.add_row([id.as_str()].into_iter().chain(cells).chain(collection));
 }
 
 /// Returns a number of records with its noun.
@@ -142,7 +342,7 @@ pub fn lookup_record<R: RecordCommands>(
 }
 
 /// Returns true if a record with this number or UID exists or is in the trash.
-pub fn is_known<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<bool> {
+fn is_known<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<bool> {
     Ok(lookup_record(all, id)?.is_some() || lookup_in_trash(all, id)?.is_some())
 }
 
@@ -199,18 +399,37 @@ fn unknown_record<R: RecordCommands>(id: &str) -> Failure {
     })
 }
 
-/// Returns the display name of a record, whether or not its text can be parsed.
-pub fn display_name<R: RecordCommands>(record: &StoredRecord<R>) -> String {
-    let title = R::parse_text(record.text.clone()).map(|r| r.display_title());
-    name_or_placeholder::<R>(title.unwrap_or_default())
+/// Returns the display name of a record.
+pub fn title_of<R: RecordCommands>(record: &R) -> String {
+    name_or_placeholder::<R>(R::summary_name(&record.summary())).to_owned()
+}
+
+/// Returns the display name of a stored record, whether or not its text can be parsed.
+fn stored_title<R: RecordCommands>(record: &StoredRecord<R>) -> String {
+    let parsed = R::parse_text(record.text.clone(), None);
+    parsed.map_or_else(|_| R::UNNAMED.to_owned(), |record| title_of(&record))
 }
 
 /// Replaces an empty name.
-pub fn name_or_placeholder<R: RecordCommands>(name: String) -> String {
-    match name.is_empty() {
-        true => R::UNNAMED.to_owned(),
-        false => name,
+pub fn name_or_placeholder<R: RecordCommands>(name: &str) -> &str {
+    match name {
+        "" => R::UNNAMED,
+        name => name,
     }
+}
+
+/// Reports a saved record; `message` formats the status message with its name in one line.
+pub fn report_saved<R: RecordCommands>(
+    out: &mut OutputWriter,
+    record: &R,
+    saved: &SavedRecord,
+    uid: &str,
+    message: impl FnOnce(&str) -> String,
+) -> Result<()> {
+    let summary = record.summary();
+    let name = R::summary_name(&summary);
+    let text = message(&one_line(name_or_placeholder::<R>(name)));
+    out.report(&saved_json(saved, uid, name), text)
 }
 
 /// Adds advice to an edit conflict, and the path of the edited text in `kept`.

@@ -6,13 +6,13 @@ use etui::search::filter::Filter;
 use etui::search::query::{
     CollectionRows, ColumnSet, Columns, Cursor, Query, Row, Rows, SortOrder, query_collections,
 };
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{RecordCommands, list_headings};
+use super::{RecordCommands, add_row, record_table};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{CollectionField, ListedJson};
+use crate::output::json::{NamedField, listed_json};
 use crate::output::{OutputWriter, Style, Table, format_count};
 
 /// Collections that are queried together in one snapshot, with their names.
@@ -61,12 +61,22 @@ pub fn count_records<R: RecordCommands>(readers: &NamedReaders<'_, R>) -> Result
     each.sum()
 }
 
+/// Queries all readers and merges the answers.
+pub fn query_readers<R: RecordCommands>(
+    readers: &NamedReaders<'_, R>,
+    query: &Query<R::Column>,
+) -> Result<CollectionRows<R::Column>> {
+    let readers = readers.iter().map(|(_, reader)| reader);
+    Ok(query_collections(readers, query)?)
+}
+
 fn fields_help<R: RecordCommands>() -> String {
-    let known = R::Column::NAMES.iter().map(|(name, _)| *name);
-    format!(
-        "Fields to show: id, {}",
-        known.collect::<Vec<_>>().join(", ")
-    )
+    format!("Fields to show: {}", field_names::<R>())
+}
+
+fn field_names<R: RecordCommands>() -> String {
+    let known = R::Column::NAMES.iter().map(|(name, _)| format!(", {name}"));
+    format!("id{}", known.collect::<String>())
 }
 
 fn sort_parser<C: ColumnSet>() -> impl TypedValueParser<Value = SortOrder> {
@@ -74,85 +84,65 @@ fn sort_parser<C: ColumnSet>() -> impl TypedValueParser<Value = SortOrder> {
         .try_map(|name| SortOrder::from_name::<C>(&name))
 }
 
-/// A field of `--fields`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FieldArg<C> {
-    /// The number of the record.
-    Id,
-    Column(C),
+/// A field of `--fields`; `None` is the number of the record.
+type FieldArg<C> = Option<C>;
+
+fn field_name<C: ColumnSet>(field: FieldArg<C>) -> &'static str {
+    field.map_or("id", |column| C::NAMES[usize::from(column.ordinal())].0)
 }
 
-impl<C: ColumnSet> FieldArg<C> {
-    fn field_name(self) -> &'static str {
-        match self {
-            Self::Id => "id",
-            Self::Column(column) => C::NAMES[usize::from(column.ordinal())].0,
+fn column_heading<R: RecordCommands>(field: FieldArg<R::Column>) -> &'static str {
+    let mut headings = R::COLUMN_HEADINGS.split(',');
+    let heading = field.map(|column| headings.nth(column.ordinal().into()));
+    heading.map_or("#", Option::unwrap_or_default)
+}
+
+/// Returns the text of a table cell.
+fn cell_text<R: RecordCommands>(
+    field: FieldArg<R::Column>,
+    row: &Row<'_, R::Column>,
+    out: &OutputWriter,
+) -> String {
+    match field {
+        None => row.id().to_string(),
+        Some(column) if column == R::Column::TEXT => {
+            String::from_utf8_lossy(row.text()).into_owned()
+        }
+        Some(column) => {
+            let values = row.values(column);
+            let values = values.map(|value| R::cell_text(column, value, out));
+            values.collect::<Vec<_>>().join(", ")
         }
     }
+}
 
-    fn column_heading<R: RecordCommands<Column = C>>(self) -> &'static str {
-        match self {
-            Self::Id => "#",
-            Self::Column(column) => R::column_heading(column),
-        }
-    }
-
-    /// Returns the text of a table cell.
-    fn cell_text<R: RecordCommands<Column = C>>(
-        self,
-        row: &Row<'_, C>,
-        out: &OutputWriter,
-    ) -> String {
-        match self {
-            Self::Id => row.id().to_string(),
-            Self::Column(column) if column == R::Column::TEXT => {
-                String::from_utf8_lossy(row.text()).into_owned()
-            }
-            Self::Column(column) => {
-                let values = row
-                    .values(column)
-                    .map(|value| R::cell_text(column, value, out));
-                values.collect::<Vec<_>>().join(", ")
-            }
-        }
-    }
-
-    fn json_value<R: RecordCommands<Column = C>>(
-        self,
-        row: &Row<'_, C>,
-        out: &OutputWriter,
-    ) -> Value {
-        match self {
-            Self::Id => row.id().0.into(),
-            Self::Column(column) if column == R::Column::TEXT => {
-                String::from_utf8_lossy(row.text()).into()
-            }
-            Self::Column(column) if column.is_many() => row.values(column).collect(),
-            Self::Column(column) => R::json_value(column, row.get(column), out),
-        }
+fn json_value<R: RecordCommands>(
+    field: FieldArg<R::Column>,
+    row: &Row<'_, R::Column>,
+    out: &OutputWriter,
+) -> Value {
+    match field {
+        None => row.id().0.into(),
+        Some(column) if column == R::Column::TEXT => String::from_utf8_lossy(row.text()).into(),
+        Some(column) if column.is_many() => row.values(column).collect(),
+        Some(column) => R::json_value(column, row.get(column), out),
     }
 }
 
 /// Parses a field name; the format is another name of the text.
 fn parse_field<R: RecordCommands>(text: &str) -> std::result::Result<FieldArg<R::Column>, String> {
     match text {
-        "id" => return Ok(FieldArg::Id),
-        text if text == R::FORMAT.to_ascii_lowercase() => {
-            return Ok(FieldArg::Column(R::Column::TEXT));
+        "id" => Ok(None),
+        text if text == R::FORMAT.to_ascii_lowercase() => Ok(Some(R::Column::TEXT)),
+        text => {
+            let found = R::Column::NAMES.iter().find(|(name, _)| *name == text);
+            let column = found.map(|(_, column)| Some(*column));
+            column.ok_or_else(|| {
+                let known = field_names::<R>();
+                format!("there is no field \"{text}\"; fields: {known}")
+            })
         }
-        _ => {}
     }
-    let known = R::Column::NAMES;
-    let found = known.iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, column)| FieldArg::Column(*column))
-        .ok_or_else(|| {
-            let known: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-            format!(
-                "there is no field \"{text}\"; fields: id, {}",
-                known.join(", ")
-            )
-        })
 }
 
 impl<R: RecordCommands> QueryArgs<R> {
@@ -178,17 +168,13 @@ impl<R: RecordCommands> QueryArgs<R> {
         }
         if let Some(after) = &self.after {
             if self.sort == SortOrder::Unordered {
-                return Err(Failure::usage(
-                    "--after needs an order; --sort none has none",
-                ));
+                let problem = "--after needs an order; --sort none has none";
+                return Err(Failure::usage(problem));
             }
             query = query.after(after.clone());
         }
         if !self.fields.is_empty() {
-            let columns = self.fields.iter().filter_map(|field| match field {
-                FieldArg::Id => None,
-                FieldArg::Column(column) => Some(*column),
-            });
+            let columns = self.fields.iter().flatten().copied();
             query = query.columns(columns.collect::<Columns<_>>());
         }
         Ok(query)
@@ -216,12 +202,12 @@ impl<R: RecordCommands> QueryArgs<R> {
 
     /// Returns true if only the text was selected.
     fn is_text_only(&self) -> bool {
-        self.unique_fields() == [FieldArg::Column(R::Column::TEXT)]
+        self.unique_fields() == [Some(R::Column::TEXT)]
     }
 
     /// Returns the selected fields without duplicates.
     fn unique_fields(&self) -> Vec<FieldArg<R::Column>> {
-        let mut fields: Vec<FieldArg<_>> = Vec::new();
+        let mut fields = Vec::new();
         for field in &self.fields {
             if !fields.contains(field) {
                 fields.push(*field);
@@ -230,22 +216,10 @@ impl<R: RecordCommands> QueryArgs<R> {
         fields
     }
 
-    /// Queries all readers and merges the answers.
-    pub fn query_readers(
-        &self,
-        readers: &NamedReaders<'_, R>,
-        query: &Query<R::Column>,
-    ) -> Result<CollectionRows<R::Column>> {
-        Ok(query_collections(
-            readers.iter().map(|(_, reader)| reader),
-            query,
-        )?)
-    }
-
     /// Lists the records of all readers.
     pub fn list_records(&self, app: &mut App, readers: &NamedReaders<'_, R>) -> Result<()> {
         let query = self.build_query(Filter::All, app.out.terminal)?;
-        let answer = self.query_readers(readers, &query)?;
+        let answer = query_readers(readers, &query)?;
         self.write_answer(&mut app.out, readers, &answer)?;
         self.write_position(app, &answer.rows, count_records(readers)?)
     }
@@ -269,27 +243,19 @@ impl<R: RecordCommands> QueryArgs<R> {
         }
         let fields = self.unique_fields();
         if fields.is_empty() {
-            let mut table = Table::new(&list_headings::<R>());
-            if readers.len() > 1 {
-                table.add_column(R::COLLECTION_HEADINGS.last().unwrap_or(&""));
-            }
+            let mut table = record_table::<R>(readers.len());
             for (row, collection) in rows.iter().zip(collections) {
-                R::add_row(row.id(), &R::row_summary(&row), &mut table, out);
-                if readers.len() > 1 {
-                    table.push_cell(collection);
-                }
+                let collection = Some(collection).filter(|_| readers.len() > 1);
+                add_row::<R>(&mut table, row.id(), &R::row_summary(&row), collection, out);
             }
             return table.write_to(out);
         }
-        let headings: Vec<_> = fields
-            .iter()
-            .map(|field| field.column_heading::<R>())
-            .collect();
-        let numbers = fields.iter().position(|field| *field == FieldArg::Id);
-        let mut table = Table::with_number_column(&headings, numbers);
+        let headings = fields.iter().map(|field| column_heading::<R>(*field));
+        let numbers = fields.iter().position(Option::is_none);
+        let mut table = Table::with_number_column(&Vec::from_iter(headings), numbers);
         for row in rows.iter() {
-            let cells: Vec<_> = fields.iter().map(|f| f.cell_text::<R>(&row, out)).collect();
-            table.add_row(cells.iter().map(String::as_str));
+            let cells = fields.iter().map(|field| cell_text::<R>(*field, &row, out));
+            table.add_row(cells);
         }
         table.write_to(out)
     }
@@ -310,20 +276,15 @@ impl<R: RecordCommands> QueryArgs<R> {
             });
             if fields.is_empty() {
                 let summary = R::row_summary(&row);
-                let object = ListedJson {
-                    id: row.id().0,
-                    summary: R::json_summary(&summary, out),
-                    collection: R::COLLECTION_FIELD.map(|field| CollectionField(field, collection)),
-                    next,
-                };
+                let of = R::COLLECTION_FIELD.map(|field| NamedField(field, collection));
+                let object = listed_json(row.id(), R::json_summary(&summary, out), of, next);
                 out.write_json(&object)?;
                 continue;
             }
-            let values = fields
-                .iter()
-                .map(|f| (f.field_name(), f.json_value::<R>(&row, out)));
-            let values = values.collect();
-            out.write_json(&RowJson { values, next })?;
+            let values = fields.iter();
+            let values = values.map(|f| (field_name(*f), json_value::<R>(*f, &row, out)));
+            let next = next.map(|next| ("next", next.into()));
+            out.write_json(&RowJson(values.chain(next).collect()))?;
         }
         Ok(())
     }
@@ -334,22 +295,22 @@ impl<R: RecordCommands> QueryArgs<R> {
         if !app.out.terminal || shown >= all || self.is_text_only() {
             return Ok(());
         }
-        let text = match (&self.after, shown) {
-            (Some(_), _) => match rows.next() {
-                Some(next) => format!(
-                    "{} of {}; more with --after {next}",
+        let total = format_count(all);
+        let end = self.at + shown;
+        let text = match (&self.after, rows.next(), shown) {
+            (Some(_), next, _) => {
+                let more = next.map(|next| format!("; more with --after {next}"));
+                format!(
+                    "{} of {total}{}",
                     format_count(shown),
-                    format_count(all)
-                ),
-                None => format!("{} of {}", format_count(shown), format_count(all)),
-            },
-            (None, 0) => format!(
-                "No rows at position {1} or later; there are {0}.",
-                format_count(all),
-                self.at
-            ),
-            (None, _) => {
-                let end = self.at + shown;
+                    more.unwrap_or_default()
+                )
+            }
+            (None, _, 0) => {
+                let at = self.at;
+                format!("No rows at position {at} or later; there are {total}.")
+            }
+            (None, ..) => {
                 let more = match end < all {
                     true => format!("; more with --at {end}, or --all"),
                     false => String::new(),
@@ -358,11 +319,7 @@ impl<R: RecordCommands> QueryArgs<R> {
                     1 => String::new(),
                     _ => format!("{} to ", format_count(self.at + 1)),
                 };
-                format!(
-                    "{first}{} of {}{more}",
-                    format_count(end),
-                    format_count(all)
-                )
+                format!("{first}{} of {total}{more}", format_count(end))
             }
         };
         let text = app.out.with_style(Style::Dim, &text).into_owned();
@@ -371,20 +328,10 @@ impl<R: RecordCommands> QueryArgs<R> {
 }
 
 /// A record with the selected fields in the selected order.
-struct RowJson {
-    values: Vec<(&'static str, Value)>,
-    next: Option<Option<String>>,
-}
+struct RowJson(Vec<(&'static str, Value)>);
 
 impl Serialize for RowJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_map(None)?;
-        for (name, value) in &self.values {
-            object.serialize_entry(name, value)?;
-        }
-        if let Some(next) = &self.next {
-            object.serialize_entry("next", next)?;
-        }
-        object.end()
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }

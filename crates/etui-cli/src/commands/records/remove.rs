@@ -2,13 +2,12 @@
 
 use etui::record::Collection;
 
-use super::{RecordCommands, display_name, resolve_once, resolve_record};
+use super::{RecordCommands, resolve_once, resolve_record, stored_title};
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::json::RecordChangeJson;
+use crate::output::json::record_change_json;
 use crate::output::one_line;
 
-// A struct comment would replace the help text of the subcommand.
 #[derive(Debug, clap::Args)]
 pub struct RemoveRecordsArgs {
     /// Numbers or UIDs
@@ -25,25 +24,13 @@ pub fn remove_records<R: RecordCommands>(
     let records = resolve_once(ids, |id| resolve_record(all, id))?;
     let uids: Vec<&str> = records.iter().map(|r| r.uid.as_str()).collect();
     all.remove_many(&uids)?;
+    let mut undo = format!("Undo: etui {} restore", R::COMMAND);
     for record in &records {
-        let name = display_name(record);
-        if app.out.json {
-            app.out.write_json(&RecordChangeJson {
-                id: record.id.0,
-                uid: &record.uid,
-                etag: None,
-                name: &name,
-                outcome: "removed",
-            })?;
-        } else {
-            let name = one_line(&name);
-            app.out.status(format!("Removed {}: {name}", record.id))?;
-        }
+        let name = stored_title(record);
+        let object = record_change_json(record.id, &record.uid, None, &name, "removed");
+        let text = format!("Removed {}: {}", record.id, one_line(&name));
+        app.out.report(&object, text)?;
+        undo.push_str(&format!(" {}", record.id));
     }
-    let ids: Vec<String> = records.iter().map(|r| r.id.to_string()).collect();
-    app.out.status(format!(
-        "Undo: etui {} restore {}",
-        R::COMMAND,
-        ids.join(" ")
-    ))
+    app.out.status(undo)
 }

@@ -3,17 +3,15 @@
 use etui::record::{Collection, StoredRecord};
 use etui::{SaveOutcome, SavedRecord};
 
-use super::find::write_record;
 use super::{
-    RecordCommands, display_name, list_headings, lookup_in_trash, lookup_record, resolve_once,
-    unknown_record,
+    RecordCommands, add_row, lookup_in_trash, lookup_record, record_table, resolve_once,
+    stored_title, unknown_record,
 };
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::RecordChangeJson;
-use crate::output::{Table, one_line};
+use crate::output::json::{listed_json, saved_json};
+use crate::output::one_line;
 
-// A struct comment would replace the help text of the subcommand.
 #[derive(Debug, clap::Args)]
 pub struct RestoreRecordsArgs {
     /// Numbers or UIDs
@@ -40,17 +38,14 @@ pub fn restore_records<R: RecordCommands>(
             continue;
         };
         let now = all.get(&record.uid)?;
-        let name = display_name(now.as_ref().unwrap_or(record));
-        if app.out.json {
-            app.out
-                .write_json(&RecordChangeJson::saved(&saved, &record.uid, &name))?;
-            continue;
-        }
-        let name = one_line(&name);
-        app.out.status(match saved.outcome {
-            SaveOutcome::Added => format!("Restored {}: {name}", saved.id),
-            _ => format!("Undid the latest change of {}: {name}", saved.id),
-        })?;
+        let name = stored_title(now.as_ref().unwrap_or(record));
+        let shown = one_line(&name);
+        let text = match saved.outcome {
+            SaveOutcome::Added => format!("Restored {}: {shown}", saved.id),
+            _ => format!("Undid the latest change of {}: {shown}", saved.id),
+        };
+        app.out
+            .report(&saved_json(&saved, &record.uid, &name), text)?;
     }
     if unchanged.is_empty() {
         return Ok(());
@@ -78,14 +73,16 @@ pub fn list_trash<R: RecordCommands>(app: &mut App, all: &Collection<'_, R>) -> 
     if trash.is_empty() && !app.out.json {
         return app.out.status("The trash is empty.");
     }
-    let mut table = Table::new(&list_headings::<R>());
+    let mut table = record_table::<R>(1);
+    let mut records = Vec::new();
     for stored in &trash {
-        let record = R::parse_text(stored.text.clone());
-        let summary = record.map_or_else(|_| R::unreadable_summary(), |r| r.summary());
-        write_record::<R>(stored.id, &summary, &mut table, &mut app.out)?;
+        let summary = R::parse_text(stored.text.clone(), None).map(|record| record.summary());
+        let summary = summary.unwrap_or_default();
+        add_row::<R>(&mut table, stored.id, &summary, None, &app.out);
+        records.push((stored.id, summary));
     }
-    match app.out.json {
-        true => Ok(()),
-        false => table.write_to(&mut app.out),
-    }
+    app.out.write_table(&table, &records, |out, (id, summary)| {
+        let object = listed_json(*id, R::json_summary(summary, out), None, None);
+        out.write_json(&object)
+    })
 }

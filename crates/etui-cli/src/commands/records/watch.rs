@@ -2,24 +2,22 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use etui::calendar::time::TimeZone;
 use etui::record::{Collection, Paging};
-use etui::search::filter::{FieldSet, Filter};
-use etui::search::query::ListEntry;
+use etui::search::filter::FieldSet;
 use etui::watch::{View, ViewChange, ViewChanges};
 use etui::{ChangeKind, SyncToken};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use serde::Serialize;
 
-use super::{RecordCommands, parse_filter};
+use super::{RecordCommands, name_or_placeholder, parse_filter};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{
-    EndJson, RenamedJson, ResetJson, TokenJson, ViewChangeJson, ViewEntryJson,
-};
+use crate::output::json::{listed_json, object};
 use crate::output::{Style, one_line, quote_operand};
 
-// A struct comment would replace the help text of the subcommand.
 #[derive(Debug, clap::Args)]
 pub struct WatchArgs {
     /// Filter, as for `find`; several words are joined by spaces [default: all records]
@@ -41,7 +39,10 @@ pub fn watch_records<R: RecordCommands>(
 ) -> Result<()> {
     let filter = parse_filter::<R>(&args.filter)?;
     let stop = stop_on_signal()?;
-    let mut view = open_view(all, &filter, args.since)?;
+    let mut view = match args.since {
+        Some(token) => all.view_since(&filter, token)?,
+        None => all.view(&filter)?,
+    };
     if args.initial {
         write_matches(app, &mut view)?;
     }
@@ -59,11 +60,21 @@ pub fn watch_records<R: RecordCommands>(
         }
         match now {
             None => {
-                write_removed::<R>(app, &name)?;
-                return Err(collection_gone::<R>(&name));
+                let object = object! { event: "collection_removed", name: &name };
+                let text = format!("The {} {} was removed", R::KIND, one_line(&name));
+                write_event(app, &object, '!', &text)?;
+                return Err(Failure::NotFound(format!(
+                    "the {} was removed; restore it with: etui {} restore {}",
+                    R::KIND,
+                    R::COLLECTIONS_COMMAND,
+                    quote_operand(&name)
+                )));
             }
             Some(now) if now != name => {
-                write_renamed::<R>(app, &name, &now)?;
+                let object = object! { event: "collection_renamed", from: &name, name: &now };
+                let [from, to] = [&name, &now].map(|name| one_line(name));
+                let text = format!("The {} {from} was renamed to {to}", R::KIND);
+                write_event(app, &object, '!', &text)?;
                 name = now;
             }
             Some(_) => {}
@@ -75,32 +86,10 @@ pub fn watch_records<R: RecordCommands>(
     }
 }
 
-/// Returns the error for a removed collection.
-fn collection_gone<R: RecordCommands>(name: &str) -> Failure {
-    Failure::NotFound(format!(
-        "the {} was removed; restore it with: etui {} restore {}",
-        R::KIND,
-        R::COLLECTIONS_COMMAND,
-        quote_operand(name)
-    ))
-}
-
-fn open_view<'s, R: RecordCommands>(
-    all: &Collection<'s, R>,
-    filter: &Filter<R::Field>,
-    since: Option<SyncToken>,
-) -> Result<View<'s, R>> {
-    Ok(match since {
-        Some(token) => all.view_since(filter, token)?,
-        None => all.view(filter)?,
-    })
-}
-
 /// Returns an eventfd that becomes readable on SIGINT, SIGTERM or SIGHUP.
 fn stop_on_signal() -> Result<Arc<OwnedFd>> {
-    let stop = eventfd(0, EventfdFlags::CLOEXEC)
-        .map_err(|e| Failure::named_io("eventfd", e.into()))
-        .map(Arc::new)?;
+    let stop = eventfd(0, EventfdFlags::CLOEXEC);
+    let stop = Arc::new(stop.map_err(|e| Failure::named_io("eventfd", e.into()))?);
     let asked = Arc::clone(&stop);
     ctrlc::set_handler(move || {
         let _ = rustix::io::write(&*asked, &1u64.to_ne_bytes());
@@ -139,7 +128,18 @@ fn wait_for_change<R: RecordCommands>(view: &View<'_, R>, stop: &OwnedFd) -> Res
 fn write_matches<R: RecordCommands>(app: &mut App, view: &mut View<'_, R>) -> Result<()> {
     // The page includes the changes made until now.
     for entry in &view.load(Paging::ALL)?.entries {
-        write_entry::<R>(app, entry)?;
+        let summary = R::json_summary(&entry.summary, &app.out);
+        let object = object! {
+            event: "present",
+            #[serde(flatten)] entry: listed_json(entry.id, summary, None, None),
+        };
+        let name = name_or_placeholder::<R>(R::summary_name(&entry.summary));
+        write_event(
+            app,
+            &object,
+            '=',
+            &format!("{} {}", entry.id, one_line(name)),
+        )?;
     }
     Ok(())
 }
@@ -155,7 +155,8 @@ fn write_changes<R: RecordCommands>(
             .iter()
             .try_for_each(|change| write_change::<R>(app, change)),
         ViewChanges::Reset => {
-            write_reset(app)?;
+            let text = "The changes until now are no longer known; read all records again";
+            write_event(app, &object! { event: "reset" }, '!', text)?;
             match with_matches {
                 true => write_matches(app, view),
                 false => Ok(()),
@@ -164,109 +165,53 @@ fn write_changes<R: RecordCommands>(
     }
 }
 
-fn write_entry<R: RecordCommands>(app: &mut App, entry: &ListEntry<R::Summary>) -> Result<()> {
-    if app.out.json {
-        let summary = R::json_summary(&entry.summary, &app.out);
-        let object = ViewEntryJson::new(entry.id, summary);
-        return app.out.write_json(&object);
-    }
-    write_line::<R>(app, '=', entry.id.0, R::summary_name(&entry.summary), "")
-}
-
 fn write_change<R: RecordCommands>(
     app: &mut App,
     change: &ViewChange<R::Summary, R::Field>,
 ) -> Result<()> {
-    let fields: Vec<&str> = change
-        .fields
-        .iter()
-        .map(|f| field_name::<R::Field>(*f))
-        .collect();
-    if app.out.json {
-        let summary = R::json_summary(&change.summary, &app.out);
-        let object = ViewChangeJson::new(change, summary, fields);
-        return app.out.write_json(&object);
-    }
-    let (sign, what) = match change.kind {
-        ChangeKind::Added => ('+', String::new()),
-        ChangeKind::Removed => ('-', String::new()),
-        ChangeKind::Changed if fields.is_empty() => ('~', ": details".to_owned()),
-        ChangeKind::Changed => ('~', format!(": {}", fields.join(", "))),
+    let fields = change.fields.iter().map(|f| field_name::<R::Field>(*f));
+    let fields: Vec<&str> = fields.collect();
+    let (event, sign, what) = match change.kind {
+        ChangeKind::Added => ("added", '+', String::new()),
+        ChangeKind::Removed => ("removed", '-', String::new()),
+        ChangeKind::Changed if fields.is_empty() => ("changed", '~', ": details".to_owned()),
+        ChangeKind::Changed => ("changed", '~', format!(": {}", fields.join(", "))),
     };
-    write_line::<R>(
-        app,
-        sign,
-        change.id.0,
-        R::summary_name(&change.summary),
-        &what,
-    )
+    let name = name_or_placeholder::<R>(R::summary_name(&change.summary));
+    let text = format!("{} {}{what}", change.id, one_line(name));
+    let object = object! {
+        event: event,
+        number: change.number,
+        id: change.id.0,
+        uid: &change.uid,
+        #[serde(flatten)] summary: R::json_summary(&change.summary, &app.out),
+        // Fields whose searchable values changed.
+        fields: fields,
+    };
+    write_event(app, &object, sign, &text)
 }
 
-fn write_reset(app: &mut App) -> Result<()> {
-    if app.out.json {
-        return app.out.write_json(&ResetJson::default());
-    }
-    write_remark(
-        app,
-        "The changes until now are no longer known; read all records again",
-    )
-}
-
-fn write_renamed<R: RecordCommands>(app: &mut App, from: &str, name: &str) -> Result<()> {
-    if app.out.json {
-        return app.out.write_json(&RenamedJson::new(from, name));
-    }
-    let (from, name) = (one_line(from), one_line(name));
-    write_remark(
-        app,
-        &format!("The {} {from} was renamed to {name}", R::KIND),
-    )
-}
-
-fn write_removed<R: RecordCommands>(app: &mut App, name: &str) -> Result<()> {
-    if app.out.json {
-        return app.out.write_json(&EndJson::new(name));
-    }
-    let name = one_line(name);
-    write_remark(app, &format!("The {} {name} was removed", R::KIND))
-}
-
-fn write_remark(app: &mut App, text: &str) -> Result<()> {
-    let time = app.out.with_style(Style::Dim, &utc_time()).into_owned();
-    app.out.write_line(format!("{time} ! {text}"))
-}
-
+/// Writes the last line of each batch.
 fn write_token<R: RecordCommands>(app: &mut App, view: &View<'_, R>) -> Result<()> {
+    let token = view.token().to_string();
     match app.out.json {
-        true => app.out.write_json(&TokenJson::new(view.token())),
+        true => app
+            .out
+            .write_json(&object! { event: "token", token: token }),
         false => Ok(()),
     }
 }
 
-fn write_line<R: RecordCommands>(
-    app: &mut App,
-    sign: char,
-    id: i64,
-    name: &str,
-    what: &str,
-) -> Result<()> {
-    let name = match name {
-        "" => R::UNNAMED.into(),
-        name => one_line(name),
-    };
-    let time = app.out.with_style(Style::Dim, &utc_time()).into_owned();
-    app.out
-        .write_line(format!("{time} {sign} {id} {name}{what}"))
-}
-
-/// Returns the time of day in UTC.
-fn utc_time() -> String {
-    let now = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO)
-        .as_secs();
-    let (hours, minutes, seconds) = (now / 3_600 % 24, now / 60 % 60, now % 60);
-    format!("{hours:02}:{minutes:02}:{seconds:02}Z")
+/// Writes an event as JSON, or as a line with the time of day in UTC.
+fn write_event(app: &mut App, object: &impl Serialize, sign: char, text: &str) -> Result<()> {
+    if app.out.json {
+        return app.out.write_json(object);
+    }
+    let now = TimeZone::UTC.to_local(SystemTime::now().into());
+    let (hour, minute, second) = now.hms();
+    let time = format!("{hour:02}:{minute:02}:{second:02}Z");
+    let time = app.out.with_style(Style::Dim, &time).into_owned();
+    app.out.write_line(format!("{time} {sign} {text}"))
 }
 
 /// Returns the name of a field in filters.

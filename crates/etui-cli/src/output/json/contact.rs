@@ -1,212 +1,79 @@
 //! JSON objects of contacts.
 
-use etui::contacts::{Card, CardError, Contact, PartialDate, Photo, Summary, TypedValue};
+use etui::contacts::{CardError, Contact, PartialDate, Photo, TypedValue};
 use etui::text::phone::{PhoneNumber, Region};
 use serde::Serialize;
 
-/// A row of `contacts list` and `find`.
-#[derive(Debug, Serialize)]
-pub struct ContactSummaryJson<'a> {
-    pub name: &'a str,
-    pub organization: &'a str,
-    pub phone: &'a str,
-    pub email: &'a str,
-}
-
-impl<'a> From<&'a Summary> for ContactSummaryJson<'a> {
-    fn from(summary: &'a Summary) -> Self {
-        Self {
-            name: &summary.name,
-            organization: &summary.organization,
-            phone: &summary.phone,
-            email: &summary.email,
-        }
-    }
-}
+use super::object;
 
 /// A line of `contacts show`, and of `export --json`.
-#[derive(Debug, Serialize)]
-pub struct ContactJson {
-    id: i64,
-    /// UID, or the derived identity.
-    uid: String,
-    /// Version of the content, 32 hexadecimal digits.
-    etag: String,
-    /// Version of the vCard: `2.1`, `3.0` or `4.0`.
-    version: String,
-    name: String,
-    /// The N property.
-    name_parts: NameJson,
-    nicknames: Vec<String>,
-    /// The first organisation's name.
-    organization: Option<String>,
-    organizations: Vec<OrganizationJson>,
-    title: Option<String>,
-    /// Phone numbers, preferred ones first.
-    phones: Vec<PhoneJson>,
-    /// E-mail addresses, preferred ones first.
-    emails: Vec<TypedJson>,
-    urls: Vec<TypedJson>,
-    addresses: Vec<AddressJson>,
-    /// `2001-02-28`, or `--02-28` without a year.
-    birthday: Option<String>,
-    categories: Vec<String>,
-    note: Option<String>,
-    /// The first photo, without its bytes.
-    photo: Option<PhotoJson>,
-    /// Every property, in the vCard's order.
-    properties: Vec<PropertyJson>,
-}
-
-#[derive(Debug, Serialize)]
-struct NameJson {
-    family: String,
-    given: String,
-    additional: String,
-    prefix: String,
-    suffix: String,
-}
-
-#[derive(Debug, Serialize)]
-struct OrganizationJson {
-    name: String,
-    units: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct PhoneJson {
-    value: String,
-    types: Vec<String>,
-    preferred: bool,
-    /// The number in E.164, if it is known.
-    e164: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct TypedJson {
-    value: String,
-    types: Vec<String>,
-    preferred: bool,
-}
-
-impl From<TypedValue> for TypedJson {
-    fn from(t: TypedValue) -> Self {
-        Self {
-            value: t.value,
-            types: t.types,
-            preferred: t.preferred,
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct AddressJson {
-    street: String,
-    locality: String,
-    region: String,
-    code: String,
-    country: String,
-    types: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct PhotoJson {
-    media_type: Option<String>,
-    bytes: Option<u64>,
-    uri: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct PropertyJson {
-    group: Option<String>,
-    name: String,
-    value: String,
-}
-
-impl ContactJson {
-    pub fn new(contact: &Contact, region: Option<Region>) -> Result<Self, CardError> {
-        let card = contact.card()?;
-        Ok(Self {
-            id: contact.id.0,
-            uid: contact.uid.clone(),
-            etag: contact.etag.to_string(),
-            ..Self::from_card(&card, region)
-        })
-    }
-
-    fn from_card(card: &Card, region: Option<Region>) -> Self {
-        let name = card.name();
-        let phone = |t: TypedValue| PhoneJson {
-            e164: PhoneNumber::parse(&t.value, region).and_then(|n| n.e164()),
-            value: t.value,
-            types: t.types,
-            preferred: t.preferred,
+pub fn contact_json(
+    contact: &Contact,
+    region: Option<Region>,
+) -> Result<impl Serialize, CardError> {
+    let card = contact.card()?;
+    let name = card.name();
+    let organizations = card.organizations().into_iter();
+    let phone = |t: TypedValue| {
+        let e164 = PhoneNumber::parse(&t.value, region).and_then(|n| n.e164());
+        object! { value: t.value, types: t.types, preferred: t.preferred, e164: e164 }
+    };
+    let typed = |all: Vec<TypedValue>| {
+        let object = |t: TypedValue| {
+            object! { value: t.value, types: t.types, preferred: t.preferred }
         };
-        let typed = |all: Vec<TypedValue>| all.into_iter().map(TypedJson::from).collect();
-        Self {
-            id: 0,
-            uid: String::new(),
-            etag: String::new(),
-            version: card.version().to_string(),
-            name: card.display_name(),
-            name_parts: NameJson {
-                family: name.family,
-                given: name.given,
-                additional: name.additional,
-                prefix: name.prefix,
-                suffix: name.suffix,
-            },
-            nicknames: card.nicknames(),
-            organization: card.organization().map(|o| o.name),
-            organizations: card
-                .organizations()
-                .into_iter()
-                .map(|o| OrganizationJson {
-                    name: o.name,
-                    units: o.units,
-                })
-                .collect(),
-            title: card.title().map(str::to_owned),
-            phones: card.phones().into_iter().map(phone).collect(),
-            emails: typed(card.emails()),
-            urls: typed(card.urls()),
-            addresses: card
-                .addresses()
-                .into_iter()
-                .map(|a| AddressJson {
-                    street: a.street,
-                    locality: a.locality,
-                    region: a.region,
-                    code: a.code,
-                    country: a.country,
-                    types: a.types,
-                })
-                .collect(),
-            birthday: card.birthday().map(format_date),
-            categories: card.categories(),
-            note: card.note(),
-            photo: card.photo().map(|p| match p {
-                Photo::Inline { media_type, bytes } => PhotoJson {
-                    media_type,
-                    bytes: Some(bytes.len() as u64),
-                    uri: None,
-                },
-                Photo::Uri(uri) => PhotoJson {
-                    media_type: None,
-                    bytes: None,
-                    uri: Some(uri),
-                },
-            }),
-            properties: card
-                .all_properties()
-                .map(|(group, name, value)| PropertyJson {
-                    group: group.map(str::to_owned),
-                    name: name.to_owned(),
-                    value,
-                })
-                .collect(),
+        all.into_iter().map(object).collect::<Vec<_>>()
+    };
+    let address = |a: etui::contacts::PostalAddress| {
+        object! {
+            street: a.street, locality: a.locality, region: a.region,
+            code: a.code, country: a.country, types: a.types,
         }
-    }
+    };
+    let photo = card.photo().map(|photo| {
+        let (media_type, bytes, uri) = match photo {
+            Photo::Inline { media_type, bytes } => (media_type, Some(bytes.len()), None),
+            Photo::Uri(uri) => (None, None, Some(uri)),
+        };
+        object! { media_type: media_type, bytes: bytes, uri: uri }
+    });
+    let property = |(group, name, value): (Option<&str>, &str, String)| {
+        object! { group: group.map(str::to_owned), name: name.to_owned(), value: value }
+    };
+    Ok(object! {
+        id: contact.id.0,
+        // UID, or the derived identity.
+        uid: &contact.uid,
+        // Version of the content, 32 hexadecimal digits.
+        etag: contact.etag.to_string(),
+        // Version of the vCard: `2.1`, `3.0` or `4.0`.
+        version: card.version().to_string(),
+        name: card.display_name(),
+        // The N property.
+        name_parts: object! {
+            family: name.family, given: name.given, additional: name.additional,
+            prefix: name.prefix, suffix: name.suffix,
+        },
+        nicknames: card.nicknames(),
+        // The first organisation's name.
+        organization: card.organization().map(|o| o.name),
+        organizations: organizations
+            .map(|o| object! { name: o.name, units: o.units })
+            .collect::<Vec<_>>(),
+        title: card.title().map(str::to_owned),
+        // Preferred phone numbers and addresses are first.
+        phones: card.phones().into_iter().map(phone).collect::<Vec<_>>(),
+        emails: typed(card.emails()),
+        urls: typed(card.urls()),
+        addresses: card.addresses().into_iter().map(address).collect::<Vec<_>>(),
+        birthday: card.birthday().map(format_date),
+        categories: card.categories(),
+        note: card.note(),
+        // The first photo, without its bytes.
+        photo: photo,
+        // Every property, in the vCard's order.
+        properties: card.all_properties().map(property).collect::<Vec<_>>(),
+    })
 }
 
 /// Formats a date as in vCard 4.0 and ISO 8601, `--MM-DD` without a year.

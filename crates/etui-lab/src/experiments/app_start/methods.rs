@@ -55,58 +55,64 @@ pub(super) enum LoadMethod {
     UsedTakenOver,
 }
 
-impl LoadMethod {
-    /// For data that is only read.
-    pub(super) const READ: [LoadMethod; 10] = [
-        LoadMethod::ReadAll,
-        LoadMethod::ReadUsed,
-        LoadMethod::Map,
-        LoadMethod::MapSequential,
-        LoadMethod::MapWillNeed,
-        LoadMethod::MapPopulated,
+/// The methods: name, whether for data that is only read, and for data that is written later.
+const METHODS: [(LoadMethod, &str, bool, bool); 14] = [
+    (LoadMethod::ReadAll, "read() into memory", true, true),
+    (LoadMethod::ReadUsed, "pread() of what is used", true, true),
+    (LoadMethod::Map, "mmap, on demand", true, false),
+    (LoadMethod::MapSequential, "mmap, sequential", true, false),
+    (LoadMethod::MapWillNeed, "mmap, will need", true, false),
+    (LoadMethod::MapPopulated, "mmap, populated", true, false),
+    (
         LoadMethod::MapUsedPopulated,
-        LoadMethod::Ring,
-        LoadMethod::Direct,
-        LoadMethod::RingDirect,
-    ];
-
-    /// For data that is written later.
-    pub(super) const WRITTEN: [LoadMethod; 6] = [
-        LoadMethod::ReadAll,
-        LoadMethod::ReadUsed,
+        "mmap, used part populated",
+        true,
+        false,
+    ),
+    (LoadMethod::Ring, "io_uring", true, false),
+    (LoadMethod::Direct, "direct reads", true, false),
+    (LoadMethod::RingDirect, "io_uring, direct", true, false),
+    (
         LoadMethod::PrivateReadFirst,
+        "mmap, read then written",
+        false,
+        true,
+    ),
+    (
         LoadMethod::PrivateWriteFirst,
-        LoadMethod::TakenOver,
+        "mmap, written at once",
+        false,
+        true,
+    ),
+    (LoadMethod::TakenOver, "taken over", false, true),
+    (
         LoadMethod::UsedTakenOver,
-    ];
+        "taken over, used part",
+        false,
+        true,
+    ),
+];
+
+impl LoadMethod {
+    /// Returns the methods for data that is only read, or that is written later.
+    pub(super) fn list(write: bool) -> impl Iterator<Item = Self> {
+        let methods = METHODS.into_iter();
+        methods
+            .filter(move |(.., read, written)| if write { *written } else { *read })
+            .map(|(method, ..)| method)
+    }
 
     /// Its name in the tables.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            LoadMethod::ReadAll => "read() into memory",
-            LoadMethod::ReadUsed => "pread() of what is used",
-            LoadMethod::Map => "mmap, on demand",
-            LoadMethod::MapSequential => "mmap, sequential",
-            LoadMethod::MapWillNeed => "mmap, will need",
-            LoadMethod::MapPopulated => "mmap, populated",
-            LoadMethod::MapUsedPopulated => "mmap, used part populated",
-            LoadMethod::Ring => "io_uring",
-            LoadMethod::Direct => "direct reads",
-            LoadMethod::RingDirect => "io_uring, direct",
-            LoadMethod::PrivateReadFirst => "mmap, read then written",
-            LoadMethod::PrivateWriteFirst => "mmap, written at once",
-            LoadMethod::TakenOver => "taken over",
-            LoadMethod::UsedTakenOver => "taken over, used part",
-        }
+        let entry = METHODS.iter().find(|(method, ..)| *method == self);
+        entry.map_or("", |(_, name, ..)| name)
     }
 
     /// By its name.
     pub(super) fn named(name: &str) -> Result<Self, Error> {
-        Self::READ
-            .into_iter()
-            .chain(Self::WRITTEN)
-            .find(|method| method.name() == name)
-            .ok_or_else(|| Error::other(format!("there is no method `{name}`")))
+        let entry = METHODS.iter().find(|(_, of, ..)| *of == name);
+        let entry = entry.ok_or_else(|| Error::other(format!("there is no method `{name}`")))?;
+        Ok(entry.0)
     }
 
     /// Gets at the data and uses it: words of each page of each run are added up, and if
@@ -121,7 +127,7 @@ impl LoadMethod {
         let file = open_data(path, direct)?;
         let length = file.metadata().map_err(|e| Error::file(path, e))?.len();
         let length = usize::try_from(length).map_err(|_| Error::other("the data is too large"))?;
-        let map = |kind| MappedFile::open(&file, length, kind).map_err(vfs_error);
+        let map = |kind| MappedFile::open(&file, length, kind);
         match self {
             LoadMethod::ReadAll => {
                 let mut bytes = Vec::new();
@@ -138,20 +144,17 @@ impl LoadMethod {
                 Ok(StartedData::new(sum, HeldMemory::Bytes(bytes)))
             }
             LoadMethod::Direct => {
-                let mut buffer = AlignedBuffer::new(total_length(used)).map_err(vfs_error)?;
+                let mut buffer = AlignedBuffer::new(total_length(used))?;
                 read_at(&file, path, used, buffer.bytes_mut())?;
                 let sum = use_bytes(buffer.bytes_mut(), place_runs(used), write);
                 Ok(StartedData::new(sum, HeldMemory::Buffer(buffer)))
             }
             LoadMethod::Ring | LoadMethod::RingDirect => {
-                let mut buffer = AlignedBuffer::new(total_length(used)).map_err(vfs_error)?;
-                let parts: Vec<(u64, usize)> = used
-                    .iter()
-                    .map(|run| (run.start as u64, run.len()))
-                    .collect();
-                let mut ring =
-                    UringQueue::new(DEPTH, CompletionMode::Interrupts).map_err(vfs_error)?;
-                let read = ring.read(&file, &parts, &mut buffer).map_err(vfs_error)?;
+                let mut buffer = AlignedBuffer::new(total_length(used))?;
+                let parts = used.iter().map(|run| (run.start as u64, run.len()));
+                let parts: Vec<(u64, usize)> = parts.collect();
+                let mut ring = UringQueue::new(DEPTH, CompletionMode::Interrupts)?;
+                let read = ring.read(&file, &parts, &mut buffer)?;
                 if read != total_length(used) as u64 {
                     return Err(Error::other(format!("io_uring read {read} bytes only")));
                 }
@@ -161,9 +164,9 @@ impl LoadMethod {
             LoadMethod::Map | LoadMethod::MapSequential | LoadMethod::MapWillNeed => {
                 let mapping = map(MapKind::Shared)?;
                 match self {
-                    LoadMethod::MapSequential => mapping
-                        .advise(0..length, MapAdvice::Sequential)
-                        .map_err(vfs_error)?,
+                    LoadMethod::MapSequential => {
+                        mapping.advise(0..length, MapAdvice::Sequential)?
+                    }
                     LoadMethod::MapWillNeed => {
                         let runs = (0..length).step_by(RUN);
                         will_need(&mapping, runs.map(|at| at..(at + RUN).min(length)))?;
@@ -182,8 +185,7 @@ impl LoadMethod {
                 let mut mapping = map(MapKind::Private)?;
                 let mut sum = 0_u64;
                 for run in used {
-                    sum = sum
-                        .wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs_error)?);
+                    sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE)?);
                     mark_pages(&mut mapping, run)?;
                 }
                 Ok(StartedData::new(sum, HeldMemory::Mapping(mapping)))
@@ -228,7 +230,7 @@ impl StartedData {
     fn mapped(mapping: MappedFile, used: &[Range<usize>]) -> Result<Self, Error> {
         let mut sum = 0_u64;
         for run in used {
-            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs_error)?);
+            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE)?);
         }
         Ok(Self::new(sum, HeldMemory::Mapping(mapping)))
     }
@@ -238,7 +240,7 @@ impl StartedData {
         let mut sum = 0_u64;
         for run in used {
             mark_pages(&mut mapping, run)?;
-            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs_error)?);
+            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE)?);
         }
         Ok(Self::new(sum, HeldMemory::Mapping(mapping)))
     }
@@ -250,14 +252,12 @@ fn open_data(path: &Path, direct: bool) -> Result<File, Error> {
     if direct {
         options.custom_flags(OFlags::DIRECT.bits().cast_signed());
     }
-    options
-        .open(path)
-        .map_err(|error| match error.raw_os_error() {
-            Some(code) if direct && code == rustix::io::Errno::INVAL.raw_os_error() => {
-                Error::not_run("this file system has no direct reads (O_DIRECT)")
-            }
-            _ => Error::file(path, error),
-        })
+    options.open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidInput if direct => {
+            Error::not_run("this file system has no direct reads (O_DIRECT)")
+        }
+        _ => Error::file(path, error),
+    })
 }
 
 fn total_length(used: &[Range<usize>]) -> usize {
@@ -304,23 +304,17 @@ fn use_bytes(bytes: &mut [u8], runs: impl Iterator<Item = Range<usize>>, write: 
 }
 
 fn mark_pages(mapping: &mut MappedFile, run: &Range<usize>) -> Result<(), Error> {
-    mapping
-        .write_each_page(run.start + WRITTEN..run.end, MARK)
-        .map_err(vfs_error)
+    Ok(mapping.write_each_page(run.start + WRITTEN..run.end, MARK)?)
 }
 
 /// Has the kernel read the used part, and no more, and then populate it.
 fn ask_for(mapping: &MappedFile, used: &[Range<usize>], present: MapAdvice) -> Result<(), Error> {
     // Otherwise each fault would read around, megabytes with some devices.
-    mapping
-        .advise(0..mapping.len(), MapAdvice::Random)
-        .map_err(vfs_error)?;
+    mapping.advise(0..mapping.len(), MapAdvice::Random)?;
     will_need(mapping, used.iter().cloned())?;
     for stretch in used.chunk_by(|a, b| a.end == b.start) {
         if let (Some(first), Some(last)) = (stretch.first(), stretch.last()) {
-            mapping
-                .advise(first.start..last.end, present)
-                .map_err(vfs_error)?;
+            mapping.advise(first.start..last.end, present)?;
         }
     }
     Ok(())
@@ -329,18 +323,9 @@ fn ask_for(mapping: &MappedFile, used: &[Range<usize>], present: MapAdvice) -> R
 /// Asks for runs one by one: of one long range the kernel reads no more than its read-ahead.
 fn will_need(mapping: &MappedFile, runs: impl Iterator<Item = Range<usize>>) -> Result<(), Error> {
     for run in runs {
-        mapping
-            .advise(run, MapAdvice::WillNeed)
-            .map_err(vfs_error)?;
+        mapping.advise(run, MapAdvice::WillNeed)?;
     }
     Ok(())
-}
-
-fn vfs_error(error: etui_lab_io::Error) -> Error {
-    match error {
-        etui_lab_io::Error::Unsupported { .. } => Error::not_run(error.to_string()),
-        other => Error::other(other.to_string()),
-    }
 }
 
 #[cfg(test)]
@@ -359,11 +344,8 @@ mod tests {
             let expected = used.iter().fold(0_u64, |sum, run| {
                 sum.wrapping_add(sum_words(&before[run.clone()], STRIDE))
             });
-            for (methods, write) in [
-                (LoadMethod::READ.as_slice(), false),
-                (LoadMethod::WRITTEN.as_slice(), true),
-            ] {
-                for method in methods {
+            for write in [false, true] {
+                for method in LoadMethod::list(write) {
                     match method.start(&path, &used, write) {
                         Ok(started) => assert_eq!(started.sum, expected, "{method:?}"),
                         Err(Error::NotRun(reason)) => eprintln!("{method:?}: {reason}"),

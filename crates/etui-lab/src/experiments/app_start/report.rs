@@ -1,11 +1,9 @@
 //! The declared report of `app-start`.
 
 use super::methods::LoadMethod;
-use super::screen::ScreenProgram;
+use super::screen::ETUI;
 use super::{FILE_SYSTEMS, HALF, READ, SCREEN, WRITTEN};
-use crate::spec::{
-    ChartAxis, ChartSpec, ColumnAxis, Conclusion, Measure, ReportSpec, TableSpec, Threshold,
-};
+use crate::spec::{ChartSpec, Conclusion, Measure, ReportSpec, TableSpec, Threshold};
 use crate::{GroupKey, Results, stacks};
 
 /// A saving of time counts from half of the study's.
@@ -20,26 +18,25 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         Measure::wall_time("cold", "cold"),
         Measure::wall_time("warm", "warm"),
     );
-    let by_part_used = |title: &str, work, stack| TableSpec {
-        title: title.to_owned(),
-        caption: "From opening the file until the used part was read (and written). Ratios are \
-                  to reading the whole file into memory."
-            .to_owned(),
-        groups: groups(work, stack),
-        measures: vec![cold.clone(), warm.clone()],
-        columns: ColumnAxis::Groups,
-        base: Some(LoadMethod::ReadAll.name()),
-        size_unit: "% used",
-        ..TableSpec::default()
+    let by_part_used = |title: &str, work, stack| {
+        TableSpec::new(title.to_owned(), groups(work, stack))
+            .caption(
+                "From opening the file until the used part was read (and written). Ratios are \
+                 to reading the whole file into memory.",
+            )
+            .measures(vec![cold.clone(), warm.clone()])
+            .by_group()
+            .base(LoadMethod::ReadAll.name())
+            .size_unit("% used")
     };
     let half = |work, stack| middle_size(groups(work, stack));
-    let chart = |title: &str, work, measure: &Measure| ChartSpec {
-        title: title.to_owned(),
-        groups: here(work),
-        arms: Vec::new(),
-        measures: vec![measure.clone()],
-        axis: ChartAxis::Sizes("part used, %"),
-        y: "time",
+    let chart = |title: &str, work, measure: &Measure| {
+        ChartSpec::growth(
+            title.to_owned(),
+            here(work),
+            measure.clone(),
+            "part used, %",
+        )
     };
     let halves: Vec<GroupKey> = [READ, WRITTEN]
         .iter()
@@ -51,70 +48,65 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         tables: vec![
             by_part_used("Data that is read", READ, stacks::HERE),
             by_part_used("Data that is written later", WRITTEN, stacks::HERE),
-            TableSpec {
-                title: "First screen of a contact list".to_owned(),
-                caption: "From the start of a program until the names of the first 50 contacts \
-                          are printed, and until it has ended. Ratios are to etui. Evolution Data \
-                          Server's cold start includes the start of its processes."
-                    .to_owned(),
-                groups: here(SCREEN),
-                measures: vec![
+            TableSpec::new("First screen of a contact list", here(SCREEN))
+                .caption(
+                    "From the start of a program until the names of the first 50 contacts \
+                     are printed, and until it has ended. Ratios are to etui. Evolution Data \
+                     Server's cold start includes the start of its processes.",
+                )
+                .measures(vec![
                     Measure::wall_time("cold: shown", "cold"),
                     Measure::wall_time("cold: ended", "cold-exit"),
                     Measure::wall_time("warm: shown", "warm"),
                     Measure::wall_time("warm: ended", "warm-exit"),
                     Measure::new("read from the device, cold", "cold/block_read_bytes"),
                     faults(),
-                ],
-                base: Some(ScreenProgram::Etui.name()),
-                size_unit: "contacts",
-                ..TableSpec::default()
-            },
-            TableSpec {
-                title: "Page faults and memory".to_owned(),
-                caption: "Counted by the kernel: populated pages count as faults too, and a \
-                          fault on a mapped file brings in up to 16 pages. Memory is the \
-                          process's growth; pages that are not private belong to the page cache."
-                    .to_owned(),
-                groups: halves,
-                measures: vec![
+                ])
+                .base(ETUI)
+                .size_unit("contacts"),
+            TableSpec::new("Page faults and memory", halves)
+                .caption(
+                    "Counted by the kernel: populated pages count as faults too, and a \
+                     fault on a mapped file brings in up to 16 pages. Memory is the \
+                     process's growth; pages that are not private belong to the page cache.",
+                )
+                .measures(vec![
                     faults(),
                     Measure::new("major faults, cold", "cold/major_faults"),
                     Measure::new("read from the device, cold", "cold/block_read_bytes"),
                     Measure::new("resident", "warm/rss_bytes"),
                     Measure::new("private, written", "warm/private_dirty_bytes"),
-                ],
-                ..TableSpec::default()
-            },
-            TableSpec {
-                title: "By file system".to_owned(),
-                caption: "squashfs is compressed (gzip) and the data compresses to a half; erofs \
-                          is not."
-                    .to_owned(),
-                groups: [stacks::HERE]
+                ]),
+            TableSpec::new(
+                "By file system",
+                [stacks::HERE]
                     .into_iter()
                     .chain(FILE_SYSTEMS)
                     .flat_map(|stack| [READ, WRITTEN].map(|work| half(work, stack)))
                     .flatten()
                     .collect(),
-                arms: [
+            )
+            .caption(
+                "squashfs is compressed (gzip) and the data compresses to a half; erofs \
+                 is not.",
+            )
+            .arms(
+                [
                     LoadMethod::ReadAll,
                     LoadMethod::Map,
                     LoadMethod::MapUsedPopulated,
                     LoadMethod::PrivateReadFirst,
                     LoadMethod::UsedTakenOver,
                 ]
-                .map(|method| method.name().to_owned())
-                .to_vec(),
-                measures: vec![
-                    cold.clone(),
-                    warm.clone(),
-                    Measure::new("read from the device, cold", "cold/block_read_bytes"),
-                    Measure::new("major faults, cold", "cold/major_faults"),
-                ],
-                base: Some(LoadMethod::ReadAll.name()),
-                ..TableSpec::default()
-            },
+                .map(LoadMethod::name),
+            )
+            .measures(vec![
+                cold.clone(),
+                warm.clone(),
+                Measure::new("read from the device, cold", "cold/block_read_bytes"),
+                Measure::new("major faults, cold", "cold/major_faults"),
+            ])
+            .base(LoadMethod::ReadAll.name()),
             by_part_used("Data that is read, RAM disk", READ, stacks::RAM),
             by_part_used("Data that is written later, RAM disk", WRITTEN, stacks::RAM),
         ],
@@ -127,45 +119,37 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         thresholds: vec![
             Threshold::finding(
                 "time of mapping a file that is used whole, against reading it, cold",
-                read.last(),
-                LoadMethod::Map.name(),
-                cold.clone(),
             )
+            .of(read.last(), LoadMethod::Map.name(), cold.clone())
             .against_arm(LoadMethod::ReadAll.name())
             .at_most(MAX_TIME_RATIO)
             .published("90 %"),
-            Threshold::finding(
-                "time of mapping only the used half, cold",
-                middle_size(read.clone()).as_ref(),
-                LoadMethod::MapUsedPopulated.name(),
-                cold,
-            )
-            .against_arm(LoadMethod::ReadAll.name())
-            .at_most(MAX_TIME_RATIO),
+            Threshold::finding("time of mapping only the used half, cold")
+                .of(
+                    middle_size(read.clone()).as_ref(),
+                    LoadMethod::MapUsedPopulated.name(),
+                    cold,
+                )
+                .against_arm(LoadMethod::ReadAll.name())
+                .at_most(MAX_TIME_RATIO),
             Threshold::finding(
                 "page faults of data that is written later, taken over against copied",
-                written.as_ref(),
-                LoadMethod::UsedTakenOver.name(),
-                faults(),
             )
+            .of(written.as_ref(), LoadMethod::UsedTakenOver.name(), faults())
             .against_arm(LoadMethod::PrivateReadFirst.name())
             .at_most(MAX_FAULT_RATIO)
             .published("64 %"),
-            Threshold::finding(
-                "time of taking over, warm",
-                written.as_ref(),
-                LoadMethod::UsedTakenOver.name(),
-                warm,
-            )
-            .against_arm(LoadMethod::PrivateReadFirst.name())
-            .at_most(MAX_TIME_RATIO),
+            Threshold::finding("time of taking over, warm")
+                .of(written.as_ref(), LoadMethod::UsedTakenOver.name(), warm)
+                .against_arm(LoadMethod::PrivateReadFirst.name())
+                .at_most(MAX_TIME_RATIO),
         ],
         conclusion: Conclusion {
             yes: "Mapping a program's data still starts it sooner than reading it into memory.",
             partly: "Mapping a program's data saves part of what it saved then.",
             no: "Mapping a program's data no longer starts it sooner than reading it.",
         },
-        etui: Some(ScreenProgram::Etui.name()),
+        etui: Some(ETUI),
         ..ReportSpec::default()
     }
 }

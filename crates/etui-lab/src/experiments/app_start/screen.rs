@@ -13,7 +13,7 @@ use etui_testkit::people::People;
 use super::cold;
 use crate::measure::process::PageFaults;
 use crate::peers::eds;
-use crate::{ArmGroup, Error, MeasurePass, Recorder};
+use crate::{Arm, ArmGroup, ArmRole, ArmSettings, Error, MeasurePass, Recorder};
 
 /// Names on a screen.
 pub(super) const SCREEN: usize = 50;
@@ -25,47 +25,31 @@ const NAMES: &str = "names";
 const EDS: &str = "eds";
 const BOOK: &str = "contacts";
 
-/// The program that shows the screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ScreenProgram {
-    /// etui.
-    Etui,
-    /// Plain SQLite with etui's schema.
-    Plain,
-    /// The same through the VFS `etui`.
-    PlainRedo,
-    /// Evolution Data Server, by way of D-Bus or with direct read access.
-    Eds(eds::Way),
-}
+/// The arm of etui.
+pub(super) const ETUI: &str = "etui";
+/// The programs that show the screen: etui, plain SQLite with etui's schema, and Evolution Data
+/// Server by way of D-Bus or with direct read access.
+const PROGRAMS: [(&str, ArmRole, &str); 5] = [
+    (ETUI, ArmRole::Etui, ""),
+    (
+        "plain SQLite, etui's schema",
+        ArmRole::Peer,
+        "options=--plain",
+    ),
+    (
+        "plain SQLite, through etui-vfs",
+        ArmRole::Peer,
+        "options=--plain,--etui-vfs",
+    ),
+    ("Evolution Data Server, D-Bus", ArmRole::Peer, "way=dbus"),
+    ("Evolution Data Server, direct", ArmRole::Peer, "way=direct"),
+];
 
-impl ScreenProgram {
-    /// All of them.
-    pub(super) const ALL: [ScreenProgram; 5] = [
-        ScreenProgram::Etui,
-        ScreenProgram::Plain,
-        ScreenProgram::PlainRedo,
-        ScreenProgram::Eds(eds::Way::Dbus),
-        ScreenProgram::Eds(eds::Way::Direct),
-    ];
-
-    /// The name in the tables.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            ScreenProgram::Etui => "etui",
-            ScreenProgram::Plain => "plain SQLite, etui's schema",
-            ScreenProgram::PlainRedo => "plain SQLite, through etui-vfs",
-            ScreenProgram::Eds(eds::Way::Dbus) => "Evolution Data Server, D-Bus",
-            ScreenProgram::Eds(eds::Way::Direct) => "Evolution Data Server, direct",
-        }
-    }
-
-    /// By its name.
-    pub(super) fn named(name: &str) -> Result<Self, Error> {
-        Self::ALL
-            .into_iter()
-            .find(|who| who.name() == name)
-            .ok_or_else(|| Error::other(format!("nobody is called `{name}`")))
-    }
+/// Returns the arms; those of the server only where it can be driven.
+pub(super) fn screen_arms(server: bool) -> Vec<Arm> {
+    let arms = PROGRAMS.map(|(name, role, settings)| Arm::new(name, role, settings));
+    let there = |arm: &Arm| server || arm.settings.text("way").is_err();
+    arms.into_iter().filter(there).collect()
 }
 
 /// Creates the store and notes its first screen; creates the server's book, if the server
@@ -76,11 +60,8 @@ pub(super) fn set_up(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
     let all = store.contacts()?;
     let texts: Vec<String> = People::new(5).take(count).collect();
     for batch in texts.chunks(3_200) {
-        let cards: Vec<Card> = batch
-            .iter()
-            .map(|text| Card::parse(text.as_str()))
-            .collect::<Result<_, _>>()?;
-        all.save_many(&cards)?;
+        let cards = batch.iter().map(|text| Card::parse(text.as_str()));
+        all.save_many(&cards.collect::<Result<Vec<_>, _>>()?)?;
     }
     store.merge_index()?;
     let names: Vec<String> = all
@@ -92,14 +73,16 @@ pub(super) fn set_up(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
     store.close()?;
     write_store(&dir.join(NAMES), &names.join("\n"))?;
 
-    let asked =
-        |arm: &crate::Arm| matches!(ScreenProgram::named(&arm.name), Ok(ScreenProgram::Eds(_)));
-    if group.arms.iter().any(asked) {
+    if group
+        .arms
+        .iter()
+        .any(|arm| arm.settings.text("way").is_ok())
+    {
         let (session, cards) = (dir.join(EDS), dir.join("cards.vcf"));
         fs::create_dir(&session).map_err(|e| Error::file(&session, e))?;
         write_store(&cards, &texts.concat())?;
         let built = eds::build(eds::Server::AddressBook, dir)?;
-        eds::fill_book(&session, &built, BOOK, eds::Setup::Shipped, &cards)?;
+        eds::fill_book(&session, &built, BOOK, &cards)?;
     }
     // Dirty pages cannot be evicted.
     rustix::fs::sync();
@@ -111,15 +94,16 @@ fn write_store(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Shows the first screen, cold and warm.
-pub(super) fn run(who: ScreenProgram, recorder: &mut Recorder) -> Result<(), Error> {
+pub(super) fn run(settings: &ArmSettings, recorder: &mut Recorder) -> Result<(), Error> {
     let path = recorder.shared().join(NAMES);
     let expected = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
     let count = expected.lines().count() as u64;
-    match who {
-        ScreenProgram::Etui => run_program(recorder, &[], &expected)?,
-        ScreenProgram::Plain => run_program(recorder, &["--plain"], &expected)?,
-        ScreenProgram::PlainRedo => run_program(recorder, &["--plain", "--etui-vfs"], &expected)?,
-        ScreenProgram::Eds(way) => run_server(recorder, way, count)?,
+    match (settings.text("way"), settings.text("options")) {
+        (Ok(way), _) => run_server(recorder, way, count)?,
+        (_, Ok(options)) => {
+            run_program(recorder, &options.split(',').collect::<Vec<_>>(), &expected)?;
+        }
+        _ => run_program(recorder, &[], &expected)?,
     }
     recorder.answer(count.to_le_bytes());
     Ok(())
@@ -152,9 +136,10 @@ fn run_program(recorder: &mut Recorder, how: &[&str], expected: &str) -> Result<
 }
 
 /// Starts the server's client: first in a new session, which starts the server, then again.
-fn run_server(recorder: &mut Recorder, way: eds::Way, count: u64) -> Result<(), Error> {
+fn run_server(recorder: &mut Recorder, way: &str, count: u64) -> Result<(), Error> {
     let built = eds::build(eds::Server::AddressBook, recorder.shared())?;
-    let session = eds::EdsSession::start(&recorder.shared().join(EDS), &built, false)?;
+    let session =
+        eds::EdsSession::start(&recorder.shared().join(EDS), &built, eds::ServedBy::Stock)?;
     for (phase, cold) in [("cold", true), ("warm", false)] {
         let database = session.database(BOOK);
         if cold {
@@ -206,9 +191,8 @@ fn start_program(store: &Path, how: &[&str]) -> Result<ScreenResult, Error> {
     let status = child.wait().map_err(failed)?;
     let exit = begun.elapsed();
     if !status.success() {
-        return Err(Error::other(format!(
-            "the program that shows the first screen ended with {status}"
-        )));
+        let problem = "the program that shows the first screen ended with";
+        return Err(Error::other(format!("{problem} {status}")));
     }
     Ok(ScreenResult {
         names,

@@ -1,50 +1,15 @@
-//! A store of etui's, in this process: the works that are the same for records of any kind.
+//! A store of etui's, in this process.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use etui::record::{Collection, RecordKind};
-use etui::{Durability, Options, Store};
+use etui::record::{Collection, RecordTexts};
+use etui::{Durability, Options, Store, Vfs};
 
-use super::{StoreBackend, answer_pairs, counted, since, timed};
+use super::local::{Kept, LocalStore};
+use super::{StoreBackend as _, fill};
+use crate::ArmSettings;
 use crate::error::Error;
-use crate::peers::eds::TimedAnswer;
-
-/// Records of one kind, as an experiment sees them.
-pub trait Kept: RecordKind {
-    /// The collection of a store that holds them.
-    fn of(store: &Store) -> Result<Collection<'_, Self>, Error>;
-
-    /// One that came back.
-    fn parsed(text: &[u8]) -> Result<Self, Error>;
-
-    /// Returns its name.
-    fn name(&self) -> String;
-}
-
-/// UIDs and names of texts.
-pub fn name_texts<R: Kept>(texts: &[impl AsRef<[u8]>]) -> Result<Vec<(String, String)>, Error> {
-    texts
-        .iter()
-        .map(|text| {
-            let record = R::parsed(text.as_ref())?;
-            Ok((record.identity().into_owned(), record.name()))
-        })
-        .collect()
-}
-
-/// Records, parsed and with their names, to be kept.
-pub fn parse_kept<'t, R: Kept>(
-    texts: impl Iterator<Item = &'t [u8]>,
-) -> Result<Vec<(R, String)>, Error> {
-    texts
-        .map(|text| {
-            let record = R::parsed(text)?;
-            let name = record.name();
-            Ok((record, name))
-        })
-        .collect()
-}
 
 /// The options of etui's arms; independent of the person's environment.
 pub fn store_options(durability: Durability) -> Options {
@@ -52,6 +17,18 @@ pub fn store_options(durability: Durability) -> Options {
     options.durability = durability;
     options.locale = Some("en".into());
     options.region = Some("US".into());
+    options
+}
+
+/// The options of an arm.
+pub fn arm_options(settings: &ArmSettings) -> Options {
+    let mut options = store_options(match settings.is("deferred") {
+        true => Durability::Deferred,
+        false => Durability::Full,
+    });
+    if settings.is("etui-vfs") {
+        options.vfs = Vfs::Etui;
+    }
     options
 }
 
@@ -67,20 +44,24 @@ pub struct EtuiBackend<R> {
 impl<R: Kept> EtuiBackend<R> {
     /// A store, made if there is none, and the records to be saved into it.
     pub fn new(path: &Path, options: Options, records: Vec<R>) -> Result<Self, Error> {
-        let mut backends = Self {
+        let mut backend = Self {
             path: path.to_owned(),
             options,
             store: None,
             records,
             held: Vec::new(),
         };
-        backends.open()?;
-        Ok(backends)
+        backend.connect()?;
+        Ok(backend)
     }
 
-    /// Brings the substring index up to date.
-    pub fn merge(&self) -> Result<(), Error> {
-        Ok(self.store()?.merge_index()?)
+    /// Creates a store that holds these records, and closes it.
+    pub fn create_filled(path: &Path, records: Vec<R>) -> Result<(), Error> {
+        let count = records.len() as u64;
+        let mut backend = Self::new(path, store_options(Durability::Deferred), records)?;
+        fill(&mut backend, count)?;
+        backend.store()?.merge_index()?;
+        backend.close().map(drop)
     }
 
     /// The collection.
@@ -89,99 +70,62 @@ impl<R: Kept> EtuiBackend<R> {
     }
 
     fn store(&self) -> Result<&Store, Error> {
-        self.store
-            .as_ref()
-            .ok_or_else(|| Error::other("the store is closed"))
-    }
-
-    fn some(&self, from: u64, count: u64) -> &[R] {
-        let (from, count) = (from as usize, count as usize);
-        self.records.get(from..from + count).unwrap_or(&[])
+        let store = self.store.as_ref();
+        store.ok_or_else(|| Error::other("the store is closed"))
     }
 }
 
-impl<R: Kept> StoreBackend for EtuiBackend<R> {
-    fn save_batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
-        let collection = self.collection()?;
-        let (ns, saved) = timed(1, || Ok(collection.save_many(self.some(from, count))?))?;
-        Ok(counted(ns, saved.len() as u64))
-    }
+impl<R: Kept> LocalStore for EtuiBackend<R> {
+    type Record = R;
+    type Texts = RecordTexts;
+    type Handle<'s>
+        = Collection<'s, R>
+    where
+        R: 's;
 
-    fn save_each(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
-        let collection = self.collection()?;
-        let mut ns = Vec::new();
-        for record in self.some(from, count) {
-            ns.extend(timed(1, || Ok(collection.save(record)?))?.0);
-        }
-        Ok(counted(ns, count))
-    }
-
-    fn fetch_all(&mut self) -> Result<TimedAnswer, Error> {
-        let collection = self.collection()?;
-        let (ns, texts) = timed(1, || Ok(collection.all()?))?;
-        Ok(counted(ns, texts.len() as u64))
-    }
-
-    fn fetch_names(&mut self) -> Result<TimedAnswer, Error> {
-        let collection = self.collection()?;
-        let (ns, (_texts, named)) = timed(1, || {
-            let texts = collection.all()?;
-            let parts: Vec<&[u8]> = texts.iter().map(|(_, text)| text).collect();
-            let named = name_texts::<R>(&parts)?;
-            Ok((texts, named))
-        })?;
-        Ok(answer_pairs(ns, &named))
-    }
-
-    fn fetch_one(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
-        let collection = self.collection()?;
-        let mut ns = Vec::new();
-        let mut texts = Vec::new();
-        for uid in uids {
-            let (took, record) = timed(times, || Ok(collection.get(uid)?))?;
-            ns.extend(took);
-            texts.extend(record.map(|record| record.text));
-        }
-        Ok(answer_pairs(ns, &name_texts::<R>(&texts)?))
-    }
-
-    fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
-        let collection = self.collection()?;
-        let (ns, found) = timed(times, || Ok(collection.get_many(uids)?))?;
-        let texts: Vec<_> = found.into_iter().flatten().map(|r| r.text).collect();
-        Ok(answer_pairs(ns, &name_texts::<R>(&texts)?))
-    }
-
-    fn close(&mut self) -> Result<TimedAnswer, Error> {
-        self.held.clear();
-        let store = self.store.take();
-        let begun = Instant::now();
-        if let Some(store) = store {
-            store.close()?;
-        }
-        Ok(since(begun))
-    }
-
-    fn open(&mut self) -> Result<TimedAnswer, Error> {
-        let begun = Instant::now();
+    fn connect(&mut self) -> Result<(), Error> {
         let store = Store::open_with(&self.path, &self.options)?;
         R::of(&store)?;
-        let took = since(begun);
         self.store = Some(store);
-        Ok(took)
-    }
-
-    fn hold_all(&mut self) -> Result<(), Error> {
-        let texts = self.collection()?.all()?;
-        self.held = parse_kept(texts.iter().map(|(_, text)| text))?;
         Ok(())
     }
 
-    fn process_ids(&self) -> Vec<u32> {
-        vec![std::process::id()]
+    fn disconnect(&mut self) -> Result<(), Error> {
+        Ok(self.store.take().map_or(Ok(()), Store::close)?)
     }
 
-    fn writer_id(&self) -> Result<u32, Error> {
-        Ok(std::process::id())
+    fn handle(&self) -> Result<Collection<'_, R>, Error> {
+        self.collection()
+    }
+
+    fn save(&self, to: &Collection<'_, R>, which: Range<usize>, single: bool) -> Result<(), Error> {
+        let records = self.records.get(which).unwrap_or(&[]);
+        match (single, records) {
+            (true, [record]) => drop(to.save(record)?),
+            _ => drop(to.save_many(records)?),
+        }
+        Ok(())
+    }
+
+    fn all(from: &Collection<'_, R>) -> Result<RecordTexts, Error> {
+        Ok(from.all()?)
+    }
+
+    fn texts(all: &RecordTexts) -> Vec<&[u8]> {
+        all.iter().map(|(_, text)| text).collect()
+    }
+
+    fn get(from: &Collection<'_, R>, uid: &str) -> Result<Vec<u8>, Error> {
+        let text = from.get(uid)?.map(|record| record.text);
+        text.ok_or_else(|| Error::other(format!("there is no record {uid}")))
+    }
+
+    fn get_many(from: &Collection<'_, R>, uids: &[String]) -> Result<Vec<Vec<u8>>, Error> {
+        let found = from.get_many(uids)?.into_iter().flatten();
+        Ok(found.map(|record| record.text).collect())
+    }
+
+    fn held(&mut self) -> &mut Vec<(R, String)> {
+        &mut self.held
     }
 }

@@ -3,28 +3,45 @@
 //!
 //! - [`etui`]: a store of etui's;
 //! - [`eds`]: Evolution Data Server;
-//! - [`vfs_variants`]: arms whose SQLite goes through the VFS `etui`;
+//! - [`local`]: stores in this process;
 //! - [`trace`]: writes of a save, observed from outside;
 //! - [`report`]: tables and charts that they share.
 
 pub mod eds;
 pub mod etui;
+pub mod local;
 pub mod report;
 #[cfg(test)]
 pub mod run_all;
 pub mod trace;
-pub mod vfs_variants;
 
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use etui_vfs::Vfs;
+
+use self::eds::EdsBackend;
 use self::trace::SaveTrace;
+use super::common::{copy_shared, register_variant};
 use crate::error::Error;
 use crate::measure::process::ProcessMemory;
-use crate::peers::eds::{BATCH, TimedAnswer, digest_names};
-use crate::{Recorder, stats};
+use crate::peers::eds::{
+    self as server, BATCH, EdsSession, ServedBy, Server, TimedAnswer, digest_names,
+};
+use crate::stacks::HERE;
+use crate::{
+    Arm, ArmGroup, ArmRole, ArmSettings, LabContext, Recorder, RunCase, RunPlan, redo, stats,
+};
 
+/// The work that measures memory.
+pub const MEMORY_WORK: &str = "memory";
+/// Records on a screen, and fetched at once.
+pub const SCREEN: u64 = 50;
 /// A work that takes longer is not repeated within a run.
 const LONG: Duration = Duration::from_millis(150);
+/// Bytes in a block of the redo log.
+const BLOCK: f64 = 4096.0;
 
 /// Records that are open.
 ///
@@ -50,9 +67,182 @@ pub trait StoreBackend {
     /// Fetches every record, reads its name and keeps them: for the memory that takes.
     fn hold_all(&mut self) -> Result<(), Error>;
     /// The processes that serve it.
-    fn process_ids(&self) -> Vec<u32>;
+    fn process_ids(&self) -> Vec<u32> {
+        vec![std::process::id()]
+    }
     /// The process that writes.
-    fn writer_id(&self) -> Result<u32, Error>;
+    fn writer_id(&self) -> Result<u32, Error> {
+        Ok(std::process::id())
+    }
+}
+
+/// Kind of records of an experiment, and the operations on them.
+pub trait BackendKind {
+    /// The operations of every product.
+    type Backend: StoreBackend + ?Sized;
+    /// The server that keeps such records.
+    const SERVER: Server;
+    /// The file of the records to be saved, in the group's directory.
+    const RECORDS: &'static str;
+    /// Returns the client's commands that create the server's collection and open it.
+    fn commands(settings: &ArmSettings) -> Result<[Vec<&str>; 2], Error>;
+    /// Returns the operations by the server's client.
+    fn of_server(backend: EdsBackend) -> Box<Self::Backend>;
+    /// Opens a store in this process, created if there is none; with records to be saved.
+    fn open_local(
+        case: &RunCase,
+        shared: &Path,
+        path: &Path,
+        vfs: Option<&str>,
+        to_save: bool,
+    ) -> Result<Box<Self::Backend>, Error>;
+    /// Reads the filled store in the ways of this kind alone.
+    fn read_records(
+        case: &RunCase,
+        pass: &mut ReadPass<'_>,
+        backend: &mut Self::Backend,
+    ) -> Result<(), Error>;
+    /// A program's first request.
+    fn look(backend: &mut Self::Backend) -> Result<TimedAnswer, Error>;
+}
+
+/// Whether an arm is of a product.
+pub fn is_product(settings: &ArmSettings, name: &str) -> bool {
+    settings
+        .text("product")
+        .is_ok_and(|product| product == name)
+}
+
+/// Whether an arm's reads differ from those of the arm that it is a variant of: made durable,
+/// deferred or on another VFS it reads the same.
+fn reads_differ(settings: &ArmSettings) -> bool {
+    let variants = ["durable", "deferred", "etui-vfs"];
+    !variants.into_iter().any(|variant| settings.is(variant))
+}
+
+/// Plans a work on collections of each size, and their memory at the largest.
+pub fn plan_sizes<K: BackendKind>(
+    lab: &LabContext,
+    plan: &mut RunPlan,
+    work: &str,
+    arms: &[(&str, ArmRole, &str)],
+) {
+    let available = server::available(K::SERVER);
+    if let Err(reason) = &available {
+        plan.skip("arms of Evolution Data Server", reason);
+    }
+    let arms = arms.iter().map(|(name, role, settings)| {
+        Arm::new(*name, *role, *settings).with("saves", lab.value("saves"))
+    });
+    let mut arms: Vec<Arm> = arms.collect();
+    arms.retain(|arm| available.is_ok() || !is_product(&arm.settings, "eds"));
+    let mut sizes = lab.values("sizes").to_vec();
+    sizes.sort_unstable();
+    for &size in &sizes {
+        plan.groups.push(ArmGroup {
+            repetitions: if lab.quick() { 3 } else { 5 },
+            counted: Some(&size) == sizes.last(),
+            seconds: 1.0 + size as f64 / 2_500.0,
+            ..ArmGroup::new(work, HERE, size, arms.clone())
+        });
+    }
+    if let Some(largest) = plan.groups.last().cloned() {
+        arms.retain(|arm| reads_differ(&arm.settings));
+        plan.groups.push(ArmGroup {
+            work: MEMORY_WORK.to_owned(),
+            repetitions: 1,
+            counted: false,
+            arms,
+            ..largest
+        });
+    }
+}
+
+/// Number of records of a group: those of the fill, and those that are saved singly.
+pub fn count_records(group: &ArmGroup) -> Result<u64, Error> {
+    let saves = group.arms.first().map(|arm| arm.settings.number("saves"));
+    match group.work.as_str() {
+        MEMORY_WORK => Ok(group.size),
+        _ => Ok(group.size + saves.transpose()?.unwrap_or(0)),
+    }
+}
+
+/// Compiles the server's client, if one of the arms needs it.
+pub fn build_client<K: BackendKind>(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
+    let mut arms = group.arms.iter();
+    if arms.any(|arm| is_product(&arm.settings, "eds")) {
+        server::build(K::SERVER, dir)?;
+    }
+    Ok(())
+}
+
+/// Contents of a collection that is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    /// None; records are to be saved into it.
+    ToFill,
+    /// None.
+    Empty,
+    /// All records, saved by other processes.
+    Filled,
+}
+
+/// Opens the collection of an arm; through a VFS, if it is plain SQLite's and one is named.
+fn open_backend<K: BackendKind>(
+    case: &RunCase,
+    recorder: &Recorder,
+    vfs: Option<&str>,
+    contents: Contents,
+) -> Result<Box<K::Backend>, Error> {
+    let name = format!("{contents:?}");
+    let (path, shared) = (recorder.dir().join(&name), recorder.shared());
+    let product = case.settings.text("product")?;
+    let filled = contents == Contents::Filled;
+    if product != "eds" {
+        if filled {
+            copy_shared(recorder, &format!("filled.{product}"), &name)?;
+        }
+        return K::open_local(case, shared, &path, vfs, contents == Contents::ToFill);
+    }
+    server::available(K::SERVER).map_err(Error::not_run)?;
+    let built = server::build(K::SERVER, shared)?;
+    let [create, connect] = K::commands(&case.settings)?;
+    let records = shared.join(K::RECORDS);
+    let served_by = match (case.settings.is("by-etui"), case.settings.is("durable")) {
+        (true, _) => ServedBy::Etui,
+        (_, true) => ServedBy::DurableStock,
+        _ => ServedBy::Stock,
+    };
+    fs::create_dir_all(&path).map_err(|e| Error::file(&path, e))?;
+    if filled {
+        server::fill(&path, &built, served_by, &[&create, &connect], &records)?;
+    }
+    let session = EdsSession::start(&path, &built, served_by)?;
+    let create = (!filled).then_some(create.as_slice());
+    let mut backend = EdsBackend::open(session, create, &connect)?;
+    if contents == Contents::ToFill {
+        backend.load(&records)?;
+    }
+    Ok(K::of_server(backend))
+}
+
+/// Runs an arm: fills its collection, reads it in every way and saves into it singly; or measures
+/// the memory that it takes.
+pub fn run_arm<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let vfs = register_variant(&case.settings)?;
+    let vfs_name = vfs.as_ref().map(Vfs::name);
+    if case.work == MEMORY_WORK {
+        return measure_memory::<K>(case, recorder, vfs_name);
+    }
+    let mut backend = open_backend::<K>(case, recorder, vfs_name, Contents::ToFill)?;
+    let filled = fill(&mut *backend, case.size)?;
+    if !recorder.counts() {
+        recorder.record("fill/wall_ns", filled);
+    }
+    let timed = !recorder.counts() && reads_differ(&case.settings);
+    K::read_records(case, &mut ReadPass { recorder, timed }, &mut *backend)?;
+    let saves = case.settings.number("saves")?;
+    save_singly(recorder, &mut *backend, vfs.as_ref(), case.size, saves)
 }
 
 /// Times `times` calls; the last result is handed on.
@@ -100,22 +290,17 @@ pub fn answer<'a>(ns: Vec<f64>, records: impl Iterator<Item = (&'a str, &'a str)
     TimedAnswer { ns, count, digest }
 }
 
-/// The same of pairs that are kept.
+/// An answer of pairs that are kept.
 pub fn answer_pairs(ns: Vec<f64>, named: &[(String, String)]) -> TimedAnswer {
     let pairs = named.iter();
     answer(ns, pairs.map(|(uid, name)| (uid.as_str(), name.as_str())))
 }
 
-/// The time since then, as an answer.
-pub fn since(begun: Instant) -> TimedAnswer {
-    counted(vec![begun.elapsed().as_nanos() as f64], 0)
-}
-
-/// Fills a shelf in batches; the time of all of them.
-pub fn fill(backends: &mut dyn StoreBackend, count: u64) -> Result<f64, Error> {
+/// Fills a collection in batches; the time of all of them.
+pub fn fill<B: StoreBackend + ?Sized>(backend: &mut B, count: u64) -> Result<f64, Error> {
     let mut ns = 0.0;
     for from in (0..count).step_by(BATCH as usize) {
-        let answer = backends.save_batch(from, (count - from).min(BATCH))?;
+        let answer = backend.save_batch(from, (count - from).min(BATCH))?;
         ns += answer.ns.iter().sum::<f64>();
     }
     Ok(ns)
@@ -146,86 +331,92 @@ pub fn record(recorder: &mut Recorder, name: &str, answer: &TimedAnswer) {
     }
 }
 
-/// Fills a shelf and records how long that took.
-pub fn fill_and_record(
-    recorder: &mut Recorder,
-    backends: &mut dyn StoreBackend,
-    count: u64,
-) -> Result<(), Error> {
-    let filled = fill(backends, count)?;
-    if !recorder.counts() {
-        recorder.record("fill/wall_ns", filled);
-    }
-    Ok(())
+/// Reads of a filled collection. In a counted run, and by arms that differ in their saves, each is
+/// made once, for the answer alone.
+pub struct ReadPass<'r> {
+    /// Recorder of the run.
+    pub recorder: &'r mut Recorder,
+    timed: bool,
 }
 
-/// Reads a shelf in the ways that all have in common. `few` and `many` say how often at most;
-/// nothing is recorded unless `timed`.
-pub fn read(
-    recorder: &mut Recorder,
-    backends: &mut dyn StoreBackend,
-    uids: &[String],
-    (few, many): (u64, u64),
-    timed: bool,
-) -> Result<(), Error> {
-    let record = |recorder: &mut Recorder, name: &str, answer: &TimedAnswer| {
-        if timed {
-            record(recorder, name, answer);
+impl ReadPass<'_> {
+    /// How often a read is made.
+    pub fn times(&self, times: u64) -> u64 {
+        if self.timed { times } else { 1 }
+    }
+
+    /// Records a read's time.
+    pub fn record(&mut self, name: &str, answer: &TimedAnswer) {
+        if self.timed {
+            record(self.recorder, name, answer);
         }
-    };
-    let names = rounds(few, || backends.fetch_names())?;
-    record(recorder, "names", &names);
-    recorder.answer(names.count.to_le_bytes());
-    recorder.answer(&names.digest);
-    let all = rounds(few, || backends.fetch_all())?;
-    record(recorder, "all", &all);
-    recorder.answer(all.count.to_le_bytes());
-    let one = backends.fetch_one(few, uids)?;
-    record(recorder, "get", &one);
-    recorder.answer(&one.digest);
-    let at_once = backends.fetch_many(many, uids)?;
-    record(recorder, "get_many", &at_once);
-    recorder.answer(&at_once.digest);
-    Ok(())
-}
+    }
 
-/// Closes a shelf and opens it again, several times.
-pub fn reopen(
-    recorder: &mut Recorder,
-    backends: &mut dyn StoreBackend,
-    times: u64,
-    timed: bool,
-) -> Result<(), Error> {
-    let (mut opened, mut closed) = (TimedAnswer::default(), TimedAnswer::default());
-    for _ in 0..times {
-        closed.ns.extend(backends.close()?.ns);
-        opened.ns.extend(backends.open()?.ns);
+    /// Records a read's time; its records are part of the answer.
+    pub fn record_answer(&mut self, name: &str, answer: &TimedAnswer) {
+        self.record(name, answer);
+        self.recorder.answer(answer.count.to_le_bytes());
+        self.recorder.answer(&answer.digest);
+        if self.recorder.counts() {
+            self.recorder
+                .record(&format!("{name}/hits"), answer.count as f64);
+        }
     }
-    if timed {
-        record(recorder, "open", &opened);
-        record(recorder, "close", &closed);
+
+    /// Reads in the ways that all kinds of records have in common.
+    pub fn read_common<B: StoreBackend + ?Sized>(
+        &mut self,
+        backend: &mut B,
+        uids: &[String],
+    ) -> Result<(), Error> {
+        let few = self.times(3);
+        self.record_answer("names", &rounds(few, || backend.fetch_names())?);
+        self.record_answer("all", &rounds(few, || backend.fetch_all())?);
+        self.record_answer("get", &backend.fetch_one(few, uids)?);
+        let many = self.times(10);
+        self.record_answer("get_many", &backend.fetch_many(many, uids)?);
+        Ok(())
     }
-    Ok(())
+
+    /// Closes a collection and opens it again, several times.
+    pub fn reopen<B: StoreBackend + ?Sized>(&mut self, backend: &mut B) -> Result<(), Error> {
+        let (mut opened, mut closed) = (TimedAnswer::default(), TimedAnswer::default());
+        for _ in 0..self.times(5) {
+            closed.ns.extend(backend.close()?.ns);
+            opened.ns.extend(backend.open()?.ns);
+        }
+        self.record("open", &opened);
+        self.record("close", &closed);
+        Ok(())
+    }
 }
 
 /// Saves records singly into a filled backend. A counted run traces the writes; with
-/// a VFS it records its counters too.
-pub fn save_singly(
+/// a VFS it records its counters too, and the log bytes of one save.
+fn save_singly<B: StoreBackend + ?Sized>(
     recorder: &mut Recorder,
-    backends: &mut dyn StoreBackend,
-    vfs: Option<&etui_vfs::Vfs>,
+    backend: &mut B,
+    vfs: Option<&Vfs>,
     from: u64,
     saves: u64,
 ) -> Result<(), Error> {
     if recorder.counts() {
-        let watched = SaveTrace::attach(
-            backends.writer_id()?,
-            &recorder.dir().join("trace"),
-            recorder.dir(),
-        );
+        let trace = recorder.dir().join("trace");
+        let watched = SaveTrace::attach(backend.writer_id()?, &trace, recorder.dir());
         match vfs {
-            Some(vfs) => vfs_variants::count_saves(recorder, vfs, backends, from, saves)?,
-            None => drop(backends.save_each(from, saves)?),
+            Some(vfs) => {
+                let (before, mut blocks) = (vfs.counters(), Vec::new());
+                for at in from..from + saves {
+                    let earlier = vfs.counters();
+                    backend.save_each(at, 1)?;
+                    blocks.push(vfs.counters().since(&earlier).blocks as f64 * BLOCK);
+                }
+                redo::record_counters(recorder, "saves", &vfs.counters().since(&before));
+                if let Some(median) = stats::median(&blocks) {
+                    recorder.record("save_one/vfs_median_block_bytes", median);
+                }
+            }
+            None => drop(backend.save_each(from, saves)?),
         }
         if let Some(watched) = watched {
             let written = watched.end()?;
@@ -235,52 +426,42 @@ pub fn save_singly(
             recorder.record("save_one/flushes", each(written.flushes));
         }
     } else {
-        let saved = backends.save_each(from, saves)?;
+        let saved = backend.save_each(from, saves)?;
         record(recorder, "save_one", &saved);
         let mean = saved.ns.iter().sum::<f64>() / saved.ns.len().max(1) as f64;
         recorder.record("save_one_mean/wall_ns", mean);
     }
-    recorder.answer(backends.fetch_all()?.count.to_le_bytes());
+    recorder.answer(backend.fetch_all()?.count.to_le_bytes());
     Ok(())
 }
 
-/// The memory of processes together.
-fn used(pids: Vec<u32>) -> Result<ProcessMemory, Error> {
-    let mut sum = ProcessMemory::default();
-    for pid in pids {
-        let memory = ProcessMemory::of(pid)?;
-        sum.rss += memory.rss;
-        sum.pss += memory.pss;
-        sum.vms += memory.vms;
-        sum.private_dirty += memory.private_dirty;
-    }
-    Ok(sum)
-}
-
-/// Records the memory of all processes with an empty shelf, with the filled one opened, and with
-/// every record fetched, its name read, and kept. `look` is a program's first request.
-pub fn memory<S: StoreBackend + ?Sized>(
+/// Records the memory of all processes with an empty collection, with the filled one opened, and
+/// with every record fetched, its name read, and kept.
+fn measure_memory<K: BackendKind>(
+    case: &RunCase,
     recorder: &mut Recorder,
-    open: impl Fn(&Recorder, bool) -> Result<Box<S>, Error>,
-    look: impl Fn(&mut S) -> Result<TimedAnswer, Error>,
+    vfs: Option<&str>,
 ) -> Result<(), Error> {
-    let mut empty = open(recorder, false)?;
-    look(&mut empty)?;
+    let record = |recorder: &mut Recorder, label: &str, backend: &K::Backend| {
+        for pid in backend.process_ids() {
+            for (measure, value) in ProcessMemory::of(pid)?.measures() {
+                recorder.record(&format!("{label}/{measure}"), value);
+            }
+        }
+        Ok::<_, Error>(())
+    };
+    let mut empty = open_backend::<K>(case, recorder, vfs, Contents::Empty)?;
+    K::look(&mut empty)?;
     empty.hold_all()?;
-    let before = used(empty.process_ids())?;
+    record(recorder, "empty", &empty)?;
     empty.close()?;
     drop(empty);
-    let mut backends = open(recorder, true)?;
-    look(&mut backends)?;
-    let opened = used(backends.process_ids())?;
-    backends.hold_all()?;
-    let held = used(backends.process_ids())?;
-    for (label, memory) in [("empty", before), ("opened", opened), ("held", held)] {
-        for (measure, value) in memory.measures() {
-            recorder.record(&format!("{label}/{measure}"), value);
-        }
-    }
-    let names = backends.fetch_names()?;
+    let mut backend = open_backend::<K>(case, recorder, vfs, Contents::Filled)?;
+    K::look(&mut backend)?;
+    record(recorder, "opened", &backend)?;
+    backend.hold_all()?;
+    record(recorder, "held", &backend)?;
+    let names = backend.fetch_names()?;
     recorder.answer(names.count.to_le_bytes());
     recorder.answer(&names.digest);
     Ok(())

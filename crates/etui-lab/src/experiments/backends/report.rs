@@ -1,6 +1,6 @@
 //! Declarations that the experiments on address books and calendars share.
 
-use crate::spec::{ChartAxis, ChartSpec, Measure, Per, TableSpec};
+use crate::spec::{ChartSpec, Measure, Per, TableSpec};
 use crate::{GroupKey, Results};
 
 /// Measures of saving into a filled backend.
@@ -42,14 +42,13 @@ pub fn memory_table(groups: Vec<GroupKey>, base: &'static str, records: &'static
     let each = |title: &str, kind: &str| {
         Measure::new(title, format!("held/{kind}_bytes - empty/{kind}_bytes")).per(Per::Size)
     };
-    TableSpec {
-        title: format!("Memory of {records}"),
-        caption: "Each: all processes (client, server, source registry) with every record \
-                  fetched, parsed and kept, less the memory of an empty backend, per record. \
-                  In-process arms: the laboratory's own process."
-            .to_owned(),
-        groups,
-        measures: vec![
+    TableSpec::new(format!("Memory of {records}"), groups)
+        .caption(
+            "Each: all processes (client, server, source registry) with every record \
+             fetched, parsed and kept, less the memory of an empty backend, per record. \
+             In-process arms: the laboratory's own process.",
+        )
+        .measures(vec![
             each("each, RSS", "rss"),
             each("each, PSS", "pss"),
             each("each, VMS", "vms"),
@@ -57,11 +56,9 @@ pub fn memory_table(groups: Vec<GroupKey>, base: &'static str, records: &'static
             Measure::new("empty, RSS", "empty/rss_bytes"),
             Measure::new("opened, RSS", "opened/rss_bytes"),
             Measure::new("all held, RSS", "held/rss_bytes"),
-        ],
-        base: Some(base),
-        size_unit: records,
-        ..TableSpec::default()
-    }
+        ])
+        .base(base)
+        .size_unit(records)
 }
 
 /// Counters of the VFS `etui` for one save.
@@ -69,12 +66,9 @@ pub fn vfs_table(groups: Vec<GroupKey>) -> TableSpec {
     let each = |title: &str, counter: &str| {
         Measure::new(title, format!("saves/vfs_{counter}")).per(Per::Setting("saves"))
     };
-    TableSpec {
-        title: "Counters of etui-vfs for a save".to_owned(),
-        caption: "Means, except for the first. Database bytes and flushes include checkpoints."
-            .to_owned(),
-        groups,
-        measures: vec![
+    TableSpec::new("Counters of etui-vfs for a save", groups)
+        .caption("Means, except for the first. Database bytes and flushes include checkpoints.")
+        .measures(vec![
             Measure::new("blocks, median", "save_one/vfs_median_block_bytes"),
             each("pages compared", "pages_compared"),
             each("pages whole", "pages_whole"),
@@ -84,9 +78,7 @@ pub fn vfs_table(groups: Vec<GroupKey>) -> TableSpec {
             each("log flushes", "log_flushes"),
             each("database bytes", "database_write_bytes"),
             each("database flushes", "database_flushes"),
-        ],
-        ..TableSpec::default()
-    }
+        ])
 }
 
 /// The growth of a phase's time with the size of the backend.
@@ -97,12 +89,10 @@ pub fn growth_chart(
     size: &'static str,
     per: Per,
 ) -> ChartSpec {
-    ChartSpec {
-        title: title.to_owned(),
+    ChartSpec::growth(
+        title.to_owned(),
         groups,
-        arms: Vec::new(),
-        measures: vec![Measure::wall_time("time", phase).per(per)],
-        axis: ChartAxis::Sizes(size),
-        y: "time",
-    }
+        Measure::wall_time("time", phase).per(per),
+        size,
+    )
 }

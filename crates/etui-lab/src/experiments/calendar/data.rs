@@ -7,7 +7,7 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::Timestamp;
 use etui_testkit::calendars::{Calendars, Entry, Shape, Span, write_entries};
 
-use super::super::backends::etui::Kept;
+use super::super::backends::local::Kept;
 use crate::error::Error;
 
 /// The calendar that is used.
@@ -32,13 +32,9 @@ pub fn generate_events() -> impl Iterator<Item = Entry> {
 
 /// Returns `count` UIDs spread over the first events.
 pub fn select_uids(events: u64, count: u64) -> Vec<String> {
-    let wanted: Vec<u64> = (0..count.min(events)).map(|n| n * 37 % events).collect();
-    let all: Vec<String> = self::generate_events()
-        .take(events as usize)
-        .map(|entry| entry.uid)
-        .collect();
-    let at = |n: &u64| all.get(*n as usize).cloned();
-    wanted.iter().filter_map(at).collect()
+    let all: Vec<Entry> = generate_events().take(events as usize).collect();
+    let at = |n| Some(all.get((n * 37 % events) as usize)?.uid.clone());
+    (0..count.min(events)).filter_map(at).collect()
 }
 
 /// Writes events to a file.
@@ -89,23 +85,6 @@ pub fn query_ranges() -> [RangeQuery; 2] {
     [RangeQuery::days("week", 7), RangeQuery::days("year", 365)]
 }
 
-/// A text that titles are searched for.
-#[derive(Debug, Clone, Copy)]
-pub struct TitleQuery {
-    /// Its name in the results.
-    pub name: &'static str,
-    /// The text: letters without marks only, on which all products agree.
-    pub text: &'static str,
-}
-
-/// The searches: a word of some titles, and a part of words.
-pub const SEARCHES: [TitleQuery; 2] = [
-    TitleQuery {
-        name: "title_word",
-        text: "dentist",
-    },
-    TitleQuery {
-        name: "title_part",
-        text: "ear",
-    },
-];
+/// The searches by name: a word of some titles, and a part of words. Letters without marks only,
+/// on which all products agree.
+pub const SEARCHES: [(&str, &str); 2] = [("title_word", "dentist"), ("title_part", "ear")];

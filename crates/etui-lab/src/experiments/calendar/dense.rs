@@ -2,7 +2,6 @@
 //! middle of the data, and weeks spread over the hundred years before and after one day.
 
 use std::collections::HashMap;
-use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
@@ -12,7 +11,8 @@ use etui::calendar::time::TimeZone;
 use etui_testkit::calendars::{Calendars, Span};
 
 use super::super::backends::etui::{EtuiBackend, store_options};
-use super::super::backends::timed;
+use super::super::backends::{is_product, timed};
+use super::super::common::copy_shared;
 use super::data::{self, DAY, range_instants};
 use super::plain::{self, PlainCalendar};
 use super::{FILLED_ETUI, FILLED_PLAIN, report, works};
@@ -34,17 +34,17 @@ const PASSES: usize = 5;
 
 /// The arms.
 pub fn dense_arms(lab: &LabContext, endless: u64) -> Vec<Arm> {
-    let settings = |product: &str| {
-        ArmSettings::new()
-            .with("product", product)
+    let arms = [
+        Arm::new(report::PLAIN, ArmRole::Peer, "product=plain"),
+        Arm::new(report::ETUI, ArmRole::Etui, "product=etui"),
+    ];
+    let arms = arms.map(|arm| {
+        let arm = arm
             .with("daily", lab.value("daily"))
-            .with("endless", endless)
-            .with("weeks", lab.value("weeks"))
-    };
-    vec![
-        Arm::new(report::PLAIN, ArmRole::Peer, settings("plain")),
-        Arm::new(report::ETUI, ArmRole::Etui, settings("etui")),
-    ]
+            .with("endless", endless);
+        arm.with("weeks", lab.value("weeks"))
+    });
+    arms.to_vec()
 }
 
 fn data_span(years: u64) -> Span {
@@ -91,12 +91,9 @@ fn draw_weeks(count: u64) -> impl Iterator<Item = Range<i64>> {
 
 /// Asks for the weeks, by either product.
 pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-    let path = recorder.dir().join("calendar");
-    let etui = super::is_product(&case.settings, "etui");
-    let from = recorder
-        .shared()
-        .join(if etui { FILLED_ETUI } else { FILLED_PLAIN });
-    fs::copy(&from, &path).map_err(|e| Error::file(&path, e))?;
+    let etui = is_product(&case.settings, "etui");
+    let from = if etui { FILLED_ETUI } else { FILLED_PLAIN };
+    let path = copy_shared(recorder, from, "calendar")?;
     let weeks: Vec<_> = draw_weeks(case.settings.number("weeks")?).collect();
     if etui {
         let backends =

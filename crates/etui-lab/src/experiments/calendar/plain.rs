@@ -8,22 +8,19 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
-use rusqlite::{Connection, OpenFlags, params, params_from_iter};
+use rusqlite::{Connection, params};
 
-use super::super::backends::etui::{Kept, name_texts, parse_kept};
-use super::super::backends::{StoreBackend, answer, answer_pairs, counted, since, timed};
-use super::data::{RangeQuery, TitleQuery, range_instants};
+use super::super::backends::local::{Kept, LocalStore};
+use super::super::backends::{answer, answer_pairs, timed};
+use super::super::common::select_column;
+use super::data::{RangeQuery, range_instants};
 use super::works::{CalendarBackend, format_time};
 use crate::error::Error;
 use crate::peers::eds::TimedAnswer;
-
-/// The settings that a store of etui's has.
-const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; \
-     PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = 8388608";
+use crate::peers::plain::{open_configured, select_uids};
 
 const SCHEMA: &str = "
     PRAGMA journal_mode = WAL;
@@ -97,65 +94,17 @@ impl PlainCalendar {
             rows,
             held: Vec::new(),
         };
-        calendar.db = Some(calendar.connect()?);
+        calendar.connect()?;
         if is_new {
-            calendar.db()?.execute_batch(SCHEMA)?;
+            calendar.handle()?.execute_batch(SCHEMA)?;
         }
         Ok(calendar)
-    }
-
-    fn connect(&self) -> Result<Connection, Error> {
-        let db = match &self.vfs {
-            Some(vfs) => {
-                let flags = OpenFlags::default();
-                Connection::open_with_flags_and_vfs(&self.path, flags, vfs.as_str())?
-            }
-            None => Connection::open(&self.path)?,
-        };
-        db.execute_batch(SETTINGS)?;
-        Ok(db)
-    }
-
-    fn db(&self) -> Result<&Connection, Error> {
-        self.db
-            .as_ref()
-            .ok_or_else(|| Error::other("the database is closed"))
-    }
-
-    fn save(&self, rows: &[EventRow]) -> Result<(), Error> {
-        let db = self.db()?;
-        db.execute_batch("BEGIN IMMEDIATE")?;
-        {
-            let mut insert = db.prepare_cached(
-                "INSERT INTO event (uid, title, start, until, recurs, text) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?;
-            for row in rows {
-                insert.execute(params![
-                    row.uid, row.title, row.start, row.until, row.recurs, row.text
-                ])?;
-            }
-        }
-        Ok(db.execute_batch("COMMIT")?)
-    }
-
-    fn some(&self, from: u64, count: u64) -> &[EventRow] {
-        let (from, count) = (from as usize, count as usize);
-        self.rows.get(from..from + count).unwrap_or(&[])
-    }
-
-    fn texts(&self) -> Result<Vec<Vec<u8>>, Error> {
-        let mut all = self
-            .db()?
-            .prepare_cached("SELECT text FROM event ORDER BY id")?;
-        let texts = all.query_map([], |row| row.get(0))?;
-        Ok(texts.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Returns the occurrences in a range.
     pub fn between(&self, range: &Range<i64>) -> Result<Vec<Happening>, Error> {
         let statement = format!("SELECT uid, start, until, recurs, text {IN_RANGE}");
-        let mut select = self.db()?.prepare_cached(&statement)?;
+        let mut select = self.handle()?.prepare_cached(&statement)?;
         let mut rows = select.query(params![range.start, range.end])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -178,21 +127,19 @@ impl PlainCalendar {
     /// The records that happen in a range: UID and text.
     fn records(&self, range: &Range<i64>) -> Result<Vec<(String, Vec<u8>)>, Error> {
         let statement = format!("SELECT uid, recurs, text {IN_RANGE}");
-        let mut select = self.db()?.prepare_cached(&statement)?;
+        let mut select = self.handle()?.prepare_cached(&statement)?;
         let mut rows = select.query(params![range.start, range.end])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let text = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-            let happens = !row.get::<_, bool>(1)? || {
+            if row.get(1)? {
                 let series = CalendarObject::parsed(text)?.recurrence_set();
-                series
-                    .between(range_instants(range), &TimeZone::UTC)
-                    .next()
-                    .is_some()
-            };
-            if happens {
-                found.push((row.get(0)?, text.to_vec()));
+                let mut times = series.between(range_instants(range), &TimeZone::UTC);
+                if times.next().is_none() {
+                    continue;
+                }
             }
+            found.push((row.get(0)?, text.to_vec()));
         }
         Ok(found)
     }
@@ -208,87 +155,61 @@ pub fn uid_pairs(found: Vec<Happening>) -> Vec<(String, String)> {
         .collect()
 }
 
-impl StoreBackend for PlainCalendar {
-    fn save_batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
-        let (ns, ()) = timed(1, || self.save(self.some(from, count)))?;
-        Ok(counted(ns, count))
-    }
+impl LocalStore for PlainCalendar {
+    type Record = CalendarObject;
+    type Texts = Vec<Vec<u8>>;
+    type Handle<'s> = &'s Connection;
 
-    fn save_each(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
-        let mut ns = Vec::new();
-        for row in self.some(from, count) {
-            ns.extend(timed(1, || self.save(std::slice::from_ref(row)))?.0);
-        }
-        Ok(counted(ns, count))
-    }
-
-    fn fetch_all(&mut self) -> Result<TimedAnswer, Error> {
-        let (ns, texts) = timed(1, || self.texts())?;
-        Ok(counted(ns, texts.len() as u64))
-    }
-
-    fn fetch_names(&mut self) -> Result<TimedAnswer, Error> {
-        let (ns, named) = timed(1, || name_texts::<CalendarObject>(&self.texts()?))?;
-        Ok(answer_pairs(ns, &named))
-    }
-
-    fn fetch_one(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
-        let db = self.db()?;
-        let (mut ns, mut texts) = (Vec::new(), Vec::new());
-        for uid in uids {
-            let (took, text) = timed(times, || {
-                let mut get = db.prepare_cached("SELECT text FROM event WHERE uid = ?1")?;
-                Ok(get.query_row([uid], |row| row.get::<_, Vec<u8>>(0))?)
-            })?;
-            ns.extend(took);
-            texts.push(text);
-        }
-        Ok(answer_pairs(ns, &name_texts::<CalendarObject>(&texts)?))
-    }
-
-    fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
-        let db = self.db()?;
-        let marks = vec!["?"; uids.len()].join(", ");
-        let statement = format!("SELECT text FROM event WHERE uid IN ({marks})");
-        let (ns, texts) = timed(times, || {
-            let mut select = db.prepare_cached(&statement)?;
-            let texts = select.query_map(params_from_iter(uids), |row| row.get(0))?;
-            Ok(texts.collect::<rusqlite::Result<Vec<Vec<u8>>>>()?)
-        })?;
-        Ok(answer_pairs(ns, &name_texts::<CalendarObject>(&texts)?))
-    }
-
-    fn close(&mut self) -> Result<TimedAnswer, Error> {
-        self.held.clear();
-        let db = self.db.take();
-        let begun = Instant::now();
-        if let Some(db) = db {
-            db.close().map_err(|(_, e)| e)?;
-        }
-        Ok(since(begun))
-    }
-
-    fn open(&mut self) -> Result<TimedAnswer, Error> {
-        let begun = Instant::now();
-        let db = self.connect()?;
+    fn connect(&mut self) -> Result<(), Error> {
+        let db = open_configured(&self.path, self.vfs.as_deref())?;
         db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        let took = since(begun);
         self.db = Some(db);
-        Ok(took)
-    }
-
-    fn hold_all(&mut self) -> Result<(), Error> {
-        let texts = self.texts()?;
-        self.held = parse_kept(texts.iter().map(Vec::as_slice))?;
         Ok(())
     }
 
-    fn process_ids(&self) -> Vec<u32> {
-        vec![std::process::id()]
+    fn disconnect(&mut self) -> Result<(), Error> {
+        let closed = self.db.take().map_or(Ok(()), Connection::close);
+        closed.map_err(|(_, error)| error.into())
     }
 
-    fn writer_id(&self) -> Result<u32, Error> {
-        Ok(std::process::id())
+    fn handle(&self) -> Result<&Connection, Error> {
+        let db = self.db.as_ref();
+        db.ok_or_else(|| Error::other("the database is closed"))
+    }
+
+    fn save(&self, to: &&Connection, which: Range<usize>, _: bool) -> Result<(), Error> {
+        to.execute_batch("BEGIN IMMEDIATE")?;
+        let mut insert = to.prepare_cached(
+            "INSERT INTO event (uid, title, start, until, recurs, text) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        for row in self.rows.get(which).unwrap_or(&[]) {
+            insert.execute(params![
+                row.uid, row.title, row.start, row.until, row.recurs, row.text
+            ])?;
+        }
+        Ok(to.execute_batch("COMMIT")?)
+    }
+
+    fn all(from: &&Connection) -> Result<Vec<Vec<u8>>, Error> {
+        select_column(from, "SELECT text FROM event ORDER BY id", [])
+    }
+
+    fn texts(all: &Vec<Vec<u8>>) -> Vec<&[u8]> {
+        all.iter().map(Vec::as_slice).collect()
+    }
+
+    fn get(from: &&Connection, uid: &str) -> Result<Vec<u8>, Error> {
+        let mut get = from.prepare_cached("SELECT text FROM event WHERE uid = ?1")?;
+        Ok(get.query_row([uid], |row| row.get(0))?)
+    }
+
+    fn get_many(from: &&Connection, uids: &[String]) -> Result<Vec<Vec<u8>>, Error> {
+        select_uids(from, "SELECT text FROM event WHERE uid IN", uids)
+    }
+
+    fn held(&mut self) -> &mut Vec<(CalendarObject, String)> {
+        &mut self.held
     }
 }
 
@@ -303,13 +224,11 @@ impl CalendarBackend for PlainCalendar {
         Ok(answer(ns, found.iter().map(|(uid, _)| (uid.as_str(), ""))))
     }
 
-    fn search_titles(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
-        let db = self.db()?;
-        let pattern = format!("%{}%", search.text);
+    fn search_titles(&mut self, times: u64, text: &str) -> Result<TimedAnswer, Error> {
+        let (db, pattern) = (self.handle()?, format!("%{text}%"));
         let (ns, uids) = timed(times, || {
-            let mut select = db.prepare_cached("SELECT uid FROM event WHERE title LIKE ?1")?;
-            let uids = select.query_map([&pattern], |row| row.get(0))?;
-            Ok(uids.collect::<rusqlite::Result<Vec<String>>>()?)
+            let query = "SELECT uid FROM event WHERE title LIKE ?1";
+            select_column::<String>(db, query, [&pattern])
         })?;
         Ok(answer(ns, uids.iter().map(|uid| (uid.as_str(), ""))))
     }

@@ -1,9 +1,10 @@
 //! The declared report of `calendar`.
 
+use super::super::backends::MEMORY_WORK;
 use super::super::backends::report::{
     growth_chart, list_hits, memory_table, save_measures, vfs_table, wall_times,
 };
-use super::{CALENDAR_WORK, DENSE_WORK, ENDLESS_WORK, MEMORY_WORK};
+use super::{CALENDAR_WORK, DENSE_WORK, ENDLESS_WORK};
 use crate::Results;
 use crate::report::numbers::format_whole;
 use crate::spec::{Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
@@ -63,13 +64,11 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         let hits = largest.map(|group| list_hits(results, group, ETUI, queries));
         hits.unwrap_or_default()
     };
-    let table = |title: &str, caption: String, measures: Vec<Measure>| TableSpec {
-        title: format!("{title} {events} events"),
-        caption,
-        groups: of_largest.clone(),
-        measures,
-        base: Some(ETUI),
-        ..TableSpec::default()
+    let table = |title: &str, caption: String, measures: Vec<Measure>| {
+        TableSpec::new(format!("{title} {events} events"), of_largest.clone())
+            .caption(caption)
+            .measures(measures)
+            .base(ETUI)
     };
     let ranges = [("week", "week"), ("year", "year")];
     let range_events = [("week", "week_events"), ("year", "year_events")];
@@ -132,27 +131,26 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         (DENSE_WORK, "A week in dense years"),
         (ENDLESS_WORK, "A week in dense years, with unbounded series"),
     ] {
-        tables.push(TableSpec {
-            title: title.to_owned(),
-            caption: "In the middle of the data; the first time is that of a process that has \
-                      just started. Anywhere: weeks spread over a hundred years before and after \
-                      one day, each asked for five times; median and slowest of the weeks' \
-                      medians, and the slowest first time."
-                .to_owned(),
-            groups: groups(work),
-            measures: vec![
-                Measure::wall_time("in the middle", "middle"),
-                Measure::wall_time("the first time", "first"),
-                Measure::new("occurrences there", "middle/hits").informative(),
-                Measure::wall_time("anywhere", "anywhere"),
-                Measure::wall_time("slowest", "worst"),
-                Measure::wall_time("slowest at first", "worst_first"),
-                Measure::new("occurrences at most", "anywhere/hits").informative(),
-            ],
-            base: Some(ETUI),
-            size_unit: "years",
-            ..TableSpec::default()
-        });
+        tables.push(
+            TableSpec::new(title.to_owned(), groups(work))
+                .caption(
+                    "In the middle of the data; the first time is that of a process that has \
+                     just started. Anywhere: weeks spread over a hundred years before and after \
+                     one day, each asked for five times; median and slowest of the weeks' \
+                     medians, and the slowest first time.",
+                )
+                .measures(vec![
+                    Measure::wall_time("in the middle", "middle"),
+                    Measure::wall_time("the first time", "first"),
+                    Measure::new("occurrences there", "middle/hits").informative(),
+                    Measure::wall_time("anywhere", "anywhere"),
+                    Measure::wall_time("slowest", "worst"),
+                    Measure::wall_time("slowest at first", "worst_first"),
+                    Measure::new("occurrences at most", "anywhere/hits").informative(),
+                ])
+                .base(ETUI)
+                .size_unit("years"),
+        );
         charts.push(growth_chart(
             groups(work),
             "middle",
@@ -172,14 +170,10 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     }));
     let time = |phase: &str| Measure::wall_time("time", phase);
     let server = PHASES.iter().map(|(phase, title, arm)| {
-        Threshold::finding(
-            format!("{title} in the server, against etui"),
-            largest,
-            *arm,
-            time(phase),
-        )
-        .against_arm(ETUI)
-        .at_least(MIN_SPEEDUP)
+        Threshold::finding(format!("{title} in the server, against etui"))
+            .of(largest, *arm, time(phase))
+            .against_arm(ETUI)
+            .at_least(MIN_SPEEDUP)
     });
     let weeks = [
         (DENSE_WORK, "middle", "a week in dense years", MAX_WEEK_NS),
@@ -191,16 +185,15 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         ),
     ];
     let weeks = weeks.into_iter().map(|(work, phase, claim, bound)| {
-        Threshold::target(claim, groups(work).last(), ETUI, time(phase)).at_most(bound)
+        Threshold::target(claim)
+            .of(groups(work).last(), ETUI, time(phase))
+            .at_most(bound)
     });
-    let deferred = Threshold::target(
-        "a save in the server as shipped, not durable, against etui deferred",
-        largest,
-        SHIPPED,
-        time("save_one"),
-    )
-    .against_arm(DEFERRED)
-    .at_least(1.0);
+    let deferred =
+        Threshold::target("a save in the server as shipped, not durable, against etui deferred")
+            .of(largest, SHIPPED, time("save_one"))
+            .against_arm(DEFERRED)
+            .at_least(1.0);
     ReportSpec {
         tables,
         charts,

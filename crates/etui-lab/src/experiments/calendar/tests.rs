@@ -8,6 +8,7 @@ use super::super::backends::run_all::run_all;
 use super::*;
 use crate::FindingStatus;
 use crate::experiment::MeasurePass;
+use crate::peers::eds;
 
 fn plan() -> RunPlan {
     let set = [

@@ -2,6 +2,7 @@
 //! it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
@@ -12,9 +13,10 @@ use etui::search::query::SortOrder;
 use etui::{RecordId, Store};
 
 use super::super::backends::eds::EdsBackend;
-use super::super::backends::etui::{EtuiBackend, Kept};
+use super::super::backends::etui::EtuiBackend;
+use super::super::backends::local::Kept;
 use super::super::backends::{StoreBackend, answer, answer_pairs, each, timed};
-use super::data::{DAY, RangeQuery, TitleQuery};
+use super::data::{DAY, RangeQuery};
 use crate::error::Error;
 use crate::peers::eds::TimedAnswer;
 
@@ -28,16 +30,14 @@ pub trait CalendarBackend: StoreBackend {
     /// The events that happen in a range, whole; digest of their UIDs.
     fn find_events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error>;
     /// The events with a text in their titles; digest of their UIDs.
-    fn search_titles(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error>;
+    fn search_titles(&mut self, times: u64, text: &str) -> Result<TimedAnswer, Error>;
     /// Returns requests of this product alone, by name.
-    fn own_requests(
-        &mut self,
-        _times: u64,
-        _asked: &RangeQuery,
-    ) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
+    fn own_requests(&mut self, _times: u64, _asked: &RangeQuery) -> Result<OwnRequests, Error> {
         Ok(Vec::new())
     }
 }
+
+type OwnRequests = Vec<(&'static str, TimedAnswer)>;
 
 impl Kept for CalendarObject {
     fn of(store: &Store) -> Result<Collection<'_, Self>, Error> {
@@ -67,18 +67,15 @@ pub fn name_occurrences(
 ) -> Result<Vec<(String, String)>, Error> {
     let mut pairs = Vec::with_capacity(found.len());
     for one in found {
-        let uid = match known.get(&one.record) {
-            Some(uid) => uid.clone(),
-            None => {
-                let stored = calendar.by_id(one.record)?;
-                let uid = stored
-                    .ok_or_else(|| Error::other("what happens is in no record"))?
-                    .uid;
-                known.insert(one.record, uid.clone());
-                uid
-            }
-        };
-        pairs.push((uid, format_time(one.during.start, one.during.end)));
+        if let Entry::Vacant(entry) = known.entry(one.record) {
+            let stored = calendar.by_id(one.record)?;
+            let stored = stored.ok_or_else(|| Error::other("an occurrence is of no record"))?;
+            entry.insert(stored.uid);
+        }
+        pairs.push((
+            known[&one.record].clone(),
+            format_time(one.during.start, one.during.end),
+        ));
     }
     Ok(pairs)
 }
@@ -112,9 +109,9 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
         ))
     }
 
-    fn search_titles(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
+    fn search_titles(&mut self, times: u64, text: &str) -> Result<TimedAnswer, Error> {
         let calendar = self.collection()?;
-        let filter = Filter::text(Field::Title, MatchMode::Contains, search.text);
+        let filter = Filter::text(Field::Title, MatchMode::Contains, text);
         let wanted = Query::new(filter)
             .sort(SortOrder::Unordered)
             .columns(Column::Uid);
@@ -125,11 +122,7 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
         ))
     }
 
-    fn own_requests(
-        &mut self,
-        times: u64,
-        asked: &RangeQuery,
-    ) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
+    fn own_requests(&mut self, times: u64, asked: &RangeQuery) -> Result<OwnRequests, Error> {
         let calendar = self.collection()?;
         let range = asked.to_instants();
         // Another day each time.
@@ -163,8 +156,8 @@ impl CalendarBackend for EdsBackend {
         self.ask(&["uids", &times.to_string(), &sexp])
     }
 
-    fn search_titles(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
-        let sexp = format!("(contains? \"summary\" \"{}\")", search.text);
+    fn search_titles(&mut self, times: u64, text: &str) -> Result<TimedAnswer, Error> {
+        let sexp = format!("(contains? \"summary\" \"{}\")", text);
         self.ask(&["uids", &times.to_string(), &sexp])
     }
 }

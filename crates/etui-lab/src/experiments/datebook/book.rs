@@ -46,7 +46,7 @@ impl RecordForm {
     }
 }
 
-/// The records that a test saw, one behind the other: kept while the clock runs, and compared
+/// The records that a test saw, one after the other: kept while the clock runs, and compared
 /// when it has stopped.
 #[derive(Debug, Default)]
 pub(super) struct SeenRecords {
@@ -99,15 +99,14 @@ pub(super) trait DatebookBackend {
     }
 
     /// Takes a record ("get").
-    fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error>;
+    fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
+        let mut taken = Vec::new();
+        self.peek_record(position, &mut |record| taken.extend_from_slice(record))?;
+        Ok(taken)
+    }
 
     /// Gives a taken record back, changed ("dirty") or not.
-    fn release_record(
-        &mut self,
-        position: u64,
-        record: Vec<u8>,
-        changed: bool,
-    ) -> Result<(), Error>;
+    fn release_record(&mut self, at: u64, record: Vec<u8>, changed: bool) -> Result<(), Error>;
 
     /// Makes a change that was given back durable now.
     fn sync_record(&mut self, position: u64) -> Result<(), Error>;
@@ -116,7 +115,9 @@ pub(super) trait DatebookBackend {
     fn close(self: Box<Self>) -> Result<BackendCounts, Error>;
 
     /// Counters so far.
-    fn count_calls(&self) -> BackendCounts;
+    fn count_calls(&self) -> BackendCounts {
+        BackendCounts::default()
+    }
 }
 
 /// Work that repeats exactly.
@@ -168,19 +169,25 @@ pub(super) fn commit_transaction(db: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Makes a new database with a schema.
-pub(super) fn create_tables(path: &Path, schema: &str) -> Result<Connection, Error> {
+/// Makes a new database, with a schema and records, and closes it, leaving one file.
+pub(super) fn create_database(
+    path: &Path,
+    schema: &str,
+    insert: impl FnOnce(&Connection) -> Result<(), Error>,
+) -> Result<(), Error> {
     let db = Connection::open(path)?;
-    db.execute_batch(
-        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF",
-    )?;
-    db.execute_batch(schema)?;
-    Ok(db)
+    db.execute_batch(&format!(
+        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; {schema}
+         BEGIN"
+    ))?;
+    insert(&db)?;
+    db.execute_batch("COMMIT")?;
+    close_connection(db)
 }
 
-/// Closes a new database, leaving one file.
-pub(super) fn flush_database(db: Connection) -> Result<(), Error> {
-    db.close().map_err(|(_, e)| e.into())
+/// Closes a database.
+pub(super) fn close_connection(db: Connection) -> Result<(), Error> {
+    db.close().map_err(|(_, error)| error.into())
 }
 
 /// There is no such record.

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use etui::calendar::datebook::{CheckedOut, DateBook};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Columns, Query};
-use etui::{Durability, RecordId, Store, Vfs};
+use etui::{Durability, Options, RecordId, Store};
 
-use super::super::backends::etui::{Kept, store_options};
+use super::super::backends::etui::{self as backends, arm_options};
+use super::super::backends::local::Kept;
 use super::book::{self, BackendCounts, DatebookBackend, RecordForm};
 use super::record::Appointment;
-use crate::Error;
+use crate::{ArmSettings, Error};
 
 /// Records given to a store at once.
 const BATCH: usize = 3_200;
@@ -21,13 +22,11 @@ const PAGE: u64 = 256;
 
 /// Creates a store with this number of records.
 pub(super) fn make_store(path: &Path, records: u64) -> Result<(), Error> {
-    let store = Store::open_with(path, &store_options(Durability::Deferred))?;
+    let store = Store::open_with(path, &backends::store_options(Durability::Deferred))?;
     let calendar = store.calendar()?;
-    let made: Vec<CalendarObject> = (0..records)
-        .map(|index| {
-            CalendarObject::parsed(&RecordForm::Text.write(&Appointment::made(index), index)?)
-        })
-        .collect::<Result<_, Error>>()?;
+    let parse =
+        |index| CalendarObject::parsed(&RecordForm::Text.write(&Appointment::made(index), index)?);
+    let made: Vec<CalendarObject> = (0..records).map(parse).collect::<Result<_, Error>>()?;
     for some in made.chunks(BATCH) {
         calendar.save_many(some)?;
     }
@@ -36,27 +35,19 @@ pub(super) fn make_store(path: &Path, records: u64) -> Result<(), Error> {
     Ok(store.close()?)
 }
 
-/// The VFS and WAL mode of the store.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum On {
-    /// SQLite's own VFS.
-    System,
-    /// The same; the log stays beside the store when it is closed.
-    KeptLog,
-    /// etui's.
-    Redo,
+/// The options of an arm.
+pub(super) fn store_options(settings: &ArmSettings) -> Options {
+    let mut options = arm_options(settings);
+    options.persist_wal = settings.is("persist-wal");
+    options
 }
 
 /// Has a store that was copied notice that it is a copy, which costs its first commit a page; and
-/// lays its log to rest, if that is kept.
-pub(super) fn open_once(path: &Path, on: On) -> Result<(), Error> {
-    let store = open_store(
-        path,
-        match on {
-            On::KeptLog => On::KeptLog,
-            On::System | On::Redo => On::System,
-        },
-    )?;
+/// lays its log to rest, if that is kept. The VFS is SQLite's own.
+pub(super) fn open_once(path: &Path, options: &Options) -> Result<(), Error> {
+    let mut options = options.clone();
+    options.vfs = Options::default().vfs;
+    let store = Store::open_with(path, &options)?;
     let calendar = store.calendar()?;
     let first = calendar.query(&read_page(0, 1))?;
     if let Some(first) = first.get(0) {
@@ -66,32 +57,32 @@ pub(super) fn open_once(path: &Path, on: On) -> Result<(), Error> {
     Ok(store.close()?)
 }
 
-/// Opens a store.
-pub(super) fn open_store(path: &Path, on: On) -> Result<Store, Error> {
-    let mut options = store_options(Durability::Full);
-    match on {
-        On::System => {}
-        On::KeptLog => options.persist_wal = true,
-        On::Redo => options.vfs = Vfs::Etui,
-    }
-    Ok(Store::open_with(path, &options)?)
-}
-
 /// The calendar natively, or the date-book view of it.
 pub(super) fn open_book<'c>(
     calendar: &'c Calendar<'c>,
     view: bool,
 ) -> Result<Box<dyn DatebookBackend + 'c>, Error> {
     Ok(match view {
-        true => Box::new(Viewed::new(calendar.date_book()?)),
-        false => Box::new(Native::new(calendar)),
+        true => Box::new(Viewed {
+            book: calendar.date_book()?,
+            taken: None,
+        }),
+        false => Box::new(Native {
+            calendar,
+            listed: (0, Vec::new()),
+            changed: Vec::new(),
+        }),
     })
 }
 
 /// Opens a store and its date book, and closes both: the time of each.
-pub(super) fn time_round(path: &Path, view: bool, on: On) -> Result<(Duration, Duration), Error> {
+pub(super) fn time_round(
+    path: &Path,
+    view: bool,
+    options: &Options,
+) -> Result<(Duration, Duration), Error> {
     let begun = Instant::now();
-    let store = open_store(path, on)?;
+    let store = Store::open_with(path, options)?;
     let calendar = store.calendar()?;
     let opened = open_book(&calendar, view)?;
     let opening = begun.elapsed();
@@ -104,7 +95,7 @@ pub(super) fn time_round(path: &Path, view: bool, on: On) -> Result<(Duration, D
 
 /// Returns every record in order, for the answer.
 pub(super) fn read_contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
-    let store = open_store(path, On::System)?;
+    let store = Store::open_with(path, &backends::store_options(Durability::Full))?;
     let calendar = store.calendar()?;
     for row in calendar.query(&read_page(0, u64::MAX))?.iter() {
         each(row.record());
@@ -130,16 +121,8 @@ pub(super) struct Native<'c> {
     changed: Vec<CalendarObject>,
 }
 
-impl<'c> Native<'c> {
-    pub(super) fn new(calendar: &'c Calendar<'c>) -> Self {
-        Self {
-            calendar,
-            listed: (0, Vec::new()),
-            changed: Vec::new(),
-        }
-    }
-
-    /// The number of the record at a position: asked for alone, or with those behind it if it is
+impl Native<'_> {
+    /// The number of the record at a position: asked for alone, or with those after it if it is
     /// the next.
     fn number(&mut self, position: u64) -> Result<RecordId, Error> {
         let (from, listed) = &self.listed;
@@ -173,11 +156,8 @@ impl DatebookBackend for Native<'_> {
 
     fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let rows = self.calendar.query(&read_page(position, 1))?;
-        look(
-            rows.get(0)
-                .ok_or_else(|| book::missing_record(position))?
-                .record(),
-        );
+        let row = rows.get(0).ok_or_else(|| book::missing_record(position))?;
+        look(row.record());
         Ok(())
     }
 
@@ -195,12 +175,7 @@ impl DatebookBackend for Native<'_> {
         Ok(record.ok_or_else(|| book::missing_record(position))?.text)
     }
 
-    fn release_record(
-        &mut self,
-        _position: u64,
-        record: Vec<u8>,
-        changed: bool,
-    ) -> Result<(), Error> {
+    fn release_record(&mut self, _: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
         if changed {
             self.changed.push(parse_record(record)?);
         }
@@ -215,22 +190,12 @@ impl DatebookBackend for Native<'_> {
         self.save()?;
         Ok(BackendCounts::default())
     }
-
-    fn count_calls(&self) -> BackendCounts {
-        BackendCounts::default()
-    }
 }
 
 /// The date-book view.
 pub(super) struct Viewed<'c> {
     book: DateBook<'c>,
     taken: Option<CheckedOut<'c>>,
-}
-
-impl<'c> Viewed<'c> {
-    pub(super) fn new(book: DateBook<'c>) -> Self {
-        Self { book, taken: None }
-    }
 }
 
 impl DatebookBackend for Viewed<'_> {
@@ -250,16 +215,9 @@ impl DatebookBackend for Viewed<'_> {
         Ok(text)
     }
 
-    fn release_record(
-        &mut self,
-        position: u64,
-        record: Vec<u8>,
-        changed: bool,
-    ) -> Result<(), Error> {
-        let taken = self
-            .taken
-            .take()
-            .ok_or_else(|| book::missing_record(position))?;
+    fn release_record(&mut self, at: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+        let taken = self.taken.take();
+        let taken = taken.ok_or_else(|| book::missing_record(at))?;
         match changed {
             true => self.book.release_dirty(taken, parse_record(record)?)?,
             false => self.book.release(taken),
@@ -275,10 +233,6 @@ impl DatebookBackend for Viewed<'_> {
     fn close(self: Box<Self>) -> Result<BackendCounts, Error> {
         self.book.close()?;
         Ok(BackendCounts::default())
-    }
-
-    fn count_calls(&self) -> BackendCounts {
-        BackendCounts::default()
     }
 }
 

@@ -33,7 +33,7 @@ const WHOLE_LIST: &str = "SELECT event.id, text, layer_state.event, digest \
      FROM event LEFT JOIN layer_state ON layer_state.event = event.id \
      ORDER BY start, id";
 
-/// An open date book behind the layer.
+/// An open date book, seen through the layer.
 #[derive(Debug)]
 pub(super) struct Layer {
     db: Connection,
@@ -47,17 +47,14 @@ pub(super) struct Layer {
 
 /// Creates the database with this number of records.
 pub(super) fn make_layer(path: &Path, records: u64) -> Result<(), Error> {
-    let mut db = book::create_tables(
-        path,
+    let schema =
         "CREATE TABLE event(id INTEGER PRIMARY KEY, start INTEGER NOT NULL, text TEXT NOT NULL);
          CREATE INDEX event_start ON event(start);
          CREATE TABLE layer_state(position INTEGER PRIMARY KEY, event INTEGER NOT NULL UNIQUE,
-                                  digest BLOB NOT NULL);",
-    )?;
-    let all = db.transaction()?;
-    {
-        let mut event = all.prepare("INSERT INTO event VALUES (?1, ?2, ?3)")?;
-        let mut state = all.prepare("INSERT INTO layer_state VALUES (?1, ?2, ?3)")?;
+                                  digest BLOB NOT NULL);";
+    book::create_database(path, schema, |db| {
+        let mut event = db.prepare("INSERT INTO event VALUES (?1, ?2, ?3)")?;
+        let mut state = db.prepare("INSERT INTO layer_state VALUES (?1, ?2, ?3)")?;
         for index in 0..records {
             let made = Appointment::made(index);
             let id = book::read_row(index)? + 1;
@@ -65,9 +62,8 @@ pub(super) fn make_layer(path: &Path, records: u64) -> Result<(), Error> {
             event.execute(params![id, made.start(), text])?;
             state.execute(params![id - 1, id, digest_record(&text)])?;
         }
-    }
-    all.commit()?;
-    book::flush_database(db)
+        Ok(())
+    })
 }
 
 /// Every record in order, packed: the final content of the database.
@@ -119,16 +115,6 @@ impl Layer {
         Ok(found)
     }
 
-    /// The record at a position in the old form, remembered as shown.
-    fn show(&mut self, position: u64) -> Result<&Vec<u8>, Error> {
-        let (_, text) = self.fetch(position)?;
-        let packed = Appointment::from_text(&text)?.pack();
-        self.counts.conversions += 1;
-        let slot = self.shown.entry(position).or_default();
-        *slot = packed;
-        Ok(slot)
-    }
-
     /// The text of a shown record as the program last saw it.
     fn text_of(&mut self, position: u64, id: i64) -> Result<String, Error> {
         let packed = self
@@ -139,18 +125,12 @@ impl Layer {
         Ok(Appointment::unpack(packed)?.to_text(id))
     }
 
-    fn write_event(&mut self, id: i64, text: &str) -> Result<(), Error> {
-        let mut update = self
-            .db
-            .prepare_cached("UPDATE event SET text = ?2 WHERE id = ?1")?;
-        update.execute(params![id, text])?;
-        Ok(())
-    }
-
-    fn write_state(&mut self, id: i64, text: &str) -> Result<(), Error> {
-        let mut update = self
-            .db
-            .prepare_cached("UPDATE layer_state SET digest = ?2 WHERE event = ?1")?;
+    /// Writes a record, and the layer's state of it.
+    fn write_record(&self, id: i64, text: &str) -> Result<(), Error> {
+        let update = "UPDATE event SET text = ?2 WHERE id = ?1";
+        self.db.prepare_cached(update)?.execute(params![id, text])?;
+        let update = "UPDATE layer_state SET digest = ?2 WHERE event = ?1";
+        let mut update = self.db.prepare_cached(update)?;
         update.execute(params![id, digest_record(text)])?;
         Ok(())
     }
@@ -166,7 +146,7 @@ impl Layer {
                 .get_ref(3)?
                 .as_blob_or_null()
                 .map_err(rusqlite::Error::from)?;
-            foreign += u64::from(known != Some(&digest_record(text)));
+            foreign += u64::from(known != Some(digest_record(text).as_slice()));
         }
         drop(rows);
         self.counts.steps(all.get_status(StatementStatus::VmStep));
@@ -192,8 +172,7 @@ impl Layer {
             let (id, stored) = self.fetch(position)?;
             let text = self.text_of(position, id)?;
             if text != stored {
-                self.write_event(id, &text)?;
-                self.write_state(id, &text)?;
+                self.write_record(id, &text)?;
             }
         }
         Ok(())
@@ -202,23 +181,18 @@ impl Layer {
 
 impl DatebookBackend for Layer {
     fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
-        look(self.show(position)?);
+        let (_, text) = self.fetch(position)?;
+        let packed = Appointment::from_text(&text)?.pack();
+        self.counts.conversions += 1;
+        look(&packed);
+        self.shown.insert(position, packed);
         Ok(())
     }
 
-    fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
-        Ok(self.show(position)?.clone())
-    }
-
-    fn release_record(
-        &mut self,
-        position: u64,
-        record: Vec<u8>,
-        changed: bool,
-    ) -> Result<(), Error> {
-        self.shown.insert(position, record);
+    fn release_record(&mut self, at: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+        self.shown.insert(at, record);
         if changed && self.cures.clean_close {
-            self.dirty.insert(position);
+            self.dirty.insert(at);
         }
         Ok(())
     }
@@ -226,8 +200,7 @@ impl DatebookBackend for Layer {
     fn sync_record(&mut self, position: u64) -> Result<(), Error> {
         let (id, _) = self.fetch(position)?;
         let text = self.text_of(position, id)?;
-        self.write_event(id, &text)?;
-        self.write_state(id, &text)?;
+        self.write_record(id, &text)?;
         book::commit_transaction(&self.db)?;
         self.dirty.remove(&position);
         Ok(())
@@ -243,9 +216,8 @@ impl DatebookBackend for Layer {
             self.write_back(shown)?;
         }
         book::commit_transaction(&self.db)?;
-        let Self { db, counts, .. } = *self;
-        db.close().map_err(|(_, e)| e)?;
-        Ok(counts)
+        book::close_connection(self.db)?;
+        Ok(self.counts)
     }
 
     fn count_calls(&self) -> BackendCounts {
@@ -254,11 +226,6 @@ impl DatebookBackend for Layer {
 }
 
 /// Returns the digest that detects a change of a record.
-fn digest_record(text: &str) -> [u8; 16] {
-    let mut digest = [0; 16];
-    blake3::Hasher::new()
-        .update(text.as_bytes())
-        .finalize_xof()
-        .fill(&mut digest);
-    digest
+fn digest_record(text: &str) -> Vec<u8> {
+    blake3::hash(text.as_bytes()).as_bytes()[..16].to_vec()
 }

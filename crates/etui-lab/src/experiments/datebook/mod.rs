@@ -1,4 +1,4 @@
-//! `datebook`: a date book of 6,800 records, alone and behind a compatibility layer (study 3).
+//! `datebook`: a date book of 6,800 records, natively and through a compatibility layer (study 3).
 
 mod book;
 mod etui;
@@ -8,17 +8,20 @@ mod plain;
 mod record;
 mod report;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use ::etui::{Options, Store};
 
 use self::book::{DatebookBackend, RecordForm, SeenRecords};
 use self::layer::{Layer, LayerMitigations};
 use self::plain::Plain;
+use super::about::AboutText;
+use super::common::copy_shared;
 use crate::{
     Arm, ArmGroup, ArmRole, ArmSettings, Error, Experiment, ExperimentInfo, LabContext,
-    MeasurePass, NotRun, Parameter, PublishedResult, Recorder, ReportSpec, Results, RunCase,
-    RunPlan, Study, stacks,
+    MeasurePass, Recorder, ReportSpec, Results, RunCase, RunPlan, Study, stacks,
 };
 
 const NAME: &str = "datebook";
@@ -33,12 +36,20 @@ const NATIVE: &str = "etui native";
 const VIEW: &str = "etui date book";
 const VIEW_KEPT: &str = "etui date book, log kept";
 const VIEW_REDO: &str = "etui date book, on etui-vfs";
-/// etui's arms, and how they are asked for.
-const ETUI: [(&str, &str); 4] = [
-    (NATIVE, "native"),
-    (VIEW, "view"),
-    (VIEW_KEPT, "view-kept"),
-    (VIEW_REDO, "view-redo"),
+/// etui's arms.
+const ETUI: [&str; 4] = [NATIVE, VIEW, VIEW_KEPT, VIEW_REDO];
+/// The arms: settings, and whether they are cures that only some groups have.
+const ARMS: [(&str, ArmRole, &str, bool); 10] = [
+    (FOUND, ArmRole::AsFound, "", false),
+    (BY_INDEX, ArmRole::Cure, "index", true),
+    (CLEAN_CLOSE, ArmRole::Cure, "clean-close", true),
+    (GROUPED, ArmRole::Cure, "grouped", true),
+    (CURED, ArmRole::AllCures, "index clean-close grouped", false),
+    (PLAIN, ArmRole::Peer, "plain", false),
+    (NATIVE, ArmRole::Etui, "etui=native", false),
+    (VIEW, ArmRole::Etui, "etui=view", false),
+    (VIEW_KEPT, ArmRole::Etui, "etui=view persist-wal", false),
+    (VIEW_REDO, ArmRole::Etui, "etui=view etui-vfs", false),
 ];
 
 /// The most records that a run may count off to find positions; 100 million take seconds.
@@ -94,10 +105,8 @@ impl StudyTest {
     }
 
     fn named(name: &str) -> Result<Self, Error> {
-        Self::ALL
-            .into_iter()
-            .find(|test| test.name() == name)
-            .ok_or_else(|| Error::other(format!("there is no test `{name}`")))
+        let test = Self::ALL.into_iter().find(|test| test.name() == name);
+        test.ok_or_else(|| Error::other(format!("there is no test `{name}`")))
     }
 
     /// Returns the requested positions: none, the middle one, all, or `syncs` spread evenly.
@@ -162,105 +171,24 @@ impl StudyTest {
 
 /// Returns the arms: all, or a selection.
 fn datebook_arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
-    let settings = || ArmSettings::new().with("syncs", syncs);
-    let cure = |name, switch: &str| Arm::new(name, ArmRole::Cure, settings().with(switch, true));
-    let mut arms = vec![Arm::new(FOUND, ArmRole::AsFound, settings())];
-    if every_cure {
-        arms.extend([
-            cure(BY_INDEX, "index"),
-            cure(CLEAN_CLOSE, "clean-close"),
-            cure(GROUPED, "grouped"),
-        ]);
-    }
-    let all = settings()
-        .with("index", true)
-        .with("clean-close", true)
-        .with("grouped", true);
-    arms.push(Arm::new(CURED, ArmRole::AllCures, all));
-    arms.push(Arm::new(
-        PLAIN,
-        ArmRole::Peer,
-        settings().with("plain", true),
-    ));
-    for (name, way) in ETUI {
-        arms.push(Arm::new(name, ArmRole::Etui, settings().with("etui", way)));
-    }
-    arms
+    let arms = ARMS
+        .into_iter()
+        .filter(|(.., single)| every_cure || !single);
+    arms.map(|(name, role, settings, _)| Arm::new(name, role, settings).with("syncs", syncs))
+        .collect()
 }
 
 impl Experiment for Datebook {
     fn experiment_info(&self) -> ExperimentInfo {
-        ExperimentInfo {
-            name: NAME,
-            title: "A date book of 6,800 records, natively and through a compatibility layer",
-            study: Some(Study::DateBook),
-            question: "What do opening, using and closing a database cost when next to nothing \
-                       changes, and what does a layer between program and database cost?",
-            method: "The study's eight tests, each on a fresh copy of the date book in a process \
-                of its own, the file in the page cache; opening, processing and closing are timed \
-                apart. Records are generated: appointments of about 104 bytes packed. Palm's layer \
-                is not published, so a layer is modelled whose mechanism has the costs that the \
-                study measured: the records are texts in a calendar's database, ordered by an \
-                index on their start, and the program sees the old packed records by position. As \
-                found, a position is counted off in a query prepared anew (ORDER BY start LIMIT 1 \
-                OFFSET n), so one record costs O(n) and all cost O(n^2); nobody notes what was \
-                changed, so a close re-reads the whole list against its digests, looks up and \
-                converts every record that was shown once more, and writes back those that differ \
-                one by one; a sync writes the record and the layer's own state in a commit each. \
-                Cures: the position is looked up in a stored list by a kept statement (insertions \
-                in the middle, which none of the tests makes, would cost more); a close deals only \
-                with what was changed and not synced; all that is done between open, sync and \
-                close is one transaction. Plain SQLite keeps the packed records by position, which is the key, \
-                and uses one transaction likewise. \
-                etui's records are the texts themselves, so its programs read and change texts, \
-                where the others' unpack and pack; natively by one walk to look \
-                at all (in the order of adding, which is the list's here), record by record by \
-                number to take them, and one batch of what was changed; through its date-book \
-                view, record by record, also with the log kept beside the closed store \
-                (Options::persist_wal), and with the store on etui's VFS. What was seen is \
-                compared after the clock has stopped. Of etui's close the first part makes the \
-                changes durable, the second closes the store; flushes are counted of each. \
-                Each arm's book was opened and closed once before, in the process and behind the \
-                copy, and flushed. What does nothing is timed behind that flush, and again and \
-                again right after; its instructions and system calls are counted. All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
-                found writes back at close with NORMAL, as waiting for every record would be \
-                slower than what the study saw. `Sync after each` does so many records as the \
-                parameter says, spread evenly over the list, and its times are for those; nothing \
-                is extrapolated. The study's devices were flash and battery-backed RAM: here the \
-                current directory's file system and a RAM disk.",
-            same_answer: "A digest of every record seen, in order, and of the whole date book \
-                afterwards, both in the packed form.",
-            found: FIGURES,
-            parameters: &[
-                Parameter {
-                    name: "records",
-                    about: "records in the date book; the first is the size of the full set of \
-                            tests, the others show the growth",
-                    quick: &[6_800, 100, 12_800],
-                    full: &[6_800, 100, 1_600, 12_800, 102_400],
-                },
-                Parameter {
-                    name: "syncs",
-                    about: "records changed and synced in the test with a sync after each",
-                    quick: &[200],
-                    full: &[1_000],
-                },
-            ],
-        }
+        static ABOUT: AboutText = AboutText::new(include_str!("about.md"));
+        ABOUT.info(NAME, Some(Study::DateBook))
     }
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let syncs = lab.value("syncs");
         let base = lab.value("records");
-        for stack in [stacks::HERE, stacks::RAM] {
-            if let Err(reason) = lab.stack(stack) {
-                plan.not_run.push(NotRun {
-                    what: format!("stack {stack}"),
-                    reason,
-                });
-                continue;
-            }
+        for stack in plan.keep_available(lab, [stacks::HERE, stacks::RAM]) {
             for &size in lab.values("records") {
                 let growth = size != base;
                 if growth && stack != stacks::HERE {
@@ -279,15 +207,15 @@ impl Experiment for Datebook {
         }
         for &size in lab.values("records") {
             for test in StudyTest::ALL {
-                if test.counted_off(size, syncs) > MOST_COUNTED_OFF {
-                    plan.not_run.push(NotRun {
-                        what: format!("`{}` by counting, {size} records", test.name()),
-                        reason: format!(
-                            "finding each position by counting takes {} million steps; the arms \
-                             with an index are run",
-                            test.counted_off(size, syncs) / 1_000_000
-                        ),
-                    });
+                let counted_off = test.counted_off(size, syncs);
+                if counted_off > MOST_COUNTED_OFF {
+                    let reason = format!(
+                        "finding each position by counting takes {} million steps; the arms with \
+                         an index are run",
+                        counted_off / 1_000_000
+                    );
+                    let name = test.name();
+                    plan.skip(format!("`{name}` by counting, {size} records"), reason);
                 }
             }
         }
@@ -311,28 +239,31 @@ impl Experiment for Datebook {
             spent: Duration::ZERO,
             processing: Duration::ZERO,
         };
-        let file = recorder.dir().join("datebook.db");
-        copy_file(&recorder.shared().join(product.made()), &file)?;
+        // Flushed, so that no sync of the test pays for the copy.
+        let file = copy_shared(recorder, product.made(), "datebook.db")?;
+        flush_file(&file)?;
         let plain = || -> Opened<'_> { Ok(Box::new(Plain::open(&file)?)) };
         let layer = |cures| -> Opened<'_> { Ok(Box::new(Layer::open(&file, cures)?)) };
         // No arm's opening is the first one of its process.
-        match product {
+        match &product {
             DatebookProduct::Plain => drop(idle::time_round(plain)?),
-            DatebookProduct::Layer(cures) => drop(idle::time_round(|| layer(cures))?),
-            DatebookProduct::Etui { on, .. } => etui::open_once(&file, on)?,
+            DatebookProduct::Layer(cures) => drop(idle::time_round(|| layer(*cures))?),
+            DatebookProduct::Etui(_, options) => etui::open_once(&file, options)?,
         }
         flush_file(&file)?;
-        let form = match product {
+        let form = match &product {
             DatebookProduct::Plain => work.run_case(recorder, plain)?,
-            DatebookProduct::Layer(cures) => work.run_case(recorder, || layer(cures))?,
-            DatebookProduct::Etui { view, on } => work.run_etui(recorder, &file, view, on)?,
+            DatebookProduct::Layer(cures) => work.run_case(recorder, || layer(*cures))?,
+            DatebookProduct::Etui(view, options) => {
+                work.run_etui(recorder, &file, *view, options)?
+            }
         };
         work.record(recorder);
         if test == StudyTest::Nothing && recorder.pass() == MeasurePass::Timed {
-            idle::repeat_rounds(recorder, || match product {
+            idle::repeat_rounds(recorder, || match &product {
                 DatebookProduct::Plain => idle::time_round(plain),
-                DatebookProduct::Layer(cures) => idle::time_round(|| layer(cures)),
-                DatebookProduct::Etui { view, on } => etui::time_round(&file, view, on),
+                DatebookProduct::Layer(cures) => idle::time_round(|| layer(*cures)),
+                DatebookProduct::Etui(view, options) => etui::time_round(&file, *view, options),
             })?;
         }
 
@@ -350,7 +281,7 @@ impl Experiment for Datebook {
         match product {
             DatebookProduct::Plain => plain::plain_contents(&file, each)?,
             DatebookProduct::Layer(_) => layer::layer_contents(&file, each)?,
-            DatebookProduct::Etui { .. } => etui::read_contents(&file, each)?,
+            DatebookProduct::Etui(..) => etui::read_contents(&file, each)?,
         }
         if let Some(error) = wrong {
             return Err(error);
@@ -365,24 +296,17 @@ impl Experiment for Datebook {
 }
 
 /// Product of an arm.
-#[derive(Debug, Clone, Copy)]
 enum DatebookProduct {
     Layer(LayerMitigations),
     Plain,
-    Etui { view: bool, on: etui::On },
+    /// Natively or through the view.
+    Etui(bool, Options),
 }
 
 impl DatebookProduct {
     fn of(settings: &ArmSettings) -> Self {
         match settings.text("etui") {
-            Ok(way) => Self::Etui {
-                view: way != "native",
-                on: match way {
-                    "view-redo" => etui::On::Redo,
-                    "view-kept" => etui::On::KeptLog,
-                    _ => etui::On::System,
-                },
-            },
+            Ok(way) => Self::Etui(way == "view", etui::store_options(settings)),
             Err(_) if settings.is("plain") => Self::Plain,
             Err(_) => Self::Layer(LayerMitigations {
                 index: settings.is("index"),
@@ -393,11 +317,11 @@ impl DatebookProduct {
     }
 
     /// The date book that was furnished for it.
-    fn made(self) -> &'static str {
+    fn made(&self) -> &'static str {
         match self {
             Self::Layer(_) => "layer.db",
             Self::Plain => "plain.db",
-            Self::Etui { .. } => "datebook.etui",
+            Self::Etui(..) => "datebook.etui",
         }
     }
 }
@@ -448,10 +372,10 @@ impl DatebookRun {
         recorder: &mut Recorder,
         file: &Path,
         view: bool,
-        on: etui::On,
+        options: &Options,
     ) -> Result<RecordForm, Error> {
         let store = recorder.phase("open", || {
-            time_phase(&mut self.spent, || etui::open_store(file, on))
+            time_phase(&mut self.spent, || Ok(Store::open_with(file, options)?))
         })?;
         let calendar = recorder.phase("open", || {
             time_phase(&mut self.spent, || Ok(store.calendar()?))
@@ -491,13 +415,13 @@ fn test_group(
     let counted_off = test.counted_off(size, syncs);
     let mut arms = datebook_arms(every_cure, syncs);
     if counted_off > MOST_COUNTED_OFF {
-        let counts_off = |arm: &Arm| matches!(DatebookProduct::of(&arm.settings), DatebookProduct::Layer(c) if !c.index);
+        let counts_off = |arm: &Arm| match DatebookProduct::of(&arm.settings) {
+            DatebookProduct::Layer(cures) => !cures.index,
+            _ => false,
+        };
         arms.retain(|arm| !counts_off(arm));
     }
     ArmGroup {
-        work: test.name().to_owned(),
-        stack: stack.to_owned(),
-        size,
         // Counting off takes long, varies little, and differs a hundredfold. A test that opens, and does
         // next to nothing, takes no time, and varies most.
         repetitions: match (lab.quick(), counted_off) {
@@ -509,14 +433,13 @@ fn test_group(
             (false, ..100_000_000) => 5,
             (false, _) => 2,
         },
-        counted: false,
         // Flushes of syncs and closes, and system calls of opening.
         syscalls: stack == stacks::HERE
             && (matches!(test, StudyTest::SyncEach | StudyTest::Nothing)
                 || (test == StudyTest::GetAllDirty && size == lab.value("records"))),
         instructions: stack == stacks::HERE && test == StudyTest::Nothing,
-        arms,
         seconds: 0.1 + counted_off as f64 * 1.5e-8,
+        ..ArmGroup::new(test.name(), stack, size, arms)
     }
 }
 
@@ -528,54 +451,19 @@ fn time_phase<T>(time: &mut Duration, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Copies a database and flushes the copy, so that no sync of the test pays for it.
-fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::copy(from, to).map_err(|e| Error::file(from, e))?;
-    flush_file(to)
-}
-
 fn flush_file(file: &Path) -> Result<(), Error> {
     File::open(file)
         .and_then(|open| open.sync_all())
         .map_err(|e| Error::file(file, e))
 }
 
-/// The study's own figures; a tick is 1/60 s.
-const FIGURES: &[PublishedResult] = &[
-    PublishedResult {
-        finding: "closing costs about 1 s per 10,000 records even if nothing was changed",
-        cure: "close only what changed; meanwhile, tell the user while a slow close goes on, and \
-               let old records be purged",
-        figure: "nothing, open/process/close: 0/0/48 ticks on flash natively, 0/0/0 in RAM, \
-                 11/0/117 through the layer",
-    },
-    PublishedResult {
-        finding: "the compatibility layer is hundreds of times slower than native access",
-        cure: "leave it; or find records by an index and convert only what is asked for",
-        figure: "query all: 0/8/29 ticks natively, 11/3,168/7,241 through the layer; get all \
-                 dirty: 0/14/50 and 10/2,967/23,442",
-    },
-    PublishedResult {
-        finding: "one record costs a close as much as many",
-        cure: "do work in proportion to what was touched",
-        figure: "query 1: 0/0/34 ticks natively, 10/1/67 through the layer; get 1 clean 0/0/37 \
-                 and 10/0/90; get 1 dirty 0/0/56 and 10/1/121; get all clean 0/14/48 and \
-                 11/3,030/7,333",
-    },
-    PublishedResult {
-        finding: "a sync costs about 19 ticks, so it pays only for up to about three",
-        cure: "group changes",
-        figure: "get all dirty, sync after each: 0/129,083/4 ticks natively, 11/234,125/26,641 \
-                 through the layer",
-    },
-];
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::super::backends::run_all::run_all;
     use super::*;
-    use crate::RunLocation;
+    use crate::results::ResultLine;
 
     #[test]
     fn positions_are_those_of_the_tests() {
@@ -589,47 +477,31 @@ mod tests {
     /// Every arm of every test, at a tiny size: records read and final contents must agree.
     #[test]
     fn all_arms_give_the_same_answer() {
-        let root = tempfile::tempdir().unwrap();
-        let shared = root.path().join("shared");
-        fs::create_dir(&shared).unwrap();
         let set = BTreeMap::from([
             ("records".to_owned(), vec![40]),
             ("syncs".to_owned(), vec![6]),
         ]);
         let lab = LabContext::new(&Datebook.experiment_info(), true, &set).unwrap();
-        let plan = Datebook.plan_run(&lab).unwrap();
-        let groups: Vec<&ArmGroup> = plan.groups.iter().filter(|g| g.stack == "here").collect();
-        assert_eq!(groups.len(), 8);
-        Datebook.set_up(groups[0], &shared).unwrap();
-
+        let mut plan = Datebook.plan_run(&lab).unwrap();
+        plan.groups.retain(|group| group.stack == stacks::HERE);
+        assert_eq!(plan.groups.len(), 8);
         let mut seen = BTreeMap::new();
-        for group in groups {
-            for arm in &group.arms {
-                let dir = tempfile::tempdir_in(root.path()).unwrap();
-                let place = RunLocation {
-                    dir: dir.path().to_owned(),
-                    shared: shared.clone(),
-                    devices: Vec::new(),
-                    traced: false,
-                };
-                let case = group.make_case(NAME, arm, MeasurePass::Timed, 0);
-                let mut recorder = Recorder::new(place, MeasurePass::Timed);
-                Datebook.run_case(&case, &mut recorder).unwrap();
-                let (measures, answer) = recorder.finish();
-                for phase in ["open", "process", "close"] {
-                    assert!(measures.contains_key(&format!("{phase}/wall_ns")));
-                }
-                let expected = seen.entry(group.work.clone()).or_insert(answer.clone());
-                assert_eq!(*expected, answer, "{} {}", group.work, arm.name);
-                let again = measures.contains_key("again/open_ns");
-                assert_eq!(again, group.work == "nothing", "{}", arm.name);
-                if arm.name == CURED && group.work == "nothing" {
-                    assert_eq!(measures["close/vm_steps"], 0.0);
-                }
-                if arm.name == FOUND && group.work == "nothing" {
-                    assert!(measures["close/vm_steps"] > 40.0);
-                }
+        for line in run_all(&Datebook, &plan, &[MeasurePass::Timed]) {
+            let ResultLine::Run(run) = line else { continue };
+            let (measures, arm) = (run.measures, run.case.arm);
+            for phase in ["open", "process", "close"] {
+                assert!(measures.contains_key(&format!("{phase}/wall_ns")));
             }
+            let nothing = run.case.work == "nothing";
+            let again = measures.contains_key("again/open_ns");
+            assert_eq!(again, nothing, "{arm}");
+            if arm == CURED && nothing {
+                assert_eq!(measures["close/vm_steps"], 0.0);
+            }
+            if arm == FOUND && nothing {
+                assert!(measures["close/vm_steps"] > 40.0);
+            }
+            seen.insert(run.case.work, run.answer);
         }
         // The answer depends on the test.
         assert_ne!(seen["get all clean"], seen["get all dirty"]);

@@ -20,22 +20,15 @@ pub(super) struct Plain {
 
 /// Creates the database with this number of records.
 pub(super) fn make_plain(path: &Path, records: u64) -> Result<(), Error> {
-    let mut db = book::create_tables(
-        path,
-        "CREATE TABLE record(position INTEGER PRIMARY KEY, packed BLOB NOT NULL);",
-    )?;
-    let all = db.transaction()?;
-    {
-        let mut insert = all.prepare("INSERT INTO record VALUES (?1, ?2)")?;
+    let schema = "CREATE TABLE record(position INTEGER PRIMARY KEY, packed BLOB NOT NULL);";
+    book::create_database(path, schema, |db| {
+        let mut insert = db.prepare("INSERT INTO record VALUES (?1, ?2)")?;
         for index in 0..records {
-            insert.execute(params![
-                book::read_row(index)?,
-                Appointment::made(index).pack()
-            ])?;
+            let packed = Appointment::made(index).pack();
+            insert.execute(params![book::read_row(index)?, packed])?;
         }
-    }
-    all.commit()?;
-    book::flush_database(db)
+        Ok(())
+    })
 }
 
 /// Every record in order: the final content of the database.
@@ -72,25 +65,14 @@ impl DatebookBackend for Plain {
         Ok(())
     }
 
-    fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
-        let mut taken = Vec::new();
-        self.peek_record(position, &mut |record| taken.extend_from_slice(record))?;
-        Ok(taken)
-    }
-
-    fn release_record(
-        &mut self,
-        position: u64,
-        record: Vec<u8>,
-        changed: bool,
-    ) -> Result<(), Error> {
+    fn release_record(&mut self, at: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
         if !changed {
             return Ok(());
         }
         book::begin_transaction(&self.db)?;
-        self.db
-            .prepare_cached("UPDATE record SET packed = ?2 WHERE position = ?1")?
-            .execute(params![book::read_row(position)?, record])?;
+        let update = "UPDATE record SET packed = ?2 WHERE position = ?1";
+        let mut update = self.db.prepare_cached(update)?;
+        update.execute(params![book::read_row(at)?, record])?;
         Ok(())
     }
 
@@ -100,9 +82,8 @@ impl DatebookBackend for Plain {
 
     fn close(self: Box<Self>) -> Result<BackendCounts, Error> {
         book::commit_transaction(&self.db)?;
-        let Self { db, counts, .. } = *self;
-        db.close().map_err(|(_, e)| e)?;
-        Ok(counts)
+        book::close_connection(self.db)?;
+        Ok(self.counts)
     }
 
     fn count_calls(&self) -> BackendCounts {

@@ -161,8 +161,8 @@ impl Appointment {
                     made.begin = time_of(value).ok_or_else(wrong)?;
                 }
                 "DTEND" => made.end = time_of(value).ok_or_else(wrong)?,
-                "SUMMARY" => made.description = unescape_text(value),
-                "DESCRIPTION" => made.note = Some(unescape_text(value)),
+                "SUMMARY" => made.description = etui_contentline::values::unescape_text(value),
+                "DESCRIPTION" => made.note = Some(etui_contentline::values::unescape_text(value)),
                 "RRULE" => made.repeat = Some(repeat_of(value).ok_or_else(wrong)?),
                 "TRIGGER" => {
                     let minutes = value.strip_prefix("-PT").and_then(|v| v.strip_suffix('M'));
@@ -189,12 +189,7 @@ impl Appointment {
         let year = 1996 + day / 336;
         let hour = 8 + number(index % 10);
         let minute = number(u64::from(rng.below(4))) * 15;
-        let who = WHO.get(rng.below(WHO.len() as u32) as usize);
-        let what = WHAT.get(rng.below(WHAT.len() as u32) as usize);
-        let (who, what) = (
-            who.copied().unwrap_or_default(),
-            what.copied().unwrap_or_default(),
-        );
+        let (who, what) = (rng.pick(&WHO), rng.pick(&WHAT));
         Self {
             date: (
                 u16::try_from(year).unwrap_or(1996),
@@ -246,34 +241,9 @@ fn repeat_of(value: &str) -> Option<(u8, u8)> {
     Some((u8::try_from(kind).ok()?, every.parse().ok()?))
 }
 
+/// Escapes a text (RFC 5545 §3.3.11).
 fn escape_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '\\' | ',' | ';' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            // A lone CR would end the line for some readers.
-            '\r' => {}
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-fn unescape_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
-                Some('n') => out.push('\n'),
-                Some(c) => out.push(c),
-                None => {}
-            },
-            c => out.push(c),
-        }
-    }
-    out
+    etui_contentline::values::escape_text(text, "\\,;", "\\n")
 }
 
 const WHO: [&str; 12] = [

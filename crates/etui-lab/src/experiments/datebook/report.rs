@@ -3,8 +3,7 @@
 use super::idle::{CLOSE_AGAIN, OPEN_AGAIN};
 use super::{CURED, ETUI, FOUND, NAME, NATIVE, PLAIN, StudyTest, VIEW, VIEW_KEPT};
 use crate::spec::{
-    ChartAxis, ChartSpec, ColumnAxis, Conclusion, Measure, Per, PublishedRow, ReportSpec,
-    TableSpec, Threshold,
+    ChartSpec, Conclusion, Measure, Per, PublishedRow, ReportSpec, TableSpec, Threshold,
 };
 use crate::{GroupKey, Results, stacks};
 
@@ -17,43 +16,26 @@ const TICK_NS: f64 = 1e9 / 60.0;
 
 /// The study's devices: ticks to open, to process and to close, in the order of
 /// [`StudyTest::ALL`]. The study has no figure for a sync after each record on the Tungsten C.
-const PUBLISHED_TICKS: [(&str, &[[f64; 3]]); 3] = [
+const PUBLISHED_TICKS: [(&str, &[f64]); 3] = [
     (
         "Tungsten C, native",
         &[
-            [0.0, 0.0, 0.0],
-            [0.0, 0.0, 0.0],
-            [0.0, 0.0, 0.0],
-            [0.0, 0.0, 0.0],
-            [0.0, 3.0, 0.0],
-            [0.0, 12.0, 0.0],
-            [0.0, 12.0, 0.0],
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 12.0,
+            0.0, 0.0, 12.0, 0.0,
         ],
     ),
     (
         "Tungsten T5, native",
         &[
-            [0.0, 0.0, 48.0],
-            [0.0, 0.0, 34.0],
-            [0.0, 0.0, 37.0],
-            [0.0, 0.0, 56.0],
-            [0.0, 8.0, 29.0],
-            [0.0, 14.0, 48.0],
-            [0.0, 14.0, 50.0],
-            [0.0, 129_083.0, 4.0],
+            0.0, 0.0, 48.0, 0.0, 0.0, 34.0, 0.0, 0.0, 37.0, 0.0, 0.0, 56.0, 0.0, 8.0, 29.0, 0.0,
+            14.0, 48.0, 0.0, 14.0, 50.0, 0.0, 129_083.0, 4.0,
         ],
     ),
     (
         "Tungsten T5, layer",
         &[
-            [11.0, 0.0, 117.0],
-            [10.0, 1.0, 67.0],
-            [10.0, 0.0, 90.0],
-            [10.0, 1.0, 121.0],
-            [11.0, 3_168.0, 7_241.0],
-            [11.0, 3_030.0, 7_333.0],
-            [10.0, 2_967.0, 23_442.0],
-            [11.0, 234_125.0, 26_641.0],
+            11.0, 0.0, 117.0, 10.0, 1.0, 67.0, 10.0, 0.0, 90.0, 10.0, 1.0, 121.0, 11.0, 3_168.0,
+            7_241.0, 11.0, 3_030.0, 7_333.0, 10.0, 2_967.0, 23_442.0, 11.0, 234_125.0, 26_641.0,
         ],
     ),
 ];
@@ -61,12 +43,13 @@ const PUBLISHED_TICKS: [(&str, &[[f64; 3]]); 3] = [
 /// Returns the study's rows, in nanoseconds.
 fn published_rows() -> Vec<PublishedRow> {
     let rows = PUBLISHED_TICKS.iter().flat_map(|(device, tests)| {
-        let tests = StudyTest::ALL.into_iter().zip(*tests);
-        tests.map(move |(test, [open, process, close])| PublishedRow {
-            label: format!("{}: {device}", test.name()),
-            figures: [*open, *process, *close, open + process + close]
-                .map(|ticks| ticks * TICK_NS)
-                .to_vec(),
+        let tests = StudyTest::ALL.into_iter().zip(tests.chunks(3));
+        tests.map(move |(test, ticks)| {
+            let figures = ticks.iter().copied().chain([ticks.iter().sum()]);
+            PublishedRow {
+                label: format!("{}: {device}", test.name()),
+                figures: figures.map(|ticks| ticks * TICK_NS).collect(),
+            }
         })
     });
     rows.collect()
@@ -109,27 +92,17 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             total_time(),
         ]
     };
-    let compared = |stack, place: &str| TableSpec {
-        title: format!("The eight tests on {place}"),
-        caption: "Opening, processing and closing; ratios are to plain SQLite in the same phase."
-            .to_owned(),
-        groups: of_stack(stack),
-        arms: [FOUND, CURED, PLAIN]
-            .into_iter()
-            .chain(ETUI.map(|(arm, _)| arm))
-            .map(str::to_owned)
-            .collect(),
-        measures: phases(),
-        base: Some(PLAIN),
-        ..TableSpec::default()
+    let compared = |stack, place: &str| {
+        TableSpec::new(format!("The eight tests on {place}"), of_stack(stack))
+            .caption(
+                "Opening, processing and closing; ratios are to plain SQLite in the same phase.",
+            )
+            .arms([FOUND, CURED, PLAIN].into_iter().chain(ETUI))
+            .measures(phases())
+            .base(PLAIN)
     };
-    let chart = |title: &str, test, measure| ChartSpec {
-        title: title.to_owned(),
-        groups: sizes(test),
-        arms: Vec::new(),
-        measures: vec![measure],
-        axis: ChartAxis::Sizes("records"),
-        y: "time",
+    let chart = |title: &str, test, measure| {
+        ChartSpec::growth(title.to_owned(), sizes(test), measure, "records")
     };
     let growth = match (nothing.first(), nothing.last()) {
         (Some(small), Some(large)) => large.size as f64 / small.size.max(1) as f64,
@@ -138,94 +111,88 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     // A close grows if its time rises at least by a tenth of proportional growth.
     let growing = (growth / 10.0).max(2.0);
     let close_grows = |claim: &str, arm: &str| {
-        Threshold::finding(claim, nothing.last(), arm, close_time()).against_figure(
-            nothing.first(),
-            arm,
-            close_time(),
-        )
+        Threshold::finding(claim)
+            .of(nothing.last(), arm, close_time())
+            .against_figure(nothing.first(), arm, close_time())
     };
     let unchanged = |claim: &str, measure| {
-        Threshold::target(claim, nothing.last(), VIEW, measure).at_most(MAX_OPEN_NS)
+        Threshold::target(claim)
+            .of(nothing.last(), VIEW, measure)
+            .at_most(MAX_OPEN_NS)
     };
     ReportSpec {
         tables: vec![
-            TableSpec {
-                title: "Each test as a whole".to_owned(),
-                caption: "Open, process and close together on the current directory's file \
-                          system; ratios are to the layer as found. The test with a sync after \
-                          each change covers the number of records that `syncs` sets."
-                    .to_owned(),
-                groups: of_stack(stacks::HERE),
-                measures: vec![total_time()],
-                columns: ColumnAxis::Groups,
-                base: Some(FOUND),
-                ..TableSpec::default()
-            },
-            TableSpec {
-                title: "The study's own figures, and etui's".to_owned(),
-                caption: "The study: 6,800 records on devices of 2005, in ticks of 1/60 s (0 is \
-                          less than one). The two are shown together, not compared."
-                    .to_owned(),
-                groups: of_stack(stacks::HERE),
-                arms: ETUI.map(|(arm, _)| arm.to_owned()).to_vec(),
-                measures: phases(),
-                published: published_rows(),
-                ..TableSpec::default()
-            },
-            TableSpec {
-                title: "Opening, and closing with nothing changed".to_owned(),
-                caption: "By the number of records: once after a copy of the file and a flush, \
-                          with cold processor caches; and the median of up to 25 repetitions \
-                          right after that. Ratios are to plain SQLite with one table."
-                    .to_owned(),
-                groups: nothing.clone(),
-                measures: vec![
+            TableSpec::new("Each test as a whole", of_stack(stacks::HERE))
+                .caption(
+                    "Open, process and close together on the current directory's file \
+                     system; ratios are to the layer as found. The test with a sync after \
+                     each change covers the number of records that `syncs` sets.",
+                )
+                .measures(vec![total_time()])
+                .by_group()
+                .base(FOUND),
+            TableSpec::new(
+                "The study's own figures, and etui's",
+                of_stack(stacks::HERE),
+            )
+            .caption(
+                "The study: 6,800 records on devices of 2005, in ticks of 1/60 s (0 is \
+                 less than one). The two are shown together, not compared.",
+            )
+            .arms(ETUI)
+            .measures(phases())
+            .published(published_rows()),
+            TableSpec::new("Opening, and closing with nothing changed", nothing.clone())
+                .caption(
+                    "By the number of records: once after a copy of the file and a flush, \
+                     with cold processor caches; and the median of up to 25 repetitions \
+                     right after that. Ratios are to plain SQLite with one table.",
+                )
+                .measures(vec![
                     Measure::wall_time("open, cold", "open"),
                     Measure::new("open again", OPEN_AGAIN),
                     Measure::wall_time("close, cold", "close"),
                     Measure::new("close again", CLOSE_AGAIN),
                     Measure::new("instructions to open", "open/instructions"),
                     Measure::new("system calls to open", "open/calls"),
-                ],
-                base: Some(PLAIN),
-                size_unit: "records",
-                ..TableSpec::default()
-            },
+                ])
+                .base(PLAIN)
+                .size_unit("records"),
             compared(stacks::HERE, "the current directory's file system"),
             compared(stacks::RAM, "a RAM disk"),
-            TableSpec {
-                title: "Cost of a sync".to_owned(),
-                caption: "One changed record, synced; a close that makes all changed records \
-                          durable is in the table of the eight tests."
-                    .to_owned(),
-                groups: [stacks::HERE, stacks::RAM]
+            TableSpec::new(
+                "Cost of a sync",
+                [stacks::HERE, stacks::RAM]
                     .iter()
                     .flat_map(|stack| of_stack(stack))
                     .filter(|group| group.work == StudyTest::SyncEach.name())
                     .collect(),
-                measures: vec![
-                    Measure::wall_time("change and sync one", "sync"),
-                    Measure::new("flushes a sync", "process/flush_calls + close/flush_calls")
-                        .per(Per::Setting("syncs")),
-                ],
-                ..TableSpec::default()
-            },
-            TableSpec {
-                title: "Work counted".to_owned(),
-                caption: "Steps of SQLite's virtual machine and records converted between the \
-                          two forms; they repeat exactly."
-                    .to_owned(),
-                groups: [group(StudyTest::Nothing), query_all.clone()]
+            )
+            .caption(
+                "One changed record, synced; a close that makes all changed records \
+                 durable is in the table of the eight tests.",
+            )
+            .measures(vec![
+                Measure::wall_time("change and sync one", "sync"),
+                Measure::new("flushes a sync", "process/flush_calls + close/flush_calls")
+                    .per(Per::Setting("syncs")),
+            ]),
+            TableSpec::new(
+                "Work counted",
+                [group(StudyTest::Nothing), query_all.clone()]
                     .into_iter()
                     .flatten()
                     .collect(),
-                measures: vec![
-                    Measure::new("steps in use", "process/vm_steps"),
-                    Measure::new("steps at close", "close/vm_steps"),
-                    Measure::new("converted at close", "close/conversions"),
-                ],
-                ..TableSpec::default()
-            },
+            )
+            .caption(
+                "Steps of SQLite's virtual machine and records converted between the \
+                 two forms; they repeat exactly.",
+            )
+            .measures(vec![
+                Measure::new("steps in use", "process/vm_steps"),
+                Measure::new("steps at close", "close/vm_steps"),
+                Measure::new("converted at close", "close/conversions"),
+            ]),
         ],
         charts: vec![
             chart("Closing, nothing changed", StudyTest::Nothing, close_time()),
@@ -242,45 +209,29 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         ],
         thresholds: vec![
             close_grows("growth of an unchanged close with the records", FOUND).at_least(growing),
-            Threshold::finding(
-                "time to read all records through the layer, against plain SQLite",
-                query_all.as_ref(),
-                FOUND,
-                total_time(),
-            )
-            .against_arm(PLAIN)
-            .at_least(100.0)
-            .published("282 times"),
+            Threshold::finding("time to read all records through the layer, against plain SQLite")
+                .of(query_all.as_ref(), FOUND, total_time())
+                .against_arm(PLAIN)
+                .at_least(100.0)
+                .published("282 times"),
             close_grows("growth of a close with all mitigations", CURED).at_most(growing),
-            Threshold::finding(
-                "one close that makes all changes durable, in single syncs",
-                dirty.as_ref(),
-                PLAIN,
-                close_time(),
-            )
-            .against_figure(each.as_ref(), PLAIN, Measure::wall_time("sync", "sync"))
-            .at_most(base_size as f64 / 10.0)
-            .published("three"),
-            Threshold::target(
-                "reading all records through the view, against natively",
-                query_all.as_ref(),
-                VIEW,
-                total_time(),
-            )
-            .against_arm(NATIVE)
-            .at_most(MAX_VIEW_RATIO),
+            Threshold::finding("one close that makes all changes durable, in single syncs")
+                .of(dirty.as_ref(), PLAIN, close_time())
+                .against_figure(each.as_ref(), PLAIN, Measure::wall_time("sync", "sync"))
+                .at_most(base_size as f64 / 10.0)
+                .published("three"),
+            Threshold::target("reading all records through the view, against natively")
+                .of(query_all.as_ref(), VIEW, total_time())
+                .against_arm(NATIVE)
+                .at_most(MAX_VIEW_RATIO),
             unchanged(
                 "opening the largest date book",
                 Measure::new("open", OPEN_AGAIN),
             ),
             unchanged("closing it unchanged", Measure::new("close", CLOSE_AGAIN)),
-            Threshold::target(
-                "flushes that make all changes durable, with a persistent WAL",
-                dirty.as_ref(),
-                VIEW_KEPT,
-                flush_count(),
-            )
-            .at_most(1.0),
+            Threshold::target("flushes that make all changes durable, with a persistent WAL")
+                .of(dirty.as_ref(), VIEW_KEPT, flush_count())
+                .at_most(1.0),
         ],
         conclusion: Conclusion {
             yes: "A compatibility layer that counts off positions and re-reads the list at every \

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use super::rows::{ROW, THERE, id_of, row_content};
-use super::{JournalMode, MODES, SLOW_FLUSH};
-use crate::{Arm, ArmRole, ArmSettings, Error, Recorder, RunCase};
+use super::{SLOW_FLUSH, UPDATE, mode_arms};
+use crate::{Arm, ArmRole, Error, Recorder, RunCase};
 
 /// Not SQLite: the lower bound of a durable commit.
 pub(super) const FLOOR: &str = "a block and a flush, no database";
@@ -15,9 +15,9 @@ const BLOCK: usize = 4096;
 
 /// Returns the arms that wait for flushes: a journal, logs, and the floor.
 pub(super) fn slow_arms() -> Vec<Arm> {
-    let modes = MODES.iter().filter(|mode| mode.always && !mode.fsync);
-    let mut arms: Vec<Arm> = modes.map(JournalMode::arm).collect();
-    arms.push(Arm::new(FLOOR, ArmRole::Peer, ArmSettings::new()));
+    let mut arms = mode_arms(UPDATE);
+    arms.retain(|arm| !arm.settings.is("fsync"));
+    arms.push(Arm::new(FLOOR, ArmRole::Peer, ""));
     arms
 }
 

@@ -6,91 +6,63 @@ use super::INSERT;
 use super::report::{BYTES, FLUSHES, WRITES};
 use crate::{ArmRole, BetterWhen, Results, Table, TableCell, TableColumn, TableRow, Unit};
 
-/// Real writes, KiB and flushes of one insert.
-pub(super) struct ReferenceCounts {
-    pub(super) stack: &'static str,
-    pub(super) mode: &'static str,
-    pub(super) writes: f64,
-    pub(super) kib: f64,
-    pub(super) flushes: f64,
-}
-
 /// Where they were counted.
 const KERNEL: &str = "6.1";
 const SQLITE: &str = "3.40.1";
 
-const fn reference_row(
-    stack: &'static str,
-    mode: &'static str,
-    (writes, kib, flushes): (f64, f64, f64),
-) -> ReferenceCounts {
-    ReferenceCounts {
-        stack,
-        mode,
-        writes,
-        kib,
-        flushes,
-    }
-}
-
-pub(super) const REFERENCE: [ReferenceCounts; 18] = [
-    reference_row("ext4", "DELETE", (6.03, 56.0, 4.02)),
-    reference_row("ext4", "TRUNCATE", (8.05, 69.0, 6.03)),
-    reference_row("ext4", "PERSIST", (8.03, 40.0, 6.02)),
-    reference_row("ext4", "WAL fresh", (3.00, 32.0, 2.0)),
-    reference_row("ext4", "WAL recycled", (1.0, 8.2, 1.0)),
-    reference_row("ext4", "OFF (unsafe)", (2.03, 8.4, 1.02)),
-    reference_row("xfs", "DELETE", (5.03, 27.0, 4.05)),
-    reference_row("xfs", "TRUNCATE", (6.02, 28.0, 6.02)),
-    reference_row("xfs", "PERSIST", (7.02, 30.0, 5.02)),
-    reference_row("xfs", "WAL fresh", (3.00, 9.2, 2.0)),
-    reference_row("xfs", "WAL recycled", (1.0, 8.2, 1.0)),
-    reference_row("xfs", "OFF (unsafe)", (2.02, 8.1, 1.02)),
-    reference_row("btrfs", "DELETE", (11.0, 202.0, 8.0)),
-    reference_row("btrfs", "TRUNCATE", (11.0, 168.0, 8.0)),
-    reference_row("btrfs", "PERSIST", (12.1, 172.0, 8.0)),
-    reference_row("btrfs", "WAL fresh", (3.02, 44.0, 2.0)),
-    reference_row("btrfs", "WAL recycled", (2.0, 44.0, 2.0)),
-    reference_row("btrfs", "OFF (unsafe)", (3.07, 44.0, 2.0)),
+/// File system, journal mode; real writes, KiB and flushes of one insert.
+pub(super) const REFERENCE: [(&str, &str, [f64; 3]); 18] = [
+    ("ext4", "DELETE", [6.03, 56.0, 4.02]),
+    ("ext4", "TRUNCATE", [8.05, 69.0, 6.03]),
+    ("ext4", "PERSIST", [8.03, 40.0, 6.02]),
+    ("ext4", "WAL fresh", [3.00, 32.0, 2.0]),
+    ("ext4", "WAL recycled", [1.0, 8.2, 1.0]),
+    ("ext4", "OFF (unsafe)", [2.03, 8.4, 1.02]),
+    ("xfs", "DELETE", [5.03, 27.0, 4.05]),
+    ("xfs", "TRUNCATE", [6.02, 28.0, 6.02]),
+    ("xfs", "PERSIST", [7.02, 30.0, 5.02]),
+    ("xfs", "WAL fresh", [3.00, 9.2, 2.0]),
+    ("xfs", "WAL recycled", [1.0, 8.2, 1.0]),
+    ("xfs", "OFF (unsafe)", [2.02, 8.1, 1.02]),
+    ("btrfs", "DELETE", [11.0, 202.0, 8.0]),
+    ("btrfs", "TRUNCATE", [11.0, 168.0, 8.0]),
+    ("btrfs", "PERSIST", [12.1, 172.0, 8.0]),
+    ("btrfs", "WAL fresh", [3.02, 44.0, 2.0]),
+    ("btrfs", "WAL recycled", [2.0, 44.0, 2.0]),
+    ("btrfs", "OFF (unsafe)", [3.07, 44.0, 2.0]),
 ];
 
-impl ReferenceCounts {
-    /// How far a count may be off before it needs an explanation: btrfs gathers its trees
-    /// at each sync, and the number of blocks depends on its state.
-    fn tolerance(&self) -> f64 {
-        if self.stack == "btrfs" { 0.3 } else { 0.1 }
-    }
+/// How far a count may be off before it needs an explanation: btrfs gathers its trees at each
+/// sync, and the number of blocks depends on its state.
+fn tolerance(stack: &str) -> f64 {
+    if stack == "btrfs" { 0.3 } else { 0.1 }
 }
 
 /// Returns the counts beside those of the reference, and how many agree.
 pub(super) fn compare_reference(results: &Results) -> (Vec<Table>, Vec<String>) {
     let (mut rows, mut near) = (Vec::new(), 0);
-    for reference in &REFERENCE {
-        let groups = results.select_groups(&[INSERT], &[reference.stack]);
+    for (stack, mode, reference) in REFERENCE {
+        let groups = results.select_groups(&[INSERT], &[stack]);
         let Some(group) = groups.first() else {
             continue;
         };
         let each = |measure| {
-            let figure = results.median(group, reference.mode, measure)?;
+            let figure = results.median(group, mode, measure)?;
             Some(figure / group.size.max(1) as f64)
         };
         let (Some(writes), Some(bytes), Some(flushes)) = (each(WRITES), each(BYTES), each(FLUSHES))
         else {
             continue;
         };
-        let counted = [
-            (writes, reference.writes),
-            (bytes / 1024.0, reference.kib),
-            (flushes, reference.flushes),
-        ];
-        let is_near =
-            |(here, there): &&(f64, f64)| (here / there - 1.0).abs() <= reference.tolerance();
-        near += counted.iter().filter(is_near).count();
-        let cells = counted.iter().flat_map(|(here, there)| [here, there]);
+        let counted = [writes, bytes / 1024.0, flushes];
+        let counted = counted.into_iter().zip(reference);
+        let is_near = |(here, there): &(f64, f64)| (here / there - 1.0).abs() <= tolerance(stack);
+        near += counted.clone().filter(is_near).count();
+        let cells = counted.flat_map(|(here, there)| [here, there]);
         rows.push(TableRow {
-            label: format!("{}, {}", reference.stack, reference.mode),
+            label: format!("{stack}, {mode}"),
             role: ArmRole::Cure,
-            cells: cells.map(|count| TableCell::of(Some(*count))).collect(),
+            cells: cells.map(|count| TableCell::of(Some(count))).collect(),
         });
     }
     if rows.is_empty() {

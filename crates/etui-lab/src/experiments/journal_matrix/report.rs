@@ -5,9 +5,7 @@ use super::redo::FLOOR;
 use super::reference::compare_reference;
 use super::{CONTACT, CURED, DELETE, FOUND, INSERT, REDO, SLOW, STACKS, THUMBNAILS, UPDATE};
 use crate::measure::layout::Purpose;
-use crate::spec::{
-    ChartAxis, ChartSpec, ColumnAxis, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold,
-};
+use crate::spec::{ChartSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::{GroupKey, Results, stacks};
 
 pub(super) const WRITES: &str = "work/block_real_writes";
@@ -54,17 +52,18 @@ fn work_title(work: &str) -> &str {
 
 /// Block I/O and rate of a work, by file system.
 fn work_tables(results: &Results, work: &str) -> [TableSpec; 4] {
-    let table = |what: &str, caption: &str, measure| TableSpec {
-        title: format!("{}: {what}", work_title(work)),
-        caption: caption.to_owned(),
-        groups: results.select_groups(&[work], &STACKS),
-        measures: vec![measure],
-        columns: ColumnAxis::Groups,
-        base: Some(match work {
+    let table = |what: &str, caption: &str, measure| {
+        TableSpec::new(
+            format!("{}: {what}", work_title(work)),
+            results.select_groups(&[work], &STACKS),
+        )
+        .caption(caption.to_owned())
+        .measures(vec![measure])
+        .by_group()
+        .base(Some(match work {
             CONTACT => PLAIN_DELETE,
             _ => FOUND,
-        }),
-        ..TableSpec::default()
+        }))
     };
     [
         table(
@@ -100,12 +99,10 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     // Without devices of its own the laboratory has the clock alone.
     let timed = ext4.clone().or_else(|| group(INSERT, stacks::HERE));
     let mut tables = work_tables(results, INSERT).to_vec();
-    tables.push(TableSpec {
-        title: "Purpose of an insert's bytes, ext4".to_owned(),
-        groups: one(ext4.clone()),
-        measures: purpose_measures(),
-        ..TableSpec::default()
-    });
+    tables.push(
+        TableSpec::new("Purpose of an insert's bytes, ext4", one(ext4.clone()))
+            .measures(purpose_measures()),
+    );
     for work in [UPDATE, DELETE, THUMBNAILS, CONTACT] {
         tables.extend(work_tables(results, work));
     }
@@ -114,73 +111,71 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         let stacks = [EXT4, stacks::HERE, stacks::RAM];
         stacks.into_iter().find_map(|stack| group(work, stack))
     });
-    tables.push(TableSpec {
-        title: "Counters of etui-vfs, each".to_owned(),
-        caption: "On ext4 where that was run. A page is compared with its previous version and \
-                  the difference is logged; a page without one is logged whole. The first epoch \
-                  of the work has a flush of its own. Contacts are checkpointed by SQLite within \
-                  the work; all else after it."
-            .to_owned(),
-        groups: counted.collect(),
-        measures: vec![
-            per_transaction("pages compared", "work/vfs_pages_compared"),
-            per_transaction("pages whole", "work/vfs_pages_whole"),
-            per_transaction("logged", "work/vfs_logged_bytes"),
-            per_transaction("blocks of 4 KiB", "work/vfs_blocks"),
-            per_transaction("log writes", "work/vfs_log_writes"),
-            per_transaction("log flushes", "work/vfs_log_flushes"),
-            per_transaction("checkpoints", "work/vfs_checkpoints"),
-            per_transaction("database bytes", "work/vfs_database_write_bytes"),
-            per_transaction(
-                "then checkpoint bytes",
-                "checkpoint/vfs_database_write_bytes",
-            ),
-        ],
-        ..TableSpec::default()
-    });
-    tables.push(TableSpec {
-        title: work_title(SLOW).to_owned(),
-        caption: "Ratios are to writing one block in place and flushing it as slowly.".to_owned(),
-        groups: [stacks::RAM, stacks::HERE]
-            .into_iter()
-            .filter_map(|stack| group(SLOW, stack))
-            .collect(),
-        measures: vec![
+    tables.push(
+        TableSpec::new("Counters of etui-vfs, each", counted.collect())
+            .caption(
+                "On ext4 where that was run. A page is compared with its previous version and \
+                 the difference is logged; a page without one is logged whole. The first epoch \
+                 of the work has a flush of its own. Contacts are checkpointed by SQLite within \
+                 the work; all else after it.",
+            )
+            .measures(vec![
+                per_transaction("pages compared", "work/vfs_pages_compared"),
+                per_transaction("pages whole", "work/vfs_pages_whole"),
+                per_transaction("logged", "work/vfs_logged_bytes"),
+                per_transaction("blocks of 4 KiB", "work/vfs_blocks"),
+                per_transaction("log writes", "work/vfs_log_writes"),
+                per_transaction("log flushes", "work/vfs_log_flushes"),
+                per_transaction("checkpoints", "work/vfs_checkpoints"),
+                per_transaction("database bytes", "work/vfs_database_write_bytes"),
+                per_transaction(
+                    "then checkpoint bytes",
+                    "checkpoint/vfs_database_write_bytes",
+                ),
+            ]),
+    );
+    tables.push(
+        TableSpec::new(
+            work_title(SLOW).to_owned(),
+            [stacks::RAM, stacks::HERE]
+                .into_iter()
+                .filter_map(|stack| group(SLOW, stack))
+                .collect(),
+        )
+        .caption("Ratios are to writing one block in place and flushing it as slowly.")
+        .measures(vec![
             work_time().per(Per::Size),
             work_time().per(Per::Second),
             per_transaction("flushes, each", "work/asked_flushes"),
-        ],
-        base: Some(FLOOR),
-        ..TableSpec::default()
-    });
+        ])
+        .base(FLOOR),
+    );
     let flush_calls = |call: &str| {
         let files = ["database", "journal", "wal", "redo", "directory"];
         let calls = files.map(|file| format!("work/{file}_{call}_calls"));
         per_transaction(call, &calls.join(" + "))
     };
-    tables.push(TableSpec {
-        title: "System calls of an insert".to_owned(),
-        caption: "Counted under strace; they do not depend on the file system.".to_owned(),
-        groups: one(group(INSERT, stacks::RAM)),
-        measures: vec![
-            per_transaction("database writes", "work/database_write_calls"),
-            per_transaction("journal writes", "work/journal_write_calls"),
-            per_transaction("log writes", "work/wal_write_calls"),
-            per_transaction("redo log writes", "work/redo_write_calls"),
-            flush_calls("fdatasync"),
-            flush_calls("fsync"),
-            per_transaction("unlink", "work/journal_unlink_calls"),
-            per_transaction("all calls", "work/calls"),
-        ],
-        ..TableSpec::default()
-    });
-    let charts = STACKS.iter().map(|stack| ChartSpec {
-        title: format!("Bytes written by one insert of 100 bytes, {stack}"),
-        groups: one(group(INSERT, stack)),
-        arms: Vec::new(),
-        measures: purpose_measures(),
-        axis: ChartAxis::Arms,
-        y: "bytes written to the device",
+    tables.push(
+        TableSpec::new("System calls of an insert", one(group(INSERT, stacks::RAM)))
+            .caption("Counted under strace; they do not depend on the file system.")
+            .measures(vec![
+                per_transaction("database writes", "work/database_write_calls"),
+                per_transaction("journal writes", "work/journal_write_calls"),
+                per_transaction("log writes", "work/wal_write_calls"),
+                per_transaction("redo log writes", "work/redo_write_calls"),
+                flush_calls("fdatasync"),
+                flush_calls("fsync"),
+                per_transaction("unlink", "work/journal_unlink_calls"),
+                per_transaction("all calls", "work/calls"),
+            ]),
+    );
+    let charts = STACKS.iter().map(|stack| {
+        ChartSpec::bars(
+            format!("Bytes written by one insert of 100 bytes, {stack}"),
+            one(group(INSERT, stack)),
+            purpose_measures(),
+            "bytes written to the device",
+        )
     });
     let contact = group(CONTACT, EXT4).or_else(|| group(CONTACT, stacks::HERE));
     let share = Measure::new(
@@ -194,43 +189,31 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         derived_tables,
         charts: charts.collect(),
         thresholds: vec![
-            Threshold::finding(
-                "bytes of an insert with all mitigations",
-                ext4.as_ref(),
-                CURED,
-                per_transaction("bytes", BYTES),
-            )
-            .against_arm(FOUND)
-            .at_most(MAX_BYTES_LEFT),
-            Threshold::finding("its time", timed.as_ref(), CURED, work_time())
+            Threshold::finding("bytes of an insert with all mitigations")
+                .of(ext4.as_ref(), CURED, per_transaction("bytes", BYTES))
+                .against_arm(FOUND)
+                .at_most(MAX_BYTES_LEFT),
+            Threshold::finding("its time")
+                .of(timed.as_ref(), CURED, work_time())
                 .against_arm(FOUND)
                 .at_most(MAX_TIME_LEFT)
                 .published("0.43"),
             Threshold::finding(
                 "bytes of an insert that are the file system's own journal and metadata",
-                ext4.as_ref(),
-                FOUND,
-                share,
             )
+            .of(ext4.as_ref(), FOUND, share)
             .at_least(MIN_JOURNAL_SHARE),
-            Threshold::target(
-                "bytes of an insert through etui-vfs, against a recycled WAL",
-                ext4.as_ref(),
-                REDO,
-                per_transaction("bytes", BYTES),
-            )
-            .against_arm(CURED)
-            .at_most(1.0),
-            Threshold::target("its time", timed.as_ref(), REDO, work_time())
+            Threshold::target("bytes of an insert through etui-vfs, against a recycled WAL")
+                .of(ext4.as_ref(), REDO, per_transaction("bytes", BYTES))
                 .against_arm(CURED)
                 .at_most(1.0),
-            Threshold::target(
-                "time of etui for a contact, against plain SQLite with ready rows",
-                contact.as_ref(),
-                ETUI,
-                work_time(),
-            )
-            .against_arm(PLAIN_WAL),
+            Threshold::target("its time")
+                .of(timed.as_ref(), REDO, work_time())
+                .against_arm(CURED)
+                .at_most(1.0),
+            Threshold::target("time of etui for a contact, against plain SQLite with ready rows")
+                .of(contact.as_ref(), ETUI, work_time())
+                .against_arm(PLAIN_WAL),
         ],
         conclusion: Conclusion {
             yes: "A small transaction still writes many times its size, most of it for the file \

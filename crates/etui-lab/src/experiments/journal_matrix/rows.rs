@@ -1,15 +1,13 @@
 //! Rows in a table of plain SQLite: 100 bytes each, or thumbnails.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 use std::time::Duration;
 
-use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs, SyncCall};
-use etui_vfs::{Options, Vfs};
-use rusqlite::{Connection, OpenFlags};
+use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, SyncCall};
+use rusqlite::Connection;
 
+use super::super::common::{self, ArmVfs, count_phase};
 use super::{DELETE, INSERT, SLOW, SLOW_FLUSH, THUMBNAILS, UPDATE, split};
-use crate::measure::layout::Purpose;
 use crate::{Error, Recorder, RunCase, redo};
 
 /// Rows that are there beforehand.
@@ -21,96 +19,58 @@ pub(super) const ROW: usize = 100;
 const BATCH: u64 = 60;
 const THUMBNAIL: usize = 35_000;
 
-/// The VFS of SQLite.
-enum RowVfs {
-    Instrumented(InstrumentedVfs),
-    Redo(Vfs),
+/// Registers the VFS of an arm.
+fn register_vfs(case: &RunCase) -> Result<ArmVfs, Error> {
+    let sync_delay = match case.work.as_str() {
+        SLOW => SLOW_FLUSH,
+        _ => Duration::ZERO,
+    };
+    if case.settings.is("redo") {
+        let mut options = redo::options_of(&case.settings)?;
+        // Room for the work and for the pages that the preparations log whole, as the recycled
+        // log has.
+        let bytes = make_filler(case) * 4096 + (1 << 20);
+        options.log_size = options.log_size.max(bytes);
+        return ArmVfs::register(None, Some(options), sync_delay);
+    }
+    let options = InstrumentedOptions {
+        sync: match case.settings.is("fsync") {
+            true => SyncCall::Fsync,
+            false => SyncCall::Fdatasync,
+        },
+        sync_delay,
+        ..InstrumentedOptions::default()
+    };
+    ArmVfs::register(Some(options), None, sync_delay)
 }
 
-impl RowVfs {
-    /// For an arm. A process can register a name once only.
-    fn of(case: &RunCase) -> Result<Self, Error> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let sync_delay = if case.work == SLOW {
-            SLOW_FLUSH
-        } else {
-            Duration::ZERO
-        };
-        if case.settings.is("redo") {
-            let mut options = redo::options_of(&case.settings)?;
-            options.log_size = log_size(case, &options);
-            return Ok(Self::Redo(redo::register_vfs(options, sync_delay)?));
-        }
-        let name = format!("journal-matrix-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        let options = InstrumentedOptions {
-            sync: if case.settings.is("fsync") {
-                SyncCall::Fsync
-            } else {
-                SyncCall::Fdatasync
-            },
-            sync_delay,
-            ..InstrumentedOptions::default()
-        };
-        let vfs = InstrumentedVfs::register(&name, options);
-        Ok(Self::Instrumented(
-            vfs.map_err(|e| Error::other(e.to_string()))?,
-        ))
+/// Returns the flushes of all files so far.
+fn count_flushes(vfs: &ArmVfs) -> u64 {
+    if let Some(vfs) = &vfs.etui {
+        let counters = vfs.counters();
+        return counters.redo_flushes + counters.database_flushes + counters.journal_flushes;
     }
-
-    fn name(&self) -> &str {
-        match self {
-            Self::Instrumented(vfs) => vfs.name(),
-            Self::Redo(vfs) => vfs.name(),
-        }
-    }
-
-    /// How many flushes were asked of the files below so far.
-    fn flushes(&self) -> u64 {
-        match self {
-            Self::Instrumented(vfs) => {
-                let counters = vfs.counters();
-                FileKind::ALL
-                    .map(|kind| counters.of(kind).syncs)
-                    .iter()
-                    .sum()
-            }
-            Self::Redo(vfs) => {
-                let counters = vfs.counters();
-                counters.redo_flushes + counters.database_flushes + counters.journal_flushes
-            }
-        }
-    }
-}
-
-/// A redo log with room for the work and for the pages that the preparations log whole, as the recycled
-/// log has.
-fn log_size(case: &RunCase, options: &Options) -> u64 {
-    let bytes = make_filler(case) * 4096 + (1 << 20);
-    options.log_size.max(bytes)
+    let counters = vfs.counting.as_ref().map(|vfs| vfs.counters());
+    let counters = counters.unwrap_or_default();
+    FileKind::ALL
+        .iter()
+        .map(|kind| counters.of(*kind).syncs)
+        .sum()
 }
 
 pub fn run_rows(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-    let vfs_mode = RowVfs::of(case)?;
+    let vfs = register_vfs(case)?;
     let path = recorder.dir().join("rows.db");
-    let mut db = open_database(&path, vfs_mode.name(), case)?;
+    let mut db = open_database(&path, vfs.name(), case)?;
     prepare_rows(&mut db, case)?;
 
-    let [journal, log, record] =
-        ["-journal", "-wal", "-redo"].map(|end| companion_path(&path, end));
-    let files = [
-        (Purpose::Database, path.as_path()),
-        (Purpose::Journal, journal.as_path()),
-        (Purpose::Journal, log.as_path()),
-        (Purpose::Journal, record.as_path()),
-    ];
-    let flushes = vfs_mode.flushes();
-    run_phase(recorder, "work", &vfs_mode, |recorder| {
-        split::count_work(recorder, &files, || do_work(&mut db, case))
+    let flushes = count_flushes(&vfs);
+    count_phase(recorder, "work", vfs.etui.as_ref(), |recorder| {
+        split::count_work(recorder, &path, || do_work(&mut db, case))
     })?;
-    let flushes = vfs_mode.flushes() - flushes;
-    recorder.record("work/asked_flushes", flushes as f64);
+    recorder.record("work/asked_flushes", (count_flushes(&vfs) - flushes) as f64);
     if case.settings.text("journal")? == "WAL" {
-        run_phase(recorder, "checkpoint", &vfs_mode, |recorder| {
+        count_phase(recorder, "checkpoint", vfs.etui.as_ref(), |recorder| {
             recorder.phase("checkpoint", || {
                 Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
             })
@@ -119,31 +79,8 @@ pub fn run_rows(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     record_answer(&db, recorder)
 }
 
-/// Records the counters of the VFS `etui`, if the arm has it.
-fn run_phase(
-    recorder: &mut Recorder,
-    name: &str,
-    vfs_mode: &RowVfs,
-    work: impl FnOnce(&mut Recorder) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let RowVfs::Redo(vfs) = vfs_mode else {
-        return work(recorder);
-    };
-    let before = vfs.counters();
-    work(recorder)?;
-    redo::record_counters(recorder, name, &vfs.counters().since(&before));
-    Ok(())
-}
-
-/// The name of a file that SQLite keeps beside a database.
-pub fn companion_path(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
-fn open_database(path: &Path, vfs: &str, case: &RunCase) -> Result<Connection, Error> {
-    let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs)?;
+fn open_database(path: &Path, vfs: Option<&str>, case: &RunCase) -> Result<Connection, Error> {
+    let db = common::open_database(path, vfs)?;
     let journal = case.settings.text("journal")?;
     let set: String = db.query_row(&format!("PRAGMA journal_mode = {journal}"), [], |row| {
         row.get(0)

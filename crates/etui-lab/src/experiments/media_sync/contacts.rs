@@ -3,20 +3,18 @@
 use std::path::Path;
 
 use etui::contacts::{Card, Photo};
-use etui::{Options, Store};
+use etui::{Durability, Store};
 
+use super::super::backends::etui::store_options;
 use super::library::{BATCH, Track, track_uid};
-use super::{BatchSource, SyncWork, record_room};
+use super::{SyncWork, record_room};
 use crate::{Error, Recorder};
 
-fn store_options() -> Options {
-    let mut options = Options::default();
-    options.locale = Some("en".to_owned());
-    options.region = Some("GB".to_owned());
-    options
+fn open_store(path: &Path) -> Result<Store, Error> {
+    Ok(Store::open_with(path, &store_options(Durability::Full))?)
 }
 
-fn plain_card(tracks: u64, revision: u32) -> Result<Vec<Card>, Error> {
+fn plain_cards(tracks: u64, revision: u32) -> Result<Vec<Card>, Error> {
     (0..tracks)
         .map(|id| Ok(Card::parse(Track::number(id).card(revision, None))?))
         .collect()
@@ -24,50 +22,41 @@ fn plain_card(tracks: u64, revision: u32) -> Result<Vec<Card>, Error> {
 
 /// Makes a book of tracks without pictures.
 pub(super) fn set_up(path: &Path, tracks: u64) -> Result<(), Error> {
-    let store = Store::open_with(path, &store_options())?;
-    store.contacts()?.save_many(&plain_card(tracks, 1)?)?;
-    store.close()?;
-    Ok(())
-}
-
-fn track_cards(batch: &[(Track, Vec<u8>)]) -> Result<Vec<Card>, Error> {
-    batch
-        .iter()
-        .map(|(track, picture)| Ok(Card::parse(track.card(1, Some(picture)))?))
-        .collect()
+    let store = open_store(path)?;
+    store.contacts()?.save_many(&plain_cards(tracks, 1)?)?;
+    Ok(store.close()?)
 }
 
 /// Runs the arm.
 pub(super) fn sync_contacts(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
     let path = recorder.dir().join("library.etui");
-    let store = Store::open_with(&path, &store_options())?;
+    let store = open_store(&path)?;
     let contacts = store.contacts()?;
-    contacts.save_many(&plain_card(work.tracks, 2)?)?;
-    let mut batches = BatchSource::new(work);
-    contacts.save_many(&track_cards(&batches.next())?)?;
-
-    let mut pending = (0..work.batches)
-        .map(|_| track_cards(&batches.next()))
-        .collect::<Result<Vec<_>, _>>()?;
-    recorder.phase("sync", || {
-        for batch in pending.drain(..) {
-            contacts.save_many(&batch)?;
-        }
-        Ok(())
-    })?;
+    let track_cards = |n: u64| -> Result<Vec<Card>, Error> {
+        let batch = work.make_batch(n).into_iter();
+        batch
+            .map(|(track, picture)| Ok(Card::parse(track.card(1, Some(&picture)))?))
+            .collect()
+    };
+    contacts.save_many(&plain_cards(work.tracks, 2)?)?;
+    contacts.save_many(&track_cards(0)?)?;
+    for n in 1..=work.batches {
+        let cards = track_cards(n)?;
+        recorder.phase("sync", || Ok(contacts.save_many(&cards)?))?;
+    }
     record_room(recorder)?;
     drop(contacts);
     store.close()?;
 
-    let store = Store::open_with(&path, &store_options())?;
+    let store = open_store(&path)?;
     let contacts = store.contacts()?;
     let total = work.tracks + BATCH * (work.batches + 1);
     let rows = recorder.phase("read", || {
         let mut rows = Vec::new();
         for id in 0..total {
-            let contact = contacts
-                .get(&track_uid(id))?
-                .ok_or_else(|| Error::other(format!("track {id} is not there")))?;
+            let contact = contacts.get(&track_uid(id))?;
+            let contact =
+                contact.ok_or_else(|| Error::other(format!("track {id} is not there")))?;
             let card = Card::parse(contact.text)?;
             let mut hash = blake3::Hasher::new();
             let artist = card.property("ORG").unwrap_or_default();
@@ -87,6 +76,5 @@ pub(super) fn sync_contacts(work: &SyncWork<'_>, recorder: &mut Recorder) -> Res
         recorder.answer(row.as_bytes());
     }
     drop(contacts);
-    store.close()?;
-    Ok(())
+    Ok(store.close()?)
 }

@@ -13,6 +13,9 @@ const WORDS: [&str; 24] = [
     "Tide", "Under", "Velvet", "Winter", "Yellow",
 ];
 
+/// Album art.
+pub(super) type Picture = Vec<u8>;
+
 /// A track's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Track {
@@ -42,7 +45,7 @@ impl Track {
 
     /// Its album art: 28 to 41 kB that cannot be compressed, so that 60 with their metadata
     /// are 1.7 to 2.5 MB.
-    pub fn picture(&self) -> Vec<u8> {
+    pub fn picture(&self) -> Picture {
         let mut rng = SplitMix64::stream(SEED ^ 1, self.id);
         let length = 28_000 + rng.below(13_000) as usize;
         let mut bytes = Vec::with_capacity(length + 8);

@@ -1,12 +1,10 @@
 //! The declared report of `media-sync`.
 
 use super::{
-    ALL, AS_FOUND, BUFFER, COALESCE, ENOUGH, ETUI, FORMULA, GROWTH, LIMITS, LOGGED, OLDER,
-    PAGE_SIZE, PAGEWISE, REDO, REDO_BY_ITSELF, WAL, limit_arm, work_name,
+    ALL, AS_FOUND, BUFFER, COALESCE, ENOUGH, ETUI, FORMULA, GROWTH, LIMITS, LOGGED, PAGE_SIZE,
+    PAGEWISE, REDO, REDO_BY_ITSELF, WAL, limit_arm, work_name,
 };
-use crate::spec::{
-    ChartAxis, ChartSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold,
-};
+use crate::spec::{ChartSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::{GroupKey, Results, stacks};
 
 /// A mitigation shows if it leaves less than this part of its counter.
@@ -74,9 +72,8 @@ fn log_measures() -> Vec<Measure> {
 
 /// Returns the arms whose checkpoint is a phase of its own; they have a table of their own.
 fn log_arms() -> Vec<String> {
-    let logs = [AS_FOUND, ALL, WAL, REDO, LOGGED, PAGEWISE, REDO_BY_ITSELF].into_iter();
-    let older = OLDER.iter().map(|(name, ..)| *name);
-    logs.chain(older).map(str::to_owned).collect()
+    let logs = [AS_FOUND, ALL, WAL, REDO, LOGGED, PAGEWISE, REDO_BY_ITSELF];
+    logs.map(str::to_owned).to_vec()
 }
 
 /// Returns the arms whose batches end with the database file written.
@@ -109,39 +106,41 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             stacks::HERE => "here",
             stack => stack,
         };
-        tables.push(TableSpec {
-            title: format!("Each mitigation, 4 kB pages, {place}"),
-            caption: "For each batch of 60 tracks; ratios are to as found. Resized files and \
-                      pages written twice are counted in SQLite's files; etui opens its files \
-                      itself, so only its calls are counted."
-                .to_owned(),
-            groups: vec![group.clone()],
-            arms: journal_arms(),
-            measures: file_measures(),
-            base: Some(AS_FOUND),
-            ..TableSpec::default()
-        });
-        tables.push(TableSpec {
-            title: format!("Journal and logs, with their checkpoints, {place}"),
-            caption: "For each batch: up to the commit, and with the checkpoint after it. A \
-                      rollback journal has it within the commit. Ratios are to the bytes of \
-                      pictures and metadata."
-                .to_owned(),
-            groups: vec![group.clone()],
-            arms: log_arms(),
-            measures: log_measures(),
-            ..TableSpec::default()
-        });
+        tables.push(
+            TableSpec::new(
+                format!("Each mitigation, 4 kB pages, {place}"),
+                vec![group.clone()],
+            )
+            .caption(
+                "For each batch of 60 tracks; ratios are to as found. Resized files and \
+                 pages written twice are counted in SQLite's files; etui opens its files \
+                 itself, so only its calls are counted.",
+            )
+            .arms(journal_arms())
+            .measures(file_measures())
+            .base(AS_FOUND),
+        );
+        tables.push(
+            TableSpec::new(
+                format!("Journal and logs, with their checkpoints, {place}"),
+                vec![group.clone()],
+            )
+            .caption(
+                "For each batch: up to the commit, and with the checkpoint after it. A \
+                 rollback journal has it within the commit. Ratios are to the bytes of \
+                 pictures and metadata.",
+            )
+            .arms(log_arms())
+            .measures(log_measures()),
+        );
     }
     let pages = page_sizes(results, &groups);
-    let by_page_size = |title: &str, caption: &str, arms: &[&str], measures| TableSpec {
-        title: title.to_owned(),
-        caption: caption.to_owned(),
-        groups: pages.clone(),
-        arms: arms.iter().map(|arm| (*arm).to_owned()).collect(),
-        measures,
-        base: Some(AS_FOUND),
-        ..TableSpec::default()
+    let by_page_size = |title: &str, caption: &str, arms: &[&str], measures| {
+        TableSpec::new(title.to_owned(), pages.clone())
+            .caption(caption.to_owned())
+            .arms(arms.iter().copied())
+            .measures(measures)
+            .base(AS_FOUND)
     };
     tables.extend([
         by_page_size(
@@ -173,15 +172,17 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         ),
     ]);
     let chart = |title: &str, measure, y| ChartSpec {
-        title: title.to_owned(),
-        groups: main.cloned().into_iter().collect(),
         arms: journal_arms(),
-        measures: vec![measure],
-        axis: ChartAxis::Arms,
-        y,
+        ..ChartSpec::bars(
+            title.to_owned(),
+            main.cloned().into_iter().collect(),
+            vec![measure],
+            y,
+        )
     };
     let lessens = |claim: &str, arm: &str, measure| {
-        Threshold::finding(claim, main, arm, measure)
+        Threshold::finding(claim)
+            .of(main, arm, measure)
             .against_arm(AS_FOUND)
             .at_most(LESS)
     };
@@ -226,17 +227,19 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 BUFFER,
                 Measure::new("reads", "read/database_reads"),
             ),
-            Threshold::target(
-                "time of a batch with 8 MB of cache",
-                main,
-                limit_arm(8),
-                time(),
-            )
-            .against_arm(AS_FOUND)
-            .published("0.80"),
-            Threshold::target("time with all mitigations", main, ALL, time()).against_arm(AS_FOUND),
-            Threshold::target("time through etui-vfs", main, REDO, time()).against_arm(AS_FOUND),
-            Threshold::target("time of etui", main, ETUI, time()).against_arm(AS_FOUND),
+            Threshold::target("time of a batch with 8 MB of cache")
+                .of(main, limit_arm(8), time())
+                .against_arm(AS_FOUND)
+                .published("0.80"),
+            Threshold::target("time with all mitigations")
+                .of(main, ALL, time())
+                .against_arm(AS_FOUND),
+            Threshold::target("time through etui-vfs")
+                .of(main, REDO, time())
+                .against_arm(AS_FOUND),
+            Threshold::target("time of etui")
+                .of(main, ETUI, time())
+                .against_arm(AS_FOUND),
         ],
         conclusion: Conclusion {
             yes: "A small cache, a journal cut after every batch and growth page by page still \

@@ -1,19 +1,18 @@
-//! The arms that are SQLite with a rollback journal. The VFS `etui` makes the mitigations; the
-//! instrumented VFS below it counts file-system operations.
+//! The arms that are SQLite. With a rollback journal the VFS `etui` makes the mitigations, and an
+//! instrumented VFS below it counts file-system operations; a write-ahead log is SQLite's own or
+//! that VFS's.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use etui_lab_io::instrumented::{
-    FileKind, InstrumentedOptions, InstrumentedVfs, IoCounters, IoEvent, IoOperation,
-};
+use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, IoOperation};
 use etui_lab_io::memory;
 use etui_vfs::{Options, Vfs};
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, params};
 
-use super::library::{BATCH, Track};
-use super::{BatchSource, SyncWork, record_room};
+use super::super::common::{ArmVfs, count_phase, open_database};
+use super::library::{BATCH, Picture, Track};
+use super::{SyncWork, record_room};
 use crate::{ArmSettings, Error, MeasurePass, Recorder, redo};
 
 const SCHEMA: &str = "
@@ -42,87 +41,87 @@ pub(super) fn set_up(path: &Path, page_size: u64, tracks: u64) -> Result<(), Err
 }
 
 fn insert_track(db: &Connection, track: &Track) -> Result<(), Error> {
+    let Track {
+        title,
+        artist,
+        album,
+        path,
+        ..
+    } = track;
     db.prepare_cached("INSERT INTO track VALUES(?1, ?2, ?3, ?4, ?5, 0)")?
-        .execute(params![
-            track.id as i64,
-            track.title,
-            track.artist,
-            track.album,
-            track.path
-        ])?;
+        .execute(params![track.id as i64, title, artist, album, path])?;
     Ok(())
 }
 
-/// The mitigations of an arm. `read_buffer` is the study's file layer: 8 kB of the file.
-fn read_mitigations(settings: &ArmSettings) -> Result<Options, Error> {
+/// Registers the VFS of an arm.
+fn register_vfs(settings: &ArmSettings) -> Result<ArmVfs, Error> {
+    let counting = InstrumentedOptions {
+        log: true,
+        ..InstrumentedOptions::default()
+    };
     let bytes = |name| {
         let bytes = usize::try_from(settings.number(name)?);
         bytes.map_err(|_| Error::other(format!("{name} is too large")))
     };
-    Ok(Options {
-        write_back: bytes("coalesce")?,
-        read_buffer: bytes("buffer")?,
-        database_step: settings.number("growth")?,
-        ..redo::vfs_options()
-    })
-}
-
-/// The rollback journal of an arm.
-pub(super) fn is_persisting(settings: &ArmSettings) -> Result<String, Error> {
-    let resting = match settings.number("resting")? {
-        0 => -1,
-        bytes => i64::try_from(bytes).unwrap_or(i64::MAX),
+    let (counting, etui) = match settings.text("log") {
+        Ok("wal") => (Some(counting), None),
+        Ok(_) => (None, Some(redo::options_of(settings)?)),
+        // `read_buffer` is the study's file layer: 8 kB of the file.
+        Err(_) => (
+            Some(counting),
+            Some(Options {
+                write_back: bytes("coalesce")?,
+                read_buffer: bytes("buffer")?,
+                database_step: settings.number("growth")?,
+                ..redo::vfs_options()
+            }),
+        ),
     };
-    Ok(format!(
-        "PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL;
-         PRAGMA journal_size_limit = {resting};"
-    ))
+    ArmVfs::register(counting, etui, Duration::ZERO)
 }
 
 /// An open library of tracks.
-pub(super) struct MusicLibrary {
-    pub(super) db: Connection,
+struct MusicLibrary {
+    db: Connection,
 }
 
 impl MusicLibrary {
-    /// Opens it with the rollback journal of an arm.
-    fn open(path: &Path, vfs: &Vfs, settings: &ArmSettings) -> Result<Self, Error> {
-        Self::open_through(path, vfs.name(), settings, &is_persisting(settings)?)
-    }
-
-    /// Opens it through a VFS, with an arm's memory limit and settings.
-    pub(super) fn open_through(
-        path: &Path,
-        vfs: &str,
-        settings: &ArmSettings,
-        pragmas: &str,
-    ) -> Result<Self, Error> {
-        let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs)?;
+    /// Opens it with an arm's journal and memory limit.
+    fn open(path: &Path, vfs: &ArmVfs, settings: &ArmSettings) -> Result<Self, Error> {
+        let db = open_database(path, vfs.name())?;
         if memory::memory_used() == 0 {
             return Err(Error::other(
                 "SQLite does not count its memory, so the soft heap limit cannot bind",
             ));
         }
+        let journal = match (settings.text("log").is_ok(), settings.is("apart")) {
+            (true, true) => "WAL; PRAGMA wal_autocheckpoint = 0".to_owned(),
+            (true, false) => "WAL; PRAGMA wal_autocheckpoint = 1000".to_owned(),
+            (false, _) => match settings.number("resting")? {
+                0 => "PERSIST; PRAGMA journal_size_limit = -1".to_owned(),
+                bytes => format!("PERSIST; PRAGMA journal_size_limit = {bytes}"),
+            },
+        };
         // The cache itself has no bound, so that the soft heap limit alone binds.
         db.execute_batch(&format!(
-            "{pragmas} PRAGMA cache_size = -1000000; PRAGMA soft_heap_limit = {};",
+            "PRAGMA journal_mode = {journal}; PRAGMA synchronous = FULL;
+             PRAGMA cache_size = -1000000; PRAGMA soft_heap_limit = {};",
             settings.number("limit")?
         ))?;
         Ok(Self { db })
     }
 
     /// Rewrites the metadata of all tracks, as after a scan of the card.
-    pub(super) fn scan(&self) -> Result<(), Error> {
-        self.db.execute_batch(
+    fn scan(&self) -> Result<(), Error> {
+        Ok(self.db.execute_batch(
             "UPDATE track SET title = rtrim(title), artist = rtrim(artist), album = rtrim(album),
                               path = rtrim(path)",
-        )?;
-        Ok(())
+        )?)
     }
 
     /// Adds tracks as they come: metadata, then the picture, then the metadata that refers to it.
-    /// Answers how long the commit took.
-    pub(super) fn add(&self, batch: &[(Track, Vec<u8>)]) -> Result<Duration, Error> {
+    /// Returns the time of the commit.
+    fn add(&self, batch: &[(Track, Picture)]) -> Result<Duration, Error> {
         let db = &self.db;
         db.execute_batch("BEGIN IMMEDIATE")?;
         for (track, picture) in batch {
@@ -137,9 +136,15 @@ impl MusicLibrary {
         Ok(begun.elapsed())
     }
 
-    /// Reads all tracks and pictures, as the phase `read`, and answers with them; `total`: how
-    /// many there must be.
-    pub(super) fn read(&self, total: u64, recorder: &mut Recorder) -> Result<(), Error> {
+    /// Writes the log back into the database.
+    fn write_back(&self) -> Result<(), Error> {
+        let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
+        Ok(self.db.query_row(checkpoint, [], |_| Ok(()))?)
+    }
+
+    /// Reads all tracks and pictures, as the phase `read`, and answers with them; there must be
+    /// `total`.
+    fn read(&self, total: u64, recorder: &mut Recorder) -> Result<(), Error> {
         let mut rows = Vec::new();
         recorder.phase("read", || {
             let mut all = self.db.prepare(
@@ -153,26 +158,18 @@ impl MusicLibrary {
                     hash.update(row.get_ref(column)?.as_str().unwrap_or_default().as_bytes());
                     hash.update(&[0]);
                 }
-                hash.update(
-                    row.get_ref(4)?
-                        .as_blob_or_null()
-                        .ok()
-                        .flatten()
-                        .unwrap_or_default(),
-                );
+                let picture = row.get_ref(4)?.as_blob_or_null().ok().flatten();
+                hash.update(picture.unwrap_or_default());
                 rows.push(hash.finalize());
             }
             Ok(())
         })?;
         if rows.len() as u64 != total {
-            return Err(Error::other(format!(
-                "{} of {total} tracks are there",
-                rows.len()
-            )));
+            let found = rows.len();
+            return Err(Error::other(format!("{found} of {total} tracks are there")));
         }
-        let sound: String = self
-            .db
-            .query_row("PRAGMA quick_check", [], |row| row.get(0))?;
+        let sound = "PRAGMA quick_check";
+        let sound: String = self.db.query_row(sound, [], |row| row.get(0))?;
         if sound != "ok" {
             return Err(Error::other(format!("the database is damaged: {sound}")));
         }
@@ -183,109 +180,122 @@ impl MusicLibrary {
     }
 }
 
-/// Journal activity of a batch.
-#[derive(Debug, Default)]
-struct JournalFile {
-    /// The longest that it was, over all batches.
-    peak: u64,
-    /// Batches in which its size changed.
-    unsteady: u64,
-}
-
-impl JournalFile {
-    fn see(&mut self, log: &[IoEvent], changes: u64) {
-        let end = log
-            .iter()
-            .filter(|event| {
-                event.kind == FileKind::Journal && event.operation == IoOperation::Write
-            })
-            .map(|event| event.offset.saturating_add(event.length))
-            .max();
-        self.peak = self.peak.max(end.unwrap_or(0));
-        self.unsteady += u64::from(changes > 0);
-    }
-}
-
 /// Runs an arm.
-pub(super) fn sync_sqlite(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
+pub(super) fn sync_tracks(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
     // Refused if SQLite is in use already; then whether it counts is seen when it is opened.
     let _ = memory::enable_memory_statistics(true);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("media-sync-counting-{number}");
-    let options = InstrumentedOptions {
-        log: true,
-        ..InstrumentedOptions::default()
-    };
-    let counting =
-        InstrumentedVfs::register(&name, options).map_err(|e| Error::other(e.to_string()))?;
-    let name = format!("media-sync-{number}");
-    let vfs = etui_vfs::register_above(&name, counting.name(), read_mitigations(work.settings)?)
-        .map_err(|e| Error::other(e.to_string()))?;
+    let vfs = register_vfs(work.settings)?;
     let path = recorder.dir().join("library.db");
-    let library = MusicLibrary::open(&path, &vfs, work.settings)?;
+    let open = || MusicLibrary::open(&path, &vfs, work.settings);
+    let library = open()?;
     library.scan()?;
-    let mut batches = BatchSource::new(work);
-    // Into the steady state: one batch that does not count.
-    library.add(&batches.next())?;
+    // Into the steady state: one batch that does not count; SQLite's own log is as long as a
+    // batch needs then.
+    library.add(&work.make_batch(0))?;
+    library.write_back()?;
 
-    let mut journal = JournalFile::default();
+    // The longest that the journal was, and the batches in which its size changed.
+    let (mut journal_peak, mut unsteady) = (0, 0);
     let mut commits = Duration::ZERO;
-    counting.take_log();
-    let before = counting.counters();
-    let mut last = before;
-    let mut pending: Vec<Vec<(Track, Vec<u8>)>> =
-        (0..work.batches).map(|_| batches.next()).collect();
-    recorder.phase("sync", || {
-        for batch in pending.drain(..) {
-            commits += library.add(&batch)?;
-            let now = counting.counters();
-            journal.see(
-                &counting.take_log(),
-                now.since(&last).of(FileKind::Journal).size_changes,
-            );
-            last = now;
+    take_journal_end(&vfs);
+    // Of the mitigations above the instrumented VFS its counters alone are shown.
+    let etui = vfs.etui.as_ref().filter(|_| vfs.counting.is_none());
+    count_phase(recorder, "all", etui, |recorder| {
+        for n in 1..=work.batches {
+            let batch = work.make_batch(n);
+            recorder.record("sync/payload_bytes", payload_bytes(&batch) as f64);
+            let before = file_counters(&vfs);
+            commits += recorder.phase("sync", || library.add(&batch))?;
+            let now = file_counters(&vfs);
+            unsteady += record_counters(recorder, "sync", &before, &now);
+            journal_peak = take_journal_end(&vfs).max(journal_peak);
+            if work.settings.is("apart") {
+                recorder.phase("checkpoint", || library.write_back())?;
+                record_counters(recorder, "checkpoint", &now, &file_counters(&vfs));
+            }
         }
         Ok(())
     })?;
-    record_sync(recorder, &counting.counters().since(&before));
     if recorder.pass() == MeasurePass::Timed {
         recorder.record("commit/wall_ns", commits.as_nanos() as f64);
     }
-    recorder.record("sync/journal_peak_bytes", journal.peak as f64);
-    recorder.record("sync/journal_unsteady_batches", journal.unsteady as f64);
+    recorder.record("sync/journal_peak_bytes", journal_peak as f64);
+    recorder.record("sync/journal_unsteady_batches", unsteady as f64);
     record_room(recorder)?;
     drop(library);
 
-    let before = counting.counters();
-    let library = MusicLibrary::open(&path, &vfs, work.settings)?;
-    let total = work.tracks + BATCH * (work.batches + 1);
-    library.read(total, recorder)?;
-    let reads = counting.counters().since(&before);
-    let database = reads.of(FileKind::Database);
-    recorder.record("read/database_reads", database.reads as f64);
-    recorder.record("read/database_read_bytes", database.read_bytes as f64);
+    let before = file_counters(&vfs);
+    open()?.read(work.tracks + BATCH * (work.batches + 1), recorder)?;
+    record_counters(recorder, "read", &before, &file_counters(&vfs));
     Ok(())
 }
 
-fn record_sync(recorder: &mut Recorder, counted: &IoCounters) {
-    let database = counted.of(FileKind::Database);
-    let journal = counted.of(FileKind::Journal);
-    for (name, value) in [
-        ("rewritten_pages", database.rewritten_pages),
-        ("database_size_changes", database.size_changes),
-        ("database_writes", database.writes),
-        ("database_write_bytes", database.write_bytes),
-        ("database_out_of_order", database.out_of_order),
-        ("database_reads", database.reads),
-        ("database_read_bytes", database.read_bytes),
-        ("database_syncs", database.syncs),
-        ("journal_size_changes", journal.size_changes),
-        ("journal_truncates", journal.truncates),
-        ("journal_writes", journal.writes),
-        ("journal_write_bytes", journal.write_bytes),
-        ("journal_syncs", journal.syncs),
-    ] {
-        recorder.record(&format!("sync/{name}"), value as f64);
+/// Bytes of a batch as a program gives them: pictures and metadata.
+fn payload_bytes(batch: &[(Track, Picture)]) -> usize {
+    let bytes = |(track, picture): &(Track, Picture)| {
+        let texts = [&track.title, &track.artist, &track.album, &track.path];
+        picture.len() + texts.iter().map(|text| text.len()).sum::<usize>()
+    };
+    batch.iter().map(bytes).sum()
+}
+
+/// Returns the end of the writes to the rollback journal since the last call.
+fn take_journal_end(vfs: &ArmVfs) -> u64 {
+    let log = vfs.counting.as_ref().map(|counting| counting.take_log());
+    let journal = log
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|event| event.kind == FileKind::Journal && event.operation == IoOperation::Write);
+    let ends = journal.map(|event| event.offset.saturating_add(event.length));
+    ends.max().unwrap_or(0)
+}
+
+const JOURNAL_SIZE_CHANGES: &str = "journal_size_changes";
+
+/// Returns counters of operations on files by measure; a log counts as a journal.
+fn file_counters(vfs: &ArmVfs) -> Vec<(&'static str, u64)> {
+    if let Some(counting) = &vfs.counting {
+        let counters = counting.counters();
+        let kinds = [FileKind::Database, FileKind::Journal, FileKind::Wal];
+        let [database, journal, log] = kinds.map(|kind| *counters.of(kind));
+        return vec![
+            ("rewritten_pages", database.rewritten_pages),
+            ("database_size_changes", database.size_changes),
+            ("database_writes", database.writes),
+            ("database_write_bytes", database.write_bytes),
+            ("database_out_of_order", database.out_of_order),
+            ("database_reads", database.reads),
+            ("database_read_bytes", database.read_bytes),
+            ("database_syncs", database.syncs),
+            (JOURNAL_SIZE_CHANGES, journal.size_changes),
+            ("journal_truncates", journal.truncates),
+            ("journal_writes", journal.writes + log.writes),
+            ("journal_write_bytes", journal.write_bytes + log.write_bytes),
+            ("journal_syncs", journal.syncs + log.syncs),
+        ];
     }
+    let counters = vfs.etui.as_ref().map(Vfs::counters).unwrap_or_default();
+    vec![
+        ("database_writes", counters.database_writes),
+        ("database_write_bytes", counters.database_bytes),
+        ("database_syncs", counters.database_flushes),
+        ("journal_writes", counters.redo_writes),
+        ("journal_write_bytes", counters.redo_bytes),
+        ("journal_syncs", counters.redo_flushes),
+    ]
+}
+
+/// Records the difference of two states of the counters; returns 1 if the journal's size changed.
+fn record_counters(
+    recorder: &mut Recorder,
+    phase: &str,
+    before: &[(&'static str, u64)],
+    now: &[(&'static str, u64)],
+) -> u64 {
+    let mut unsteady = 0;
+    for ((name, before), (_, now)) in before.iter().zip(now) {
+        recorder.record(&format!("{phase}/{name}"), (now - before) as f64);
+        unsteady += u64::from(*name == JOURNAL_SIZE_CHANGES && now > before);
+    }
+    unsteady
 }

@@ -21,7 +21,7 @@ pub struct ContactQuery {
     /// out.
     pub largest: u64,
     /// For the server.
-    pub sexp: String,
+    pub sexp: &'static str,
     /// For etui.
     pub filter: Filter,
     /// For plain SQLite.
@@ -33,111 +33,92 @@ const CHECKED_FURTHER: u64 = 102_400;
 
 /// All of them.
 pub fn all_queries() -> Vec<ContactQuery> {
+    use MatchMode::{Contains, Whole};
     let text = |field, how, text: &str| Filter::text(field, how, text);
-    let query = |name, title, largest, sexp: &str, filter, lookup| ContactQuery {
-        name,
-        title,
-        largest,
-        sexp: sexp.to_owned(),
-        filter,
-        lookup,
-    };
-    vec![
-        query(
-            "name_exact",
-            "name is",
-            CHECKED,
-            "(is \"full_name\" \"James Davis\")",
-            text(Field::Display, MatchMode::Whole, "James Davis"),
-            PlainLookup::term('w', "davis").and_keys(" james davis "),
+    let (term, prefix, keys) = (PlainLookup::term, PlainLookup::prefix, PlainLookup::keys);
+    let queries = [
+        (
+            ("name_exact", "name is", CHECKED),
+            r#"(is "full_name" "James Davis")"#,
+            text(Field::Display, Whole, "James Davis"),
+            term('w', "davis").and_keys(" james davis "),
         ),
-        query(
-            "name_prefix",
-            "name begins",
-            CHECKED,
-            "(beginswith \"full_name\" \"katal\")",
+        (
+            ("name_prefix", "name begins", CHECKED),
+            r#"(beginswith "full_name" "katal")"#,
             Filter::name_prefix("katal"),
-            PlainLookup::prefix('w', "katal").and_keys(" katal"),
+            prefix('w', "katal").and_keys(" katal"),
         ),
-        query(
-            "name_suffix",
-            "name ends",
-            CHECKED,
-            "(endswith \"full_name\" \"katalin\")",
+        (
+            ("name_suffix", "name ends", CHECKED),
+            r#"(endswith "full_name" "katalin")"#,
             Filter::name_suffix("katalin"),
-            PlainLookup::keys("katalin "),
+            keys("katalin "),
         ),
-        query(
-            "name_contains",
-            "name contains",
-            CHECKED_FURTHER,
-            "(contains \"full_name\" \"sab\")",
-            text(Field::Name, MatchMode::Contains, "sab"),
-            PlainLookup::keys("sab"),
+        (
+            ("name_contains", "name contains", CHECKED_FURTHER),
+            r#"(contains "full_name" "sab")"#,
+            text(Field::Name, Contains, "sab"),
+            keys("sab"),
         ),
-        query(
-            "email_exact",
-            "e-mail is",
-            CHECKED_FURTHER,
-            "(is \"email\" \"thomas.mueller2164@example.org\")",
+        (
+            ("email_exact", "e-mail is", CHECKED_FURTHER),
+            r#"(is "email" "thomas.mueller2164@example.org")"#,
             Filter::email("thomas.mueller2164@example.org"),
-            PlainLookup::term('e', "thomas.mueller2164@example.org"),
+            term('e', "thomas.mueller2164@example.org"),
         ),
-        query(
-            "email_prefix",
-            "e-mail begins",
-            CHECKED_FURTHER,
-            "(beginswith \"email\" \"barb\")",
+        (
+            ("email_prefix", "e-mail begins", CHECKED_FURTHER),
+            r#"(beginswith "email" "barb")"#,
             Filter::email_prefix("barb"),
-            PlainLookup::prefix('e', "barb"),
+            prefix('e', "barb"),
         ),
-        query(
-            "email_suffix",
-            "e-mail ends",
-            CHECKED_FURTHER,
-            "(endswith \"email\" \"@example.org\")",
+        (
+            ("email_suffix", "e-mail ends", CHECKED_FURTHER),
+            r#"(endswith "email" "@example.org")"#,
             Filter::email_suffix("@example.org"),
-            PlainLookup::keys("@example.org "),
+            keys("@example.org "),
         ),
-        query(
-            "email_contains",
-            "e-mail contains",
-            CHECKED_FURTHER,
-            "(contains \"email\" \".sch\")",
-            text(Field::Email, MatchMode::Contains, ".sch"),
-            PlainLookup::keys(".sch"),
+        (
+            ("email_contains", "e-mail contains", CHECKED_FURTHER),
+            r#"(contains "email" ".sch")"#,
+            text(Field::Email, Contains, ".sch"),
+            keys(".sch"),
         ),
-        query(
-            "phone_equal",
-            "same phone number",
-            CHECKED_FURTHER,
-            "(eqphone \"phone\" \"+49 171 3920043\")",
+        (
+            ("phone_equal", "same phone number", CHECKED_FURTHER),
+            r#"(eqphone "phone" "+49 171 3920043")"#,
             Filter::phone("+49 171 3920043", MatchType::Exact),
-            PlainLookup::term('p', "491713920043"),
+            term('p', "491713920043"),
         ),
-        query(
-            "phone_prefix",
-            "phone begins",
-            CHECKED_FURTHER,
-            "(beginswith \"phone\" \"+49 171 39200\")",
+        (
+            ("phone_prefix", "phone begins", CHECKED_FURTHER),
+            r#"(beginswith "phone" "+49 171 39200")"#,
             Filter::phone_prefix("+49 171 39200"),
-            PlainLookup::prefix('p', "4917139200"),
+            prefix('p', "4917139200"),
         ),
-        query(
-            "phone_suffix",
-            "phone ends",
-            CHECKED_FURTHER,
-            "(endswith \"phone\" \"900158\")",
+        (
+            ("phone_suffix", "phone ends", CHECKED_FURTHER),
+            r#"(endswith "phone" "900158")"#,
             Filter::phone_suffix("900158"),
-            PlainLookup::prefix('r', "851009"),
+            prefix('r', "851009"),
         ),
-        query(
-            "phone_contains",
-            "phone contains",
-            CHECKED,
-            "(contains \"phone\" \"23125\")",
-            text(Field::Phone, MatchMode::Contains, "23125"),
-            PlainLookup::keys("23125"),
+        (
+            ("phone_contains", "phone contains", CHECKED),
+            r#"(contains "phone" "23125")"#,
+            text(Field::Phone, Contains, "23125"),
+            keys("23125"),
         ),
-    ]
+    ];
+    let queries = queries.map(
+        |((name, title, largest), sexp, filter, lookup)| ContactQuery {
+            name,
+            title,
+            largest,
+            sexp,
+            filter,
+            lookup,
+        },
+    );
+    queries.to_vec()
 }

@@ -8,6 +8,7 @@ use super::super::backends::run_all::run_all;
 use super::*;
 use crate::FindingStatus;
 use crate::experiment::MeasurePass;
+use crate::peers::eds::{self, EdsSession};
 
 fn plan(sizes: &[u64]) -> RunPlan {
     let set = BTreeMap::from([
@@ -58,7 +59,7 @@ fn partial_results_are_shown() {
     assert_eq!(shown.verdict.shown, FindingStatus::Open);
     let mut plan = plan(&[50]);
     for group in &mut plan.groups {
-        group.arms.retain(|arm| is_product(arm, "etui"));
+        group.arms.retain(|arm| is_product(&arm.settings, "etui"));
     }
     plan.groups.retain(|group| !group.arms.is_empty());
     let shown = Phonebook.present_results(&Results::of(
@@ -88,10 +89,10 @@ fn a_session_leaves_nothing() {
         .map(|index| person(SEED, index).to_vcard(Version::V3))
         .collect();
     fs::write(&cards, text).unwrap();
-    eds::fill_book(&home, &built, BOOK, Setup::Shipped, &cards).unwrap();
-    let session = EdsSession::start(&home, &built, false).unwrap();
-    let cold = eds::first_screen(&session, BOOK, Way::Dbus, SCREEN).unwrap();
-    let warm = eds::first_screen(&session, BOOK, Way::Dbus, SCREEN).unwrap();
+    eds::fill_book(&home, &built, BOOK, &cards).unwrap();
+    let session = EdsSession::start(&home, &built, eds::ServedBy::Stock).unwrap();
+    let cold = eds::first_screen(&session, BOOK, "dbus", SCREEN).unwrap();
+    let warm = eds::first_screen(&session, BOOK, "dbus", SCREEN).unwrap();
     assert_eq!((cold.count, warm.count), (SCREEN, SCREEN));
     assert!(cold.inside <= cold.wall);
     let servers = session.servers();

@@ -76,50 +76,39 @@ impl Server {
     }
 }
 
+/// The program that answers as the server does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServedBy {
+    /// The server as it is shipped.
+    Stock,
+    /// The server, flushing before it answers.
+    DurableStock,
+    /// `etui eds serve`.
+    Etui,
+}
+
+/// The command `etui`: beside this program, or in `PATH`.
+///
+/// # Errors
+/// If it is in neither place.
+pub fn find_etui() -> Result<PathBuf, Error> {
+    let own = std::env::current_exe().ok();
+    // A test runs from `deps`, below the directory of the programs.
+    let near = own.iter().flat_map(|own| own.ancestors().skip(1).take(2));
+    near.map(|dir| dir.join("etui"))
+        .find(|file| file.is_file())
+        .or_else(|| machine::find_tool("etui"))
+        .ok_or_else(|| {
+            Error::not_run("there is no command `etui` beside this program; build the workspace")
+        })
+}
+
 /// The client and the library that makes the server durable, compiled.
 #[derive(Debug, Clone)]
 pub struct Built {
     server: Server,
     client: PathBuf,
     durable: PathBuf,
-}
-
-/// How a book is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setup {
-    /// No summary setup, as a user's book is.
-    Shipped,
-    /// Every index: beginnings and ends of names, e-mail and phone; phone numbers.
-    Tuned,
-}
-
-impl Setup {
-    /// The client's word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Shipped => "shipped",
-            Self::Tuned => "tuned",
-        }
-    }
-}
-
-/// How a book is read; saves always go through D-Bus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// Everything through D-Bus.
-    Dbus,
-    /// The client reads the database itself.
-    Direct,
-}
-
-impl Way {
-    /// The client's word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Dbus => "dbus",
-            Self::Direct => "direct",
-        }
-    }
 }
 
 /// Whether a server can be driven here; if not, why not and what would help.
@@ -219,8 +208,18 @@ fn command_line(command: &Command) -> String {
 
 /// Makes a book or calendar by these commands, the last of which opens it, and fills it from a
 /// file, in a session that ends again. Any session in the directory then finds it.
-pub fn fill(dir: &Path, built: &Built, commands: &[&[&str]], file: &Path) -> Result<(), Error> {
-    let session = EdsSession::start(dir, built, false)?;
+pub fn fill(
+    dir: &Path,
+    built: &Built,
+    served_by: ServedBy,
+    commands: &[&[&str]],
+    file: &Path,
+) -> Result<(), Error> {
+    let served_by = match served_by {
+        ServedBy::DurableStock => ServedBy::Stock,
+        other => other,
+    };
+    let session = EdsSession::start(dir, built, served_by)?;
     let mut client = session.client()?;
     for command in commands {
         client.ask(command)?;
@@ -233,17 +232,10 @@ pub fn fill(dir: &Path, built: &Built, commands: &[&[&str]], file: &Path) -> Res
     Ok(())
 }
 
-/// [`fill`] for an address book.
-pub fn fill_book(
-    dir: &Path,
-    built: &Built,
-    book: &str,
-    setup: Setup,
-    cards: &Path,
-) -> Result<(), Error> {
-    let create: &[&str] = &["create", book, setup.word()];
-    let connect: &[&str] = &["connect", book, Way::Dbus.word()];
-    fill(dir, built, &[create, connect], cards)
+/// [`fill`] for an address book without a summary setup, as a user's book is.
+pub fn fill_book(dir: &Path, built: &Built, book: &str, cards: &Path) -> Result<(), Error> {
+    let commands: [&[&str]; 2] = [&["create", book, "shipped"], &["connect", book, "dbus"]];
+    fill(dir, built, ServedBy::Stock, &commands, cards)
 }
 
 /// From the start of a program to its first contacts.
@@ -260,15 +252,16 @@ pub struct FirstScreen {
 
 /// Starts a program that opens a book and shows its first contacts by name. Cold in a session
 /// that was just started: the server's processes are then started by it. Warm the second time.
+/// `way` is `dbus`, or `direct` for a client that reads the database itself.
 pub fn first_screen(
     session: &EdsSession,
     book: &str,
-    way: Way,
+    way: &str,
     contacts: u64,
 ) -> Result<FirstScreen, Error> {
     let begun = std::time::Instant::now();
     let mut client = session.client()?;
-    let answer = client.ask(&["start", book, way.word(), &contacts.to_string()])?;
+    let answer = client.ask(&["start", book, way, &contacts.to_string()])?;
     let wall = begun.elapsed();
     Ok(FirstScreen {
         wall,

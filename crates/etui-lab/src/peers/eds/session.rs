@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Built, EdsClient, SERVICES};
+use super::{Built, EdsClient, SERVICES, SOURCES, ServedBy, find_etui};
 use crate::error::Error;
 use crate::machine;
 
@@ -34,6 +34,7 @@ static STARTED: AtomicU32 = AtomicU32::new(0);
 pub struct EdsSession {
     dir: PathBuf,
     built: Built,
+    served_by: ServedBy,
     mark: String,
     address: String,
     bus: Child,
@@ -41,8 +42,8 @@ pub struct EdsSession {
 
 impl EdsSession {
     /// Starts a session in a directory: an empty one, or one that a session was in before,
-    /// whose books and calendars it then has. `durable`: the server syncs before it answers (`durable.c`).
-    pub fn start(dir: &Path, built: &Built, durable: bool) -> Result<Self, Error> {
+    /// whose books and calendars it then has. [`ServedBy::DurableStock`] is by `durable.c`.
+    pub fn start(dir: &Path, built: &Built, served_by: ServedBy) -> Result<Self, Error> {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}-{number}", std::process::id());
         for name in ["data", "cache", "config", "run", "tmp", "services"] {
@@ -53,7 +54,10 @@ impl EdsSession {
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(&run, private).map_err(|e| Error::file(&run, e))?;
         for name in built.server.services() {
-            service_file(dir, name)?;
+            match served_by {
+                ServedBy::Etui if name != SOURCES => etui_service_file(dir, name)?,
+                _ => service_file(dir, name)?,
+            }
         }
         let config = dir.join("session.conf");
         fs::write(&config, bus_configuration(dir, &mark)).map_err(|e| Error::file(&config, e))?;
@@ -75,7 +79,7 @@ impl EdsSession {
             .stdout(Stdio::piped())
             .stderr(log);
         session_environment(&mut command, dir, &mark);
-        if durable {
+        if served_by == ServedBy::DurableStock {
             command.env("LD_PRELOAD", &built.durable);
         }
         let failed = |message: String| Error::Command {
@@ -92,6 +96,7 @@ impl EdsSession {
         let session = Self {
             dir: dir.to_owned(),
             built: built.clone(),
+            served_by,
             mark,
             address: address.trim().to_owned(),
             bus,
@@ -116,7 +121,7 @@ impl EdsSession {
 
     /// The server's processes as far as they run: its own, and the list of sources'.
     pub fn servers(&self) -> Vec<u32> {
-        [self.built.server.process(), "evolution-sourc"]
+        [self.process(), "evolution-sourc"]
             .iter()
             .flat_map(|name| self.named(name))
             .collect()
@@ -125,9 +130,17 @@ impl EdsSession {
     /// The process that keeps the records.
     pub fn factory(&self) -> Result<u32, Error> {
         // A subprocess, where the server is built to have them, comes after its parent.
-        self.named(self.built.server.process())
+        self.named(self.process())
             .pop()
             .ok_or_else(|| Error::other("the server does not run"))
+    }
+
+    /// The name of the process that keeps the records.
+    fn process(&self) -> &'static str {
+        match self.served_by {
+            ServedBy::Etui => "etui",
+            _ => self.built.server.process(),
+        }
     }
 
     fn named(&self, name: &str) -> Vec<u32> {
@@ -231,6 +244,17 @@ fn service_file(dir: &Path, name: &str) -> Result<(), Error> {
         .collect();
     let to = dir.join("services").join(format!("{name}.service"));
     fs::write(&to, text.join("\n") + "\n").map_err(|e| Error::file(&to, e))
+}
+
+/// A service by the command `etui`, with a store in the session's directory.
+fn etui_service_file(dir: &Path, name: &str) -> Result<(), Error> {
+    let (etui, store) = (find_etui()?, dir.join("data/personal.etui"));
+    let (etui, store) = (etui.display(), store.display());
+    let text = format!(
+        "[D-BUS Service]\nName={name}\nExec=\"{etui}\" --store \"{store}\" eds serve --idle-exit 0\n"
+    );
+    let to = dir.join("services").join(format!("{name}.service"));
+    fs::write(&to, text).map_err(|e| Error::file(&to, e))
 }
 
 /// Returns the bus's configuration: the permissions of a session bus, and its default limits,

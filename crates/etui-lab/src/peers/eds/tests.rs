@@ -40,10 +40,10 @@ fn a_calendar_is_filled_read_and_asked() {
     };
 
     let built = build(Server::Calendar, dir.path()).unwrap();
-    for durable in [false, true] {
-        let home = dir.path().join(format!("home-{durable}"));
+    for served_by in [ServedBy::Stock, ServedBy::DurableStock] {
+        let home = dir.path().join(format!("home-{served_by:?}"));
         fs::create_dir(&home).unwrap();
-        let session = EdsSession::start(&home, &built, durable).unwrap();
+        let session = EdsSession::start(&home, &built, served_by).unwrap();
         let mut client = session.client().unwrap();
         assert!(client.ask(&["all"]).is_err(), "nothing is open");
         client.ask(&["create", CALENDAR]).unwrap();
@@ -53,7 +53,7 @@ fn a_calendar_is_filled_read_and_asked() {
         let saved = client.ask(&["save", "250", "50"]).unwrap();
         assert_eq!(saved.ns.len(), 50);
         let kept = home.join("data/evolution/calendar/lab/calendar.ics");
-        if durable {
+        if served_by == ServedBy::DurableStock {
             let text = fs::read_to_string(&kept).unwrap();
             assert!(
                 text.contains(records[299].uid().unwrap()),

@@ -3,9 +3,8 @@
 
 use super::super::bar_label;
 use super::super::numbers::Scale;
-use super::super::text::HtmlText;
 use super::{put, role_class};
-use crate::Chart;
+use crate::{Chart, ChartKind};
 
 /// The patterns that distinguish parts of stacked bars without colour: lines and dots in the
 /// paper's colour, laid over the fill. The first part has none.
@@ -25,12 +24,11 @@ pub(super) fn write_patterns(out: &mut String) {
         "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\" focusable=\"false\">\
          <defs>\n",
     );
-    for (at, drawing) in PATTERNS.iter().enumerate() {
+    for (at, drawing) in (1..).zip(PATTERNS) {
         put!(
             out,
-            "<pattern id=\"p{}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">\
-             {drawing}</pattern>\n",
-            at + 1
+            "<pattern id=\"p{at}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">\
+             {drawing}</pattern>\n"
         );
     }
     out.push_str("</defs></svg>\n");
@@ -42,38 +40,21 @@ fn part_style(part: usize) -> (usize, usize) {
     (fill, (part + part / FILLS) % (PATTERNS.len() + 1))
 }
 
+/// Draws a part from `x` on, in per cent of the width; pattern 0 is none.
 fn write_rect(out: &mut String, x: f64, width: f64, class: &str, pattern: usize) {
-    put!(
-        out,
-        "<rect x=\"{x:.3}%\" y=\"0\" width=\"{width:.3}%\" height=\"100%\" class=\"{class}\"/>"
-    );
+    let place = format!("x=\"{x:.3}%\" y=\"0\" width=\"{width:.3}%\" height=\"100%\"");
+    put!(out, "<rect {place} class=\"{class}\"/>");
     if pattern > 0 {
-        put!(
-            out,
-            "<rect x=\"{x:.3}%\" y=\"0\" width=\"{width:.3}%\" height=\"100%\" \
-             fill=\"url(#p{pattern})\"/>"
-        );
+        put!(out, "<rect {place} fill=\"url(#p{pattern})\"/>");
     }
 }
 
-fn write_swatch(out: &mut String, part: usize) {
-    let (fill, pattern) = part_style(part);
-    out.push_str("<svg class=\"swatch\" width=\"14\" height=\"14\" aria-hidden=\"true\">");
-    write_rect(out, 0.0, 100.0, &format!("f{fill}"), pattern);
-    out.push_str("</svg>");
-}
+/// Place, series and value.
+type ChartPoint = (f64, usize, f64);
 
-fn write_title(out: &mut String, chart: &Chart) {
-    put!(out, "<figcaption><b>{}</b>", HtmlText(&chart.title));
-    if !chart.y.is_empty() {
-        put!(out, " <span>{}</span>", HtmlText(&chart.y));
-    }
-    out.push_str("</figcaption>\n");
-}
-
-/// The finite points of a chart: place, series, value; by place, then by series.
-fn chart_points(chart: &Chart) -> Vec<(f64, usize, f64)> {
-    let mut all: Vec<(f64, usize, f64)> = Vec::new();
+/// The finite points of a chart, by place, then by series.
+fn chart_points(chart: &Chart) -> Vec<ChartPoint> {
+    let mut all = Vec::new();
     for (at, series) in chart.series.iter().enumerate() {
         let drawn = series
             .points
@@ -85,71 +66,109 @@ fn chart_points(chart: &Chart) -> Vec<(f64, usize, f64)> {
     all
 }
 
-/// One bar for each point, from zero.
+/// Bars from zero: one for each point, or for each place, with the points as its parts.
 pub(super) fn write_bars(out: &mut String, chart: &Chart) {
     let points = chart_points(chart);
-    out.push_str("<figure class=\"bars\">\n");
-    write_title(out, chart);
+    put!(
+        out,
+        "<figure class=\"bars\">\n<figcaption><b>{}</b>",
+        chart.title
+    );
+    if !chart.y.is_empty() {
+        put!(out, " <span>{}</span>", chart.y);
+    }
+    out.push_str("</figcaption>\n");
     if points.is_empty() {
         out.push_str("<p class=\"small\">Nothing of this was run.</p>\n</figure>\n");
         return;
     }
-    let most = points.iter().map(|(_, _, y)| *y).fold(0.0, f64::max);
-    let scale = Scale::of(chart.unit, points.iter().map(|(_, _, y)| *y));
+    let stacked = chart.kind == ChartKind::Stacked;
+    let bars: Vec<&[ChartPoint]> = points.chunk_by(|a, b| stacked && a.0 == b.0).collect();
+    let total = |bar: &[ChartPoint]| match bar {
+        [(_, _, y)] => *y,
+        parts => parts.iter().map(|(_, _, y)| y.max(0.0)).sum(),
+    };
+    let most = bars.iter().map(|bar| total(bar)).fold(0.0, f64::max);
+    let scale = Scale::of(chart.unit, bars.iter().map(|bar| total(bar)));
     // Where every bar has a name of its own, the series says nothing that the name does not.
-    let several = points
+    let several = bars
         .windows(2)
-        .any(|two| matches!(two, [a, b] if a.0 == b.0));
+        .any(|two| matches!(two, [[a, ..], [b, ..]] if a.0 == b.0));
     let mut group: Option<f64> = None;
     out.push_str("<table>\n<tbody>\n");
-    for (x, at, y) in points {
+    for bar in bars {
+        let Some((x, at, _)) = bar.first().copied() else {
+            continue;
+        };
         let Some(series) = chart.series.get(at) else {
             continue;
         };
-        if several && group != Some(x) {
-            if group.is_some() {
-                out.push_str("</tbody>\n<tbody>\n");
+        let mut name = bar_label(chart, x);
+        if several {
+            if group != Some(x) {
+                if group.is_some() {
+                    out.push_str("</tbody>\n<tbody>\n");
+                }
+                put!(
+                    out,
+                    "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"3\">{}</th></tr>\n",
+                    name
+                );
+                group = Some(x);
             }
-            put!(
-                out,
-                "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"3\">{}</th></tr>\n",
-                HtmlText(&bar_label(chart, x))
-            );
-            group = Some(x);
+            name.clone_from(&series.name);
         }
-        let name = if several {
-            series.name.clone()
-        } else {
-            bar_label(chart, x)
+        let class = role_class(series.role);
+        let svg = match stacked {
+            true => "height=\"16\" aria-hidden=\"true\"".to_owned(),
+            false => format!("height=\"14\" aria-hidden=\"true\" class=\"{class}\""),
         };
         put!(
             out,
-            "<tr><th scope=\"row\">{}</th><td class=\"bar\"><svg width=\"100%\" height=\"14\" \
-             aria-hidden=\"true\" class=\"{}\">",
-            HtmlText(&name),
-            role_class(series.role)
+            "<tr><th scope=\"row\">{}</th><td class=\"bar\"><svg width=\"100%\" {svg}>",
+            name
         );
-        if most > 0.0 {
-            let shade = if role_variant(chart, at) % 2 == 1 {
-                "own shade"
-            } else {
-                "own"
-            };
-            write_rect(
-                out,
-                0.0,
-                (y / most).clamp(0.0, 1.0) * 100.0,
-                shade,
-                role_variant(chart, at) % 6,
-            );
+        let mut from = 0.0;
+        for (_, at, y) in bar.iter().filter(|_| most > 0.0) {
+            let width = (y / most).clamp(0.0, 1.0) * 100.0;
+            if !stacked {
+                let variant = role_variant(chart, *at);
+                let shade = if variant % 2 == 1 { "own shade" } else { "own" };
+                write_rect(out, 0.0, width, shade, variant % 6);
+            } else if width > 0.0 {
+                let (fill, pattern) = part_style(*at);
+                write_rect(out, from, width, &format!("f{fill}"), pattern);
+                from += width;
+            }
+        }
+        out.push_str("</svg>");
+        if stacked {
+            write_parts(out, chart, bar, &scale);
         }
         put!(
             out,
-            "</svg></td><td class=\"figure\">{}</td></tr>\n",
-            HtmlText(&scale.write(y))
+            "</td><td class=\"figure\">{}</td></tr>\n",
+            scale.write(total(bar))
         );
     }
     out.push_str("</tbody>\n</table>\n</figure>\n");
+}
+
+/// Writes the parts of a stacked bar: swatch, name and figure of each.
+fn write_parts(out: &mut String, chart: &Chart, bar: &[ChartPoint], scale: &Scale) {
+    out.push_str("<span class=\"parts\">");
+    for (_, at, y) in bar.iter().filter(|(_, _, y)| *y != 0.0) {
+        let Some(series) = chart.series.get(*at) else {
+            continue;
+        };
+        let (fill, pattern) = part_style(*at);
+        out.push_str(
+            "<span><svg class=\"swatch\" width=\"14\" height=\"14\" aria-hidden=\"true\">",
+        );
+        write_rect(out, 0.0, 100.0, &format!("f{fill}"), pattern);
+        put!(out, "</svg>{} {}</span> ", series.name, scale.write(*y));
+    }
+    out.push_str("</span>");
 }
 
 /// Which one of its role a series is.
@@ -161,61 +180,4 @@ pub(super) fn role_variant(chart: &Chart, at: usize) -> usize {
         .take(at)
         .filter(|series| Some(series.role) == role)
         .count()
-}
-
-/// Bars whose parts are stacked; the parts' figures are below each.
-pub(super) fn write_stacked(out: &mut String, chart: &Chart) {
-    let points = chart_points(chart);
-    out.push_str("<figure class=\"bars\">\n");
-    write_title(out, chart);
-    if points.is_empty() {
-        out.push_str("<p class=\"small\">Nothing of this was run.</p>\n</figure>\n");
-        return;
-    }
-    let mut bars: Vec<(f64, Vec<(usize, f64)>)> = Vec::new();
-    for (x, at, y) in points {
-        match bars.last_mut() {
-            Some((of, parts)) if *of == x => parts.push((at, y)),
-            _ => bars.push((x, vec![(at, y)])),
-        }
-    }
-    let sum = |parts: &[(usize, f64)]| parts.iter().map(|(_, y)| y.max(0.0)).sum::<f64>();
-    let most = bars.iter().map(|(_, parts)| sum(parts)).fold(0.0, f64::max);
-    let scale = Scale::of(chart.unit, bars.iter().map(|(_, parts)| sum(parts)));
-    out.push_str("<table>\n<tbody>\n");
-    for (x, parts) in &bars {
-        put!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td class=\"bar\"><svg width=\"100%\" height=\"16\" \
-             aria-hidden=\"true\">",
-            HtmlText(&bar_label(chart, *x))
-        );
-        let mut from = 0.0;
-        for (at, y) in parts.iter().filter(|(_, y)| *y > 0.0 && most > 0.0) {
-            let (fill, pattern) = part_style(*at);
-            let width = y / most * 100.0;
-            write_rect(out, from, width, &format!("f{fill}"), pattern);
-            from += width;
-        }
-        out.push_str("</svg><span class=\"parts\">");
-        for (at, y) in parts.iter().filter(|(_, y)| *y != 0.0) {
-            let Some(series) = chart.series.get(*at) else {
-                continue;
-            };
-            out.push_str("<span>");
-            write_swatch(out, *at);
-            put!(
-                out,
-                "{} {}</span> ",
-                HtmlText(&series.name),
-                HtmlText(&scale.write(*y))
-            );
-        }
-        put!(
-            out,
-            "</span></td><td class=\"figure\">{}</td></tr>\n",
-            HtmlText(&scale.write(sum(parts)))
-        );
-    }
-    out.push_str("</tbody>\n</table>\n</figure>\n");
 }

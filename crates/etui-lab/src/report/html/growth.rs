@@ -7,9 +7,9 @@
 
 use super::super::curves::chart_grid;
 use super::super::numbers;
-use super::super::text::{HtmlText, text_pixels, wrap_pixels};
+use super::super::text::{text_pixels, wrap_pixels};
 use super::axis::Axis;
-use super::{bars::role_variant, put, role_class};
+use super::{bars::role_variant, begin_table, end_table, put, role_class};
 use crate::{ArmRole, Chart, ChartSeries, Unit};
 
 /// The size of letters.
@@ -68,40 +68,18 @@ pub(super) fn write_growth(out: &mut String, chart: &Chart, number: usize) {
     put!(
         out,
         "<figure class=\"growth\">\n<figcaption><b>{}</b>",
-        HtmlText(&chart.title)
+        chart.title
     );
     let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
-    let axes = (
-        Axis::around(all().map(|(x, _)| x)),
-        Axis::around(all().map(|(_, y)| y)),
-    );
-    if let (Some(x), Some(y)) = axes {
+    let axes = Axis::around(all().map(|(x, _)| x)).zip(Axis::around(all().map(|(_, y)| y)));
+    if let Some(axes) = axes {
         out.push_str(" <span>Both axes are logarithmic.</span></figcaption>\n");
         let short = curves
             .iter()
             .all(|c| wrap_pixels(&c.series.name, LETTERS, NAMES).len() <= 2);
-        draw_plot(
-            out,
-            chart,
-            &curves,
-            (x, y),
-            &PlotForm {
-                narrow: false,
-                names: short,
-                number,
-            },
-        );
-        draw_plot(
-            out,
-            chart,
-            &curves,
-            (x, y),
-            &PlotForm {
-                narrow: true,
-                names: false,
-                number,
-            },
-        );
+        let id = format!("g{number}");
+        draw_plot(out, chart, &curves, axes, &PlotForm::new(&id, false, short));
+        draw_plot(out, chart, &curves, axes, &PlotForm::new(&id, true, false));
         write_key(out, &curves, short);
     } else {
         out.push_str("</figcaption>\n<p class=\"small\">Nothing of this can be drawn yet.</p>\n");
@@ -116,16 +94,32 @@ const NAMES: f64 = 190.0;
 
 /// Which of the two drawings.
 struct PlotForm {
-    narrow: bool,
+    class: &'static str,
+    id: String,
+    width: f64,
+    least_height: f64,
     /// Names at the ends, not letters.
     names: bool,
-    number: usize,
+}
+
+impl PlotForm {
+    fn new(chart: &str, narrow: bool, names: bool) -> Self {
+        let (class, width, least_height) = match narrow {
+            true => ("narrow", 330.0, 220.0),
+            false => ("wide", 720.0, 280.0),
+        };
+        Self {
+            class,
+            id: format!("{chart}-{class}"),
+            width,
+            least_height,
+            names,
+        }
+    }
 }
 
 /// Where a drawing's parts are.
 struct PlotFrame {
-    width: f64,
-    height: f64,
     left: f64,
     right: f64,
     top: f64,
@@ -144,16 +138,17 @@ impl PlotFrame {
 }
 
 /// A name at the end of a curve.
-struct CurveLabel {
-    curve: usize,
+struct CurveLabel<'a> {
+    curve: &'a PlotCurve<'a>,
     lines: Vec<String>,
     /// Where its curve ends.
+    x: f64,
     wish: f64,
     /// Its middle.
     at: f64,
 }
 
-impl CurveLabel {
+impl CurveLabel<'_> {
     fn height(&self) -> f64 {
         self.lines.len() as f64 * LEADING
     }
@@ -166,7 +161,7 @@ fn draw_plot(
     axes: (Axis, Axis),
     form: &PlotForm,
 ) {
-    let width = if form.narrow { 330.0 } else { 720.0 };
+    let width = form.width;
     let names: Vec<Vec<String>> = curves
         .iter()
         .map(|curve| {
@@ -194,37 +189,28 @@ fn draw_plot(
     let above = wrap_pixels(&chart.y, LETTERS, width - 8.0);
     let below = wrap_pixels(&chart.x, LETTERS, width - 8.0);
     let top = above.len() as f64 * LEADING + 12.0;
-    let body = tall.max(if form.narrow { 220.0 } else { 280.0 });
-    let bottom = top + body;
+    let bottom = top + tall.max(form.least_height);
     let frame = PlotFrame {
-        width,
-        height: bottom + 24.0 + below.len() as f64 * LEADING + 4.0,
         left,
         right: width - beside,
         top,
         bottom,
         axes,
     };
-    let kind = if form.narrow { "narrow" } else { "wide" };
-    let id = format!("g{}-{kind}", form.number);
+    let height = bottom + 24.0 + below.len() as f64 * LEADING + 4.0;
+    let PlotForm { class, id, .. } = form;
     put!(
         out,
-        "<svg class=\"{kind}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\n\
-         <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">",
-        frame.width,
-        frame.height,
-        HtmlText(&chart.title)
+        "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+         aria-labelledby=\"{id}-t {id}-d\">\n<title id=\"{id}-t\">{}</title>\n\
+         <desc id=\"{id}-d\">",
+        chart.title
     );
     write_description(out, chart, curves);
     out.push_str("</desc>\n");
     for (at, line) in above.iter().enumerate() {
-        write_text(
-            out,
-            "axis",
-            (2.0, LETTERS + at as f64 * LEADING),
-            "start",
-            line,
-        );
+        let place = (2.0, LETTERS + at as f64 * LEADING);
+        write_text(out, "axis", place, "start", line);
     }
     for (at, line) in below.iter().enumerate() {
         let place = (frame.right, bottom + 24.0 + LETTERS + at as f64 * LEADING);
@@ -247,8 +233,24 @@ fn write_text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, w
     put!(
         out,
         "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
-        HtmlText(words)
+        words
     );
+}
+
+/// Spans of an axis that labels occupy.
+#[derive(Default)]
+struct TakenSpans(Vec<(f64, f64)>);
+
+impl TakenSpans {
+    /// Takes the span around a middle, if it is free.
+    fn take(&mut self, middle: f64, half: f64) -> bool {
+        let (from, to) = (middle - half, middle + half);
+        let free = self.0.iter().all(|(a, b)| to < *a || from > *b);
+        if free {
+            self.0.push((from, to));
+        }
+        free
+    }
 }
 
 fn draw_gridlines(out: &mut String, chart: &Chart, frame: &PlotFrame) {
@@ -266,43 +268,29 @@ fn draw_gridlines(out: &mut String, chart: &Chart, frame: &PlotFrame) {
             axis.ticks().into_iter().partition(|t| decade(*t));
         whole.into_iter().chain(part)
     };
-    let mut taken: Vec<(f64, f64)> = Vec::new();
-    let mut free = |from: f64, to: f64| {
-        let free = taken.iter().all(|(a, b)| to < *a || from > *b);
-        if free {
-            taken.push((from, to));
-        }
-        free
-    };
+    let class = |tick| if decade(tick) { "grid" } else { "grid fine" };
+    let mut taken = TakenSpans::default();
     for tick in by_weight(frame.axes.1) {
-        let y = frame.y(tick);
-        let class = if decade(tick) { "grid" } else { "grid fine" };
+        let (y, class) = (frame.y(tick), class(tick));
         put!(
             out,
             "<path class=\"{class}\" d=\"M{left:.1} {y:.1}H{right:.1}\"/>\n"
         );
-        if free(y - LEADING / 2.0, y + LEADING / 2.0) {
-            write_text(
-                out,
-                "tick",
-                (left - 6.0, y + 4.0),
-                "end",
-                &numbers::format_tick(tick, chart.unit),
-            );
+        if taken.take(y, LEADING / 2.0) {
+            let words = numbers::format_tick(tick, chart.unit);
+            write_text(out, "tick", (left - 6.0, y + 4.0), "end", &words);
         }
     }
-    let mut taken: Vec<(f64, f64)> = Vec::new();
+    let mut taken = TakenSpans::default();
     for tick in by_weight(frame.axes.0) {
-        let x = frame.x(tick);
-        let class = if decade(tick) { "grid" } else { "grid fine" };
+        let (x, class) = (frame.x(tick), class(tick));
         put!(
             out,
             "<path class=\"{class}\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/>\n"
         );
         let words = numbers::format_tick(tick, Unit::Count);
         let half = text_pixels(&words, LETTERS) / 2.0 + 3.0;
-        if taken.iter().all(|(a, b)| x + half < *a || x - half > *b) && x >= half {
-            taken.push((x - half, x + half));
+        if x >= half && taken.take(x, half) {
             write_text(out, "tick", (x, bottom + 17.0), "middle", &words);
         }
     }
@@ -322,10 +310,7 @@ fn curve_style(curve: &PlotCurve<'_>) -> (String, &'static str) {
     let shade = if curve.variant % 2 == 1 { " shade" } else { "" };
     (
         format!("curve {}{shade}{ours}", role_class(curve.series.role)),
-        DASHES
-            .get(curve.variant % DASHES.len())
-            .copied()
-            .unwrap_or(""),
+        DASHES[curve.variant % DASHES.len()],
     )
 }
 
@@ -336,20 +321,24 @@ fn draw_line(out: &mut String, chart: &Chart, curve: &PlotCurve<'_>, frame: &Plo
         out.push_str("<path class=\"line\" d=\"");
         for (at, (x, y)) in curve.points.iter().enumerate() {
             let command = if at == 0 { 'M' } else { 'L' };
-            put!(out, "{command}{:.1} {:.1}", frame.x(*x), frame.y(*y));
+            let (x, y) = (frame.x(*x), frame.y(*y));
+            put!(out, "{command}{x:.1} {y:.1}");
         }
         put!(out, "\" stroke-dasharray=\"{dashes}\"/>");
     }
     for (x, y) in &curve.points {
+        let (at, value) = (
+            numbers::format_value(*x, Unit::Count),
+            numbers::format_value(*y, chart.unit),
+        );
+        let (x, y) = (frame.x(*x), frame.y(*y));
         put!(
             out,
-            "<g transform=\"translate({:.1} {:.1})\"><title>{}, {} {}: {}</title>",
-            frame.x(*x),
-            frame.y(*y),
-            HtmlText(&curve.series.name),
-            numbers::format_value(*x, Unit::Count),
-            HtmlText(&chart.x),
-            numbers::format_value(*y, chart.unit)
+            "<g transform=\"translate({x:.1} {y:.1})\"><title>{}, {} {}: {}</title>",
+            curve.series.name,
+            at,
+            chart.x,
+            value
         );
         draw_marker(out, curve);
         out.push_str("</g>");
@@ -375,10 +364,7 @@ fn draw_marker(out: &mut String, curve: &PlotCurve<'_>) {
         ArmRole::Unsafe => 5,
         ArmRole::Etui => 4,
     };
-    let shape = SHAPES
-        .get((first + curve.variant) % SHAPES.len())
-        .copied()
-        .unwrap_or("");
+    let shape = SHAPES[(first + curve.variant) % SHAPES.len()];
     let hollow = if (curve.variant / 2) % 2 == 1 {
         " hollow"
     } else {
@@ -394,51 +380,37 @@ fn draw_labels(
     names: Vec<Vec<String>>,
     frame: &PlotFrame,
 ) {
-    let mut ends: Vec<CurveLabel> = names
-        .into_iter()
-        .enumerate()
-        .filter_map(|(curve, lines)| {
-            let (_, y) = curves.get(curve)?.points.last()?;
-            let wish = frame.y(*y);
-            Some(CurveLabel {
-                curve,
-                lines,
-                wish,
-                at: wish,
-            })
+    let ends = curves.iter().zip(names).filter_map(|(curve, lines)| {
+        let (x, y) = curve.points.last()?;
+        let (x, wish) = (frame.x(*x), frame.y(*y));
+        Some(CurveLabel {
+            curve,
+            lines,
+            x,
+            wish,
+            at: wish,
         })
-        .collect();
+    });
+    let mut ends: Vec<CurveLabel<'_>> = ends.collect();
     ends.sort_by(|a, b| a.wish.total_cmp(&b.wish));
     spread_labels(&mut ends, frame);
     for end in &ends {
-        let Some(curve) = curves.get(end.curve) else {
-            continue;
+        let (class, _) = curve_style(end.curve);
+        let (from, to) = (end.x + 6.0, frame.right + 14.0);
+        let far = if frame.right - from > 60.0 {
+            " far"
+        } else {
+            ""
         };
-        let (class, _) = curve_style(curve);
-        let Some((x, _)) = curve.points.last() else {
-            continue;
-        };
-        let (from, to) = (frame.x(*x) + 6.0, frame.right + 14.0);
-        put!(out, "<g class=\"{class}\">");
+        let (corner, marker) = ((frame.right + 2.0).max(from), frame.right + 20.0);
+        let CurveLabel { wish, at, .. } = end;
         put!(
             out,
-            "<path class=\"leader{}\" d=\"M{from:.1} {:.1}H{:.1}L{to:.1} {:.1}\"/>",
-            if frame.right - from > 60.0 {
-                " far"
-            } else {
-                ""
-            },
-            end.wish,
-            (frame.right + 2.0).max(from),
-            end.at
+            "<g class=\"{class}\"><path class=\"leader{far}\" \
+             d=\"M{from:.1} {wish:.1}H{corner:.1}L{to:.1} {at:.1}\"/>\
+             <g transform=\"translate({marker:.1} {at:.1})\">"
         );
-        put!(
-            out,
-            "<g transform=\"translate({:.1} {:.1})\">",
-            frame.right + 20.0,
-            end.at
-        );
-        draw_marker(out, curve);
+        draw_marker(out, end.curve);
         out.push_str("</g></g>\n");
         let first = end.at - end.height() / 2.0 + LETTERS - 0.5;
         for (at, line) in end.lines.iter().enumerate() {
@@ -449,7 +421,7 @@ fn draw_labels(
 }
 
 /// Moves names down until none overlaps, then up again where they leave the drawing.
-fn spread_labels(ends: &mut [CurveLabel], frame: &PlotFrame) {
+fn spread_labels(ends: &mut [CurveLabel<'_>], frame: &PlotFrame) {
     let mut free = frame.top - LEADING / 2.0;
     for end in ends.iter_mut() {
         let half = end.height() / 2.0;
@@ -469,20 +441,21 @@ fn write_description(out: &mut String, chart: &Chart, curves: &[PlotCurve<'_>]) 
     put!(
         out,
         "Curves on logarithmic axes, {} over {}.",
-        HtmlText(&chart.y),
-        HtmlText(&chart.x)
+        chart.y,
+        chart.x
     );
+    let value = |(x, y): &(f64, f64)| {
+        let at = numbers::format_value(*x, Unit::Count);
+        format!("{} at {at}", numbers::format_value(*y, chart.unit))
+    };
     for curve in curves {
-        let ends = (curve.points.first(), curve.points.last());
-        if let (Some(first), Some(last)) = ends {
+        if let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) {
             put!(
                 out,
-                " {}: {} at {} to {} at {}.",
-                HtmlText(&curve.series.name),
-                numbers::format_value(first.1, chart.unit),
-                numbers::format_value(first.0, Unit::Count),
-                numbers::format_value(last.1, chart.unit),
-                numbers::format_value(last.0, Unit::Count)
+                " {}: {} to {}.",
+                curve.series.name,
+                value(first),
+                value(last)
             );
         }
     }
@@ -490,11 +463,8 @@ fn write_description(out: &mut String, chart: &Chart, curves: &[PlotCurve<'_>]) 
 
 /// The names of the letters; `short`, and only the narrow drawing needs them.
 fn write_key(out: &mut String, curves: &[PlotCurve<'_>], short: bool) {
-    put!(
-        out,
-        "<ul class=\"key{}\">\n",
-        if short { " narrow" } else { "" }
-    );
+    let narrow = if short { " narrow" } else { "" };
+    put!(out, "<ul class=\"key{narrow}\">\n");
     for curve in curves {
         let (class, dashes) = curve_style(curve);
         put!(
@@ -508,7 +478,7 @@ fn write_key(out: &mut String, curves: &[PlotCurve<'_>], short: bool) {
             out,
             "</g></g></svg><b>{}</b> <span>{}</span></li>\n",
             curve.letter,
-            HtmlText(&curve.series.name)
+            curve.series.name
         );
     }
     out.push_str("</ul>\n");
@@ -532,10 +502,11 @@ fn left_out(out: &mut String, chart: &Chart) {
         }
     }
     if !words.is_empty() {
+        let words = words.join("; ");
         put!(
             out,
             "<p class=\"small\">Not on logarithmic axes: {}.</p>\n",
-            HtmlText(&words.join("; "))
+            words
         );
     }
 }
@@ -546,28 +517,17 @@ fn write_figures(out: &mut String, chart: &Chart) {
     if grid.places.is_empty() {
         return;
     }
-    put!(
-        out,
-        "<details>\n<summary>Figures of this chart</summary>\n<div class=\"scroll\" tabindex=\"0\" \
-         role=\"region\" aria-label=\"{}\">\n<table class=\"figures\">\n<thead><tr>\
-         <th scope=\"col\">{}</th>",
-        HtmlText(&chart.title),
-        HtmlText(&chart.x)
-    );
-    for place in &grid.places {
-        put!(
-            out,
-            "<th scope=\"col\" class=\"figure\">{}</th>",
-            HtmlText(place)
-        );
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
+    out.push_str("<details>\n<summary>Figures of this chart</summary>\n");
+    let mut headings = vec![(chart.x.as_str(), false)];
+    headings.extend(grid.places.iter().map(|place| (place.as_str(), true)));
+    begin_table(out, &chart.title, "figures", &headings);
     for (name, figures) in &grid.rows {
-        put!(out, "<tr><th scope=\"row\">{}</th>", HtmlText(name));
+        put!(out, "<tr><th scope=\"row\">{}</th>", name);
         for figure in figures {
-            put!(out, "<td class=\"figure\">{}</td>", HtmlText(figure));
+            put!(out, "<td class=\"figure\">{}</td>", figure);
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n</div>\n</details>\n");
+    end_table(out);
+    out.push_str("</details>\n");
 }

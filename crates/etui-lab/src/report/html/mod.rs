@@ -9,18 +9,18 @@ mod bars;
 mod growth;
 mod tables;
 
-use super::text::HtmlText;
 use super::{
     LOSS, LOSS_MEANS, METHOD, Report, ReportSection, by_study, glance, machine_facts,
     missing_studies, section_name, sign_of, status_words, verdict_sentence,
 };
-use crate::{ArmRole, FindingStatus, Study};
+use crate::{ArmRole, ChartKind, FindingStatus};
 
-/// Adds to the page. Writing to a `String` cannot fail.
+/// Adds to the page. Arguments are text and are escaped; names in braces are written as they are:
+/// numbers, classes, markup. Writing to a `String` cannot fail.
 macro_rules! put {
-    ($out:expr, $($arg:tt)*) => {{
+    ($out:expr, $format:literal $(, $text:expr)* $(,)?) => {{
         use std::fmt::Write as _;
-        let _ = write!($out, $($arg)*);
+        let _ = write!($out, $format $(, $crate::report::text::HtmlText(&$text))*);
     }};
 }
 use put;
@@ -31,6 +31,9 @@ const STYLE: &str = include_str!("style.css");
 /// Nothing may be loaded or run, whatever should slip into the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
                       base-uri 'none'; form-action 'none'";
+
+/// More losses of an experiment are listed folded.
+const OPEN_LOSSES: usize = 10;
 
 /// The report as a page.
 pub fn to_html(report: &Report) -> String {
@@ -50,15 +53,18 @@ pub fn to_html(report: &Report) -> String {
     out.push_str("<main>\n");
     let mut charts = 0;
     for (study, sections) in by_study(report) {
-        put!(out, "<section class=\"study\">\n<h2>");
+        out.push_str("<section class=\"study\">\n");
         match study {
-            Some(study) => put!(
-                out,
-                "{}</h2>\n<p class=\"source\">{}</p>\n",
-                HtmlText(study.title()),
-                HtmlText(study.source())
-            ),
-            None => out.push_str("Further experiments</h2>\n"),
+            Some(study) => {
+                let (title, source) = (study.title(), study.source());
+                put!(
+                    out,
+                    "<h2>{}</h2>\n<p class=\"source\">{}</p>\n",
+                    title,
+                    source
+                );
+            }
+            None => out.push_str("<h2>Further experiments</h2>\n"),
         }
         for section in sections {
             write_experiment(&mut out, section, &mut charts);
@@ -78,31 +84,29 @@ fn section_anchor(section: &ReportSection) -> String {
 }
 
 fn write_top(out: &mut String, report: &Report) {
-    out.push_str("<header>\n<h1>The five studies on this machine</h1>\n");
     out.push_str(
-        "<p class=\"lead\">Five teams, on five generations of devices, measured why storage on \
+        "<header>\n<h1>The five studies on this machine</h1>\n\
+         <p class=\"lead\">Five teams, on five generations of devices, measured why storage on \
          a personal device was slow, and what helps. Here each study is repeated as it found \
          things, with each of its cures alone, with all of them, and with etui, side by side \
-         in one run.</p>\n",
+         in one run.</p>\n<p class=\"facts\">",
     );
     let header = &report.header;
-    let facts: Vec<String> = [
-        header.processor.clone(),
-        match header.cores {
-            0 => String::new(),
-            1 => "1 core".to_owned(),
-            cores => format!("{cores} cores"),
-        },
-        header.system.clone(),
-        header.started.clone(),
-        if header.quick { "quick run" } else { "" }.to_owned(),
-    ]
-    .into_iter()
-    .filter(|fact| !fact.is_empty())
-    .collect();
-    out.push_str("<p class=\"facts\">");
-    for fact in facts {
-        put!(out, "{} \u{b7} ", HtmlText(&fact));
+    let cores = match header.cores {
+        0 => String::new(),
+        1 => "1 core".to_owned(),
+        cores => format!("{cores} cores"),
+    };
+    let quick = if header.quick { "quick run" } else { "" };
+    let facts = [
+        &header.processor,
+        &*cores,
+        &header.system,
+        &header.started,
+        quick,
+    ];
+    for fact in facts.iter().filter(|fact| !fact.is_empty()) {
+        put!(out, "{} \u{b7} ", fact);
     }
     out.push_str("<a href=\"#machine\">machine and method</a></p>\n");
     write_summary(out, report);
@@ -110,60 +114,74 @@ fn write_top(out: &mut String, report: &Report) {
     out.push_str("</header>\n");
 }
 
+/// Begins a table that scrolls in its box; `label` is for screen readers. A heading of figures is
+/// on the right.
+fn begin_table(out: &mut String, label: &str, class: &str, headings: &[(&str, bool)]) {
+    begin_scrolling(out, label, "");
+    put!(out, "<table class=\"{class}\">\n");
+    write_headings(out, headings);
+}
+
+fn begin_scrolling(out: &mut String, label: &str, tall: &str) {
+    put!(
+        out,
+        "<div class=\"scroll{tall}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n",
+        label
+    );
+}
+
+fn write_headings(out: &mut String, headings: &[(&str, bool)]) {
+    out.push_str("<thead><tr>");
+    for (heading, figure) in headings {
+        let class = if *figure { " class=\"figure\"" } else { "" };
+        put!(out, "<th scope=\"col\"{class}>{}</th>", heading);
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+}
+
+fn end_table(out: &mut String) {
+    out.push_str("</tbody>\n</table>\n</div>\n");
+}
+
 fn write_summary(out: &mut String, report: &Report) {
     if report.sections.is_empty() {
         out.push_str("<p>There are no results yet.</p>\n");
         return;
     }
-    out.push_str(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Summary\">\n\
-         <table class=\"summary\">\n<caption>What it comes to</caption>\n<thead><tr>\
-         <th scope=\"col\">Study and question</th><th scope=\"col\">Result here</th>",
-    );
-    for (_, title) in glance::ROLES {
-        put!(out, "<th scope=\"col\" class=\"figure\">{title}</th>");
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
+    begin_scrolling(out, "Summary", "");
+    out.push_str("<table class=\"summary\">\n<caption>What it comes to</caption>\n");
+    let mut headings = vec![("Study and question", false), ("Result here", false)];
+    headings.extend(glance::ROLES.map(|(_, title)| (title, true)));
+    write_headings(out, &headings);
     for (study, sections) in by_study(report) {
         for section in &sections {
             summary_row(out, section, &section_name(study, &sections, section));
         }
     }
-    out.push_str("</tbody>\n</table>\n</div>\n");
-    let missing: Vec<&str> = missing_studies(report)
-        .into_iter()
-        .map(Study::title)
-        .collect();
+    end_table(out);
+    let missing = missing_studies(report);
     if !missing.is_empty() {
-        put!(
-            out,
-            "<p class=\"small\">Not among these results: {}.</p>\n",
-            HtmlText(&missing.join("; "))
-        );
+        put!(out, "<p class=\"small\">{}</p>\n", missing);
     }
 }
 
 fn summary_row(out: &mut String, section: &ReportSection, called: &str) {
-    let about = &section.about;
     put!(
         out,
         "<tr><th scope=\"row\"><a href=\"#{}\">{}</a><span class=\"question\">{}</span></th>",
         section_anchor(section),
-        HtmlText(called),
-        HtmlText(about.question)
+        called,
+        section.about.question
     );
     out.push_str("<td class=\"result\">");
-    if let Some(shown) = sign_of(section) {
-        write_status(out, shown);
-        out.push(' ');
-    }
-    put!(out, "<span>{}</span>", HtmlText(verdict_sentence(section)));
+    write_sign(out, section);
+    put!(out, "<span>{}</span>", verdict_sentence(section));
     let glance = glance::select_glance(&section.presentation);
     if let Some(glance) = &glance {
         put!(
             out,
             "<span class=\"small\">Figures: {}</span>",
-            HtmlText(&glance.measure)
+            glance.measure
         );
     }
     let mut apart = Vec::new();
@@ -184,7 +202,7 @@ fn summary_row(out: &mut String, section: &ReportSection, called: &str) {
         put!(
             out,
             "<span class=\"small\">{}</span>",
-            HtmlText(&apart.join(" \u{b7} "))
+            apart.join(" \u{b7} ")
         );
     }
     out.push_str("</td>");
@@ -194,12 +212,12 @@ fn summary_row(out: &mut String, section: &ReportSection, called: &str) {
                 put!(
                     out,
                     "<td class=\"figure\" data-title=\"{title}\"><b>{}</b>",
-                    HtmlText(figure)
+                    figure
                 );
                 if *lost {
                     loss_mark(out);
                 }
-                put!(out, "<span class=\"small\">{}</span></td>", HtmlText(arm));
+                put!(out, "<span class=\"small\">{}</span></td>", arm);
             }
             None => put!(
                 out,
@@ -212,28 +230,30 @@ fn summary_row(out: &mut String, section: &ReportSection, called: &str) {
 
 /// The sign of a verdict: a disc that is full, half full, empty or dashed, and the word.
 fn write_status(out: &mut String, of: FindingStatus) {
+    let circle = "<circle cx=\"7\" cy=\"7\" r=\"5.5\"";
     let (class, inside) = match of {
-        FindingStatus::Yes => (
-            "yes",
-            "<circle cx=\"7\" cy=\"7\" r=\"5.5\" class=\"full\"/>",
-        ),
+        FindingStatus::Yes => ("yes", " class=\"full\"/>"),
         FindingStatus::Partly => (
             "partly",
-            "<circle cx=\"7\" cy=\"7\" r=\"5.5\"/><path d=\"M7 1.5a5.5 5.5 0 0 0 0 11z\" \
-             class=\"full\"/>",
+            "/><path d=\"M7 1.5a5.5 5.5 0 0 0 0 11z\" class=\"full\"/>",
         ),
-        FindingStatus::No => ("no", "<circle cx=\"7\" cy=\"7\" r=\"5.5\"/>"),
-        FindingStatus::Open => (
-            "open",
-            "<circle cx=\"7\" cy=\"7\" r=\"5.5\" stroke-dasharray=\"2 2.3\"/>",
-        ),
+        FindingStatus::No => ("no", "/>"),
+        FindingStatus::Open => ("open", " stroke-dasharray=\"2 2.3\"/>"),
     };
     put!(
         out,
         "<span class=\"sign {class}\"><svg width=\"14\" height=\"14\" viewBox=\"0 0 14 14\" \
-         aria-hidden=\"true\">{inside}</svg>{}</span>",
+         aria-hidden=\"true\">{circle}{inside}</svg>{}</span>",
         status_words(of)
     );
+}
+
+/// Writes the sign of a section's finding, if it has one.
+fn write_sign(out: &mut String, section: &ReportSection) {
+    if let Some(shown) = sign_of(section) {
+        write_status(out, shown);
+        out.push(' ');
+    }
 }
 
 fn loss_mark(out: &mut String) {
@@ -257,10 +277,10 @@ fn role_class(role: ArmRole) -> &'static str {
 }
 
 fn write_badge(out: &mut String, role: ArmRole) {
+    let class = role_class(role);
     put!(
         out,
-        "<span class=\"badge {}\"><i></i>{}</span>",
-        role_class(role),
+        "<span class=\"badge {class}\"><i></i>{}</span>",
         role.label()
     );
 }
@@ -279,14 +299,12 @@ fn write_legend(out: &mut String) {
         write_badge(out, role);
         put!(out, " {words}</li>\n");
     }
-    out.push_str("</ul>\n<ul>\n");
     put!(
         out,
-        "<li><span class=\"loss\">{LOSS}</span> {LOSS_MEANS}</li>\n\
+        "</ul>\n<ul>\n<li><span class=\"loss\">{LOSS}</span> {LOSS_MEANS}</li>\n\
          <li><b>0.82x</b> ratio to the figure marked <em>base</em></li>\n\
-         <li><b>(398\u{2013}411)</b> lowest and highest repetition</li>\n"
+         <li><b>(398\u{2013}411)</b> lowest and highest repetition</li>\n</ul>\n<ul>\n"
     );
-    out.push_str("</ul>\n<ul>\n");
     for (of, words) in [
         (FindingStatus::Yes, "the finding shows here too"),
         (FindingStatus::Partly, "or on some stacks only"),
@@ -306,42 +324,60 @@ fn write_experiment(out: &mut String, section: &ReportSection, charts: &mut usiz
         out,
         "<article id=\"{}\">\n<h3>{} <code>{}</code></h3>\n<p class=\"asks\">{}</p>\n",
         section_anchor(section),
-        HtmlText(about.title),
-        HtmlText(about.name),
-        HtmlText(about.question)
+        about.title,
+        about.name,
+        about.question
     );
     write_published(out, section);
     write_method(out, section);
-    let verdict = &section.presentation.verdict;
     out.push_str("<div class=\"verdict\">\n<p>");
-    if let Some(shown) = sign_of(section) {
-        write_status(out, shown);
-        out.push(' ');
-    }
-    put!(out, "{}</p>\n</div>\n", HtmlText(verdict_sentence(section)));
+    write_sign(out, section);
+    put!(out, "{}</p>\n</div>\n", verdict_sentence(section));
     for (at, table) in section.presentation.tables.iter().enumerate() {
         tables::write_table(out, table, at);
     }
     for chart in &section.presentation.charts {
         *charts += 1;
         match chart.kind {
-            crate::ChartKind::Growth => growth::write_growth(out, chart, *charts),
-            crate::ChartKind::Bars => bars::write_bars(out, chart),
-            crate::ChartKind::Stacked => bars::write_stacked(out, chart),
+            ChartKind::Growth => growth::write_growth(out, chart, *charts),
+            ChartKind::Bars | ChartKind::Stacked => bars::write_bars(out, chart),
         }
     }
     write_losses(out, section);
-    if !verdict.notes.is_empty() {
-        out.push_str("<h4>Notes</h4>\n<ul class=\"notes\">\n");
-        for note in &verdict.notes {
-            put!(out, "<li>{}</li>\n", HtmlText(note));
-        }
-        out.push_str("</ul>\n");
+    let notes = &section.presentation.verdict.notes;
+    if !notes.is_empty() {
+        out.push_str("<h4>Notes</h4>\n");
+        write_notes(out, notes);
     }
-    not_run(out, section);
-    write_failed(out, section);
-    write_stacks(out, section);
+    let [not_run, failed, stacks] = section.lists();
+    for (title, items) in [not_run, failed] {
+        if !items.is_empty() {
+            put!(out, "<h4>{title}</h4>\n");
+            write_definitions(out, "not-run", items);
+        }
+    }
+    if !stacks.1.is_empty() {
+        put!(out, "<details>\n<summary>{}</summary>\n", stacks.0);
+        write_definitions(out, "not-run", stacks.1);
+        out.push_str("</details>\n");
+    }
     out.push_str("</article>\n");
+}
+
+fn write_notes<T: std::fmt::Display>(out: &mut String, notes: &[T]) {
+    out.push_str("<ul class=\"notes\">\n");
+    for note in notes {
+        put!(out, "<li>{}</li>\n", note);
+    }
+    out.push_str("</ul>\n");
+}
+
+fn write_definitions<T: std::fmt::Display>(out: &mut String, class: &str, items: Vec<(T, String)>) {
+    put!(out, "<dl class=\"{class}\">\n");
+    for (term, text) in items {
+        put!(out, "<dt>{}</dt><dd>{}</dd>\n", term, or_dash(&text));
+    }
+    out.push_str("</dl>\n");
 }
 
 /// The method's first sentence; the others are opened by the reader.
@@ -350,28 +386,20 @@ fn write_method(out: &mut String, section: &ReportSection) {
     let (first, rest) = first_sentence(about.method);
     out.push_str("<h4>How it is done here</h4>\n");
     if !first.is_empty() {
-        put!(out, "<p>{}</p>\n", HtmlText(first));
+        put!(out, "<p>{}</p>\n", first);
     }
     if rest.is_empty() && about.same_answer.is_empty() && section.parameters.is_empty() {
         return;
     }
     out.push_str("<details class=\"method\">\n<summary>The method in full</summary>\n");
     if !rest.is_empty() {
-        put!(out, "<p>{}</p>\n", HtmlText(rest));
+        put!(out, "<p>{}</p>\n", rest);
     }
     if !about.same_answer.is_empty() {
-        put!(
-            out,
-            "<p><b>Same answer:</b> {}</p>\n",
-            HtmlText(about.same_answer)
-        );
+        put!(out, "<p><b>Same answer:</b> {}</p>\n", about.same_answer);
     }
     if !section.parameters.is_empty() {
-        put!(
-            out,
-            "<p><b>Run with:</b> {}.</p>\n",
-            HtmlText(&section.settings())
-        );
+        put!(out, "<p><b>Run with:</b> {}.</p>\n", section.settings());
     }
     out.push_str("</details>\n");
 }
@@ -393,14 +421,12 @@ fn write_published(out: &mut String, section: &ReportSection) {
     if section.about.found.is_empty() {
         return;
     }
-    out.push_str(
-        "<h4>What was found then</h4>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"What was found then\">\n<table class=\"found\">\n<thead><tr>\
-         <th scope=\"col\">Finding</th><th scope=\"col\">Cure</th>\
-         <th scope=\"col\">The study's figure</th></tr></thead>\n<tbody>\n",
-    );
+    let title = "What was found then";
+    put!(out, "<h4>{title}</h4>\n");
+    let headings = ["Finding", "Cure", "The study's figure"].map(|heading| (heading, false));
+    begin_table(out, title, "found", &headings);
     for found in section.about.found {
-        put!(out, "<tr><td>{}</td>", HtmlText(found.finding));
+        put!(out, "<tr><td>{}</td>", found.finding);
         for (title, words) in [("Cure", found.cure), ("Figure", found.figure)] {
             let class = if words.is_empty() {
                 " class=\"none\""
@@ -410,12 +436,12 @@ fn write_published(out: &mut String, section: &ReportSection) {
             put!(
                 out,
                 "<td data-title=\"{title}\"{class}>{}</td>",
-                HtmlText(or_dash(words))
+                or_dash(words)
             );
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n</div>\n");
+    end_table(out);
 }
 
 fn or_dash(text: &str) -> &str {
@@ -427,106 +453,44 @@ fn write_losses(out: &mut String, section: &ReportSection) {
     if losses.is_empty() {
         return;
     }
-    put!(
-        out,
-        "<h4>Losses</h4>\n<p>Where {LOSS_MEANS}:</p>\n<ul class=\"losses\">\n"
-    );
-    let mut table = "";
-    for (at, loss) in losses.iter().enumerate() {
-        if at == 0 || loss.table != table {
-            if at > 0 {
-                out.push_str("</ul></li>\n");
-            }
-            put!(out, "<li>{}<ul>\n", HtmlText(loss.table));
-            table = loss.table;
+    put!(out, "<h4>Losses</h4>\n<p>Where {LOSS_MEANS}:</p>\n");
+    // A long list is opened by the reader.
+    let open = match losses.len() > OPEN_LOSSES {
+        true => "",
+        false => " open=\"open\"",
+    };
+    for of_table in losses.chunk_by(|a, b| a.0 == b.0) {
+        let title = of_table.first().map_or("", |loss| loss.0);
+        put!(
+            out,
+            "<details{open}>\n<summary>{}: {}</summary>\n<ul class=\"losses\">\n",
+            title,
+            of_table.len()
+        );
+        for (_, words) in of_table {
+            put!(
+                out,
+                "<li><span class=\"loss\" aria-hidden=\"true\">{LOSS}</span> {}</li>\n",
+                words
+            );
         }
-        put!(
-            out,
-            "<li><span class=\"loss\" aria-hidden=\"true\">{LOSS}</span> {}</li>\n",
-            HtmlText(&loss.words())
-        );
+        out.push_str("</ul>\n</details>\n");
     }
-    out.push_str("</ul></li>\n</ul>\n");
-}
-
-fn not_run(out: &mut String, section: &ReportSection) {
-    let reasons = section.not_run_by_reason();
-    if reasons.is_empty() {
-        return;
-    }
-    out.push_str("<h4>Not run here</h4>\n<dl class=\"not-run\">\n");
-    for (reason, parts) in reasons {
-        put!(
-            out,
-            "<dt>{}</dt><dd>{}</dd>\n",
-            HtmlText(&parts.join(", ")),
-            HtmlText(reason)
-        );
-    }
-    out.push_str("</dl>\n");
-}
-
-fn write_failed(out: &mut String, section: &ReportSection) {
-    if section.failed.is_empty() {
-        return;
-    }
-    out.push_str("<h4>Failed</h4>\n<dl class=\"not-run\">\n");
-    for (work, arm, message) in &section.failed {
-        put!(
-            out,
-            "<dt>{}: {}</dt><dd>{}</dd>\n",
-            HtmlText(work),
-            HtmlText(arm),
-            HtmlText(message)
-        );
-    }
-    out.push_str("</dl>\n");
-}
-
-fn write_stacks(out: &mut String, section: &ReportSection) {
-    let told: Vec<_> = section
-        .stacks
-        .iter()
-        .filter(|(_, details)| !details.is_empty())
-        .collect();
-    if told.is_empty() {
-        return;
-    }
-    out.push_str("<details>\n<summary>Storage stacks</summary>\n<dl class=\"not-run\">\n");
-    for (name, details) in told {
-        let each: Vec<String> = details.iter().map(|(k, v)| format!("{k}: {v}")).collect();
-        put!(
-            out,
-            "<dt>{}</dt><dd>{}</dd>\n",
-            HtmlText(name),
-            HtmlText(&each.join("; "))
-        );
-    }
-    out.push_str("</dl>\n</details>\n");
 }
 
 fn write_foot(out: &mut String, report: &Report) {
     out.push_str("<section id=\"machine\" class=\"study\">\n<h2>Machine and method</h2>\n");
-    out.push_str("<h4>How the figures are taken</h4>\n<ul class=\"notes\">\n");
-    for sentence in METHOD {
-        put!(out, "<li>{}</li>\n", HtmlText(sentence));
-    }
-    out.push_str("</ul>\n<h4>The machine</h4>\n<dl class=\"facts\">\n");
-    for (name, value) in machine_facts(&report.header) {
-        put!(out, "<dt>{name}</dt><dd>{}</dd>\n", HtmlText(&value));
-    }
-    out.push_str("</dl>\n");
-    if !report.header.tools.is_empty() {
-        out.push_str("<h4>Tools found</h4>\n<dl class=\"facts\">\n");
-        for (name, version) in &report.header.tools {
-            put!(
-                out,
-                "<dt>{}</dt><dd>{}</dd>\n",
-                HtmlText(name),
-                HtmlText(or_dash(version))
-            );
-        }
-        out.push_str("</dl>\n");
+    out.push_str("<h4>How the figures are taken</h4>\n");
+    write_notes(out, &METHOD);
+    out.push_str("<h4>The machine</h4>\n");
+    write_definitions(out, "facts", machine_facts(&report.header));
+    let tools = report.header.tools.iter();
+    let tools: Vec<_> = tools
+        .map(|(name, version)| (name, version.clone()))
+        .collect();
+    if !tools.is_empty() {
+        out.push_str("<h4>Tools found</h4>\n");
+        write_definitions(out, "facts", tools);
     }
     out.push_str("</section>\n");
 }

@@ -1,10 +1,8 @@
 //! Tables of figures on the page.
 
-use super::super::numbers::{self, Scale};
-use super::super::text::HtmlText;
-use super::super::{base_cells, column_scales, group_rows};
-use super::{loss_mark, put, write_badge};
-use crate::{ArmRole, Table, TableCell, TableRow};
+use super::super::text_table::{TextCell, TextTable};
+use super::{begin_scrolling, end_table, loss_mark, put, write_badge, write_headings};
+use crate::{ArmRole, Table};
 
 /// This many tables of an experiment are open; the others are opened by the reader.
 const OPEN: usize = 2;
@@ -23,144 +21,93 @@ pub(super) fn write_table(out: &mut String, table: &Table, at: usize) {
         put!(
             out,
             "<details class=\"table\">\n<summary>{}</summary>\n",
-            HtmlText(&table.title)
+            table.title
         );
     }
+    if !folded || table.rows.is_empty() {
+        put!(out, "<h4>{}</h4>\n", table.title);
+    }
     if table.rows.is_empty() {
-        put!(
-            out,
-            "<h4>{}</h4>\n<p class=\"small\">Nothing of this was run.</p>\n",
-            HtmlText(&table.title)
-        );
+        out.push_str("<p class=\"small\">Nothing of this was run.</p>\n");
     } else {
-        write_figures(out, table, folded);
+        write_figures(out, table);
     }
     if folded {
         out.push_str("</details>\n");
     }
 }
 
-fn write_figures(out: &mut String, table: &Table, folded: bool) {
-    if !folded {
-        put!(out, "<h4>{}</h4>\n", HtmlText(&table.title));
-    }
+fn write_figures(out: &mut String, table: &Table) {
     if !table.caption.is_empty() {
-        put!(
-            out,
-            "<p class=\"caption\">{}</p>\n",
-            HtmlText(&table.caption)
-        );
+        put!(out, "<p class=\"caption\">{}</p>\n", table.caption);
     }
-    put!(
-        out,
-        "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n\
-         <table class=\"figures{}\">\n<thead><tr><th scope=\"col\">Arm</th>",
-        if table.rows.len() > TALL { " tall" } else { "" },
-        HtmlText(&table.title),
-        if table.columns.len() > WIDE {
-            " many"
-        } else {
-            ""
+    let text = TextTable::new(table);
+    let tall = if text.rows.len() > TALL { " tall" } else { "" };
+    begin_scrolling(out, &table.title, tall);
+    let many = if text.columns.len() > WIDE {
+        " many"
+    } else {
+        ""
+    };
+    put!(out, "<table class=\"figures{many}\">\n");
+    let mut headings = vec![("Arm", false)];
+    headings.extend(text.columns.iter().map(|title| (*title, true)));
+    write_headings(out, &headings);
+    for row in &text.rows {
+        if let Some(group) = row.heading {
+            let columns = text.columns.len() + 1;
+            put!(
+                out,
+                "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{columns}\">{}</th></tr>\n",
+                group
+            );
         }
-    );
-    for column in &table.columns {
-        put!(
-            out,
-            "<th scope=\"col\" class=\"figure\">{}</th>",
-            HtmlText(&column.title)
-        );
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    let (scales, bases) = (column_scales(table), base_cells(table));
-    let groups = group_rows(table);
-    let mut heading = None;
-    for (place, (row, bases)) in table.rows.iter().zip(&bases).enumerate() {
-        let mut label = row.label.as_str();
-        if let Some((group, name)) = groups.as_ref().and_then(|g| g.get(place).copied()) {
-            if heading != Some(group) {
-                put!(
-                    out,
-                    "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
-                    table.columns.len() + 1,
-                    HtmlText(group)
-                );
-                heading = Some(group);
-            }
-            label = name;
-        }
-        put!(
-            out,
-            "<tr{}><th scope=\"row\">",
-            if row.role == ArmRole::Etui {
-                " class=\"ours\""
-            } else {
-                ""
-            }
-        );
+        let ours = match row.role {
+            ArmRole::Etui => " class=\"ours\"",
+            _ => "",
+        };
+        put!(out, "<tr{ours}><th scope=\"row\">");
         write_badge(out, row.role);
-        put!(out, "<span class=\"arm\">{}</span></th>", HtmlText(label));
-        for (at, (scale, base)) in scales.iter().zip(bases).enumerate() {
-            write_cell(out, row, at, scale, *base);
+        put!(out, "<span class=\"arm\">{}</span></th>", row.name);
+        for cell in &row.cells {
+            write_cell(out, cell);
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n</div>\n");
+    end_table(out);
 }
 
-fn write_cell(out: &mut String, row: &TableRow, at: usize, scale: &Scale, base: bool) {
-    let empty = TableCell::default();
-    let cell = row.cells.get(at).unwrap_or(&empty);
-    put!(
-        out,
-        "<td class=\"figure{}\">",
-        if cell.lost { " lost" } else { "" }
-    );
-    match cell.value {
-        Some(value) => {
-            let (number, unit) = scale.split(value);
-            put!(out, "<span class=\"value\">{}", HtmlText(&number));
-            match unit {
-                "" => {}
-                "x" | "/s" => put!(out, "<small>{unit}</small>"),
-                _ => put!(out, " <small>{unit}</small>"),
-            }
-            if cell.lost {
-                loss_mark(out);
-            }
-            out.push_str("</span>");
+fn write_cell(out: &mut String, cell: &TextCell<'_>) {
+    let lost = if cell.lost { " lost" } else { "" };
+    put!(out, "<td class=\"figure{lost}\">");
+    if let Some((number, unit)) = &cell.figure {
+        put!(out, "<span class=\"value\">{}", number);
+        match *unit {
+            "" => {}
+            "x" | "/s" => put!(out, "<small>{unit}</small>"),
+            _ => put!(out, " <small>{unit}</small>"),
         }
-        None if cell.note.is_empty() => {
-            out.push_str("<span class=\"none\" title=\"no figure\">\u{2013}</span>");
+        if cell.lost {
+            loss_mark(out);
         }
-        None => {}
+        out.push_str("</span>");
+    } else if cell.note.is_empty() {
+        out.push_str("<span class=\"none\" title=\"no figure\">\u{2013}</span>");
     }
-    let ratio = match cell.ratio.filter(|ratio| ratio.is_finite()) {
-        Some(ratio) => numbers::format_ratio(ratio),
-        None if base => "base".to_owned(),
-        None => String::new(),
-    };
-    let range = cell
-        .range
-        .filter(|(low, high)| low.is_finite() && high.is_finite() && low != high)
-        .map(|(low, high)| format!("({})", scale.range(low, high)));
-    if !ratio.is_empty() || range.is_some() {
+    if !cell.ratio.is_empty() || cell.range.is_some() {
         out.push_str("<span class=\"beside\">");
-        if !ratio.is_empty() {
-            put!(
-                out,
-                "<span class=\"{}\">{}</span>",
-                if base { "base" } else { "ratio" },
-                HtmlText(&ratio)
-            );
+        if !cell.ratio.is_empty() {
+            let class = if cell.base { "base" } else { "ratio" };
+            put!(out, "<span class=\"{class}\">{}</span>", cell.ratio);
         }
-        if let Some(range) = range {
-            put!(out, " <span class=\"range\">{}</span>", HtmlText(&range));
+        if let Some(range) = &cell.range {
+            put!(out, " <span class=\"range\">{}</span>", range);
         }
         out.push_str("</span>");
     }
     if !cell.note.is_empty() {
-        put!(out, "<span class=\"note\">{}</span>", HtmlText(&cell.note));
-        if cell.lost && cell.value.is_none() {
+        put!(out, "<span class=\"note\">{}</span>", cell.note);
+        if cell.lost && cell.figure.is_none() {
             loss_mark(out);
         }
     }

@@ -46,7 +46,6 @@ impl<'s> CheckedOut<'s> {
     }
 
     /// Returns the record as stored.
-    #[must_use]
     pub fn stored(&self) -> &StoredRecord<CalendarObject> {
         &self.stored
     }

@@ -47,13 +47,13 @@ pub(crate) mod shared;
 
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::Calendar;
 use super::CalendarObject;
 use super::object_zones::ObjectZones;
 use crate::error::{Error, Result};
-use crate::record::{StoredRecord, changes, list};
+use crate::record::{Reader, StoredRecord, changes, list};
 use crate::types::{ETag, RecordId};
 use shared::DateBooks;
 
@@ -182,15 +182,7 @@ impl<'s> DateBook<'s> {
         let collection = self.calendar.id();
         // Dirty records are looked up first: once one is committed, the store has it.
         let dirty = db.cache::<DateBooks>().dirty_text(id);
-        let found = db.read(|conn| {
-            Ok(conn
-                .prepare_cached(
-                    "SELECT id, uid, etag, text FROM record \
-                     WHERE id = ?1 AND collection = ?2 AND removed_at IS NULL",
-                )?
-                .query_row((id, collection), StoredRecord::from_row)
-                .optional()?)
-        })?;
+        let found = db.read(|conn| Reader::new(db, conn, collection).by_id(RecordId(id)))?;
         match found {
             Some(mut found) => {
                 if let Some(text) = dirty {
@@ -343,11 +335,7 @@ fn parse_record(
 ) -> Result<CalendarObject> {
     let db = calendar.db();
     db.read(|conn| {
-        let row = conn
-            .prepare_cached("SELECT source FROM record WHERE id = ?1")?
-            .query_row([stored.id.0], |r| r.get(0))
-            .optional()?
-            .flatten();
+        let row = Reader::new(db, conn, calendar.id()).shared_row(stored.id)?;
         ObjectZones::default().parse_record(conn, stored.text.clone(), row)
     })
 }

@@ -15,7 +15,6 @@ use crate::record::{StoredRecord, list};
 use crate::search::query::record_reader::RecordsById;
 use crate::types::{ETag, RecordId};
 
-/// Records of a page.
 const PAGE_RECORDS: usize = 256;
 /// Bytes of a page; the record that exceeds them is the last.
 const PAGE_BYTES: usize = 128 << 10;
@@ -204,7 +203,7 @@ fn listed_ids(conn: &Connection, collection: i64, index: u64, count: usize) -> R
     let Some((block, mut skip)) = start else {
         return Ok(ids);
     };
-    list::for_each_block_from(conn, collection, &block, |_, entries| {
+    list::for_each_block(conn, collection, &block, false, |entries| {
         ids.extend(entries.ids().skip(skip).take(count - ids.len()));
         skip = 0;
         Ok(match ids.len() < count {

@@ -132,7 +132,6 @@ impl Reader<'_, CalendarObject> {
     }
 }
 
-/// A past record.
 struct PastRecord {
     id: i64,
     uid: String,

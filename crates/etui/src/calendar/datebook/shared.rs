@@ -89,14 +89,10 @@ impl DateBooks {
     /// Checks out a record.
     pub(super) fn lock_record<'s>(&'s self, db: &Db, record: i64) -> Result<RecordLock<'s>> {
         if db.is_read_only() {
-            return Err(Error::ReadOnly {
-                path: db.path().to_owned(),
-            });
+            return Err(Error::ReadOnly(db.path().to_owned()));
         }
         let mut state = self.lock_state();
-        let taken = || Error::CheckedOut {
-            record: RecordId(record),
-        };
+        let taken = || Error::CheckedOut(RecordId(record));
         if state.taken.contains(&record) {
             return Err(taken());
         }
@@ -217,9 +213,7 @@ impl DateBooks {
             latest = changes::latest_seq(conn)?;
             Ok(())
         };
-        // One flush of the log; the checkpoint is left to the close or to a later commit.
-        let put_off = || db.write_of(size, work);
-        db.with_deferred_checkpoint(put_off)?;
+        db.write_of(size, work)?;
         let mut state = self.lock_state();
         // Before the locks are released.
         if let Some(locks) = state.locks.as_ref().filter(|_| latest > 0) {

@@ -8,6 +8,7 @@ CREATE TABLE meta (
 
 -- Address books and calendars.
 --   kind           'contacts' or 'calendar'
+--   external_id    its identifier in another system, unique in its kind; NULL: none
 --   removed_at     when it was removed (Unix ms); NULL: it exists
 --   history_start  sequence number of the latest change when it was created, was restored or became
 --                  the default; changes since an older sync token cannot be listed
@@ -15,6 +16,7 @@ CREATE TABLE collection (
     id            INTEGER PRIMARY KEY,
     kind          TEXT NOT NULL,
     name          TEXT NOT NULL,
+    external_id   TEXT,
     removed_at    INTEGER,
     history_start INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -76,6 +78,15 @@ CREATE TABLE shared_text (
     hash BLOB NOT NULL,
     text BLOB NOT NULL
 ) STRICT;
+
+-- Time zones of calendars, for records that are saved without a VTIMEZONE of their own.
+--   text  the VTIMEZONE, byte for byte
+CREATE TABLE calendar_zone (
+    collection INTEGER,
+    tzid       TEXT,
+    text       BLOB NOT NULL,
+    PRIMARY KEY (collection, tzid)
+) STRICT, WITHOUT ROWID;
 
 -- Lists: the live records of each collection in the order of (sort_key, id), in blocks.
 --   first  lower bound of the entries of the block

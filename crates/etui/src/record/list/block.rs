@@ -11,8 +11,6 @@
 //! The parts are separate, so that reading the ids or finding a key reads no other part. Bytes that
 //! are no block are read as far as they are valid.
 
-use std::ops::Range;
-
 use etui_text::varint;
 
 /// A stored block.
@@ -103,20 +101,13 @@ impl<'a> Block<'a> {
     }
 }
 
-/// An entry of a block: its id, and the ranges of its parts.
-#[derive(Default)]
-struct EntryRanges {
-    id: i64,
-    ids: Range<usize>,
-    sorts: Range<usize>,
-    summary: Range<usize>,
-}
-
-/// A cursor over the entries of a block and the ranges of their parts.
+/// A cursor over the entries of a block, and the offsets of an entry's id, sort key and summary.
 struct EntryCursor<'a> {
     block: Block<'a>,
-    at: EntryRanges,
+    id: i64,
     key: Vec<u8>,
+    starts: [usize; 3],
+    ends: [usize; 3],
     taken: usize,
 }
 
@@ -124,8 +115,10 @@ impl<'a> EntryCursor<'a> {
     fn new(block: Block<'a>) -> Self {
         Self {
             block,
-            at: EntryRanges::default(),
+            id: 0,
             key: Vec::with_capacity(64),
+            starts: [0; 3],
+            ends: [0; 3],
             taken: 0,
         }
     }
@@ -136,23 +129,22 @@ impl<'a> EntryCursor<'a> {
             if self.taken == self.block.count {
                 return None;
             }
-            let (ids, sorts) = (self.block.ids, self.block.sorts);
-            let summaries = self.block.summaries;
-            let mut rest = ids.get(self.at.ids.end..)?;
-            self.at.id = self
-                .at
-                .id
-                .wrapping_add(varint::zigzag_decode(varint::take_u64(&mut rest)?));
-            self.at.ids = self.at.ids.end..ids.len() - rest.len();
-            let mut rest = sorts.get(self.at.sorts.end..)?;
-            let shared = usize::try_from(varint::take_u64(&mut rest)?).ok()?;
-            let bytes = varint::take_bytes(&mut rest)?;
+            let mut ids = self.block.ids.get(self.ends[0]..)?;
+            let mut sorts = self.block.sorts.get(self.ends[1]..)?;
+            let mut summaries = self.block.summaries.get(self.ends[2]..)?;
+            let step = varint::zigzag_decode(varint::take_u64(&mut ids)?);
+            let shared = usize::try_from(varint::take_u64(&mut sorts)?).ok()?;
+            let bytes = varint::take_bytes(&mut sorts)?;
+            varint::take_bytes(&mut summaries)?;
+            self.id = self.id.wrapping_add(step);
             self.key.truncate(shared);
             self.key.extend_from_slice(bytes);
-            self.at.sorts = self.at.sorts.end..sorts.len() - rest.len();
-            let mut rest = summaries.get(self.at.summary.end..)?;
-            varint::take_bytes(&mut rest)?;
-            self.at.summary = self.at.summary.end..summaries.len() - rest.len();
+            self.starts = self.ends;
+            self.ends = [
+                self.block.ids.len() - ids.len(),
+                self.block.sorts.len() - sorts.len(),
+                self.block.summaries.len() - summaries.len(),
+            ];
             self.taken += 1;
             Some(())
         };
@@ -160,115 +152,58 @@ impl<'a> EntryCursor<'a> {
     }
 }
 
-/// A block after the edit of one entry.
-pub(crate) struct SplicedBlock {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) count: usize,
-}
-
-/// Returns the block with one entry inserted or updated (`Some` summary) or removed (`None`); the
-/// parts of other entries are copied unchanged. Returns `None` if there is nothing to change, or
-/// the block cannot be read to its end.
+/// Returns the bytes and the count of the block with one entry inserted or updated (`Some` summary)
+/// or removed (`None`); the parts of other entries are copied unchanged. Returns `None` if there is
+/// nothing to change, or the block cannot be read to its end.
 pub(crate) fn splice_entry(
     block: &Block<'_>,
     sort: &[u8],
     id: i64,
     summary: Option<&[u8]>,
-) -> Option<SplicedBlock> {
-    let mut steps = EntryCursor::new(*block);
-    let (mut before_id, mut before_key) = (0, Vec::with_capacity(64));
-    let mut here = steps.advance();
-    while here && (&steps.key[..], steps.at.id) < (sort, id) {
-        before_id = steps.at.id;
-        before_key.clear();
-        before_key.extend_from_slice(&steps.key);
-        here = steps.advance();
+) -> Option<(Vec<u8>, usize)> {
+    let mut cursor = EntryCursor::new(*block);
+    let (mut last_id, mut last_key) = (0, Vec::with_capacity(64));
+    let mut here = cursor.advance();
+    while here && (&cursor.key[..], cursor.id) < (sort, id) {
+        last_id = cursor.id;
+        last_key.clone_from(&cursor.key);
+        here = cursor.advance();
     }
-    if !here && steps.taken < block.count {
+    let is_same = here && cursor.id == id && cursor.key == sort;
+    if (!here && cursor.taken < block.count) || (!is_same && summary.is_none()) {
         return None;
     }
-    let is_same = here && steps.at.id == id && steps.key == sort;
-    // The ranges of the entry's parts, empty if it is new.
-    let (ids, sorts, summaries) = match (here, is_same) {
-        (false, _) => {
-            let end = |part: &[u8]| part.len()..part.len();
-            (end(block.ids), end(block.sorts), end(block.summaries))
-        }
-        (true, true) => (
-            steps.at.ids.clone(),
-            steps.at.sorts.clone(),
-            steps.at.summary.clone(),
-        ),
-        (true, false) => {
-            let begin = |r: &Range<usize>| r.start..r.start;
-            (
-                begin(&steps.at.ids),
-                begin(&steps.at.sorts),
-                begin(&steps.at.summary),
-            )
-        }
-    };
-    if is_same && summary.is_none() || !is_same && summary.is_some() {
+    let start = if here { cursor.starts } else { cursor.ends };
+    let mut end = if is_same { cursor.ends } else { start };
+    let [mut own_ids, mut own_sorts, mut own_summary] = [const { Vec::new() }; 3];
+    if let Some(summary) = summary {
+        push_id(&mut own_ids, last_id, id);
+        push_sort(&mut own_sorts, &last_key, sort);
+        varint::push_bytes(&mut own_summary, summary);
+        (last_id, last_key) = (id, sort.to_vec());
+    }
+    if is_same != summary.is_some() {
         // The next entry has another predecessor now.
-        let follows = match is_same {
-            true => steps.advance(),
-            false => here,
-        };
-        let mut own_ids = Vec::with_capacity(20);
-        let mut own_sorts = Vec::with_capacity(64);
-        let mut own_summary = Vec::new();
-        let (mut last_id, mut last_key) = (before_id, &before_key[..]);
-        if let Some(summary) = summary {
-            push_id(&mut own_ids, last_id, id);
-            push_sort(&mut own_sorts, last_key, sort);
-            varint::push_bytes(&mut own_summary, summary);
-            (last_id, last_key) = (id, sort);
-        } else if !follows && steps.taken < block.count {
+        let follows = if is_same { cursor.advance() } else { here };
+        if follows {
+            push_id(&mut own_ids, last_id, cursor.id);
+            push_sort(&mut own_sorts, &last_key, &cursor.key);
+            (end[0], end[1]) = (cursor.ends[0], cursor.ends[1]);
+        } else if cursor.taken < block.count {
             return None;
         }
-        let (mut ids_end, mut sorts_end) = (ids.end, sorts.end);
-        if follows {
-            push_id(&mut own_ids, last_id, steps.at.id);
-            push_sort(&mut own_sorts, last_key, &steps.key);
-            (ids_end, sorts_end) = (steps.at.ids.end, steps.at.sorts.end);
-        }
-        let count = match summary {
-            Some(_) => block.count + 1,
-            None => block.count - 1,
-        };
-        return Some(SplicedBlock {
-            bytes: assemble_block(
-                count,
-                [&block.ids[..ids.start], &own_ids, &block.ids[ids_end..]],
-                [
-                    &block.sorts[..sorts.start],
-                    &own_sorts,
-                    &block.sorts[sorts_end..],
-                ],
-                [
-                    &block.summaries[..summaries.start],
-                    &own_summary,
-                    &block.summaries[summaries.end..],
-                ],
-            ),
-            count,
-        });
     }
-    let mut own_summary = Vec::new();
-    varint::push_bytes(&mut own_summary, summary?);
-    Some(SplicedBlock {
-        bytes: assemble_block(
-            block.count,
-            [block.ids, &[], &[]],
-            [block.sorts, &[], &[]],
-            [
-                &block.summaries[..summaries.start],
-                &own_summary,
-                &block.summaries[summaries.end..],
-            ],
-        ),
-        count: block.count,
-    })
+    let count = block.count + usize::from(summary.is_some()) - usize::from(is_same);
+    let parts = [
+        (block.ids, &own_ids),
+        (block.sorts, &own_sorts),
+        (block.summaries, &own_summary),
+    ];
+    let parts = std::array::from_fn(|n| {
+        let (old, own) = parts[n];
+        [&old[..start[n]], &own[..], &old[end[n]..]]
+    });
+    Some((assemble_block(count, parts), count))
 }
 
 fn push_id(out: &mut Vec<u8>, last: i64, id: i64) {
@@ -281,20 +216,15 @@ fn push_sort(out: &mut Vec<u8>, last: &[u8], sort: &[u8]) {
     varint::push_bytes(out, &sort[shared..]);
 }
 
-/// Returns the block with these parts.
-fn assemble_block(
-    count: usize,
-    ids: [&[u8]; 3],
-    sorts: [&[u8]; 3],
-    summaries: [&[u8]; 3],
-) -> Vec<u8> {
-    let length = |parts: &[&[u8]; 3]| parts.iter().map(|p| p.len()).sum::<usize>();
-    let mut out = Vec::with_capacity(length(&ids) + length(&sorts) + length(&summaries) + 8);
-    varint::push_u64(&mut out, count as u64);
-    varint::push_u64(&mut out, length(&ids) as u64);
-    varint::push_u64(&mut out, length(&sorts) as u64);
-    for part in ids.iter().chain(&sorts).chain(&summaries) {
-        out.extend_from_slice(part);
+/// Returns the block with these ids, sort keys and summaries, each in pieces.
+fn assemble_block<const N: usize>(count: usize, parts: [[&[u8]; N]; 3]) -> Vec<u8> {
+    let lengths = parts.map(|part| part.iter().map(|piece| piece.len()).sum::<usize>());
+    let mut out = Vec::with_capacity(lengths.iter().sum::<usize>() + 8);
+    for number in [count, lengths[0], lengths[1]] {
+        varint::push_u64(&mut out, number as u64);
+    }
+    for piece in parts.as_flattened() {
+        out.extend_from_slice(piece);
     }
     out
 }
@@ -327,18 +257,14 @@ impl BlockWriter {
 
     /// Returns the block, and empties the writer.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
-        let out = assemble_block(
-            self.count,
-            [&self.ids, &[], &[]],
-            [&self.sorts, &[], &[]],
-            [&self.summaries, &[], &[]],
-        );
-        for part in [&mut self.ids, &mut self.sorts, &mut self.summaries] {
-            part.clear();
-        }
-        self.count = 0;
-        self.last_id = 0;
-        self.last_sort.clear();
+        let Self {
+            ids,
+            sorts,
+            summaries,
+            ..
+        } = &*self;
+        let out = assemble_block(self.count, [[&ids[..]], [sorts], [summaries]]);
+        *self = Self::default();
         out
     }
 }
@@ -401,10 +327,7 @@ mod tests {
                 None => after.remove(&(sort, id)),
             };
             match spliced {
-                Some(spliced) => {
-                    prop_assert_eq!(spliced.bytes, written(&after));
-                    prop_assert_eq!(spliced.count, after.len());
-                }
+                Some(spliced) => prop_assert_eq!(spliced, (written(&after), after.len())),
                 None => prop_assert_eq!(entries, after),
             }
         }

@@ -79,7 +79,6 @@ struct ListWriter<'a> {
     letters: &'a [Vec<u8>],
 }
 
-/// A stored block.
 struct StoredBlock {
     id: i64,
     first: Vec<u8>,
@@ -330,14 +329,15 @@ struct NewBlock {
 fn apply_edit(old: &Block<'_>, edit: &EntryEdit) -> Vec<NewBlock> {
     let ((sort, id), summary) = edit;
     match splice_entry(old, sort, *id, summary.as_deref()) {
-        Some(new) if new.bytes.len() <= BLOCK_BYTES && new.count <= MAX_COUNT => match new.count {
-            0 => Vec::new(),
-            count => vec![NewBlock {
-                first: Vec::new(),
+        Some((_, 0)) => Vec::new(),
+        Some((entries, count)) if entries.len() <= BLOCK_BYTES && count <= MAX_COUNT => {
+            let first = Vec::new();
+            vec![NewBlock {
+                first,
                 count,
-                entries: new.bytes,
-            }],
-        },
+                entries,
+            }]
+        }
         _ => merged(old, std::slice::from_ref(edit)),
     }
 }

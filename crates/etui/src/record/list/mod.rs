@@ -22,8 +22,7 @@ mod read;
 
 pub(crate) use edit::{ListEdits, clear_lists};
 pub(crate) use read::{
-    count, find_position, for_each_block, for_each_block_from, label_positions, position,
-    read_spans,
+    count, find_position, for_each_block, label_positions, position, read_spans,
 };
 
 /// Returns the list key of `(sort, id)`. Sort keys have no zero byte, so list keys order as the
@@ -107,20 +106,13 @@ mod tests {
                 continue;
             };
             let (first, skip) = found.unwrap();
-            let (mut there, mut likewise) = (None, None);
+            let mut there = None;
             for_each_block(conn, BOOK, &first, false, |block| {
                 there = block.ids().nth(skip);
                 Ok(ControlFlow::Break(()))
             })
             .unwrap();
-            for_each_block_from(conn, BOOK, &first, |begins, block| {
-                assert_eq!(begins, first);
-                likewise = block.ids().nth(skip);
-                Ok(ControlFlow::Break(()))
-            })
-            .unwrap();
             assert_eq!(there, Some(*id), "position {at}");
-            assert_eq!(likewise, there);
             assert_eq!(position(conn, BOOK, sort, *id).unwrap(), at as u64);
         }
         let positions = label_positions(conn, BOOK, &letters_of_test()).unwrap();

@@ -44,32 +44,26 @@ pub(crate) fn find_position(
     collection: i64,
     position: u64,
 ) -> Result<Option<(Vec<u8>, usize)>> {
-    let mut statement = conn.prepare_cached(
-        "SELECT count, blocks, first FROM list_span WHERE collection = ?1 ORDER BY first",
-    )?;
-    let mut rows = statement.query([collection])?;
     let mut rest = position;
-    while let Some(row) = rows.next()? {
-        let count = row.get::<_, i64>(0)?.unsigned_abs();
-        if rest >= count {
-            rest -= count;
+    for span in read_spans(conn, collection)? {
+        if rest >= span.count {
+            rest -= span.count;
             continue;
         }
         let mut ordinal = 0i64;
-        for n in decode_counts(row.get_ref(1)?.as_blob().unwrap_or_default()) {
+        for n in decode_counts(&span.blocks) {
             if rest < u64::from(n) {
                 break;
             }
             rest -= u64::from(n);
             ordinal += 1;
         }
-        let span = row.get_ref(2)?.as_blob().unwrap_or_default();
         let first = conn
             .prepare_cached(
                 "SELECT first FROM list_block WHERE collection = ?1 AND first >= ?2 \
                  ORDER BY first LIMIT 1 OFFSET ?3",
             )?
-            .query_row((collection, span, ordinal), |r| r.get(0))
+            .query_row((collection, span.first, ordinal), |r| r.get(0))
             .optional()?;
         return Ok(first.map(|first| (first, usize::try_from(rest).unwrap_or(usize::MAX))));
     }
@@ -126,21 +120,16 @@ pub(crate) fn label_positions(
     collection: i64,
     letters: &[Vec<u8>],
 ) -> Result<Vec<u64>> {
-    let mut statement = conn.prepare_cached(
-        "SELECT first, count FROM list_span WHERE collection = ?1 ORDER BY first",
-    )?;
-    let mut rows = statement.query([collection])?;
     let mut positions = Vec::with_capacity(letters.len());
     let mut before = 0;
-    while let Some(row) = rows.next()? {
-        let first = row.get_ref(0)?.as_blob().unwrap_or_default();
+    for span in read_spans(conn, collection)? {
         while letters
             .get(positions.len())
-            .is_some_and(|l| l.as_slice() <= first)
+            .is_some_and(|l| *l <= span.first)
         {
             positions.push(before);
         }
-        before += row.get::<_, i64>(1)?.unsigned_abs();
+        before += span.count;
     }
     positions.resize(letters.len(), before);
     Ok(positions)
@@ -167,28 +156,6 @@ pub(crate) fn for_each_block(
     while let Some(row) = rows.next()? {
         let block = Block::new(row.get_ref(0)?.as_blob().unwrap_or_default());
         if visit(block)?.is_break() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Calls `visit` with each block and its `first`, from the block whose `first` is this, or from the
-/// beginning if it is empty. The statement costs half as much to prepare as that of
-/// [`for_each_block`].
-pub(crate) fn for_each_block_from(
-    conn: &Connection,
-    collection: i64,
-    first: &[u8],
-    mut visit: impl FnMut(&[u8], Block<'_>) -> Result<ControlFlow<()>>,
-) -> Result<()> {
-    let mut statement = conn.prepare_cached(
-        "SELECT entries, first FROM list_block WHERE collection = ?1 AND first >= ?2 ORDER BY first",
-    )?;
-    let mut rows = statement.query((collection, first))?;
-    while let Some(row) = rows.next()? {
-        let block = Block::new(row.get_ref(0)?.as_blob().unwrap_or_default());
-        if visit(row.get_ref(1)?.as_blob().unwrap_or_default(), block)?.is_break() {
             break;
         }
     }

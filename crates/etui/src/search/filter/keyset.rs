@@ -1,5 +1,6 @@
 //! [`KeySet`]: the search keys of a field.
 
+use super::FieldSet;
 use crate::record::keys::Key;
 use crate::search::index::trigrams;
 
@@ -14,9 +15,14 @@ impl KeySet {
         .with(Key::Given)
         .with(Key::Nickname);
 
-    /// Returns the set of one key.
     pub(crate) const fn of(key: Key) -> Self {
         Self(1 << key as u8)
+    }
+
+    /// Returns the keys whose field is `field`.
+    pub(crate) fn of_field<F: FieldSet>(field: F) -> Self {
+        let keys = F::KEYS.iter().filter(|(_, of)| *of == field);
+        keys.fold(Self(0), |all, (key, _)| all.with(*key))
     }
 
     /// Returns the set with one more key.

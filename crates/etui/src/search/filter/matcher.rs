@@ -3,10 +3,12 @@
 //! Texts are folded and numbers parsed once. [`Matcher::matches`] decides whether a record matches;
 //! an [`IndexMatch`] finds at least the records that match, and records whether it finds no others.
 
+use std::collections::HashSet;
+
 use memchr::memmem::{self, Finder};
 
 use super::{FieldSet, Filter, KeySet, MatchMode};
-use crate::record::keys::{Key, Keys, phone_parts};
+use crate::record::keys::{Key, Keys, PhoneParts, SearchKeys};
 use crate::search::index::condition::IndexCondition;
 use crate::search::index::{IndexParts, terms, trigrams};
 use etui_text::fold;
@@ -21,6 +23,7 @@ pub enum Matcher {
     And(Vec<Matcher>),
     Or(Vec<Matcher>),
     Not(Box<Matcher>),
+    Uids(HashSet<Vec<u8>>),
     Present(KeySet),
     Text(Box<TextPredicate>),
     Phone(PhonePredicate),
@@ -39,6 +42,13 @@ pub enum PhonePredicate {
     StartsWith(Vec<Vec<u8>>),
     EndsWith(Vec<Vec<u8>>),
     Contains(Vec<u8>),
+    /// The digits as they are written.
+    Written {
+        mode: MatchMode,
+        digits: Vec<u8>,
+        /// The country calling code of the store's region, which completes numbers.
+        country: Vec<u8>,
+    },
 }
 
 impl Matcher {
@@ -50,8 +60,9 @@ impl Matcher {
             Filter::And(parts) => Self::And(all(parts)),
             Filter::Or(parts) => Self::Or(all(parts)),
             Filter::Not(inner) => Self::Not(Box::new(Self::new(inner, region))),
+            Filter::Uids(uids) => Self::Uids(uids.iter().map(|u| u.as_bytes().to_vec()).collect()),
             Filter::Present(field) => Self::Present(field.keys()),
-            Filter::PhoneEquals { number, strength } => F::same_phone(number, *strength, region),
+            Filter::PhoneEquals { number, strength } => Self::same_phone(number, *strength, region),
             Filter::Text { field, mode, text } => field.compare(*mode, text, region),
         }
     }
@@ -100,20 +111,38 @@ impl Matcher {
         }
     }
 
-    /// Returns true if a record with these keys matches.
-    pub(crate) fn matches(&self, keys: &[u8]) -> bool {
+    /// Returns a comparison of the digits of phone numbers as they are written.
+    pub(crate) fn match_written_phone(mode: MatchMode, text: &str, region: Option<Region>) -> Self {
+        let digits = decimal_digits(text);
+        if digits.is_empty() {
+            return Self::Nothing;
+        }
+        let country = region.and_then(Region::country_code);
+        let country = country.map(|code| code.to_string().into_bytes());
+        Self::Phone(PhonePredicate::Written {
+            mode,
+            digits,
+            country: country.unwrap_or_default(),
+        })
+    }
+
+    /// Returns true if a record with this UID and these keys matches.
+    pub(crate) fn matches(&self, record: SearchKeys<'_>) -> bool {
+        let keys = record.keys;
         match self {
             Self::All => true,
             Self::Nothing => false,
-            Self::And(parts) => parts.iter().all(|p| p.matches(keys)),
-            Self::Or(parts) => parts.iter().any(|p| p.matches(keys)),
-            Self::Not(inner) => !inner.matches(keys),
+            Self::And(parts) => parts.iter().all(|p| p.matches(record)),
+            Self::Or(parts) => parts.iter().any(|p| p.matches(record)),
+            Self::Not(inner) => !inner.matches(record),
+            Self::Uids(uids) => uids.contains(record.uid),
             Self::Present(wanted) => Keys(keys).any(|(k, _)| wanted.contains(k)),
             Self::Text(text) => {
                 Keys(keys).any(|(k, value)| text.keys.contains(k) && text.matches(value))
             }
             Self::Phone(phone) => Keys(keys).any(|(k, value)| {
-                k == Key::Phone && phone_parts(value).is_some_and(|number| phone.matches(number))
+                k == Key::Phone
+                    && PhoneParts::parse(value).is_some_and(|number| phone.matches(number))
             }),
         }
     }
@@ -131,14 +160,20 @@ impl Matcher {
         }
     }
 
-    /// Returns the index condition of a comparison of one field; `None` for other filters.
+    /// Returns the index condition of a comparison of one field; `None` for other filters. UIDs have
+    /// an index of their own ([`record::records`](crate::record::records)).
     pub(crate) fn index_match(&self) -> Option<IndexMatch> {
         match self {
-            Self::All | Self::Nothing | Self::And(_) | Self::Or(_) | Self::Not(_) => None,
+            Self::All
+            | Self::Nothing
+            | Self::And(_)
+            | Self::Or(_)
+            | Self::Not(_)
+            | Self::Uids(_) => None,
             Self::Present(keys) => Some(IndexMatch {
                 condition: any_of(
                     keys.iter()
-                        .filter_map(terms::kind_of)
+                        .map(terms::kind_of)
                         .map(|kind| IndexCondition::Term(vec![kind])),
                 ),
                 is_exact: true,
@@ -197,12 +232,7 @@ impl TextPredicate {
     }
 
     fn index_match(&self) -> IndexMatch {
-        let kinds = || {
-            self.keys
-                .with_shared_words()
-                .iter()
-                .filter_map(terms::kind_of)
-        };
+        let kinds = || self.keys.with_shared_words().iter().map(terms::kind_of);
         let needle = self.finder.needle();
         let term =
             |word: &[u8]| any_of(kinds().map(|k| IndexCondition::Term(terms::new_term(k, word))));
@@ -282,12 +312,35 @@ impl TextPredicate {
 }
 
 impl PhonePredicate {
-    fn matches(&self, (country, digits, extension): (u8, &[u8], &[u8])) -> bool {
+    fn matches(&self, number: PhoneParts<'_>) -> bool {
+        let digits = number.digits;
         match self {
             Self::Equals(wanted, strength) => wanted.matches(
-                &PhoneNumber::from_parts(digits, country, extension),
+                &PhoneNumber::from_parts(digits, number.country_len, number.extension),
                 *strength,
             ),
+            Self::Written { mode, digits, .. } => {
+                let (zero, rest) = number.written();
+                match mode {
+                    MatchMode::Words | MatchMode::Whole => {
+                        digits.strip_prefix(zero).is_some_and(|d| d == rest)
+                    }
+                    MatchMode::Prefix => digits
+                        .strip_prefix(zero)
+                        .is_some_and(|digits| rest.starts_with(digits)),
+                    MatchMode::Suffix => {
+                        rest.ends_with(digits)
+                            || !zero.is_empty() && [zero, rest].concat() == *digits
+                    }
+                    MatchMode::Contains => {
+                        memmem::find(rest, digits).is_some()
+                            || !zero.is_empty()
+                                && digits
+                                    .strip_prefix(zero)
+                                    .is_some_and(|digits| rest.starts_with(digits))
+                    }
+                }
+            }
             Self::StartsWith(forms) => forms.iter().any(|f| digits.starts_with(f)),
             Self::EndsWith(forms) => forms.iter().any(|f| digits.ends_with(f)),
             Self::Contains(part) => memmem::find(digits, part).is_some(),
@@ -325,6 +378,11 @@ impl PhonePredicate {
             Self::EndsWith(forms) => any_of(forms.iter().map(|f| suffix(f))),
             // Only ASCII digits are kept.
             Self::Contains(part) => has_trigrams_of(std::str::from_utf8(part).unwrap_or_default()),
+            Self::Written {
+                mode,
+                digits,
+                country,
+            } => written_condition(*mode, digits, country),
         };
         let is_exact = match self {
             Self::StartsWith(forms) | Self::EndsWith(forms) => {
@@ -337,6 +395,48 @@ impl PhonePredicate {
             is_exact,
         }
     }
+}
+
+/// Returns the condition for digits as they are written. A number in a usual form
+/// ([`WrittenForm`](crate::record::keys::WrittenForm)) is found by its stored digits, any other by
+/// a term of its own.
+fn written_condition(mode: MatchMode, digits: &[u8], country: &[u8]) -> IndexCondition {
+    let phone = |digits: &[u8]| terms::new_term(terms::PHONE, digits);
+    let ending = |digits: &[u8]| {
+        let reversed = terms::reverse_bytes(digits);
+        IndexCondition::TermPrefix(terms::new_term(terms::PHONE_REVERSED, &reversed))
+    };
+    let written = terms::new_term(terms::PHONE_WRITTEN, digits);
+    let written_part = IndexCondition::TermContains(terms::PHONE_WRITTEN, digits.to_vec());
+    let completed = |digits: &[u8]| phone(&[country, digits].concat());
+    let after_zero = digits.strip_prefix(b"0");
+    let mut any = Vec::new();
+    match mode {
+        MatchMode::Words | MatchMode::Whole => {
+            any.push(IndexCondition::Term(phone(digits)));
+            any.push(IndexCondition::Term(completed(digits)));
+            any.extend(after_zero.map(|d| IndexCondition::Term(completed(d))));
+            any.push(IndexCondition::Term(written));
+        }
+        MatchMode::Prefix => {
+            any.push(IndexCondition::TermPrefix(phone(digits)));
+            any.push(IndexCondition::TermPrefix(completed(digits)));
+            any.extend(after_zero.map(|d| IndexCondition::TermPrefix(completed(d))));
+            any.push(IndexCondition::TermPrefix(written));
+        }
+        MatchMode::Suffix => {
+            any.push(ending(digits));
+            any.extend(after_zero.map(ending));
+            any.push(written_part);
+        }
+        MatchMode::Contains => {
+            // The trigrams of a number are also those of its written digits, if they are stored.
+            let text = std::str::from_utf8(digits).unwrap_or_default();
+            any.push(has_trigrams_of(text));
+            any.extend(after_zero.map(|d| IndexCondition::TermPrefix(completed(d))));
+        }
+    }
+    any_of(any.into_iter())
 }
 
 fn match_padded(keys: KeySet, mode: MatchMode, folded: String) -> Matcher {

@@ -9,10 +9,11 @@ mod keyset;
 mod matcher;
 mod parse;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::record::keys::Key;
-use etui_text::phone::Region;
+use etui_text::phone::{MatchType, Region};
 
 pub use crate::error::FilterError;
 pub(crate) use keyset::KeySet;
@@ -27,10 +28,9 @@ pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     const NAMES: &'static [(&'static str, Self)];
     /// The field of a value without a field name.
     const ANY: Self;
-    /// How phone numbers are compared; uninhabited for kinds without phone numbers.
-    type Strength: Copy + fmt::Debug + Eq + Send + Sync;
-    /// The names that compare phone numbers: name, field, and kind of equality.
-    const PHONES: &'static [(&'static str, Self, Self::Strength)];
+    /// The names that compare phone numbers: name, field, and kind of equality; none for
+    /// kinds without phone numbers.
+    const PHONES: &'static [(&'static str, Self, MatchType)];
     /// Each search key with its field.
     #[doc(hidden)]
     const KEYS: &'static [(Key, Self)];
@@ -48,10 +48,6 @@ pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     /// Returns the comparison of the field with a text.
     #[doc(hidden)]
     fn compare(self, mode: MatchMode, text: &str, region: Option<Region>) -> Matcher;
-
-    /// Returns the comparison with a phone number.
-    #[doc(hidden)]
-    fn same_phone(number: &str, strength: Self::Strength, region: Option<Region>) -> Matcher;
 }
 
 /// Returns a field's name in the text form.
@@ -76,6 +72,7 @@ pub enum MatchMode {
 }
 
 /// A condition on records, built in code or parsed from text ([`str::parse`]).
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter<F: FieldSet> {
     /// Every record.
@@ -100,15 +97,16 @@ pub enum Filter<F: FieldSet> {
         /// The number, as typed or as received from the network.
         number: String,
         /// How it is compared.
-        strength: F::Strength,
+        strength: MatchType,
     },
     /// Records with a value in the field.
     Present(F),
+    /// Records with one of these UIDs, compared exactly.
+    Uids(BTreeSet<String>),
 }
 
 impl<F: FieldSet> Filter<F> {
     /// Returns a comparison of `field` with `text`.
-    #[must_use]
     pub fn text(field: F, mode: MatchMode, text: impl Into<String>) -> Self {
         Self::Text {
             field,
@@ -117,8 +115,22 @@ impl<F: FieldSet> Filter<F> {
         }
     }
 
+    /// Returns a filter for the records with one of these UIDs, case and all. Records are found by
+    /// their UIDs, without a search.
+    ///
+    /// ```
+    /// use etui::contacts::Filter;
+    ///
+    /// let two = Filter::uids(["ada", "alan"]);
+    /// assert_eq!(two.to_string(), r#"uid:"ada","alan""#);
+    /// let others = Filter::name_prefix("a").and(two.not());
+    /// # assert_eq!(others.to_string().parse(), Ok(others));
+    /// ```
+    pub fn uids<U: Into<String>>(uids: impl IntoIterator<Item = U>) -> Self {
+        Self::Uids(uids.into_iter().map(Into::into).collect())
+    }
+
     /// Returns the conjunction with `other`.
-    #[must_use]
     pub fn and(self, other: Self) -> Self {
         match self {
             Self::And(mut all) => {
@@ -130,7 +142,6 @@ impl<F: FieldSet> Filter<F> {
     }
 
     /// Returns the disjunction with `other`.
-    #[must_use]
     pub fn or(self, other: Self) -> Self {
         match self {
             Self::Or(mut any) => {
@@ -142,7 +153,6 @@ impl<F: FieldSet> Filter<F> {
     }
 
     /// Returns the negation.
-    #[must_use]
     #[expect(clippy::should_implement_trait, reason = "reads as `and` and `or` do")]
     pub fn not(self) -> Self {
         Self::Not(Box::new(self))
@@ -168,6 +178,14 @@ impl<F: FieldSet> fmt::Display for Filter<F> {
             Self::Or(parts) => join(f, parts, " or "),
             Self::Not(inner) => write!(f, "-{inner}"),
             Self::Present(field) => write!(f, "{}:*", field_name(*field)),
+            Self::Uids(uids) if uids.is_empty() => f.write_str("uid:\"\""),
+            Self::Uids(uids) => {
+                for (i, uid) in uids.iter().enumerate() {
+                    f.write_str(if i == 0 { "uid:" } else { "," })?;
+                    QuotedText(uid).fmt(f)?;
+                }
+                Ok(())
+            }
             Self::PhoneEquals { number, strength } => {
                 let found = F::PHONES.iter().find(|(_, _, s)| s == strength);
                 let name = found.map_or("any", |(name, ..)| name);

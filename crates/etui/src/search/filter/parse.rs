@@ -3,12 +3,15 @@
 //! ```text
 //! filter  := all ( "or" all )*
 //! all     := one+                             a conjunction
-//! one     := "-" one | "(" filter ")" | "*" | [ field ( ":" | "=" ) ] value
+//! one     := "-" one | "(" filter ")" | "*" | "uid" ( ":" | "=" ) uids
+//!             | [ field ( ":" | "=" ) ] value
 //! field   := a name in the kind's FieldSet    contacts: any | name | display | family | given
 //!             | nick | org | email | category | note | phone | phone.national | phone.short
+//!             | phone.written
 //!             calendars: any | summary, title | place, location | notes, description | category
 //!             | kind
 //! value   := [ "*" ] text [ "*" ]             "*" before: suffix; after: prefix; both: contains
+//! uids    := a word, or UIDs in quotes with "," between them
 //! text    := a word, or "words in quotes" with \" and \\ for quote and backslash
 //! ```
 //!
@@ -16,10 +19,12 @@
 //! phone; calendars: titles, locations, notes). An unquoted one is a prefix: `ann` finds Anna.
 //! `field=value` compares the whole value.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::{FieldSet, Filter, MatchMode, field_name};
 use crate::error::FilterError;
+use etui_text::phone::MatchType;
 
 /// Deepest nesting of parentheses and minus signs in a text.
 const MAX_TEXT_DEPTH: usize = 200;
@@ -28,6 +33,9 @@ const MAX_TEXT_DEPTH: usize = 200;
 const MAX_FILTER_DEPTH: usize = 64;
 /// Longest text, in bytes.
 const MAX_TEXT: usize = 16 << 10;
+/// The error for a UID with a `*`, or none.
+const UID_IS_WHOLE: &str =
+    "a UID is compared as a whole; write uid:abc, or several in quotes: uid:\"a\",\"b\"";
 
 impl<F: FieldSet> FromStr for Filter<F> {
     type Err = FilterError;
@@ -61,7 +69,7 @@ struct FilterParser<'a> {
 /// The field of a comparison.
 enum ComparedField<F: FieldSet> {
     Text(F),
-    Phone(F, F::Strength),
+    Phone(F, MatchType),
 }
 
 impl<'a> FilterParser<'a> {
@@ -152,8 +160,60 @@ impl<'a> FilterParser<'a> {
             }
             return Ok(inner);
         }
+        if let Some(uids) = self.parse_uids()? {
+            return Ok(Filter::Uids(uids));
+        }
         let (compared, whole) = self.parse_field()?;
         self.parse_value(compared, whole)
+    }
+
+    /// Parses a comparison of UIDs; `None` if none is here.
+    fn parse_uids(&mut self) -> Result<Option<BTreeSet<String>>, FilterError> {
+        let rest = self.remaining_text();
+        let name = rest.get(..4).unwrap_or_default().to_ascii_lowercase();
+        if name != "uid:" && name != "uid=" {
+            return Ok(None);
+        }
+        self.at += name.len();
+        let mut uids = BTreeSet::new();
+        if self.peek_char() == Some('"') {
+            loop {
+                if !self.take_char('"') {
+                    return Err(self.error_here("a UID in quotes is missing here"));
+                }
+                uids.insert(self.parse_quoted()?);
+                if !self.take_char(',') {
+                    break;
+                }
+            }
+        } else {
+            let uid = self.take_word();
+            if uid.is_empty() {
+                return Err(self.error_here(UID_IS_WHOLE));
+            }
+            uids.insert(uid);
+        }
+        if !self.is_at_end_of_value() {
+            return Err(self.error_here(UID_IS_WHOLE));
+        }
+        // No record has an empty UID.
+        uids.remove("");
+        Ok(Some(uids))
+    }
+
+    /// Takes the text up to the next blank, quote, parenthesis or `*`.
+    fn take_word(&mut self) -> String {
+        let rest = self.remaining_text();
+        let len = rest
+            .find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '"' | '*'))
+            .unwrap_or(rest.len());
+        self.at += len;
+        rest.get(..len).unwrap_or_default().to_owned()
+    }
+
+    fn is_at_end_of_value(&self) -> bool {
+        self.peek_char()
+            .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ')'))
     }
 
     /// Parses a field name and its operator; `None` if the value has none. The flag is true for `=`.
@@ -176,7 +236,8 @@ impl<'a> FilterParser<'a> {
             (Some((_, field, strength)), _) => ComparedField::Phone(*field, *strength),
             (None, Some((_, field))) => ComparedField::Text(*field),
             (None, None) => {
-                let known: Vec<_> = F::NAMES.iter().map(|(n, _)| *n).collect();
+                let known = F::NAMES.iter().map(|(n, _)| *n).chain(["uid"]);
+                let known: Vec<_> = known.collect();
                 return Err(self.error_here(format!(
                     "there is no field \"{name}\"; fields are {} (quote a text with \":\")",
                     known.join(", ")
@@ -197,18 +258,10 @@ impl<'a> FilterParser<'a> {
         let (text, quoted) = if self.take_char('"') {
             (self.parse_quoted()?, true)
         } else {
-            let rest = self.remaining_text();
-            let len = rest
-                .find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '"' | '*'))
-                .unwrap_or(rest.len());
-            self.at += len;
-            (rest[..len].to_owned(), false)
+            (self.take_word(), false)
         };
         let after = self.take_char('*');
-        let ends = self
-            .peek_char()
-            .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ')'));
-        if !ends {
+        if !self.is_at_end_of_value() {
             return Err(self.error_here("a \"*\" goes before or after the text, not into it"));
         }
         if text.is_empty() && !quoted {
@@ -318,7 +371,6 @@ mod tests {
 
     use super::*;
     use crate::contacts::{Field, Filter};
-    use etui_text::phone::MatchType;
 
     fn parsed(text: &str) -> Filter {
         text.parse().unwrap()
@@ -361,6 +413,31 @@ mod tests {
             parsed(r#"note:"say \"hi\"""#),
             Filter::text(Field::Note, MatchMode::Words, "say \"hi\"")
         );
+    }
+
+    #[test]
+    fn uids_are_parsed() {
+        assert_eq!(parsed("uid:a,b"), Filter::uids(["a,b"]));
+        assert_eq!(
+            parsed(r#"UID="b","a \"","a""#),
+            Filter::uids(["a \"", "a", "b"])
+        );
+        assert_eq!(parsed("uid:\"\""), Filter::uids([""; 0]));
+        assert_eq!(
+            parsed("-uid:a name:b"),
+            Filter::uids(["a"]).not().and(Filter::name("b"))
+        );
+        for (text, at) in [
+            ("uid:", 5),
+            ("uid:*", 5),
+            ("uid:a*", 6),
+            ("uid:\"a\"b", 8),
+            ("uid:\"a\",b", 9),
+            ("uid:\"a", 6),
+        ] {
+            let e = text.parse::<Filter>().unwrap_err();
+            assert_eq!(e.at, at, "{text}: {e}");
+        }
     }
 
     #[test]
@@ -416,6 +493,7 @@ mod tests {
         let leaf = prop_oneof![
             Just(Filter::All),
             field.clone().prop_map(Filter::Present),
+            prop::collection::btree_set("\\PC{1,9}", 0..4).prop_map(Filter::Uids),
             ("\\PC*[a-z]\\PC*", Just(MatchType::Nsn)).prop_map(|(t, s)| Filter::phone(t, s)),
             (field, how, "\\PC*[a-z0-9\"\\\\]\\PC*")
                 .prop_filter("a phone's words are an equality", |(f, h, _)| {

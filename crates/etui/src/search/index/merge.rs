@@ -5,11 +5,12 @@
 //! moves the watermark, all in one transaction. An interrupted merge leaves no trace.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use rusqlite::{Connection, OptionalExtension};
 
 use super::pending::Watermarks;
-use super::postings::{self, Edit};
+use super::postings::{self, Edit, PostingKey};
 use super::{IndexParts, terms, trigrams};
 use crate::db::{Db, metadata};
 use crate::error::Result;
@@ -32,18 +33,25 @@ impl IndexParts {
     pub(crate) fn due_for_merge(conn: &Connection, merge_trigrams: bool) -> Result<Self> {
         let watermarks = Watermarks::read(conn)?;
         let pending_trigrams = watermarks.latest - watermarks.trigrams;
-        Ok(Self {
-            terms: watermarks.latest - watermarks.terms >= TERM_MERGE_THRESHOLD,
-            trigrams: merge_trigrams && pending_trigrams >= TRIGRAM_MERGE_THRESHOLD,
-        })
+        let part = |part, is_due| if is_due { part } else { Self::NONE };
+        let pending_terms = watermarks.latest - watermarks.terms;
+        Ok(part(Self::TERMS, pending_terms >= TERM_MERGE_THRESHOLD)
+            | part(
+                Self::TRIGRAMS,
+                merge_trigrams && pending_trigrams >= TRIGRAM_MERGE_THRESHOLD,
+            ))
     }
 
     /// Returns the keys in `meta` of the watermarks.
     fn watermark_keys(self) -> impl Iterator<Item = &'static str> {
-        let terms = self.terms.then_some(metadata::TERM_WATERMARK);
-        terms
+        let watermarks = [
+            (Self::TERMS, metadata::TERM_WATERMARK),
+            (Self::TRIGRAMS, metadata::TRIGRAM_WATERMARK),
+        ];
+        let due = watermarks
             .into_iter()
-            .chain(self.trigrams.then_some(metadata::TRIGRAM_WATERMARK))
+            .filter(move |(part, _)| self.contains(*part));
+        due.map(|(_, key)| key)
     }
 }
 
@@ -170,6 +178,15 @@ impl MergeBatch {
         Ok(batch)
     }
 
+    /// Calls `visit` with each record before the batch (`id << 1`) and after it (`id << 1 | 1`), and
+    /// its keys in that state.
+    fn for_each_state(&self, mut visit: impl FnMut(i64, &[u8])) {
+        for (&id, keys) in &self.records {
+            visit(id << 1, &keys.before);
+            visit(id << 1 | 1, &keys.now);
+        }
+    }
+
     /// Replaces the keys of records changed again after the range by their keys at its end: the
     /// next batch takes those as the indexed ones.
     fn undo_later_changes(&mut self, conn: &Connection) -> Result<()> {
@@ -203,81 +220,42 @@ impl MergeBatch {
 fn write_terms(conn: &Connection, batch: &MergeBatch) -> Result<()> {
     // All terms are in one buffer; their places in it are sorted.
     let mut buffer = Vec::new();
-    let mut entries: Vec<TermEntry> = Vec::new();
-    for (&id, keys) in &batch.records {
-        for (present, keys) in [(false, &keys.before), (true, &keys.now)] {
-            terms::of_keys(keys, |term| {
-                entries.push(TermEntry {
-                    start: buffer.len(),
-                    end: buffer.len() + term.len(),
-                    id,
-                    present,
-                });
-                buffer.extend_from_slice(term);
-            });
-        }
-    }
-    let term = |e: &TermEntry| &buffer[e.start..e.end];
-    entries.sort_unstable_by(|a, b| (term(a), a.id, a.present).cmp(&(term(b), b.id, b.present)));
-    let mut edits: Vec<Edit> = Vec::new();
-    for group in entries.chunk_by(|a, b| term(a) == term(b)) {
-        edits.clear();
-        for of_record in group.chunk_by(|a, b| a.id == b.id) {
-            // A term that the record had and still has is already in the index.
-            if of_record.iter().all(|e| e.present == of_record[0].present) {
-                edits.push((of_record[0].id, of_record[0].present));
-            }
-        }
-        if !edits.is_empty() {
-            postings::apply_edits(conn, term(&group[0]), &edits)?;
-        }
-    }
-    Ok(())
-}
-
-/// A term of a record before (`present` is false) or after the batch.
-struct TermEntry {
-    start: usize,
-    end: usize,
-    id: i64,
-    present: bool,
+    let mut places = Vec::new();
+    batch.for_each_state(|state, keys| {
+        terms::of_keys(keys, |term| {
+            places.push((buffer.len()..buffer.len() + term.len(), state));
+            buffer.extend_from_slice(term);
+        });
+    });
+    let term = |(place, state): (Range<usize>, i64)| (&buffer[place], state);
+    write_edits(conn, places.into_iter().map(term).collect())
 }
 
 fn write_trigrams(conn: &Connection, batch: &MergeBatch) -> Result<()> {
-    // (trigram, record << 1 | removed)
     let mut entries: Vec<(i64, i64)> = Vec::new();
-    let mut of_record: [Vec<i64>; 2] = Default::default();
-    for (&id, keys) in &batch.records {
-        for (trigrams, keys) in of_record.iter_mut().zip([&keys.now, &keys.before]) {
-            trigrams.clear();
-            trigrams::of_keys(keys, |trigram| trigrams.push(trigram));
-            trigrams.sort_unstable();
-            trigrams.dedup();
-        }
-        let [now, before] = &of_record;
-        // A trigram that the record had and still has is already in the index.
-        let mut push_missing = |these: &[i64], those: &[i64], removed: i64| {
-            let missing = |g: &&i64| those.binary_search(g).is_err();
-            entries.extend(
-                these
-                    .iter()
-                    .filter(missing)
-                    .map(|&g| (g, id << 1 | removed)),
-            );
-        };
-        push_missing(now, before, 0);
-        push_missing(before, now, 1);
-    }
+    batch.for_each_state(|state, keys| {
+        trigrams::of_keys(keys, |trigram| entries.push((trigram, state)));
+    });
+    write_edits(conn, entries)
+}
+
+/// Edits the posting lists of the keys in `entries`, each with a state of a record
+/// ([`MergeBatch::for_each_state`]) that has it.
+fn write_edits<K: PostingKey + Ord>(conn: &Connection, mut entries: Vec<(K, i64)>) -> Result<()> {
     entries.sort_unstable();
+    entries.dedup();
     let mut edits: Vec<Edit> = Vec::new();
     for group in entries.chunk_by(|a, b| a.0 == b.0) {
         edits.clear();
-        edits.extend(
-            group
-                .iter()
-                .map(|&(_, tagged)| (tagged >> 1, tagged & 1 == 0)),
-        );
-        postings::apply_edits(conn, group[0].0, &edits)?;
+        for of_record in group.chunk_by(|a, b| a.1 >> 1 == b.1 >> 1) {
+            // A key that the record had and still has is already in the index.
+            if let [(_, state)] = of_record {
+                edits.push((state >> 1, state & 1 == 1));
+            }
+        }
+        if !edits.is_empty() {
+            postings::apply_edits(conn, group[0].0, &edits)?;
+        }
     }
     Ok(())
 }

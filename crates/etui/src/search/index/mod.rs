@@ -24,38 +24,25 @@ use crate::record::changes;
 
 /// Terms, trigrams, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct IndexParts {
-    pub(crate) terms: bool,
-    pub(crate) trigrams: bool,
-}
+pub(crate) struct IndexParts(u8);
 
 impl IndexParts {
-    pub(crate) const NONE: Self = Self {
-        terms: false,
-        trigrams: false,
-    };
-    pub(crate) const TERMS: Self = Self {
-        terms: true,
-        trigrams: false,
-    };
-    pub(crate) const TRIGRAMS: Self = Self {
-        terms: false,
-        trigrams: true,
-    };
-    pub(crate) const ALL: Self = Self {
-        terms: true,
-        trigrams: true,
-    };
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const TERMS: Self = Self(1);
+    pub(crate) const TRIGRAMS: Self = Self(2);
+    pub(crate) const ALL: Self = Self(3);
+
+    /// Returns true if all of `parts` are among these.
+    pub(crate) fn contains(self, parts: Self) -> bool {
+        self.0 & parts.0 == parts.0
+    }
 }
 
 impl BitOr for IndexParts {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self {
-            terms: self.terms | other.terms,
-            trigrams: self.trigrams | other.trigrams,
-        }
+        Self(self.0 | other.0)
     }
 }
 

@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row};
 use super::IndexParts;
 use crate::db::metadata;
 use crate::error::Result;
+use crate::record::keys::SearchKeys;
 
 /// The latest change in each part of the index, and in the store, read in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,10 @@ impl Watermarks {
 
     /// Returns the change up to which all of `parts` are merged.
     pub(crate) fn merged(&self, parts: IndexParts) -> i64 {
-        match (parts.terms, parts.trigrams) {
+        match (
+            parts.contains(IndexParts::TERMS),
+            parts.contains(IndexParts::TRIGRAMS),
+        ) {
             (true, true) => self.terms.min(self.trigrams),
             (true, false) => self.terms,
             (false, true) => self.trigrams,
@@ -50,23 +54,26 @@ impl Watermarks {
     }
 }
 
-/// Calls `visit` with each record changed after `merged`: its id, and its keys if it is live and in
-/// the collection.
+/// Calls `visit` with each record changed after `merged`: its id, and its UID and keys if it is live
+/// and in the collection.
 pub(crate) fn each_pending(
     conn: &Connection,
     collection: i64,
     merged: i64,
-    mut visit: impl FnMut(i64, Option<&[u8]>),
+    mut visit: impl FnMut(i64, Option<SearchKeys<'_>>),
 ) -> Result<()> {
     let mut visit_row = |row: &Row<'_>| -> Result<()> {
         let is_live: bool = row.get(1)?;
-        let keys = row.get_ref(2)?.as_blob().unwrap_or_default();
-        visit(row.get(0)?, is_live.then_some(keys));
+        let search = SearchKeys {
+            uid: row.get_ref(2)?.as_bytes().unwrap_or_default(),
+            keys: row.get_ref(3)?.as_blob().unwrap_or_default(),
+        };
+        visit(row.get(0)?, is_live.then_some(search));
         Ok(())
     };
     // A record's id is the number of the change that added it.
     let mut added = conn.prepare_cached(
-        "SELECT id, removed_at IS NULL AND collection = ?2, keys FROM record NOT INDEXED \
+        "SELECT id, removed_at IS NULL AND collection = ?2, uid, keys FROM record NOT INDEXED \
          WHERE id > ?1",
     )?;
     let mut rows = added.query((merged, collection))?;
@@ -74,7 +81,7 @@ pub(crate) fn each_pending(
         visit_row(row)?;
     }
     let mut edited = conn.prepare_cached(
-        "SELECT r.id, r.removed_at IS NULL AND r.collection = ?2, r.keys \
+        "SELECT r.id, r.removed_at IS NULL AND r.collection = ?2, r.uid, r.keys \
          FROM (SELECT DISTINCT record FROM change WHERE seq > ?1 AND record <= ?1) c \
          CROSS JOIN record r ON r.id = c.record",
     )?;

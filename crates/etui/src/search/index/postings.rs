@@ -10,6 +10,7 @@
 //! among a million records would descend nine pages.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension};
@@ -21,105 +22,63 @@ use etui_text::varint;
 /// Bytes of `ids` at which a row is full.
 pub(crate) const MAX_BLOCK: usize = 240;
 
-/// The statements on one table of posting lists.
+/// The statements on one of the two tables.
 pub(crate) struct PostingSql {
-    list: &'static str,
-    range: &'static str,
-    /// The rows of a range, with their keys in order.
-    rows: &'static str,
-    last_block: &'static str,
-    /// The block that an id belongs to: (key, id).
-    block_at: &'static str,
-    block_after: &'static str,
-    delete: &'static str,
-    insert: &'static str,
+    list: String,
+    range: String,
+    rows: String,
+    last_block: String,
+    block_at: String,
+    block_after: String,
+    delete: String,
+    insert: String,
 }
 
-macro_rules! posting_sql {
-    ($table:literal, $key:literal) => {
-        PostingSql {
-            list: concat!(
-                "SELECT first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 ORDER BY first"
+impl PostingSql {
+    fn new(table: &str, key: &str) -> Self {
+        let sql = |text: &str| text.replace("TABLE", table).replace("KEY", key);
+        let list = "SELECT first, ids FROM TABLE WHERE KEY = ?1";
+        Self {
+            list: sql(&format!("{list} ORDER BY first")),
+            range: sql("SELECT first, ids FROM TABLE WHERE KEY >= ?1 AND KEY < ?2"),
+            rows: sql(
+                "SELECT KEY, first, ids FROM TABLE WHERE KEY >= ?1 AND KEY < ?2 \
+                 ORDER BY KEY, first",
             ),
-            range: concat!(
-                "SELECT first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " >= ?1 AND ",
-                $key,
-                " < ?2"
-            ),
-            rows: concat!(
-                "SELECT ",
-                $key,
-                ", first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " >= ?1 AND ",
-                $key,
-                " < ?2 ORDER BY ",
-                $key,
-                ", first"
-            ),
-            last_block: concat!(
-                "SELECT first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 ORDER BY first DESC LIMIT 1"
-            ),
-            block_at: concat!(
-                "SELECT first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1"
-            ),
-            block_after: concat!(
-                "SELECT first FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 AND first > ?2 ORDER BY first LIMIT 1"
-            ),
-            delete: concat!(
-                "DELETE FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 AND first = ?2"
-            ),
-            insert: concat!(
-                "INSERT OR REPLACE INTO ",
-                $table,
-                " (",
-                $key,
-                ", first, ids) VALUES (?1, ?2, ?3)"
-            ),
+            last_block: sql(&format!("{list} ORDER BY first DESC LIMIT 1")),
+            block_at: sql(&format!(
+                "{list} AND first <= ?2 ORDER BY first DESC LIMIT 1"
+            )),
+            block_after: sql("SELECT first FROM TABLE WHERE KEY = ?1 AND first > ?2 \
+                 ORDER BY first LIMIT 1"),
+            delete: sql("DELETE FROM TABLE WHERE KEY = ?1 AND first = ?2"),
+            insert: sql("INSERT OR REPLACE INTO TABLE (KEY, first, ids) VALUES (?1, ?2, ?3)"),
         }
-    };
+    }
 }
 
 /// The key of a posting list, which determines its table.
 pub(crate) trait PostingKey: ToSql + Copy {
-    /// The statements on the table.
-    const SQL: PostingSql;
+    /// Returns the statements on the table.
+    fn sql() -> &'static PostingSql;
 }
 
 /// A term.
 impl PostingKey for &[u8] {
-    const SQL: PostingSql = posting_sql!("term_posting", "term");
+    fn sql() -> &'static PostingSql {
+        static SQL: LazyLock<PostingSql> =
+            LazyLock::new(|| PostingSql::new("term_posting", "term"));
+        &SQL
+    }
 }
 
 /// A trigram.
 impl PostingKey for i64 {
-    const SQL: PostingSql = posting_sql!("trigram_posting", "trigram");
+    fn sql() -> &'static PostingSql {
+        static SQL: LazyLock<PostingSql> =
+            LazyLock::new(|| PostingSql::new("trigram_posting", "trigram"));
+        &SQL
+    }
 }
 
 /// A record that gained (`true`) or lost (`false`) a key.
@@ -131,7 +90,7 @@ pub(crate) fn read_list<K: PostingKey>(
     key: K,
     mut visit: impl FnMut(i64),
 ) -> Result<()> {
-    let mut statement = conn.prepare_cached(K::SQL.list)?;
+    let mut statement = conn.prepare_cached(&K::sql().list)?;
     let mut rows = statement.query([key])?;
     while let Some(row) = rows.next()? {
         let ids = row.get_ref(1)?.as_blob().unwrap_or_default();
@@ -147,7 +106,7 @@ pub(crate) fn read_range<K: PostingKey>(
     keys: Range<K>,
     mut visit: impl FnMut(i64),
 ) -> Result<()> {
-    let mut statement = conn.prepare_cached(K::SQL.range)?;
+    let mut statement = conn.prepare_cached(&K::sql().range)?;
     let mut rows = statement.query((keys.start, keys.end))?;
     while let Some(row) = rows.next()? {
         let ids = row.get_ref(1)?.as_blob().unwrap_or_default();
@@ -162,7 +121,7 @@ pub(crate) fn each_row(
     terms: Range<&[u8]>,
     mut visit: impl FnMut(&[u8], i64, &[u8]),
 ) -> Result<()> {
-    let mut statement = conn.prepare_cached(<&[u8]>::SQL.rows)?;
+    let mut statement = conn.prepare_cached(&<&[u8]>::sql().rows)?;
     let mut rows = statement.query((terms.start, terms.end))?;
     while let Some(row) = rows.next()? {
         let term = row.get_ref(0)?.as_blob().unwrap_or_default();
@@ -181,7 +140,7 @@ pub(crate) fn record_ids(conn: &Connection, key: impl PostingKey) -> Result<Reco
 
 /// Writes the list of a key that has none.
 pub(crate) fn insert_list<K: PostingKey>(conn: &Connection, key: K, ids: &[i64]) -> Result<()> {
-    let mut insert = conn.prepare_cached(K::SQL.insert)?;
+    let mut insert = conn.prepare_cached(&K::sql().insert)?;
     encode_list(ids, |first, ids| {
         insert.execute((key, first, ids))?;
         Ok(())
@@ -195,7 +154,7 @@ pub(crate) fn apply_edits<K: PostingKey>(
     mut edits: &[Edit],
 ) -> Result<()> {
     let last = conn
-        .prepare_cached(K::SQL.last_block)?
+        .prepare_cached(&K::sql().last_block)?
         .query_row([key], read_block)
         .optional()?;
     while let Some(&(next, _)) = edits.first() {
@@ -206,12 +165,12 @@ pub(crate) fn apply_edits<K: PostingKey>(
             Some((first, ids)) if *first <= next => (Some((*first, ids.clone())), None),
             Some(_) => {
                 let block = conn
-                    .prepare_cached(K::SQL.block_at)?
+                    .prepare_cached(&K::sql().block_at)?
                     .query_row((key, next), read_block)
                     .optional()?;
                 let bound = block.as_ref().map_or(next, |(first, _)| *first);
                 let end: Option<i64> = conn
-                    .prepare_cached(K::SQL.block_after)?
+                    .prepare_cached(&K::sql().block_after)?
                     .query_row((key, bound), |r| r.get(0))
                     .optional()?;
                 (block, end)
@@ -231,7 +190,8 @@ pub(crate) fn apply_edits<K: PostingKey>(
         if let Some((first, _)) = block
             && new.first() != Some(&first)
         {
-            conn.prepare_cached(K::SQL.delete)?.execute((key, first))?;
+            conn.prepare_cached(&K::sql().delete)?
+                .execute((key, first))?;
         }
         insert_list(conn, key, &new)?;
     }
@@ -345,17 +305,17 @@ mod tests {
     fn every_statement_seeks() {
         let conn = empty();
         for (sql, table, key) in [
-            (<&[u8]>::SQL, "term_posting", "term"),
-            (<i64>::SQL, "trigram_posting", "trigram"),
+            (<&[u8]>::sql(), "term_posting", "term"),
+            (<i64>::sql(), "trigram_posting", "trigram"),
         ] {
             for (statement, bounds) in [
-                (sql.list, "KEY=?"),
-                (sql.range, "KEY>? AND KEY<?"),
-                (sql.rows, "KEY>? AND KEY<?"),
-                (sql.last_block, "KEY=?"),
-                (sql.block_at, "KEY=? AND first<?"),
-                (sql.block_after, "KEY=? AND first>?"),
-                (sql.delete, "KEY=? AND first=?"),
+                (&sql.list, "KEY=?"),
+                (&sql.range, "KEY>? AND KEY<?"),
+                (&sql.rows, "KEY>? AND KEY<?"),
+                (&sql.last_block, "KEY=?"),
+                (&sql.block_at, "KEY=? AND first<?"),
+                (&sql.block_after, "KEY=? AND first>?"),
+                (&sql.delete, "KEY=? AND first=?"),
             ] {
                 let mut plan = conn
                     .prepare(&format!("EXPLAIN QUERY PLAN {statement}"))

@@ -9,19 +9,22 @@
 //!       | 'h' tsoh       the end of an e-mail address from its "@" on, reversed
 //!       | 'p' digits     a phone number, country code first
 //!       | 'r' digits     a phone number reversed: a suffix of the number is a prefix of the term
-//!       | kind           the field is present (not of 'h' and 'r')
+//!       | 'w' digits     a phone number as written, if it is not written in a usual form
+//!                        (`record::keys::WrittenForm`)
+//!       | kind           the field is present (not of 'h', 'r' and 'w')
 //! ```
 
-use crate::record::keys::{Key, Keys, phone_parts};
+use crate::record::keys::{Key, Keys, PhoneParts};
 
 pub(crate) const EMAIL: u8 = b'e';
 pub(crate) const HOST: u8 = b'h';
 pub(crate) const PHONE: u8 = b'p';
 pub(crate) const PHONE_REVERSED: u8 = b'r';
+pub(crate) const PHONE_WRITTEN: u8 = b'w';
 
 /// Returns the first byte of a key's terms; `None` for keys without text.
-pub(crate) fn kind_of(key: Key) -> Option<u8> {
-    Some(match key {
+pub(crate) fn kind_of(key: Key) -> u8 {
+    match key {
         Key::Display => b'd',
         Key::Family => b'f',
         Key::Given => b'g',
@@ -35,7 +38,7 @@ pub(crate) fn kind_of(key: Key) -> Option<u8> {
         Key::Place => b'l',
         Key::Description => b'm',
         Key::Component => b'k',
-    })
+    }
 }
 
 /// Longest text of a term in bytes. Longer texts are cut, in the index and in lookups.
@@ -81,13 +84,16 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
         visit(&buffer);
     };
     for (key, value) in Keys(keys) {
-        let Some(kind) = kind_of(key) else { continue };
+        let kind = kind_of(key);
         emit(kind, &mut std::iter::empty());
         match key {
             Key::Phone => {
-                if let Some((_, digits, _)) = phone_parts(value) {
-                    emit(PHONE, &mut digits.iter().copied());
-                    emit(PHONE_REVERSED, &mut digits.iter().rev().copied());
+                if let Some(parts) = PhoneParts::parse(value) {
+                    emit(PHONE, &mut parts.digits.iter().copied());
+                    emit(PHONE_REVERSED, &mut parts.digits.iter().rev().copied());
+                    if let Some(written) = parts.stored_written() {
+                        emit(PHONE_WRITTEN, &mut written.iter().copied());
+                    }
                 }
             }
             Key::Email => {

@@ -1,11 +1,13 @@
 //! [`Candidates`]: the records that the index returns for a whole filter.
 
+use std::collections::HashSet;
+
 use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::search::filter::Matcher;
 use crate::search::index::condition::MIN_SELECTIVE;
-use crate::search::index::id_set::RecordIds;
+use crate::search::index::id_set::{RecordIds, RecordIdsBuilder};
 
 /// A set of records, or the complement of one.
 #[derive(Debug, Clone)]
@@ -98,7 +100,7 @@ impl Candidates {
     ///
     /// Once a conjunction has at most [`MIN_SELECTIVE`] candidates, its other conditions are left
     /// to the recheck.
-    pub(super) fn find(matcher: &Matcher, conn: &Connection) -> Result<Self> {
+    pub(super) fn find(matcher: &Matcher, conn: &Connection, collection: i64) -> Result<Self> {
         Ok(match matcher {
             Matcher::All => Self::Exact(CandidateSet::all()),
             Matcher::Nothing => Self::Exact(CandidateSet::none()),
@@ -109,7 +111,8 @@ impl Candidates {
                     if at > 0 && found <= MIN_SELECTIVE {
                         return Ok(all.into_lossy());
                     }
-                    all = all.combine_with(Self::find(part, conn)?, CandidateSet::intersect);
+                    all = all
+                        .combine_with(Self::find(part, conn, collection)?, CandidateSet::intersect);
                 }
                 all
             }
@@ -124,17 +127,21 @@ impl Candidates {
                         }
                         seen.push(found);
                     }
-                    any = any.combine_with(Self::find(part, conn)?, CandidateSet::unite);
+                    any =
+                        any.combine_with(Self::find(part, conn, collection)?, CandidateSet::unite);
                 }
                 any
             }
-            Matcher::Not(inner) => match Self::find(inner, conn)? {
+            Matcher::Not(inner) => match Self::find(inner, conn, collection)? {
                 Self::Exact(set) => Self::Exact(set.complement()),
                 Self::Lossy { definite, possible } => Self::Lossy {
                     definite: possible.complement(),
                     possible: definite.complement(),
                 },
             },
+            Matcher::Uids(uids) => {
+                Self::Exact(CandidateSet::from_ids(ids_of_uids(conn, collection, uids)?))
+            }
             leaf => match leaf.index_match() {
                 Some(found) => {
                     let set = CandidateSet::from_ids(found.condition.record_ids(conn)?);
@@ -223,6 +230,22 @@ impl Candidates {
             }
         }
     }
+}
+
+/// Returns the ids of the live records with these UIDs.
+fn ids_of_uids(conn: &Connection, collection: i64, uids: &HashSet<Vec<u8>>) -> Result<RecordIds> {
+    let mut statement = conn.prepare_cached(
+        "SELECT id FROM record \
+         WHERE collection = ?1 AND uid = CAST(?2 AS TEXT) AND removed_at IS NULL",
+    )?;
+    let mut ids = RecordIdsBuilder::default();
+    for uid in uids {
+        let mut rows = statement.query((collection, uid))?;
+        while let Some(row) = rows.next()? {
+            ids.add(row.get(0)?);
+        }
+    }
+    Ok(ids.finish())
 }
 
 /// A set laid out as one bit per id. Probing it in random order costs a tenth of a probe of the

@@ -1,7 +1,6 @@
 //! [`query_collections`]: one answer from several collections.
 
-use rusqlite::OptionalExtension;
-
+use super::record_reader::read_sort_key;
 use super::rows::{RowBuffer, Rows};
 use super::{Cursor, Query, ResultWindow, SearchableRecord, SortOrder};
 use crate::error::Result;
@@ -110,12 +109,6 @@ struct MergedRow {
 }
 
 fn sort_key<R: SearchableRecord>(reader: &Reader<'_, R>, id: RecordId) -> Result<Vec<u8>> {
-    reader.explain_errors(|| {
-        let found = reader
-            .conn
-            .prepare_cached("SELECT sort_key FROM record WHERE id = ?1")?
-            .query_row([id.0], |r| r.get(0))
-            .optional()?;
-        Ok(found.unwrap_or_default())
-    })
+    let found = reader.explain_errors(|| read_sort_key(reader.conn, id))?;
+    Ok(found.unwrap_or_default())
 }

@@ -24,9 +24,10 @@ pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     const TEXT: Self;
     /// The number of columns in the summary.
     const SUMMARY: u32;
-    /// How they are read from the stored summary.
+    /// Returns a function that appends the values of a stored summary to the last row. It may cache
+    /// parts that the summaries of one answer share.
     #[doc(hidden)]
-    const SUMMARY_ENCODING: SummaryEncoding;
+    fn summary_reader() -> SummaryReader;
 
     /// Returns the index in [`Self::NAMES`].
     fn ordinal(self) -> u8;
@@ -47,28 +48,31 @@ pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     fn push_value(self, record: &Self::Parsed, rows: &mut RowBuffer);
 }
 
-/// The encoding of a kind's stored summary.
-pub enum SummaryEncoding {
-    /// The encoding of a row's values.
-    RowValues,
-    /// Another encoding. The function returns a reader for the summaries of one answer, which may
-    /// cache parts that they share.
-    Custom(fn() -> SummaryReader),
-}
-
 /// Appends the values of a stored summary to a row.
 pub type SummaryReader = Box<dyn FnMut(&[u8], &mut RowBuffer)>;
 
-/// Appends a summary's values to a row.
-enum SummarySource {
-    RowValues,
-    Custom(SummaryReader),
-}
+/// Declares the columns of a kind, in the order of [`ColumnSet::NAMES`], each with its name in text
+/// and `[many]` if it may have several values. `list`: the name of list order.
+macro_rules! columns {
+    (@is_many) => { false };
+    (@is_many many) => { true };
+    (
+        $(#[$attribute:meta])*
+        pub enum $column:ident, list: $list:literal {
+            $($(#[$doc:meta])* $name:ident = $text:literal $([$many:ident])?,)*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum $column {
+            $($(#[$doc])* $name,)*
+        }
 
-/// Implements the text forms of a column set. `list`: the name of list order.
-macro_rules! column_set_in_text {
-    ($column:ident, list: $list:literal) => {
         impl $column {
+            /// Every column with its name in text, in the order of a row's values.
+            pub const NAMES: &'static [(&'static str, $column)] = &[$(($text, Self::$name)),*];
+
             /// Every order with its name in text.
             pub const SORTS: &'static [(&'static str, $crate::search::query::SortOrder)] = &[
                 ($list, $crate::search::query::SortOrder::List),
@@ -82,9 +86,13 @@ macro_rules! column_set_in_text {
             ];
 
             /// Returns the name in text.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 Self::NAMES[self as usize].0
+            }
+
+            /// Returns true if the column may have several values.
+            pub fn is_many(self) -> bool {
+                [$($crate::search::query::columns!(@is_many $($many)?)),*][self as usize]
             }
         }
 
@@ -111,7 +119,7 @@ macro_rules! column_set_in_text {
         }
     };
 }
-pub(crate) use column_set_in_text;
+pub(crate) use columns;
 
 /// No column has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -157,7 +165,6 @@ impl<C: ColumnSet> Columns<C> {
     }
 
     /// Returns true if the set has `column`.
-    #[must_use]
     pub fn contains(self, column: C) -> bool {
         self.bits & 1 << column.ordinal() != 0
     }
@@ -237,7 +244,7 @@ fn push_text_columns<C: ColumnSet>(bits: u16, text: &[u8], rows: &mut RowBuffer)
 /// The columns of a row, independent of the kind of record.
 pub(super) struct RowShape {
     /// Present if any column of the summary is shown.
-    summary: Option<SummarySource>,
+    summary: Option<SummaryReader>,
     pub(super) uid: bool,
     pub(super) etag: bool,
     /// The columns read from the text, if any is shown.
@@ -250,10 +257,7 @@ impl RowShape {
         let summary = Columns::<C>::SUMMARY.bits;
         let text = columns.bits & !(summary | uid | etag);
         Self {
-            summary: (columns.bits & summary != 0).then(|| match C::SUMMARY_ENCODING {
-                SummaryEncoding::RowValues => SummarySource::RowValues,
-                SummaryEncoding::Custom(reader) => SummarySource::Custom(reader()),
-            }),
+            summary: (columns.bits & summary != 0).then(C::summary_reader),
             uid: columns.bits & uid != 0,
             etag: columns.bits & etag != 0,
             text_columns: (text != 0).then_some((push_text_columns::<C>, text)),
@@ -263,7 +267,7 @@ impl RowShape {
     /// Returns the shape of rows that are stored summaries, for the caller to decode.
     pub(super) fn encoded_summaries() -> Self {
         Self {
-            summary: Some(SummarySource::RowValues),
+            summary: Some(Box::new(|summary, rows| rows.push_encoded(summary))),
             uid: false,
             etag: false,
             text_columns: None,
@@ -282,10 +286,8 @@ impl RowShape {
 
     /// Appends a summary's values to the last row, if they are shown.
     pub(super) fn push_summary(&mut self, summary: &[u8], rows: &mut RowBuffer) {
-        match &mut self.summary {
-            None => {}
-            Some(SummarySource::RowValues) => rows.push_encoded(summary),
-            Some(SummarySource::Custom(reader)) => reader(summary, rows),
+        if let Some(read) = &mut self.summary {
+            read(summary, rows);
         }
     }
 

@@ -10,11 +10,12 @@ mod bitmap_scan;
 mod index_lookup;
 mod list_scan;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::candidates::Candidates;
 use super::columns::RowShape;
 use super::query_plan::{AccessPath, QueryPlan};
+use super::record_reader::read_sort_key;
 use super::row_sink::RowSink;
 use super::rows::RowBuffer;
 use super::{Cursor, ResultWindow, SortOrder};
@@ -116,22 +117,21 @@ impl QueryExecutor<'_> {
     /// Returns the candidates from the index, corrected by the pending records.
     fn find_candidates(&mut self) -> Result<Candidates> {
         let matcher = self.matcher;
-        let mut candidates = Candidates::find(matcher, self.conn)?;
+        let mut candidates = Candidates::find(matcher, self.conn, self.collection)?;
         self.plan.candidates = candidates.possible().stored_len();
         self.plan.exact = candidates.is_exact();
         let watermarks = Watermarks::read(self.conn)?;
         let merged = watermarks.merged(matcher.index_parts());
         let mut pending = 0;
-        each_pending(self.conn, self.collection, merged, |id, keys| {
+        each_pending(self.conn, self.collection, merged, |id, record| {
             pending += 1;
-            candidates.set_match(id, keys.is_some_and(|keys| matcher.matches(keys)));
+            candidates.set_match(id, record.is_some_and(|record| matcher.matches(record)));
         })?;
         self.plan.pending = pending;
         self.plan.rechecked = pending;
         Ok(candidates)
     }
 
-    /// Returns true if the page is full.
     fn is_full(&self) -> bool {
         self.sink.len() as u64 >= self.window.limit
     }
@@ -154,11 +154,7 @@ impl QueryExecutor<'_> {
         else {
             return Ok(None);
         };
-        let sort = self
-            .conn
-            .prepare_cached("SELECT sort_key FROM record WHERE id = ?1")?
-            .query_row([id.0], |r| r.get(0))
-            .optional()?;
+        let sort = read_sort_key(self.conn, id)?;
         Ok(sort.map(|sort| Cursor { sort, id: id.0 }))
     }
 }

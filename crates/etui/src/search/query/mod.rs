@@ -8,6 +8,7 @@ mod candidates;
 mod collections;
 mod columns;
 mod executor;
+mod given_records;
 mod query_plan;
 pub(crate) mod record_reader;
 mod row_sink;
@@ -24,7 +25,7 @@ use columns::RowShape;
 
 pub use collections::{CollectionRows, query_collections};
 pub use columns::{ColumnSet, Columns, UnknownColumn};
-pub(crate) use columns::{SummaryEncoding, SummaryReader, column_set_in_text};
+pub(crate) use columns::{SummaryReader, columns};
 pub use query_plan::{AccessPath, QueryPlan};
 pub(crate) use rows::RowBuffer;
 pub use rows::{Row, Rows};
@@ -150,6 +151,7 @@ impl FromStr for Cursor {
 }
 
 /// A filter, an order, a page, and the columns to show.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query<C: ColumnSet> {
     filter: Filter<C::Field>,
@@ -169,7 +171,6 @@ struct ResultWindow {
 impl<C: ColumnSet> Query<C> {
     /// Returns a query for all records that match `filter`, in list order, with the summary's
     /// columns.
-    #[must_use]
     pub fn new(filter: Filter<C::Field>) -> Self {
         Self {
             filter,
@@ -184,20 +185,17 @@ impl<C: ColumnSet> Query<C> {
     }
 
     /// Returns a query for all records.
-    #[must_use]
     pub fn all() -> Self {
         Self::new(Filter::All)
     }
 
     /// Sets the order.
-    #[must_use]
     pub fn sort(mut self, sort: SortOrder) -> Self {
         self.window.sort = sort;
         self
     }
 
     /// Sets the columns to show.
-    #[must_use]
     pub fn columns(self, columns: impl Into<Columns<C>>) -> Self {
         Self {
             columns: columns.into(),
@@ -206,14 +204,12 @@ impl<C: ColumnSet> Query<C> {
     }
 
     /// Returns at most `limit` records.
-    #[must_use]
     pub fn limit(mut self, limit: u64) -> Self {
         self.window.limit = limit;
         self
     }
 
     /// Skips the first `offset` records.
-    #[must_use]
     pub fn offset(mut self, offset: u64) -> Self {
         self.window.offset = offset;
         self
@@ -221,7 +217,6 @@ impl<C: ColumnSet> Query<C> {
 
     /// Starts after a cursor ([`Rows::next`]). The cursor must be of an answer in the same order;
     /// [`SortOrder::Unordered`] has none.
-    #[must_use]
     pub fn after(mut self, cursor: Cursor) -> Self {
         self.window.after = Some(cursor);
         self

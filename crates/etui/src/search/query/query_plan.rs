@@ -18,7 +18,6 @@ pub enum AccessPath {
 
 impl AccessPath {
     /// Returns the name in text: `list_scan`, `index_lookup` or `bitmap_scan`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::ListScan => "list_scan",
@@ -30,11 +29,7 @@ impl AccessPath {
 
 impl fmt::Display for AccessPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ListScan => "list scan",
-            Self::IndexLookup => "index lookup",
-            Self::BitmapScan => "bitmap scan",
-        })
+        f.write_str(&self.name().replace('_', " "))
     }
 }
 

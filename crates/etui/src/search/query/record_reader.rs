@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
-use rusqlite::{CachedStatement, Connection, Row};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use crate::error::Result;
+use crate::record::keys::SearchKeys;
 use crate::search::index::id_set::RecordIds;
+use crate::types::RecordId;
 
 /// Fetches live records of one collection by id. Starting a statement costs as much as finding a
 /// record, so one statement fetches up to [`BATCH`] records, in the order of their ids' arguments.
@@ -61,6 +63,14 @@ impl<'c> RecordsById<'c> {
     }
 }
 
+/// Returns the sort key of a record.
+pub(super) fn read_sort_key(conn: &Connection, id: RecordId) -> Result<Option<Vec<u8>>> {
+    Ok(conn
+        .prepare_cached("SELECT sort_key FROM record WHERE id = ?1")?
+        .query_row([id.0], |r| r.get(0))
+        .optional()?)
+}
+
 fn prepare_select<'c>(
     conn: &'c Connection,
     columns: &str,
@@ -93,7 +103,7 @@ pub(super) struct RecheckRow<'r> {
     pub(super) id: i64,
     pub(super) sort: &'r [u8],
     pub(super) summary: &'r [u8],
-    pub(super) keys: &'r [u8],
+    pub(super) search: SearchKeys<'r>,
 }
 
 impl<'c> RecheckReader<'c> {
@@ -101,7 +111,7 @@ impl<'c> RecheckReader<'c> {
         Self(RecordsById::new(
             conn,
             collection,
-            "r.sort_key, r.summary, r.keys",
+            "r.sort_key, r.summary, r.uid, r.keys",
         ))
     }
 
@@ -112,39 +122,43 @@ impl<'c> RecheckReader<'c> {
         mut visit: impl FnMut(RecheckRow<'_>) -> Result<()>,
     ) -> Result<()> {
         self.0.each_row(ids, |row| {
-            let column = |n| -> Result<&[u8]> { Ok(row.get_ref(n)?.as_blob().unwrap_or_default()) };
+            let column =
+                |n| -> Result<&[u8]> { Ok(row.get_ref(n)?.as_bytes().unwrap_or_default()) };
             visit(RecheckRow {
                 id: row.get(0)?,
                 sort: column(1)?,
                 summary: column(2)?,
-                keys: column(3)?,
+                search: SearchKeys {
+                    uid: column(3)?,
+                    keys: column(4)?,
+                },
             })
         })
     }
 
-    /// Returns true if the record is live, in the collection, and its keys match.
+    /// Returns true if the record is live, in the collection, and matches.
     pub(super) fn recheck_record(
         &mut self,
         id: i64,
-        matches: impl Fn(&[u8]) -> bool,
+        matches: impl Fn(SearchKeys<'_>) -> bool,
     ) -> Result<bool> {
         let mut is_match = false;
         self.each_row(&[id], |row| {
-            is_match = matches(row.keys);
+            is_match = matches(row.search);
             Ok(())
         })?;
         Ok(is_match)
     }
 }
 
-/// Calls `visit` with the id and keys of each of these records that is live and in the collection, in
+/// Calls `visit` with the id, UID and keys of each of these records that is live and in the collection, in
 /// the order of their ids. If they are at least half of a range of ids, the range is read in one
 /// scan.
 pub(super) fn each_key_set(
     conn: &Connection,
     collection: i64,
     ids: &RecordIds,
-    mut visit: impl FnMut(i64, &[u8]),
+    mut visit: impl FnMut(i64, SearchKeys<'_>),
 ) -> Result<()> {
     let (Some(first), Some(last)) = (ids.min(), ids.max()) else {
         return Ok(());
@@ -152,15 +166,19 @@ pub(super) fn each_key_set(
     let is_dense = ids.len() >= (last - first) / 2;
     let mut ids = ids.iter();
     let mut visit_row = |row: &Row<'_>| -> Result<()> {
-        visit(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default());
+        let search = SearchKeys {
+            uid: row.get_ref(1)?.as_bytes().unwrap_or_default(),
+            keys: row.get_ref(2)?.as_blob().unwrap_or_default(),
+        };
+        visit(row.get(0)?, search);
         Ok(())
     };
     if !is_dense {
         let ids: Vec<i64> = ids.map(u64::cast_signed).collect();
-        return RecordsById::new(conn, collection, "r.keys").each_row(&ids, visit_row);
+        return RecordsById::new(conn, collection, "r.uid, r.keys").each_row(&ids, visit_row);
     }
     let mut statement = conn.prepare_cached(
-        "SELECT id, keys FROM record NOT INDEXED \
+        "SELECT id, uid, keys FROM record NOT INDEXED \
          WHERE id BETWEEN ?1 AND ?2 AND collection = ?3 AND removed_at IS NULL ORDER BY id",
     )?;
     let mut rows = statement.query((first.cast_signed(), last.cast_signed(), collection))?;

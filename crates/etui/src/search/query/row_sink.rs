@@ -65,7 +65,7 @@ impl<'c> RowSink<'c> {
 
 /// Returns the select list for a row's columns. SQLite copies each column that it reads, so columns
 /// that are not shown are NULL.
-fn select_list(shape: &RowShape, summary: bool) -> &'static str {
+pub(super) fn select_list(shape: &RowShape, summary: bool) -> &'static str {
     match (summary, shape.uid || shape.etag, shape.has_text()) {
         (true, true, true) => "r.summary, r.uid, r.etag, r.text",
         (true, true, false) => "r.summary, r.uid, r.etag, NULL",
@@ -80,7 +80,7 @@ fn select_list(shape: &RowShape, summary: bool) -> &'static str {
 
 /// Appends a row from the columns of [`select_list`]. `summary`: the summary, if it was not
 /// selected.
-fn push_row(
+pub(super) fn push_row(
     rows: &mut RowBuffer,
     shape: &mut RowShape,
     summary: Option<&[u8]>,

@@ -45,7 +45,7 @@ impl RowBuffer {
     }
 
     /// Appends encoded values to the row.
-    pub(super) fn push_encoded(&mut self, values: &[u8]) {
+    pub(crate) fn push_encoded(&mut self, values: &[u8]) {
         self.bytes.extend_from_slice(values);
     }
 
@@ -82,31 +82,26 @@ impl<C: ColumnSet> Rows<C> {
     }
 
     /// Returns the number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.buffer.len()
     }
 
     /// Returns true if there are no rows.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.buffer.ids.is_empty()
     }
 
     /// Returns the columns of the rows.
-    #[must_use]
     pub fn columns(&self) -> Columns<C> {
         self.columns
     }
 
     /// Returns the records' ids.
-    #[must_use]
     pub fn ids(&self) -> &[RecordId] {
         self.buffer.ids()
     }
 
     /// Returns the row at `index`.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<Row<'_, C>> {
         (index < self.len()).then_some(Row { rows: self, index })
     }
@@ -118,7 +113,6 @@ impl<C: ColumnSet> Rows<C> {
 
     /// Returns the start of the next page, for [`super::Query::after`]. `None`: this is the last page,
     /// or the order has no cursors ([`super::SortOrder::Unordered`]).
-    #[must_use]
     pub fn next(&self) -> Option<&Cursor> {
         self.next.as_ref()
     }
@@ -151,14 +145,12 @@ pub struct Row<'r, C> {
 
 impl<'r, C: ColumnSet> Row<'r, C> {
     /// Returns the record's id in the store.
-    #[must_use]
     pub fn id(&self) -> RecordId {
         self.rows.buffer.ids[self.index]
     }
 
     /// Returns the value of `column`, or the first of several. It is empty if there is none, or if
     /// the column was not asked for.
-    #[must_use]
     pub fn get(&self, column: C) -> &'r str {
         match column.is_many() {
             true => self.values(column).next().unwrap_or_default(),
@@ -167,7 +159,6 @@ impl<'r, C: ColumnSet> Row<'r, C> {
     }
 
     /// Returns the record's text, byte for byte. It is empty if it was not asked for.
-    #[must_use]
     pub fn text(&self) -> &'r [u8] {
         self.value_bytes(C::TEXT)
     }

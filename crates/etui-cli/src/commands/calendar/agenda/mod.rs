@@ -5,14 +5,14 @@ mod draw;
 
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};
-use etui::calendar::{Occurrence, Status};
+use etui::calendar::{CalendarObject, Occurrence, Status};
 
 use self::days::{AgendaDays, AgendaEntry, EntryMark};
 use super::span_args::{SpanArgs, local_now};
-use crate::app::{App, readers_in};
-use crate::datetime::{LocalNow, TimeSpan, format_day, format_long_day};
+use crate::app::App;
+use crate::datetime::{LocalNow, TimeSpan, format_long_day};
 use crate::errors::Result;
-use crate::output::json::calendar::OccurrenceJson;
+use crate::output::json::calendar::occurrence_json;
 use crate::output::{OutputWriter, Style, format_count};
 
 const EXAMPLES: &str = "\
@@ -45,12 +45,12 @@ pub struct AgendaArgs {
     limit: usize,
 }
 
-pub fn show_agenda(app: &mut App, calendar: Option<&str>, args: &AgendaArgs) -> Result<()> {
+pub fn show_agenda(app: &mut App, args: &AgendaArgs) -> Result<()> {
     let here = local_now(&app.out);
     let span = args.span.parse_span(&here)?;
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let calendars = readers_in(calendar, &snapshot)?;
+    let calendars = app.readers_in::<CalendarObject>(&snapshot)?;
     let mut found: Vec<(&str, Occurrence)> = Vec::new();
     for (name, reader) in &calendars {
         let most = args.limit.saturating_add(1);
@@ -62,15 +62,14 @@ pub fn show_agenda(app: &mut App, calendar: Option<&str>, args: &AgendaArgs) -> 
     found.truncate(args.limit);
     if app.out.json {
         for (calendar, occurrence) in &found {
-            app.out
-                .write_json(&OccurrenceJson::new(calendar, occurrence, &here.zone))?;
+            let object = occurrence_json(calendar, occurrence, &here.zone);
+            app.out.write_json(&object)?;
         }
     } else {
-        let entries: Vec<AgendaEntry> = found
-            .iter()
-            .map(|(name, o)| agenda_entry(o, (calendars.len() > 1).then_some(*name), &here.zone))
-            .collect();
-        write_days(&mut app.out, &entries, &span, &here)?;
+        let several = calendars.len() > 1;
+        let entries = found.iter();
+        let entries = entries.map(|(of, o)| agenda_entry(o, several.then_some(of), &here.zone));
+        write_days(&mut app.out, &Vec::from_iter(entries), &span, &here)?;
     }
     if is_more {
         app.out.write_note(&format!(
@@ -116,26 +115,19 @@ fn write_days(
 ) -> Result<()> {
     let mut days = AgendaDays::new(entries, span.first, span.last).peekable();
     if days.peek().is_none() {
-        return out.status(match span.first == span.last {
-            true => format!("Nothing on {}.", format_day(span.first)),
-            false => format!(
-                "Nothing from {} to {}.",
-                format_day(span.first),
-                format_day(span.last)
-            ),
-        });
+        return out.status(format!("Nothing {}.", span.describe_days()));
     }
     let room = out.width();
     for (i, (date, lines)) in days.enumerate() {
         if i > 0 {
             out.write_line("")?;
         }
-        let mut heading = format_long_day(date);
-        match date.days() - here.now.date().days() {
-            0 => heading.push_str(", today"),
-            1 => heading.push_str(", tomorrow"),
-            _ => {}
-        }
+        let relative = match date.days() - here.now.date().days() {
+            0 => ", today",
+            1 => ", tomorrow",
+            _ => "",
+        };
+        let heading = format!("{}{relative}", format_long_day(date));
         let heading = out.with_style(Style::Bold, &heading).into_owned();
         out.write_line(heading)?;
         for (part, entry) in lines {

@@ -18,7 +18,7 @@ mod view;
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use etui::record::{Collection, StoredRecord};
+use etui::record::Collection;
 use etui::search::filter::Filter;
 use etui::search::query::{Columns, Query};
 
@@ -27,34 +27,9 @@ use self::state::{ListLine, PagerRequest, PagerState};
 use self::terminal::{PagerTerminal, TerminalEvent};
 pub use self::view::COLUMN_GAP;
 use super::RecordCommands;
-use super::details::RecordDetails;
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::{OutputWriter, escape_text, one_line};
-
-/// A kind of record that the pager can list.
-pub trait PagedRecord: RecordCommands {
-    /// Text of an empty list.
-    const EMPTY_LIST: &'static str;
-    /// Text of an empty search result.
-    const NO_MATCH: &'static str;
-    /// Hint for the keys that go to a landmark.
-    const LANDMARK_HINT: &'static str;
-
-    /// Returns the text of each column.
-    fn cells(summary: &Self::Summary, out: &OutputWriter) -> Vec<String>;
-    /// Returns the cells that fit into `room` columns, with their widths.
-    fn layout_columns(cells: &[String], room: usize) -> Vec<(&str, usize)>;
-    fn landmarks(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<Vec<ListLandmark>>;
-    /// Returns the position at which the list opens.
-    fn opening_position(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<u64>;
-    /// Returns the details of a record, or why its text cannot be parsed.
-    fn record_details(
-        all: &Collection<'_, Self>,
-        stored: &StoredRecord<Self>,
-        out: &OutputWriter,
-    ) -> std::result::Result<RecordDetails, String>;
-}
 
 /// Returns true if input and output are a terminal with a movable cursor.
 pub fn is_possible(out: &OutputWriter) -> bool {
@@ -63,10 +38,10 @@ pub fn is_possible(out: &OutputWriter) -> bool {
 }
 
 /// Runs the pager until the user quits.
-pub fn run_pager<R: PagedRecord>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
+pub fn run_pager<R: RecordCommands>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
     app.out.flush_output()?;
     let opening = R::opening_position(all, &app.out)?;
-    let mut terminal = PagerTerminal::open(app.out.has_colour())?;
+    let mut terminal = PagerTerminal::open(app.out.colour)?;
     let mut pager = PagerState::new(&one_line(all.name()), terminal.size());
     if opening > 0 {
         answer_requests::<R>(&mut pager, all, &app.out)?;
@@ -96,7 +71,7 @@ pub fn run_pager<R: PagedRecord>(app: &mut App, all: &Collection<'_, R>) -> Resu
 }
 
 /// Answers the requests of the pager.
-fn answer_requests<R: PagedRecord>(
+fn answer_requests<R: RecordCommands>(
     pager: &mut PagerState<R::Field>,
     all: &Collection<'_, R>,
     out: &OutputWriter,
@@ -130,7 +105,7 @@ fn answer_requests<R: PagedRecord>(
             PagerRequest::Details(id) => {
                 let details =
                     all.by_id(id)?
-                        .map(|stored| match R::record_details(all, &stored, out) {
+                        .map(|stored| match R::record_details(all, &stored, None, out) {
                             Ok(details) => (details.name, details.rows),
                             Err(problem) => {
                                 let text = String::from_utf8_lossy(&stored.text);

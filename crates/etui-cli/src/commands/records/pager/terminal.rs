@@ -186,19 +186,16 @@ fn restore_on_exit() -> io::Result<()> {
 }
 
 fn translate_key(code: KeyCode, modifiers: KeyModifiers) -> PagerKey {
-    if modifiers.contains(KeyModifiers::CONTROL) {
-        return match code {
-            KeyCode::Char('c') => PagerKey::Quit,
-            KeyCode::Char('g') => PagerKey::Jump,
-            KeyCode::Char('h') => PagerKey::Backspace,
-            KeyCode::Char('u') => PagerKey::DeleteAll,
-            KeyCode::Char('w') => PagerKey::DeleteWord,
-            KeyCode::Home => PagerKey::Home,
-            KeyCode::End => PagerKey::End,
-            _ => PagerKey::Other,
-        };
-    }
+    let is_control = modifiers.contains(KeyModifiers::CONTROL);
     match code {
+        KeyCode::Char('c') if is_control => PagerKey::Quit,
+        KeyCode::Char('g') if is_control => PagerKey::Jump,
+        KeyCode::Char('h') if is_control => PagerKey::Backspace,
+        KeyCode::Char('u') if is_control => PagerKey::DeleteAll,
+        KeyCode::Char('w') if is_control => PagerKey::DeleteWord,
+        KeyCode::Home => PagerKey::Home,
+        KeyCode::End => PagerKey::End,
+        _ if is_control => PagerKey::Other,
         KeyCode::Char(c) if !modifiers.contains(KeyModifiers::ALT) => PagerKey::Char(c),
         KeyCode::Up => PagerKey::Up,
         KeyCode::Down => PagerKey::Down,
@@ -206,8 +203,6 @@ fn translate_key(code: KeyCode, modifiers: KeyModifiers) -> PagerKey {
         KeyCode::Right => PagerKey::Right,
         KeyCode::PageUp => PagerKey::PageUp,
         KeyCode::PageDown => PagerKey::PageDown,
-        KeyCode::Home => PagerKey::Home,
-        KeyCode::End => PagerKey::End,
         KeyCode::Enter => PagerKey::Enter,
         KeyCode::Backspace => PagerKey::Backspace,
         KeyCode::Esc => PagerKey::Escape,

@@ -12,8 +12,8 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::PagedRecord;
 use super::state::{ListLine, PagerMode, PagerState};
+use crate::commands::records::{RecordCommands, name_or_placeholder};
 use crate::output::{format_count, format_duration, truncate_text};
 
 pub const PLAIN: Style = Style::new();
@@ -25,7 +25,7 @@ const REVERSE: Style = Style::new().add_modifier(Modifier::REVERSED);
 pub const COLUMN_GAP: usize = 2;
 
 /// Draws the screen.
-pub fn draw_pager<R: PagedRecord>(pager: &PagerState<R::Field>, frame: &mut Frame<'_>) {
+pub fn draw_pager<R: RecordCommands>(pager: &PagerState<R::Field>, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let columns = pager.columns();
     if let PagerMode::Details(details) = &pager.mode {
@@ -45,10 +45,10 @@ pub fn draw_pager<R: PagedRecord>(pager: &PagerState<R::Field>, frame: &mut Fram
     }
     if pager.lines.is_empty() {
         let text = match pager.is_search() {
-            true => R::NO_MATCH,
-            false => R::EMPTY_LIST,
+            true => format!("No {} matches.", R::ONE),
+            false => format!("No {}.", R::MANY),
         };
-        draw_text(buffer, (1, 1), text, columns.saturating_sub(1), PLAIN);
+        draw_text(buffer, (1, 1), &text, columns.saturating_sub(1), PLAIN);
     }
     draw_status::<R>(pager, buffer, pager.list_height() + 1);
     if let Some(column) = cursor {
@@ -111,7 +111,7 @@ fn draw_title<F: etui::search::filter::FieldSet>(
 }
 
 /// Draws a record; a wider terminal shows more columns of it.
-fn draw_record<R: PagedRecord>(
+fn draw_record<R: RecordCommands>(
     record: &ListLine,
     buffer: &mut Buffer,
     row: usize,
@@ -131,13 +131,18 @@ fn draw_record<R: PagedRecord>(
         style,
     );
     let mut column = 1;
-    for (text, width) in R::layout_columns(&record.cells, room) {
+    for (cell, width) in R::layout_columns(room) {
+        let text = record.cells.get(cell).map_or("", String::as_str);
+        let text = match cell == R::NAME_CELL {
+            true => name_or_placeholder::<R>(text),
+            false => text,
+        };
         draw_text(buffer, (column, row), text, width, style);
         column += width + COLUMN_GAP;
     }
 }
 
-fn draw_status<R: PagedRecord>(pager: &PagerState<R::Field>, buffer: &mut Buffer, row: usize) {
+fn draw_status<R: RecordCommands>(pager: &PagerState<R::Field>, buffer: &mut Buffer, row: usize) {
     let columns = pager.columns();
     if let PagerMode::Jump(marks) = &pager.mode {
         let mut text = "Go to:".to_owned();
@@ -153,16 +158,12 @@ fn draw_status<R: PagedRecord>(pager: &PagerState<R::Field>, buffer: &mut Buffer
     if let Some(text) = pager.message.as_ref().or(pager.problem.as_ref()) {
         return draw_text(buffer, (0, row), text, columns, PLAIN);
     }
+    let selected = format_count(pager.selected + 1);
     let position = match (pager.total, pager.lines.len() as u64) {
         (_, 0) => "0".to_owned(),
-        (Some(total), _) => format!(
-            "{} of {}",
-            format_count(pager.selected + 1),
-            format_count(total)
-        ),
+        (Some(total), _) => format!("{selected} of {}", format_count(total)),
         (None, shown) => format!(
-            "{} of more than {}",
-            format_count(pager.selected + 1),
+            "{selected} of more than {}",
             format_count(pager.top + shown)
         ),
     };

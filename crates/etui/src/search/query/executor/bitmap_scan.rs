@@ -27,8 +27,8 @@ impl QueryExecutor<'_> {
         let matcher = self.matcher;
         self.plan.rechecked += undecided.len();
         let mut matches = candidates.definite().clone();
-        each_key_set(self.conn, self.collection, &undecided, |id, keys| {
-            if matcher.matches(keys) {
+        each_key_set(self.conn, self.collection, &undecided, |id, record| {
+            if matcher.matches(record) {
                 matches.insert(id);
             }
         })?;
@@ -60,7 +60,7 @@ impl QueryExecutor<'_> {
             }
             rechecked += 1;
             reader
-                .recheck_record(id, |keys| matcher.matches(keys))
+                .recheck_record(id, |record| matcher.matches(record))
                 .map(Some)
         };
         match self.window.sort.is_list() {

@@ -23,7 +23,7 @@ impl QueryExecutor<'_> {
         RecheckReader::new(self.conn, self.collection).each_row(&ids, |row| {
             let is_match = candidates.definite().contains(row.id) || {
                 rechecked += 1;
-                matcher.matches(row.keys)
+                matcher.matches(row.search)
             };
             if is_match {
                 matches.push(row.id, row.sort, row.summary);
@@ -114,7 +114,7 @@ impl QueryExecutor<'_> {
         reader.each_row(ids, |row| {
             let is_match = candidates.definite().contains(row.id) || {
                 self.plan.rechecked += 1;
-                matcher.matches(row.keys)
+                matcher.matches(row.search)
             };
             match is_match && self.accept_match() {
                 true => self.sink.push(row.id, row.summary),

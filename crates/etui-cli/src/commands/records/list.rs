@@ -1,0 +1,64 @@
+//! The list of records: in the pager, as a table, or as JSON.
+
+use super::query::{QueryArgs, count_records};
+use super::{RecordCommands, listed_readers, pager};
+use crate::app::App;
+use crate::errors::Result;
+use crate::output::Table;
+use crate::output::json::object;
+
+#[derive(Debug, clap::Args)]
+pub struct ListArgs<R: RecordCommands> {
+    #[command(flatten)]
+    query: QueryArgs<R>,
+    #[command(flatten)]
+    options: R::ListOptions,
+    /// Print the list on a terminal too, instead of opening the pager
+    #[arg(long)]
+    no_pager: bool,
+}
+
+pub fn list_records<R: RecordCommands>(app: &mut App, args: &ListArgs<R>) -> Result<()> {
+    let store = app.open_to_read()?;
+    if R::lists_landmarks(&args.options) {
+        let landmarks = R::landmarks(&app.open_collection(&store)?, &app.out)?;
+        return write_landmarks(app, &landmarks);
+    }
+    let snapshot = store.snapshot()?;
+    let readers = listed_readers::<R>(app, &snapshot)?;
+    if count_records(&readers)? == 0 && !app.out.json {
+        return app.out.status(format!(
+            "No {} yet. Import some: etui import {}{}",
+            R::MANY,
+            R::COMMAND,
+            R::SUFFIX
+        ));
+    }
+    let is_plain = args.no_pager || app.out.json || !args.query.is_default();
+    if !is_plain && pager::is_possible(&app.out) {
+        if readers.len() == 1 {
+            drop(readers);
+            drop(snapshot);
+            let all = app.open_collection::<R>(&store)?;
+            return pager::run_pager(app, &all);
+        }
+        app.out.write_note(&format!(
+            "To open one {} in the pager: etui {} list {} NAME",
+            R::KIND,
+            R::COMMAND,
+            R::COLLECTION_OPTION
+        ));
+    }
+    args.query.list_records(app, &readers)
+}
+
+/// Lists the position of the first name of each letter.
+fn write_landmarks(app: &mut App, landmarks: &[pager::ListLandmark]) -> Result<()> {
+    let mut table = Table::new(&["Position", "Letter"]);
+    for landmark in landmarks {
+        table.add_row([landmark.position.to_string().as_str(), &landmark.label]);
+    }
+    app.out.write_table(&table, landmarks, |out, landmark| {
+        out.write_json(&object! { letter: &landmark.label, position: landmark.position })
+    })
+}
