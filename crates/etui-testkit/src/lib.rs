@@ -4,9 +4,12 @@
 //! - [`calendars`]: a calendar of any size, made from a seed;
 //! - [`fixtures`]: exports in the shapes of the products that write them;
 //! - [`images`]: small valid pictures;
+//! - `bus` (a feature): a private D-Bus session bus;
 //! - `disk` (a feature): a disk in memory whose power can be cut;
 //! - [`rng`]: the pseudo-random sequence under all of it.
 
+#[cfg(feature = "bus")]
+pub mod bus;
 pub mod calendars;
 #[cfg(feature = "disk")]
 pub mod disk;

@@ -1,0 +1,50 @@
+//! The D-Bus interface `org.etui.Store1`: a store for programs in any language.
+//!
+//! [`serve`] owns the bus name [`BUS_NAME`] and answers over the library's public calls. The book
+//! (`docs/src/dbus.md`) has the methods, the format of descriptors and examples.
+//!
+//! ```text
+//! /org/etui/Store1                  org.etui.Store1, org.freedesktop.DBus.ObjectManager
+//! /org/etui/Store1/collection/ID    org.etui.Collection1 and org.etui.AddressBook1 or .Calendar1
+//! /org/etui/View1/N                 org.etui.View1       \ of the client that opened it;
+//! /org/etui/ImportJob1/N            org.etui.ImportJob1  / dropped when it leaves the bus
+//! ```
+//!
+//! | module | |
+//! |---|---|
+//! | `serve` | the process: name, clients, idle exit |
+//! | `service` | state shared by all objects; guards and limits of calls |
+//! | `registry` | which objects a connection has |
+//! | `store_object`, `collection_object`, `book_object`, `calendar_object` | the interfaces |
+//! | `collection`, `typed_collection` | the calls on a collection, whatever its kind |
+//! | `view`, `view_thread`, `view_object` | views |
+//! | `import_job` | imports |
+//! | `direct` | private connections |
+//! | `rows`, `descriptor`, `options`, [`error`] | encoding on the wire |
+//! | [`guard`] | a panic becomes an error reply |
+
+#![deny(missing_docs)]
+
+pub mod error;
+pub mod guard;
+
+mod book_object;
+mod calendar_object;
+mod collection;
+mod collection_object;
+mod descriptor;
+mod direct;
+mod import_job;
+mod options;
+mod registry;
+mod rows;
+mod serve;
+mod service;
+mod store_object;
+mod typed_collection;
+mod view;
+mod view_object;
+mod view_thread;
+
+pub use registry::STORE_PATH;
+pub use serve::{BUS_NAME, ServeError, ServeOptions, serve};

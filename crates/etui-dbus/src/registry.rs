@@ -1,0 +1,135 @@
+//! The objects of a connection: the store and its collections. Every connection, the bus and each
+//! private one, has the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use etui::CollectionKind;
+use zbus::connection::Builder;
+use zbus::fdo::ObjectManager;
+
+use crate::book_object::BookObject;
+use crate::calendar_object::CalendarCalls;
+use crate::collection::calls_on;
+use crate::collection_object::CollectionObject;
+use crate::error::StoreError;
+use crate::service::{Endpoint, Link, Service};
+use crate::store_object::StoreObject;
+
+/// The path of the store's object.
+pub const STORE_PATH: &str = "/org/etui/Store1";
+
+/// Returns the path of a collection's object. Ids are not reused, so neither are paths.
+pub(crate) fn collection_path(id: i64) -> String {
+    format!("{STORE_PATH}/collection/{id}")
+}
+
+/// The collections that have objects, by id.
+pub(crate) type CollectionSet = BTreeMap<i64, CollectionKind>;
+
+/// Reads which collections the store has.
+pub(crate) fn read_collections(service: &Service) -> Result<CollectionSet, StoreError> {
+    let mut found = CollectionSet::new();
+    for kind in [CollectionKind::Contacts, CollectionKind::Calendar] {
+        let all = service.collections(kind)?;
+        found.extend(all.into_iter().map(|(id, _)| (id, kind)));
+    }
+    Ok(found)
+}
+
+/// Adds all objects to a connection that is being made. So no call comes before them.
+pub(crate) fn serve_objects<'a>(
+    builder: Builder<'a>,
+    endpoint: &Endpoint,
+    collections: &CollectionSet,
+) -> Builder<'a> {
+    let mut builder = builder.serve_at(
+        STORE_PATH,
+        StoreObject {
+            endpoint: endpoint.clone(),
+        },
+    );
+    for (&id, &kind) in collections {
+        let path = collection_path(id);
+        if let Some(object) = collection_object(endpoint, id, kind) {
+            builder = builder.serve_at(path.clone(), object);
+        }
+        let endpoint = endpoint.clone();
+        builder = match kind {
+            CollectionKind::Contacts => builder.serve_at(path, BookObject { endpoint, id }),
+            _ => builder.serve_at(path, CalendarCalls { endpoint, id }),
+        };
+    }
+    // Last: it reads the objects that it announces.
+    builder.serve_at(STORE_PATH, ObjectManager)
+}
+
+fn collection_object(
+    endpoint: &Endpoint,
+    id: i64,
+    kind: CollectionKind,
+) -> Option<CollectionObject> {
+    Some(CollectionObject {
+        endpoint: endpoint.clone(),
+        calls: Arc::from(calls_on(kind, id)?),
+        kind,
+        id,
+    })
+}
+
+/// Makes the objects of all connections those of the store's collections: other processes create
+/// and remove collections too.
+pub(crate) async fn refresh_objects(endpoint: &Endpoint) -> Result<(), StoreError> {
+    let current = endpoint.answer_on_worker(read_collections).await?;
+    for link in endpoint.service.links() {
+        let known = link.collections();
+        for (&id, &kind) in current.iter().filter(|(id, _)| !known.contains_key(id)) {
+            add_collection(&link, &endpoint.service, id, kind).await?;
+        }
+        for (&id, &kind) in known.iter().filter(|(id, _)| !current.contains_key(id)) {
+            remove_collection(&link, id, kind).await;
+        }
+        link.set_collections(current.clone());
+    }
+    Ok(())
+}
+
+/// Adds a collection's objects to a connection; they may be there already.
+async fn add_collection(
+    link: &Link,
+    service: &Arc<Service>,
+    id: i64,
+    kind: CollectionKind,
+) -> Result<(), StoreError> {
+    let endpoint = Endpoint {
+        service: Arc::clone(service),
+        peer: link.peer.clone(),
+    };
+    let (server, path) = (link.connection.object_server(), collection_path(id));
+    if let Some(object) = collection_object(&endpoint, id, kind) {
+        server.at(path.as_str(), object).await?;
+    }
+    match kind {
+        CollectionKind::Contacts => {
+            server
+                .at(path.as_str(), BookObject { endpoint, id })
+                .await?;
+        }
+        _ => {
+            server
+                .at(path.as_str(), CalendarCalls { endpoint, id })
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a collection's objects from a connection; they may be gone already.
+async fn remove_collection(link: &Link, id: i64, kind: CollectionKind) {
+    let (server, path) = (link.connection.object_server(), collection_path(id));
+    let _ = match kind {
+        CollectionKind::Contacts => server.remove::<BookObject, _>(path.as_str()).await,
+        _ => server.remove::<CalendarCalls, _>(path.as_str()).await,
+    };
+    let _ = server.remove::<CollectionObject, _>(path.as_str()).await;
+}
