@@ -87,6 +87,8 @@ pub enum Command {
     Backup(c::backup::BackupArgs),
     Restore(c::restore::RestoreBackupArgs),
     Recover(c::recover::RecoverArgs),
+    Serve(c::serve::ServeArgs),
+    Eds(c::eds::EdsArgs),
     Stats(c::stats::StatsArgs),
     Generate(c::generate::GenerateArgs),
     /// Repeat the storage studies on this machine (runs etui-lab)

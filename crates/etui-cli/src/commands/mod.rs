@@ -6,6 +6,7 @@ pub mod check;
 pub mod completions;
 pub mod contacts;
 pub mod demo;
+pub mod eds;
 pub mod export;
 pub mod generate;
 pub mod import;
@@ -14,6 +15,7 @@ pub mod lab;
 pub mod man;
 pub mod recover;
 pub mod restore;
+pub mod serve;
 pub mod stats;
 
 pub mod collections;
@@ -33,6 +35,8 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Calendars(args) => args.run_command(app),
         Command::Contacts(command) => command.run_command(app),
         Command::Addressbooks(args) => args.run_command(app),
+        Command::Serve(args) => serve::serve_store(app, &args),
+        Command::Eds(args) => eds::run_command(app, &args),
         Command::Export(args) => export::export_records(app, &args),
         Command::Check(args) => check::check_store(app, &args),
         Command::Backup(args) => backup::back_up_store(app, &args),

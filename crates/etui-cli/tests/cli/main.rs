@@ -7,6 +7,7 @@ mod harness;
 mod addressbooks;
 mod calendar;
 mod contacts;
+mod dbus;
 mod demo;
 mod editor;
 mod files;

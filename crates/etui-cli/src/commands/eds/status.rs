@@ -1,0 +1,92 @@
+//! `etui eds status`.
+
+use etui_eds::switch::{Lasting, Phase, ServedBy, Status, UserDirs, read_status};
+
+use super::switch::failure;
+use crate::app::App;
+use crate::errors::Result;
+use crate::output::{format_count, one_line};
+
+pub fn show_status(app: &mut App) -> Result<()> {
+    let status = read(app)?;
+    if app.out.json {
+        return app.out.write_json(&status);
+    }
+    app.out.write_line(headline(&status))?;
+    for owner in &status.owners {
+        let name = owner.name.rsplit('.').next().unwrap_or_default();
+        app.out.write_line(format!(
+            "{name} belongs to {} (process {})",
+            one_line(&owner.program),
+            owner.process
+        ))?;
+    }
+    for file in &status.files {
+        app.out.write_line(format!("file {}", file.display()))?;
+    }
+    if status.phase == Phase::Off {
+        app.out
+            .write_line("switched on, these would be served by:")?;
+    }
+    show_sources(app, &status)?;
+    for changes in &status.changes {
+        let changed = [
+            (changes.created, "new"),
+            (changes.changed, "changed"),
+            (changes.removed, "removed"),
+        ];
+        let changed: Vec<String> = changed
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{} {word}", format_count(*count as u64)))
+            .collect();
+        if !changed.is_empty() {
+            app.out.write_line(format!(
+                "only in the store: {} in \"{}\"",
+                changed.join(", "),
+                one_line(&changes.name)
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the status of the store given on the command line.
+pub(super) fn read(app: &App) -> Result<Status> {
+    let dirs = UserDirs::from_environment().map_err(failure)?;
+    read_status(&app.store_path()?, &app.store_options()?, &dirs).map_err(failure)
+}
+
+/// Lists the sources and who serves them.
+pub(super) fn show_sources(app: &mut App, status: &Status) -> Result<()> {
+    for source in &status.sources {
+        let served_by = match &source.served_by {
+            ServedBy::Store => "the store".to_owned(),
+            ServedBy::Stock => format!("the stock server ({})", source.backend),
+            ServedBy::Nobody(why) => format!("nobody: {why}"),
+        };
+        let disabled = if source.enabled { "" } else { ", switched off" };
+        app.out.write_line(format!(
+            "  {} \"{}\"{disabled}: {}",
+            source.kind.noun(),
+            one_line(&source.name),
+            one_line(&served_by)
+        ))?;
+    }
+    Ok(())
+}
+
+fn headline(status: &Status) -> String {
+    let has_files = !status.files.is_empty();
+    match (status.phase, has_files, status.lasting) {
+        (Phase::On, true, Some(Lasting::Session)) => "on until logout: the store serves",
+        (Phase::On, true, _) => "on: the store serves",
+        (Phase::On, false, _) => {
+            "the stock server serves; changes of the store wait for `etui eds on` or `etui eds off`"
+        }
+        (Phase::TakingOver, ..) => "not finished; repeat `etui eds on`",
+        (Phase::GivingBack, ..) => "not finished; repeat `etui eds off`",
+        (Phase::Off, ..) => "off: the stock server serves",
+    }
+    .to_owned()
+}

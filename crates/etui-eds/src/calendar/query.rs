@@ -1,0 +1,159 @@
+//! [`CalendarQuery`]: the queries of calendars, parsed and evaluated on single components.
+
+use std::ops::Range;
+use std::time::SystemTime;
+
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+
+use super::candidates::Candidates;
+use super::evaluate;
+pub(super) use super::evaluate::EvaluatedComponent;
+use super::query_parser;
+use super::search_text::SearchText;
+use crate::error::{EdsError, EdsResult, INVALID_QUERY};
+use crate::sexp;
+
+/// A query for components of a calendar.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CalendarQuery(pub(super) Condition);
+
+/// A condition on one component.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Condition {
+    Const(bool),
+    /// Arguments that the stock server cannot evaluate: the query matches nothing.
+    Fault,
+    And(Vec<Condition>),
+    Or(Vec<Condition>),
+    Not(Box<Condition>),
+    Compare(Comparison, Box<Operand>, Box<Operand>),
+    OccursIn(TimeRange, TimeZone),
+    DueIn(TimeRange),
+    CompletedBefore(TimeExpr),
+    StartsBefore(TimeExpr),
+    Contains(TextField, SearchText),
+    Uid(String),
+    Has(Part),
+    HasAlarmsIn(TimeRange),
+    /// All of these categories; none at all if empty.
+    HasCategories(Vec<String>),
+    IsCompleted,
+}
+
+/// A comparison of two values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    Less,
+    Greater,
+}
+
+/// A value that is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Operand {
+    Number(i64),
+    Text(String),
+    Condition(Condition),
+    Time(TimeExpr),
+    PercentComplete,
+    Occurrences(Option<TimeRange>),
+}
+
+/// A time that a query computes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum TimeExpr {
+    Now,
+    At(i64),
+    AddDays(Box<TimeExpr>, i64),
+    DayBegin(Box<TimeExpr>),
+    DayEnd(Box<TimeExpr>),
+}
+
+/// A range of times.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TimeRange {
+    pub(super) from: TimeExpr,
+    pub(super) to: TimeExpr,
+}
+
+/// The fields that `contains?` knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextField {
+    Any,
+    Comment,
+    Description,
+    Summary,
+    Location,
+    Attendee,
+    Organizer,
+    Classification,
+    Status,
+    Priority,
+}
+
+/// A part that a component has or lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Start,
+    End,
+    Due,
+    Duration,
+    Alarms,
+    Recurrences,
+    Attachments,
+}
+
+const DAY: i64 = 86_400;
+
+impl TimeExpr {
+    /// Returns the time in seconds since 1970.
+    pub(super) fn seconds(&self) -> i64 {
+        match self {
+            Self::Now => Timestamp::from(SystemTime::now()).seconds(),
+            Self::At(seconds) => *seconds,
+            Self::AddDays(time, days) => time.seconds().saturating_add(days.saturating_mul(DAY)),
+            Self::DayBegin(time) => time.seconds().div_euclid(DAY).saturating_mul(DAY),
+            Self::DayEnd(time) => {
+                let next = time.seconds().div_euclid(DAY).saturating_add(1);
+                next.saturating_mul(DAY)
+            }
+        }
+    }
+}
+
+impl TimeRange {
+    /// Returns the range in seconds since 1970.
+    pub(super) fn seconds(&self) -> Range<i64> {
+        self.from.seconds()..self.to.seconds()
+    }
+
+    /// Returns the range as instants.
+    pub(super) fn instants(&self) -> Range<Timestamp> {
+        let Range { start, end } = self.seconds();
+        Timestamp::from_seconds(start)..Timestamp::from_seconds(end)
+    }
+}
+
+impl CalendarQuery {
+    /// Parses a query. The time zones are those that it can name.
+    pub(super) fn parse(text: &str, zones: &TimeZoneResolver) -> EdsResult<Self> {
+        let invalid = |message: String| EdsError::new(INVALID_QUERY, message);
+        if text.trim().is_empty() {
+            return Ok(Self(Condition::Const(false)));
+        }
+        let expr = sexp::parse(text).map_err(|e| invalid(e.to_string()))?;
+        let condition = query_parser::parse_query(&expr, zones).map_err(invalid)?;
+        Ok(Self(condition))
+    }
+
+    /// Returns true if a component matches.
+    pub(super) fn matches(&self, component: &EvaluatedComponent<'_>) -> bool {
+        evaluate::holds(&self.0, component) == Some(true)
+    }
+
+    /// Returns where the matching records are.
+    pub(super) fn candidates(&self) -> Candidates {
+        Candidates::of(&self.0)
+    }
+}

@@ -1,0 +1,361 @@
+//! The objects `AddressBook` and `AddressBookView`.
+
+use std::sync::Arc;
+
+use zbus::message::Header;
+use zbus::names::OwnedUniqueName;
+use zbus::object_server::SignalEmitter;
+use zbus::{OwnedObjectPath, interface};
+
+use super::book::Book;
+use super::cursor::{AddressBookCursor, CursorState};
+use super::fields::supported_fields;
+use super::query::ContactQuery;
+use super::view::{CardShape, ViewState};
+use crate::error::{EdsError, OTHER};
+use crate::gvariant::{PropertyValue, print_properties};
+use crate::server::{Server, answer, answer_on_worker};
+use crate::sources::{self, SourceKind};
+
+/// The capabilities of an address book.
+const CAPABILITIES: [&str; 6] = [
+    "local",
+    "do-initial-query",
+    "bulk-adds",
+    "bulk-modifies",
+    "bulk-removes",
+    "contact-lists",
+];
+
+/// The object of an address book.
+pub(super) struct AddressBook(pub(super) Arc<Book>);
+
+#[interface(
+    name = "org.gnome.evolution.dataserver.AddressBook",
+    introspection_docs = false
+)]
+impl AddressBook {
+    #[zbus(out_args("properties"))]
+    async fn retrieve_properties(&self) -> Result<Vec<String>, EdsError> {
+        answer(|| Ok(self.print_properties()))
+    }
+
+    #[zbus(out_args("properties"))]
+    async fn open(&self) -> Result<Vec<String>, EdsError> {
+        let book = self.0.clone();
+        zruntime::spawn(async move {
+            let connection = &book.server.connection;
+            if let Err(error) = sources::report_connected(connection, &book.source).await {
+                tracing::warn!("{}: not reported as connected: {error}", book.source.uid);
+            }
+        })
+        .detach();
+        answer(|| Ok(self.print_properties()))
+    }
+
+    async fn close(&self, #[zbus(header)] header: Header<'_>) -> Result<(), EdsError> {
+        if let Some(client) = sender_of(&header) {
+            let book = &self.0;
+            book.server
+                .close_once(SourceKind::AddressBook, &book.source.uid, &client);
+        }
+        Ok(())
+    }
+
+    async fn refresh(&self) -> Result<(), EdsError> {
+        Ok(())
+    }
+
+    #[zbus(out_args("uids"))]
+    async fn create_contacts(
+        &self,
+        vcards: Vec<String>,
+        opflags: u32,
+    ) -> Result<Vec<String>, EdsError> {
+        let _ = opflags;
+        let book = self.0.clone();
+        let created = answer_on_worker(move || book.create_contacts(vcards)).await;
+        let uids = created.map_err(|e| e.attempting("Cannot add contact"))?;
+        announce_revision(&self.0).await;
+        Ok(uids)
+    }
+
+    async fn modify_contacts(&self, vcards: Vec<String>, opflags: u32) -> Result<(), EdsError> {
+        let book = self.0.clone();
+        let modified = answer_on_worker(move || book.modify_contacts(vcards, opflags)).await;
+        modified.map_err(|e| e.attempting("Cannot modify contacts"))?;
+        announce_revision(&self.0).await;
+        Ok(())
+    }
+
+    async fn remove_contacts(&self, uids: Vec<String>, opflags: u32) -> Result<(), EdsError> {
+        let _ = opflags;
+        let book = self.0.clone();
+        let removed = answer_on_worker(move || book.remove_contacts(&uids)).await;
+        removed.map_err(|e| e.attempting("Cannot remove contacts"))?;
+        announce_revision(&self.0).await;
+        Ok(())
+    }
+
+    #[zbus(out_args("vcard"))]
+    async fn get_contact(&self, uid: String) -> Result<String, EdsError> {
+        answer(|| Ok(self.0.contact(&uid)?.text)).map_err(|e| e.attempting("Cannot get contact"))
+    }
+
+    #[zbus(out_args("vcards"))]
+    async fn get_contact_list(&self, query: String) -> Result<Vec<String>, EdsError> {
+        let book = self.0.clone();
+        let found = answer_on_worker(move || {
+            let query = ContactQuery::parse(&query)?;
+            let cards = book.matching_cards(&query)?;
+            Ok(cards.into_iter().map(|card| card.text).collect())
+        });
+        found
+            .await
+            .map_err(|e| e.attempting("Cannot get contact list"))
+    }
+
+    #[zbus(out_args("uids"))]
+    async fn get_contact_list_uids(&self, query: String) -> Result<Vec<String>, EdsError> {
+        let book = self.0.clone();
+        let found =
+            answer_on_worker(move || book.matching_uids(&ContactQuery::parse(&query)?)).await;
+        found.map_err(|e| e.attempting("Cannot get contact list uids"))
+    }
+
+    #[zbus(out_args("object_path"))]
+    async fn get_view(
+        &self,
+        #[zbus(header)] header: Header<'_>,
+        query: String,
+    ) -> Result<OwnedObjectPath, EdsError> {
+        let query = answer(|| ContactQuery::parse(&query));
+        let query = query.map_err(|e| e.attempting("Cannot open view"))?;
+        let owner = expect_sender(&header)?;
+        let server = &self.0.server;
+        let path = server.new_path("AddressBookView");
+        let view = ViewState::new(self.0.clone(), path.clone(), owner.clone(), query);
+        let view = Arc::new(view);
+        self.0.views().push(view.clone());
+        let object = AddressBookView(view.clone());
+        server
+            .connection
+            .object_server()
+            .at(path.as_str(), object)
+            .await?;
+        server.on_leaving(&owner, Box::new(move || Box::pin(drop_view(view))));
+        object_path(path)
+    }
+
+    #[zbus(out_args("object_path"))]
+    async fn get_cursor(
+        &self,
+        #[zbus(header)] header: Header<'_>,
+        query: String,
+        sort_keys: Vec<String>,
+        sort_types: Vec<String>,
+    ) -> Result<OwnedObjectPath, EdsError> {
+        let owner = expect_sender(&header)?;
+        let server = &self.0.server;
+        let path = server.new_path("AddressBookCursor");
+        let (book, cursor_path) = (self.0.clone(), path.clone());
+        let opened = answer_on_worker(move || {
+            CursorState::open(book, cursor_path, &query, &sort_keys, &sort_types)
+        });
+        let opened = opened
+            .await
+            .map_err(|e| e.attempting("Cannot open cursor"))?;
+        let cursor = Arc::new(opened);
+        self.0.cursors().push(cursor.clone());
+        let object = AddressBookCursor(cursor.clone());
+        server
+            .connection
+            .object_server()
+            .at(path.as_str(), object)
+            .await?;
+        server.on_leaving(&owner, Box::new(move || Box::pin(cursor.drop_object())));
+        object_path(path)
+    }
+
+    #[zbus(out_args("found"))]
+    async fn contains_email(&self, email: String) -> Result<bool, EdsError> {
+        let book = self.0.clone();
+        answer_on_worker(move || book.contains_email(&email)).await
+    }
+
+    #[zbus(signal)]
+    async fn error(emitter: &SignalEmitter<'_>, message: &str) -> zbus::Result<()>;
+
+    #[zbus(property)]
+    fn online(&self) -> bool {
+        true
+    }
+
+    #[zbus(property)]
+    fn revision(&self) -> String {
+        self.0.revision()
+    }
+
+    #[zbus(property)]
+    fn locale(&self) -> String {
+        posix_locale()
+    }
+
+    #[zbus(property)]
+    fn writable(&self) -> bool {
+        !self.0.server.store.is_read_only()
+    }
+
+    #[zbus(property)]
+    fn cache_dir(&self) -> String {
+        cache_dir(&self.0.server)
+    }
+
+    #[zbus(property)]
+    fn capabilities(&self) -> Vec<String> {
+        CAPABILITIES.map(str::to_owned).to_vec()
+    }
+
+    #[zbus(property)]
+    fn required_fields(&self) -> Vec<String> {
+        vec!["file_as".to_owned()]
+    }
+
+    #[zbus(property)]
+    fn supported_fields(&self) -> Vec<String> {
+        supported_fields()
+    }
+}
+
+impl AddressBook {
+    fn print_properties(&self) -> Vec<String> {
+        use PropertyValue::{Bool, List, Text};
+        print_properties(vec![
+            ("online", Bool(self.online())),
+            ("revision", Text(self.revision())),
+            ("locale", Text(self.locale())),
+            ("writable", Bool(self.writable())),
+            ("cache-dir", Text(self.cache_dir())),
+            ("capabilities", List(self.capabilities())),
+            ("required-fields", List(self.required_fields())),
+            ("supported-fields", List(self.supported_fields())),
+        ])
+    }
+}
+
+/// Announces the book's revision to all clients. After a save this comes before the reply: a
+/// client that asks for the revision after its own save reads the announced one.
+pub(super) async fn announce_revision(book: &Book) {
+    let objects = book.server.connection.object_server();
+    let told = match objects
+        .interface::<_, AddressBook>(book.path.as_str())
+        .await
+    {
+        Ok(object) => {
+            let emitter = object.signal_emitter();
+            object.get().await.revision_changed(emitter).await
+        }
+        Err(error) => Err(error),
+    };
+    if let Err(error) = told {
+        tracing::warn!(
+            "{}: the revision was not announced: {error}",
+            book.source.uid
+        );
+    }
+}
+
+/// The object of a view.
+struct AddressBookView(Arc<ViewState>);
+
+#[interface(
+    name = "org.gnome.evolution.dataserver.AddressBookView",
+    introspection_docs = false
+)]
+impl AddressBookView {
+    async fn start(&self) -> Result<(), EdsError> {
+        self.0.start();
+        Ok(())
+    }
+
+    async fn stop(&self) -> Result<(), EdsError> {
+        self.0.stop();
+        Ok(())
+    }
+
+    async fn set_flags(&self, flags: u32) -> Result<(), EdsError> {
+        self.0.set_flags(flags);
+        Ok(())
+    }
+
+    async fn set_fields_of_interest(&self, only_fields: Vec<String>) -> Result<(), EdsError> {
+        self.0.set_shape(CardShape::of_fields(&only_fields));
+        Ok(())
+    }
+
+    async fn dispose(&self) -> Result<(), EdsError> {
+        // The object is removed after this call, which borrows it.
+        zruntime::spawn(drop_view(self.0.clone())).detach();
+        Ok(())
+    }
+
+    #[zbus(signal)]
+    async fn objects_added(emitter: &SignalEmitter<'_>, objects: Vec<String>) -> zbus::Result<()>;
+
+    #[zbus(signal)]
+    async fn objects_modified(
+        emitter: &SignalEmitter<'_>,
+        objects: Vec<String>,
+    ) -> zbus::Result<()>;
+
+    #[zbus(signal)]
+    async fn objects_removed(emitter: &SignalEmitter<'_>, uids: Vec<String>) -> zbus::Result<()>;
+
+    #[zbus(signal)]
+    async fn progress(emitter: &SignalEmitter<'_>, percent: u32, message: &str)
+    -> zbus::Result<()>;
+
+    #[zbus(signal)]
+    async fn complete(
+        emitter: &SignalEmitter<'_>,
+        error_name: &str,
+        error_message: &str,
+    ) -> zbus::Result<()>;
+}
+
+/// Ends a view: `Dispose`, or its owner left the bus.
+async fn drop_view(view: Arc<ViewState>) {
+    view.stop();
+    view.book.views().retain(|other| !Arc::ptr_eq(other, &view));
+    let objects = view.book.server.connection.object_server();
+    let _ = objects
+        .remove::<AddressBookView, _>(view.path.as_str())
+        .await;
+}
+
+fn sender_of(header: &Header<'_>) -> Option<OwnedUniqueName> {
+    let sender = header.sender()?;
+    Some(OwnedUniqueName::from(sender.to_owned()))
+}
+
+fn expect_sender(header: &Header<'_>) -> Result<OwnedUniqueName, EdsError> {
+    sender_of(header).ok_or_else(|| EdsError::new(OTHER, "the call has no sender"))
+}
+
+fn object_path(path: String) -> Result<OwnedObjectPath, EdsError> {
+    OwnedObjectPath::try_from(path).map_err(|e| EdsError::new(OTHER, e.to_string()))
+}
+
+/// The directory of the service's files.
+fn cache_dir(server: &Server) -> String {
+    server.options.cache_dir.to_string_lossy().into_owned()
+}
+
+/// The locale of sorting, as the environment has it: `de_DE.UTF-8`.
+pub(super) fn posix_locale() -> String {
+    ["LC_ALL", "LC_COLLATE", "LANG"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty())
+        .unwrap_or_else(|| "C".to_owned())
+}

@@ -1,0 +1,211 @@
+//! Cards on the way to a client.
+//!
+//! ```text
+//! TEL:+49 30 1234567          TEL;X-EVOLUTION-E164=301234567,"+49":+49 30 1234567
+//! PHOTO;ENCODING=b:...        PHOTO;VALUE=uri:file:///.../HASH.jpeg
+//! no UID, no REV              the record's UID and a REV made of its content
+//! ```
+//!
+//! All other lines stay byte for byte; a card that is not UTF-8 or of another version than 3.0 is
+//! converted.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use etui::ETag;
+use etui::contacts::Card;
+use etui_contentline::charset::to_utf8;
+use etui_contentline::edit::head_without;
+use etui_contentline::lines::{ContentLine, ContentLines};
+use etui_contentline::values::{param_value, property_value};
+
+use super::phone::{E164, WrittenNumber, e164_parameter};
+use super::pictures::{Picture, PictureCache, image_type};
+
+/// Base64 with or without padding.
+pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// A card as clients get it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OutgoingCard {
+    /// The UID.
+    pub(super) uid: String,
+    /// The vCard.
+    pub(super) text: String,
+}
+
+/// Writes a stored card for clients. `record_uid` returns the record's UID; it is called if the
+/// text has none.
+pub(super) fn write_outgoing(
+    stored: &[u8],
+    record_uid: impl FnOnce() -> String,
+    pictures: &PictureCache,
+) -> OutgoingCard {
+    let text = text_in_v3(stored);
+    let mut out = String::with_capacity(text.len() + 160);
+    let (mut uid, mut has_rev, mut end) = (None, false, None);
+    for line in ContentLines::of_text(&text) {
+        let raw = text.get(line.span.clone()).unwrap_or_default();
+        if line.name_is("TEL") {
+            match phone_line(&line) {
+                Some(with_parts) => push_line(&mut out, &with_parts),
+                None => out.push_str(raw),
+            }
+            continue;
+        }
+        if (line.name_is("PHOTO") || line.name_is("LOGO"))
+            && let Some(picture) = inline_picture(&line)
+            && let Ok(uri) = pictures.publish(&picture)
+        {
+            let head = head_without(&line, PICTURE_PARAMS);
+            push_line(&mut out, &format!("{head};VALUE=uri:{uri}"));
+            continue;
+        }
+        if line.name_is("UID") && uid.is_none() {
+            let value = property_value(&line);
+            uid = (!value.is_empty()).then(|| value.into_owned());
+        }
+        has_rev |= line.name_is("REV");
+        if line.name_is("END") {
+            end = Some(out.len());
+        }
+        out.push_str(raw);
+    }
+    let end = end.unwrap_or(out.len());
+    if !has_rev {
+        out.insert_str(end, &format!("REV:{}\r\n", made_revision(stored)));
+    }
+    let uid = uid.unwrap_or_else(|| {
+        let uid = record_uid();
+        out.insert_str(end, &format!("UID:{uid}\r\n"));
+        uid
+    });
+    OutgoingCard { uid, text: out }
+}
+
+/// Returns the card as vCard 3.0, the one version that clients before 3.59 read.
+fn text_in_v3(stored: &[u8]) -> Cow<'_, str> {
+    let text = to_utf8(stored);
+    if text.contains("VERSION:3.0") {
+        return text;
+    }
+    match Card::parse(stored) {
+        Ok(card) => Cow::Owned(card.to_v3()),
+        Err(_) => text,
+    }
+}
+
+/// Writes the short form of a card, for views that ask for UID and REV alone.
+pub(super) fn write_brief(uid: &str, revision: &str) -> OutgoingCard {
+    OutgoingCard {
+        uid: uid.to_owned(),
+        text: format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\nREV:{revision}\r\nEND:VCARD\r\n"),
+    }
+}
+
+/// Returns the REV that clients see of a stored card.
+pub(super) fn revision_of(stored: &[u8], card: &Card) -> String {
+    card.property("REV")
+        .filter(|rev| !rev.is_empty())
+        .unwrap_or_else(|| made_revision(stored))
+}
+
+/// A REV for a card without one. It differs with the content.
+fn made_revision(stored: &[u8]) -> String {
+    let etag = ETag::of(stored).to_string();
+    format!("1970-01-01T00:00:00Z({})", &etag[..8])
+}
+
+fn push_line(out: &mut String, line: &str) {
+    out.push_str(line);
+    out.push_str("\r\n");
+}
+
+/// Returns a TEL line with the parts of its number; `None` if it has none.
+fn phone_line(line: &ContentLine<'_>) -> Option<String> {
+    let value = property_value(line);
+    let number = WrittenNumber::parse(value.strip_prefix("tel:").unwrap_or(&value))?;
+    let head = head_without(line, &[E164]);
+    Some(format!("{head};{}:{value}", e164_parameter(&number)))
+}
+
+/// The parameters that say how a picture is encoded.
+pub(super) const PICTURE_PARAMS: &[&str] = &["ENCODING", "TYPE", "BASE64", "B", "VALUE"];
+
+/// Returns the picture that a line holds itself.
+pub(super) fn inline_picture(line: &ContentLine<'_>) -> Option<Picture> {
+    let value = property_value(line);
+    let declared;
+    let encoded = match value.strip_prefix("data:") {
+        Some(data) => {
+            let (media_type, encoded) = data.split_once(";base64,")?;
+            declared = Some(Cow::Borrowed(media_type));
+            encoded
+        }
+        None if line.is_base64() => {
+            declared = param_value(line, "TYPE");
+            &value
+        }
+        None => return None,
+    };
+    let mut encoded = encoded.as_bytes().to_vec();
+    encoded.retain(|byte| !byte.is_ascii_whitespace());
+    let bytes = BASE64.decode(encoded).ok()?;
+    Some(Picture {
+        image_type: image_type(declared.as_deref(), &bytes),
+        bytes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outgoing(body: &str) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let pictures = PictureCache::new(dir.path().to_owned());
+        let card = format!("BEGIN:VCARD\r\nVERSION:3.0\r\n{body}END:VCARD\r\n");
+        let written = write_outgoing(card.as_bytes(), || "record".to_owned(), &pictures);
+        let dir = dir.path().to_str().unwrap().to_owned();
+        written.text.replace(&dir, "DIR")
+    }
+
+    #[test]
+    fn uid_and_rev_are_present() {
+        let text = outgoing("FN:A\r\n");
+        assert!(
+            text.contains("FN:A\r\nUID:record\r\nREV:1970-01-01T00:00:00Z("),
+            "{text}"
+        );
+        let whole = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:u\r\nREV:r\r\nFN:A\r\nEND:VCARD\r\n";
+        assert_eq!(outgoing("UID:u\r\nREV:r\r\nFN:A\r\n"), whole);
+    }
+
+    #[test]
+    fn other_versions_go_out_as_3_0() {
+        let pictures = PictureCache::new("/nowhere".into());
+        let card = "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:u\r\nFN:A\r\nTEL;VALUE=uri:tel:+49-30-1234567\r\n\
+                    END:VCARD\r\n";
+        let text = write_outgoing(card.as_bytes(), String::new, &pictures).text;
+        assert!(text.contains("VERSION:3.0\r\n"), "{text}");
+        assert!(
+            text.contains("X-EVOLUTION-E164=301234567,\"+49\":+49-30-1234567"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn numbers_get_their_parts_and_pictures_a_file() {
+        let text = outgoing("TEL;TYPE=HOME:+49 30 1234567\r\nTEL:ask me\r\n");
+        assert!(text.contains("\r\nTEL;TYPE=HOME;X-EVOLUTION-E164=301234567,\"+49\":+49 30"));
+        assert!(text.contains("\r\nTEL:ask me\r\n"));
+        let text = outgoing("PHOTO;ENCODING=b;TYPE=PNG:aGVs\r\n bG8=\r\n");
+        assert!(text.contains("\r\nPHOTO;VALUE=uri:file://DIR/"), "{text}");
+        assert!(text.contains(".png\r\n"));
+    }
+}

@@ -1,0 +1,127 @@
+//! The factories: `OpenAddressBook`, `OpenCalendar`, `OpenTaskList`, `OpenMemoList`.
+
+use std::sync::Arc;
+
+use zbus::interface;
+use zbus::message::Header;
+use zbus::names::OwnedUniqueName;
+
+use super::{OpenedSource, Server};
+use crate::error::{EdsError, SOURCE_NOT_SUPPORTED};
+use crate::sources::{self, SourceKind};
+use crate::stock::Factory;
+use crate::{calendar, contacts};
+
+/// The factory object of address books.
+pub(crate) const BOOK_FACTORY: &str = "/org/gnome/evolution/dataserver/AddressBookFactory";
+/// The factory object of calendars.
+pub(crate) const CALENDAR_FACTORY: &str = "/org/gnome/evolution/dataserver/CalendarFactory";
+
+/// Registers both factories on the bus.
+pub(super) async fn register_factories(server: &Arc<Server>) -> zbus::Result<()> {
+    let objects = server.connection.object_server();
+    objects
+        .at(BOOK_FACTORY, BookFactory(server.clone()))
+        .await?;
+    objects
+        .at(CALENDAR_FACTORY, CalendarFactory(server.clone()))
+        .await?;
+    Ok(())
+}
+
+struct BookFactory(Arc<Server>);
+
+#[interface(
+    name = "org.gnome.evolution.dataserver.AddressBookFactory",
+    introspection_docs = false
+)]
+impl BookFactory {
+    #[zbus(out_args("object_path", "bus_name"))]
+    async fn open_address_book(
+        &self,
+        #[zbus(header)] header: Header<'_>,
+        source_uid: String,
+    ) -> Result<(String, String), EdsError> {
+        open_source(&self.0, SourceKind::AddressBook, &source_uid, &header).await
+    }
+}
+
+struct CalendarFactory(Arc<Server>);
+
+#[interface(
+    name = "org.gnome.evolution.dataserver.CalendarFactory",
+    introspection_docs = false
+)]
+impl CalendarFactory {
+    #[zbus(out_args("object_path", "bus_name"))]
+    async fn open_calendar(
+        &self,
+        #[zbus(header)] header: Header<'_>,
+        source_uid: String,
+    ) -> Result<(String, String), EdsError> {
+        open_source(&self.0, SourceKind::Calendar, &source_uid, &header).await
+    }
+
+    #[zbus(out_args("object_path", "bus_name"))]
+    async fn open_task_list(
+        &self,
+        #[zbus(header)] header: Header<'_>,
+        source_uid: String,
+    ) -> Result<(String, String), EdsError> {
+        open_source(&self.0, SourceKind::TaskList, &source_uid, &header).await
+    }
+
+    #[zbus(out_args("object_path", "bus_name"))]
+    async fn open_memo_list(
+        &self,
+        #[zbus(header)] header: Header<'_>,
+        source_uid: String,
+    ) -> Result<(String, String), EdsError> {
+        open_source(&self.0, SourceKind::MemoList, &source_uid, &header).await
+    }
+}
+
+/// Opens a source for a client: the same object for everybody, or the stock server's backend.
+async fn open_source(
+    server: &Arc<Server>,
+    kind: SourceKind,
+    uid: &str,
+    header: &Header<'_>,
+) -> Result<(String, String), EdsError> {
+    let client = header
+        .sender()
+        .map(|sender| OwnedUniqueName::from(sender.to_owned()));
+    let key = (kind, uid.to_owned());
+    let known = server.opened().get(&key).map(|opened| opened.path.clone());
+    let path = match known {
+        Some(path) => path,
+        None => {
+            let source = sources::find_source(&server.connection, uid).await?;
+            let Some(backend) = source.backend(kind) else {
+                return Err(EdsError::new(
+                    SOURCE_NOT_SUPPORTED,
+                    format!("the source \"{uid}\" has no part of this kind"),
+                ));
+            };
+            if server.options.pass_through || !source.is_ours(kind) {
+                let helpers = &server.helpers;
+                return helpers
+                    .open_source(kind, backend, uid, client.as_ref())
+                    .await;
+            }
+            match kind {
+                SourceKind::AddressBook => contacts::register_book(server, source).await?,
+                _ => calendar::register_calendar(server, kind, source).await?,
+            }
+        }
+    };
+    let mut opened = server.opened();
+    let entry = opened.entry(key).or_insert_with(|| OpenedSource {
+        path: path.clone(),
+        clients: Default::default(),
+    });
+    if let Some(client) = client {
+        *entry.clients.entry(client).or_default() += 1;
+    }
+    Ok((entry.path.clone(), Factory::of(kind).bus_name().to_owned()))
+}

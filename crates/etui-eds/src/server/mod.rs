@@ -1,0 +1,168 @@
+//! The process: bus names, factories, opened objects, idle exit.
+
+mod factory;
+mod guard;
+mod life;
+mod wakeup;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use etui::Store;
+use zbus::Connection;
+use zbus::names::OwnedUniqueName;
+
+pub(crate) use factory::{BOOK_FACTORY, CALENDAR_FACTORY};
+pub use guard::{answer, answer_on_worker};
+pub(crate) use wakeup::Wakeup;
+
+use crate::sources::SourceKind;
+use crate::stock::Helpers;
+
+/// The bus name of address books.
+pub const BOOK_NAME: &str = "org.gnome.evolution.dataserver.AddressBook10";
+/// The bus name of calendars.
+pub const CALENDAR_NAME: &str = "org.gnome.evolution.dataserver.Calendar8";
+
+/// How the service runs.
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    /// The store; it is created if it does not exist.
+    pub store: PathBuf,
+    /// Options of the store.
+    pub options: etui::Options,
+    /// Take the names from the stock server if it has them.
+    pub replace: bool,
+    /// Exit after this time without an opened object; `None`: never.
+    pub idle_exit: Option<Duration>,
+    /// The directory for files that clients read, such as contacts' pictures.
+    pub cache_dir: PathBuf,
+    /// Leave every source to the stock server's backends; for tests.
+    pub pass_through: bool,
+}
+
+/// What all objects of the service share.
+pub struct Server {
+    /// The store.
+    pub store: Store,
+    /// The connection to the bus.
+    pub connection: Connection,
+    /// How the service runs.
+    pub options: ServeOptions,
+    opened: Mutex<HashMap<(SourceKind, String), OpenedSource>>,
+    endings: Mutex<HashMap<OwnedUniqueName, Vec<EndOfClient>>>,
+    next_number: AtomicU32,
+    helpers: Helpers,
+}
+
+/// Ends something of a client that left the bus.
+pub type EndOfClient = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+
+/// An opened source: its object and who has opened it how often.
+#[derive(Debug, Clone, Default)]
+struct OpenedSource {
+    path: String,
+    clients: HashMap<OwnedUniqueName, u32>,
+}
+
+impl Server {
+    /// The path of a new object; numbers are never used twice.
+    pub fn new_path(&self, below: &str) -> String {
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        format!(
+            "/org/gnome/evolution/dataserver/{below}/{}/{number}",
+            std::process::id()
+        )
+    }
+
+    fn opened(&self) -> MutexGuard<'_, HashMap<(SourceKind, String), OpenedSource>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One opening less for a client: after `Close`.
+    pub fn close_once(&self, kind: SourceKind, uid: &str, client: &OwnedUniqueName) {
+        if let Some(opened) = self.opened().get_mut(&(kind, uid.to_owned()))
+            && let Some(count) = opened.clients.get_mut(client)
+        {
+            *count -= 1;
+            if *count == 0 {
+                opened.clients.remove(client);
+            }
+        }
+    }
+
+    /// Registers something that ends when its client leaves the bus, such as a view.
+    pub fn on_leaving(&self, client: &OwnedUniqueName, end: EndOfClient) {
+        let mut endings = self.endings.lock().unwrap_or_else(PoisonError::into_inner);
+        endings.entry(client.clone()).or_default().push(end);
+    }
+
+    /// Forgets a client that left the bus, and ends what it had registered.
+    pub async fn forget_client(&self, client: &OwnedUniqueName) {
+        for opened in self.opened().values_mut() {
+            opened.clients.remove(client);
+        }
+        let endings = {
+            let mut endings = self.endings.lock().unwrap_or_else(PoisonError::into_inner);
+            endings.remove(client).unwrap_or_default()
+        };
+        for end in endings {
+            end().await;
+        }
+        self.helpers.forget_client(client).await;
+    }
+
+    /// Whether any client has a source open.
+    pub fn is_in_use(&self) -> bool {
+        let is_open = |opened: &OpenedSource| !opened.clients.is_empty();
+        self.helpers.are_in_use() || self.opened().values().any(is_open)
+    }
+}
+
+/// Serves until the bus is lost, another process takes the names, or the idle time is over.
+///
+/// # Errors
+/// If the bus cannot be reached, a name belongs to another process, or the store does not open.
+pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
+    zbus::block_on(run(options))
+}
+
+/// The reason why the service could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The session bus failed.
+    #[error("the session bus: {0}")]
+    Bus(#[from] zbus::Error),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] etui::Error),
+    /// A name belongs to another process.
+    #[error("the bus name {name} belongs to another process; `etui eds status` tells which")]
+    NameTaken {
+        /// The bus name.
+        name: &'static str,
+    },
+}
+
+async fn run(options: ServeOptions) -> Result<(), ServeError> {
+    let store = Store::open_with(&options.store, &options.options)?;
+    let connection = Connection::session().await?;
+    let server = Arc::new(Server {
+        store,
+        connection: connection.clone(),
+        options,
+        opened: Mutex::default(),
+        endings: Mutex::default(),
+        next_number: AtomicU32::new(1),
+        helpers: Helpers::new(connection.clone()),
+    });
+    factory::register_factories(&server).await?;
+    match life::take_names(&connection, server.options.replace).await? {
+        life::Names::Ours => life::serve_until_end(&server).await,
+        life::Names::Twin => Ok(()),
+    }
+}

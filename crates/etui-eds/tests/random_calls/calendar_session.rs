@@ -1,0 +1,238 @@
+//! Calls to a calendar or task list, and their answers in comparable form.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use zbus::{Message, OwnedObjectPath};
+
+use crate::compare::{Answer, Session};
+use crate::lines::{comparable_lines, value_of};
+use crate::pair::Peer;
+use crate::support::CALENDARS;
+use crate::views::{Views, component_key};
+
+const FACTORY: &str = "/org/gnome/evolution/dataserver/CalendarFactory";
+
+/// A call to a calendar.
+#[derive(Debug, Clone)]
+pub enum CalendarCall {
+    AddTimezone(String),
+    GetTimezone(String),
+    Create(Vec<String>),
+    Modify(Vec<String>, &'static str),
+    /// UIDs and RECURRENCE-IDs.
+    Remove(Vec<(String, String)>, &'static str),
+    Receive(String),
+    Get(String, String),
+    List(String),
+    OpenView {
+        slot: usize,
+        query: String,
+    },
+}
+
+/// One side of a round with a calendar.
+pub struct CalendarSession<'a> {
+    peer: &'a Peer,
+    path: String,
+    views: Views,
+    /// Names for the UIDs of series that were split off, by the UIDs that the service made.
+    split: RefCell<BTreeMap<String, String>>,
+}
+
+impl<'a> CalendarSession<'a> {
+    pub fn open(peer: &'a Peer, source: &str, method: &str) -> Self {
+        let opened = peer.call(CALENDARS, FACTORY, "CalendarFactory", method, &(source,));
+        let opened =
+            opened.unwrap_or_else(|e| panic!("{}: {source}: {e}\n{}", peer.name, peer.log()));
+        let (path, _): (String, String) = opened.body().deserialize().unwrap();
+        peer.call(CALENDARS, &path, "Calendar", "Open", &())
+            .unwrap();
+        Self {
+            peer,
+            path,
+            views: Views::default(),
+            split: RefCell::default(),
+        }
+    }
+
+    fn calendar<B>(&self, method: &str, body: &B) -> Result<Message, String>
+    where
+        B: serde::Serialize + zbus::DynamicType,
+    {
+        self.peer
+            .call(CALENDARS, &self.path, "Calendar", method, body)
+    }
+
+    /// Lines of each component of a text, after its UID and RECURRENCE-ID.
+    fn component_lines(&self, text: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        for component in components(text) {
+            let uid = value_of(&component, "UID").unwrap_or_default();
+            if !uid.is_empty() && !uid.starts_with("ev-") {
+                let start = value_of(&component, "DTSTART").unwrap_or_default();
+                let mut split = self.split.borrow_mut();
+                split.entry(uid).or_insert(format!("split-at-{start}"));
+            }
+            let key = component_key(&component);
+            lines.push(self.to_logical(&key));
+            let own = comparable_lines(&component);
+            lines.extend(
+                own.iter()
+                    .map(|line| self.to_logical(&format!("{key} ¦ {line}"))),
+            );
+        }
+        if text.starts_with("BEGIN:VCALENDAR") {
+            lines.push("in a VCALENDAR".to_owned());
+        }
+        lines
+    }
+
+    fn to_logical(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (real, logical) in self.split.borrow().iter() {
+            text = text.replace(real, logical);
+        }
+        text
+    }
+
+    fn try_perform(&mut self, call: &CalendarCall) -> Result<Answer, String> {
+        match call {
+            CalendarCall::AddTimezone(zone) => {
+                self.calendar("AddTimezone", &(zone,))?;
+                Ok(Answer::default())
+            }
+            CalendarCall::GetTimezone(id) => {
+                let reply = self.calendar("GetTimezone", &(id,))?;
+                let zone: String = reply.body().deserialize().unwrap();
+                // What the system knows of a zone depends on its library.
+                Ok(Answer::of_list(
+                    value_of(&zone, "TZID").into_iter().collect(),
+                ))
+            }
+            CalendarCall::Create(objects) => {
+                let reply = self.calendar("CreateObjects", &(objects, 0u32))?;
+                Ok(Answer::of_list(reply.body().deserialize().unwrap()))
+            }
+            CalendarCall::Modify(objects, mod_type) => {
+                self.calendar("ModifyObjects", &(objects, mod_type, 0u32))?;
+                Ok(Answer::default())
+            }
+            CalendarCall::Remove(ids, mod_type) => {
+                self.calendar("RemoveObjects", &(ids, mod_type, 0u32))?;
+                Ok(Answer::default())
+            }
+            CalendarCall::Receive(text) => {
+                self.calendar("ReceiveObjects", &(text, 0u32))?;
+                Ok(Answer::default())
+            }
+            CalendarCall::Get(uid, rid) => {
+                let reply = self.calendar("GetObject", &(uid, rid))?;
+                let text: String = reply.body().deserialize().unwrap();
+                Ok(Answer::of_set(self.component_lines(&text)))
+            }
+            CalendarCall::List(query) => {
+                let reply = self.calendar("GetObjectList", &(query,))?;
+                let texts: Vec<String> = reply.body().deserialize().unwrap();
+                let lines = texts.iter().flat_map(|text| self.component_lines(text));
+                Ok(Answer::of_set(lines.collect()))
+            }
+            CalendarCall::OpenView { slot, query } => {
+                self.close_view(*slot);
+                let reply = self.calendar("GetView", &(query,))?;
+                let path: OwnedObjectPath = reply.body().deserialize().unwrap();
+                self.views.add(*slot, path.to_string(), false);
+                self.peer
+                    .call(CALENDARS, &path, "CalendarView", "Start", &())?;
+                let told = self.views.wait_for_content(self.peer, *slot);
+                let lines = told.lines.iter().map(|line| self.to_logical(line));
+                Ok(match told.error {
+                    Some(_) => told,
+                    None => Answer::of_set(lines.collect()),
+                })
+            }
+        }
+    }
+
+    fn close_view(&mut self, slot: usize) {
+        if let Some(path) = self.views.remove(slot) {
+            let _ = self
+                .peer
+                .call(CALENDARS, &path, "CalendarView", "Dispose", &());
+        }
+    }
+}
+
+/// The components of a text: those of a VCALENDAR, or the one that it is.
+fn components(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut name = String::new();
+    let mut lines = String::new();
+    for line in text.lines() {
+        if name.is_empty() {
+            let begun = line.strip_prefix("BEGIN:").filter(|n| *n != "VCALENDAR");
+            match begun {
+                Some(begun) => name = begun.to_owned(),
+                None => continue,
+            }
+        }
+        lines.push_str(line);
+        lines.push('\n');
+        if line.strip_prefix("END:") == Some(&name) {
+            name.clear();
+            found.push(std::mem::take(&mut lines));
+        }
+    }
+    found
+}
+
+impl Session for CalendarSession<'_> {
+    type Call = CalendarCall;
+    /// The stock server gathers what it tells views for up to two seconds.
+    const QUIET: Duration = Duration::from_millis(2300);
+
+    fn perform(&mut self, call: &CalendarCall) -> Answer {
+        self.try_perform(call).unwrap_or_else(Answer::of_error)
+    }
+
+    fn observe(&mut self) -> Vec<String> {
+        let told = self.views.observe(self.peer);
+        // The order of signals of one change means nothing.
+        let mut told: Vec<String> = told.iter().map(|line| self.to_logical(line)).collect();
+        told.sort();
+        told
+    }
+
+    fn forget(&mut self) {
+        self.views.forget(self.peer);
+    }
+
+    fn changes(call: &CalendarCall) -> bool {
+        matches!(
+            call,
+            CalendarCall::Create(_)
+                | CalendarCall::Modify(..)
+                | CalendarCall::Remove(..)
+                | CalendarCall::Receive(_)
+        )
+    }
+
+    fn note_query(call: &CalendarCall, queries: &mut BTreeMap<String, String>) {
+        if let CalendarCall::OpenView { slot, query } = call {
+            queries.insert(format!("view {slot}"), query.clone());
+        }
+    }
+}
+
+impl Drop for CalendarSession<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        for slot in 0..2 {
+            self.close_view(slot);
+        }
+        let _ = self.calendar("Close", &());
+    }
+}

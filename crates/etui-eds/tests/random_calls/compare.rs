@@ -1,0 +1,330 @@
+//! The same calls to both services, and what differs.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::time::{Duration, Instant};
+
+/// An answer in comparable form: an error's name, or lines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answer {
+    pub error: Option<String>,
+    pub lines: Vec<String>,
+}
+
+impl Answer {
+    pub fn of_error(name: String) -> Self {
+        let short = name.replace("org.gtk.GDBus.UnmappedGError.Quark._", "");
+        Self {
+            error: Some(short.replace("_2d", "-")),
+            lines: Vec::new(),
+        }
+    }
+
+    /// An answer whose order means nothing.
+    pub fn of_set(mut lines: Vec<String>) -> Self {
+        lines.sort();
+        Self::of_list(lines)
+    }
+
+    pub fn of_list(lines: Vec<String>) -> Self {
+        Self { error: None, lines }
+    }
+}
+
+/// One side of a round: objects that calls open, and what they were told.
+pub trait Session {
+    type Call: Clone + Debug;
+    /// After this long without anything new from views, nothing comes.
+    const QUIET: Duration;
+
+    /// Carries out a call.
+    fn perform(&mut self, call: &Self::Call) -> Answer;
+    /// What views and cursors have told since the last call of `forget`.
+    fn observe(&mut self) -> Vec<String>;
+    fn forget(&mut self);
+    /// Whether a call changes data.
+    fn changes(call: &Self::Call) -> bool;
+    /// Notes the query of a view or cursor that a call opens.
+    fn note_query(call: &Self::Call, queries: &mut BTreeMap<String, String>);
+}
+
+/// Two answers that differ.
+#[derive(Debug, Clone)]
+pub struct Difference<C> {
+    /// The place of the call in its round.
+    pub place: usize,
+    pub call: C,
+    /// Whether it is what views were told after the call, not its reply.
+    pub told: bool,
+    pub stock: Answer,
+    pub ours: Answer,
+    /// The queries of open views and cursors: `view 0`, `cursor 1`.
+    pub queries: BTreeMap<String, String>,
+}
+
+/// A part of a difference.
+#[derive(Debug, Clone, Copy)]
+pub enum Part<'a> {
+    /// Only one side refuses, or each with another error.
+    Errors(&'a str, &'a str),
+    /// A line that only the stock server has.
+    Stock(&'a str),
+    /// A line that only this service has.
+    Ours(&'a str),
+    /// The same lines in another order.
+    Order,
+}
+
+impl<C: Debug> Difference<C> {
+    pub fn parts(&self) -> Vec<Part<'_>> {
+        if self.stock.error != self.ours.error {
+            let stock = self.stock.error.as_deref().unwrap_or_default();
+            let ours = self.ours.error.as_deref().unwrap_or_default();
+            return vec![Part::Errors(stock, ours)];
+        }
+        let mut parts: Vec<Part<'_>> = lines_without(&self.stock, &self.ours)
+            .map(Part::Stock)
+            .chain(lines_without(&self.ours, &self.stock).map(Part::Ours))
+            .collect();
+        if parts.is_empty() {
+            parts.push(Part::Order);
+        }
+        parts
+    }
+
+    /// Returns the names of the rules that explain every part; `None` if one is unexplained.
+    pub fn explain(&self, rules: &[Rule<C>]) -> Option<Vec<&'static str>> {
+        let mut names = Vec::new();
+        for part in self.parts() {
+            let rule = rules.iter().find(|rule| (rule.explains)(self, part))?;
+            if !names.contains(&rule.name) {
+                names.push(rule.name);
+            }
+        }
+        Some(names)
+    }
+
+    /// Prints the call and the parts that no rule explains.
+    pub fn print(&self, rules: &[Rule<C>]) -> String {
+        let after = if self.told { "told after " } else { "" };
+        let mut text = format!("call {}: {after}{:?}\n", self.place, self.call);
+        for (name, query) in &self.queries {
+            text.push_str(&format!("  with {name} of {query}\n"));
+        }
+        let parts = self.parts();
+        let open = parts
+            .iter()
+            .filter(|part| !rules.iter().any(|rule| (rule.explains)(self, **part)));
+        for part in open.take(16) {
+            text.push_str(&match part {
+                Part::Errors(stock, ours) => {
+                    format!("  stock error: {stock}\n  our error:   {ours}\n")
+                }
+                Part::Stock(line) => format!("  stock: {line}\n"),
+                Part::Ours(line) => format!("  ours:  {line}\n"),
+                Part::Order => "  the order differs\n".to_owned(),
+            });
+        }
+        text
+    }
+}
+
+/// The lines of an answer that another has not, or not as often.
+fn lines_without<'a>(one: &'a Answer, other: &Answer) -> impl Iterator<Item = &'a str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in &other.lines {
+        *counts.entry(line).or_default() += 1;
+    }
+    let only: Vec<&'a str> = one
+        .lines
+        .iter()
+        .filter(|line| match counts.get_mut(line.as_str()) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            _ => true,
+        })
+        .map(String::as_str)
+        .collect();
+    only.into_iter()
+}
+
+/// A deliberate difference.
+pub struct Rule<C> {
+    pub name: &'static str,
+    /// Why the services differ.
+    pub reason: &'static str,
+    /// Whether a part of a difference is of this kind.
+    pub explains: fn(&Difference<C>, Part<'_>) -> bool,
+}
+
+/// How long views may take to tell the same.
+const TOLD_WITHIN: Duration = Duration::from_secs(5);
+
+/// Waits until both sides have told the same, or nothing new comes.
+fn wait_until_told<S: Session>(stock: &mut S, ours: &mut S) -> (Vec<String>, Vec<String>) {
+    let began = Instant::now();
+    let mut latest = (Vec::new(), Vec::new());
+    let mut since = began;
+    loop {
+        std::thread::sleep(Duration::from_millis(10));
+        let told = (stock.observe(), ours.observe());
+        if told != latest {
+            (latest, since) = (told, Instant::now());
+        }
+        let enough = match latest.0 == latest.1 {
+            true => Duration::from_millis(30),
+            false => S::QUIET,
+        };
+        if since.elapsed() > enough || began.elapsed() > TOLD_WITHIN {
+            return latest;
+        }
+    }
+}
+
+/// Puts calls to both sides and returns what differs. `stop_at_first`: only the first difference.
+pub fn compare_calls<S: Session>(
+    stock: &mut S,
+    ours: &mut S,
+    calls: &[S::Call],
+    mut on_difference: impl FnMut(Difference<S::Call>) -> bool,
+) -> usize {
+    let mut queries = BTreeMap::new();
+    for (place, call) in calls.iter().enumerate() {
+        S::note_query(call, &mut queries);
+        stock.forget();
+        ours.forget();
+        let (one, other) = (stock.perform(call), ours.perform(call));
+        if one != other {
+            let difference = Difference {
+                place,
+                call: call.clone(),
+                told: false,
+                stock: one,
+                ours: other,
+                queries: queries.clone(),
+            };
+            if !on_difference(difference) {
+                return place + 1;
+            }
+        }
+        if S::changes(call) {
+            let (one, other) = wait_until_told(stock, ours);
+            if one != other {
+                let difference = Difference {
+                    place,
+                    call: call.clone(),
+                    told: true,
+                    stock: Answer::of_list(one),
+                    ours: Answer::of_list(other),
+                    queries: queries.clone(),
+                };
+                if !on_difference(difference) {
+                    return place + 1;
+                }
+            }
+        }
+    }
+    calls.len()
+}
+
+/// The differences that are shrunk.
+const SHRUNK: usize = 2;
+/// Tries to shrink one difference.
+const ATTEMPTS: usize = 24;
+/// Fresh collections that shrinking may take.
+pub const SPARE: usize = SHRUNK * ATTEMPTS;
+
+/// What a whole run found.
+#[derive(Default)]
+pub struct Summary {
+    pub calls: usize,
+    pub explained: BTreeMap<&'static str, usize>,
+    pub unexplained: Vec<String>,
+}
+
+impl Summary {
+    /// Runs a round in fresh collections, and shrinks the first difference that no rule explains.
+    pub fn run_round<S: Session>(
+        &mut self,
+        rules: &[Rule<S::Call>],
+        title: &str,
+        calls: &[S::Call],
+        mut fresh: impl FnMut() -> Option<(S, S)>,
+    ) {
+        let (mut stock, mut ours) = fresh().expect("a collection for each round");
+        let mut found: Option<Difference<S::Call>> = None;
+        let explained = &mut self.explained;
+        let mut others = Vec::new();
+        self.calls += compare_calls(&mut stock, &mut ours, calls, |difference| {
+            if let Some(names) = difference.explain(rules) {
+                for name in names {
+                    *explained.entry(name).or_default() += 1;
+                }
+                return true;
+            }
+            // After a change that went otherwise, everything differs.
+            let goes_on = !S::changes(&difference.call) && others.len() < 20;
+            others.push(difference.print(rules));
+            found.get_or_insert(difference);
+            goes_on
+        });
+        let Some(found) = found else { return };
+        let shrunk = match self.unexplained.len() {
+            0..SHRUNK => shrink(&found, calls, rules, &mut fresh),
+            _ => calls[..found.place].to_vec(),
+        };
+        let history: String = shrunk.iter().map(|call| format!("  {call:?}\n")).collect();
+        self.unexplained.push(format!(
+            "== {title}\n{}after these calls:\n{history}{}",
+            others[0],
+            others[1..]
+                .iter()
+                .map(|text| format!("-- also {text}"))
+                .collect::<String>()
+        ));
+    }
+}
+
+/// Drops calls before a difference as long as the same call still differs.
+fn shrink<S: Session>(
+    found: &Difference<S::Call>,
+    calls: &[S::Call],
+    rules: &[Rule<S::Call>],
+    fresh: &mut impl FnMut() -> Option<(S, S)>,
+) -> Vec<S::Call> {
+    let last = calls[found.place].clone();
+    let mut kept: Vec<S::Call> = calls[..found.place].to_vec();
+    let mut size = kept.len().div_ceil(2).max(1);
+    let mut attempts = ATTEMPTS;
+    while !kept.is_empty() && attempts > 0 {
+        let mut start = 0;
+        let before = kept.len();
+        while start < kept.len() && attempts > 0 {
+            attempts -= 1;
+            let Some((mut stock, mut ours)) = fresh() else {
+                return kept;
+            };
+            let mut fewer = kept.clone();
+            fewer.drain(start..(start + size).min(kept.len()));
+            let mut attempt = fewer.clone();
+            attempt.push(last.clone());
+            let mut again = false;
+            compare_calls(&mut stock, &mut ours, &attempt, |difference| {
+                let explained = difference.explain(rules).is_some();
+                again |= !explained && difference.place == fewer.len();
+                explained || !S::changes(&difference.call)
+            });
+            match again {
+                true => kept = fewer,
+                false => start += size,
+            }
+        }
+        if size == 1 && kept.len() == before {
+            break;
+        }
+        size = (size / 2).max(1);
+    }
+    kept
+}
