@@ -11,7 +11,7 @@ use etui_contentline::edit::{fold_line, head_without, own_lines};
 use etui_contentline::lines::{ContentLine, ContentLines};
 use etui_contentline::values::{param_value, property_value};
 
-use super::outgoing::{BASE64, PICTURE_PARAMS, inline_picture};
+use super::outgoing::{BASE64, FILE_AS, PICTURE_PARAMS, inline_picture, made_file_as};
 use super::phone::E164;
 use super::pictures::PictureCache;
 use crate::error::{EdsError, EdsResult, INVALID_ARGUMENT};
@@ -51,6 +51,9 @@ impl IncomingCard {
         pictures: &PictureCache,
     ) -> EdsResult<Card> {
         let mut out = Vec::with_capacity(self.text.len() + 64);
+        let stored_card = stored.and_then(|stored| Card::parse(stored).ok());
+        let stored_v4 = stored_card.filter(|card| card.version() == VCardVersion::V4_0);
+        let made = stored_v4.as_ref().and_then(made_file_as);
         let mut added = String::new();
         if self.uid.is_none() {
             added.push_str(&format!("UID:{uid}\r\n"));
@@ -65,6 +68,8 @@ impl IncomingCard {
             }
             match () {
                 () if line.name_is("REV") && revision.is_some() => {}
+                () if line.name_is(FILE_AS) && made.as_deref() == Some(&*property_value(&line)) => {
+                }
                 // An empty UID counts as none.
                 () if line.name_is("UID") && self.uid.is_none() => {}
                 () if line.name_is("TEL") && param_value(&line, E164).is_some() => {
@@ -82,8 +87,7 @@ impl IncomingCard {
             }
         }
         let card = Card::parse(out).map_err(not_a_card)?;
-        let stored = stored.and_then(|stored| Card::parse(stored).ok());
-        match stored.filter(|stored| stored.version() == VCardVersion::V4_0) {
+        match stored_v4 {
             Some(stored) if card.version() == VCardVersion::V3_0 => {
                 stored.merge_v3(&card).map_err(not_a_card)
             }
@@ -177,6 +181,8 @@ mod tests {
             edit(sent.replace("FN:A", "FN:B")),
             stored.replace("FN:A", "FN:B")
         );
+        let filed = sent.replace("FILE-AS:A", "FILE-AS:Countess");
+        assert!(edit(filed).contains("X-EVOLUTION-FILE-AS:Countess\r\n"));
     }
 
     #[test]

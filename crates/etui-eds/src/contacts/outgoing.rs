@@ -4,6 +4,7 @@
 //! TEL:+49 30 1234567          TEL;X-EVOLUTION-E164=301234567,"+49":+49 30 1234567
 //! PHOTO;ENCODING=b:...        PHOTO;VALUE=uri:file:///.../HASH.jpeg
 //! no UID, no REV              the record's UID and a REV made of its content
+//! 4.0 with FN, without N      X-EVOLUTION-FILE-AS, without which Evolution saves no edit
 //! ```
 //!
 //! All other lines stay byte for byte; a card that is not UTF-8 or of another version than 3.0 is
@@ -19,7 +20,7 @@ use etui::contacts::Card;
 use etui_contentline::charset::to_utf8;
 use etui_contentline::edit::head_without;
 use etui_contentline::lines::{ContentLine, ContentLines};
-use etui_contentline::values::{param_value, property_value};
+use etui_contentline::values::{escape_text, param_value, property_value};
 
 use super::phone::{E164, WrittenNumber, e164_parameter};
 use super::pictures::{Picture, PictureCache, image_type};
@@ -94,10 +95,32 @@ fn text_in_v3(stored: &[u8]) -> Cow<'_, str> {
     if text.contains("VERSION:3.0") {
         return text;
     }
-    match Card::parse(stored) {
-        Ok(card) => Cow::Owned(card.to_v3()),
-        Err(_) => text,
+    let Ok(card) = Card::parse(stored) else {
+        return text;
+    };
+    let mut text = card.to_v3();
+    if let Some(file_as) = made_file_as(&card)
+        && let Some(end) = text.rfind("END:VCARD")
+    {
+        text.insert_str(end, &format!("{FILE_AS}:{file_as}\r\n"));
     }
+    Cow::Owned(text)
+}
+
+/// The property that Evolution sorts by and requires.
+pub(super) const FILE_AS: &str = "X-EVOLUTION-FILE-AS";
+
+/// Returns the value of [`FILE_AS`] that a card of version 4.0 goes out with: its FN, if it has
+/// neither that property nor N.
+pub(super) fn made_file_as(card: &Card) -> Option<String> {
+    if ["N", FILE_AS]
+        .iter()
+        .any(|name| card.property(name).is_some())
+    {
+        return None;
+    }
+    let name = card.property("FN").filter(|name| !name.is_empty())?;
+    Some(escape_text(&name, "\\,;", "\\n"))
 }
 
 /// Writes the short form of a card, for views that ask for UID and REV alone.
@@ -197,6 +220,23 @@ mod tests {
             text.contains("X-EVOLUTION-E164=301234567,\"+49\":+49-30-1234567"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_4_0_card_without_n_has_a_file_as() {
+        let pictures = PictureCache::new("/nowhere".into());
+        let text = |body: &str| {
+            let card = format!("BEGIN:VCARD\r\nVERSION:4.0\r\nUID:u\r\n{body}END:VCARD\r\n");
+            write_outgoing(card.as_bytes(), String::new, &pictures).text
+        };
+        let made = text("FN:Ada\\, Countess\r\n");
+        assert!(
+            made.contains("X-EVOLUTION-FILE-AS:Ada\\, Countess\r\n"),
+            "{made}"
+        );
+        assert!(!text("FN:Ada\r\nN:Lovelace;Ada;;;\r\n").contains(FILE_AS));
+        let own = text("FN:Ada\r\nX-EVOLUTION-FILE-AS:Countess\r\n");
+        assert_eq!(own.matches(FILE_AS).count(), 1, "{own}");
     }
 
     #[test]
