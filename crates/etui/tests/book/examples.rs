@@ -306,6 +306,26 @@ if let Some((stored, mut record)) = calendar.record("1")? {
 
 { // library.md
 let contacts = store.contacts()?;
+if let Some((stored, mut record)) = calendar.record("1")? {
+    let zones = calendar.zones(stored.id)?;
+    let at = record.instance_id("20261203T090000").ok_or("no time")?;   // a RECURRENCE-ID
+    let one = record.instance(&at, &zones)?;               // that instance as an object of one component
+    let parts = record.split_at(&at, None, &zones)?;       // parts.before, parts.after with a UID of its own
+    record.exclude_instance(&at, &zones)?;                 // an EXDATE
+    record.end_before(&at, &zones)?;                       // COUNT or UNTIL; later dates and overrides go
+}
+
+
+{ // library.md
+let contacts = store.contacts()?;
+use etui::calendar::CalendarObject;
+
+calendar.add_zone(&std::fs::read("lab-time.ics")?)?;   // one VTIMEZONE
+let record = CalendarObject::parse(std::fs::read("event.ics")?, &calendar.zone_resolver()?)?;
+
+
+{ // library.md
+let contacts = store.contacts()?;
 let file = std::fs::File::open("calendar.ics")?;
 let report = calendar.import(file, &mut |_| ControlFlow::Continue(()))?;
 println!("{} added, {} refused", report.added, report.refused);
@@ -362,6 +382,6 @@ while let Some(changes) = view.wait(None)? {
     }
 }
 
-}}}}}}}}}}}}}}}}}}}}}}}}
+}}}}}}}}}}}}}}}}}}}}}}}}}}
 Ok(())
 }
