@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use etui::calendar::Draft;
 use zbus::message::Header;
-use zbus::names::{BusName, OwnedUniqueName};
+use zbus::names::BusName;
 use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};
 
@@ -16,9 +16,9 @@ use super::query::CalendarQuery;
 use super::view::ViewState;
 use super::view_object::{CalendarView, drop_view};
 use super::{alarms, free_busy, reading, receive, time_zones, writing};
-use crate::error::{EdsError, EdsResult, OTHER};
+use crate::error::{EdsError, EdsResult};
 use crate::gvariant::{PropertyValue, print_properties};
-use crate::server::{answer, answer_on_worker};
+use crate::server::{answer, answer_on_worker, sender_of};
 use crate::sources::{self, SourceKind};
 
 /// What a calendar can do.
@@ -64,12 +64,11 @@ impl DesktopCalendar {
     }
 
     async fn close(&self, #[zbus(header)] header: Header<'_>) -> Result<(), EdsError> {
-        if let Some(client) = sender_of(&header) {
-            let opened = &self.0;
-            opened
-                .server
-                .close_once(opened.kind, &opened.source.uid, &client);
-        }
+        let opened = &self.0;
+        let client = sender_of(&header)?;
+        opened
+            .server
+            .close_once(opened.kind, &opened.source.uid, &client);
         Ok(())
     }
 
@@ -161,7 +160,7 @@ impl DesktopCalendar {
         end: i64,
         users: Vec<String>,
     ) -> Result<Vec<String>, EdsError> {
-        let client = expect_sender(&header)?;
+        let client = sender_of(&header)?;
         let connection = &self.0.server.connection;
         let sources = sources::read_sources(connection).await?;
         let opened = self.0.clone();
@@ -216,20 +215,16 @@ impl DesktopCalendar {
     ) -> Result<OwnedObjectPath, EdsError> {
         let query = answer(|| CalendarQuery::parse(&query, &self.0.zones()?));
         let query = query.map_err(|e| e.attempting("Cannot open view"))?;
-        let owner = expect_sender(&header)?;
+        let owner = sender_of(&header)?;
         let server = &self.0.server;
         let path = server.new_path("CalendarView");
         let view = ViewState::new(self.0.clone(), path.clone(), owner.clone(), query);
         let view = Arc::new(view);
         self.0.views().push(view.clone());
         let object = CalendarView(view.clone());
-        server
-            .connection
-            .object_server()
-            .at(path.as_str(), object)
-            .await?;
+        let path = server.add_object(&path, object).await?;
         server.on_leaving(&owner, Box::new(move || Box::pin(drop_view(view))));
-        OwnedObjectPath::try_from(path).map_err(|e| EdsError::new(OTHER, e.to_string()))
+        Ok(path)
     }
 
     #[zbus(signal)]
@@ -354,13 +349,4 @@ pub(super) async fn announce_revision(opened: &OpenedCalendar) {
         let uid = &opened.source.uid;
         tracing::warn!("{uid}: the revision was not announced: {error}");
     }
-}
-
-fn sender_of(header: &Header<'_>) -> Option<OwnedUniqueName> {
-    let sender = header.sender()?;
-    Some(OwnedUniqueName::from(sender.to_owned()))
-}
-
-fn expect_sender(header: &Header<'_>) -> Result<OwnedUniqueName, EdsError> {
-    sender_of(header).ok_or_else(|| EdsError::new(OTHER, "the call has no sender"))
 }

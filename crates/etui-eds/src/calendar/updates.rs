@@ -56,7 +56,7 @@ async fn follow(opened: &Arc<OpenedCalendar>) -> EdsResult<()> {
             let updates = answer_on_worker(move || read_updates(&reader, changed)).await?;
             let updates = Arc::new(updates);
             for view in views {
-                view.report(&updates).await;
+                view.send_updates(&updates).await;
             }
         }
     }

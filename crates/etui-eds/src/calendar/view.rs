@@ -1,14 +1,7 @@
 //! [`ViewState`]: a query whose matching components one client follows.
 //!
-//! ```text
-//! idle ── Start ──► loading ──► live ── changes of the calendar, from the follower
-//!   ▲                  │          │
-//!   └────── Stop ──────┴──────────┘
-//! ```
-//!
-//! While a view loads, changes wait; they are applied after the content is sent. So there is no gap
-//! between the two, and one task at a time sends signals. A view keeps a hash of each component that
-//! its client knows, so that a change of one instance of a series is reported by itself.
+//! A view keeps a hash of each component that its client knows, so that a change of one instance of
+//! a series is reported by itself.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,8 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use etui::RecordId;
 use etui::calendar::CalendarObject;
-use zbus::names::{BusName, OwnedUniqueName};
-use zbus::object_server::SignalEmitter;
+use zbus::names::OwnedUniqueName;
 
 use super::lines::with_properties;
 use super::opened::OpenedCalendar;
@@ -25,17 +17,10 @@ use super::query::CalendarQuery;
 use super::reading::{MatchingComponent, for_each_candidate, matching_components};
 use crate::error::EdsResult;
 use crate::server::answer_on_worker;
+use crate::server::view_life::{MAX_BATCH, NOTIFY_INITIAL, ViewChannel, ViewLife};
 
 /// The interface of the view's object.
 const VIEW_INTERFACE: &str = "org.gnome.evolution.dataserver.CalendarView";
-/// A signal has at most this many components.
-const MAX_BATCH: usize = 256;
-/// A signal has at most this many bytes, or one component.
-const MAX_BATCH_BYTES: usize = 256 << 10;
-/// `Progress` with an unknown percentage.
-const UNKNOWN_PERCENT: u32 = u32::MAX;
-/// The flag by which a view reports what matches at the start.
-const NOTIFY_INITIAL: u32 = 1;
 
 /// A changed record of the calendar.
 pub(super) struct ObjectUpdate {
@@ -65,27 +50,13 @@ struct ViewSettings {
     properties: Vec<String>,
 }
 
-/// How far a view is. `generation` counts starts: a load of an earlier start gives up.
-struct Progress {
-    generation: u64,
-    phase: Phase,
-}
-
-enum Phase {
-    Idle,
-    /// Changes that came while the content is sent.
-    Loading(Vec<Arc<Vec<ObjectUpdate>>>),
-    Live(KnownComponents),
-}
-
 /// A view of one client.
 pub(super) struct ViewState {
     pub(super) opened: Arc<OpenedCalendar>,
-    pub(super) path: String,
-    owner: OwnedUniqueName,
+    pub(super) channel: ViewChannel,
     query: CalendarQuery,
     settings: Mutex<ViewSettings>,
-    progress: Mutex<Progress>,
+    life: ViewLife<KnownComponents, ObjectUpdate>,
 }
 
 /// The signals for one set of changes.
@@ -104,28 +75,26 @@ impl ViewState {
         owner: OwnedUniqueName,
         query: CalendarQuery,
     ) -> Self {
-        Self {
-            opened,
+        let channel = ViewChannel {
+            interface: VIEW_INTERFACE,
+            connection: opened.server.connection.clone(),
             path,
             owner,
+        };
+        Self {
+            opened,
+            channel,
             query,
             settings: Mutex::new(ViewSettings {
                 flags: NOTIFY_INITIAL,
                 properties: Vec::new(),
             }),
-            progress: Mutex::new(Progress {
-                generation: 0,
-                phase: Phase::Idle,
-            }),
+            life: ViewLife::default(),
         }
     }
 
     fn settings(&self) -> MutexGuard<'_, ViewSettings> {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the flags.
@@ -138,57 +107,40 @@ impl ViewState {
         self.settings().properties = properties;
     }
 
-    /// Starts the view, if it is not.
+    /// Starts the view: its content is sent, then its changes. A running view goes on.
     pub(super) fn start(self: &Arc<Self>) {
-        let mut progress = self.progress();
-        if let Phase::Idle = progress.phase {
-            progress.generation += 1;
-            progress.phase = Phase::Loading(Vec::new());
-            let (view, generation) = (self.clone(), progress.generation);
-            zruntime::spawn(async move { view.load(generation).await }).detach();
+        if let Some(generation) = self.life.start() {
+            let view = self.clone();
+            zruntime::spawn(async move {
+                if let Err(error) = view.load(generation).await {
+                    view.channel.send_complete(Some(&error)).await;
+                    view.stop();
+                }
+            })
+            .detach();
         }
     }
 
-    /// Stops the view; it sends nothing more.
+    /// Stops the view; no more signals are sent.
     pub(super) fn stop(&self) {
-        self.progress().phase = Phase::Idle;
+        self.life.stop();
     }
 
     /// Sends the content, then the changes that came meanwhile.
-    async fn load(self: Arc<Self>, generation: u64) {
-        self.emit("Progress", &(UNKNOWN_PERCENT, "Loading")).await;
+    async fn load(self: &Arc<Self>, generation: u64) -> EdsResult<()> {
+        self.channel.send_loading().await;
         let view = self.clone();
-        let content = match answer_on_worker(move || view.read_content()).await {
-            Ok(content) => content,
-            Err(error) => {
-                self.emit("Complete", &(error.name(), error.message()))
-                    .await;
-                return self.stop();
-            }
-        };
-        let (mut known, components) = content;
+        let (mut known, components) = answer_on_worker(move || view.read_content()).await?;
         self.send_components("ObjectsAdded", components).await;
-        self.emit("Complete", &("", "")).await;
-        loop {
-            let waiting = {
-                let mut progress = self.progress();
-                if progress.generation != generation {
-                    return;
-                }
-                let Phase::Loading(waiting) = &mut progress.phase else {
-                    return;
-                };
-                if waiting.is_empty() {
-                    progress.phase = Phase::Live(known);
-                    return;
-                }
-                std::mem::take(waiting)
-            };
+        self.channel.send_complete(None).await;
+        while let Some((now, waiting)) = self.life.take_waiting(generation, known) {
+            known = now;
             for updates in waiting {
-                let signals = self.apply(&mut known, &updates);
+                let signals = self.compare(&mut known, &updates);
                 self.send(signals).await;
             }
         }
+        Ok(())
     }
 
     /// Reads the matching components: all, and those to send.
@@ -211,19 +163,14 @@ impl ViewState {
     }
 
     /// Sends changes of the calendar, or keeps them until the content is sent.
-    pub(super) async fn report(&self, updates: &Arc<Vec<ObjectUpdate>>) {
-        let signals = {
-            let mut progress = self.progress();
-            match &mut progress.phase {
-                Phase::Idle => return,
-                Phase::Loading(waiting) => return waiting.push(updates.clone()),
-                Phase::Live(known) => self.apply(known, updates),
-            }
-        };
-        self.send(signals).await;
+    pub(super) async fn send_updates(&self, updates: &Arc<Vec<ObjectUpdate>>) {
+        let compare = |known: &mut KnownComponents| self.compare(known, updates);
+        if let Some(signals) = self.life.apply(updates, compare) {
+            self.send(signals).await;
+        }
     }
 
-    fn apply(&self, known: &mut KnownComponents, updates: &[ObjectUpdate]) -> ViewSignals {
+    fn compare(&self, known: &mut KnownComponents, updates: &[ObjectUpdate]) -> ViewSignals {
         let mut signals = ViewSignals::default();
         for update in updates {
             let object = update.object.as_ref();
@@ -238,51 +185,20 @@ impl ViewState {
         self.send_components("ObjectsModified", signals.modified)
             .await;
         for ids in signals.removed.chunks(MAX_BATCH) {
-            self.emit("ObjectsRemoved", &(ids,)).await;
+            self.channel.emit("ObjectsRemoved", &(ids,)).await;
         }
     }
 
     /// Sends components in batches, with the properties that the client wants.
     async fn send_components(&self, signal: &str, components: Vec<String>) {
         let properties = self.settings().properties.clone();
-        let mut batch: Vec<String> = Vec::new();
-        let mut bytes = 0;
-        for component in components {
-            let component = match properties.is_empty() {
+        let write = |component: String, batch: &mut Vec<String>| {
+            batch.push(match properties.is_empty() {
                 true => component,
                 false => with_properties(&component, &properties),
-            };
-            let size = component.len();
-            let is_full = batch.len() == MAX_BATCH || bytes + size > MAX_BATCH_BYTES;
-            if is_full && !batch.is_empty() {
-                self.emit(signal, &(std::mem::take(&mut batch),)).await;
-                bytes = 0;
-            }
-            batch.push(component);
-            bytes += size;
-        }
-        if !batch.is_empty() {
-            self.emit(signal, &(batch,)).await;
-        }
-    }
-
-    /// Sends a signal to the view's owner.
-    async fn emit<B>(&self, signal: &str, body: &B)
-    where
-        B: serde::Serialize + zbus::DynamicType,
-    {
-        let connection = &self.opened.server.connection;
-        let sent = match SignalEmitter::new(connection, self.path.as_str()) {
-            Ok(emitter) => {
-                let owner = BusName::Unique(self.owner.as_ref());
-                let emitter = emitter.set_destination(owner);
-                emitter.emit(VIEW_INTERFACE, signal, body).await
-            }
-            Err(error) => Err(error),
+            });
         };
-        if let Err(error) = sent {
-            tracing::warn!("a view's signal was not sent: {error}");
-        }
+        self.channel.send_batches(signal, components, write).await;
     }
 }
 

@@ -73,5 +73,7 @@ pub(super) async fn drop_view(view: Arc<ViewState>) {
         .views()
         .retain(|other| !Arc::ptr_eq(other, &view));
     let objects = view.opened.server.connection.object_server();
-    let _ = objects.remove::<CalendarView, _>(view.path.as_str()).await;
+    let _ = objects
+        .remove::<CalendarView, _>(view.channel.path.as_str())
+        .await;
 }

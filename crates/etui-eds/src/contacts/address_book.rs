@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use zbus::message::Header;
-use zbus::names::OwnedUniqueName;
 use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};
 
@@ -12,9 +11,9 @@ use super::cursor::{AddressBookCursor, CursorState};
 use super::fields::supported_fields;
 use super::query::ContactQuery;
 use super::view::{CardShape, ViewState};
-use crate::error::{EdsError, OTHER};
+use crate::error::EdsError;
 use crate::gvariant::{PropertyValue, print_properties};
-use crate::server::{Server, answer, answer_on_worker};
+use crate::server::{Server, answer, answer_on_worker, sender_of};
 use crate::sources::{self, SourceKind};
 
 /// The capabilities of an address book.
@@ -54,11 +53,10 @@ impl AddressBook {
     }
 
     async fn close(&self, #[zbus(header)] header: Header<'_>) -> Result<(), EdsError> {
-        if let Some(client) = sender_of(&header) {
-            let book = &self.0;
-            book.server
-                .close_once(SourceKind::AddressBook, &book.source.uid, &client);
-        }
+        let book = &self.0;
+        let client = sender_of(&header)?;
+        book.server
+            .close_once(SourceKind::AddressBook, &book.source.uid, &client);
         Ok(())
     }
 
@@ -131,20 +129,16 @@ impl AddressBook {
     ) -> Result<OwnedObjectPath, EdsError> {
         let query = answer(|| ContactQuery::parse(&query));
         let query = query.map_err(|e| e.attempting("Cannot open view"))?;
-        let owner = expect_sender(&header)?;
+        let owner = sender_of(&header)?;
         let server = &self.0.server;
         let path = server.new_path("AddressBookView");
         let view = ViewState::new(self.0.clone(), path.clone(), owner.clone(), query);
         let view = Arc::new(view);
         self.0.views().push(view.clone());
         let object = AddressBookView(view.clone());
-        server
-            .connection
-            .object_server()
-            .at(path.as_str(), object)
-            .await?;
+        let path = server.add_object(&path, object).await?;
         server.on_leaving(&owner, Box::new(move || Box::pin(drop_view(view))));
-        object_path(path)
+        Ok(path)
     }
 
     #[zbus(out_args("object_path"))]
@@ -155,7 +149,7 @@ impl AddressBook {
         sort_keys: Vec<String>,
         sort_types: Vec<String>,
     ) -> Result<OwnedObjectPath, EdsError> {
-        let owner = expect_sender(&header)?;
+        let owner = sender_of(&header)?;
         let server = &self.0.server;
         let path = server.new_path("AddressBookCursor");
         let (book, cursor_path) = (self.0.clone(), path.clone());
@@ -168,13 +162,9 @@ impl AddressBook {
         let cursor = Arc::new(opened);
         self.0.cursors().push(cursor.clone());
         let object = AddressBookCursor(cursor.clone());
-        server
-            .connection
-            .object_server()
-            .at(path.as_str(), object)
-            .await?;
+        let path = server.add_object(&path, object).await?;
         server.on_leaving(&owner, Box::new(move || Box::pin(cursor.drop_object())));
-        object_path(path)
+        Ok(path)
     }
 
     #[zbus(out_args("found"))]
@@ -329,21 +319,8 @@ async fn drop_view(view: Arc<ViewState>) {
     view.book.views().retain(|other| !Arc::ptr_eq(other, &view));
     let objects = view.book.server.connection.object_server();
     let _ = objects
-        .remove::<AddressBookView, _>(view.path.as_str())
+        .remove::<AddressBookView, _>(view.channel.path.as_str())
         .await;
-}
-
-fn sender_of(header: &Header<'_>) -> Option<OwnedUniqueName> {
-    let sender = header.sender()?;
-    Some(OwnedUniqueName::from(sender.to_owned()))
-}
-
-fn expect_sender(header: &Header<'_>) -> Result<OwnedUniqueName, EdsError> {
-    sender_of(header).ok_or_else(|| EdsError::new(OTHER, "the call has no sender"))
-}
-
-fn object_path(path: String) -> Result<OwnedObjectPath, EdsError> {
-    OwnedObjectPath::try_from(path).map_err(|e| EdsError::new(OTHER, e.to_string()))
 }
 
 /// The directory of the service's files.

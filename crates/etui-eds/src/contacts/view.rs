@@ -1,20 +1,10 @@
 //! [`ViewState`]: a query whose matches one client follows.
-//!
-//! ```text
-//! idle ── Start ──► loading ──► live ── changes of the book, from the follower
-//!   ▲                  │          │
-//!   └────── Stop ──────┴──────────┘
-//! ```
-//!
-//! While a view loads, changes wait; they are applied once the content is sent. So there is no gap
-//! between the two, and one task at a time sends signals.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use etui::RecordId;
-use zbus::names::{BusName, OwnedUniqueName};
-use zbus::object_server::SignalEmitter;
+use zbus::names::OwnedUniqueName;
 
 use super::book::Book;
 use super::outgoing::{OutgoingCard, write_brief, write_outgoing};
@@ -22,19 +12,12 @@ use super::query::ContactQuery;
 use super::updates::RecordUpdate;
 use crate::error::{EdsError, EdsResult};
 use crate::server::answer_on_worker;
+use crate::server::view_life::{MAX_BATCH, NOTIFY_INITIAL, ViewChannel, ViewLife};
 
 /// The interface of the view's object.
-pub(super) const VIEW_INTERFACE: &str = "org.gnome.evolution.dataserver.AddressBookView";
-/// A signal has at most this many contacts.
-const MAX_BATCH: usize = 256;
-/// A signal has at most this many bytes, or one contact.
-const MAX_BATCH_BYTES: usize = 256 << 10;
+const VIEW_INTERFACE: &str = "org.gnome.evolution.dataserver.AddressBookView";
 /// Content up to this size is read once; for the rest, its ids are read first.
 const MAX_CONTENT_AT_ONCE: usize = 1 << 20;
-/// `Progress` with an unknown percentage.
-const UNKNOWN_PERCENT: u32 = u32::MAX;
-/// The flag by which a view sends its matches at the start.
-pub(super) const NOTIFY_INITIAL: u32 = 1;
 
 /// The form in which a client gets each contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -68,28 +51,14 @@ struct ViewSettings {
     shape: CardShape,
 }
 
-/// How far a view is. `generation` counts starts: a load of an earlier start gives up.
-struct Progress {
-    generation: u64,
-    phase: Phase,
-}
-
-enum Phase {
-    Idle,
-    /// Changes that came while the content is sent.
-    Loading(Vec<Arc<Vec<RecordUpdate>>>),
-    /// The ids of the matches that the client knows.
-    Live(HashSet<i64>),
-}
-
 /// A view of one client.
 pub(super) struct ViewState {
     pub(super) book: Arc<Book>,
-    pub(super) path: String,
-    owner: OwnedUniqueName,
+    pub(super) channel: ViewChannel,
     query: ContactQuery,
     settings: Mutex<ViewSettings>,
-    progress: Mutex<Progress>,
+    /// Its client knows the ids of the matches.
+    life: ViewLife<HashSet<i64>, RecordUpdate>,
 }
 
 /// The signals for one set of changes.
@@ -115,28 +84,26 @@ impl ViewState {
         owner: OwnedUniqueName,
         query: ContactQuery,
     ) -> Self {
-        Self {
-            book,
+        let channel = ViewChannel {
+            interface: VIEW_INTERFACE,
+            connection: book.server.connection.clone(),
             path,
             owner,
+        };
+        Self {
+            book,
+            channel,
             query,
             settings: Mutex::new(ViewSettings {
                 flags: NOTIFY_INITIAL,
                 shape: CardShape::Whole,
             }),
-            progress: Mutex::new(Progress {
-                generation: 0,
-                phase: Phase::Idle,
-            }),
+            life: ViewLife::default(),
         }
     }
 
     fn settings(&self) -> MutexGuard<'_, ViewSettings> {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the flags.
@@ -151,74 +118,47 @@ impl ViewState {
 
     /// Starts the view: its content is sent, then its changes. A running view goes on.
     pub(super) fn start(self: &Arc<Self>) {
-        let mut progress = self.progress();
-        if let Phase::Idle = progress.phase {
-            progress.generation += 1;
-            progress.phase = Phase::Loading(Vec::new());
-            let (view, generation) = (self.clone(), progress.generation);
-            zruntime::spawn(async move { view.load(generation).await }).detach();
+        if let Some(generation) = self.life.start() {
+            let view = self.clone();
+            zruntime::spawn(async move {
+                if let Err(error) = view.load(generation).await {
+                    view.channel.send_complete(Some(&error)).await;
+                    view.stop();
+                }
+            })
+            .detach();
         }
     }
 
     /// Stops the view; no more signals are sent.
     pub(super) fn stop(&self) {
-        self.progress().phase = Phase::Idle;
+        self.life.stop();
     }
 
     /// Sends the content, then the changes that came meanwhile.
-    async fn load(self: Arc<Self>, generation: u64) {
-        self.emit("Progress", &(UNKNOWN_PERCENT, "Loading")).await;
+    async fn load(self: &Arc<Self>, generation: u64) -> EdsResult<()> {
+        self.channel.send_loading().await;
         let view = self.clone();
-        let content = match answer_on_worker(move || view.read_content()).await {
-            Ok(content) => content,
-            Err(error) => {
-                self.emit("Complete", &(error.name(), error.message()))
-                    .await;
-                return self.stop();
-            }
-        };
-        let mut known = content.known;
+        let content = answer_on_worker(move || view.read_content()).await?;
         self.send_contacts("ObjectsAdded", content.cards).await;
         for ids in content.rest.chunks(MAX_BATCH) {
-            if !self.is_current(generation) {
-                return;
+            if !self.life.is_loading(generation) {
+                return Ok(());
             }
             let (view, ids) = (self.clone(), ids.to_vec());
-            match answer_on_worker(move || view.read_cards(&ids)).await {
-                Ok(cards) => self.send_contacts("ObjectsAdded", cards).await,
-                Err(error) => {
-                    self.emit("Complete", &(error.name(), error.message()))
-                        .await;
-                    return self.stop();
-                }
-            }
+            let cards = answer_on_worker(move || view.read_cards(&ids)).await?;
+            self.send_contacts("ObjectsAdded", cards).await;
         }
-        self.emit("Complete", &("", "")).await;
-        loop {
-            let waiting = {
-                let mut progress = self.progress();
-                if progress.generation != generation {
-                    return;
-                }
-                let Phase::Loading(waiting) = &mut progress.phase else {
-                    return;
-                };
-                if waiting.is_empty() {
-                    progress.phase = Phase::Live(known);
-                    return;
-                }
-                std::mem::take(waiting)
-            };
+        self.channel.send_complete(None).await;
+        let mut known = content.known;
+        while let Some((now, waiting)) = self.life.take_waiting(generation, known) {
+            known = now;
             for updates in waiting {
-                let signals = self.apply(&mut known, &updates);
+                let signals = self.compare(&mut known, &updates);
                 self.send(signals).await;
             }
         }
-    }
-
-    fn is_current(&self, generation: u64) -> bool {
-        let progress = self.progress();
-        progress.generation == generation && matches!(progress.phase, Phase::Loading(_))
+        Ok(())
     }
 
     /// Reads the present matches.
@@ -283,19 +223,14 @@ impl ViewState {
 
     /// Sends changes of the book, or keeps them until the content is sent.
     pub(super) async fn send_updates(&self, updates: &Arc<Vec<RecordUpdate>>) {
-        let signals = {
-            let mut progress = self.progress();
-            match &mut progress.phase {
-                Phase::Idle => return,
-                Phase::Loading(waiting) => return waiting.push(updates.clone()),
-                Phase::Live(known) => self.apply(known, updates),
-            }
-        };
-        self.send(signals).await;
+        let compare = |known: &mut HashSet<i64>| self.compare(known, updates);
+        if let Some(signals) = self.life.apply(updates, compare) {
+            self.send(signals).await;
+        }
     }
 
     /// Compares changed contacts with the query and with the matches that the client knows.
-    fn apply(&self, known: &mut HashSet<i64>, updates: &[RecordUpdate]) -> ViewSignals {
+    fn compare(&self, known: &mut HashSet<i64>, updates: &[RecordUpdate]) -> ViewSignals {
         let shape = self.settings().shape;
         let mut signals = ViewSignals::default();
         for update in updates {
@@ -338,51 +273,21 @@ impl ViewState {
         self.send_contacts("ObjectsModified", signals.modified)
             .await;
         for uids in signals.removed.chunks(MAX_BATCH) {
-            self.emit("ObjectsRemoved", &(uids,)).await;
+            self.channel.emit("ObjectsRemoved", &(uids,)).await;
         }
-        self.emit("Complete", &("", "")).await;
+        self.channel.send_complete(None).await;
     }
 
     /// Sends contacts in batches, as pairs of card and UID or as UIDs.
     async fn send_contacts(&self, signal: &str, cards: Vec<OutgoingCard>) {
         let with_cards = self.settings().shape != CardShape::UidOnly;
-        let mut batch: Vec<String> = Vec::new();
-        let (mut count, mut bytes) = (0, 0);
-        for card in cards {
-            let size = card.text.len() + card.uid.len();
-            if count == MAX_BATCH || (count > 0 && bytes + size > MAX_BATCH_BYTES) {
-                self.emit(signal, &(std::mem::take(&mut batch),)).await;
-                (count, bytes) = (0, 0);
-            }
+        let write = |card: OutgoingCard, batch: &mut Vec<String>| {
             if with_cards {
                 batch.push(card.text);
             }
             batch.push(card.uid);
-            count += 1;
-            bytes += size;
-        }
-        if count > 0 {
-            self.emit(signal, &(batch,)).await;
-        }
-    }
-
-    /// Sends a signal to the view's owner.
-    async fn emit<B>(&self, signal: &str, body: &B)
-    where
-        B: serde::Serialize + zbus::DynamicType,
-    {
-        let connection = &self.book.server.connection;
-        let sent = match SignalEmitter::new(connection, self.path.as_str()) {
-            Ok(emitter) => {
-                let owner = BusName::Unique(self.owner.as_ref());
-                let emitter = emitter.set_destination(owner);
-                emitter.emit(VIEW_INTERFACE, signal, body).await
-            }
-            Err(error) => Err(error),
         };
-        if let Err(error) = sent {
-            tracing::warn!("a view's signal was not sent: {error}");
-        }
+        self.channel.send_batches(signal, cards, write).await;
     }
 }
 

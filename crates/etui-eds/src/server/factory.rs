@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use zbus::interface;
 use zbus::message::Header;
-use zbus::names::OwnedUniqueName;
 
-use super::{OpenedSource, Server};
+use super::{OpenedSource, Server, sender_of};
 use crate::error::{EdsError, SOURCE_NOT_SUPPORTED};
 use crate::sources::{self, SourceKind};
 use crate::stock::Factory;
@@ -88,9 +87,7 @@ async fn open_source(
     uid: &str,
     header: &Header<'_>,
 ) -> Result<(String, String), EdsError> {
-    let client = header
-        .sender()
-        .map(|sender| OwnedUniqueName::from(sender.to_owned()));
+    let client = sender_of(header)?;
     let key = (kind, uid.to_owned());
     let known = server.opened().get(&key).map(|opened| opened.path.clone());
     let path = match known {
@@ -105,9 +102,7 @@ async fn open_source(
             };
             if server.options.pass_through || !source.is_ours(kind) {
                 let helpers = &server.helpers;
-                return helpers
-                    .open_source(kind, backend, uid, client.as_ref())
-                    .await;
+                return helpers.open_source(kind, backend, uid, Some(&client)).await;
             }
             match kind {
                 SourceKind::AddressBook => contacts::register_book(server, source).await?,
@@ -120,8 +115,6 @@ async fn open_source(
         path: path.clone(),
         clients: Default::default(),
     });
-    if let Some(client) = client {
-        *entry.clients.entry(client).or_default() += 1;
-    }
+    *entry.clients.entry(client).or_default() += 1;
     Ok((entry.path.clone(), Factory::of(kind).bus_name().to_owned()))
 }

@@ -3,6 +3,7 @@
 mod factory;
 mod guard;
 mod life;
+pub mod view_life;
 mod wakeup;
 
 use std::collections::HashMap;
@@ -13,13 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use etui::Store;
-use zbus::Connection;
+use zbus::message::Header;
 use zbus::names::OwnedUniqueName;
+use zbus::{Connection, OwnedObjectPath};
 
 pub(crate) use factory::{BOOK_FACTORY, CALENDAR_FACTORY};
 pub use guard::{answer, answer_on_worker};
 pub(crate) use wakeup::Wakeup;
 
+use crate::error::{EdsError, EdsResult, OTHER};
 use crate::sources::SourceKind;
 use crate::stock::Helpers;
 
@@ -116,11 +119,35 @@ impl Server {
         self.helpers.forget_client(client).await;
     }
 
+    /// Puts an object on the bus and returns its path.
+    ///
+    /// # Errors
+    /// If the bus's connection fails.
+    pub async fn add_object<I: zbus::object_server::Interface>(
+        &self,
+        path: &str,
+        object: I,
+    ) -> Result<OwnedObjectPath, EdsError> {
+        self.connection.object_server().at(path, object).await?;
+        OwnedObjectPath::try_from(path).map_err(|e| EdsError::new(OTHER, e.to_string()))
+    }
+
     /// Whether any client has a source open.
     pub fn is_in_use(&self) -> bool {
         let is_open = |opened: &OpenedSource| !opened.clients.is_empty();
         self.helpers.are_in_use() || self.opened().values().any(is_open)
     }
+}
+
+/// Returns the client of a call; the bus names it in every message.
+///
+/// # Errors
+/// If the message has no sender.
+pub fn sender_of(header: &Header<'_>) -> EdsResult<OwnedUniqueName> {
+    let sender = header
+        .sender()
+        .ok_or_else(|| EdsError::new(OTHER, "the call has no sender"))?;
+    Ok(OwnedUniqueName::from(sender.to_owned()))
 }
 
 /// Serves until the bus is lost, another process takes the names, or the idle time is over.
