@@ -38,6 +38,9 @@ pub enum Error {
     /// The VFS `etui`.
     #[error("{0}")]
     Vfs(#[from] etui_vfs::Error),
+    /// A service on a bus.
+    #[error("the bus: {0}")]
+    Bus(#[from] zbus::Error),
     /// A line of a results file.
     #[error("{path}, line {line}: {message}; take the line out, or give another --out")]
     Results {

@@ -50,6 +50,12 @@ const PACKAGES: &[Package] = &[
         "/usr/include/evolution-data-server/libecal/libecal.h",
         "driving Evolution Data Server's calendar",
     ),
+    (
+        "libdbus-1-dev",
+        "/usr/include/dbus-1.0/dbus/dbus.h",
+        "the echo of `dbus-calls`",
+    ),
+    ("util-linux", "chrt", "real-time priority"),
     ("dbus", "dbus-daemon", "a private session bus"),
     ("gcc", "cc", "driving Evolution Data Server"),
     (

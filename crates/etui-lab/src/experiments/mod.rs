@@ -8,6 +8,7 @@ mod calendar;
 pub(crate) mod common;
 mod counters;
 mod datebook;
+mod dbus_calls;
 mod first_fill;
 mod journal_matrix;
 mod media_sync;
@@ -28,6 +29,7 @@ pub fn all_experiments() -> Vec<&'static dyn Experiment> {
         &datebook::Datebook,
         &phonebook::Phonebook,
         &calendar::Calendars,
+        &dbus_calls::DbusCalls,
         &app_start::AppStart,
         &searches::Searches,
         &saves::Saves,

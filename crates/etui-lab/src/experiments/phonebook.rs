@@ -22,8 +22,10 @@ use self::books::{ContactBackend, PlainBook};
 use super::about::AboutText;
 use super::backends::eds::EdsBackend;
 use super::backends::etui::{EtuiBackend, arm_options};
+use super::backends::own::OwnBackend;
 use super::backends::{
-    self, BackendKind, MEMORY_WORK, ReadPass, SCREEN, StoreBackend as _, fill, is_product, rounds,
+    self, ArmSpec, BackendKind, MEMORY_WORK, PINNED_WORK, ReadPass, SCREEN, StoreBackend as _,
+    fill, is_product, rounds,
 };
 use super::common::{count_phase, register_variant};
 use crate::error::Error;
@@ -51,7 +53,7 @@ const INDEX_WORK: &str = "index-costs";
 const INDEX_REDO_WORK: &str = "index-costs, etui-vfs";
 
 /// The arms, as found first.
-const ARMS: [(&str, ArmRole, &str); 10] = {
+const ARMS: [ArmSpec<'static>; 9] = {
     use ArmRole::{AllCures, AsFound, Cure, Etui, Peer};
     [
         (report::DBUS, AsFound, "product=eds way=dbus setup=shipped"),
@@ -71,11 +73,21 @@ const ARMS: [(&str, ArmRole, &str); 10] = {
         (report::PLAIN_REDO, Peer, "product=plain redo"),
         (report::ETUI, Etui, "product=etui"),
         (report::DEFERRED, Etui, "product=etui deferred"),
+    ]
+};
+
+/// The arms of clients, on one core.
+const CLIENTS: [ArmSpec<'static>; 4] = {
+    use ArmRole::{AsFound, Cure, Etui};
+    [
+        (report::DBUS, AsFound, "product=eds way=dbus setup=shipped"),
+        (report::DIRECT, Cure, "product=eds way=direct setup=shipped"),
         (
             report::AS_EDS,
             Etui,
             "product=eds way=dbus setup=shipped by-etui",
         ),
+        (report::OWN, Etui, "product=own"),
     ]
 };
 
@@ -92,7 +104,7 @@ impl Experiment for Phonebook {
             "the only engine that Debian packages keeps contacts in memory: nothing is stored \
              that could be compared",
         );
-        backends::plan_sizes::<ContactKind>(lab, &mut plan, BOOK_WORK, &ARMS);
+        backends::plan_sizes::<ContactKind>(lab, &mut plan, BOOK_WORK, &ARMS, &CLIENTS);
         let Some(largest) = plan.groups.iter().rfind(|group| group.counted).cloned() else {
             return Ok(plan);
         };
@@ -141,7 +153,9 @@ impl Experiment for Phonebook {
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.work.as_str() {
-            BOOK_WORK | MEMORY_WORK => backends::run_arm::<ContactKind>(case, recorder),
+            BOOK_WORK | MEMORY_WORK | PINNED_WORK => {
+                backends::run_arm::<ContactKind>(case, recorder)
+            }
             INDEX_WORK | INDEX_REDO_WORK => index_costs(case, recorder),
             other => Err(Error::other(format!("phonebook knows no work `{other}`"))),
         }
@@ -180,6 +194,11 @@ impl BackendKind for ContactKind {
             let rows = to_save.then(|| PlainRows::read(&shared.join(FILLED_ETUI)));
             let rows = rows.transpose()?.unwrap_or_default();
             return Ok(Box::new(PlainBook::new(path, rows, case.size, vfs)?));
+        }
+        if is_product(&case.settings, "own") {
+            let texts = to_save.then(|| books::read_texts(&shared.join(CARDS)));
+            let texts = texts.transpose()?.unwrap_or_default();
+            return Ok(Box::new(OwnBackend::<Card>::start(path, texts)?));
         }
         let cards = to_save.then(|| books::read_cards(&shared.join(CARDS)));
         let cards: Vec<Card> = cards.transpose()?.unwrap_or_default();

@@ -11,13 +11,14 @@
 //! | `block_writes`, `block_write_bytes`, `block_reads`, `block_read_bytes`, `block_flushes` | requests to the block device | [`block`] |
 //! | `block_real_writes`, `block_real_write_bytes`, `block_empty_flushes` | of that, writes that carry data, and flushes that do not | [`trace`] |
 //! | `block_database_bytes`, `block_journal_bytes`, `block_fs_journal_bytes`, `block_metadata_bytes`, `block_data_bytes`, and `_writes` | purposes of the writes | [`layout`] |
-//! | `rss_bytes`, `pss_bytes`, `vms_bytes`, `private_dirty_bytes` | memory | `/proc/PID/smaps_rollup` |
+//! | `rss_bytes`, `pss_bytes`, `vms_bytes`, `private_dirty_bytes`, `private_bytes` | memory | `/proc/PID/smaps_rollup` |
 //! | `instructions` | instructions executed | callgrind |
 //! | any other | counted by the experiment, exact | its instrumented VFS or tracer |
 
 pub mod block;
 pub mod instructions;
 pub mod layout;
+pub mod pinned;
 pub mod process;
 pub mod syscalls;
 pub mod trace;
@@ -59,6 +60,7 @@ pub fn measure_unit(name: &str) -> (Unit, MeasureClass) {
         | "pss_bytes"
         | "vms_bytes"
         | "private_dirty_bytes"
+        | "private_bytes"
         | "minor_faults"
         | "major_faults" => MeasureClass::Memory,
         "instructions" => MeasureClass::Instructions,

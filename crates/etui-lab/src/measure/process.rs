@@ -133,6 +133,8 @@ pub struct ProcessMemory {
     pub vms: u64,
     /// Private dirty memory.
     pub private_dirty: u64,
+    /// Private memory, clean or dirty: of no other process.
+    pub private: u64,
 }
 
 impl ProcessMemory {
@@ -142,21 +144,24 @@ impl ProcessMemory {
         let rollup = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
         let path = format!("/proc/{pid}/status");
         let status = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+        let private_dirty = read_field(&rollup, "Private_Dirty:") * 1024;
         Ok(Self {
             rss: read_field(&rollup, "Rss:") * 1024,
             pss: read_field(&rollup, "Pss:") * 1024,
             vms: read_field(&status, "VmSize:") * 1024,
-            private_dirty: read_field(&rollup, "Private_Dirty:") * 1024,
+            private_dirty,
+            private: private_dirty + read_field(&rollup, "Private_Clean:") * 1024,
         })
     }
 
     /// By the names of the measures.
-    pub fn measures(&self) -> [(&'static str, f64); 4] {
+    pub fn measures(&self) -> [(&'static str, f64); 5] {
         [
             ("rss_bytes", self.rss as f64),
             ("pss_bytes", self.pss as f64),
             ("vms_bytes", self.vms as f64),
             ("private_dirty_bytes", self.private_dirty as f64),
+            ("private_bytes", self.private as f64),
         ]
     }
 }

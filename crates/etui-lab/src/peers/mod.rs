@@ -1,4 +1,5 @@
 //! Other products, driven as users drive them.
 
+pub mod bus;
 pub mod eds;
 pub mod plain;

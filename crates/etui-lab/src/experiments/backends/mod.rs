@@ -4,12 +4,14 @@
 //! - [`etui`]: a store of etui's;
 //! - [`eds`]: Evolution Data Server;
 //! - [`local`]: stores in this process;
+//! - [`own`]: a store over etui's own D-Bus interface;
 //! - [`trace`]: writes of a save, observed from outside;
 //! - [`report`]: tables and charts that they share.
 
 pub mod eds;
 pub mod etui;
 pub mod local;
+pub mod own;
 pub mod report;
 #[cfg(test)]
 pub mod run_all;
@@ -25,6 +27,7 @@ use self::eds::EdsBackend;
 use self::trace::SaveTrace;
 use super::common::{copy_shared, register_variant};
 use crate::error::Error;
+use crate::measure::pinned::run_pinned;
 use crate::measure::process::ProcessMemory;
 use crate::peers::eds::{
     self as server, BATCH, EdsSession, ServedBy, Server, TimedAnswer, digest_names,
@@ -36,6 +39,8 @@ use crate::{
 
 /// The work that measures memory.
 pub const MEMORY_WORK: &str = "memory";
+/// The work on one core: client, bus and service share it, so that times are processor time.
+pub const PINNED_WORK: &str = "clients on one core";
 /// Records on a screen, and fetched at once.
 pub const SCREEN: u64 = 50;
 /// A work that takes longer is not repeated within a run.
@@ -120,22 +125,30 @@ fn reads_differ(settings: &ArmSettings) -> bool {
     !variants.into_iter().any(|variant| settings.is(variant))
 }
 
-/// Plans a work on collections of each size, and their memory at the largest.
+/// An arm as it is declared: name, role, settings.
+pub type ArmSpec<'a> = (&'a str, ArmRole, &'a str);
+
+/// Plans a work on collections of each size, their memory at the largest, and the arms of clients
+/// at the largest on one core.
 pub fn plan_sizes<K: BackendKind>(
     lab: &LabContext,
     plan: &mut RunPlan,
     work: &str,
-    arms: &[(&str, ArmRole, &str)],
+    arms: &[ArmSpec<'_>],
+    clients: &[ArmSpec<'_>],
 ) {
     let available = server::available(K::SERVER);
     if let Err(reason) = &available {
         plan.skip("arms of Evolution Data Server", reason);
     }
-    let arms = arms.iter().map(|(name, role, settings)| {
-        Arm::new(*name, *role, *settings).with("saves", lab.value("saves"))
-    });
-    let mut arms: Vec<Arm> = arms.collect();
-    arms.retain(|arm| available.is_ok() || !is_product(&arm.settings, "eds"));
+    let declare = |arms: &[ArmSpec<'_>]| {
+        let arms = arms.iter().map(|(name, role, settings)| {
+            Arm::new(*name, *role, *settings).with("saves", lab.value("saves"))
+        });
+        let can_run = |arm: &Arm| available.is_ok() || !is_product(&arm.settings, "eds");
+        arms.filter(can_run).collect::<Vec<Arm>>()
+    };
+    let (mut arms, clients) = (declare(arms), declare(clients));
     let mut sizes = lab.values("sizes").to_vec();
     sizes.sort_unstable();
     for &size in &sizes {
@@ -147,6 +160,17 @@ pub fn plan_sizes<K: BackendKind>(
         });
     }
     if let Some(largest) = plan.groups.last().cloned() {
+        plan.groups.push(ArmGroup {
+            work: PINNED_WORK.to_owned(),
+            counted: false,
+            arms: clients.clone(),
+            ..largest.clone()
+        });
+        for client in clients {
+            if arms.iter().all(|arm| arm.name != client.name) {
+                arms.push(client);
+            }
+        }
         arms.retain(|arm| reads_differ(&arm.settings));
         plan.groups.push(ArmGroup {
             work: MEMORY_WORK.to_owned(),
@@ -200,7 +224,8 @@ fn open_backend<K: BackendKind>(
     let filled = contents == Contents::Filled;
     if product != "eds" {
         if filled {
-            copy_shared(recorder, &format!("filled.{product}"), &name)?;
+            let store = if product == "own" { "etui" } else { product };
+            copy_shared(recorder, &format!("filled.{store}"), &name)?;
         }
         return K::open_local(case, shared, &path, vfs, contents == Contents::ToFill);
     }
@@ -229,11 +254,16 @@ fn open_backend<K: BackendKind>(
 /// Runs an arm: fills its collection, reads it in every way and saves into it singly; or measures
 /// the memory that it takes.
 pub fn run_arm<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    match case.work.as_str() {
+        MEMORY_WORK => measure_memory::<K>(case, recorder),
+        PINNED_WORK => run_pinned(|_| measure_works::<K>(case, recorder)),
+        _ => measure_works::<K>(case, recorder),
+    }
+}
+
+fn measure_works<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let vfs = register_variant(&case.settings)?;
     let vfs_name = vfs.as_ref().map(Vfs::name);
-    if case.work == MEMORY_WORK {
-        return measure_memory::<K>(case, recorder, vfs_name);
-    }
     let mut backend = open_backend::<K>(case, recorder, vfs_name, Contents::ToFill)?;
     let filled = fill(&mut *backend, case.size)?;
     if !recorder.counts() {
@@ -437,11 +467,9 @@ fn save_singly<B: StoreBackend + ?Sized>(
 
 /// Records the memory of all processes with an empty collection, with the filled one opened, and
 /// with every record fetched, its name read, and kept.
-fn measure_memory<K: BackendKind>(
-    case: &RunCase,
-    recorder: &mut Recorder,
-    vfs: Option<&str>,
-) -> Result<(), Error> {
+fn measure_memory<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let vfs = register_variant(&case.settings)?;
+    let vfs = vfs.as_ref().map(Vfs::name);
     let record = |recorder: &mut Recorder, label: &str, backend: &K::Backend| {
         for pid in backend.process_ids() {
             for (measure, value) in ProcessMemory::of(pid)?.measures() {

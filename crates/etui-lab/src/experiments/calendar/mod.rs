@@ -3,11 +3,13 @@
 //! - [`data`]: the events and the queries;
 //! - [`works`]: the works beyond those of every [`backends`], as each product does them;
 //! - [`plain`]: plain SQLite with a straightforward schema;
+//! - [`own`]: etui's own D-Bus interface;
 //! - [`dense`]: ranges in years of dense data, and in unbounded series;
 //! - [`report`]: the declared report.
 
 mod data;
 mod dense;
+mod own;
 mod plain;
 mod report;
 #[cfg(test)]
@@ -23,8 +25,10 @@ use self::works::CalendarBackend;
 use super::about::AboutText;
 use super::backends::eds::EdsBackend;
 use super::backends::etui::{EtuiBackend, arm_options};
+use super::backends::own::OwnBackend;
 use super::backends::{
-    self, BackendKind, MEMORY_WORK, ReadPass, SCREEN, StoreBackend as _, fill, is_product, rounds,
+    self, ArmSpec, BackendKind, MEMORY_WORK, PINNED_WORK, ReadPass, SCREEN, StoreBackend as _,
+    fill, is_product, rounds,
 };
 use crate::error::Error;
 use crate::peers::eds::{Server, TimedAnswer};
@@ -49,7 +53,7 @@ const FILLED_ETUI: &str = "filled.etui";
 const FILLED_PLAIN: &str = "filled.plain";
 
 /// The arms, as found first.
-const ARMS: [(&str, ArmRole, &str); 7] = {
+const ARMS: [ArmSpec<'static>; 7] = {
     use ArmRole::{AsFound, Etui, Peer};
     [
         (report::SHIPPED, AsFound, "product=eds"),
@@ -62,6 +66,13 @@ const ARMS: [(&str, ArmRole, &str); 7] = {
     ]
 };
 
+/// The arms of clients, on one core.
+const CLIENTS: [ArmSpec<'static>; 3] = [
+    (report::SHIPPED, ArmRole::AsFound, "product=eds"),
+    (report::AS_EDS, ArmRole::Etui, "product=eds by-etui"),
+    (report::OWN, ArmRole::Etui, "product=own"),
+];
+
 impl Experiment for Calendars {
     fn experiment_info(&self) -> ExperimentInfo {
         static ABOUT: AboutText = AboutText::new(include_str!("about.md"));
@@ -70,7 +81,7 @@ impl Experiment for Calendars {
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
-        backends::plan_sizes::<EventKind>(lab, &mut plan, CALENDAR_WORK, &ARMS);
+        backends::plan_sizes::<EventKind>(lab, &mut plan, CALENDAR_WORK, &ARMS, &CLIENTS);
         for (work, endless) in [(DENSE_WORK, 0), (ENDLESS_WORK, lab.value("endless"))] {
             for &years in lab.values("years") {
                 plan.groups.push(ArmGroup {
@@ -104,7 +115,9 @@ impl Experiment for Calendars {
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.work.as_str() {
-            CALENDAR_WORK | MEMORY_WORK => backends::run_arm::<EventKind>(case, recorder),
+            CALENDAR_WORK | MEMORY_WORK | PINNED_WORK => {
+                backends::run_arm::<EventKind>(case, recorder)
+            }
             work if is_dense(work) => dense::run(case, recorder),
             other => Err(Error::other(format!("calendar knows no work `{other}`"))),
         }
@@ -156,7 +169,12 @@ impl BackendKind for EventKind {
             true => case.size + case.settings.number("saves")?,
             false => 0,
         };
-        let records = data::parse_records(data::generate_events().take(count as usize))?;
+        let entries = data::generate_events().take(count as usize);
+        if is_product(&case.settings, "own") {
+            let texts = entries.map(|entry| entry.text).collect();
+            return Ok(Box::new(OwnBackend::<CalendarObject>::start(path, texts)?));
+        }
+        let records = data::parse_records(entries)?;
         if is_product(&case.settings, "plain") {
             let rows = records.iter().map(EventRow::of).collect();
             return Ok(Box::new(PlainCalendar::new(path, rows, vfs)?));

@@ -1,14 +1,14 @@
 //! The declared report of `calendar`.
 
-use super::super::backends::MEMORY_WORK;
 use super::super::backends::report::{
     growth_chart, list_hits, memory_table, save_measures, vfs_table, wall_times,
 };
+use super::super::backends::{MEMORY_WORK, PINNED_WORK};
 use super::{CALENDAR_WORK, DENSE_WORK, ENDLESS_WORK};
-use crate::Results;
 use crate::report::numbers::format_whole;
 use crate::spec::{Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::stacks::HERE;
+use crate::{GroupKey, Results};
 
 /// The arms' names.
 pub const SHIPPED: &str = "EDS, as shipped";
@@ -17,6 +17,8 @@ pub const PLAIN: &str = "plain SQLite, a schema by hand";
 pub const PLAIN_REDO: &str = "plain SQLite, through etui-vfs";
 pub const ETUI: &str = "etui";
 pub const DEFERRED: &str = "etui, deferred";
+pub const AS_EDS: &str = "etui as EDS";
+pub const OWN: &str = "etui over D-Bus, own interface";
 pub const ETUI_REDO: &str = "etui, on etui-vfs";
 
 /// Lower bound of the server's time as a ratio to etui's.
@@ -53,6 +55,29 @@ const CURVES: [(&str, &str, Per); 6] = [
     ("week", "Occurrences of a week", Per::Run),
     ("year", "Occurrences of a year", Per::Run),
 ];
+
+/// Clients on one core, against the server as shipped.
+fn client_table(groups: Vec<GroupKey>) -> TableSpec {
+    TableSpec::new("Clients on one core", groups)
+        .caption(
+            "Client, bus and service on one core. Ratios are to the server. In etui's own interface \
+             lists of events come by descriptor, and the occurrences of a year in four calls.",
+        )
+        .measures(vec![
+            Measure::wall_time("save one", "save_one"),
+            Measure::wall_time("in batches, each", "fill").per(Per::Size),
+            Measure::wall_time("every event", "all"),
+            Measure::wall_time("one by UID", "get"),
+            Measure::wall_time("50 by UID", "get_many"),
+            Measure::wall_time("a week", "week"),
+            Measure::wall_time("its events", "week_events"),
+            Measure::wall_time("a year", "year"),
+            Measure::wall_time("its events", "year_events"),
+            Measure::wall_time("a word in titles", "title_word"),
+            Measure::wall_time("open", "open"),
+        ])
+        .base(SHIPPED)
+}
 
 pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let groups = |work: &str| results.select_groups(&[work], &[HERE]);
@@ -123,6 +148,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 ("a day", "day"),
             ]),
         ),
+        client_table(groups(PINNED_WORK)),
         vfs_table(of_largest.clone()),
         memory_table(groups(MEMORY_WORK), ETUI, "events"),
     ];
@@ -189,6 +215,15 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             .of(groups(work).last(), ETUI, time(phase))
             .at_most(bound)
     });
+    let pinned = groups(PINNED_WORK);
+    let served = PHASES.iter().map(|(phase, _, _)| {
+        Threshold::target(format!(
+            "`{phase}` by the server's client library, from etui"
+        ))
+        .of(pinned.last(), AS_EDS, time(phase))
+        .against_arm(SHIPPED)
+        .at_most(1.0)
+    });
     let deferred =
         Threshold::target("a save in the server as shipped, not durable, against etui deferred")
             .of(largest, SHIPPED, time("save_one"))
@@ -197,7 +232,11 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     ReportSpec {
         tables,
         charts,
-        thresholds: server.chain(weeks).chain([deferred]).collect(),
+        thresholds: server
+            .chain(weeks)
+            .chain([deferred])
+            .chain(served)
+            .collect(),
         conclusion: Conclusion {
             yes: "A calendar in the program's own process answers at least five times faster than \
                   one behind a server.",

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use etui::Store;
 use etui::contacts::{Card, Column, Columns, Contacts, Query as Wanted, Rows as Found, SortOrder};
+use zbus::Variant;
 
 use super::super::backends::eds::EdsBackend;
 use super::super::backends::etui::EtuiBackend;
 use super::super::backends::local::{Kept, LocalStore, name_texts};
+use super::super::backends::own::{CallOptions, OwnBackend, WireKind, unordered};
 use super::super::backends::{StoreBackend, answer, answer_pairs, counted, each, timed};
 use super::queries::{self, ContactQuery};
 use crate::error::Error;
@@ -49,11 +51,25 @@ impl Kept for Card {
     }
 }
 
-/// Cards of a file of vCards.
-pub fn read_cards(file: &Path) -> Result<Vec<Card>, Error> {
+impl WireKind for Card {
+    const WIRE_KIND: &'static str = "contacts";
+    const TEXT: &'static str = "card";
+}
+
+/// Texts of a file of vCards.
+pub fn read_texts(file: &Path) -> Result<Vec<String>, Error> {
     let text = fs::read_to_string(file).map_err(|e| Error::file(file, e))?;
     let cards = text.split_inclusive("END:VCARD\r\n");
-    cards.map(|card| Card::parsed(card.as_bytes())).collect()
+    Ok(cards.map(str::to_owned).collect())
+}
+
+/// Cards of a file of vCards.
+pub fn read_cards(file: &Path) -> Result<Vec<Card>, Error> {
+    let texts = read_texts(file)?;
+    texts
+        .iter()
+        .map(|card| Card::parsed(card.as_bytes()))
+        .collect()
 }
 
 /// A query of etui whose order is the cheapest, as the server's answers have none.
@@ -236,6 +252,40 @@ impl ContactBackend for PlainBook {
         let plain = self.handle()?;
         let (ns, summaries) = timed(times, || plain.list(count))?;
         Ok(counted(ns, summaries.len() as u64))
+    }
+}
+
+impl ContactBackend for OwnBackend<Card> {
+    fn fetch_partial(&mut self) -> Result<TimedAnswer, Error> {
+        let (ns, count) = timed(1, || {
+            let file = self.query_file("", &["uid", "name"])?;
+            Ok(file.rows()?.len() as u64)
+        })?;
+        Ok(counted(ns, count))
+    }
+
+    fn find_cards(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+        let filter = query.filter.to_string();
+        let (ns, file) = timed(times, || self.query_file(&filter, &["card"]))?;
+        Ok(answer_pairs(
+            ns,
+            &name_texts::<Card>(&file.first_values()?)?,
+        ))
+    }
+
+    fn find_uids(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+        let filter = query.filter.to_string();
+        let (ns, rows) = timed(times, || self.query(&filter, unordered(&["uid"])))?;
+        let uids = rows.iter().flat_map(|(_, _, values)| values);
+        Ok(answer(ns, uids.map(|uid| (uid.as_str(), ""))))
+    }
+
+    fn first_screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
+        let (ns, rows) = timed(times, || {
+            let limit = Variant::from(count);
+            self.query("", CallOptions::from([("limit", limit)]))
+        })?;
+        Ok(counted(ns, rows.len() as u64))
     }
 }
 

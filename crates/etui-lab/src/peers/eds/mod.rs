@@ -28,7 +28,8 @@ const DURABLE: &str = include_str!("durable.c");
 
 /// The services that a private session can start, where the distribution puts them.
 const SERVICES: &str = "/usr/share/dbus-1/services";
-const SOURCES: &str = "org.gnome.evolution.dataserver.Sources5";
+/// The registry of sources.
+pub const SOURCES: &str = "org.gnome.evolution.dataserver.Sources5";
 
 /// How many records are given to the server at once.
 pub const BATCH: u64 = 3_200;
@@ -147,13 +148,23 @@ fn version(server: Server) -> Option<String> {
 /// Compiles the client and the library into a directory; existing files that were made
 /// from the same source is taken as it is.
 pub fn build(server: Server, cache: &Path) -> Result<Built, Error> {
-    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", server.library()]))?;
-    let flags: Vec<&str> = flags.split_whitespace().collect();
     Ok(Built {
         server,
-        client: compile(cache, "eds-client", server.client(), &flags)?,
+        client: compile_client(cache, "eds-client", server.client(), server.library())?,
         durable: compile(cache, "eds-durable", DURABLE, &["-shared", "-fPIC", "-ldl"])?,
     })
+}
+
+/// Compiles a program into a directory, with a library by its name in `pkg-config`.
+pub fn compile_client(
+    cache: &Path,
+    name: &str,
+    source: &str,
+    library: &str,
+) -> Result<PathBuf, Error> {
+    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", library]))?;
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    compile(cache, name, source, &flags)
 }
 
 /// The file's name holds its source's digest. It appears whole: it is renamed into place.
@@ -181,7 +192,7 @@ fn compile(cache: &Path, name: &str, source: &str, flags: &[&str]) -> Result<Pat
 }
 
 /// Returns a command's output; its last line as the error if it fails.
-fn output(command: &mut Command) -> Result<String, Error> {
+pub fn output(command: &mut Command) -> Result<String, Error> {
     let command_line = command_line(command);
     let failed = |message: String| Error::Command {
         command: command_line,
