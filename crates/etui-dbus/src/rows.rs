@@ -8,7 +8,7 @@ use etui::contacts::Card;
 use etui::import::{ImportEvent, ImportReport};
 use etui::record::Collection;
 use etui::search::query::{ColumnSet, Columns, Row, SearchableRecord};
-use etui_contentline::charset::repair_charset;
+use etui_contentline::charset::to_utf8;
 use std::io::Read;
 use std::ops::ControlFlow;
 
@@ -156,7 +156,7 @@ pub(crate) fn wire_id(id: etui::RecordId) -> u64 {
 /// Returns a value as text that D-Bus accepts.
 fn value_of<C: ColumnSet>(row: Row<'_, C>, column: C) -> Cow<'_, str> {
     if column == C::TEXT {
-        return without_nul(repair_charset(row.text()));
+        return without_nul(to_utf8(row.text()));
     }
     if !column.is_many() {
         return without_nul(Cow::Borrowed(row.get(column)));

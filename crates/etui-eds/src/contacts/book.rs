@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use etui::contacts::{Card, Contacts};
+use etui::record::CollectionKey;
 
 use super::cursor::CursorState;
 use super::pictures::PictureCache;
@@ -21,6 +22,7 @@ pub(super) struct Book {
     /// Its object on the bus.
     pub(super) path: String,
     pub(super) pictures: PictureCache,
+    key: CollectionKey<Card>,
     /// The sequence number of the latest change announced to clients.
     revision: AtomicI64,
     /// Counts the REVs that were made, so that two of one second differ.
@@ -32,7 +34,10 @@ pub(super) struct Book {
 impl Book {
     /// Opens the collection of a source; makes it if the source is new.
     pub(super) fn open(server: Arc<Server>, source: Source, path: String) -> EdsResult<Self> {
+        let collection = adopt_collection::<Card>(&server.store, SourceKind::AddressBook, &source)
+            .map_err(|e| EdsError::of_book(&e))?;
         let book = Self {
+            key: collection.key(),
             pictures: PictureCache::new(server.options.cache_dir.join("pictures")),
             revision: AtomicI64::new(0),
             revisions_made: AtomicU32::new(0),
@@ -42,8 +47,6 @@ impl Book {
             source,
             path,
         };
-        adopt_collection::<Card>(&book.server.store, SourceKind::AddressBook, &book.source)
-            .map_err(|e| EdsError::of_book(&e))?;
         book.refresh_revision()?;
         Ok(book)
     }
@@ -57,6 +60,11 @@ impl Book {
             Ok(None) => Err(EdsError::new(OTHER, "the address book was removed")),
             Err(e) => Err(EdsError::of_book(&e)),
         }
+    }
+
+    /// Returns the collection as it was opened, without looking for it.
+    pub(super) fn opened_contacts(&self) -> Contacts<'_> {
+        self.server.store.collection_by_key(&self.key)
     }
 
     /// The text that differs after every change of the book.

@@ -22,7 +22,7 @@ use etui_contentline::edit::head_without;
 use etui_contentline::lines::{ContentLine, ContentLines};
 use etui_contentline::values::{escape_text, param_value, property_value};
 
-use super::phone::{E164, WrittenNumber, e164_parameter};
+use super::phone::{E164, WrittenNumber, push_e164};
 use super::pictures::{Picture, PictureCache, image_type};
 
 /// Base64 with or without padding.
@@ -53,9 +53,8 @@ pub(super) fn write_outgoing(
     for line in ContentLines::of_text(&text) {
         let raw = text.get(line.span.clone()).unwrap_or_default();
         if line.name_is("TEL") {
-            match phone_line(&line) {
-                Some(with_parts) => push_line(&mut out, &with_parts),
-                None => out.push_str(raw),
+            if !push_phone(&mut out, &line) {
+                out.push_str(raw);
             }
             continue;
         }
@@ -149,12 +148,18 @@ fn push_line(out: &mut String, line: &str) {
     out.push_str("\r\n");
 }
 
-/// Returns a TEL line with the parts of its number; `None` if it has none.
-fn phone_line(line: &ContentLine<'_>) -> Option<String> {
+/// Appends a TEL line with the parts of its number; returns false if it has none.
+fn push_phone(out: &mut String, line: &ContentLine<'_>) -> bool {
     let value = property_value(line);
-    let number = WrittenNumber::parse(value.strip_prefix("tel:").unwrap_or(&value))?;
-    let head = head_without(line, &[E164]);
-    Some(format!("{head};{}:{value}", e164_parameter(&number)))
+    let Some(number) = WrittenNumber::parse(value.strip_prefix("tel:").unwrap_or(&value)) else {
+        return false;
+    };
+    out.push_str(&head_without(line, &[E164]));
+    out.push(';');
+    push_e164(out, &number);
+    out.push(':');
+    push_line(out, &value);
+    true
 }
 
 /// The parameters that say how a picture is encoded.

@@ -38,11 +38,15 @@ pub(super) fn last_digits(number: &WrittenNumber, count: usize) -> &str {
     number.national.get(start..).unwrap_or_default()
 }
 
-/// The parameter that clients read: `X-EVOLUTION-E164=302312501,"+49"`.
-pub(super) fn e164_parameter(number: &WrittenNumber) -> String {
-    match number.country_code {
-        Some(country) => format!("{E164}={},\"+{country}\"", number.national),
-        None => format!("{E164}={}", number.national),
+/// Appends the parameter that clients read: `X-EVOLUTION-E164=302312501,"+49"`.
+pub(super) fn push_e164(text: &mut String, number: &WrittenNumber) {
+    text.push_str(E164);
+    text.push('=');
+    text.push_str(&number.national);
+    if let Some(country) = number.country_code {
+        text.push_str(",\"+");
+        text.push_str(&country.to_string());
+        text.push('"');
     }
 }
 
@@ -76,12 +80,13 @@ mod tests {
     fn numbers_with_letters_have_no_parts() {
         assert_eq!(WrittenNumber::parse("unknown"), None);
         assert_eq!(WrittenNumber::parse("1-800-FLOWERS"), None);
-        let number = WrittenNumber::parse("+1-221-5423789").unwrap();
-        assert_eq!(
-            e164_parameter(&number),
-            "X-EVOLUTION-E164=2215423789,\"+1\""
-        );
-        let number = WrittenNumber::parse("7654321").unwrap();
-        assert_eq!(e164_parameter(&number), "X-EVOLUTION-E164=7654321");
+        for (number, expected) in [
+            ("+1-221-5423789", "X-EVOLUTION-E164=2215423789,\"+1\""),
+            ("7654321", "X-EVOLUTION-E164=7654321"),
+        ] {
+            let mut text = String::new();
+            push_e164(&mut text, &WrittenNumber::parse(number).unwrap());
+            assert_eq!(text, expected);
+        }
     }
 }

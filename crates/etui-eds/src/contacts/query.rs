@@ -169,6 +169,17 @@ impl ContactQuery {
         Ok(Self::Phone(field, strength, number))
     }
 
+    /// Whether the query is nothing but UIDs, one of which a contact must have.
+    pub(super) fn is_of_uids(&self) -> bool {
+        match self {
+            Self::Or(parts) => parts.iter().all(Self::is_of_uids),
+            Self::Text(TextComparison { field, mode, .. }) => {
+                *field == ContactField::Uid && *mode == TextMode::Is
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a contact matches.
     pub(super) fn matches(&self, uid: &str, card: &Card) -> bool {
         match self {

@@ -24,7 +24,7 @@ pub(super) struct Match<'m> {
 impl Book {
     /// Returns a contact as clients get it.
     pub(super) fn contact(&self, uid: &str) -> EdsResult<OutgoingCard> {
-        let found = self.contacts()?.get(uid);
+        let found = self.opened_contacts().get(uid);
         let found = found.map_err(|e| EdsError::of_book(&e))?;
         let contact = found.ok_or_else(|| no_contact(uid))?;
         Ok(self.outgoing(&contact))
@@ -75,8 +75,9 @@ impl Book {
         mut visit: impl FnMut(Match<'_>),
     ) -> EdsResult<()> {
         let contacts = self.contacts()?;
+        let is_exact = matches!(query, ContactQuery::All) || query.is_of_uids();
         let mut consider = |id, uid: Option<&str>, text: &[u8]| {
-            if let ContactQuery::All = query {
+            if is_exact {
                 return visit(Match { id, text, uid });
             }
             if let Ok(card) = Card::parse(text) {

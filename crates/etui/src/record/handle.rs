@@ -17,6 +17,19 @@ pub struct Collection<'s, R> {
     records: PhantomData<fn() -> R>,
 }
 
+/// Key of a collection. It does not borrow the store, so a program can keep both.
+#[derive(Debug)]
+pub struct CollectionKey<R> {
+    named: CollectionRef,
+    records: PhantomData<fn() -> R>,
+}
+
+impl<R: RecordKind> CollectionKey<R> {
+    pub(crate) fn handle<'s>(&self, db: &'s Db) -> Collection<'s, R> {
+        Collection::new(db, self.named.clone())
+    }
+}
+
 impl<'s, R: RecordKind> Collection<'s, R> {
     pub(crate) fn new(db: &'s Db, named: CollectionRef) -> Self {
         Self {
@@ -50,6 +63,16 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     #[must_use]
     pub fn id(&self) -> i64 {
         self.named.id
+    }
+
+    /// Returns a key, by which [`Store::collection_by_key`](crate::Store::collection_by_key) makes
+    /// further handles without a read.
+    #[must_use]
+    pub fn key(&self) -> CollectionKey<R> {
+        CollectionKey {
+            named: self.named.clone(),
+            records: PhantomData,
+        }
     }
 
     /// Runs `work` with a reader of one state.

@@ -23,7 +23,7 @@ pub(crate) mod shared;
 pub(crate) mod time_index;
 pub(crate) mod write;
 
-pub use handle::Collection;
+pub use handle::{Collection, CollectionKey};
 pub use kind::RecordKind;
 pub(crate) use kind::{IndexedColumns, RecordOrigin};
 pub use read::{Paging, Reader, RecordTexts, StoredRecord};

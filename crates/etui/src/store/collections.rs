@@ -13,7 +13,7 @@ use crate::record::changes::KEPT_MS;
 use crate::record::collection_table::{CollectionRef, RemovedRef};
 use crate::record::records::{RecordWriter, count_removed_at, remove_all_records, uids_removed_at};
 use crate::record::write::bring_back;
-use crate::record::{Collection, RecordKind, collection_table, external_id};
+use crate::record::{Collection, CollectionKey, RecordKind, collection_table, external_id};
 use crate::store::Store;
 use crate::types::CollectionKind;
 
@@ -76,6 +76,22 @@ impl Store {
             .db
             .read(|conn| collection_table::find_live(conn, R::KIND, id))?;
         Ok(Collection::new(&self.db, found))
+    }
+
+    /// Returns a handle to the collection of a key, which is of this store. Reads nothing: if the
+    /// collection was removed since, the handle reads as empty, and a save fails with
+    /// [`Error::NoCollection`].
+    ///
+    /// ```
+    /// # use etui::{Store, contacts::Card};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let store = Store::open(dir.path().join("personal.etui"))?;
+    /// let key = store.contacts()?.key();
+    /// assert!(store.collection_by_key(&key).get("ada")?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn collection_by_key<R: RecordKind>(&self, key: &CollectionKey<R>) -> Collection<'_, R> {
+        key.handle(&self.db)
     }
 
     /// Creates a collection.
