@@ -7,12 +7,12 @@
 //!            begin    A     B     C            end
 //! ```
 
-use etui::contacts::Card;
 use etui::text::collator::Collator;
 use etui::{RecordId, SyncToken};
 
 use super::fields::ContactField;
 use super::query::ContactQuery;
+use super::reduced::PropertyNames;
 use crate::error::{EdsError, EdsResult, INVALID_ARGUMENT, QUERY_REFUSED};
 
 /// A field that contacts are sorted by.
@@ -54,13 +54,17 @@ pub(super) struct CursorList {
     /// Total and position announced to the client last.
     pub(super) told: Option<(u32, u32)>,
     fields: Vec<SortField>,
+    /// The properties that `fields` look at.
+    names: PropertyNames,
     entries: Vec<CursorEntry>,
 }
 
 impl CursorList {
     /// Returns a list without contacts.
     pub(super) fn new(query: ContactQuery, fields: Vec<SortField>, token: SyncToken) -> Self {
+        let names: Option<Vec<_>> = fields.iter().map(|sort| sort.field.properties()).collect();
         Self {
+            names: PropertyNames::new(names.map(|names| names.concat())),
             query,
             place: CursorPlace::Begin,
             token,
@@ -78,7 +82,7 @@ impl CursorList {
         text: &[u8],
         collator: &Collator,
     ) -> Option<CursorEntry> {
-        let card = Card::parse(text).ok()?;
+        let card = self.names.parse_card(text)?;
         let mut key = Vec::new();
         for field in &self.fields {
             let value = field.field.first_value(&uid, &card).unwrap_or_default();

@@ -210,6 +210,21 @@ impl ContactField {
         }
     }
 
+    /// The properties that its values come from; `None` if they may come from any.
+    pub(super) fn properties(&self) -> Option<Vec<String>> {
+        let names: &[&str] = match self {
+            Self::Any | Self::FileAs | Self::Categories => return None,
+            Self::Uid => &[],
+            Self::FullName => &["FN", "N"],
+            Self::Names => &["FN", "N", "NICKNAME"],
+            Self::NamePart(_) => &["N"],
+            Self::OrganizationPart(_) => &["ORG"],
+            Self::Property(name) => &[name.as_str()],
+            Self::Nth(name, _) | Self::Typed(name, ..) => &[name],
+        };
+        Some(names.iter().map(|&name| name.to_owned()).collect())
+    }
+
     /// Returns true if `test` is true of a value of the field. A part that is present but empty is
     /// a value; an absent one is none.
     pub(super) fn any_value(

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `address_book`, `cursor` | the objects on the bus |
 //! | `book`, `reading`, `writing` | a collection of the store as an address book |
-//! | `query`, `candidates`, `fields`, `fold`, `phone` | queries and how they compare |
+//! | `query`, `candidates`, `fields`, `fold`, `phone`, `reduced` | queries and how they compare |
 //! | `view`, `updates` | views, and the follower that sends them changes |
 //! | `cursor_list` | the sorted list of a cursor |
 //! | `outgoing`, `incoming`, `pictures`, `properties` | cards as clients get and send them |
@@ -25,6 +25,7 @@ mod pictures;
 mod properties;
 mod query;
 mod reading;
+mod reduced;
 mod updates;
 mod view;
 mod writing;

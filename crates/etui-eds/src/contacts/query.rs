@@ -14,6 +14,7 @@ use regex::{Regex, RegexBuilder};
 use super::fields::ContactField;
 use super::fold::fold_text;
 use super::phone::{PhoneStrength, WrittenNumber, is_same_number};
+use super::reduced::PropertyNames;
 use crate::error::{EdsError, EdsResult, INVALID_QUERY};
 use crate::sexp::{self, Expr};
 
@@ -177,6 +178,27 @@ impl ContactQuery {
                 *field == ContactField::Uid && *mode == TextMode::Is
             }
             _ => false,
+        }
+    }
+
+    /// The properties that it looks at.
+    pub(super) fn property_names(&self) -> PropertyNames {
+        PropertyNames::new(self.properties())
+    }
+
+    fn properties(&self) -> Option<Vec<String>> {
+        match self {
+            Self::All => Some(Vec::new()),
+            Self::And(parts) | Self::Or(parts) => {
+                let names: Option<Vec<_>> = parts.iter().map(Self::properties).collect();
+                Some(names?.concat())
+            }
+            Self::Not(inner) => inner.properties(),
+            Self::Text(TextComparison { field, .. })
+            | Self::Phone(field, ..)
+            | Self::Regex { field, .. }
+            | Self::Exists(field) => field.properties(),
+            Self::ExistsProperty(name) => Some(vec![name.clone()]),
         }
     }
 

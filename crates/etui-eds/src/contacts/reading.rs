@@ -76,11 +76,12 @@ impl Book {
     ) -> EdsResult<()> {
         let contacts = self.contacts()?;
         let is_exact = matches!(query, ContactQuery::All) || query.is_of_uids();
+        let names = query.property_names();
         let mut consider = |id, uid: Option<&str>, text: &[u8]| {
             if is_exact {
                 return visit(Match { id, text, uid });
             }
-            if let Ok(card) = Card::parse(text) {
+            if let Some(card) = names.parse_card(text) {
                 let own_uid = uid.or(card.uid()).unwrap_or_default();
                 if query.matches(own_uid, &card) {
                     let uid = Some(own_uid).filter(|uid| !uid.is_empty());
