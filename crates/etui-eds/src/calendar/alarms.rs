@@ -1,4 +1,6 @@
-//! `DiscardAlarm`: an alarm is acknowledged (RFC 9074 section 6).
+//! Alarms have UIDs, by which `DiscardAlarm` acknowledges one (RFC 9074 section 6).
+
+use std::borrow::Cow;
 
 use etui::calendar::CalendarObject;
 use etui_contentline::edit::{fold_line, line_ending};
@@ -28,7 +30,7 @@ pub(super) fn discard_alarm(
     };
     let at = overriding.unwrap_or_else(|| object.master_index());
     let component = object.component_texts().nth(at).unwrap_or_default();
-    let Some(text) = acknowledge(component, alarm_uid) else {
+    let Some(text) = acknowledge(&with_alarm_uids(component), alarm_uid) else {
         let message = format!("there is no alarm with UID \"{alarm_uid}\"");
         return Err(EdsError::new(OBJECT_NOT_FOUND, message));
     };
@@ -37,6 +39,43 @@ pub(super) fn discard_alarm(
     replaced.map_err(object_error)?;
     changes.put(uid, object);
     changes.commit()
+}
+
+/// Returns a component in which each alarm has a UID; one that is stored without is named by its
+/// number. The clients' library would otherwise give it a random one at each reading.
+pub(super) fn with_alarm_uids(component: &[u8]) -> Cow<'_, [u8]> {
+    if !contains_alarm(component) {
+        return Cow::Borrowed(component);
+    }
+    let mut out = Vec::with_capacity(component.len() + 40);
+    let (mut depth, mut number, mut is_named) = (0usize, 0, true);
+    for line in ContentLines::new(component) {
+        match line.delimiter() {
+            Some((Delimiter::Begin, name)) => {
+                depth += 1;
+                if depth == 2 {
+                    is_named = !name.eq_ignore_ascii_case(b"VALARM");
+                }
+            }
+            Some((Delimiter::End, _)) => {
+                if depth == 2 && !is_named {
+                    number += 1;
+                    let uid = format!("{}:alarm-{number}", ALARM_UIDS[0]);
+                    out.extend_from_slice(&fold_line(&uid, line_ending(component)));
+                }
+                depth = depth.saturating_sub(1);
+            }
+            None => is_named |= depth == 2 && line.name_is(ALARM_UIDS[0]),
+        }
+        out.extend_from_slice(line.raw());
+    }
+    Cow::Owned(out)
+}
+
+fn contains_alarm(component: &[u8]) -> bool {
+    let name = b"VALARM";
+    let mut starts = component.windows(name.len());
+    starts.any(|start| start.eq_ignore_ascii_case(name))
 }
 
 /// Returns a component with one alarm acknowledged now; `None` if it has no such alarm.
@@ -80,6 +119,19 @@ fn acknowledge(component: &[u8], alarm_uid: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn alarms_without_a_uid_get_one() {
+        let text = "BEGIN:VEVENT\r\nUID:1\r\nBEGIN:VALARM\r\nX-EVOLUTION-ALARM-UID:a\r\nEND:VALARM\r\n\
+            BEGIN:VALARM\r\nACTION:AUDIO\r\nEND:VALARM\r\nEND:VEVENT\r\n";
+        let named = with_alarm_uids(text.as_bytes());
+        let expected = text.replace(
+            "ACTION:AUDIO\r\n",
+            "ACTION:AUDIO\r\nX-EVOLUTION-ALARM-UID:alarm-1\r\n",
+        );
+        assert_eq!(named, expected.as_bytes());
+        assert_eq!(with_alarm_uids(&named), named, "once");
+    }
 
     #[test]
     fn one_alarm_is_acknowledged() {

@@ -1,10 +1,12 @@
 //! `GetObject`, `GetObjectList`, `GetAttachmentUris`: components as clients read them.
 
 use etui::RecordId;
+use etui::calendar::time::CalendarTime;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject};
 use etui_contentline::charset::to_utf8;
 
+use super::alarms::with_alarm_uids;
 use super::lines::attachment_uris;
 use super::opened::{OpenedCalendar, store_error};
 use super::query::{CalendarQuery, EvaluatedComponent};
@@ -42,7 +44,14 @@ fn read_instance(
 ) -> EdsResult<(CalendarObject, String)> {
     let id = instance_id(object, instance)?;
     let found = object.instance(&id, zones);
-    let found = found.map_err(super::incoming::object_error)?;
+    let mut found = found.map_err(super::incoming::object_error)?;
+    // A component without rules and dates has no instances, and a series of days none at a time.
+    let master = object.master();
+    let is_of_days = |start: &CalendarTime| start.is_date() == id.is_date();
+    let is_instance = master.recurs() && master.start.as_ref().is_some_and(is_of_days);
+    if !is_instance && object.find_override(&id).is_none() {
+        found = None;
+    }
     let Some(found) = found else {
         let message = format!("there is no occurrence at \"{instance}\"");
         return Err(EdsError::new(OBJECT_NOT_FOUND, message));
@@ -175,9 +184,9 @@ pub(super) fn component_texts(object: &CalendarObject) -> Vec<String> {
     object.component_texts().map(client_text).collect()
 }
 
-/// Returns a component as clients get it: UTF-8, ended by a line break.
+/// Returns a component as clients get it: UTF-8, its alarms named, ended by a line break.
 fn client_text(component: &[u8]) -> String {
-    let mut text = to_utf8(component).into_owned();
+    let mut text = to_utf8(&with_alarm_uids(component)).into_owned();
     if !text.ends_with('\n') {
         text.push_str("\r\n");
     }
