@@ -191,7 +191,12 @@ fn contains(field: TextField, text: &SearchText, of: &EvaluatedComponent<'_>) ->
     let component = of.component;
     let has = |value: &str| text.is_in(value);
     let has_text = |value: &Option<String>| value.as_deref().is_some_and(has);
-    let has_user = |user: &CalendarUser| has(&user.address) || has_text(&user.name);
+    let has_user = |user: &CalendarUser| has_text(&user.name);
+    let has_value = |name| {
+        property_values(of.text, name)
+            .iter()
+            .any(|value| has(value))
+    };
     match field {
         TextField::Any => [
             TextField::Comment,
@@ -208,8 +213,11 @@ fn contains(field: TextField, text: &SearchText, of: &EvaluatedComponent<'_>) ->
         TextField::Description => has_text(&component.description),
         TextField::Summary => has_text(&component.summary),
         TextField::Location => has_text(&component.location),
-        TextField::Attendee => component.attendees.iter().any(has_user),
-        TextField::Organizer => component.organizer.as_ref().map_or(has(""), has_user),
+        TextField::Attendee => has_value("ATTENDEE") || component.attendees.iter().any(has_user),
+        TextField::Organizer => match &component.organizer {
+            Some(organizer) => has_value("ORGANIZER") || has_user(organizer),
+            None => has(""),
+        },
         // These are compared exactly.
         TextField::Classification => text.is_exactly(match component.class {
             Classification::Public => "Public",
@@ -307,7 +315,12 @@ mod tests {
                  (time-add-day (make-time \"20190120T000000Z\") 1) \"Europe/Berlin\") #t)",
                 &[changed],
             ),
-            ("(= (occurrences-count?) 5)", &[master]),
+            ("(= (occurrences-count?) -1)", &[master, changed]),
+            (
+                "(and (= (occurrences-count?) 2) (occur-in-time-range? \
+                 (make-time \"20190102T000000Z\") (make-time \"20190104T000000Z\")))",
+                &[master],
+            ),
             (
                 "(> (occurrences-count? (make-time \"20190102T000000Z\") \
                  (make-time \"20190104T000000Z\")) 1)",

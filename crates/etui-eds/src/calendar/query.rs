@@ -135,6 +135,53 @@ impl TimeRange {
     }
 }
 
+impl Condition {
+    /// Returns the range of times that the condition asks for.
+    fn span(&self) -> Option<Range<i64>> {
+        match self {
+            Self::OccursIn(range, _) | Self::DueIn(range) | Self::HasAlarmsIn(range) => {
+                Some(range.seconds())
+            }
+            Self::CompletedBefore(time) => Some(0..time.seconds()),
+            Self::And(all) => all
+                .iter()
+                .filter_map(Self::span)
+                .reduce(|a, b| a.start.max(b.start)..a.end.min(b.end)),
+            Self::Or(all) => {
+                let spans: Option<Vec<_>> = all.iter().map(Self::span).collect();
+                let spans = spans.into_iter().flatten();
+                spans.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
+            }
+            _ => None,
+        }
+    }
+
+    /// Counts occurrences in a range where none is named. Without any, the number is -1, as in the
+    /// stock server.
+    fn count_in(&mut self, span: Option<&Range<i64>>) {
+        match self {
+            Self::And(all) | Self::Or(all) => all.iter_mut().for_each(|one| one.count_in(span)),
+            Self::Not(one) => one.count_in(span),
+            Self::Compare(_, left, right) => {
+                for operand in [left, right] {
+                    match (&mut **operand, span) {
+                        (Operand::Condition(one), _) => one.count_in(span),
+                        (Operand::Occurrences(range @ None), Some(span)) => {
+                            *range = Some(TimeRange {
+                                from: TimeExpr::At(span.start),
+                                to: TimeExpr::At(span.end),
+                            });
+                        }
+                        (count @ Operand::Occurrences(None), None) => *count = Operand::Number(-1),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 impl CalendarQuery {
     /// Parses a query. The time zones are those that it can name.
     pub(super) fn parse(text: &str, zones: &TimeZoneResolver) -> EdsResult<Self> {
@@ -143,7 +190,9 @@ impl CalendarQuery {
             return Ok(Self(Condition::Const(false)));
         }
         let expr = sexp::parse(text).map_err(|e| invalid(e.to_string()))?;
-        let condition = query_parser::parse_query(&expr, zones).map_err(invalid)?;
+        let mut condition = query_parser::parse_query(&expr, zones).map_err(invalid)?;
+        let span = condition.span();
+        condition.count_in(span.as_ref());
         Ok(Self(condition))
     }
 

@@ -60,13 +60,16 @@ fn save_received(changes: &mut ChangeSet<'_>, mut new: CalendarObject) -> EdsRes
         stamp_new(&mut new, &changes.zones)?;
     }
     let uid = new.uid().unwrap_or_default().to_owned();
+    let timing = new.master().timing.as_ref();
+    let is_instance = timing.is_some_and(|timing| timing.recurrence_id.is_some());
+    // A series replaces the one that is there, with its changed instances.
     let object = match changes.get(&uid)?.cloned() {
-        Some(mut known) => {
+        Some(mut known) if is_instance => {
             let replaced = known.replace_components(&new, &changes.zones);
             replaced.map_err(object_error)?;
             known
         }
-        None => new,
+        _ => new,
     };
     changes.put(&uid, object);
     Ok(())

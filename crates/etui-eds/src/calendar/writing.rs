@@ -57,6 +57,9 @@ pub(super) fn modify_objects(
     texts: &[String],
     mod_type: ModType,
 ) -> EdsResult<()> {
+    if mod_type == ModType::OnlyThis {
+        return Err(not_supported());
+    }
     let mut changes = ChangeSet::new(opened)?;
     for text in texts {
         modify_one(&mut changes, text, mod_type)?;
@@ -79,7 +82,7 @@ fn modify_one(changes: &mut ChangeSet<'_>, text: &str, mod_type: ModType) -> Eds
     let timing = new.master().timing.as_ref();
     let instance = timing.and_then(|t| t.recurrence_id.as_ref()).map(|r| &r.id);
     let edited = match (mod_type, instance) {
-        (ModType::OnlyThis | ModType::ThisAndPrior, _) => return Err(not_supported()),
+        (ModType::ThisAndPrior, Some(_)) => return Err(not_supported()),
         (ModType::This, _) | (_, None) => series.replace_components(new, zones),
         (ModType::ThisAndFuture, Some(id)) if !series.is_first_instance(id) => {
             let split = series.change_from(id, new, Some(&new_uid()), zones);
@@ -91,7 +94,7 @@ fn modify_one(changes: &mut ChangeSet<'_>, text: &str, mod_type: ModType) -> Eds
             }
             return Ok(());
         }
-        (ModType::All | ModType::ThisAndFuture, Some(id)) => series.change_all(id, new, zones),
+        (_, Some(id)) => series.change_all(id, new, zones),
     };
     edited.map_err(object_error)?;
     changes.put(&uid, series);
@@ -120,6 +123,10 @@ fn remove_one(
     let mut series = changes.get(uid)?.ok_or_else(|| not_found(uid))?.clone();
     let zones = &changes.zones;
     if instance.is_empty() || mod_type == ModType::All {
+        if matches!(mod_type, ModType::ThisAndPrior | ModType::ThisAndFuture) {
+            let message = format!("no occurrence of \"{uid}\" is named");
+            return Err(EdsError::new(OBJECT_NOT_FOUND, message));
+        }
         changes.remove(uid);
         return Ok(());
     }
