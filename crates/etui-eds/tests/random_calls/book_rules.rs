@@ -20,7 +20,7 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
                      that views are told later",
             explains: |difference, part| {
                 let made = [" ¦ X-EVOLUTION-FILE-AS:", " ¦ FN:"];
-                difference.told
+                difference.is_told()
                     && matches!(part, Part::Stock(line) if made.iter().any(|name| line.contains(name)))
             },
         },
@@ -34,7 +34,7 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
                 };
                 let slot = line.chars().nth("view ".len()).unwrap_or_default();
                 let fields = difference.queries.get(&format!("fields of view {slot}"));
-                difference.told
+                difference.is_told()
                     && line.contains(" tells ")
                     && fields.is_some_and(|fields| fields == "id Rev")
             },
@@ -45,7 +45,7 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             explains: |difference, part| {
                 let several =
                     matches!(&difference.call, BookCall::Modify(cards) if cards.len() > 1);
-                difference.told
+                difference.is_told()
                     && several
                     && matches!(part, Part::Stock(line) | Part::Ours(line) if line.starts_with("view "))
             },
@@ -62,7 +62,7 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             name: "views of everything by an empty query",
             reason: "they stay so; in the stock server, nothing that changes later matches",
             explains: |difference, part| {
-                difference.told
+                difference.is_told()
                     && queries_about(difference, part).contains(&"")
                     && matches!(part, Part::Stock(line) | Part::Ours(line) if line.starts_with("view"))
             },
@@ -72,7 +72,7 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             reason: "it stays behind the last contact when others add or remove contacts; the \
                      stock server's keeps its number",
             explains: |difference, part| {
-                difference.told
+                difference.is_told()
                     && matches!(part, Part::Stock(line) | Part::Ours(line) if line.starts_with("cursor"))
                     && difference
                         .ours
@@ -121,7 +121,7 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
                 };
                 let slot = line.chars().nth("cursor ".len()).unwrap_or_default();
                 let order = difference.queries.get(&format!("order of cursor {slot}"));
-                difference.told
+                difference.is_told()
                     && line.starts_with("cursor")
                     && order.is_some_and(|order| order.starts_with("descending"))
             },
@@ -274,7 +274,7 @@ impl Leaf {
 /// The queries that a part of a difference depends on.
 fn queries_about<'a>(difference: &'a BookDifference, part: Part<'_>) -> Vec<&'a str> {
     let open = |name: String| difference.queries.get(&name).map(String::as_str);
-    if difference.told {
+    if difference.is_told() {
         let (Part::Stock(line) | Part::Ours(line)) = part else {
             return difference.queries.values().map(String::as_str).collect();
         };

@@ -1,6 +1,6 @@
 //! Calls to an address book, and their answers in comparable form.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use zbus::{Message, OwnedObjectPath};
@@ -308,6 +308,7 @@ impl<'a> BookSession<'a> {
 impl Session for BookSession<'_> {
     type Call = BookCall;
     const QUIET: Duration = Duration::from_millis(400);
+    const REMOVES: bool = false;
 
     fn perform(&mut self, call: &BookCall) -> Answer {
         self.try_perform(call).unwrap_or_else(Answer::of_error)
@@ -333,6 +334,13 @@ impl Session for BookSession<'_> {
             BookCall::Create(_) | BookCall::Modify(_) | BookCall::Remove(_)
         )
     }
+
+    /// Contacts are compared when they are asked for.
+    fn state(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn remove_records(&mut self, _: &BTreeSet<String>) {}
 
     fn note_query(call: &BookCall, queries: &mut BTreeMap<String, String>) {
         match call {

@@ -4,8 +4,77 @@ use std::collections::BTreeMap;
 
 use etui_testkit::rng::SplitMix64;
 
-use crate::calendar_session::CalendarCall;
+use crate::calendar_session::{ALL, CalendarCall};
 
+/// The fields of `contains?`.
+const FIELDS: &[&str] = &[
+    "any",
+    "summary",
+    "description",
+    "location",
+    "comment",
+    "attendee",
+    "organizer",
+    "classification",
+    "status",
+    "priority",
+    "nonsense",
+];
+/// Texts beside the words.
+const VALUES: &[&str] = &[
+    "",
+    " ",
+    "a",
+    "example.org",
+    "mailto:",
+    "Byron",
+    "BOB",
+    "Public",
+    "public",
+    "Private",
+    "Confidential",
+    "NOT STARTED",
+    "COMPLETED",
+    "IN PROGRESS",
+    "NEEDS ACTION",
+    "CANCELLED",
+    "TENTATIVE",
+    "CONFIRMED",
+    "HIGH",
+    "NORMAL",
+    "LOW",
+    "UNDEFINED",
+    "STRASSE",
+    "lodz",
+    "mu",
+];
+/// Terms without a text.
+const TERMS: &[&str] = &[
+    "(has-start?)",
+    "(has-end?)",
+    "(has-due?)",
+    "(has-duration?)",
+    "(has-alarms?)",
+    "(has-recurrences?)",
+    "(has-attachments?)",
+    "(is-completed?)",
+    "(has-categories? \"Work\")",
+    "(has-categories? \"Work\" \"Ada\")",
+    "(has-categories? \"work\")",
+    "(has-categories? #f)",
+    "(= (percent-complete?) 50)",
+    "(< (percent-complete?) 60)",
+    "(> (percent-complete?) 0)",
+    "(= (occurrences-count?) 1)",
+    "(completed-before? (make-time \"20261204T000000Z\"))",
+    "(completed-before? (make-time \"20261203T120000Z\"))",
+    "(starts-before? (make-time \"20261204T000000Z\"))",
+    "(starts-before? (make-time \"20261201T080000Z\"))",
+    "(starts-before? (time-add-day (make-time \"20261204T000000Z\") -2))",
+    "(< (time-day-begin (make-time \"20261204T100000Z\")) (time-day-end (make-time \"20261204T090000Z\")))",
+    "(= \"a\" \"a\")",
+    "(< (make-time \"20201204T000000Z\") (time-now))",
+];
 const WORDS: &[&str] = &[
     "Standup",
     "Zahnarzt",
@@ -13,13 +82,11 @@ const WORDS: &[&str] = &[
     "STRASSE",
     "straße",
     "Review, weekly",
-    "",
     "Łódź",
     "a;b",
     "Ada",
     "lunch",
 ];
-const ALL: &str = "this:this-and-prior:this-and-future";
 /// A zone of the client's own.
 const ZONE: &str = "BEGIN:VTIMEZONE\r\nTZID:Test/Zone\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n\
     TZOFFSETFROM:+0300\r\nTZOFFSETTO:+0300\r\nTZNAME:TST\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n";
@@ -97,13 +164,41 @@ impl CalendarCalls {
         calls
     }
 
+    /// Every query function with every field and value.
+    pub fn every_query(&mut self) -> Vec<CalendarCall> {
+        let mut calls = self.round(12);
+        calls.retain(|call| matches!(call, CalendarCall::AddTimezone(_) | CalendarCall::Create(_)));
+        calls.extend((0..8).map(|_| self.create()));
+        let mut queries: Vec<String> = TERMS.iter().map(|term| (*term).to_owned()).collect();
+        for field in FIELDS {
+            let texts = WORDS.iter().chain(VALUES);
+            queries.extend(texts.map(|text| format!("(contains? \"{field}\" \"{text}\")")));
+        }
+        let uids = (0..=self.next).map(|number| format!("(uid? \"EV-{number}\")"));
+        queries.extend(uids);
+        for function in [
+            "occur-in-time-range?",
+            "due-in-time-range?",
+            "has-alarms-in-range?",
+        ] {
+            queries.extend((0..25).map(|_| format!("({function} {})", self.range())));
+        }
+        let zoned =
+            (0..15).map(|_| format!("(occur-in-time-range? {} \"Europe/Berlin\")", self.range()));
+        queries.extend(zoned);
+        let counted = (0..15).map(|_| format!("(> (occurrences-count? {}) 1)", self.range()));
+        queries.extend(counted);
+        calls.extend(queries.into_iter().map(CalendarCall::List));
+        calls
+    }
+
     fn call(&mut self) -> CalendarCall {
         match self.rng.below(100) {
-            0..8 => self.create(),
-            8..22 => self.modify(),
-            22..32 => self.remove(),
-            32..35 => self.receive(),
-            35..58 => self.get(),
+            0..12 => self.create(),
+            12..26 => self.modify(),
+            26..34 => self.remove(),
+            34..38 => self.receive(),
+            38..58 => self.get(),
             58..60 => CalendarCall::GetTimezone(
                 self.rng
                     .pick(&[
@@ -119,9 +214,10 @@ impl CalendarCalls {
             ),
             60..64 if self.has_views => CalendarCall::OpenView {
                 slot: self.rng.below(2) as usize,
-                query: match self.rng.chance(500) {
-                    true => "#t".to_owned(),
-                    false => self.query(),
+                query: match self.query() {
+                    // The stock server takes other views for empty ones.
+                    query if query.contains(" -2)") || self.rng.chance(500) => "#t".to_owned(),
+                    query => query,
                 },
             },
             _ => CalendarCall::List(self.query()),
@@ -136,6 +232,9 @@ impl CalendarCalls {
     fn details(&mut self, lines: &mut Vec<String>) {
         let word = self.word();
         lines.push(format!("SUMMARY:{word}"));
+        if self.rng.chance(15) {
+            lines.push("CONTACT:".to_owned());
+        }
         for (name, chance) in [("LOCATION", 250), ("DESCRIPTION", 250), ("COMMENT", 80)] {
             if self.rng.chance(chance) {
                 let word = self.word();
@@ -279,12 +378,11 @@ impl CalendarCalls {
     }
 
     fn any_uid(&mut self) -> String {
-        let count = self.series.len() as u32;
-        if count == 0 || self.rng.chance(50) {
+        let latest = self.next as u32;
+        if latest == 0 || self.rng.chance(50) {
             return "ev-nobody".to_owned();
         }
-        let at = self.rng.below(count) as usize;
-        self.series.keys().nth(at).cloned().unwrap_or_default()
+        format!("ev-{}", latest - self.rng.below(latest.min(10)))
     }
 
     fn series_of(&self, uid: &str) -> Series {
@@ -324,7 +422,7 @@ impl CalendarCalls {
         let series = self.series_of(&uid);
         let mod_type = self.mod_type();
         let instance = (series.step > 0 && !self.rng.chance(250)).then(|| self.instance(&series));
-        let with_rule = instance.is_none() || mod_type == "this-and-future";
+        let with_rule = instance.is_none() || [ALL, "this-and-future"].contains(&mod_type);
         CalendarCall::Modify(
             vec![self.component(&uid, &series, instance, with_rule)],
             mod_type,
@@ -398,6 +496,8 @@ impl CalendarCalls {
                     "(nonsense? 1)",
                     "(contains? \"any\")",
                     "(and #t #t)",
+                    "(has-start?) (has-end?)",
+                    "(has-start?)\"",
                 ])
                 .to_owned(),
             _ => self.term(),
@@ -408,69 +508,20 @@ impl CalendarCalls {
         match self.rng.below(16) {
             0..4 => format!("(occur-in-time-range? {})", self.range()),
             4 => format!("(occur-in-time-range? {} \"Europe/Berlin\")", self.range()),
-            5..8 => {
-                let field = self.rng.pick(&[
-                    "any",
-                    "summary",
-                    "description",
-                    "location",
-                    "comment",
-                    "attendee",
-                    "organizer",
-                ]);
-                let word = self.rng.pick(WORDS);
-                let text: String = word.chars().take(1 + self.rng.below(8) as usize).collect();
+            5..10 => {
+                let field = self.rng.pick(FIELDS);
+                let text: String = match self.rng.chance(500) {
+                    true => self.rng.pick(VALUES).to_owned(),
+                    false => {
+                        let word = self.rng.pick(WORDS).chars();
+                        word.take(self.rng.below(9) as usize).collect()
+                    }
+                };
                 format!("(contains? \"{field}\" \"{text}\")")
             }
-            8 => format!(
-                "(contains? \"classification\" \"{}\")",
-                self.rng.pick(&["Public", "Private", "x"])
-            ),
-            9 => format!(
-                "(contains? \"{}\"",
-                self.rng.pick(&[
-                    "status\" \"COMPLETED\")",
-                    "status\" \"NOT STARTED\")",
-                    "status\" \"CONFIRMED\")",
-                    "priority\" \"HIGH\")",
-                    "priority\" \"UNDEFINED\")",
-                    "priority\" \"NORMAL\")",
-                ])
-            ),
             10 => format!("(uid? \"{}\")", self.any_uid()),
-            11..13 => self
-                .rng
-                .pick(&[
-                    "(has-start?)",
-                    "(has-end?)",
-                    "(has-due?)",
-                    "(has-duration?)",
-                    "(has-alarms?)",
-                    "(has-recurrences?)",
-                    "(has-attachments?)",
-                    "(is-completed?)",
-                ])
-                .to_owned(),
-            13 => self
-                .rng
-                .pick(&[
-                    "(has-categories? \"Work\")",
-                    "(has-categories? \"Work\" \"Ada\")",
-                    "(has-categories? #f)",
-                    "(= (percent-complete?) 50)",
-                    "(< (percent-complete?) 60)",
-                    "(= (occurrences-count?) 1)",
-                ])
-                .to_owned(),
-            14 => format!("(due-in-time-range? {})", self.range()),
-            _ => self
-                .rng
-                .pick(&[
-                    "(completed-before? (make-time \"20261204T000000Z\"))",
-                    "(starts-before? (make-time \"20261204T000000Z\"))",
-                    "(starts-before? (time-add-day (make-time \"20261204T000000Z\") -2))",
-                ])
-                .to_owned(),
+            11 => format!("(due-in-time-range? {})", self.range()),
+            _ => self.rng.pick(TERMS).to_owned(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Calls to a calendar or task list, and their answers in comparable form.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use zbus::{Message, OwnedObjectPath};
@@ -12,6 +12,9 @@ use crate::pair::Peer;
 use crate::support::CALENDARS;
 use crate::views::{Views, component_key};
 
+/// The title of the components that make the stock server tell views what it has gathered.
+const PROBE: &str = "ev-probe";
+pub const ALL: &str = "this:this-and-prior:this-and-future";
 const FACTORY: &str = "/org/gnome/evolution/dataserver/CalendarFactory";
 
 /// A call to a calendar.
@@ -36,13 +39,16 @@ pub enum CalendarCall {
 pub struct CalendarSession<'a> {
     peer: &'a Peer,
     path: String,
+    /// `VEVENT` or `VTODO`.
+    component: &'static str,
+    probes: usize,
     views: Views,
     /// Names for the UIDs of series that were split off, by the UIDs that the service made.
     split: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> CalendarSession<'a> {
-    pub fn open(peer: &'a Peer, source: &str, method: &str) -> Self {
+    pub fn open(peer: &'a Peer, source: &str, method: &str, component: &'static str) -> Self {
         let opened = peer.call(CALENDARS, FACTORY, "CalendarFactory", method, &(source,));
         let opened =
             opened.unwrap_or_else(|e| panic!("{}: {source}: {e}\n{}", peer.name, peer.log()));
@@ -52,6 +58,8 @@ impl<'a> CalendarSession<'a> {
         Self {
             peer,
             path,
+            component,
+            probes: 0,
             views: Views::default(),
             split: RefCell::default(),
         }
@@ -72,8 +80,9 @@ impl<'a> CalendarSession<'a> {
             let uid = value_of(&component, "UID").unwrap_or_default();
             if !uid.is_empty() && !uid.starts_with("ev-") {
                 let start = value_of(&component, "DTSTART").unwrap_or_default();
+                let title = value_of(&component, "SUMMARY").unwrap_or_default();
                 let mut split = self.split.borrow_mut();
-                split.entry(uid).or_insert(format!("split-at-{start}"));
+                split.entry(uid).or_insert(format!("split-{start}-{title}"));
             }
             let key = component_key(&component);
             lines.push(self.to_logical(&key));
@@ -140,12 +149,18 @@ impl<'a> CalendarSession<'a> {
             }
             CalendarCall::OpenView { slot, query } => {
                 self.close_view(*slot);
+                let query = match query.as_str() {
+                    "#t" => query.clone(),
+                    query => format!("(or (contains? \"summary\" \"{PROBE}\") {query})"),
+                };
                 let reply = self.calendar("GetView", &(query,))?;
                 let path: OwnedObjectPath = reply.body().deserialize().unwrap();
                 self.views.add(*slot, path.to_string(), false);
                 self.peer
                     .call(CALENDARS, &path, "CalendarView", "Start", &())?;
                 let told = self.views.wait_for_content(self.peer, *slot);
+                // The stock server tells it of changes before, too.
+                self.probe();
                 let lines = told.lines.iter().map(|line| self.to_logical(line));
                 Ok(match told.error {
                     Some(_) => told,
@@ -153,6 +168,28 @@ impl<'a> CalendarSession<'a> {
                 })
             }
         }
+    }
+
+    /// Waits until the views are told everything. Every view has the probe; the stock server gathers
+    /// changes of one kind for up to two seconds, unless one of another kind comes.
+    fn probe(&mut self) {
+        if self.views.is_empty() {
+            return;
+        }
+        self.probes += 1;
+        let uid = format!("{PROBE}-{}", self.probes);
+        let text = |more: &str| {
+            let kind = self.component;
+            format!("BEGIN:{kind}\r\nUID:{uid}\r\nSUMMARY:{PROBE}\r\n{more}END:{kind}\r\n")
+        };
+        let (made, changed) = (text(""), text("LOCATION:x\r\n"));
+        let created = self.calendar("CreateObjects", &(vec![made], 0u32));
+        created.expect("the probe is made");
+        let changed = self.calendar("ModifyObjects", &(vec![changed], "this", 0u32));
+        changed.expect("the probe is changed");
+        self.views.wait_for(self.peer, &format!("adds {uid}"));
+        let removed = self.calendar("RemoveObjects", &(vec![(uid, "")], "this", 0u32));
+        removed.expect("the probe is removed");
     }
 
     fn close_view(&mut self, slot: usize) {
@@ -189,15 +226,17 @@ fn components(text: &str) -> Vec<String> {
 
 impl Session for CalendarSession<'_> {
     type Call = CalendarCall;
-    /// The stock server gathers what it tells views for up to two seconds.
-    const QUIET: Duration = Duration::from_millis(2300);
+    /// Nothing comes after the probe.
+    const QUIET: Duration = Duration::from_millis(20);
+    const REMOVES: bool = true;
 
     fn perform(&mut self, call: &CalendarCall) -> Answer {
         self.try_perform(call).unwrap_or_else(Answer::of_error)
     }
 
     fn observe(&mut self) -> Vec<String> {
-        let told = self.views.observe(self.peer);
+        let mut told = self.views.observe(self.peer);
+        told.retain(|line| !line.contains(PROBE));
         // The order of signals of one change means nothing.
         let mut told: Vec<String> = told.iter().map(|line| self.to_logical(line)).collect();
         told.sort();
@@ -216,6 +255,29 @@ impl Session for CalendarSession<'_> {
                 | CalendarCall::Remove(..)
                 | CalendarCall::Receive(_)
         )
+    }
+
+    fn state(&mut self) -> Vec<String> {
+        let all = self.perform(&CalendarCall::List("#t".to_owned()));
+        self.probe();
+        assert_eq!(all.error, None);
+        all.lines
+    }
+
+    fn remove_records(&mut self, uids: &BTreeSet<String>) {
+        let split = self.split.borrow().clone();
+        let mut all: Vec<String> = uids.iter().cloned().collect();
+        all.extend(
+            split
+                .into_iter()
+                .filter(|(_, name)| uids.contains(name))
+                .map(|(real, _)| real),
+        );
+        for uid in all {
+            // One of the sides may not have it.
+            let _ = self.calendar("RemoveObjects", &(vec![(uid, "")], ALL, 0u32));
+        }
+        self.probe();
     }
 
     fn note_query(call: &CalendarCall, queries: &mut BTreeMap<String, String>) {

@@ -1,7 +1,8 @@
 //! The same calls to both services, and what differs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// An answer in comparable form: an error's name, or lines.
@@ -44,8 +45,23 @@ pub trait Session {
     fn forget(&mut self);
     /// Whether a call changes data.
     fn changes(call: &Self::Call) -> bool;
+    /// All records, each line after the record's key and ` ¦ `. Read after every change.
+    fn state(&mut self) -> Vec<String>;
+    /// Whether records that differ after a change are removed, so that later answers are equal again.
+    const REMOVES: bool;
+    fn remove_records(&mut self, uids: &BTreeSet<String>);
     /// Notes the query of a view or cursor that a call opens.
     fn note_query(call: &Self::Call, queries: &mut BTreeMap<String, String>);
+}
+
+/// The part of a call that is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aspect {
+    Reply,
+    /// The records after a change.
+    State,
+    /// What views and cursors were told after a change.
+    Told,
 }
 
 /// Two answers that differ.
@@ -54,8 +70,9 @@ pub struct Difference<C> {
     /// The place of the call in its round.
     pub place: usize,
     pub call: C,
-    /// Whether it is what views were told after the call, not its reply.
-    pub told: bool,
+    pub aspect: Aspect,
+    /// The records before the call, which both sides have.
+    pub before: Rc<Vec<String>>,
     pub stock: Answer,
     pub ours: Answer,
     /// The queries of open views and cursors: `view 0`, `cursor 1`.
@@ -76,6 +93,10 @@ pub enum Part<'a> {
 }
 
 impl<C: Debug> Difference<C> {
+    pub fn is_told(&self) -> bool {
+        self.aspect == Aspect::Told
+    }
+
     pub fn parts(&self) -> Vec<Part<'_>> {
         if self.stock.error != self.ours.error {
             let stock = self.stock.error.as_deref().unwrap_or_default();
@@ -106,8 +127,8 @@ impl<C: Debug> Difference<C> {
 
     /// Prints the call and the parts that no rule explains.
     pub fn print(&self, rules: &[Rule<C>]) -> String {
-        let after = if self.told { "told after " } else { "" };
-        let mut text = format!("call {}: {after}{:?}\n", self.place, self.call);
+        let aspect = self.aspect;
+        let mut text = format!("call {}: {aspect:?} of {:?}\n", self.place, self.call);
         for (name, query) in &self.queries {
             text.push_str(&format!("  with {name} of {query}\n"));
         }
@@ -183,7 +204,7 @@ fn wait_until_told<S: Session>(stock: &mut S, ours: &mut S) -> (Vec<String>, Vec
     }
 }
 
-/// Puts calls to both sides and returns what differs. `stop_at_first`: only the first difference.
+/// Puts calls to both sides and returns their number. `on_difference` returns false to stop.
 pub fn compare_calls<S: Session>(
     stock: &mut S,
     ours: &mut S,
@@ -191,42 +212,81 @@ pub fn compare_calls<S: Session>(
     mut on_difference: impl FnMut(Difference<S::Call>) -> bool,
 ) -> usize {
     let mut queries = BTreeMap::new();
+    let mut before = Rc::new(Vec::new());
     for (place, call) in calls.iter().enumerate() {
         S::note_query(call, &mut queries);
         stock.forget();
         ours.forget();
-        let (one, other) = (stock.perform(call), ours.perform(call));
-        if one != other {
-            let difference = Difference {
-                place,
-                call: call.clone(),
-                told: false,
-                stock: one,
-                ours: other,
-                queries: queries.clone(),
-            };
-            if !on_difference(difference) {
-                return place + 1;
-            }
-        }
-        if S::changes(call) {
-            let (one, other) = wait_until_told(stock, ours);
-            if one != other {
-                let difference = Difference {
+        let mut goes_on = true;
+        let mut compare = |aspect, stock: Answer, ours: Answer| {
+            if stock != ours {
+                goes_on &= on_difference(Difference {
                     place,
                     call: call.clone(),
-                    told: true,
-                    stock: Answer::of_list(one),
-                    ours: Answer::of_list(other),
+                    aspect,
+                    before: before.clone(),
+                    stock,
+                    ours,
                     queries: queries.clone(),
-                };
-                if !on_difference(difference) {
-                    return place + 1;
-                }
+                });
             }
+        };
+        compare(Aspect::Reply, stock.perform(call), ours.perform(call));
+        if S::changes(call) {
+            let (one, other) = (stock.state(), ours.state());
+            let changed = differing_records(&one, &other);
+            let (mut told_stock, mut told_ours) = wait_until_told(stock, ours);
+            let after = one.clone();
+            compare(Aspect::State, Answer::of_set(one), Answer::of_set(other));
+            if !changed.is_empty() {
+                // Views are told of what differs.
+                told_stock.retain(|line| !is_about(line, &changed));
+                told_ours.retain(|line| !is_about(line, &changed));
+            }
+            compare(
+                Aspect::Told,
+                Answer::of_list(told_stock),
+                Answer::of_list(told_ours),
+            );
+            before = Rc::new(after);
+            if !changed.is_empty() {
+                stock.remove_records(&changed);
+                ours.remove_records(&changed);
+                wait_until_told(stock, ours);
+                let (one, other) = (stock.state(), ours.state());
+                assert_eq!(one, other, "the records of {changed:?} were removed");
+                before = Rc::new(one);
+            }
+        }
+        if !goes_on {
+            return place + 1;
         }
     }
     calls.len()
+}
+
+/// Returns the UIDs of the records that are not equal on both sides.
+fn differing_records(one: &[String], other: &[String]) -> BTreeSet<String> {
+    let (one, other) = (
+        Answer::of_list(one.to_vec()),
+        Answer::of_list(other.to_vec()),
+    );
+    let lines = lines_without(&one, &other).chain(lines_without(&other, &one));
+    lines.map(|line| uid_of(line).to_owned()).collect()
+}
+
+/// Returns the UID at the start of a line: it ends at ` at ` and a RECURRENCE-ID, or at ` ¦ `.
+pub fn uid_of(line: &str) -> &str {
+    let key = line.split_once(" ¦ ").map_or(line, |(key, _)| key);
+    key.split_once(" at ").map_or(key, |(uid, _)| uid)
+}
+
+/// Whether a view was told of one of some records.
+fn is_about(told: &str, uids: &BTreeSet<String>) -> bool {
+    let rest = told.splitn(4, ' ').nth(3).unwrap_or_default();
+    let key = rest.strip_suffix(" again").unwrap_or(rest);
+    let key = key.strip_suffix(", which it never added").unwrap_or(key);
+    uids.contains(uid_of(key))
 }
 
 /// The differences that are shrunk.
@@ -265,7 +325,7 @@ impl Summary {
                 return true;
             }
             // After a change that went otherwise, everything differs.
-            let goes_on = !S::changes(&difference.call) && others.len() < 20;
+            let goes_on = (S::REMOVES || !S::changes(&difference.call)) && others.len() < 20;
             others.push(difference.print(rules));
             found.get_or_insert(difference);
             goes_on
@@ -314,7 +374,7 @@ fn shrink<S: Session>(
             compare_calls(&mut stock, &mut ours, &attempt, |difference| {
                 let explained = difference.explain(rules).is_some();
                 again |= !explained && difference.place == fewer.len();
-                explained || !S::changes(&difference.call)
+                explained || S::REMOVES || !S::changes(&difference.call)
             });
             match again {
                 true => kept = fewer,

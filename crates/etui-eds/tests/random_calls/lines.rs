@@ -11,7 +11,15 @@ use std::os::unix::ffi::OsStringExt;
 use base64::Engine;
 
 /// Properties whose value is the service's own.
-const STAMPS: &[&str] = &["REV", "LAST-MODIFIED", "CREATED", "DTSTAMP"];
+const STAMPS: &[&str] = &[
+    "REV",
+    "LAST-MODIFIED",
+    "CREATED",
+    "DTSTAMP",
+    "X-EVOLUTION-ALARM-UID",
+];
+/// What the stock server writes before the names of time zones that it knows.
+const ZONE_PREFIX: &str = "/freeassociation.sourceforge.net/";
 
 /// Returns the comparable lines of a card or component, sorted where `sorted`.
 pub fn comparable_lines(text: &str) -> Vec<String> {
@@ -22,7 +30,7 @@ pub fn comparable_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = unfolded
         .lines()
         .filter(|line| !line.trim().is_empty())
-        .map(comparable_line)
+        .flat_map(comparable_line)
         .collect();
     lines.retain(|line| line != "BEGIN:VCARD" && line != "END:VCARD");
     lines
@@ -38,9 +46,9 @@ pub fn value_of(text: &str, name: &str) -> Option<String> {
     })
 }
 
-fn comparable_line(line: &str) -> String {
+fn comparable_line(line: &str) -> Vec<String> {
     let Some((head, value)) = split_at_colon(line) else {
-        return format!("not a line: {line}");
+        return vec![format!("not a line: {line}")];
     };
     let mut params = split_outside_quotes(head, ';').into_iter();
     let name = params.next().unwrap_or_default().to_ascii_uppercase();
@@ -50,14 +58,14 @@ fn comparable_line(line: &str) -> String {
         let values = split_outside_quotes(values, ',');
         let values = values
             .iter()
-            .map(|value| value.trim_matches('"').to_owned());
+            .map(|value| value.trim_matches('"').replace(ZONE_PREFIX, ""));
         named
             .entry(key.to_ascii_uppercase())
             .or_default()
             .extend(values);
     }
     if STAMPS.contains(&name.as_str()) {
-        return format!("{name}:*");
+        return vec![format!("{name}:*")];
     }
     // The stock server keeps the end of a rule there.
     named.remove("X-EVOLUTION-ENDDATE");
@@ -66,7 +74,11 @@ fn comparable_line(line: &str) -> String {
     {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
-        return format!("{name}:{} bytes, {:x}", bytes.len(), hasher.finish());
+        return vec![format!(
+            "{name}:{} bytes, {:x}",
+            bytes.len(),
+            hasher.finish()
+        )];
     }
     let mut out = name.clone();
     for (key, mut values) in named {
@@ -85,7 +97,11 @@ fn comparable_line(line: &str) -> String {
         }
         _ => split_value(value, name == "CATEGORIES"),
     };
-    format!("{out}:{}", parts.join(" ¦ "))
+    // One property with several categories, or several with one.
+    if name == "CATEGORIES" {
+        return parts.iter().map(|part| format!("{out}:{part}")).collect();
+    }
+    vec![format!("{out}:{}", parts.join(" ¦ "))]
 }
 
 /// Reads the bytes of a picture: inline, or in the file that a URI names.

@@ -41,6 +41,10 @@ impl Views {
         Some(self.views.remove(&slot)?.path)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.views.is_empty()
+    }
+
     /// Waits until a started view has told its content.
     pub fn wait_for_content(&mut self, peer: &Peer, slot: usize) -> Answer {
         let began = Instant::now();
@@ -56,6 +60,24 @@ impl Views {
             std::thread::sleep(Duration::from_millis(3));
         }
         Answer::of_set(self.views[&slot].content_lines())
+    }
+
+    /// Waits until every view has told an event.
+    pub fn wait_for(&mut self, peer: &Peer, event: &str) {
+        let began = Instant::now();
+        loop {
+            self.read_signals(peer);
+            let heard = |view: &View| view.events.iter().any(|told| told == event);
+            if self.views.values().all(heard) {
+                return;
+            }
+            assert!(
+                began.elapsed() < Duration::from_secs(10),
+                "{}: a view never told {event:?}",
+                peer.name
+            );
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// What the views have told since the last call of `forget`.
