@@ -4,6 +4,8 @@
 //! collection of its own, named as the person sees the source.
 
 use etui::Store;
+use etui::calendar::CalendarObject;
+use etui::contacts::Card;
 use etui::record::{Collection, RecordKind};
 
 use crate::sources::{Source, SourceKind};
@@ -24,6 +26,56 @@ pub(crate) fn adopt_collection<'s, R: RecordKind>(
         }
         return Ok(found);
     }
+    with_free_name(kind, source, |name| {
+        store.create_collection_with_external_id::<R>(name, &id)
+    })
+}
+
+/// Renames the collection of a source as the source is named now.
+pub(crate) fn rename_collection(
+    store: &Store,
+    kind: SourceKind,
+    source: &Source,
+) -> etui::Result<()> {
+    fn rename<R: RecordKind>(store: &Store, kind: SourceKind, source: &Source) -> etui::Result<()> {
+        let Some(found) = find_collection::<R>(store, kind, &source.uid)? else {
+            return Ok(());
+        };
+        with_free_name(kind, source, |name| match found.name() == name {
+            true => Ok(()),
+            false => store.rename_collection::<R>(found.name(), name).map(drop),
+        })
+    }
+    match kind {
+        SourceKind::AddressBook => rename::<Card>(store, kind, source),
+        _ => rename::<CalendarObject>(store, kind, source),
+    }
+}
+
+/// Moves the collection of a source to the trash.
+pub(crate) fn remove_collection(
+    store: &Store,
+    kind: SourceKind,
+    source_uid: &str,
+) -> etui::Result<()> {
+    fn remove<R: RecordKind>(store: &Store, kind: SourceKind, uid: &str) -> etui::Result<()> {
+        if let Some(found) = find_collection::<R>(store, kind, uid)? {
+            store.remove_collection::<R>(found.name())?;
+        }
+        Ok(())
+    }
+    match kind {
+        SourceKind::AddressBook => remove::<Card>(store, kind, source_uid),
+        _ => remove::<CalendarObject>(store, kind, source_uid),
+    }
+}
+
+/// Gives a collection the display name of its source, with a number if another collection has it.
+fn with_free_name<T>(
+    kind: SourceKind,
+    source: &Source,
+    give: impl Fn(&str) -> etui::Result<T>,
+) -> etui::Result<T> {
     // Tasks and memos of the built-in sources have the name of the calendar, "Personal".
     let shown = source.display_name();
     let name = &match kind {
@@ -31,17 +83,16 @@ pub(crate) fn adopt_collection<'s, R: RecordKind>(
         SourceKind::MemoList => format!("{shown} (memos)"),
         SourceKind::AddressBook | SourceKind::Calendar => shown.to_owned(),
     };
-    let make = |name: &str| store.create_collection_with_external_id::<R>(name, &id);
-    let mut made = make(name);
+    let mut given = give(name);
     for number in 2..=MAX_SAME_NAMES {
-        made = match made {
-            Err(etui::Error::CollectionExists { .. }) => make(&format!("{name} ({number})")),
+        given = match given {
+            Err(etui::Error::CollectionExists { .. }) => give(&format!("{name} ({number})")),
             // The display name cannot be a collection's.
-            Err(etui::Error::BadName { .. }) => make(&id),
-            made => return made,
+            Err(etui::Error::BadName { .. }) => give(&kind.external_id(&source.uid)),
+            given => return given,
         };
     }
-    made
+    given
 }
 
 /// Returns the collection of a source: the one with its external id, or the default one for a

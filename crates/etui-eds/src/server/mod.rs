@@ -3,6 +3,7 @@
 mod factory;
 mod guard;
 mod life;
+mod source_changes;
 pub mod view_life;
 mod wakeup;
 
@@ -189,7 +190,10 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
     });
     factory::register_factories(&server).await?;
     match life::take_names(&connection, server.options.replace).await? {
-        life::Names::Ours => life::serve_until_end(&server).await,
+        life::Names::Ours => {
+            zruntime::spawn(source_changes::follow_sources(server.clone())).detach();
+            life::serve_until_end(&server).await
+        }
         life::Names::Twin => Ok(()),
     }
 }
