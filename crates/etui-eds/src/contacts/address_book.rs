@@ -13,7 +13,7 @@ use super::query::ContactQuery;
 use super::view::{CardShape, ViewState};
 use crate::error::EdsError;
 use crate::gvariant::{PropertyValue, print_properties};
-use crate::server::{Server, answer, answer_on_worker, sender_of};
+use crate::server::{Server, answer, answer_on_worker, release_memory_after, sender_of};
 use crate::sources::{self, SourceKind};
 
 /// The capabilities of an address book.
@@ -108,9 +108,11 @@ impl AddressBook {
             let cards = book.matching_cards(&query)?;
             Ok(cards.into_iter().map(|card| card.text).collect())
         });
-        found
+        let found: Vec<String> = found
             .await
-            .map_err(|e| e.attempting("Cannot get contact list"))
+            .map_err(|e| e.attempting("Cannot get contact list"))?;
+        release_memory_after(found.iter().map(String::len).sum());
+        Ok(found)
     }
 
     #[zbus(out_args("uids"))]

@@ -8,6 +8,7 @@ use etui::contacts::{Card, Contacts};
 use etui::record::CollectionKey;
 
 use super::cursor::CursorState;
+use super::cursor_list::SortedContacts;
 use super::pictures::PictureCache;
 use super::view::ViewState;
 use crate::collections::{adopt_collection, find_collection};
@@ -29,6 +30,7 @@ pub(super) struct Book {
     revisions_made: AtomicU32,
     views: Mutex<Vec<Arc<ViewState>>>,
     cursors: Mutex<Vec<Arc<CursorState>>>,
+    sorted_contacts: Mutex<Option<SortedContacts>>,
 }
 
 impl Book {
@@ -43,6 +45,7 @@ impl Book {
             revisions_made: AtomicU32::new(0),
             views: Mutex::default(),
             cursors: Mutex::default(),
+            sorted_contacts: Mutex::default(),
             server,
             source,
             path,
@@ -109,6 +112,12 @@ impl Book {
     /// The views of all clients.
     pub(super) fn views(&self) -> MutexGuard<'_, Vec<Arc<ViewState>>> {
         self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The contacts as the last cursor on all of them had them.
+    pub(super) fn sorted_contacts(&self) -> MutexGuard<'_, Option<SortedContacts>> {
+        let sorted = self.sorted_contacts.lock();
+        sorted.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The cursors of all clients.

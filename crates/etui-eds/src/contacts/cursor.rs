@@ -58,7 +58,13 @@ impl CursorState {
             book,
             path,
         };
-        cursor.reload(&mut cursor.list())?;
+        let sorted = cursor.book.sorted_contacts().take();
+        let mut list = cursor.list();
+        match sorted.is_some_and(|sorted| list.adopt(sorted)) {
+            true => cursor.catch_up(&mut list)?,
+            false => cursor.reload(&mut list)?,
+        }
+        drop(list);
         Ok(cursor)
     }
 
@@ -192,6 +198,9 @@ impl CursorState {
         let mut cursors = self.book.cursors().clone();
         cursors.retain(|other| !Arc::ptr_eq(other, &self));
         *self.book.cursors() = cursors;
+        if let Some(sorted) = self.list().take_sorted() {
+            *self.book.sorted_contacts() = Some(sorted);
+        }
         let objects = self.book.server.connection.object_server();
         let _ = objects
             .remove::<AddressBookCursor, _>(self.path.as_str())

@@ -16,7 +16,7 @@ use super::reduced::PropertyNames;
 use crate::error::{EdsError, EdsResult, INVALID_ARGUMENT, QUERY_REFUSED};
 
 /// A field that contacts are sorted by.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct SortField {
     /// The field.
     pub(super) field: ContactField,
@@ -43,6 +43,14 @@ pub(super) enum CursorPlace {
     Before(Box<[u8]>),
     /// After the last contact.
     End,
+}
+
+/// All contacts of a book in an order, kept by the book when a cursor ends: programs open cursors
+/// of one order again and again, and reading and sorting all contacts takes long.
+pub(super) struct SortedContacts {
+    fields: Vec<SortField>,
+    token: SyncToken,
+    entries: Vec<CursorEntry>,
 }
 
 /// The contacts of a cursor.
@@ -72,6 +80,26 @@ impl CursorList {
             fields,
             entries: Vec::new(),
         }
+    }
+
+    /// Takes over the contacts in this list's order, in the state of their token; returns false if
+    /// they are others.
+    pub(super) fn adopt(&mut self, sorted: SortedContacts) -> bool {
+        let fits = matches!(self.query, ContactQuery::All) && self.fields == sorted.fields;
+        if fits {
+            self.token = sorted.token;
+            self.entries = sorted.entries;
+        }
+        fits
+    }
+
+    /// Returns the contacts if the list has all of the book; the list is empty then.
+    pub(super) fn take_sorted(&mut self) -> Option<SortedContacts> {
+        matches!(self.query, ContactQuery::All).then(|| SortedContacts {
+            fields: self.fields.clone(),
+            token: self.token,
+            entries: std::mem::take(&mut self.entries),
+        })
     }
 
     /// Returns the entry of a contact.

@@ -8,6 +8,7 @@ use super::candidates::Candidates;
 use super::fold::fold_text;
 use super::outgoing::{OutgoingCard, write_outgoing};
 use super::query::ContactQuery;
+use super::reduced::PropertyNames;
 use super::writing::no_contact;
 use crate::error::{EdsError, EdsResult};
 
@@ -57,8 +58,8 @@ impl Book {
         if let Some(uid) = found.uid {
             return uid.to_owned();
         }
-        let parsed = Card::parse(found.text);
-        match parsed.as_ref().ok().and_then(Card::uid) {
+        let parsed = PropertyNames::uid_alone().parse_card(found.text);
+        match parsed.as_ref().and_then(Card::uid) {
             Some(uid) => uid.to_owned(),
             // The text has none: the record has one that was made of its content.
             None => {

@@ -19,6 +19,11 @@ impl PropertyNames {
         Self { names }
     }
 
+    /// Of none but the UID.
+    pub(super) fn uid_alone() -> Self {
+        Self::new(Some(Vec::new()))
+    }
+
     /// Parses a card with these properties; perhaps with others.
     pub(super) fn parse_card(&self, text: &[u8]) -> Option<Card> {
         let reduced = self.names.as_ref().and_then(|names| reduce(text, names));

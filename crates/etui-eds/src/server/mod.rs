@@ -3,6 +3,7 @@
 mod factory;
 mod guard;
 mod life;
+mod memory;
 mod source_changes;
 pub mod view_life;
 mod wakeup;
@@ -21,6 +22,7 @@ use zbus::{Connection, OwnedObjectPath};
 
 pub(crate) use factory::{BOOK_FACTORY, CALENDAR_FACTORY};
 pub use guard::{answer, answer_on_worker};
+pub(crate) use memory::release_memory_after;
 pub(crate) use wakeup::Wakeup;
 
 use crate::error::{EdsError, EdsResult, OTHER};

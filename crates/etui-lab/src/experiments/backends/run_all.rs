@@ -53,9 +53,9 @@ pub fn run_all(
                 measures,
             }));
         }
-        assert_eq!(
-            answers.len(),
-            1,
+        // None where no arm can run.
+        assert!(
+            answers.len() <= 1,
             "the answers of `{}` differ: {answers:#?}",
             group.work
         );

@@ -67,6 +67,7 @@ fn partial_results_are_shown() {
     for group in &mut plan.groups {
         group.arms.retain(|arm| is_product(&arm.settings, "etui"));
     }
+    plan.groups.retain(|group| !group.arms.is_empty());
     let lines = run_all(&Calendars, &plan, &[MeasurePass::Timed]);
     let shown = Calendars.present_results(&Results::of(NAME, &lines));
     assert_eq!(shown.verdict.shown, FindingStatus::Open);

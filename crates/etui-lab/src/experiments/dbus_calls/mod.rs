@@ -9,7 +9,7 @@ mod service;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use etui::contacts::Card;
 use etui_testkit::bus::PrivateBus;
@@ -37,6 +37,8 @@ const STORE: &str = "contacts.etui";
 const UIDS: &str = "uids";
 /// Calls in a block.
 const BLOCK: u64 = 25;
+/// Time after the last answer before memory is measured.
+const REST: Duration = Duration::from_secs(2);
 /// Records that are fetched at once.
 const MANY: usize = 50;
 
@@ -163,6 +165,7 @@ fn measure_service(
 
     let count = service.read_all(&session.client, &path)?;
     recorder.answer(count.to_le_bytes());
+    std::thread::sleep(REST);
     let process = session.client.process_of(service.bus_name())?;
     for (measure, value) in ProcessMemory::of(process)?.measures() {
         recorder.record(&format!("read_all/{measure}"), value);
