@@ -25,6 +25,10 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
+mod raw;
+
+pub use raw::{authenticate, private_memory};
+
 /// The service files of the distribution.
 const SYSTEM_SERVICES: &str = "/usr/share/dbus-1/services";
 
