@@ -363,7 +363,10 @@ impl CollectionObject {
             number,
         };
         let registered = match opened {
-            Ok(()) => server.at(path.as_str(), view).await.map(|_| ()),
+            Ok(()) => {
+                let view = self.endpoint.guard(view);
+                server.at(path.as_str(), view).await.map(|_| ())
+            }
             Err(error) => {
                 service.close_object(&path).await;
                 return Err(error);

@@ -306,6 +306,7 @@ pub(crate) async fn start(
         endpoint: endpoint.clone(),
         state: Arc::clone(&state),
     };
+    let job = endpoint.guard(job);
     connection.object_server().at(path.as_str(), job).await?;
 
     let (calls, store) = (Arc::clone(&collection.calls), Arc::clone(service.store()));

@@ -22,6 +22,7 @@
 //! | `direct` | private connections |
 //! | `rows`, `descriptor`, `options`, [`error`] | encoding on the wire |
 //! | [`guard`] | a panic becomes an error reply |
+//! | `guarded_object`, `call_limits` | objects whose calls are answered in any case and bounded for each client |
 
 #![deny(missing_docs)]
 
@@ -30,10 +31,12 @@ pub mod guard;
 
 mod book_object;
 mod calendar_object;
+mod call_limits;
 mod collection;
 mod collection_object;
 mod descriptor;
 mod direct;
+mod guarded_object;
 mod import_job;
 mod options;
 mod registry;
@@ -46,5 +49,7 @@ mod view;
 mod view_object;
 mod view_thread;
 
+pub use call_limits::CallLimits;
+pub use guarded_object::GuardedObject;
 pub use registry::STORE_PATH;
 pub use serve::{BUS_NAME, ServeError, ServeOptions, serve};

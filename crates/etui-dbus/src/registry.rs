@@ -43,21 +43,21 @@ pub(crate) fn serve_objects<'a>(
     endpoint: &Endpoint,
     collections: &CollectionSet,
 ) -> Builder<'a> {
-    let mut builder = builder.serve_at(
-        STORE_PATH,
-        StoreObject {
-            endpoint: endpoint.clone(),
-        },
-    );
+    let store = StoreObject {
+        endpoint: endpoint.clone(),
+    };
+    let mut builder = builder.serve_at(STORE_PATH, endpoint.guard(store));
     for (&id, &kind) in collections {
         let path = collection_path(id);
         if let Some(object) = collection_object(endpoint, id, kind) {
-            builder = builder.serve_at(path.clone(), object);
+            builder = builder.serve_at(path.clone(), endpoint.guard(object));
         }
-        let endpoint = endpoint.clone();
+        let own = endpoint.clone();
         builder = match kind {
-            CollectionKind::Contacts => builder.serve_at(path, BookObject { endpoint, id }),
-            _ => builder.serve_at(path, CalendarCalls { endpoint, id }),
+            CollectionKind::Contacts => {
+                builder.serve_at(path, endpoint.guard(BookObject { endpoint: own, id }))
+            }
+            _ => builder.serve_at(path, endpoint.guard(CalendarCalls { endpoint: own, id })),
         };
     }
     // Last: it reads the objects that it announces.
@@ -107,18 +107,17 @@ async fn add_collection(
     };
     let (server, path) = (link.connection.object_server(), collection_path(id));
     if let Some(object) = collection_object(&endpoint, id, kind) {
-        server.at(path.as_str(), object).await?;
+        server.at(path.as_str(), endpoint.guard(object)).await?;
     }
+    let own = endpoint.clone();
     match kind {
         CollectionKind::Contacts => {
-            server
-                .at(path.as_str(), BookObject { endpoint, id })
-                .await?;
+            let object = endpoint.guard(BookObject { endpoint: own, id });
+            server.at(path.as_str(), object).await?;
         }
         _ => {
-            server
-                .at(path.as_str(), CalendarCalls { endpoint, id })
-                .await?;
+            let object = endpoint.guard(CalendarCalls { endpoint: own, id });
+            server.at(path.as_str(), object).await?;
         }
     }
     Ok(())

@@ -10,22 +10,22 @@ use std::time::{Duration, Instant};
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::{CollectionKind, Store};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zbus::Connection;
 use zbus::message::Header;
 
+use crate::call_limits::CallLimits;
 use crate::error::{ErrorKind, StoreError};
 use crate::guard::{catch_panic, catch_panic_on_worker};
+use crate::guarded_object::GuardedObject;
 use crate::import_job::{ImportJob, JobState};
 use crate::registry::CollectionSet;
 use crate::view_object::ViewObject;
 use crate::view_thread::ViewThread;
 
+/// Calls of one client that run at once.
+const MAX_RUNNING_CALLS: usize = 4;
 /// Views and jobs that one client may have open.
 const MAX_OBJECTS_PER_CLIENT: usize = 256;
-/// Calls of a private connection that are answered although its client reads no replies. Each
-/// reply has up to 1 MiB.
-const MAX_UNREAD_CALLS: u64 = 32;
 
 /// A client: its unique name on the bus, or its private connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -62,6 +62,8 @@ pub(crate) struct Service {
     links: Mutex<Vec<Arc<Link>>>,
     /// Holds one reference for each private connection, also while its client authenticates.
     peer_slots: Arc<()>,
+    /// The limits of clients on the bus.
+    limits: Arc<CallLimits>,
     next_number: AtomicU64,
     calls_running: AtomicU64,
     started: Instant,
@@ -81,6 +83,7 @@ impl Service {
             objects: Mutex::default(),
             links: Mutex::default(),
             peer_slots: Arc::new(()),
+            limits: CallLimits::new(MAX_RUNNING_CALLS),
             next_number: AtomicU64::new(1),
             calls_running: AtomicU64::new(0),
             started: Instant::now(),
@@ -329,43 +332,29 @@ impl Link {
 /// A private connection.
 pub(crate) struct Peer {
     pub(crate) number: u64,
-    /// Our end of its socket.
-    socket: UnixStream,
-    /// Calls since its client last read.
-    unread: AtomicU64,
+    limits: Arc<CallLimits>,
 }
 
 impl Peer {
+    /// A connection by our end of its socket.
     pub(crate) fn new(number: u64, socket: UnixStream) -> Self {
         Self {
             number,
-            socket,
-            unread: AtomicU64::new(0),
+            limits: CallLimits::of_socket(MAX_RUNNING_CALLS, Some(socket)),
         }
-    }
-
-    /// Fails if the client sends calls but reads no replies: they would fill the memory. On the
-    /// bus, the bus itself bounds them.
-    fn admit_call(&self) -> Result<(), StoreError> {
-        let mut socket = [PollFd::new(&self.socket, PollFlags::OUT)];
-        let writable = poll(&mut socket, Some(&Timespec::default())).unwrap_or(0) > 0;
-        if writable {
-            self.unread.store(0, Ordering::Relaxed);
-            return Ok(());
-        }
-        if self.unread.fetch_add(1, Ordering::Relaxed) < MAX_UNREAD_CALLS {
-            return Ok(());
-        }
-        tracing::warn!("a private connection is closed: its client reads no replies");
-        let _ = self.socket.shutdown(std::net::Shutdown::Both);
-        Err(StoreError::new(
-            ErrorKind::Busy,
-            "read the replies before sending more calls",
-        ))
     }
 }
 
 impl Endpoint {
+    /// Guards an object of this connection.
+    pub(crate) fn guard<I>(&self, object: I) -> GuardedObject<I> {
+        let limits = match &self.peer {
+            Some(peer) => &peer.limits,
+            None => &self.service.limits,
+        };
+        GuardedObject::new(object, limits)
+    }
+
     /// Returns the client of a call.
     pub(crate) fn client(&self, header: &Header<'_>) -> ClientId {
         match (&self.peer, header.sender()) {
@@ -375,19 +364,12 @@ impl Endpoint {
         }
     }
 
-    fn begin_call(&self) -> Result<RunningCall, StoreError> {
-        if let Some(peer) = &self.peer {
-            peer.admit_call()?;
-        }
-        Ok(RunningCall::begin(&self.service))
-    }
-
     /// Runs a call that reads little, at once.
     pub(crate) fn answer<T>(
         &self,
         work: impl FnOnce(&Service) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let _call = self.begin_call()?;
+        let _call = RunningCall::begin(&self.service);
         catch_panic(|| work(&self.service))
     }
 
@@ -396,7 +378,7 @@ impl Endpoint {
         &self,
         work: impl FnOnce(&Service) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let _call = self.begin_call()?;
+        let _call = RunningCall::begin(&self.service);
         let service = Arc::clone(&self.service);
         catch_panic_on_worker(move || work(&service)).await
     }

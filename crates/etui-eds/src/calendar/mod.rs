@@ -69,9 +69,8 @@ pub(crate) async fn register_calendar(
         answer_on_worker(move || opened::OpenedCalendar::open(shared, kind, source, own_path));
     let opened = Arc::new(opened.await?);
     let objects = server.connection.object_server();
-    objects
-        .at(path.as_str(), object::DesktopCalendar(opened.clone()))
-        .await?;
+    let object = server.guard(object::DesktopCalendar(opened.clone()));
+    objects.at(path.as_str(), object).await?;
     zruntime::spawn(updates::follow_calendar(opened)).detach();
     Ok(path)
 }

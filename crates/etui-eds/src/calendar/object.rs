@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use etui::calendar::Draft;
+use etui_dbus::GuardedObject;
 use zbus::message::Header;
 use zbus::names::BusName;
 use zbus::object_server::SignalEmitter;
@@ -339,11 +340,12 @@ impl DesktopCalendar {
 /// Announces the calendar's revision to all clients.
 pub(super) async fn announce_revision(opened: &OpenedCalendar) {
     let objects = opened.server.connection.object_server();
-    let found = objects.interface::<_, DesktopCalendar>(opened.path.as_str());
+    let found = objects.interface::<_, GuardedObject<DesktopCalendar>>(opened.path.as_str());
     let announced = match found.await {
         Ok(object) => {
             let emitter = object.signal_emitter();
-            object.get().await.revision_changed(emitter).await
+            let calendar = object.get().await;
+            calendar.object().revision_changed(emitter).await
         }
         Err(error) => Err(error),
     };

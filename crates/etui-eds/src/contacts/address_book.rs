@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use etui_dbus::GuardedObject;
 use zbus::message::Header;
 use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};
@@ -240,12 +241,13 @@ impl AddressBook {
 pub(super) async fn announce_revision(book: &Book) {
     let objects = book.server.connection.object_server();
     let told = match objects
-        .interface::<_, AddressBook>(book.path.as_str())
+        .interface::<_, GuardedObject<AddressBook>>(book.path.as_str())
         .await
     {
         Ok(object) => {
             let emitter = object.signal_emitter();
-            object.get().await.revision_changed(emitter).await
+            let book = object.get().await;
+            book.object().revision_changed(emitter).await
         }
         Err(error) => Err(error),
     };

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use etui::text::collator::{Collator, locale_from_environment};
 use etui::{ChangeKind, Changes};
+use etui_dbus::GuardedObject;
 use zbus::interface;
 
 use super::address_book::posix_locale;
@@ -181,10 +182,11 @@ impl CursorState {
             None => (true, true),
         };
         let objects = self.book.server.connection.object_server();
-        let object = objects.interface::<_, AddressBookCursor>(self.path.as_str());
+        let object = objects.interface::<_, GuardedObject<AddressBookCursor>>(self.path.as_str());
         let Ok(object) = object.await else { return };
         let emitter = object.signal_emitter();
-        let cursor = object.get().await;
+        let guarded = object.get().await;
+        let cursor = guarded.object();
         if total_differs {
             let _ = cursor.total_changed(emitter).await;
         }

@@ -53,9 +53,8 @@ pub(crate) async fn register_book(server: &Arc<Server>, source: Source) -> EdsRe
     let book = answer_on_worker(move || book::Book::open(shared, source, book_path)).await?;
     let book = Arc::new(book);
     let objects = server.connection.object_server();
-    objects
-        .at(path.as_str(), address_book::AddressBook(book.clone()))
-        .await?;
+    let object = server.guard(address_book::AddressBook(book.clone()));
+    objects.at(path.as_str(), object).await?;
     zruntime::spawn(updates::follow_book(book)).detach();
     Ok(path)
 }

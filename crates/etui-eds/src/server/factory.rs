@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use etui_dbus::{CallLimits, GuardedObject};
 use zbus::interface;
 use zbus::message::Header;
 
@@ -11,6 +12,8 @@ use crate::sources::{self, SourceKind};
 use crate::stock::Factory;
 use crate::{calendar, contacts};
 
+/// Sources that one client opens at once.
+const MAX_OPENING: usize = 64;
 /// The factory object of address books.
 pub(crate) const BOOK_FACTORY: &str = "/org/gnome/evolution/dataserver/AddressBookFactory";
 /// The factory object of calendars.
@@ -19,12 +22,12 @@ pub(crate) const CALENDAR_FACTORY: &str = "/org/gnome/evolution/dataserver/Calen
 /// Registers both factories on the bus.
 pub(super) async fn register_factories(server: &Arc<Server>) -> zbus::Result<()> {
     let objects = server.connection.object_server();
-    objects
-        .at(BOOK_FACTORY, BookFactory(server.clone()))
-        .await?;
-    objects
-        .at(CALENDAR_FACTORY, CalendarFactory(server.clone()))
-        .await?;
+    // Opening may wait for a helper of the stock server: it does not count among the calls.
+    let limits = CallLimits::new(MAX_OPENING);
+    let books = GuardedObject::new(BookFactory(server.clone()), &limits);
+    let calendars = GuardedObject::new(CalendarFactory(server.clone()), &limits);
+    objects.at(BOOK_FACTORY, books).await?;
+    objects.at(CALENDAR_FACTORY, calendars).await?;
     Ok(())
 }
 

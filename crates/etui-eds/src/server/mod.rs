@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use etui::Store;
+use etui_dbus::{CallLimits, GuardedObject};
 use zbus::message::Header;
 use zbus::names::OwnedUniqueName;
 use zbus::{Connection, OwnedObjectPath};
@@ -33,6 +34,9 @@ use crate::stock::Helpers;
 pub const BOOK_NAME: &str = "org.gnome.evolution.dataserver.AddressBook10";
 /// The bus name of calendars.
 pub const CALENDAR_NAME: &str = "org.gnome.evolution.dataserver.Calendar8";
+
+/// Calls of one client that run at once.
+const MAX_RUNNING_CALLS: usize = 4;
 
 /// How the service runs.
 #[derive(Debug, Clone)]
@@ -62,6 +66,7 @@ pub struct Server {
     opened: Mutex<HashMap<(SourceKind, String), OpenedSource>>,
     endings: Mutex<HashMap<OwnedUniqueName, Vec<EndOfClient>>>,
     next_number: AtomicU32,
+    limits: Arc<CallLimits>,
     helpers: Helpers,
 }
 
@@ -76,6 +81,11 @@ struct OpenedSource {
 }
 
 impl Server {
+    /// Guards an object: its calls are bounded for each client, and answered in any case.
+    pub fn guard<I>(&self, object: I) -> GuardedObject<I> {
+        GuardedObject::new(object, &self.limits)
+    }
+
     /// The path of a new object; numbers are never used twice.
     pub fn new_path(&self, below: &str) -> String {
         let number = self.next_number.fetch_add(1, Ordering::Relaxed);
@@ -131,7 +141,10 @@ impl Server {
         path: &str,
         object: I,
     ) -> Result<OwnedObjectPath, EdsError> {
-        self.connection.object_server().at(path, object).await?;
+        self.connection
+            .object_server()
+            .at(path, self.guard(object))
+            .await?;
         OwnedObjectPath::try_from(path).map_err(|e| EdsError::new(OTHER, e.to_string()))
     }
 
@@ -188,6 +201,7 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
         opened: Mutex::default(),
         endings: Mutex::default(),
         next_number: AtomicU32::new(1),
+        limits: CallLimits::new(MAX_RUNNING_CALLS),
         helpers: Helpers::new(connection.clone()),
     });
     factory::register_factories(&server).await?;
