@@ -7,14 +7,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod process;
+
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use etui_dbus::{BUS_NAME, STORE_PATH, ServeOptions, serve as serve_store};
-use etui_testkit::bus::PrivateBus;
+use etui_dbus::{BUS_NAME, STORE_PATH};
 use etui_testkit::rng::SplitMix64;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
@@ -24,8 +24,6 @@ use zbus::wire::{DynamicType, Type};
 use zbus::{Connection, OwnedObjectPath, Variant, block_on};
 
 const COLLECTION: &str = "org.etui.Collection1";
-/// The variable that names the store to the process of the service.
-const STORE: &str = "ETUI_DBUS_TEST_STORE";
 /// Time after which an event counts as lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Records of one writer; above this it creates none.
@@ -39,17 +37,7 @@ type Records = BTreeMap<String, (String, String)>;
 #[test]
 #[ignore = "the bus runs it as the service"]
 fn serve() {
-    let Some(store) = std::env::var_os(STORE).map(PathBuf::from) else {
-        return;
-    };
-    serve_store(ServeOptions {
-        store,
-        options: etui::Options::default(),
-        address: None,
-        idle_exit: None,
-        end_on_signals: false,
-    })
-    .unwrap();
+    process::serve();
 }
 
 /// Returns the number of kills.
@@ -59,19 +47,6 @@ fn kills() -> u32 {
         Err(_) if std::env::var_os("ETUI_TEST_LONG").is_some() => 100,
         Err(_) => 8,
     }
-}
-
-fn start_bus() -> PrivateBus {
-    let bus = PrivateBus::start().unwrap();
-    let program = std::env::current_exe().unwrap();
-    // The bus gives its services a closed standard output, which the test program writes to.
-    let exec = format!(
-        "/bin/sh -c \"{STORE}='{}' exec '{}' --ignored --exact serve --nocapture >&2\"",
-        bus.dir().join("store.etui").display(),
-        program.display()
-    );
-    bus.add_service(BUS_NAME, &exec).unwrap();
-    bus
 }
 
 /// The service ended before it answered: the effect of the call is not known.
@@ -155,17 +130,6 @@ impl Client {
                 (values.remove(0), (etag, text))
             })
             .collect()
-    }
-
-    /// Returns the process of the service.
-    fn service_process(&self) -> Option<i32> {
-        let bus = "org.freedesktop.DBus";
-        let (path, method) = ("/org/freedesktop/DBus", "GetConnectionUnixProcessID");
-        let call = self
-            .connection
-            .call_method(Some(bus), path, Some(bus), method, &BUS_NAME);
-        let process: u32 = block_on(call).ok()?.body().deserialize().unwrap();
-        i32::try_from(process).ok()
     }
 }
 
@@ -291,7 +255,7 @@ fn follow(client: &Client, mut token: String, end: &AtomicBool) -> (Records, u64
 
 #[test]
 fn nothing_acknowledged_is_missing_after_kills() {
-    let bus = start_bus();
+    let bus = process::start_bus();
     let client = Client::connect(bus.address());
     let seed = u64::from(std::process::id());
     println!("seed {seed}");
@@ -314,7 +278,7 @@ fn nothing_acknowledged_is_missing_after_kills() {
             })
             .collect();
         let mut rng = SplitMix64::stream(seed, 99);
-        let mut killed: Vec<i32> = Vec::new();
+        let mut killed: Vec<u32> = Vec::new();
         for round in 0..kills() {
             // Every third kill comes while the service starts; the others between answers.
             let acknowledged = || {
@@ -332,7 +296,7 @@ fn nothing_acknowledged_is_missing_after_kills() {
                     .zip(&before)
                     .all(|(now, old)| now > old);
                 if (is_served || round % 3 == 2)
-                    && let Some(process) = client.service_process()
+                    && let Some(process) = process::of_service(&client.connection)
                     && killed.last() != Some(&process)
                 {
                     break process;
@@ -340,7 +304,8 @@ fn nothing_acknowledged_is_missing_after_kills() {
                 thread::sleep(Duration::from_millis(2));
             };
             thread::sleep(Duration::from_millis(u64::from(rng.below(80))));
-            kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
+            let pid = i32::try_from(process).unwrap();
+            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
             killed.push(process);
         }
         stop.store(true, Ordering::Release);
@@ -358,7 +323,7 @@ fn nothing_acknowledged_is_missing_after_kills() {
         assert!(pages > u64::from(kills()), "{pages} pages of changes");
         killed.len()
     });
-    let store = etui::Store::open(bus.dir().join("store.etui")).unwrap();
+    let store = etui::Store::open(process::store(&bus)).unwrap();
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{report:?}");
     let sum = |count: fn(&Counts) -> &AtomicU64| -> u64 {
