@@ -225,9 +225,8 @@ impl DesktopCalendar {
         let view = Arc::new(view);
         self.0.views().push(view.clone());
         let object = CalendarView(view.clone());
-        let path = server.add_object(&path, object).await?;
-        server.on_leaving(&owner, Box::new(move || Box::pin(drop_view(view))));
-        Ok(path)
+        let end = Box::new(move || Box::pin(drop_view(view)) as _);
+        server.add_object(&owner, &path, object, end).await
     }
 
     #[zbus(signal)]

@@ -69,6 +69,7 @@ impl CalendarView {
 /// Ends a view: `Dispose`, or its owner left the bus.
 pub(super) async fn drop_view(view: Arc<ViewState>) {
     view.stop();
+    view.opened.server.remove_owned(&view.channel.path);
     view.opened
         .views()
         .retain(|other| !Arc::ptr_eq(other, &view));

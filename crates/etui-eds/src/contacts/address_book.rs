@@ -139,9 +139,8 @@ impl AddressBook {
         let view = Arc::new(view);
         self.0.views().push(view.clone());
         let object = AddressBookView(view.clone());
-        let path = server.add_object(&path, object).await?;
-        server.on_leaving(&owner, Box::new(move || Box::pin(drop_view(view))));
-        Ok(path)
+        let end = Box::new(move || Box::pin(drop_view(view)) as _);
+        server.add_object(&owner, &path, object, end).await
     }
 
     #[zbus(out_args("object_path"))]
@@ -165,9 +164,8 @@ impl AddressBook {
         let cursor = Arc::new(opened);
         self.0.cursors().push(cursor.clone());
         let object = AddressBookCursor(cursor.clone());
-        let path = server.add_object(&path, object).await?;
-        server.on_leaving(&owner, Box::new(move || Box::pin(cursor.drop_object())));
-        Ok(path)
+        let end = Box::new(move || Box::pin(cursor.drop_object()) as _);
+        server.add_object(&owner, &path, object, end).await
     }
 
     #[zbus(out_args("found"))]
@@ -320,6 +318,7 @@ impl AddressBookView {
 /// Ends a view: `Dispose`, or its owner left the bus.
 async fn drop_view(view: Arc<ViewState>) {
     view.stop();
+    view.book.server.remove_owned(&view.channel.path);
     view.book.views().retain(|other| !Arc::ptr_eq(other, &view));
     let objects = view.book.server.connection.object_server();
     let _ = objects

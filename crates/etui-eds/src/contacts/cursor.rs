@@ -197,9 +197,10 @@ impl CursorState {
 
     /// Ends the cursor: `Dispose`, or its owner left the bus.
     pub(super) async fn drop_object(self: Arc<Self>) {
-        let mut cursors = self.book.cursors().clone();
-        cursors.retain(|other| !Arc::ptr_eq(other, &self));
-        *self.book.cursors() = cursors;
+        self.book.server.remove_owned(&self.path);
+        self.book
+            .cursors()
+            .retain(|other| !Arc::ptr_eq(other, &self));
         if let Some(sorted) = self.list().take_sorted() {
             *self.book.sorted_contacts() = Some(sorted);
         }

@@ -26,7 +26,7 @@ pub use guard::{answer, answer_on_worker};
 pub(crate) use memory::release_memory_after;
 pub(crate) use wakeup::Wakeup;
 
-use crate::error::{EdsError, EdsResult, OTHER};
+use crate::error::{BUSY, EdsError, EdsResult, OTHER};
 use crate::sources::SourceKind;
 use crate::stock::Helpers;
 
@@ -35,6 +35,8 @@ pub const BOOK_NAME: &str = "org.gnome.evolution.dataserver.AddressBook10";
 /// The bus name of calendars.
 pub const CALENDAR_NAME: &str = "org.gnome.evolution.dataserver.Calendar8";
 
+/// Views and cursors that one client may have open.
+const MAX_OBJECTS_PER_CLIENT: usize = 512;
 /// Calls of one client that run at once.
 const MAX_RUNNING_CALLS: usize = 4;
 
@@ -64,14 +66,15 @@ pub struct Server {
     /// How the service runs.
     pub options: ServeOptions,
     opened: Mutex<HashMap<(SourceKind, String), OpenedSource>>,
-    endings: Mutex<HashMap<OwnedUniqueName, Vec<EndOfClient>>>,
+    /// The views and cursors by path: whose each is, and how it ends.
+    owned: Mutex<HashMap<String, (OwnedUniqueName, EndOfObject)>>,
     next_number: AtomicU32,
     limits: Arc<CallLimits>,
     helpers: Helpers,
 }
 
-/// Ends something of a client that left the bus.
-pub type EndOfClient = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+/// Ends an object of a client that left the bus.
+pub type EndOfObject = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
 /// An opened source: its object and who has opened it how often.
 #[derive(Debug, Clone, Default)]
@@ -111,10 +114,35 @@ impl Server {
         }
     }
 
-    /// Registers something that ends when its client leaves the bus, such as a view.
-    pub fn on_leaving(&self, client: &OwnedUniqueName, end: EndOfClient) {
-        let mut endings = self.endings.lock().unwrap_or_else(PoisonError::into_inner);
-        endings.entry(client.clone()).or_default().push(end);
+    fn owned(&self) -> MutexGuard<'_, HashMap<String, (OwnedUniqueName, EndOfObject)>> {
+        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes an object that ends when its client leaves the bus. Ends it at once if the client
+    /// has too many.
+    async fn add_owned(
+        &self,
+        client: &OwnedUniqueName,
+        path: &str,
+        end: EndOfObject,
+    ) -> EdsResult<()> {
+        let excess = {
+            let mut owned = self.owned();
+            let of_client = owned.values().filter(|(owner, _)| owner == client);
+            if of_client.count() < MAX_OBJECTS_PER_CLIENT {
+                owned.insert(path.to_owned(), (client.clone(), end));
+                return Ok(());
+            }
+            end
+        };
+        excess().await;
+        let reason = format!("{MAX_OBJECTS_PER_CLIENT} views and cursors are open");
+        Err(EdsError::new(BUSY, reason))
+    }
+
+    /// Forgets an object that ended.
+    pub fn remove_owned(&self, path: &str) {
+        self.owned().remove(path);
     }
 
     /// Forgets a client that left the bus, and ends what it had registered.
@@ -122,29 +150,31 @@ impl Server {
         for opened in self.opened().values_mut() {
             opened.clients.remove(client);
         }
-        let endings = {
-            let mut endings = self.endings.lock().unwrap_or_else(PoisonError::into_inner);
-            endings.remove(client).unwrap_or_default()
-        };
-        for end in endings {
+        let left: Vec<_> = self
+            .owned()
+            .extract_if(|_, (owner, _)| owner == client)
+            .collect();
+        for (_, (_, end)) in left {
             end().await;
         }
         self.helpers.forget_client(client).await;
     }
 
-    /// Puts an object on the bus and returns its path.
+    /// Puts an object of a client on the bus, such as a view, and returns its path. It ends when
+    /// its client leaves the bus.
     ///
     /// # Errors
-    /// If the bus's connection fails.
+    /// If the bus's connection fails, or the client has too many.
     pub async fn add_object<I: zbus::object_server::Interface>(
         &self,
+        owner: &OwnedUniqueName,
         path: &str,
         object: I,
-    ) -> Result<OwnedObjectPath, EdsError> {
-        self.connection
-            .object_server()
-            .at(path, self.guard(object))
-            .await?;
+        end: EndOfObject,
+    ) -> EdsResult<OwnedObjectPath> {
+        let object = self.guard(object);
+        self.connection.object_server().at(path, object).await?;
+        self.add_owned(owner, path, end).await?;
         OwnedObjectPath::try_from(path).map_err(|e| EdsError::new(OTHER, e.to_string()))
     }
 
@@ -199,7 +229,7 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
         connection: connection.clone(),
         options,
         opened: Mutex::default(),
-        endings: Mutex::default(),
+        owned: Mutex::default(),
         next_number: AtomicU32::new(1),
         limits: CallLimits::new(MAX_RUNNING_CALLS),
         helpers: Helpers::new(connection.clone()),

@@ -1,13 +1,14 @@
 //! Clients that never read, and arguments as large as the bus lets them be.
 
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use zbus::OwnedObjectPath;
 use zbus::message::Message;
 
 use super::session::Source::{Book, Calendar};
-use super::session::{EVERYONE, Session};
+use super::session::{EVERYONE, Session, Source};
+use super::support::error_name;
 
 /// An answer to a client that does nothing wrong, while others do.
 const IN_TIME: Duration = Duration::from_secs(10);
@@ -128,4 +129,47 @@ fn large_arguments_are_answered_and_fill_no_memory() {
         )
         .unwrap();
     assert_eq!(found.len(), 30);
+}
+
+/// A client has a bounded number of views and cursors; those that it disposed of do not count.
+#[test]
+fn views_and_cursors_of_a_client_are_bounded() {
+    let Some(session) = Session::start() else {
+        return;
+    };
+    let open = |source: Source| match source {
+        Book => session.call::<_, OwnedObjectPath>(Book, "GetView", &EVERYONE),
+        Calendar => session.call::<_, OwnedObjectPath>(Calendar, "GetView", &"#t"),
+    };
+    let dispose = |source: Source, view: &OwnedObjectPath| {
+        let interface = format!("{}View", source.interface());
+        let target = (source.bus_name(), view.as_str(), interface.as_str());
+        session.try_call(target, "Dispose", &()).unwrap();
+    };
+    let mut views = Vec::new();
+    let refused = loop {
+        let source = if views.len() % 2 == 0 { Book } else { Calendar };
+        match open(source) {
+            Ok(view) => views.push((source, view)),
+            Err(error) => break error,
+        }
+        assert!(views.len() <= 1_000);
+    };
+    assert_eq!(refused, error_name("e-client-error-quark", 1));
+    let cursor = (EVERYONE, ["full_name"].as_slice(), ["ascending"].as_slice());
+    let refused = session.call::<_, OwnedObjectPath>(Book, "GetCursor", &cursor);
+    assert_eq!(refused.unwrap_err(), error_name("e-client-error-quark", 1));
+    for (source, view) in &views[..2] {
+        dispose(*source, view);
+    }
+    // The object is removed after the reply.
+    let deadline = Instant::now() + IN_TIME;
+    for source in [Book, Calendar] {
+        while open(source).is_err() {
+            assert!(
+                Instant::now() < deadline,
+                "a view that was disposed of counts"
+            );
+        }
+    }
 }
