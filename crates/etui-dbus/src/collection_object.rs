@@ -21,6 +21,8 @@ use crate::view_object::ViewObject;
 
 /// UIDs up to which records are read at once, without another thread.
 const FEW_UIDS: usize = 128;
+/// Records of one call of `Save`: the reply, an array of D-Bus, has at most 64 MiB.
+const MAX_SAVED: usize = 100_000;
 /// Changes that `ChangesSince` returns at most if no limit is given.
 const MAX_CHANGES: u64 = 8_192;
 
@@ -255,6 +257,12 @@ impl CollectionObject {
         let mut options = CallOptions::new(options);
         let all = options.take_flag("all")?.unwrap_or(true);
         options.finish()?;
+        if records.len() > MAX_SAVED {
+            return Err(StoreError::new(
+                ErrorKind::TooLarge,
+                format!("{MAX_SAVED} records at most in a call; Import takes any number"),
+            ));
+        }
         self.run(move |calls, service| calls.save_records(service.store(), records, all))
             .await
     }

@@ -268,6 +268,9 @@ fn bad_records_and_bytes_are_refused_one_by_one() {
         let refused = session.of_book::<_, OwnedObjectPath>("ChangesSince", &body);
         assert!(["BadArgument", "Resynchronise"].contains(&refused.unwrap_err().as_str()));
     }
+    let many = saves(vec![String::new(); 100_001]);
+    let refused = session.of_book::<_, Saved>("Save", &many);
+    assert_eq!(refused.unwrap_err(), "TooLarge");
     // D-Bus has only UTF-8: the bus disconnects who sends other bytes, and nobody else notices.
     let message = session.message("Get", &("M\u{fc}ller", vec!["name"]));
     let mut bytes = message.data().to_vec();

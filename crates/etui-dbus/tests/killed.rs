@@ -150,7 +150,7 @@ fn write(client: &Client, name: &str, mut rng: SplitMix64, counts: &Counts, stop
         let mut after = records.clone();
         let first = rng.below(records.len() as u32) as usize;
         let old = || records.iter().skip(first).take(2);
-        let sent = if rng.chance(250) && !records.is_empty() {
+        let sent = if rng.chance(250) && records.len() > 5 {
             let removals: Vec<(&str, &str)> = old()
                 .map(|(uid, (etag, _))| (uid.as_str(), etag.as_str()))
                 .collect();

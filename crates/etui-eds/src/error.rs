@@ -61,6 +61,8 @@ pub const PERMISSION_DENIED: (Domain, u32) = (Domain::Client, 8);
 pub const NOT_SUPPORTED: (Domain, u32) = (Domain::Client, 11);
 /// `e-client-error-quark`: the query was not understood.
 pub const INVALID_QUERY: (Domain, u32) = (Domain::Client, 16);
+/// `e-client-error-quark`: the answer is too large.
+pub const SIZE_LIMIT: (Domain, u32) = (Domain::Client, 14);
 /// `e-client-error-quark`: the query cannot be answered here, such as a step beyond the end.
 pub const QUERY_REFUSED: (Domain, u32) = (Domain::Client, 17);
 /// `e-client-error-quark`: any other error.

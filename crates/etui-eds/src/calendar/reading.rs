@@ -12,6 +12,7 @@ use super::opened::{OpenedCalendar, store_error};
 use super::query::{CalendarQuery, EvaluatedComponent};
 use super::writing::{ChangeSet, instance_id, not_found};
 use crate::error::{EdsError, EdsResult, OBJECT_NOT_FOUND};
+use crate::server::TextArray;
 
 /// Returns an object, or one instance of it.
 ///
@@ -81,7 +82,7 @@ pub(super) fn list_objects(
     opened: &OpenedCalendar,
     query: &CalendarQuery,
 ) -> EdsResult<Vec<String>> {
-    let mut texts = Vec::new();
+    let mut texts = TextArray::default();
     let zones = opened.zones()?;
     let calendar = opened.calendar()?;
     for_each_candidate(&calendar, query, &zones, |_, object| {
@@ -89,7 +90,7 @@ pub(super) fn list_objects(
             texts.push(component.text);
         }
     })?;
-    Ok(texts)
+    texts.finish()
 }
 
 /// A component that matches a query.

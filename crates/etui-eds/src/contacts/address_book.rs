@@ -106,10 +106,9 @@ impl AddressBook {
         let book = self.0.clone();
         let found = answer_on_worker(move || {
             let query = ContactQuery::parse(&query)?;
-            let cards = book.matching_cards(&query)?;
-            Ok(cards.into_iter().map(|card| card.text).collect())
+            book.matching_cards(&query)
         });
-        let found: Vec<String> = found
+        let found = found
             .await
             .map_err(|e| e.attempting("Cannot get contact list"))?;
         release_memory_after(found.iter().map(String::len).sum());

@@ -13,7 +13,7 @@ use super::cursor_list::{CursorList, SortField};
 use super::fields::{ContactField, SUPPORTED_FIELDS};
 use super::query::ContactQuery;
 use crate::error::{EdsError, EdsResult, INVALID_ARGUMENT, INVALID_QUERY, OTHER, OUT_OF_SYNC};
-use crate::server::answer_on_worker;
+use crate::server::{TextArray, answer_on_worker};
 
 /// The flag of a step by which the cursor moves.
 const MOVE: i32 = 1;
@@ -135,12 +135,13 @@ impl CursorState {
             ));
         }
         let (uids, place) = list.step(origin, count)?;
-        let mut cards = Vec::new();
+        let mut cards = TextArray::default();
         if flags & FETCH != 0 {
             for uid in &uids {
                 cards.push(self.book.contact(uid)?.text);
             }
         }
+        let cards = cards.finish()?;
         let stepped = i32::try_from(uids.len()).unwrap_or(i32::MAX);
         if flags & MOVE != 0 {
             list.place = place;

@@ -11,6 +11,7 @@ use super::query::ContactQuery;
 use super::reduced::PropertyNames;
 use super::writing::no_contact;
 use crate::error::{EdsError, EdsResult};
+use crate::server::TextArray;
 
 /// A stored contact that matches a query.
 pub(super) struct Match<'m> {
@@ -36,21 +37,21 @@ impl Book {
         write_outgoing(&contact.text, || contact.uid.clone(), &self.pictures)
     }
 
-    /// Returns the contacts that match a query, as clients get them.
-    pub(super) fn matching_cards(&self, query: &ContactQuery) -> EdsResult<Vec<OutgoingCard>> {
-        let mut cards = Vec::new();
+    /// Returns the cards that match a query, as clients get them.
+    pub(super) fn matching_cards(&self, query: &ContactQuery) -> EdsResult<Vec<String>> {
+        let mut cards = TextArray::default();
         self.for_each_match(query, |found| {
             let record_uid = || self.uid_of_match(&found);
-            cards.push(write_outgoing(found.text, record_uid, &self.pictures));
+            cards.push(write_outgoing(found.text, record_uid, &self.pictures).text);
         })?;
-        Ok(cards)
+        cards.finish()
     }
 
     /// Returns the UIDs of the contacts that match a query.
     pub(super) fn matching_uids(&self, query: &ContactQuery) -> EdsResult<Vec<String>> {
-        let mut uids = Vec::new();
+        let mut uids = TextArray::default();
         self.for_each_match(query, |found| uids.push(self.uid_of_match(&found)))?;
-        Ok(uids)
+        uids.finish()
     }
 
     /// Returns the UID of a match.

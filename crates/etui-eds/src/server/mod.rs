@@ -5,6 +5,7 @@ mod guard;
 mod life;
 mod memory;
 mod source_changes;
+mod text_array;
 pub mod view_life;
 mod wakeup;
 
@@ -24,6 +25,7 @@ use zbus::{Connection, OwnedObjectPath};
 pub(crate) use factory::{BOOK_FACTORY, CALENDAR_FACTORY};
 pub use guard::{answer, answer_on_worker};
 pub(crate) use memory::release_memory_after;
+pub(crate) use text_array::TextArray;
 pub(crate) use wakeup::Wakeup;
 
 use crate::error::{BUSY, EdsError, EdsResult, OTHER};

@@ -15,10 +15,14 @@ use zbus::Connection;
 use zbus::names::{BusName, OwnedUniqueName};
 use zbus::object_server::SignalEmitter;
 
+use super::text_array::MAX_ARRAY;
+
 /// A signal has at most this many records.
 pub const MAX_BATCH: usize = 256;
 /// A signal ends with the record that brings it to this many bytes.
 const MAX_BATCH_BYTES: usize = 256 << 10;
+/// A larger record is not sent: no signal could hold it.
+const MAX_RECORD: usize = MAX_ARRAY - (1 << 20);
 /// `Progress` with an unknown percentage.
 const UNKNOWN_PERCENT: u32 = u32::MAX;
 /// The flag by which a view sends its matches at the start.
@@ -160,8 +164,14 @@ impl ViewChannel {
         for record in records {
             let first = batch.len();
             write(record, &mut batch);
+            let size = batch.iter().skip(first).map(String::len).sum::<usize>();
+            if size > MAX_RECORD {
+                tracing::warn!("a record of {size} bytes is too large for a view");
+                batch.truncate(first);
+                continue;
+            }
             count += 1;
-            bytes += batch.iter().skip(first).map(String::len).sum::<usize>();
+            bytes += size;
             if count == MAX_BATCH || bytes >= MAX_BATCH_BYTES {
                 self.emit(signal, &(std::mem::take(&mut batch),)).await;
                 (count, bytes) = (0, 0);

@@ -173,3 +173,23 @@ fn views_and_cursors_of_a_client_are_bounded() {
         }
     }
 }
+
+/// An array of D-Bus has at most 64 MiB: a longer list is an error, and the service goes on.
+#[test]
+fn a_list_that_no_message_can_hold_is_an_error() {
+    let Some(session) = Session::start() else {
+        return;
+    };
+    let note = "x".repeat(1 << 20);
+    for call in 0..3 {
+        let cards: Vec<String> = (0..23)
+            .map(|n| card(&format!("{call}-{n}"), &note))
+            .collect();
+        create(&session, &cards);
+    }
+    let refused = session.call::<_, Vec<String>>(Book, "GetContactList", &EVERYONE);
+    assert_eq!(refused.unwrap_err(), error_name("e-client-error-quark", 14));
+    session.expect_answers();
+    let all: Vec<String> = session.call(Book, "GetContactListUids", &EVERYONE).unwrap();
+    assert_eq!(all.len(), 69);
+}

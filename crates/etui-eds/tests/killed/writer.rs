@@ -8,6 +8,8 @@ use etui_testkit::rng::SplitMix64;
 
 use super::link::{Link, Lost};
 
+/// Records of one writer; below this it creates more.
+const MIN_RECORDS: usize = 6;
 /// Records of one writer; above this it removes more than it creates.
 const MAX_RECORDS: usize = 30;
 
@@ -114,7 +116,7 @@ impl Writer {
 
     fn next_change(&mut self) -> Change {
         let kind = match self.rng.below(10) {
-            _ if self.records.is_empty() => ChangeKind::Create,
+            _ if self.records.len() < MIN_RECORDS => ChangeKind::Create,
             0..4 if self.records.len() < MAX_RECORDS => ChangeKind::Create,
             4..7 => ChangeKind::Modify,
             _ => ChangeKind::Remove,
