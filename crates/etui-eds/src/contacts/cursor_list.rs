@@ -113,8 +113,9 @@ impl CursorList {
         let card = self.names.parse_card(text)?;
         let mut key = Vec::new();
         for field in &self.fields {
-            let value = field.field.first_value(&uid, &card).unwrap_or_default();
-            push_key(&mut key, &collator.sort_key(&[&value]), field.is_descending);
+            let value = field.field.first_value(&uid, &card);
+            let value = value.map(|value| collator.sort_key(&[&value]));
+            push_key(&mut key, value.as_deref(), field.is_descending);
         }
         Some(CursorEntry {
             key: key.into(),
@@ -234,11 +235,12 @@ impl CursorList {
             }
         };
         let is_descending = self.fields.first().is_some_and(|f| f.is_descending);
+        let bound = std::iter::once(PRESENT).chain(bound);
         let bound = match is_descending {
-            true => bound.iter().map(|byte| !byte).collect(),
-            false => bound,
+            true => bound.map(|byte| !byte).collect(),
+            false => bound.collect(),
         };
-        self.place = CursorPlace::Before(bound.into());
+        self.place = CursorPlace::Before(bound);
         Ok(())
     }
 }
@@ -251,9 +253,13 @@ fn other_scripts(collator: &Collator) -> Vec<u8> {
     key
 }
 
+/// The first byte of the key of a value; that of an absent value, which is before all others, is 1.
+const PRESENT: u8 = 2;
+
 /// Appends a sort key, which has no byte 0, so that a shorter key is before a longer one.
-fn push_key(out: &mut Vec<u8>, key: &[u8], is_descending: bool) {
-    let ended = key.iter().chain(&[0]);
+fn push_key(out: &mut Vec<u8>, key: Option<&[u8]>, is_descending: bool) {
+    let marker = [if key.is_some() { PRESENT } else { 1 }];
+    let ended = marker.iter().chain(key.unwrap_or_default()).chain(&[0]);
     match is_descending {
         true => out.extend(ended.map(|byte| !byte)),
         false => out.extend(ended),

@@ -58,6 +58,8 @@ pub(super) enum ContactField {
     NamePart(usize),
     /// A component of ORG.
     OrganizationPart(usize),
+    /// The name to file it under, else the full name, the organization or the first address.
+    NameOrOrganization,
     /// The categories as one text.
     Categories,
     /// Every value of a property.
@@ -152,7 +154,8 @@ impl ContactField {
         match name {
             "x-evolution-any-field" => return Self::Any,
             "id" => return Self::Uid,
-            "file_as" | "name_or_org" => return Self::FileAs,
+            "file_as" => return Self::FileAs,
+            "name_or_org" => return Self::NameOrOrganization,
             "full_name" => return Self::Names,
             "family_name" => return Self::NamePart(0),
             "given_name" => return Self::NamePart(1),
@@ -213,7 +216,7 @@ impl ContactField {
     /// The properties that its values come from; `None` if they may come from any.
     pub(super) fn properties(&self) -> Option<Vec<String>> {
         let names: &[&str] = match self {
-            Self::Any | Self::FileAs | Self::Categories => return None,
+            Self::Any | Self::FileAs | Self::NameOrOrganization | Self::Categories => return None,
             Self::Uid => &[],
             Self::FullName => &["FN", "N"],
             Self::Names => &["FN", "N", "NICKNAME"],
@@ -237,6 +240,12 @@ impl ContactField {
             Self::Any => any_visible(card, test) || file_as(card).is_some_and(|v| test(&v)),
             Self::Uid => test(uid),
             Self::FileAs => file_as(card).is_some_and(|value| test(&value)),
+            Self::NameOrOrganization => file_as(card)
+                .or_else(|| card.properties("FN").into_iter().next())
+                .or_else(|| full_name(card))
+                .or_else(|| component(card, "ORG", 0))
+                .or_else(|| card.properties("EMAIL").into_iter().next())
+                .is_some_and(|value| test(&value)),
             Self::FullName => full_name(card).is_some_and(|value| test(&value)),
             Self::Names => {
                 full_name(card).is_some_and(|value| test(&value))

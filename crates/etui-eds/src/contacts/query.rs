@@ -81,7 +81,7 @@ impl ContactQuery {
     /// # Errors
     /// [`INVALID_QUERY`], with what was not understood.
     pub(super) fn parse(text: &str) -> EdsResult<Self> {
-        if text.trim().is_empty() {
+        if text.is_empty() {
             return Ok(Self::All);
         }
         let expr = sexp::parse(text).map_err(|e| bad_query(e.to_string()))?;
