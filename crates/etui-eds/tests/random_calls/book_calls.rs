@@ -147,7 +147,10 @@ pub struct BookCalls {
     rng: SplitMix64,
     cards: BTreeMap<String, String>,
     next: usize,
+    /// Whether the round has cursors; every second has.
     has_cursors: bool,
+    /// Whether the cursor of a slot has a field in descending order.
+    is_descending: [bool; 2],
 }
 
 impl BookCalls {
@@ -156,7 +159,8 @@ impl BookCalls {
             rng: SplitMix64::stream(seed, round),
             cards: BTreeMap::new(),
             next: 0,
-            has_cursors: false,
+            has_cursors: round % 2 == 1,
+            is_descending: [false; 2],
         }
     }
 
@@ -177,14 +181,23 @@ impl BookCalls {
             70..73 => BookCall::ContainsEmail(self.address_text()),
             73..79 => self.open_view(),
             79..80 => BookCall::CloseView(self.rng.below(2) as usize),
+            80..100 if !self.has_cursors => BookCall::Uids(self.query()),
             80..84 => self.open_cursor(),
-            84..95 => BookCall::Step {
-                slot: self.rng.below(2) as usize,
-                stale: self.rng.chance(30),
-                flags: self.rng.pick(&[3, 3, 3, 2, 1]),
-                origin: self.rng.pick(&[0, 0, 1, 2]),
-                count: self.rng.pick(&[1, 2, 3, 5, 50, -1, -2, -4, -50, 0]),
-            },
+            84..95 => {
+                let slot = self.rng.below(2) as usize;
+                // In the stock server, the position of a cursor in descending order gets lost.
+                let origins = match self.is_descending[slot] {
+                    true => [1, 1, 1, 2],
+                    false => [0, 0, 1, 2],
+                };
+                BookCall::Step {
+                    slot,
+                    stale: self.rng.chance(30),
+                    flags: self.rng.pick(&[3, 3, 3, 2, 1]),
+                    origin: self.rng.pick(&origins),
+                    count: self.rng.pick(&[1, 2, 3, 5, 50, -1, -2, -4, -50, 0]),
+                }
+            }
             95..98 => BookCall::Letter {
                 slot: self.rng.below(2) as usize,
                 index: self.rng.below(28),
@@ -328,7 +341,8 @@ impl BookCalls {
                 continue;
             }
             self.next += 1;
-            let (uid, card) = match self.rng.chance(200) {
+            // Cursors order equal contacts by UID.
+            let (uid, card) = match !self.has_cursors && self.rng.chance(200) {
                 true => (format!("made-{}-", self.next), self.card(None)),
                 false => {
                     let uid = match self.rng.below(6) {
@@ -425,7 +439,6 @@ impl BookCalls {
     }
 
     fn open_cursor(&mut self) -> BookCall {
-        self.has_cursors = true;
         let (keys, types) = match self.rng.below(10) {
             0 => (vec!["full_name"], vec!["ascending"]),
             1 => (vec!["file_as"], vec!["descending"]),
@@ -442,8 +455,10 @@ impl BookCalls {
                 vec!["ascending", "ascending"],
             ),
         };
+        let slot = self.rng.below(2) as usize;
+        self.is_descending[slot] |= types.contains(&"descending");
         BookCall::OpenCursor {
-            slot: self.rng.below(2) as usize,
+            slot,
             query: self.cursor_query(),
             keys,
             types,

@@ -1,7 +1,12 @@
 //! Deliberate differences of address books.
 
 use crate::book_session::BookCall;
-use crate::compare::{Difference, Part, Rule};
+use crate::compare::{Answer, Difference, Part, Rule, uid_of};
+use crate::lines::{comparable_lines, value_of};
+
+const INVALID_QUERY: &str = "e-client-error-quark.Code16";
+/// Letters whose folded form is longer.
+const LONGER: [char; 6] = ['ß', 'ẞ', 'ﬁ', 'İ', 'ŉ', 'ǅ'];
 
 type BookDifference = Difference<BookCall>;
 
@@ -55,7 +60,10 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             reason: "`exists` is true of a property that is there, whatever it holds; in the stock \
                      server this depends on whether the field is in its summary",
             explains: |difference, part| {
-                about_leaf(difference, part, |leaf| leaf.function == "exists")
+                let card = card_of(difference, part);
+                about_leaf(difference, part, |leaf| {
+                    leaf.function == "exists" && has_empty(&card, &leaf.field)
+                })
             },
         },
         Rule {
@@ -74,11 +82,8 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             explains: |difference, part| {
                 difference.is_told()
                     && matches!(part, Part::Stock(line) | Part::Ours(line) if line.starts_with("cursor"))
-                    && difference
-                        .ours
-                        .lines
-                        .iter()
-                        .any(|line| is_behind_last(line))
+                    && cursor_totals(difference, part)
+                        .is_some_and(|(stock, ours)| stock.0 == ours.0 && ours.1 == ours.0 + 1)
             },
         },
         Rule {
@@ -107,23 +112,45 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             reason: "each visible property and each of its parts; the stock server has a list of \
                      fields",
             explains: |difference, part| {
+                let card = card_of(difference, part);
                 about_leaf(difference, part, |leaf| {
-                    leaf.field == "x-evolution-any-field" && !leaf.text.is_empty()
+                    let is_found = match leaf.function.as_str() {
+                        "exists" => matches!(part, Part::Ours(_)),
+                        _ => !leaf.text.is_empty() && is_anywhere(&card, &leaf.text),
+                    };
+                    leaf.field == "x-evolution-any-field" && is_found
                 })
             },
         },
         Rule {
-            name: "letters in descending order",
-            reason: "the position is counted from the end of the alphabet, also after changes",
+            name: "positions in descending order",
+            reason: "they are those of the contacts; the stock server counts added contacts as if \
+                     all fields were ascending, and letters from the beginning of the alphabet",
             explains: |difference, part| {
                 let (Part::Stock(line) | Part::Ours(line)) = part else {
                     return false;
                 };
-                let slot = line.chars().nth("cursor ".len()).unwrap_or_default();
+                let slot = match &difference.call {
+                    BookCall::Letter { slot, .. }
+                    | BookCall::CursorQuery(slot, _)
+                    | BookCall::Step { slot, .. } => slot.to_string(),
+                    _ => line.chars().skip("cursor ".len()).take(1).collect(),
+                };
                 let order = difference.queries.get(&format!("order of cursor {slot}"));
-                difference.is_told()
-                    && line.starts_with("cursor")
-                    && order.is_some_and(|order| order.starts_with("descending"))
+                let is_position = match &difference.call {
+                    // Letters, other queries, and steps that only fetch.
+                    BookCall::Letter { .. } | BookCall::CursorQuery(..) => {
+                        has_equal_total(difference)
+                    }
+                    BookCall::Step { flags: 2, .. } => {
+                        line.contains(" stepped, ") && has_equal_total(difference)
+                    }
+                    _ => {
+                        let totals = cursor_totals(difference, part);
+                        totals.is_some_and(|(stock, ours)| stock.0 == ours.0)
+                    }
+                };
+                is_position && order.is_some_and(|order| order.contains("descending"))
             },
         },
         Rule {
@@ -131,8 +158,21 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             reason: "what does not match is found by `not`; in the stock server's database, a \
                      comparison with an absent property is neither true nor false",
             explains: |difference, part| {
-                let queries = queries_about(difference, part);
-                matches!(part, Part::Ours(_)) && queries.iter().any(|query| query.contains("(not "))
+                let card = card_of(difference, part);
+                let is_negated = |query: &&str| {
+                    let negated = query.split_once("(not ").map_or("", |(_, negated)| negated);
+                    leaves(negated)
+                        .iter()
+                        .any(|leaf| match leaf.field.as_str() {
+                            // Any of these is compared.
+                            "full_name" => ["FN", "family_name", "given_name", "nickname"]
+                                .iter()
+                                .any(|field| is_absent(&card, field)),
+                            field => is_absent(&card, field),
+                        })
+                };
+                matches!(part, Part::Ours(_))
+                    && queries_about(difference, part).iter().any(is_negated)
             },
         },
         Rule {
@@ -161,6 +201,38 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             explains: |difference, _| matches!(&difference.call, BookCall::ContainsEmail(text) if text.contains('"')),
         },
         Rule {
+            name: "addresses in two pairs of brackets",
+            reason: "are found",
+            explains: |difference, part| {
+                matches!(&difference.call, BookCall::ContainsEmail(text) if text.matches('<').count() == 2)
+                    && matches!(part, Part::Stock("false") | Part::Ours("true"))
+            },
+        },
+        Rule {
+            name: "folded regular expressions",
+            reason: "for every field; in the stock server for those of its summary",
+            explains: |difference, part| {
+                matches!(part, Part::Ours(_))
+                    && about_leaf(difference, part, |leaf| {
+                        leaf.function == "regex_normal" && !leaf.text.is_ascii()
+                    })
+            },
+        },
+        Rule {
+            name: "ends of letters with a longer folded form",
+            reason: "are found; the stock server compares as many bytes as the text has unfolded",
+            explains: |difference, part| {
+                let card = card_of(difference, part);
+                about_leaf(difference, part, |leaf| {
+                    leaf.function == "endswith"
+                        && matches!(part, Part::Ours(_))
+                        && is_anywhere(&card, &leaf.text)
+                        && (leaf.text.contains(LONGER)
+                            || card.iter().any(|line| line.contains(LONGER)))
+                })
+            },
+        },
+        Rule {
             name: "absent is not empty",
             reason: "an absent property matches nothing; in the stock server this depends on \
                      whether the field is in its summary",
@@ -178,11 +250,25 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
         },
         Rule {
             name: "flags compared as text",
-            reason: "the stock server refuses to compare fields that are true or false with a text",
+            reason: "they are equal to TRUE or FALSE, and other comparisons are refused; the stock \
+                     server finds nothing, or refuses them in lists alone",
             explains: |difference, part| {
+                let card = card_of(difference, part);
                 about_leaf(difference, part, |leaf| {
                     let flags = ["list", "wants_html", "list_show_addresses"];
-                    flags.contains(&leaf.field.as_str())
+                    let has_value = || {
+                        let values = values_of(&card, &leaf.field).unwrap_or_default();
+                        let text = leaf.text.to_uppercase();
+                        values.iter().any(|value| value.contains(&text))
+                    };
+                    let is_found = match part {
+                        Part::Errors(stock, ours) => stock.is_empty() != ours.is_empty(),
+                        // Or the view that is refused here.
+                        Part::Stock(_) => difference.is_told() || has_value(),
+                        Part::Ours(_) => has_value(),
+                        Part::Order => false,
+                    };
+                    flags.contains(&leaf.field.as_str()) && is_found
                 })
             },
         },
@@ -191,10 +277,16 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             reason: "what is no query, no number or no regular expression is an error at once; the \
                      stock server finds nothing, or fails later with an error of its database",
             explains: |difference, part| {
-                queries_about(difference, part)
-                    .iter()
-                    .any(|query| is_malformed(query))
-                    || about_leaf(difference, part, |leaf| leaf.is_malformed())
+                let is_refused = match part {
+                    Part::Errors(_, ours) => ours == INVALID_QUERY,
+                    // The view that is refused here.
+                    Part::Stock(_) => difference.is_told(),
+                    _ => false,
+                };
+                let queries = queries_about(difference, part);
+                is_refused
+                    && (queries.iter().any(|query| is_malformed(query))
+                        || about_leaf(difference, part, |leaf| leaf.is_malformed()))
             },
         },
         Rule {
@@ -232,13 +324,137 @@ fn has_local_number(line: &str) -> bool {
     value.starts_with('0') || value.contains("FLOWERS")
 }
 
-/// Whether a line is a cursor's totals with the position behind the last contact.
-fn is_behind_last(line: &str) -> bool {
-    let numbers: Vec<i64> = line
-        .split([' ', ',', ':'])
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    matches!(numbers[..], [_, total, position] if position == total + 1)
+/// Total and position of the cursor that a part is about: of the stock server, and ours.
+fn cursor_totals(difference: &BookDifference, part: Part<'_>) -> Option<((i64, i64), (i64, i64))> {
+    let (Part::Stock(line) | Part::Ours(line)) = part else {
+        return None;
+    };
+    let cursor = line
+        .strip_prefix("cursor ")
+        .and_then(|rest| rest.get(..1))?;
+    let totals = |answer: &Answer| {
+        let start = format!("cursor {cursor}: ");
+        let line = answer
+            .lines
+            .iter()
+            .find_map(|line| line.strip_prefix(&start))?;
+        let (total, position) = line.split_once(" in all, at ")?;
+        Some((total.parse().ok()?, position.parse().ok()?))
+    };
+    Some((totals(&difference.stock)?, totals(&difference.ours)?))
+}
+
+/// Whether both answers of a cursor differ in the position alone.
+fn has_equal_total(difference: &BookDifference) -> bool {
+    let first = |answer: &Answer| {
+        let line = answer.lines.first().map(String::as_str);
+        line.and_then(|line| line.split_once(", at "))
+            .map(|(rest, _)| rest.to_owned())
+    };
+    first(&difference.stock).is_some() && first(&difference.stock) == first(&difference.ours)
+}
+
+/// The lines of the contact that a part is about, as before the call or as sent.
+fn card_of(difference: &BookDifference, part: Part<'_>) -> Vec<String> {
+    let (Part::Stock(line) | Part::Ours(line)) = part else {
+        return Vec::new();
+    };
+    let told = line
+        .strip_prefix("view ")
+        .and_then(|rest| rest.splitn(3, ' ').nth(2));
+    let uid = uid_of(told.unwrap_or(line));
+    let sent = match &difference.call {
+        BookCall::Create(cards) => cards
+            .iter()
+            .find(|(own, _)| own == uid)
+            .map(|(_, text)| text),
+        BookCall::Modify(cards) => cards
+            .iter()
+            .find(|text| value_of(text, "UID").as_deref() == Some(uid)),
+        _ => None,
+    };
+    if let Some(text) = sent {
+        return comparable_lines(text);
+    }
+    let key = format!("{uid} ¦ ");
+    let lines = difference.before.iter();
+    lines
+        .filter_map(|line| line.strip_prefix(&key))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The property of a field, and the part of its value.
+fn property_of(field: &str) -> Option<(&str, Option<usize>)> {
+    Some(match field {
+        "full_name" | "FN" => ("FN", None),
+        "family_name" => ("N", Some(0)),
+        "given_name" => ("N", Some(1)),
+        "nickname" | "NICKNAME" => ("NICKNAME", None),
+        "file_as" => ("X-EVOLUTION-FILE-AS", None),
+        "N" => ("N", None),
+        "email" | "email_1" | "email_2" => ("EMAIL", None),
+        "phone" | "home_phone" | "business_phone" | "mobile_phone" => ("TEL", None),
+        "org" => ("ORG", Some(0)),
+        "org_unit" => ("ORG", Some(1)),
+        "office" => ("ORG", Some(2)),
+        "title" => ("TITLE", None),
+        "role" => ("ROLE", None),
+        "note" => ("NOTE", None),
+        "spouse" => ("X-EVOLUTION-SPOUSE", None),
+        "manager" => ("X-EVOLUTION-MANAGER", None),
+        "url" | "homepage_url" => ("URL", None),
+        "categories" | "category_list" => ("CATEGORIES", None),
+        "im_jabber" | "im_jabber_home_1" => ("X-JABBER", None),
+        "im_aim" => ("X-AIM", None),
+        "sip" => ("X-SIP", None),
+        "address" | "address_home" => ("ADR", None),
+        "address_label_home" => ("LABEL", None),
+        "X-CUSTOM" => ("X-CUSTOM", None),
+        "name_or_org" => ("X-EVOLUTION-FILE-AS", None),
+        "list" => ("X-EVOLUTION-LIST", None),
+        "list_show_addresses" => ("X-EVOLUTION-LIST-SHOW-ADDRESSES", None),
+        "wants_html" => ("X-MOZILLA-HTML", None),
+        _ => return None,
+    })
+}
+
+/// The values of a field in a card: parts of them, or whole.
+fn values_of<'a>(card: &'a [String], field: &str) -> Option<Vec<&'a str>> {
+    let (name, place) = property_of(field)?;
+    let values = card.iter().filter_map(|line| {
+        let rest = line.strip_prefix(name)?;
+        let (params, value) = rest.split_once(':')?;
+        (params.is_empty() || params.starts_with(';')).then_some(value)
+    });
+    Some(match place {
+        Some(place) => values
+            .filter_map(|value| value.split(" ¦ ").nth(place))
+            .collect(),
+        None => values.collect(),
+    })
+}
+
+/// Whether a field is there with an empty value.
+fn has_empty(card: &[String], field: &str) -> bool {
+    let is_empty = |value: &&str| value.replace(" ¦ ", "").is_empty();
+    values_of(card, field).is_some_and(|values| values.iter().any(is_empty))
+}
+
+/// Whether a card lacks a field.
+fn is_absent(card: &[String], field: &str) -> bool {
+    !card.is_empty() && values_of(card, field).is_none_or(|values| values.is_empty())
+}
+
+/// Whether a text is in any property of a card, case aside.
+fn is_anywhere(card: &[String], text: &str) -> bool {
+    let folded = |text: &str| {
+        text.to_lowercase()
+            .replace('ß', "ss")
+            .replace('\u{301}', "")
+    };
+    let text = folded(text);
+    card.iter().any(|line| folded(line).contains(&text))
 }
 
 /// A comparison in a query.
@@ -253,7 +469,9 @@ impl Leaf {
     fn matches_empty(&self) -> bool {
         match self.function.as_str() {
             "contains" | "is" | "beginswith" | "endswith" => {
-                self.text.is_empty() && self.field != "x-evolution-any-field"
+                // Combining marks alone fold to nothing.
+                let is_mark = |c| ('\u{300}'..='\u{33f}').contains(&c);
+                self.text.chars().all(is_mark) && self.field != "x-evolution-any-field"
             }
             "regex_normal" | "regex_raw" => self.text == "^$",
             _ => false,
@@ -308,6 +526,7 @@ fn is_malformed(query: &str) -> bool {
         "(exists \"email\") (exists \"phone\")",
         "(and)",
         "(or)",
+        "\"text\"",
         "(exists)",
         "(not)",
         "()",

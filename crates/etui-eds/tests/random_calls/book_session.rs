@@ -188,7 +188,7 @@ impl<'a> BookSession<'a> {
                 self.close_view(*slot);
                 let reply = self.book("GetView", &(self.to_real(query),))?;
                 let path: OwnedObjectPath = reply.body().deserialize().unwrap();
-                self.views.add(*slot, path.to_string(), true);
+                self.views.add(*slot, path.to_string(), true, *initial);
                 let view = "AddressBookView";
                 self.peer
                     .call(BOOKS, &path, view, "SetFieldsOfInterest", &(fields,))?;
@@ -335,9 +335,10 @@ impl Session for BookSession<'_> {
         )
     }
 
-    /// Contacts are compared when they are asked for.
     fn state(&mut self) -> Vec<String> {
-        Vec::new()
+        let all = self.perform(&BookCall::List(String::new()));
+        assert_eq!(all.error, None);
+        all.lines
     }
 
     fn remove_records(&mut self, _: &BTreeSet<String>) {}

@@ -2,7 +2,7 @@
 
 use crate::calendar_session::{ALL, CalendarCall};
 use crate::compare::{Answer, Aspect, Difference, Part, Rule, uid_of};
-use crate::instances::{instances, offset, property, seconds, written};
+use crate::instances::{Instance, instances, offset, property, seconds, written};
 use crate::lines::{comparable_lines, value_of};
 
 type CalendarDifference = Difference<CalendarCall>;
@@ -86,6 +86,11 @@ pub fn calendar_rules() -> Vec<Rule<CalendarCall>> {
             reason: "changed instances and later occurrences of tasks are found; the stock server's \
                      index of times lacks them",
             explains: explains_ranges,
+        },
+        Rule {
+            name: "zone of a start",
+            reason: "counts in `starts-before?`; the stock server compares local time with UTC",
+            explains: explains_zoned_start,
         },
         Rule {
             name: "priority 0",
@@ -392,7 +397,7 @@ fn explains_missing_instances(difference: &CalendarDifference, part: Part<'_>) -
     is_missing
         && match part {
             Part::Errors(stock, ours) => stock.is_empty() && ours == NOT_FOUND && is_future_change,
-            Part::Stock(line) => {
+            Part::Stock(line) | Part::Ours(line) => {
                 let is_exdate =
                     line.starts_with(&format!("{uid} ¦ EXDATE")) && line.ends_with(&rid);
                 is_unchanged(difference) && (is_future_change || is_exdate)
@@ -461,28 +466,72 @@ fn explains_ranges(difference: &CalendarDifference, part: Part<'_>) -> bool {
         return false;
     };
     let query = query_of(difference, part);
-    let mut times = query.split("(make-time \"").skip(1);
-    let mut time = || seconds(times.next()?.split('"').next()?);
-    let (Some(from), Some(to)) = (time(), time()) else {
+    let lines = component(difference, part);
+    let is_changed_instance = key_of(line).contains(" at ");
+    let is_later_task = lines.contains(&"BEGIN:VTODO") && property(&lines, "RRULE").is_some();
+    ranges_of(query).iter().any(|range| {
+        let all = instances(&lines, range.floating);
+        match range.function {
+            "occur-in-time-range?" => {
+                (is_changed_instance || is_later_task)
+                    && all
+                        .iter()
+                        .any(|own| own.start < range.to && range.from < own.end.max(own.start + 1))
+            }
+            // A quarter of an hour before the start.
+            "has-alarms-in-range?" => {
+                let is_due = |own: &Instance| (range.from..range.to).contains(&(own.start - 900));
+                (is_changed_instance || is_later_task) && all.iter().any(is_due)
+            }
+            "due-in-time-range?" => {
+                let is_due = |own: &Instance| (range.from..=range.to).contains(&own.end);
+                is_changed_instance && all.iter().any(is_due)
+            }
+            _ => false,
+        }
+    })
+}
+
+/// A range of a query, with the offset of times without a zone.
+struct QueryRange<'q> {
+    function: &'q str,
+    from: i64,
+    to: i64,
+    floating: i64,
+}
+
+fn ranges_of(query: &str) -> Vec<QueryRange<'_>> {
+    let mut ranges = Vec::new();
+    let parts: Vec<&str> = query.split("(make-time \"").collect();
+    let time = |part: &str| seconds(part.split('"').next()?);
+    for three in parts.windows(3) {
+        let function = three[0].rsplit('(').next().unwrap_or_default().trim();
+        let (Some(from), Some(to)) = (time(three[1]), time(three[2])) else {
+            continue;
+        };
+        ranges.push(QueryRange {
+            function,
+            from,
+            to,
+            floating: match three[2].contains("\"Europe/Berlin\"") {
+                true => 3600,
+                false => 0,
+            },
+        });
+    }
+    ranges
+}
+
+fn explains_zoned_start(difference: &CalendarDifference, part: Part<'_>) -> bool {
+    let lines = component(difference, part);
+    let query = query_of(difference, part);
+    let bound = query.split_once("(starts-before? (make-time \"");
+    let bound = bound.and_then(|(_, rest)| seconds(rest.split('"').next()?));
+    let (Some(bound), Some((params, value))) = (bound, property(&lines, "DTSTART")) else {
         return false;
     };
-    let floating = if query.contains("\"Europe/Berlin\"") {
-        3600
-    } else {
-        0
+    let Some(local) = seconds(value) else {
+        return false;
     };
-    let lines = component(difference, part);
-    let is_later_task = lines.contains(&"BEGIN:VTODO") && property(&lines, "RRULE").is_some();
-    let all = instances(&lines, floating);
-    let is_in_range = all
-        .iter()
-        .any(|own| own.start < to && from < own.end.max(own.start + 1));
-    // A quarter of an hour before the start.
-    let has_alarm = all
-        .iter()
-        .any(|own| (from..to).contains(&(own.start - 900)));
-    (query.contains("(occur-in-time-range? ")
-        && (key_of(line).contains(" at ") || is_later_task)
-        && is_in_range)
-        || (query.starts_with("(has-alarms-in-range? ") && is_later_task && has_alarm)
+    matches!(part, Part::Ours(_)) && local > bound && local - offset(params, value, 0) <= bound
 }

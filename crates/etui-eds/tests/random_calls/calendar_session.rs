@@ -155,7 +155,7 @@ impl<'a> CalendarSession<'a> {
                 };
                 let reply = self.calendar("GetView", &(query,))?;
                 let path: OwnedObjectPath = reply.body().deserialize().unwrap();
-                self.views.add(*slot, path.to_string(), false);
+                self.views.add(*slot, path.to_string(), false, true);
                 self.peer
                     .call(CALENDARS, &path, "CalendarView", "Start", &())?;
                 let told = self.views.wait_for_content(self.peer, *slot);

@@ -238,7 +238,8 @@ pub fn compare_calls<S: Session>(
             let (mut told_stock, mut told_ours) = wait_until_told(stock, ours);
             let after = one.clone();
             compare(Aspect::State, Answer::of_set(one), Answer::of_set(other));
-            if !changed.is_empty() {
+            let removes = S::REMOVES && !changed.is_empty();
+            if removes {
                 // Views are told of what differs.
                 told_stock.retain(|line| !is_about(line, &changed));
                 told_ours.retain(|line| !is_about(line, &changed));
@@ -249,7 +250,7 @@ pub fn compare_calls<S: Session>(
                 Answer::of_list(told_ours),
             );
             before = Rc::new(after);
-            if !changed.is_empty() {
+            if removes {
                 stock.remove_records(&changed);
                 ours.remove_records(&changed);
                 wait_until_told(stock, ours);

@@ -15,6 +15,8 @@ struct View {
     path: String,
     /// Objects come in pairs of card and UID.
     in_pairs: bool,
+    /// The view tells what there is at the start.
+    is_initial: bool,
     content: BTreeMap<String, Vec<String>>,
     events: Vec<String>,
     completions: usize,
@@ -28,10 +30,11 @@ pub struct Views {
 
 impl Views {
     /// Follows a view that is not started yet.
-    pub fn add(&mut self, slot: usize, path: String, in_pairs: bool) {
+    pub fn add(&mut self, slot: usize, path: String, in_pairs: bool, is_initial: bool) {
         let view = View {
             path,
             in_pairs,
+            is_initial,
             ..View::default()
         };
         self.views.insert(slot, view);
@@ -125,9 +128,11 @@ impl View {
                     let old = self.content.insert(uid.clone(), lines);
                     self.events.push(match (added, old.is_some()) {
                         (true, false) => format!("adds {uid}"),
-                        (false, true) => format!("modifies {uid}"),
+                        (false, false) if self.is_initial => {
+                            format!("modifies {uid}, which it never added")
+                        }
+                        (false, _) => format!("modifies {uid}"),
                         (true, true) => format!("adds {uid} again"),
-                        (false, false) => format!("modifies {uid}, which it never added"),
                     });
                 }
             }
@@ -135,8 +140,8 @@ impl View {
                 for uid in texts() {
                     let uid = uid.replace('\n', " at ");
                     self.events.push(match self.content.remove(&uid) {
-                        Some(_) => format!("removes {uid}"),
-                        None => format!("removes {uid}, which it never added"),
+                        None if self.is_initial => format!("removes {uid}, which it never added"),
+                        _ => format!("removes {uid}"),
                     });
                 }
             }
