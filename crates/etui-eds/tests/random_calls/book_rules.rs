@@ -60,9 +60,10 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             reason: "`exists` is true of a property that is there, whatever it holds; in the stock \
                      server this depends on whether the field is in its summary",
             explains: |difference, part| {
-                let card = card_of(difference, part);
+                let cards = cards_of(difference, part);
                 about_leaf(difference, part, |leaf| {
-                    leaf.function == "exists" && has_empty(&card, &leaf.field)
+                    leaf.function == "exists"
+                        && cards.iter().any(|card| has_empty(card, &leaf.field))
                 })
             },
         },
@@ -112,11 +113,14 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             reason: "each visible property and each of its parts; the stock server has a list of \
                      fields",
             explains: |difference, part| {
-                let card = card_of(difference, part);
+                let cards = cards_of(difference, part);
                 about_leaf(difference, part, |leaf| {
                     let is_found = match leaf.function.as_str() {
                         "exists" => matches!(part, Part::Ours(_)),
-                        _ => !leaf.text.is_empty() && is_anywhere(&card, &leaf.text),
+                        _ => {
+                            !leaf.text.is_empty()
+                                && cards.iter().any(|card| is_anywhere(card, &leaf.text))
+                        }
                     };
                     leaf.field == "x-evolution-any-field" && is_found
                 })
@@ -158,7 +162,7 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             reason: "what does not match is found by `not`; in the stock server's database, a \
                      comparison with an absent property is neither true nor false",
             explains: |difference, part| {
-                let card = card_of(difference, part);
+                let cards = cards_of(difference, part);
                 let is_negated = |query: &&str| {
                     let negated = query.split_once("(not ").map_or("", |(_, negated)| negated);
                     leaves(negated)
@@ -167,8 +171,8 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
                             // Any of these is compared.
                             "full_name" => ["FN", "family_name", "given_name", "nickname"]
                                 .iter()
-                                .any(|field| is_absent(&card, field)),
-                            field => is_absent(&card, field),
+                                .any(|field| cards.iter().any(|card| is_absent(card, field))),
+                            field => cards.iter().any(|card| is_absent(card, field)),
                         })
                 };
                 matches!(part, Part::Ours(_))
@@ -219,17 +223,23 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             },
         },
         Rule {
-            name: "ends of letters with a longer folded form",
+            name: "beginnings and ends of letters beyond ASCII",
             reason: "are found; the stock server compares as many bytes as the text has unfolded",
             explains: |difference, part| {
-                let card = card_of(difference, part);
-                about_leaf(difference, part, |leaf| {
-                    leaf.function == "endswith"
-                        && matches!(part, Part::Ours(_))
-                        && is_anywhere(&card, &leaf.text)
-                        && (leaf.text.contains(LONGER)
-                            || card.iter().any(|line| line.contains(LONGER)))
-                })
+                let cards = cards_of(difference, part);
+                let is_negated = |query: &&str| query.contains("(not ");
+                let is_side = match part {
+                    Part::Ours(_) => true,
+                    Part::Stock(_) => queries_about(difference, part).iter().any(is_negated),
+                    _ => false,
+                };
+                is_side
+                    && about_leaf(difference, part, |leaf| {
+                        let mut lines = cards.iter().flatten();
+                        ["beginswith", "endswith"].contains(&leaf.function.as_str())
+                            && cards.iter().any(|card| is_anywhere(card, &leaf.text))
+                            && (!leaf.text.is_ascii() || lines.any(|line| line.contains(LONGER)))
+                    })
             },
         },
         Rule {
@@ -253,13 +263,15 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             reason: "they are equal to TRUE or FALSE, and other comparisons are refused; the stock \
                      server finds nothing, or refuses them in lists alone",
             explains: |difference, part| {
-                let card = card_of(difference, part);
+                let cards = cards_of(difference, part);
                 about_leaf(difference, part, |leaf| {
                     let flags = ["list", "wants_html", "list_show_addresses"];
                     let has_value = || {
-                        let values = values_of(&card, &leaf.field).unwrap_or_default();
                         let text = leaf.text.to_uppercase();
-                        values.iter().any(|value| value.contains(&text))
+                        cards.iter().any(|card| {
+                            let values = values_of(card, &leaf.field).unwrap_or_default();
+                            values.iter().any(|value| value.contains(&text))
+                        })
                     };
                     let is_found = match part {
                         Part::Errors(stock, ours) => stock.is_empty() != ours.is_empty(),
@@ -305,9 +317,14 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
         Rule {
             name: "errors of the stock database",
             reason: "clients do not know its error domain; ours says that there is no such contact",
-            explains: |_, part| {
-                matches!(part, Part::Errors("e-book-backend-sqlite-error-quark.Code2", ours)
-                    if ours == "e-book-client-error-quark.Code1")
+            explains: |difference, part| {
+                let has_no_uid = |card: &String| value_of(card, "UID").is_none();
+                let is_without_uid = matches!(&difference.call, BookCall::Modify(cards) if cards.iter().any(has_no_uid));
+                let Part::Errors("e-book-backend-sqlite-error-quark.Code2", ours) = part else {
+                    return false;
+                };
+                ours == "e-book-client-error-quark.Code1"
+                    || (ours == "e-client-error-quark.Code19" && is_without_uid)
             },
         },
     ]
@@ -354,8 +371,8 @@ fn has_equal_total(difference: &BookDifference) -> bool {
     first(&difference.stock).is_some() && first(&difference.stock) == first(&difference.ours)
 }
 
-/// The lines of the contact that a part is about, as before the call or as sent.
-fn card_of(difference: &BookDifference, part: Part<'_>) -> Vec<String> {
+/// The contact that a part is about: its lines before the call, and those sent.
+fn cards_of(difference: &BookDifference, part: Part<'_>) -> Vec<Vec<String>> {
     let (Part::Stock(line) | Part::Ours(line)) = part else {
         return Vec::new();
     };
@@ -373,15 +390,16 @@ fn card_of(difference: &BookDifference, part: Part<'_>) -> Vec<String> {
             .find(|text| value_of(text, "UID").as_deref() == Some(uid)),
         _ => None,
     };
-    if let Some(text) = sent {
-        return comparable_lines(text);
-    }
     let key = format!("{uid} ¦ ");
     let lines = difference.before.iter();
-    lines
+    let before: Vec<String> = lines
         .filter_map(|line| line.strip_prefix(&key))
         .map(str::to_owned)
-        .collect()
+        .collect();
+    let sent = sent.map(|text| comparable_lines(text));
+    let mut cards: Vec<Vec<String>> = sent.into_iter().chain([before]).collect();
+    cards.retain(|card| !card.is_empty());
+    cards
 }
 
 /// The property of a field, and the part of its value.
@@ -411,7 +429,6 @@ fn property_of(field: &str) -> Option<(&str, Option<usize>)> {
         "address" | "address_home" => ("ADR", None),
         "address_label_home" => ("LABEL", None),
         "X-CUSTOM" => ("X-CUSTOM", None),
-        "name_or_org" => ("X-EVOLUTION-FILE-AS", None),
         "list" => ("X-EVOLUTION-LIST", None),
         "list_show_addresses" => ("X-EVOLUTION-LIST-SHOW-ADDRESSES", None),
         "wants_html" => ("X-MOZILLA-HTML", None),
@@ -437,13 +454,18 @@ fn values_of<'a>(card: &'a [String], field: &str) -> Option<Vec<&'a str>> {
 
 /// Whether a field is there with an empty value.
 fn has_empty(card: &[String], field: &str) -> bool {
+    if field == "name_or_org" {
+        return ["file_as", "FN", "org"]
+            .iter()
+            .any(|field| has_empty(card, field));
+    }
     let is_empty = |value: &&str| value.replace(" ¦ ", "").is_empty();
     values_of(card, field).is_some_and(|values| values.iter().any(is_empty))
 }
 
 /// Whether a card lacks a field.
 fn is_absent(card: &[String], field: &str) -> bool {
-    !card.is_empty() && values_of(card, field).is_none_or(|values| values.is_empty())
+    values_of(card, field).is_none_or(|values| values.is_empty())
 }
 
 /// Whether a text is in any property of a card, case aside.
