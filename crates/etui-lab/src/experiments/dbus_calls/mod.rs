@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 
 use etui::contacts::Card;
 use etui_testkit::bus::PrivateBus;
+use etui_testkit::people::{Version, person};
 
 use self::service::{RemoteCall, Service};
 use super::about::AboutText;
-use super::common::{copy_shared, fill_store, make_cards, people_options};
+use super::common::{copy_shared, fill_store, people_options};
 use crate::measure::pinned::run_pinned;
 use crate::measure::process::ProcessMemory;
 use crate::peers::bus::BusClient;
@@ -32,6 +33,8 @@ pub struct DbusCalls;
 
 const NAME: &str = "dbus-calls";
 const WORK: &str = "calls";
+/// The book of people that is used.
+const SEED: u64 = 4;
 /// Files of the group: a store, and UIDs with commas between them.
 const STORE: &str = "contacts.etui";
 const UIDS: &str = "uids";
@@ -69,7 +72,9 @@ impl Experiment for DbusCalls {
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         compile_client(dir)?;
-        let people = make_cards(1, group.size)?;
+        // As the server's own clients write them.
+        let people = (0..group.size).map(|n| Card::parse(person(SEED, n).to_vcard(Version::V3)));
+        let people = people.collect::<Result<Vec<Card>, _>>()?;
         // Spread over the book.
         let uids = people.iter().step_by((people.len() / MANY).max(1));
         let uids: Vec<&str> = uids.take(MANY).filter_map(Card::uid).collect();
