@@ -158,6 +158,24 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             },
         },
         Rule {
+            name: "positions of contacts without a name",
+            reason: "equal ones are ordered by UID, as in the list; the stock server counts an \
+                     added one as before the cursor's",
+            explains: |difference, part| {
+                let BookCall::Create(cards) = &difference.call else {
+                    return false;
+                };
+                let totals = cursor_totals(difference, part);
+                let nameless = cards
+                    .iter()
+                    .filter(|(_, text)| value_of(text, "N").is_none());
+                totals.is_some_and(|(stock, ours)| {
+                    let counted = stock.1 - ours.1;
+                    stock.0 == ours.0 && counted > 0 && counted <= nameless.count() as i64
+                })
+            },
+        },
+        Rule {
             name: "not, of what is absent",
             reason: "what does not match is found by `not`; in the stock server's database, a \
                      comparison with an absent property is neither true nor false",
