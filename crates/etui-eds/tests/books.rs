@@ -334,3 +334,27 @@ fn a_cursor_steps_and_follows() {
         let _ = &mut desktop;
     });
 }
+
+#[test]
+fn clients_that_open_a_new_address_book_at_once_get_one_object() {
+    let Some(desktop) = zbus::block_on(Desktop::start()) else {
+        return;
+    };
+    let start = std::sync::Barrier::new(8);
+    let paths: Vec<String> = std::thread::scope(|scope| {
+        let open = || {
+            let client = zbus::block_on(Client::connect(&desktop.bus));
+            start.wait();
+            zbus::block_on(open_book(&client))
+        };
+        let clients: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+        clients.into_iter().map(|c| c.join().unwrap()).collect()
+    });
+    assert!(paths.iter().all(|path| *path == paths[0]), "{paths:?}");
+    let (parent, _) = paths[0].rsplit_once('/').unwrap();
+    let introspectable = Some("org.freedesktop.DBus.Introspectable");
+    let connection = &desktop.client.connection;
+    let call = connection.call_method(Some(BOOKS), parent, introspectable, "Introspect", &());
+    let text: String = zbus::block_on(call).unwrap().body().deserialize().unwrap();
+    assert_eq!(text.matches("<node name=").count(), 1, "{text}");
+}

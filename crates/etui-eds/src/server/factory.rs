@@ -93,6 +93,8 @@ async fn open_source(
     let client = sender_of(header)?;
     let key = (kind, uid.to_owned());
     let known = server.opened().get(&key).map(|opened| opened.path.clone());
+    // Held until the object is noted as opened.
+    let _making;
     let path = match known {
         Some(path) => path,
         None => {
@@ -107,9 +109,13 @@ async fn open_source(
                 let helpers = &server.helpers;
                 return helpers.open_source(kind, backend, uid, Some(&client)).await;
             }
-            match kind {
-                SourceKind::AddressBook => contacts::register_book(server, source).await?,
-                _ => calendar::register_calendar(server, kind, source).await?,
+            // Of clients that open it at once, the first makes the object.
+            _making = server.making_objects.lock().await;
+            let made = server.opened().get(&key).map(|opened| opened.path.clone());
+            match (made, kind) {
+                (Some(path), _) => path,
+                (None, SourceKind::AddressBook) => contacts::register_book(server, source).await?,
+                (None, _) => calendar::register_calendar(server, kind, source).await?,
             }
         }
     };

@@ -68,6 +68,8 @@ pub struct Server {
     /// How the service runs.
     pub options: ServeOptions,
     opened: Mutex<HashMap<(SourceKind, String), OpenedSource>>,
+    /// Held while the object of a source is made.
+    making_objects: zruntime::lock::Mutex<()>,
     /// The views and cursors by path: whose each is, and how it ends.
     owned: Mutex<HashMap<String, (OwnedUniqueName, EndOfObject)>>,
     next_number: AtomicU32,
@@ -231,6 +233,7 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
         connection: connection.clone(),
         options,
         opened: Mutex::default(),
+        making_objects: zruntime::lock::Mutex::new(()),
         owned: Mutex::default(),
         next_number: AtomicU32::new(1),
         limits: CallLimits::new(MAX_RUNNING_CALLS),

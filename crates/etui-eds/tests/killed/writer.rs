@@ -9,7 +9,7 @@ use etui_testkit::rng::SplitMix64;
 use super::link::{Link, Lost};
 
 /// Records of one writer; below this it creates more.
-const MIN_RECORDS: usize = 6;
+const MIN_RECORDS: usize = 10;
 /// Records of one writer; above this it removes more than it creates.
 const MAX_RECORDS: usize = 30;
 
