@@ -2,16 +2,17 @@
 //!
 //! A source that is renamed renames its collection; one that is removed moves its collection to the
 //! store's trash, for 30 days. After each signal of the registry its whole list is read again: a
-//! source counts as removed only if a registry that answers lacks it.
+//! source counts as removed if a signal said so and the list lacks it. A registry that ends or
+//! starts again removes none.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use futures_lite::StreamExt;
-use zbus::fdo::PropertiesChanged;
+use zbus::fdo::{InterfacesRemoved, PropertiesChanged};
 use zbus::message::Type;
-use zbus::{MatchRule, Message, MessageStream};
+use zbus::{MatchRule, Message, MessageStream, OwnedObjectPath};
 use zruntime::lock::Mutex;
 
 use super::{Server, answer_on_worker};
@@ -24,6 +25,7 @@ pub(super) async fn follow_sources(server: Arc<Server>) {
     let follower = Arc::new(SourceFollower {
         server,
         known: Mutex::new(None),
+        removed: Default::default(),
         is_due: AtomicBool::new(false),
     });
     if let Err(error) = follower.follow().await {
@@ -34,6 +36,8 @@ pub(super) async fn follow_sources(server: Arc<Server>) {
 struct SourceFollower {
     server: Arc<Server>,
     known: Mutex<Option<OwnSources>>,
+    /// The objects that signals said were removed.
+    removed: std::sync::Mutex<HashSet<OwnedObjectPath>>,
     /// A read of the list is on its way, for all signals until it begins.
     is_due: AtomicBool,
 }
@@ -51,11 +55,22 @@ impl SourceFollower {
         let mut signals = MessageStream::for_match_rule(rule, connection, None).await?;
         self.clone().read_soon();
         while let Some(signal) = signals.next().await {
-            if signal.is_ok_and(may_change_sources) {
+            let Ok(signal) = signal else { continue };
+            if let Some(removed) = InterfacesRemoved::from_message(signal.clone())
+                && let Ok(arguments) = removed.args()
+            {
+                let path = arguments.object_path.to_owned();
+                self.removed().insert(path.into());
+            }
+            if may_change_sources(signal) {
                 self.clone().read_soon();
             }
         }
         Ok(())
+    }
+
+    fn removed(&self) -> MutexGuard<'_, HashSet<OwnedObjectPath>> {
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read_soon(self: Arc<Self>) {
@@ -77,8 +92,9 @@ impl SourceFollower {
             return Ok(());
         };
         let server = self.server.clone();
+        let removed = std::mem::take(&mut *self.removed());
         answer_on_worker(move || {
-            before.apply_changes(&now, &server);
+            before.apply_changes(&now, &removed, &server);
             Ok(())
         })
         .await
@@ -112,17 +128,17 @@ impl OwnSources {
     }
 
     /// Renames and removes collections as their sources were.
-    fn apply_changes(&self, now: &Self, server: &Server) {
+    fn apply_changes(&self, now: &Self, removed: &HashSet<OwnedObjectPath>, server: &Server) {
         for ((kind, uid), before) in &self.0 {
             let applied = match now.0.get(&(*kind, uid.clone())) {
                 Some(source) if source.display_name() != before.display_name() => {
                     rename_collection(&server.store, *kind, source)
                 }
-                Some(_) => continue,
-                None => {
+                None if removed.contains(&before.path) => {
                     server.opened().remove(&(*kind, uid.clone()));
                     remove_collection(&server.store, *kind, uid)
                 }
+                _ => continue,
             };
             match applied {
                 Ok(()) => tracing::info!("{} {uid}: follows its source", kind.noun()),
