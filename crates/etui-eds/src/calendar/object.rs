@@ -19,7 +19,7 @@ use super::view_object::{CalendarView, drop_view};
 use super::{alarms, free_busy, reading, receive, time_zones, writing};
 use crate::error::{EdsError, EdsResult};
 use crate::gvariant::{PropertyValue, print_properties};
-use crate::server::{answer, answer_on_worker, release_memory_after, sender_of};
+use crate::server::{answer, answer_on_worker, sender_of};
 use crate::sources::{self, SourceKind};
 
 /// What a calendar can do.
@@ -147,11 +147,9 @@ impl DesktopCalendar {
             let query = CalendarQuery::parse(&query, &opened.zones()?)?;
             reading::list_objects(&opened, &query)
         });
-        let found = found
+        found
             .await
-            .map_err(|e| e.attempting("Cannot get calendar object list"))?;
-        release_memory_after(found.iter().map(String::len).sum());
-        Ok(found)
+            .map_err(|e| e.attempting("Cannot get calendar object list"))
     }
 
     #[zbus(out_args("out_freebusy"))]

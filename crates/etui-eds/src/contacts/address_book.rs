@@ -14,7 +14,7 @@ use super::query::ContactQuery;
 use super::view::{CardShape, ViewState};
 use crate::error::EdsError;
 use crate::gvariant::{PropertyValue, print_properties};
-use crate::server::{Server, answer, answer_on_worker, release_memory_after, sender_of};
+use crate::server::{Server, answer, answer_on_worker, sender_of};
 use crate::sources::{self, SourceKind};
 
 /// The capabilities of an address book.
@@ -108,11 +108,9 @@ impl AddressBook {
             let query = ContactQuery::parse(&query)?;
             book.matching_cards(&query)
         });
-        let found = found
+        found
             .await
-            .map_err(|e| e.attempting("Cannot get contact list"))?;
-        release_memory_after(found.iter().map(String::len).sum());
-        Ok(found)
+            .map_err(|e| e.attempting("Cannot get contact list"))
     }
 
     #[zbus(out_args("uids"))]

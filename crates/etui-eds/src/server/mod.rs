@@ -3,7 +3,6 @@
 mod factory;
 mod guard;
 mod life;
-mod memory;
 mod source_changes;
 mod text_array;
 pub mod view_life;
@@ -24,7 +23,6 @@ use zbus::{Connection, OwnedObjectPath};
 
 pub(crate) use factory::{BOOK_FACTORY, CALENDAR_FACTORY};
 pub use guard::{answer, answer_on_worker};
-pub(crate) use memory::release_memory_after;
 pub(crate) use text_array::TextArray;
 pub(crate) use wakeup::Wakeup;
 
