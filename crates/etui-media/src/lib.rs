@@ -1,0 +1,30 @@
+//! Reading media files without trusting them: tags, properties, covers and thumbnails.
+//!
+//! ```text
+//! file ── BoundedFile ──┬── read_audio    tags, length, embedded cover     (lofty)
+//!                       ├── read_picture  size, orientation, date, place   (imagesize, nom-exif)
+//!                       ├── read_video    length, size, date, place        (nom-exif)
+//!                       └── content_key   the same when tags change
+//! bytes of a picture ────── make_thumbnails  decode, scale, turn, encode
+//! ```
+//!
+//! No input may cost more than the limits of [`limits`]; an [`Unreadable`] says why a file was
+//! refused.
+
+mod audio;
+mod bounded_file;
+mod content;
+mod error;
+mod exif;
+pub mod limits;
+mod orientation;
+mod picture;
+mod thumbnail;
+
+pub use audio::{Audio, read_audio};
+pub use content::{ContentKey, content_key};
+pub use error::Unreadable;
+pub use exif::{Capture, Place};
+pub use orientation::Orientation;
+pub use picture::{Image, PictureParser, Video, read_picture, read_video};
+pub use thumbnail::{Thumbnails, make_thumbnails};

@@ -1,0 +1,129 @@
+//! [`read_picture`] and [`read_video`].
+
+use std::fs::File;
+use std::io::BufReader;
+
+use imagesize::{Compression, ImageType};
+use nom_exif::MediaParser;
+
+use crate::bounded_file::BoundedFile;
+use crate::content::{ContentKey, content_key, picture_key};
+use crate::error::Unreadable;
+use crate::exif::{Capture, read_exif, read_track};
+use crate::orientation::Orientation;
+
+/// Properties of a picture.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Image {
+    /// The format, such as `jpeg`.
+    pub format: &'static str,
+    /// Width in pixels, as it is shown.
+    pub width: u32,
+    /// Height in pixels, as it is shown.
+    pub height: u32,
+    /// How the stored pixels must be turned to be shown.
+    pub orientation: Orientation,
+    /// Its time, place and camera.
+    pub capture: Capture,
+    /// The key of the picture without its headers.
+    pub key: ContentKey,
+    /// Why a part of it was not read; `None`: all was read.
+    pub problem: Option<String>,
+}
+
+/// Properties of a video.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Video {
+    /// Width in pixels; 0 if unknown.
+    pub width: u32,
+    /// Height in pixels; 0 if unknown.
+    pub height: u32,
+    /// The length in milliseconds; 0 if unknown.
+    pub length: u64,
+    /// Its time, place and camera.
+    pub capture: Capture,
+    /// The key of the file.
+    pub key: ContentKey,
+}
+
+/// Reads a picture's properties; its pixels are not decoded. `parser` keeps its buffer for the next.
+///
+/// # Errors
+/// [`Unreadable`] for a file that is no picture. Damaged EXIF is told in [`Image::problem`].
+pub fn read_picture(file: &File, parser: &mut PictureParser) -> Result<Image, Unreadable> {
+    let mut reader = BoundedFile::new(file)?;
+    let mut start = [0; 64];
+    let n = reader.read_at(0, &mut start)?;
+    let kind = imagesize::image_type(start.get(..n).unwrap_or_default())
+        .map_err(|_| Unreadable::UnknownFormat)?;
+    let format = format_name(kind).ok_or(Unreadable::UnknownFormat)?;
+    let measured = {
+        let mut reader = BoundedFile::new(file)?;
+        let size = imagesize::reader_size(BufReader::with_capacity(4 << 10, &mut reader));
+        size.map_err(|error| reader.refine(error))
+    };
+    let (exif, problem) = match read_exif(&mut parser.0, file) {
+        Ok(exif) => (exif.unwrap_or_default(), None),
+        // Formats without EXIF.
+        Err(_) if matches!(format, "gif" | "bmp" | "webp") => Default::default(),
+        Err(error) => (Default::default(), Some(format!("EXIF: {error}"))),
+    };
+    let (width, height) = match (measured, exif.size) {
+        (Ok(size), _) => (to_u32(size.width), to_u32(size.height)),
+        (Err(_), Some(size)) => size,
+        (Err(error), None) => return Err(error),
+    };
+    let orientation = match format {
+        // Their pixels are turned by the container.
+        "heic" | "avif" => Orientation::default(),
+        _ => exif.orientation,
+    };
+    let (width, height) = orientation.size(width, height);
+    Ok(Image {
+        format,
+        width,
+        height,
+        orientation,
+        capture: exif.capture,
+        key: picture_key(&mut BoundedFile::new(file)?)?,
+        problem,
+    })
+}
+
+/// Reads a video's properties; no frame is decoded.
+///
+/// # Errors
+/// [`Unreadable`] for a file that is no MP4, MOV, 3GP, MKV or WebM.
+pub fn read_video(file: &File, parser: &mut PictureParser) -> Result<Video, Unreadable> {
+    let track = read_track(&mut parser.0, file)?;
+    let (width, height) = track.size.unwrap_or((0, 0));
+    Ok(Video {
+        width,
+        height,
+        length: track.length,
+        capture: track.capture,
+        key: content_key(file)?,
+    })
+}
+
+/// The buffers of a parser of pictures and videos; one for each thread.
+#[derive(Debug, Default)]
+pub struct PictureParser(MediaParser);
+
+fn to_u32(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn format_name(kind: ImageType) -> Option<&'static str> {
+    Some(match kind {
+        ImageType::Jpeg => "jpeg",
+        ImageType::Png => "png",
+        ImageType::Webp => "webp",
+        ImageType::Gif => "gif",
+        ImageType::Bmp => "bmp",
+        ImageType::Tiff => "tiff",
+        ImageType::Heif(Compression::Av1) => "avif",
+        ImageType::Heif(_) => "heic",
+        _ => return None,
+    })
+}
