@@ -14,6 +14,8 @@ use zbus::fdo;
 use zbus::message::Message;
 use zruntime::lock::{Semaphore, SemaphoreGuardArc};
 
+use crate::call_activity::CallActivity;
+
 /// Calls of one client that wait or run. Further ones are refused, and close a private connection.
 const MAX_CALLS: usize = 4_096;
 /// Bytes of the calls of one client that wait or run, or one call.
@@ -25,6 +27,7 @@ pub struct CallLimits {
     /// The socket of a private connection.
     socket: Option<UnixStream>,
     clients: Mutex<HashMap<String, ClientCalls>>,
+    activity: Arc<CallActivity>,
 }
 
 /// The calls of one client. An entry exists only while it has calls.
@@ -45,16 +48,26 @@ pub(crate) struct AdmittedCall<'l> {
 impl CallLimits {
     /// Returns limits by which so many calls of each client run at once; more of them wait.
     pub fn new(max_running: usize) -> Arc<Self> {
-        Self::of_socket(max_running, None)
+        Self::of_connection(max_running, None, Arc::default())
+    }
+
+    /// Returns limits whose calls count among those of a service.
+    pub fn with_activity(max_running: usize, activity: &Arc<CallActivity>) -> Arc<Self> {
+        Self::of_connection(max_running, None, Arc::clone(activity))
     }
 
     /// Returns the limits of a private connection, which is closed when they are exceeded: without
     /// a bus in between, the refusals themselves would wait for a client that does not read them.
-    pub(crate) fn of_socket(max_running: usize, socket: Option<UnixStream>) -> Arc<Self> {
+    pub(crate) fn of_connection(
+        max_running: usize,
+        socket: Option<UnixStream>,
+        activity: Arc<CallActivity>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             max_running,
             socket,
             clients: Mutex::default(),
+            activity,
         })
     }
 
@@ -89,6 +102,7 @@ impl CallLimits {
             });
         of_client.calls += 1;
         of_client.bytes += bytes;
+        self.activity.begin_call();
         Ok(AdmittedCall {
             limits: self,
             client: client.to_owned(),
@@ -108,6 +122,7 @@ impl AdmittedCall<'_> {
 
 impl Drop for AdmittedCall<'_> {
     fn drop(&mut self) {
+        self.limits.activity.end_call();
         let mut clients = self.limits.clients();
         if let Some(of_client) = clients.get_mut(&self.client) {
             of_client.calls -= 1;

@@ -23,7 +23,11 @@ pub(crate) fn open_peer(service: &Arc<Service>) -> Result<UnixStream, StoreError
         ));
     };
     let (ours, theirs) = UnixStream::pair()?;
-    let peer = Arc::new(Peer::new(service.next_number(), ours.try_clone()?));
+    let peer = Arc::new(Peer::new(
+        service.next_number(),
+        ours.try_clone()?,
+        service.activity(),
+    ));
     let endpoint = Endpoint {
         service: Arc::clone(service),
         peer: Some(Arc::clone(&peer)),

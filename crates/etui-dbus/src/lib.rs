@@ -31,6 +31,7 @@ pub mod guard;
 
 mod book_object;
 mod calendar_object;
+mod call_activity;
 mod call_limits;
 mod collection;
 mod collection_object;
@@ -49,6 +50,7 @@ mod view;
 mod view_object;
 mod view_thread;
 
+pub use call_activity::CallActivity;
 pub use call_limits::CallLimits;
 pub use guarded_object::GuardedObject;
 pub use registry::STORE_PATH;

@@ -86,6 +86,14 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
     let connection = builder.build().await?;
     service.add_link(Link::new(connection.clone(), None, collections));
 
+    let store = Arc::downgrade(service.store());
+    let release = move || {
+        if let Some(store) = store.upgrade() {
+            store.release_memory();
+        }
+    };
+    let activity = Arc::clone(service.activity());
+    let releaser = runtime.spawn("memory", activity.release_at_rest(release));
     let watch = watch_clients(connection.clone(), Arc::clone(&service));
     let watcher = runtime.spawn("clients", watch);
     let signals = match options.end_on_signals {
@@ -109,7 +117,7 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
         Err(error) => Err(error),
     };
 
-    drop((watcher, signals));
+    drop((watcher, signals, releaser));
     service.shut_down();
     let ended = runtime.timeout(END_TIMEOUT, connection.graceful_shutdown());
     if ended.await.is_err() {

@@ -13,6 +13,7 @@ use etui::{CollectionKind, Store};
 use zbus::Connection;
 use zbus::message::Header;
 
+use crate::call_activity::CallActivity;
 use crate::call_limits::CallLimits;
 use crate::error::{ErrorKind, StoreError};
 use crate::guard::{catch_panic, catch_panic_on_worker};
@@ -64,6 +65,7 @@ pub(crate) struct Service {
     peer_slots: Arc<()>,
     /// The limits of clients on the bus.
     limits: Arc<CallLimits>,
+    activity: Arc<CallActivity>,
     next_number: AtomicU64,
     calls_running: AtomicU64,
     started: Instant,
@@ -77,18 +79,25 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Service {
     pub(crate) fn new(store: Store) -> Self {
+        let activity = Arc::default();
         Self {
             store: Arc::new(store),
             views: Mutex::default(),
             objects: Mutex::default(),
             links: Mutex::default(),
             peer_slots: Arc::new(()),
-            limits: CallLimits::new(MAX_RUNNING_CALLS),
+            limits: CallLimits::with_activity(MAX_RUNNING_CALLS, &activity),
+            activity,
             next_number: AtomicU64::new(1),
             calls_running: AtomicU64::new(0),
             started: Instant::now(),
             last_call: AtomicU64::new(0),
         }
+    }
+
+    /// The calls of all connections.
+    pub(crate) fn activity(&self) -> &Arc<CallActivity> {
+        &self.activity
     }
 
     /// The store.
@@ -337,10 +346,14 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// A connection by our end of its socket.
-    pub(crate) fn new(number: u64, socket: UnixStream) -> Self {
+    pub(crate) fn new(number: u64, socket: UnixStream, activity: &Arc<CallActivity>) -> Self {
         Self {
             number,
-            limits: CallLimits::of_socket(MAX_RUNNING_CALLS, Some(socket)),
+            limits: CallLimits::of_connection(
+                MAX_RUNNING_CALLS,
+                Some(socket),
+                Arc::clone(activity),
+            ),
         }
     }
 }

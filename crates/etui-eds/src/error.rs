@@ -97,11 +97,21 @@ impl EdsError {
         }
     }
 
-    /// An error that the stock server returned, to be passed on as it is.
-    pub(crate) fn from_stock(name: &str, message: String) -> Self {
-        Self {
-            name: name.to_owned(),
-            message,
+    /// The error that a method of a stock service returned, to be passed on as it is; an error of
+    /// the connection is given back.
+    pub(crate) fn from_reply(error: zbus::Error) -> Result<Self, zbus::Error> {
+        use zbus::DBusError;
+        match error {
+            zbus::Error::MethodError(name, message, _) => Ok(Self {
+                name: name.to_string(),
+                message: message.unwrap_or_default(),
+            }),
+            // An error of the specification, such as `ServiceUnknown`.
+            zbus::Error::FDO(error) => Ok(Self {
+                name: error.name().to_string(),
+                message: error.description().unwrap_or_default().to_owned(),
+            }),
+            other => Err(other),
         }
     }
 

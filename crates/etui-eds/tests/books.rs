@@ -5,11 +5,14 @@
 mod support;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use etui::Store;
 use etui::contacts::Card;
+use etui_testkit::bus::private_memory;
 use support::{BOOKS, Client, Desktop, error_name};
 use zbus::OwnedObjectPath;
+use zruntime::SharedRuntime;
 
 #[test]
 #[ignore = "the bus runs it as the service"]
@@ -102,6 +105,58 @@ fn contacts_are_created_found_and_removed() {
         let removed = client.call(BOOKS, book, "AddressBook", "RemoveContacts", body);
         removed.await.unwrap();
         assert_eq!(uids(client, book, "").await.unwrap(), [made[1].as_str()]);
+    });
+}
+
+/// Reads every contact of a book `times` times.
+async fn read_all(client: &Client, book: &str, times: usize) -> usize {
+    let everyone = "(contains \"x-evolution-any-field\" \"\")";
+    let mut count = 0;
+    for _ in 0..times {
+        let reply = client.call(BOOKS, book, "AddressBook", "GetContactList", (everyone,));
+        let cards: Vec<String> = reply.await.unwrap().body().deserialize().unwrap();
+        count = cards.len();
+    }
+    count
+}
+
+#[test]
+fn a_service_at_rest_gives_memory_back() {
+    zbus::block_on(async {
+        let Some(desktop) = Desktop::start().await else {
+            return;
+        };
+        let client = &desktop.client;
+        let book = &open_book(client).await;
+        let note = "x".repeat(8 << 10);
+        let with_note = |n: usize| {
+            let card = card(&format!("u{n}"), &format!("Name {n}"));
+            card.replace("END:", &format!("NOTE:{note}\r\nEND:"))
+        };
+        let cards: Vec<String> = (0..2_000).map(with_note).collect();
+        let cards: Vec<&str> = cards.iter().map(String::as_str).collect();
+        assert_eq!(create(client, book, &cards).await.unwrap().len(), 2_000);
+        assert_eq!(read_all(client, book, 2).await, 2_000);
+
+        let process = client.process_of(BOOKS).await;
+        let after_answers = private_memory(process).unwrap();
+        // The answers had 16 MB, the file has as many.
+        let released = after_answers - (8 << 20);
+        let runtime = SharedRuntime::current().unwrap();
+        let mut at_rest = after_answers;
+        for _ in 0..300 {
+            runtime.sleep(Duration::from_millis(100)).await;
+            at_rest = private_memory(process).unwrap();
+            if at_rest < released {
+                break;
+            }
+        }
+        assert!(
+            at_rest < released,
+            "{after_answers} bytes, at rest {at_rest}"
+        );
+        assert_eq!(read_all(client, book, 1).await, 2_000);
+        assert!(private_memory(process).unwrap() > at_rest);
     });
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use etui::Store;
 use etui::contacts::Card;
-use support::{BOOKS, Client, Desktop, error_name};
+use support::{BOOKS, CALENDARS, Client, Desktop, error_name};
 use zbus::OwnedObjectPath;
 
 const REGISTRY: &str = "org.gnome.evolution.dataserver.Sources5";
@@ -123,5 +123,37 @@ fn collections_follow_their_sources() {
         assert_eq!(open_book(client, "club").await.unwrap_err(), no_source);
         // Others stay.
         open_book(client, "system-address-book").await.unwrap();
+    });
+}
+
+/// Opens the calendar of birthdays, which a stock helper makes, and returns the helper's name.
+async fn open_birthdays(client: &Client) -> Result<String, String> {
+    let factory = "/org/gnome/evolution/dataserver/CalendarFactory";
+    let opened = client.call(
+        CALENDARS,
+        factory,
+        "CalendarFactory",
+        "OpenCalendar",
+        ("birthdays",),
+    );
+    let (path, helper): (String, String) = opened.await?.body().deserialize().unwrap();
+    let opened = client.call(&helper, &path, "Calendar", "Open", ());
+    opened.await.map(|_| helper)
+}
+
+#[test]
+fn a_helper_that_was_killed_is_started_again() {
+    zbus::block_on(async {
+        let Some(desktop) = Desktop::start().await else {
+            return;
+        };
+        let client = &desktop.client;
+        let killed = open_birthdays(client).await.unwrap();
+        assert_ne!(killed, CALENDARS);
+        let process = client.process_of(&killed).await.cast_signed();
+        let process = rustix::process::Pid::from_raw(process).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+        let helper = open_birthdays(client).await.unwrap();
+        assert_ne!(helper, killed);
     });
 }

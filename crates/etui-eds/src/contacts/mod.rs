@@ -22,6 +22,7 @@ mod incoming;
 mod outgoing;
 mod phone;
 mod pictures;
+mod plain_values;
 mod properties;
 mod query;
 mod reading;

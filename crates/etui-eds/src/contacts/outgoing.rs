@@ -21,6 +21,7 @@ use etui_contentline::charset::to_utf8;
 use etui_contentline::edit::head_without;
 use etui_contentline::lines::{ContentLine, ContentLines};
 use etui_contentline::values::{escape_text, param_value, property_value};
+use memchr::memmem;
 
 use super::phone::{E164, WrittenNumber, push_e164};
 use super::pictures::{Picture, PictureCache, image_type};
@@ -86,6 +87,15 @@ pub(super) fn write_outgoing(
         uid
     });
     OutgoingCard { uid, text: out }
+}
+
+/// Writes the files of a stored card's pictures, so that the next list need not: the files of
+/// thousands of pictures take longer than the list (`etui lab run phonebook`, every vCard with its
+/// name). A picture whose file cannot be written stays in the card.
+pub(super) fn publish_pictures(stored: &[u8], pictures: &PictureCache) {
+    if memmem::find(stored, b"PHOTO").is_some() || memmem::find(stored, b"LOGO").is_some() {
+        write_outgoing(stored, String::new, pictures);
+    }
 }
 
 /// Returns the card as vCard 3.0, the one version that clients before 3.59 read.

@@ -14,6 +14,7 @@ use regex::{Regex, RegexBuilder};
 use super::fields::ContactField;
 use super::fold::fold_text;
 use super::phone::{PhoneStrength, WrittenNumber, is_same_number};
+use super::plain_values::any_plain_value;
 use super::reduced::PropertyNames;
 use crate::error::{EdsError, EdsResult, INVALID_QUERY};
 use crate::sexp::{self, Expr};
@@ -202,6 +203,20 @@ impl ContactQuery {
         }
     }
 
+    /// Whether the contact with this text matches, where that takes no parser.
+    pub(super) fn matches_plain(&self, text: &[u8]) -> Option<bool> {
+        let Self::Text(comparison) = self else {
+            return None;
+        };
+        let ContactField::Property(name) = &comparison.field else {
+            return None;
+        };
+        let is_plain = name == "TEL" || name == "EMAIL";
+        is_plain
+            .then(|| any_plain_value(text, name, &mut |value| comparison.matches_value(value)))
+            .flatten()
+    }
+
     /// Whether a contact matches.
     pub(super) fn matches(&self, uid: &str, card: &Card) -> bool {
         match self {
@@ -232,20 +247,26 @@ impl ContactQuery {
 
 impl TextComparison {
     fn matches(&self, uid: &str, card: &Card) -> bool {
-        let wanted = self.text.as_str();
         let exact = self.field == ContactField::Uid;
-        self.field.any_value(uid, card, &mut |value| {
-            let folded = match exact {
-                true => value.into(),
-                false => fold_text(value),
-            };
-            match self.mode {
-                TextMode::Contains => folded.contains(wanted),
-                TextMode::Is => folded == wanted,
-                TextMode::Begins => folded.starts_with(wanted),
-                TextMode::Ends => folded.ends_with(wanted),
-            }
+        self.field.any_value(uid, card, &mut |value| match exact {
+            true => self.compare(value),
+            false => self.matches_value(value),
         })
+    }
+
+    /// Compares a value of a field other than the UID.
+    fn matches_value(&self, value: &str) -> bool {
+        self.compare(&fold_text(value))
+    }
+
+    fn compare(&self, value: &str) -> bool {
+        let wanted = self.text.as_str();
+        match self.mode {
+            TextMode::Contains => value.contains(wanted),
+            TextMode::Is => value == wanted,
+            TextMode::Begins => value.starts_with(wanted),
+            TextMode::Ends => value.ends_with(wanted),
+        }
     }
 }
 

@@ -83,6 +83,11 @@ impl Book {
             if is_exact {
                 return visit(Match { id, text, uid });
             }
+            match query.matches_plain(text) {
+                Some(true) => return visit(Match { id, text, uid }),
+                Some(false) => return,
+                None => {}
+            }
             if let Some(card) = names.parse_card(text) {
                 let own_uid = uid.or(card.uid()).unwrap_or_default();
                 if query.matches(own_uid, &card) {

@@ -7,7 +7,7 @@ use etui::{Condition, Error};
 
 use super::book::Book;
 use super::incoming::IncomingCard;
-use super::outgoing::revision_of;
+use super::outgoing::{publish_pictures, revision_of};
 use crate::error::{CONTACT_EXISTS, CONTACT_NOT_FOUND, EdsError, EdsResult, OTHER, OUT_OF_SYNC};
 
 /// The operation flag by which a conflict fails.
@@ -41,6 +41,9 @@ impl Book {
             Error::BatchConflict { uid, .. } => contact_exists(&uid),
             e => EdsError::of_book(&e),
         })?;
+        for card in &cards {
+            publish_pictures(card.text(), &self.pictures);
+        }
         self.refresh_revision()?;
         Ok(uids)
     }
@@ -96,7 +99,12 @@ impl Book {
             .map(|(card, condition)| (card, *condition))
             .collect();
         match contacts.save_all_if(&batch) {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                for (card, _) in &cards {
+                    publish_pictures(card.text(), &self.pictures);
+                }
+                Ok(true)
+            }
             Err(Error::BatchConflict { .. }) => Ok(false),
             Err(e) => Err(EdsError::of_book(&e)),
         }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use etui::Store;
-use etui_dbus::{CallLimits, GuardedObject};
+use etui_dbus::{CallActivity, CallLimits, GuardedObject};
 use zbus::message::Header;
 use zbus::names::OwnedUniqueName;
 use zbus::{Connection, OwnedObjectPath};
@@ -72,6 +72,7 @@ pub struct Server {
     owned: Mutex<HashMap<String, (OwnedUniqueName, EndOfObject)>>,
     next_number: AtomicU32,
     limits: Arc<CallLimits>,
+    activity: Arc<CallActivity>,
     helpers: Helpers,
 }
 
@@ -226,6 +227,7 @@ pub enum ServeError {
 async fn run(options: ServeOptions) -> Result<(), ServeError> {
     let store = Store::open_with(&options.store, &options.options)?;
     let connection = Connection::session().await?;
+    let activity = Arc::default();
     let server = Arc::new(Server {
         store,
         connection: connection.clone(),
@@ -234,13 +236,21 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
         making_objects: zruntime::lock::Mutex::new(()),
         owned: Mutex::default(),
         next_number: AtomicU32::new(1),
-        limits: CallLimits::new(MAX_RUNNING_CALLS),
+        limits: CallLimits::with_activity(MAX_RUNNING_CALLS, &activity),
+        activity,
         helpers: Helpers::new(connection.clone()),
     });
     factory::register_factories(&server).await?;
     match life::take_names(&connection, server.options.replace).await? {
         life::Names::Ours => {
             zruntime::spawn(source_changes::follow_sources(server.clone())).detach();
+            let resting = Arc::downgrade(&server);
+            let release = move || {
+                if let Some(server) = resting.upgrade() {
+                    server.store.release_memory();
+                }
+            };
+            zruntime::spawn(server.activity.clone().release_at_rest(release)).detach();
             life::serve_until_end(&server).await
         }
         life::Names::Twin => Ok(()),

@@ -86,16 +86,16 @@ impl Helpers {
             if created.is_err() {
                 self.count_closing(&helper.bus_name, client);
             }
-            match created {
-                // It ended between two calls; a new one is started.
-                Err(zbus::Error::MethodError(name, ..))
-                    if attempt == 1 && name.as_str().contains("ServiceUnknown") =>
-                {
-                    self.forget_helper(&helper).await;
-                }
-                Err(error) => return Err(method_error(error)),
+            let error = match created {
                 Ok(path) => return Ok((path, helper.bus_name.clone())),
+                Err(error) => EdsError::from_reply(error).unwrap_or_else(EdsError::from),
+            };
+            // It ended between two calls; a new one is started.
+            let ended = ["ServiceUnknown", "NoReply"].map(|end| error.name().ends_with(end));
+            if attempt > 1 || !ended.contains(&true) {
+                return Err(error);
             }
+            self.forget_helper(&helper).await;
         }
     }
 
@@ -293,14 +293,4 @@ impl Helpers {
 fn failed_to_start(helper: &Helper, why: &str) -> EdsError {
     let program = helper.backend.program.display();
     EdsError::new(OTHER, format!("{program} did not start: {why}"))
-}
-
-/// The error of a stock backend, with the name that clients decode.
-fn method_error(error: zbus::Error) -> EdsError {
-    match error {
-        zbus::Error::MethodError(name, message, _) => {
-            EdsError::from_stock(name.as_str(), message.unwrap_or_default())
-        }
-        other => other.into(),
-    }
 }

@@ -209,13 +209,10 @@ where
         .await;
     match called {
         Ok(reply) => Ok(reply.body().deserialize()?),
-        Err(zbus::Error::MethodError(name, message, _)) => Err(EdsError::from_stock(
-            name.as_str(),
-            message.unwrap_or_default(),
-        )
-        .attempting(method)
-        .into()),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(match EdsError::from_reply(error) {
+            Ok(refused) => refused.attempting(method).into(),
+            Err(error) => error.into(),
+        }),
     }
 }
 

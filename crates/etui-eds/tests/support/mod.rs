@@ -147,6 +147,20 @@ impl Client {
         call(&self.connection, destination, path, interface, method, body).await
     }
 
+    /// The process that owns a bus name.
+    pub async fn process_of(&self, name: &str) -> u32 {
+        let (bus, path) = ("org.freedesktop.DBus", "/org/freedesktop/DBus");
+        let reply = zbus::Connection::call_method(
+            &self.connection,
+            Some(bus),
+            path,
+            Some(bus),
+            "GetConnectionUnixProcessID",
+            &name,
+        );
+        reply.await.unwrap().body().deserialize().unwrap()
+    }
+
     /// Waits for a signal of an object.
     pub async fn signal(&mut self, path: &str, name: &str) -> Message {
         let next = async {
@@ -213,6 +227,7 @@ where
     );
     within(call, method).await.map_err(|error| match error {
         zbus::Error::MethodError(name, ..) => name.to_string(),
+        zbus::Error::FDO(error) => zbus::DBusError::name(&*error).to_string(),
         other => panic!("{method}: {other}"),
     })
 }

@@ -135,6 +135,14 @@ impl ConnectionPool {
         etui_vfs::release_free_memory();
     }
 
+    /// Unmaps the file in idle connections, until their next reads.
+    pub(crate) fn unmap_files(&self) {
+        // As for `release_memory`, an error is the next use's.
+        let unmap = |c: &Connection| drop(open::unmap_file(c));
+        self.writer.with_idle_connection(unmap);
+        lock(&self.idle).iter().for_each(unmap);
+    }
+
     /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path

@@ -209,6 +209,13 @@ impl Store {
         merged
     }
 
+    /// Gives memory back to the system: page caches, the map of the file, and what the allocator
+    /// holds. For moments of rest: the next reads fill them again.
+    pub fn release_memory(&self) {
+        self.db.unmap_files();
+        self.db.release_memory();
+    }
+
     /// Returns the memory bound of the page caches: the budget, divided over the open
     /// connections.
     pub fn memory(&self) -> Memory {
@@ -308,7 +315,7 @@ fn initialize(conn: &Connection, path: &Path, options: &Options) -> Result<()> {
     metadata::set(conn, metadata::INDEX_VERSION, version)?;
     metadata::set(conn, metadata::TERM_WATERMARK, 0)?;
     metadata::set(conn, metadata::TRIGRAM_WATERMARK, 0)?;
-    for kind in CollectionKind::ALL {
+    for kind in CollectionKind::INITIAL {
         collection_table::create_collection(conn, kind, kind.default_name())?;
     }
     Ok(())

@@ -46,19 +46,21 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         Measure::wall_time("first reply", "first_reply"),
         Measure::new("private, after all were read", "read_all/private_bytes"),
         Measure::new("of that dirty", "read_all/private_dirty_bytes"),
-        Measure::new("PSS", "read_all/pss_bytes"),
+        Measure::new("private, at rest", "rest/private_bytes"),
+        Measure::new("of that dirty, at rest", "rest/private_dirty_bytes"),
+        Measure::new("PSS, at rest", "rest/pss_bytes"),
         Measure::new("real-time priority", "pinned/real_time").informative(),
     ]);
     let target = |claim: &str, arm, measure| {
         Threshold::target(format!("{claim}, {arm}")).of(group, arm, measure)
     };
-    let private = || Measure::new("private", "read_all/private_bytes");
+    let private = || Measure::new("private, at rest", "rest/private_bytes");
     let first = || Measure::wall_time("first reply", "first_reply");
     let thresholds = [OWN, AS_EDS].into_iter().flat_map(|arm| {
         [
             target("an empty call against the echo", arm, ratio("empty")).at_most(MAX_EMPTY),
             target("first reply after activation", arm, first()).at_most(MAX_FIRST_REPLY),
-            target("private memory", arm, private()).at_most(MAX_PRIVATE),
+            target("private memory at rest", arm, private()).at_most(MAX_PRIVATE),
         ]
     });
     let shapes = [
