@@ -4,6 +4,7 @@
 //! - [`calendars`]: a calendar of any size, made from a seed;
 //! - [`fixtures`]: exports in the shapes of the products that write them;
 //! - [`images`]: small valid pictures;
+//! - [`media`]: playable audio files with tags, covers and photos, made from a seed;
 //! - `bus` (a feature): a private D-Bus session bus;
 //! - `disk` (a feature): a disk in memory whose power can be cut;
 //! - [`rng`]: the pseudo-random sequence under all of it.
@@ -15,6 +16,7 @@ pub mod calendars;
 pub mod disk;
 pub mod fixtures;
 pub mod images;
+pub mod media;
 pub mod people;
 pub mod rng;
 mod text;
