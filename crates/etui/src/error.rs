@@ -110,6 +110,15 @@ pub enum Error {
         .0.display()
     )]
     StrayLog(PathBuf),
+    /// Tracks, pictures and their groups come from files; they are not saved or removed by hand.
+    #[error(
+        "the {} comes from files: change or remove the files, and scan their folder",
+        .0.record_noun()
+    )]
+    Scanned(CollectionKind),
+    /// Another scan changed the media library at the same time.
+    #[error("another scan changed the library meanwhile; scan again")]
+    ScannedMeanwhile,
     /// No collection of this kind and name.
     #[error("there is no {kind} named \"{name}\" (there are: {})", known.join(", "))]
     NoCollection {

@@ -42,6 +42,7 @@ pub mod contacts;
 mod db;
 mod error;
 pub mod import;
+pub mod media;
 pub mod record;
 pub mod search;
 pub mod store;

@@ -13,17 +13,55 @@ pub enum CollectionKind {
     Contacts,
     /// A calendar: events, to-dos and journal entries.
     Calendar,
+    /// The tracks of a media library.
+    Music,
+    /// The albums of a media library.
+    Albums,
+    /// The artists of a media library.
+    Artists,
+    /// The genres of a media library.
+    Genres,
+    /// The pictures and videos of a media library.
+    Pictures,
+    /// The days with pictures of a media library.
+    Days,
 }
 
 impl CollectionKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 2] = [Self::Contacts, Self::Calendar];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Contacts,
+        Self::Calendar,
+        Self::Music,
+        Self::Albums,
+        Self::Artists,
+        Self::Genres,
+        Self::Pictures,
+        Self::Days,
+    ];
+    /// The kinds of which every store has a collection.
+    pub(crate) const INITIAL: [Self; 2] = [Self::Contacts, Self::Calendar];
+    /// The kinds of a media library, which is created at its first use.
+    pub(crate) const MEDIA: [Self; 6] = [
+        Self::Music,
+        Self::Albums,
+        Self::Artists,
+        Self::Genres,
+        Self::Pictures,
+        Self::Days,
+    ];
 
     /// Returns the kind's name in the schema.
     pub(crate) fn schema_name(self) -> &'static str {
         match self {
             Self::Contacts => "contacts",
             Self::Calendar => "calendar",
+            Self::Music => "music",
+            Self::Albums => "albums",
+            Self::Artists => "artists",
+            Self::Genres => "genres",
+            Self::Pictures => "pictures",
+            Self::Days => "days",
         }
     }
 
@@ -33,10 +71,16 @@ impl CollectionKind {
     }
 
     /// Returns the name of the collection of this kind in a new store.
-    pub(crate) fn default_name(self) -> &'static str {
+    pub fn default_name(self) -> &'static str {
         match self {
             Self::Contacts => "Contacts",
             Self::Calendar => "Calendar",
+            Self::Music => "Music",
+            Self::Albums => "Albums",
+            Self::Artists => "Artists",
+            Self::Genres => "Genres",
+            Self::Pictures => "Pictures",
+            Self::Days => "Days",
         }
     }
 
@@ -45,6 +89,12 @@ impl CollectionKind {
         match self {
             Self::Contacts => "an address book",
             Self::Calendar => "a calendar",
+            Self::Music => "a list of tracks",
+            Self::Albums => "a list of albums",
+            Self::Artists => "a list of artists",
+            Self::Genres => "a list of genres",
+            Self::Pictures => "a list of pictures",
+            Self::Days => "a list of days",
         }
     }
 
@@ -53,6 +103,12 @@ impl CollectionKind {
         match self {
             Self::Contacts => "contact",
             Self::Calendar => "calendar record",
+            Self::Music => "track",
+            Self::Albums => "album",
+            Self::Artists => "artist",
+            Self::Genres => "genre",
+            Self::Pictures => "picture",
+            Self::Days => "day",
         }
     }
 }
@@ -63,6 +119,12 @@ impl fmt::Display for CollectionKind {
         f.write_str(match self {
             Self::Contacts => "address book",
             Self::Calendar => "calendar",
+            Self::Music => "list of tracks",
+            Self::Albums => "list of albums",
+            Self::Artists => "list of artists",
+            Self::Genres => "list of genres",
+            Self::Pictures => "list of pictures",
+            Self::Days => "list of days",
         })
     }
 }

@@ -1,222 +1,610 @@
-//! Read-only media, and full ones.
+//! The media library: scans of folders with real files, and what stays of a record.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::time::{Duration, SystemTime};
 
-use etui::contacts::{Card, Paging};
-use etui::record::RecordKind;
-use etui::{Error, Store};
-use support::{clean, directory, filled, german, names, people, reading};
+use etui::media::{
+    Media, Rating, ScanOptions, ScanPhase, ScanProgress, ScanReport, ThumbnailSize, TrackColumn,
+    TrackQuery,
+};
+use etui::store::Options;
+use etui::{CollectionKind, Store};
+use etui_testkit::media::{AudioFormat, TrackSpec, audio_file, cover, write_photos};
 
-const READ_ONLY: &str = "ETUI_TEST_READ_ONLY_STORE";
-
-/// Asserts the behaviour of a store with 7 people that this process may not write.
-fn cannot_be_written(path: &Path) {
-    let dir = path.parent().unwrap();
-    let before = names(dir);
-    let error = Store::open(path).err().expect("it cannot be written");
-    assert!(matches!(error, Error::ReadOnly { .. }), "{error:?}");
-    assert!(error.to_string().contains("read-only"), "{error}");
-    let store = Store::open_with(path, &reading()).unwrap();
-    assert!(store.is_read_only());
-    let contacts = store.contacts().unwrap();
-    assert_eq!(contacts.count().unwrap(), 7);
-    assert_eq!(contacts.list(Paging::ALL).unwrap().len(), 7);
-    assert_eq!(contacts.all().unwrap().len(), 7);
-    assert_eq!(
-        store
-            .snapshot()
-            .unwrap()
-            .contacts()
-            .unwrap()
-            .count()
-            .unwrap(),
-        7
-    );
-    clean(&store);
-    for card in people(3, 7) {
-        assert!(contacts.get(&card.identity()).unwrap().is_some());
-        let error = contacts.save(&card).unwrap_err();
-        assert!(matches!(error, Error::ReadOnly { .. }), "{error:?}");
-    }
-    store.close().unwrap();
-    assert_eq!(names(dir), before);
+/// A library and a folder of music.
+struct Library {
+    dir: tempfile::TempDir,
+    store: Store,
 }
 
-#[test]
-fn child_without_rights() {
-    if let Some(path) = std::env::var_os(READ_ONLY) {
-        cannot_be_written(Path::new(&path));
-    }
-}
-
-#[test]
-fn a_file_without_write_permission_can_be_read() {
-    const NOBODY: u32 = 65_534;
-    let (dir, path) = directory();
-    filled(&path, 7);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
-    let root = rustix::process::geteuid().is_root();
-    // Root may write anyway, so another user reads, with a copy of this program that it may run.
-    let exe = tempfile::tempdir().unwrap();
-    if root {
-        fs::set_permissions(exe.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(std::env::current_exe().unwrap(), exe.path().join("test")).unwrap();
-        std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
-        std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-    }
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o500)).unwrap();
-    if root {
-        let output = Command::new("setpriv")
-            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-            .arg(exe.path().join("test"))
-            .args(["--exact", "child_without_rights", "--nocapture"])
-            .env(READ_ONLY, &path)
-            .output();
-        match output {
-            Ok(output) if matches!(output.status.code(), Some(126 | 127)) => {
-                println!("skipped: setpriv cannot run this test as another user");
-            }
-            Ok(output) => assert!(
-                output.status.success(),
-                "{}{}",
-                String::from_utf8_lossy(&output.stdout),
-                String::from_utf8_lossy(&output.stderr)
-            ),
-            Err(e) => println!("skipped: root may write everything, and setpriv: {e}"),
-        }
-    } else {
-        cannot_be_written(&path);
-    }
-    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
-}
-
-/// A small file system in memory, unmounted on drop.
-struct Tmpfs(tempfile::TempDir);
-
-impl Tmpfs {
-    /// Returns `None` and prints the reason if it cannot be mounted.
-    fn mount(size: &str) -> Option<Self> {
+impl Library {
+    fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
-            .arg(dir.path())
-            .output();
-        match mounted {
-            Ok(output) if output.status.success() => Some(Self(dir)),
-            Ok(output) => {
-                println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
-                None
-            }
-            Err(e) => {
-                println!("skipped: mount: {e}");
-                None
-            }
-        }
+        let store = Store::open(dir.path().join("media.etui")).unwrap();
+        fs::create_dir(dir.path().join("Music")).unwrap();
+        Self { dir, store }
     }
 
-    fn store(&self) -> PathBuf {
-        self.0.path().join("personal.etui")
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn media(&self) -> Media<'_> {
+        self.store.media().unwrap()
+    }
+
+    fn scan(&self, folders: &[&str]) -> ScanReport {
+        let folders: Vec<PathBuf> = folders.iter().map(|name| self.path(name)).collect();
+        let media = self.media();
+        let go_on = &mut |_: &_| ControlFlow::Continue(());
+        let report = media
+            .scan(&folders, &ScanOptions::default(), go_on)
+            .unwrap();
+        let check = self.store.check().unwrap();
+        assert!(check.problems.is_empty(), "{check:?}, {report:?}");
+        report
+    }
+
+    /// Writes a track; returns its path.
+    fn write(&self, name: &str, spec: &TrackSpec) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let format = match path.extension().unwrap().to_str().unwrap() {
+            "mp3" => AudioFormat::Mp3,
+            "flac" => AudioFormat::Flac,
+            _ => AudioFormat::Wav,
+        };
+        fs::write(&path, audio_file(format, spec)).unwrap();
+        path
+    }
+
+    /// The UID and path of the one track that a filter finds.
+    fn track(&self, filter: &str) -> (String, Option<PathBuf>) {
+        let media = self.media();
+        let query = TrackQuery::new(filter.parse().unwrap()).columns(TrackColumn::Uid);
+        let rows = media.tracks().query(&query).unwrap();
+        assert_eq!(rows.len(), 1, "{filter}");
+        let row = rows.get(0).unwrap();
+        let path = media.path(row.id()).unwrap();
+        (row.get(TrackColumn::Uid).to_owned(), path)
+    }
+
+    fn rating(&self, uid: &str) -> Option<u32> {
+        let record = self.media().tracks().get(uid).unwrap();
+        let text = record.unwrap().text;
+        let values = etui::media::text_values(&text);
+        let rating = values.into_iter().find(|(name, _)| name == "user.rating");
+        rating.and_then(|(_, stars)| stars.parse().ok())
+    }
+
+    fn rate(&self, uid: &str) {
+        let rating = Rating::new(4);
+        let media = self.media();
+        media
+            .set_rating(CollectionKind::Music, uid, rating)
+            .unwrap();
     }
 }
 
-impl Drop for Tmpfs {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+/// A track of an album.
+fn song(seed: u64, title: &str) -> TrackSpec {
+    TrackSpec {
+        title: title.to_owned(),
+        artists: vec!["Jürgen Müller".to_owned()],
+        album: "Lieder".to_owned(),
+        album_artist: "Jürgen Müller".to_owned(),
+        track: u32::try_from(seed).unwrap(),
+        year: 1977,
+        genres: vec!["Folk".to_owned()],
+        ..TrackSpec::new(seed, 3_000)
     }
 }
 
 #[test]
-fn a_read_only_medium_can_be_read() {
-    let Some(medium) = Tmpfs::mount("8m") else {
-        return;
-    };
-    filled(&medium.store(), 7);
-    let remounted = Command::new("mount")
-        .args(["-o", "remount,ro"])
-        .arg(medium.0.path())
-        .status()
+fn a_scan_knows_tracks_albums_artists_and_covers() {
+    let library = Library::new();
+    let front = cover(1, 400);
+    for (number, name) in [(1, "a.mp3"), (2, "b.flac"), (3, "c.wav")] {
+        let mut spec = song(number, &format!("Song {number}"));
+        spec.cover = (number < 3).then(|| front.clone().into());
+        library.write(&format!("Music/Müller/{name}"), &spec);
+    }
+    fs::write(library.path("Music/Müller/cover.jpg"), cover(2, 300)).unwrap();
+    fs::write(library.path("Music/Müller/notes.txt"), "no medium").unwrap();
+    let report = library.scan(&["Music"]);
+    assert_eq!(
+        (report.files, report.added, report.problems.len()),
+        (4, 3, 0)
+    );
+    assert_eq!(report.covers, 2, "a cover is made once");
+
+    let media = library.media();
+    let found = media.tracks().find(&"mull song".parse().unwrap()).unwrap();
+    let titles: Vec<_> = found
+        .iter()
+        .map(|track| track.summary.title.as_str())
+        .collect();
+    assert_eq!(titles, ["Song 1", "Song 2", "Song 3"]);
+    assert_eq!(found[0].summary.seconds, 3);
+    let albums = media
+        .albums()
+        .list(etui::record::Paging::first(10))
         .unwrap();
-    assert!(remounted.success());
-    cannot_be_written(&medium.store());
-}
-
-/// The store holds these cards, in this order, and is sound.
-fn same(store: &Store, expected: &[Card]) {
-    let texts = store.contacts().unwrap().all().unwrap();
-    assert_eq!(texts.len(), expected.len());
-    for ((_, found), expected) in texts.iter().zip(expected) {
-        assert_eq!(found, expected.text());
-    }
-    clean(store);
-}
-
-#[test]
-fn a_full_disk_takes_nothing_back() {
-    let Some(disk) = Tmpfs::mount("4m") else {
-        return;
-    };
-    let path = disk.store();
-    let filler = disk.0.path().join("filler");
-    fs::write(&filler, vec![1; 1_500_000]).unwrap();
-    let store = Store::open_with(&path, &german()).unwrap();
-    let contacts = store.contacts().unwrap();
-    let mut cards = people(8, 20_000).into_iter();
-    let mut acknowledged: Vec<Card> = Vec::new();
-    // Single saves and batches, until both fail.
-    let (mut one, mut many) = (false, false);
-    while !(one && many) {
-        for size in [1, 40] {
-            let batch: Vec<_> = cards.by_ref().take(size).collect();
-            assert_eq!(batch.len(), size, "4 MB held twenty thousand contacts");
-            let saved = match &batch[..] {
-                [only] => contacts.save(only).map(drop),
-                all => contacts.save_many(all).map(drop),
-            };
-            let full = if size == 1 { &mut one } else { &mut many };
-            match saved {
-                Ok(()) => acknowledged.extend(batch),
-                Err(Error::DiskFull { .. }) => *full = true,
-                Err(e) => panic!("{e:?}"),
-            }
-        }
-    }
-    println!("{} contacts until the disk was full", acknowledged.len());
-    assert!(acknowledged.len() > 40);
-    same(&store, &acknowledged);
-    // Reopened on the full disk it has the same content, if it can be opened.
-    drop(store);
-    match Store::open(&path) {
-        Ok(store) => same(&store, &acknowledged),
-        Err(e) => assert!(matches!(e, Error::DiskFull { .. }), "{e:?}"),
-    }
-
-    fs::remove_file(&filler).unwrap();
-    let store = Store::open(&path).unwrap();
-    same(&store, &acknowledged);
-    let last = cards.next().unwrap();
-    let more: Vec<_> = cards.take(30).collect();
-    store.contacts().unwrap().save_many(&more).unwrap();
-    store.contacts().unwrap().save(&last).unwrap();
-    acknowledged.extend(more);
-    acknowledged.push(last);
-    same(&store, &acknowledged);
-    store.close().unwrap();
+    let album = &albums[0].summary;
+    assert_eq!(
+        (album.name.as_str(), album.members, album.year),
+        ("Lieder", 3, Some(1977))
+    );
+    assert_eq!(album.artist, "Jürgen Müller");
+    assert_eq!(album.cover, found[0].summary.cover);
+    assert_ne!(
+        found[2].summary.cover, found[0].summary.cover,
+        "the folder's"
+    );
+    let small = media
+        .thumbnail(album.cover.unwrap(), ThumbnailSize::Small)
+        .unwrap();
+    assert!(small.unwrap().starts_with(&[0xff, 0xd8]));
+    let (artists, genres) = (
+        media.artists().count().unwrap(),
+        media.genres().count().unwrap(),
+    );
+    assert_eq!((artists, genres), (1, 1));
+    let years = |filter: &str| media.tracks().find(&filter.parse().unwrap()).unwrap().len();
+    assert_eq!(
+        (
+            years("year:1970..1979"),
+            years("year:>1977"),
+            years("length:<4")
+        ),
+        (3, 0, 3)
+    );
 }
 
 #[test]
-fn no_store_fits_on_a_full_disk() {
-    let Some(disk) = Tmpfs::mount("64k") else {
-        return;
+fn a_scan_without_changes_writes_nothing() {
+    let library = Library::new();
+    library.write("Music/a/a.mp3", &song(1, "A"));
+    library.scan(&["Music"]);
+    let token = library.store.token().unwrap();
+    let report = library.scan(&[]);
+    assert_eq!((report.files, report.added, report.changed), (1, 0, 0));
+    assert_eq!(library.store.token().unwrap(), token);
+}
+
+#[test]
+fn a_file_that_is_moved_keeps_its_record() {
+    let library = Library::new();
+    library.write("Music/a/a.mp3", &song(1, "A"));
+    library.write("Music/b/b.mp3", &song(2, "B"));
+    library.scan(&["Music"]);
+    let (uid, _) = library.track("title:a");
+    library.rate(&uid);
+
+    // A folder, the root, one file.
+    fs::rename(library.path("Music/a"), library.path("Music/c")).unwrap();
+    let report = library.scan(&[]);
+    assert_eq!((report.moved_folders, report.added, report.lost), (1, 0, 0));
+    fs::rename(library.path("Music"), library.path("Songs")).unwrap();
+    assert_eq!(library.scan(&[]).away.len(), 1);
+    let report = library.scan(&["Songs"]);
+    assert_eq!(
+        (report.moved_folders, report.added, report.away.len()),
+        (1, 0, 0)
+    );
+    fs::rename(library.path("Songs/c/a.mp3"), library.path("Songs/b/z.mp3")).unwrap();
+    let report = library.scan(&[]);
+    assert_eq!((report.moved, report.added, report.lost), (1, 0, 0));
+    let expected = library.path("Songs/b/z.mp3").canonicalize().unwrap();
+    assert_eq!(library.track("title:a"), (uid.clone(), Some(expected)));
+    assert_eq!(library.rating(&uid), Some(4));
+}
+
+#[test]
+fn a_file_that_is_tagged_anew_or_replaced_keeps_its_record() {
+    let library = Library::new();
+    let path = library.write("Music/a.mp3", &song(1, "A"));
+    library.scan(&["Music"]);
+    let (uid, _) = library.track("title:a");
+    library.rate(&uid);
+    library.write("Music/a.mp3", &song(1, "Another title"));
+    touch(&path);
+    assert_eq!(library.scan(&[]).changed, 1);
+    assert_eq!(library.track("title:another").0, uid);
+
+    // The same recording in another format.
+    fs::remove_file(&path).unwrap();
+    library.write(
+        "Music/b.flac",
+        &TrackSpec {
+            seed: 9,
+            ..song(1, "Another title")
+        },
+    );
+    let report = library.scan(&[]);
+    assert_eq!((report.added, report.moved, report.lost), (0, 1, 0));
+    assert_eq!(
+        (library.track("title:another").0, library.rating(&uid)),
+        (uid, Some(4))
+    );
+}
+
+#[test]
+fn what_is_lost_comes_back() {
+    let library = Library::new();
+    let path = library.write(
+        "Music/a.mp3",
+        &TrackSpec {
+            cover: Some(cover(1, 200).into()),
+            ..song(1, "A")
+        },
+    );
+    library.write("Music/b.mp3", &song(2, "B"));
+    library.scan(&["Music"]);
+    let (uid, _) = library.track("title:a");
+    library.rate(&uid);
+    let bytes = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert_eq!(library.scan(&[]).lost, 1);
+    let albums = library
+        .media()
+        .albums()
+        .list(etui::record::Paging::first(2))
+        .unwrap();
+    assert_eq!(albums[0].summary.members, 1);
+    fs::create_dir(library.path("Music/new")).unwrap();
+    fs::write(library.path("Music/new/other.mp3"), bytes).unwrap();
+    let report = library.scan(&[]);
+    assert_eq!((report.added, report.moved), (0, 1));
+    assert_eq!(
+        (library.track("title:a").0, library.rating(&uid)),
+        (uid, Some(4))
+    );
+}
+
+#[test]
+fn a_drive_that_is_away_loses_nothing() {
+    let library = Library::new();
+    library.write("Music/a.mp3", &song(1, "A"));
+    library.scan(&["Music"]);
+    let (uid, _) = library.track("title:a");
+    library.rate(&uid);
+    // Not there, and an empty folder in its place.
+    let hidden = library.path("hidden");
+    fs::rename(library.path("Music"), &hidden).unwrap();
+    assert_eq!(library.scan(&[]).away.len(), 1);
+    fs::create_dir(library.path("Music")).unwrap();
+    assert_eq!(library.scan(&[]).away.len(), 1);
+    assert!(library.media().roots().unwrap()[0].is_away);
+    // Copied to another disk meanwhile: the same records.
+    fs::create_dir(library.path("Disk")).unwrap();
+    fs::copy(hidden.join("a.mp3"), library.path("Disk/a.mp3")).unwrap();
+    let report = library.scan(&["Disk"]);
+    assert_eq!((report.added, report.moved), (0, 1));
+    assert_eq!(library.track("title:a").0, uid);
+    // Back: what has two files now has two records.
+    fs::remove_dir(library.path("Music")).unwrap();
+    fs::rename(&hidden, library.path("Music")).unwrap();
+    let report = library.scan(&[]);
+    assert_eq!((report.away.len(), report.lost, report.added), (0, 0, 1));
+    assert_eq!(library.rating(&uid), Some(4));
+}
+
+#[test]
+fn a_copy_has_a_record_of_its_own() {
+    let library = Library::new();
+    let path = library.write("Music/a.mp3", &song(1, "A"));
+    library.scan(&["Music"]);
+    fs::copy(&path, library.path("Music/copy.mp3")).unwrap();
+    assert_eq!(library.scan(&[]).added, 1);
+    assert_eq!(library.media().tracks().count().unwrap(), 2);
+}
+
+#[test]
+fn a_folder_of_the_library_becomes_part_of_another() {
+    let library = Library::new();
+    library.write("Music/rock/hard/a.mp3", &song(1, "A"));
+    library.write("Music/b.mp3", &song(2, "B"));
+    library.scan(&["Music/rock/hard"]);
+    let (uid, _) = library.track("title:a");
+    let report = library.scan(&["Music"]);
+    assert_eq!((report.added, report.lost, report.changed), (1, 0, 0));
+    assert_eq!(library.track("title:a").0, uid);
+    assert_eq!(library.media().roots().unwrap().len(), 1);
+    // A folder below one of the library is not another.
+    library.scan(&["Music/rock"]);
+    assert_eq!(library.media().roots().unwrap().len(), 1);
+    assert!(library.media().remove_root(&library.path("Music")).unwrap());
+    assert_eq!(library.media().tracks().count().unwrap(), 0);
+}
+
+#[test]
+fn hostile_files_are_refused_and_the_good_one_is_found() {
+    let library = Library::new();
+    let music = library.path("Music");
+    library.write("Music/good.mp3", &song(1, "Good"));
+    let good = fs::read(music.join("good.mp3")).unwrap();
+    let mut lying = b"ID3\x04\0\0\x7f\x7f\x7f\x7fAPIC\x7f\x7f\x7f\x7f\0\0".to_vec();
+    lying.extend_from_slice(&[0xff; 3_000_000]);
+    for (name, bytes) in [
+        ("empty.mp3", Vec::new()),
+        ("zeros.flac", vec![0; 100_000]),
+        ("lying.mp3", lying),
+        ("cut.mp3", good[..good.len() / 3].to_vec()),
+        ("picture.mp3", cover(1, 100)),
+        ("music.jpg", good.clone()),
+        ("ones.ogg", vec![0xff; 1 << 20]),
+    ] {
+        fs::write(music.join(name), bytes).unwrap();
+    }
+    let sparse = fs::File::create(music.join("sparse.mp3")).unwrap();
+    sparse.set_len(5 << 30).unwrap();
+    for (link, to) in [
+        ("loop", "."),
+        ("zero.mp3", "/dev/zero"),
+        ("nothing.mp3", "gone"),
+    ] {
+        std::os::unix::fs::symlink(to, music.join(link)).unwrap();
+    }
+    let odd = std::os::unix::ffi::OsStringExt::from_vec(b"\xff\n\xfe.mp3".to_vec());
+    fs::write(music.join::<std::ffi::OsString>(odd), &good).unwrap();
+    let begun = std::time::Instant::now();
+    let report = library.scan(&["Music"]);
+    assert!(
+        begun.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert!(
+        report
+            .problems
+            .iter()
+            .all(|problem| !problem.reason.is_empty())
+    );
+    let refused = report
+        .problems
+        .iter()
+        .filter(|problem| problem.is_refused)
+        .count();
+    let tracks = library.media().tracks().count().unwrap();
+    // Each file is a record, or refused with a reason; links are neither.
+    assert_eq!(refused as u64 + tracks, report.files, "{report:#?}");
+    assert_eq!(
+        library.media().problems().unwrap().len(),
+        report.problems.len()
+    );
+    let good = library
+        .media()
+        .tracks()
+        .find(&"title:good".parse().unwrap())
+        .unwrap();
+    assert!(
+        good.len() >= 2,
+        "the good file and the one with the odd name"
+    );
+}
+
+#[test]
+fn pictures_are_known_by_day() {
+    let library = Library::new();
+    let photos = write_photos(&library.path("Pictures"), 6, 1).unwrap();
+    let report = library.scan(&["Pictures"]);
+    assert_eq!(
+        (report.added, report.problems.len()),
+        (photos.len() as u64, 0),
+        "{report:?}"
+    );
+    let media = library.media();
+    let listed = media
+        .pictures()
+        .list(etui::record::Paging::first(10))
+        .unwrap();
+    let times: Vec<&str> = listed.iter().map(|p| p.summary.taken.as_str()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    let days = media.days().list(etui::record::Paging::first(10)).unwrap();
+    let members: u64 = days.iter().map(|day| day.summary.members).sum();
+    assert_eq!(members, photos.len() as u64);
+    for photo in &photos {
+        let Some(taken) = &photo.spec.taken else {
+            continue;
+        };
+        let day = format!("{:04}-{:02}-{:02}", taken.year, taken.month, taken.day);
+        let found = media
+            .pictures()
+            .find(&format!("taken:{day}").parse().unwrap())
+            .unwrap();
+        assert!(!found.is_empty(), "{day}");
+        let upright = matches!(photo.spec.orientation, None | Some(1..=4));
+        let wide = found[0].summary.width > found[0].summary.height;
+        let is_wide = photo.spec.width > photo.spec.height;
+        assert!(found.len() > 1 || wide == (is_wide == upright), "{photo:?}");
+    }
+}
+
+#[test]
+fn a_stopped_scan_goes_on() {
+    let library = Library::new();
+    let collection = etui_testkit::media::MediaCollection::write(&library.path("Music"), 6, 3);
+    let tracks = collection.unwrap().tracks.len() as u64;
+    let media = library.media();
+    let folders = [library.path("Music")];
+    // Stopped at the first files that are read, again and again.
+    for _ in 0..3 {
+        let mut stop = |progress: &ScanProgress| match progress.phase {
+            ScanPhase::Reading => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        let options = ScanOptions::default();
+        let report = media.scan(&folders, &options, &mut stop).unwrap();
+        assert!(report.is_stopped && report.added < tracks, "{report:?}");
+    }
+    let report = library.scan(&["Music"]);
+    assert_eq!(report.lost, 0);
+    assert_eq!(media.tracks().count().unwrap(), tracks);
+    let stats = media.stats().unwrap();
+    assert!(stats.covers > 0 && stats.thumbnail_bytes > 0);
+}
+
+#[test]
+fn what_a_person_recorded_can_be_undone() {
+    let library = Library::new();
+    library.write("Music/a.mp3", &song(1, "A"));
+    library.scan(&["Music"]);
+    let (uid, _) = library.track("title:a");
+    let media = library.media();
+    media.record_play(&uid, SystemTime::now()).unwrap();
+    media.record_play(&uid, SystemTime::now()).unwrap();
+    library.rate(&uid);
+    let found = |filter: &str| media.tracks().find(&filter.parse().unwrap()).unwrap().len();
+    assert_eq!(
+        (found("plays:2"), found("rating:>=4"), found("plays:>2")),
+        (1, 1, 0)
+    );
+    assert!(media.undo_user_data(CollectionKind::Music, &uid).unwrap());
+    assert_eq!(library.rating(&uid), None);
+    assert_eq!(found("plays:2"), 1);
+    let refused = media.tracks().remove(&uid).unwrap_err().to_string();
+    assert!(refused.contains("comes from files"), "{refused}");
+}
+
+#[test]
+fn a_library_in_a_read_only_store_is_read() {
+    let library = Library::new();
+    library.write("Music/a.mp3", &song(1, "A"));
+    library.scan(&["Music"]);
+    let path = library.store.path().to_owned();
+    library.store.close().unwrap();
+    let mut options = Options::default();
+    options.read_only = true;
+    let store = Store::open_with(&path, &options).unwrap();
+    assert_eq!(store.media().unwrap().tracks().count().unwrap(), 1);
+}
+
+/// Gives a file another time than it had.
+fn touch(path: &Path) {
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(10))
+        .unwrap();
+}
+
+#[test]
+fn files_that_exchange_names_keep_their_records() {
+    let library = Library::new();
+    let one = library.write("Music/1.mp3", &song(1, "One"));
+    let two = library.write("Music/2.mp3", &song(2, "Two"));
+    library.scan(&["Music"]);
+    let (uid, _) = library.track("title:one");
+    library.rate(&uid);
+    let aside = library.path("aside");
+    fs::rename(&one, &aside).unwrap();
+    fs::rename(&two, &one).unwrap();
+    fs::rename(&aside, &two).unwrap();
+    let report = library.scan(&[]);
+    assert_eq!((report.moved, report.changed, report.lost), (2, 0, 0));
+    assert_eq!(
+        (library.track("title:one").0, library.rating(&uid)),
+        (uid, Some(4))
+    );
+}
+
+#[test]
+fn a_copy_that_comes_back_keeps_its_rating() {
+    let library = Library::new();
+    let path = library.write("Music/a.mp3", &song(1, "A"));
+    library.scan(&["Music"]);
+    let copy = library.path("Music/copy.mp3");
+    fs::copy(&path, &copy).unwrap();
+    library.scan(&[]);
+    let media = library.media();
+    let uids: Vec<String> = {
+        let query = TrackQuery::all().columns(TrackColumn::Uid);
+        let rows = media.tracks().query(&query).unwrap();
+        rows.iter()
+            .map(|row| row.get(TrackColumn::Uid).to_owned())
+            .collect()
     };
-    fs::write(disk.0.path().join("filler"), vec![1; 40 << 10]).unwrap();
-    let error = Store::open(disk.store()).err().expect("there is no room");
-    assert!(matches!(error, Error::DiskFull { .. }), "{error:?}");
-    fs::remove_file(disk.0.path().join("filler")).unwrap();
+    let second = uids.iter().find(|uid| uid.ends_with("-2")).unwrap();
+    library.rate(second);
+    let bytes = fs::read(&copy).unwrap();
+    fs::remove_file(&copy).unwrap();
+    assert_eq!(library.scan(&[]).lost, 1);
+    fs::write(&copy, bytes).unwrap();
+    let report = library.scan(&[]);
+    assert_eq!((report.added, report.moved), (0, 1));
+    assert_eq!(library.rating(second), Some(4));
+    let albums = media.albums().list(etui::record::Paging::first(1)).unwrap();
+    assert_eq!(albums[0].summary.members, 2);
+}
+
+#[test]
+fn another_drive_at_the_same_path_takes_nothing_away() {
+    let library = Library::new();
+    library.write("Disk/Music/a.mp3", &song(1, "A"));
+    library.scan(&["Disk"]);
+    fs::rename(library.path("Disk"), library.path("first")).unwrap();
+    library.write("Disk/Music/b.mp3", &song(2, "B"));
+    let report = library.scan(&[]);
+    assert_eq!((report.away.len(), report.lost), (1, 0));
+    assert_eq!(library.media().tracks().count().unwrap(), 1);
+}
+
+#[test]
+fn a_file_moved_between_two_folders_of_the_library_keeps_its_record() {
+    let library = Library::new();
+    let path = library.write("A/a.mp3", &song(1, "A"));
+    library.write("B/b.mp3", &song(2, "B"));
+    library.scan(&["A", "B"]);
+    let (uid, _) = library.track("title:a");
+    library.rate(&uid);
+    fs::rename(path, library.path("B/a.mp3")).unwrap();
+    // Only the folder where it is now.
+    library.scan(&["B"]);
+    library.scan(&[]);
+    assert_eq!(
+        (library.track("title:a").0, library.rating(&uid)),
+        (uid, Some(4))
+    );
+}
+
+#[test]
+fn a_folder_that_is_named_with_one_in_it_is_scanned_once() {
+    let library = Library::new();
+    library.write("Music/Rock/a.mp3", &song(1, "A"));
+    library.scan(&["Music/Rock", "Music"]);
+    library.scan(&[]);
+    assert_eq!(library.media().roots().unwrap().len(), 1);
+    assert_eq!(library.media().tracks().count().unwrap(), 1);
+}
+
+#[test]
+fn a_folder_without_media_is_there() {
+    let library = Library::new();
+    for _ in 0..2 {
+        let report = library.scan(&["Music"]);
+        assert_eq!((report.files, report.away.len()), (0, 0));
+    }
+    library.write("Music/a.mp3", &song(1, "A"));
+    assert_eq!(library.scan(&[]).added, 1);
+}
+
+#[test]
+fn a_rating_is_undone_after_the_file_was_tagged_anew() {
+    let library = Library::new();
+    let path = library.write("Music/a.mp3", &song(1, "A"));
+    library.scan(&["Music"]);
+    let (uid, _) = library.track("title:a");
+    library.rate(&uid);
+    library.write("Music/a.mp3", &song(1, "Another title"));
+    touch(&path);
+    library.scan(&[]);
+    let media = library.media();
+    assert!(media.undo_user_data(CollectionKind::Music, &uid).unwrap());
+    assert_eq!(library.rating(&uid), None);
+    assert_eq!(library.track("title:another").0, uid);
+    let unknown = media.undo_user_data(CollectionKind::Music, "etui-none");
+    assert!(unknown.is_err());
 }

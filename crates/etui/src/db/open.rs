@@ -215,6 +215,12 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
     Ok(connection)
 }
 
+/// Unmaps the file of a connection. Its next read maps it again.
+pub(super) fn unmap_file(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "mmap_size", 0)?;
+    connection.pragma_update(None, "mmap_size", MAPPED)
+}
+
 /// Sets the durability level of a connection that writes.
 pub(super) fn prepare_to_write(connection: &Connection, settings: &PoolOptions) -> Result<()> {
     let level = match settings.durability {

@@ -8,6 +8,7 @@
 //! entry  := field:u8  length:varint  value[length]
 //! value  := ' ' folded text ' '                       (all fields but phones)
 //!         | form:u8 ' ' digits ' ' extension [ ' ' written ]     (phones)
+//!         | ' ' 10 decimal digits ' '                           (numbers)
 //! ```
 //!
 //! The spaces make every comparison a substring test: ` anna ` is a word, ` ann` a prefix, `nna ` a
@@ -35,6 +36,19 @@ pub enum Key {
     Place = 11,
     Description = 12,
     Component = 13,
+    Artist = 14,
+    AlbumArtist = 15,
+    Album = 16,
+    Composer = 17,
+    Genre = 18,
+    Format = 19,
+    Camera = 20,
+    Year = 21,
+    Length = 22,
+    Plays = 23,
+    Rating = 24,
+    Taken = 25,
+    AlbumUid = 26,
 }
 
 impl Key {
@@ -53,6 +67,19 @@ impl Key {
             11 => Self::Place,
             12 => Self::Description,
             13 => Self::Component,
+            14 => Self::Artist,
+            15 => Self::AlbumArtist,
+            16 => Self::Album,
+            17 => Self::Composer,
+            18 => Self::Genre,
+            19 => Self::Format,
+            20 => Self::Camera,
+            21 => Self::Year,
+            22 => Self::Length,
+            23 => Self::Plays,
+            24 => Self::Rating,
+            25 => Self::Taken,
+            26 => Self::AlbumUid,
             _ => return None,
         })
     }
@@ -81,6 +108,11 @@ pub(crate) fn clip_text(text: &str, max: usize) -> &str {
     }
 }
 
+/// Returns the text of a number in keys and terms. Texts have the order of their numbers.
+pub(crate) fn number_term(number: u32) -> String {
+    format!("{number:010}")
+}
+
 /// Writes keys.
 #[derive(Default)]
 pub(crate) struct KeyWriter {
@@ -95,6 +127,11 @@ impl KeyWriter {
 
     pub(crate) fn push_address(&mut self, key: Key, text: &str) {
         self.push_folded(key, text, fold::push_folded_address);
+    }
+
+    /// Appends a number.
+    pub(crate) fn push_number(&mut self, key: Key, number: u32) {
+        self.push_entry(key, format!(" {} ", number_term(number)).as_bytes());
     }
 
     /// Returns the keys.

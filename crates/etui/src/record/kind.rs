@@ -35,8 +35,8 @@ pub(crate) struct RecordOrigin {
 
 /// A kind of records: texts with a UID, from which columns are derived.
 ///
-/// Implemented by [`Card`](crate::contacts::Card) and
-/// [`CalendarObject`](crate::calendar::CalendarObject) only.
+/// Implemented by [`Card`](crate::contacts::Card), [`CalendarObject`](crate::calendar::CalendarObject)
+/// and the kinds of [`media`](crate::media) only.
 pub trait RecordKind: Sized + Send {
     /// The kind of collection that it belongs to.
     const KIND: CollectionKind;
@@ -68,6 +68,11 @@ pub trait RecordKind: Sized + Send {
     fn noun(&self) -> &'static str {
         Self::KIND.record_noun()
     }
+
+    /// True if the records come from a scan of files: saving, removing and restoring them by hand is
+    /// refused.
+    #[doc(hidden)]
+    const IS_SCANNED: bool = false;
 
     /// True if records of one UID can be merged: those of a calendar may each define other
     /// instances.

@@ -271,6 +271,9 @@ impl<R: RecordKind> Collection<'_, R> {
         size: TransactionSize,
         work: impl FnOnce(&Connection, &mut RecordWriter<'_>) -> Result<T>,
     ) -> Result<T> {
+        if R::IS_SCANNED {
+            return Err(Error::Scanned(R::KIND));
+        }
         R::commit_dirty(self.db());
         let order = self.db().order();
         self.db().write_of(size, |conn| {

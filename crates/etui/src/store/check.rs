@@ -28,6 +28,8 @@ pub struct CheckReport {
     pub contacts: u64,
     /// Live calendar entries checked.
     pub entries: u64,
+    /// Live tracks, pictures and groups checked.
+    pub media: u64,
     /// Records in the trash.
     pub removed: u64,
     /// Problems; none if the store is intact.
@@ -147,6 +149,7 @@ impl Store {
             match (live, kind) {
                 (false, _) => report.removed += 1,
                 (true, Some(CollectionKind::Calendar)) => report.entries += 1,
+                (true, Some(kind)) if CollectionKind::MEDIA.contains(&kind) => report.media += 1,
                 (true, _) => report.contacts += 1,
             }
             let Some(kind) = kind else {

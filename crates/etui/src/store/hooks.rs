@@ -10,6 +10,7 @@ use crate::calendar::object_zones::ObjectZones;
 use crate::contacts::Card;
 use crate::db::{Db, IndexContext, Maintenance, WriteHooks, metadata};
 use crate::error::{Error, Result};
+use crate::media::{Album, Artist, Day, Genre, Picture, Track};
 use crate::record::{IndexedColumns, RecordKind};
 use crate::search::index::IndexParts;
 use crate::search::index::merge::merge_index;
@@ -122,6 +123,12 @@ pub(super) fn index_record(
             let record = zones.borrow_mut().parse_record(conn, text, shared)?;
             Ok(record.index(with))
         }
+        CollectionKind::Music => Ok(Track::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Pictures => Ok(Picture::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Albums => Ok(Album::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Artists => Ok(Artist::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Genres => Ok(Genre::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Days => Ok(Day::stored(conn, text, shared)?.index(with)),
     }
 }
 

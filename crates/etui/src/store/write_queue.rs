@@ -205,7 +205,9 @@ fn apply_write(
         saved: Vec::new(),
     };
     match (kind, text) {
-        (_, None) => {}
+        (kind, _) if CollectionKind::MEDIA.contains(&kind) => {
+            return Ok(Err(Error::Scanned(kind).to_string()));
+        }
         (CollectionKind::Contacts, Some(text)) => match Card::parse(text) {
             Ok(card) => put.save_all([ImportItem::new(card, 1, 1)])?,
             Err(error) => return Ok(Err(Error::from(error).to_string())),
@@ -221,6 +223,7 @@ fn apply_write(
                 Err(problem) => return Ok(Err(problem)),
             }
         }
+        _ => {}
     }
     let saved = put.saved;
     // A DELETE, or an UPDATE that gave the record another UID: the old one is removed.

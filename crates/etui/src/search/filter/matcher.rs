@@ -4,11 +4,12 @@
 //! an [`IndexMatch`] finds at least the records that match, and records whether it finds no others.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use memchr::memmem::{self, Finder};
 
-use super::{FieldSet, Filter, KeySet, MatchMode};
-use crate::record::keys::{Key, Keys, PhoneParts, SearchKeys};
+use super::{FieldSet, Filter, KeySet, MatchMode, NumberRange};
+use crate::record::keys::{Key, Keys, PhoneParts, SearchKeys, number_term};
 use crate::search::index::condition::IndexCondition;
 use crate::search::index::{IndexParts, terms, trigrams};
 use etui_text::fold;
@@ -27,6 +28,7 @@ pub enum Matcher {
     Present(KeySet),
     Text(Box<TextPredicate>),
     Phone(PhonePredicate),
+    Number(Key, RangeInclusive<u32>),
 }
 
 /// A substring of a padded value (`keys`).
@@ -126,6 +128,11 @@ impl Matcher {
         })
     }
 
+    /// Returns a comparison of a number with a range.
+    pub(crate) fn match_number(key: Key, range: NumberRange) -> Self {
+        Self::Number(key, range.0)
+    }
+
     /// Returns true if a record with this UID and these keys matches.
     pub(crate) fn matches(&self, record: SearchKeys<'_>) -> bool {
         let keys = record.keys;
@@ -140,6 +147,11 @@ impl Matcher {
             Self::Text(text) => {
                 Keys(keys).any(|(k, value)| text.keys.contains(k) && text.matches(value))
             }
+            Self::Number(key, range) => Keys(keys).any(|(k, value)| {
+                let number = std::str::from_utf8(value).ok();
+                k == *key
+                    && number.is_some_and(|n| n.trim().parse().is_ok_and(|n| range.contains(&n)))
+            }),
             Self::Phone(phone) => Keys(keys).any(|(k, value)| {
                 k == Key::Phone
                     && PhoneParts::parse(value).is_some_and(|number| phone.matches(number))
@@ -180,6 +192,19 @@ impl Matcher {
             }),
             Self::Text(text) => Some(text.index_match()),
             Self::Phone(phone) => Some(phone.index_match()),
+            Self::Number(key, range) => {
+                let term =
+                    |number| terms::new_term(terms::kind_of(*key), number_term(number).as_bytes());
+                let (start, end) = (term(*range.start()), terms::prefix_end(&term(*range.end())));
+                let is_empty = range.is_empty();
+                Some(IndexMatch {
+                    condition: match is_empty {
+                        true => IndexCondition::Any(Vec::new()),
+                        false => IndexCondition::TermRange(start..end),
+                    },
+                    is_exact: true,
+                })
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod keyset;
 mod matcher;
+mod number_range;
 mod parse;
 
 use std::collections::BTreeSet;
@@ -18,6 +19,7 @@ use etui_text::phone::{MatchType, Region};
 pub use crate::error::FilterError;
 pub(crate) use keyset::KeySet;
 pub(crate) use matcher::Matcher;
+pub(crate) use number_range::NumberRange;
 
 /// The fields of one kind of record that filters can compare.
 ///
@@ -39,6 +41,13 @@ pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     #[doc(hidden)]
     fn values(self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Returns the reason why the field cannot be compared with a text; `None` if it can.
+    #[doc(hidden)]
+    fn refuse_text(self, mode: MatchMode, text: &str) -> Option<String> {
+        let _ = (mode, text);
+        None
     }
 
     /// Returns the search keys of the field's values.

@@ -15,6 +15,9 @@
 //! text    := a word, or "words in quotes" with \" and \\ for quote and backslash
 //! ```
 //!
+//! Numbers of tracks and pictures are compared as `year:1977`, `year:1970..1979`, `plays:>10`,
+//! `rating:<=3`.
+//!
 //! A value without a field is compared with several fields (contacts: names, organisation, e-mail,
 //! phone; calendars: titles, locations, notes). An unquoted one is a prefix: `ann` finds Anna.
 //! `field=value` compares the whole value.
@@ -304,6 +307,12 @@ impl<'a> FilterParser<'a> {
                     self.error_here(format!("there is no {name} \"{text}\"; there are {only}"))
                 );
             }
+        }
+        if let Some(ComparedField::Text(field)) = &compared
+            && let Some(reason) = field.refuse_text(mode, &text)
+        {
+            self.at = start;
+            return Err(self.error_here(reason));
         }
         Ok(match compared {
             Some(ComparedField::Phone(_, strength))

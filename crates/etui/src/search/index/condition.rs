@@ -23,6 +23,8 @@ pub(crate) enum IndexCondition {
     Term(Vec<u8>),
     /// The record has a term with this prefix.
     TermPrefix(Vec<u8>),
+    /// The record has a term in this range.
+    TermRange(Range<Vec<u8>>),
     /// The record has a term of this kind that contains these bytes. All terms of the kind are
     /// read.
     TermContains(u8, Vec<u8>),
@@ -40,7 +42,9 @@ impl IndexCondition {
     /// Returns the parts of the index that the condition reads.
     pub(crate) fn index_parts(&self) -> IndexParts {
         match self {
-            Self::Term(_) | Self::TermPrefix(_) | Self::TermContains(..) => IndexParts::TERMS,
+            Self::Term(_) | Self::TermPrefix(_) | Self::TermRange(_) | Self::TermContains(..) => {
+                IndexParts::TERMS
+            }
             Self::Trigram(_) | Self::TrigramRange(_) => IndexParts::TRIGRAMS,
             Self::Any(parts) | Self::All(parts) => parts
                 .iter()
@@ -80,6 +84,9 @@ impl IndexCondition {
             Self::TermPrefix(prefix) => {
                 let end = terms::prefix_end(prefix);
                 postings::read_range(conn, &prefix[..]..&end[..], |id| ids.add(id))?;
+            }
+            Self::TermRange(Range { start, end }) => {
+                postings::read_range(conn, &start[..]..&end[..], |id| ids.add(id))?;
             }
             Self::TrigramRange(range) => {
                 postings::read_range(conn, range.clone(), |id| ids.add(id))?;

@@ -7,6 +7,10 @@
 //!       | 'd' word       a word of the display name that is in none of the other names
 //!       | 'e' address    an e-mail address
 //!       | 'h' tsoh       the end of an e-mail address from its "@" on, reversed
+//!       | 'a' | 'j' | 'b' | 'q' | 'x' | 'u' | 'i' word   a word of an artist, album artist, album,
+//!                                                  composer, genre, file format, camera
+//!       | 'y' | 'z' | 'v' | 'L' | 'T' digits   a year, rating, number of plays, length in seconds,
+//!                                                  day as YYYYMMDD, in ten digits
 //!       | 'p' digits     a phone number, country code first
 //!       | 'r' digits     a phone number reversed: a suffix of the number is a prefix of the term
 //!       | 'w' digits     a phone number as written, if it is not written in a usual form
@@ -38,6 +42,19 @@ pub(crate) fn kind_of(key: Key) -> u8 {
         Key::Place => b'l',
         Key::Description => b'm',
         Key::Component => b'k',
+        Key::Artist => b'a',
+        Key::AlbumArtist => b'j',
+        Key::Album => b'b',
+        Key::Composer => b'q',
+        Key::Genre => b'x',
+        Key::Format => b'u',
+        Key::Camera => b'i',
+        Key::Year => b'y',
+        Key::Rating => b'z',
+        Key::Plays => b'v',
+        Key::Length => b'L',
+        Key::Taken => b'T',
+        Key::AlbumUid => b'B',
     }
 }
 

@@ -43,9 +43,19 @@ pub(crate) fn range_of_prefix(text: &str) -> Option<Range<i64>> {
 /// Returns true if a key's values have trigrams. Substrings of long texts, and of values with few
 /// distinct texts, are found by scanning the terms; some keys have no text.
 pub(crate) fn has_trigrams(key: Key) -> bool {
-    !matches!(
+    matches!(
         key,
-        Key::Note | Key::Category | Key::Description | Key::Component
+        Key::Display
+            | Key::Family
+            | Key::Given
+            | Key::Nickname
+            | Key::Organization
+            | Key::Email
+            | Key::Phone
+            | Key::Title
+            | Key::Place
+            | Key::Artist
+            | Key::Album
     )
 }
 

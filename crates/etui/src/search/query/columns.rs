@@ -147,7 +147,7 @@ impl UnknownColumn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns<C> {
     /// A bit per column, by its ordinal.
-    bits: u16,
+    bits: u32,
     columns: PhantomData<C>,
 }
 
@@ -157,7 +157,7 @@ impl<C: ColumnSet> Columns<C> {
     /// The summary's columns, which are read without the record's text.
     pub const SUMMARY: Self = Self::from_bits((1 << C::SUMMARY) - 1);
 
-    const fn from_bits(bits: u16) -> Self {
+    const fn from_bits(bits: u32) -> Self {
         Self {
             bits,
             columns: PhantomData,
@@ -224,9 +224,9 @@ impl<C: ColumnSet> FromIterator<C> for Columns<C> {
 }
 
 /// Appends the values of some columns, a bit each, that are read from a record's text.
-type PushText = fn(u16, &[u8], &mut RowBuffer);
+type PushText = fn(u32, &[u8], &mut RowBuffer);
 
-fn push_text_columns<C: ColumnSet>(bits: u16, text: &[u8], rows: &mut RowBuffer) {
+fn push_text_columns<C: ColumnSet>(bits: u32, text: &[u8], rows: &mut RowBuffer) {
     let columns = Columns::<C>::from_bits(bits);
     if columns == Columns::from(C::TEXT) {
         return rows.push(text);
@@ -248,7 +248,7 @@ pub(super) struct RowShape {
     pub(super) uid: bool,
     pub(super) etag: bool,
     /// The columns read from the text, if any is shown.
-    text_columns: Option<(PushText, u16)>,
+    text_columns: Option<(PushText, u32)>,
 }
 
 impl RowShape {

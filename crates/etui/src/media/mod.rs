@@ -1,0 +1,46 @@
+//! The media library: music and pictures in folders, known by a scan.
+//!
+//! ```no_run
+//! use std::ops::ControlFlow;
+//! use etui::{Store, media::ScanOptions};
+//!
+//! let store = Store::open("media.etui")?;
+//! let media = store.media()?;
+//! let report = media.scan(&["Music".into()], &ScanOptions::default(), &mut |_| {
+//!     ControlFlow::Continue(())
+//! })?;
+//! println!("{} new, {} moved", report.added, report.moved);
+//! let found = media.tracks()?.find(&"bowie low".parse()?)?;
+//! println!("{}", found[0].summary.title);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Tracks, albums, artists, genres, pictures and days are records of collections like any other:
+//! they have filters, queries, pages, views and change tokens. They come from files, so they are
+//! not saved or removed by hand; plays, ratings and favourites are recorded with
+//! [`Media::record_play`] and the like, and stay when a file is moved, renamed or retagged.
+
+mod cover;
+mod files;
+mod group;
+mod library;
+mod membership;
+mod picture;
+mod scan;
+mod tag_lines;
+mod track;
+mod user_data;
+
+pub use cover::{Cover, CoverId, InvalidCoverId, ThumbnailSize};
+pub use group::{
+    Album, AlbumKind, Artist, ArtistKind, Day, DayKind, Genre, GenreKind, Group, GroupColumn,
+    GroupField, GroupFilter, GroupKind, GroupQuery, GroupRows, GroupSummary,
+};
+pub use library::{Media, MediaRoot, MediaStats, Problem};
+pub use picture::{
+    Picture, PictureColumn, PictureField, PictureFilter, PictureQuery, PictureRows, PictureSummary,
+};
+pub use scan::{ScanOptions, ScanPhase, ScanProgress, ScanReport};
+pub use tag_lines::text_values;
+pub use track::{Track, TrackColumn, TrackField, TrackFilter, TrackQuery, TrackRows, TrackSummary};
+pub use user_data::Rating;

@@ -1,0 +1,372 @@
+//! Reading files: a worker for each core takes folders and sends the results to the writer.
+//!
+//! A cover is decoded once, by the worker that claims it; a worker that meets it meanwhile waits
+//! until it was sent. So a record never comes to the writer before its cover.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use etui_media::{
+    Capture, ContentKey, Orientation, PictureParser, Unreadable, limits, make_thumbnails,
+    read_audio, read_picture, read_video,
+};
+
+use super::compare::{FileTask, FolderTask};
+use super::walk::{FileKind, FileStat};
+use crate::media::cover::{CoverId, NewCover};
+use crate::media::membership::album_uid;
+use crate::media::tag_lines::TagLines;
+use crate::media::track::Track;
+use crate::types::CollectionKind;
+
+/// Pictures of more bytes are decoded one at a time, to bound memory.
+const LARGE_PICTURE: usize = 4 << 20;
+
+/// Message of a worker.
+pub(super) enum Message {
+    /// A cover that no other message has, before the first record with it.
+    Cover(CoverId, NewCover),
+    File(ReadFile),
+}
+
+/// A file that was read.
+pub(super) struct ReadFile {
+    /// The place of its task.
+    pub(super) task: usize,
+    pub(super) name: Vec<u8>,
+    pub(super) stat: FileStat,
+    pub(super) record: Option<i64>,
+    pub(super) content: Content,
+    /// Why a part of it was not read.
+    pub(super) problem: Option<String>,
+}
+
+/// Content of a file.
+pub(super) enum Content {
+    Record {
+        kind: CollectionKind,
+        lines: TagLines,
+        key: ContentKey,
+        cover: Option<CoverId>,
+    },
+    Cover,
+    Ignored,
+    Refused,
+}
+
+/// State that the workers share.
+pub(super) struct Workers<'t> {
+    tasks: &'t [FolderTask],
+    next: AtomicUsize,
+    pub(super) stop: AtomicBool,
+    covers: Mutex<HashMap<CoverId, CoverState>>,
+    cover_sent: Condvar,
+    large_picture: Mutex<()>,
+}
+
+#[derive(Clone)]
+enum CoverState {
+    /// A worker makes its thumbnails.
+    Claimed,
+    Known,
+    /// It cannot be decoded, for this reason.
+    Unreadable(String),
+}
+
+impl<'t> Workers<'t> {
+    /// `known`: covers that are stored.
+    pub(super) fn new(tasks: &'t [FolderTask], known: impl Iterator<Item = CoverId>) -> Self {
+        Self {
+            tasks,
+            next: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            covers: Mutex::new(known.map(|id| (id, CoverState::Known)).collect()),
+            cover_sent: Condvar::new(),
+            large_picture: Mutex::new(()),
+        }
+    }
+
+    /// Reads tasks until there are none, or the writer is gone.
+    pub(super) fn work(&self, out: &SyncSender<Message>) {
+        let mut parser = PictureParser::default();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(task) = self.tasks.get(number) else {
+                return;
+            };
+            let mut folder_cover = None;
+            for file in &task.files {
+                if self.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                let mut read = ReadFile {
+                    task: number,
+                    name: file.name.clone(),
+                    stat: file.stat,
+                    record: file.record,
+                    content: Content::Refused,
+                    problem: None,
+                };
+                let path = task.path.join(crate::media::files::path_of(&file.name));
+                let done = caught(|| {
+                    self.read_file(task, file, &path, &mut folder_cover, &mut parser, out)
+                });
+                match done {
+                    Ok((stat, content, problem)) => {
+                        read.stat = stat;
+                        read.content = content;
+                        read.problem = problem;
+                    }
+                    Err(error) => {
+                        // The next scan tries again.
+                        if matches!(error, Unreadable::Io(_) | Unreadable::TooSlow) {
+                            read.stat.mtime = 0;
+                        }
+                        read.problem = Some(error.to_string());
+                    }
+                }
+                if out.send(Message::File(read)).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Reads one file. The listing's properties are replaced by those of the opened file; a file
+    /// that changes while it is read is read again by the next scan.
+    fn read_file(
+        &self,
+        task: &FolderTask,
+        file: &FileTask,
+        path: &Path,
+        folder_cover: &mut Option<Option<CoverId>>,
+        parser: &mut PictureParser,
+        out: &SyncSender<Message>,
+    ) -> Result<(FileStat, Content, Option<String>), Unreadable> {
+        let opened = open_regular(path)?;
+        let before = FileStat::of(&opened.metadata()?);
+        let name = String::from_utf8_lossy(&file.name);
+        let mut problem = None;
+        let content = match file.kind {
+            FileKind::Cover(_) => Content::Cover,
+            FileKind::Audio => {
+                let audio = read_audio(&opened, &name)?;
+                problem = audio.problem;
+                let mut cover = None;
+                if let Some(picture) = &audio.cover {
+                    match self.cover(picture, Orientation::default(), out) {
+                        Ok(id) => cover = Some(id),
+                        Err(error) => {
+                            problem.get_or_insert_with(|| format!("its cover: {error}"));
+                        }
+                    }
+                }
+                let is_folders = cover.is_none();
+                if is_folders {
+                    cover = *folder_cover.get_or_insert_with(|| {
+                        let picture = read_whole(task.cover.as_deref()?).ok()?;
+                        self.cover(&picture, Orientation::default(), out).ok()
+                    });
+                }
+                let mut lines = TagLines::default();
+                for (name, value) in &audio.tags {
+                    lines.push(name, value);
+                }
+                lines.push("file.name", &name);
+                lines.push("file.format", audio.format);
+                lines.push_number("file.length", audio.length);
+                let album = album_uid(&Track::new(lines.clone()), &task.album_folder.to_string());
+                lines.set("file.album", album.as_deref());
+                if is_folders && cover.is_some() {
+                    lines.push("file.foldercover", "1");
+                }
+                record(CollectionKind::Music, lines, audio.key, cover)
+            }
+            FileKind::Picture if is_video(&name) => {
+                let video = read_video(&opened, parser)?;
+                let mut lines = TagLines::default();
+                lines.push("file.name", &name);
+                let extension = name.rsplit('.').next().unwrap_or_default();
+                lines.push("file.format", &extension.to_ascii_lowercase());
+                lines.push_number("file.length", video.length);
+                push_size(&mut lines, video.width, video.height);
+                push_capture(&mut lines, &video.capture, before);
+                record(CollectionKind::Pictures, lines, video.key, None)
+            }
+            FileKind::Picture => {
+                let picture = read_picture(&opened, parser)?;
+                let by_camera =
+                    picture.capture.taken.is_some() || !picture.capture.camera.is_empty();
+                if task.has_music && !by_camera {
+                    Content::Ignored
+                } else {
+                    problem = picture.problem;
+                    let cover = read_opened(&opened, before)
+                        .and_then(|bytes| self.cover(&bytes, picture.orientation, out));
+                    if let Err(error) = &cover {
+                        problem.get_or_insert_with(|| format!("no thumbnail: {error}"));
+                    }
+                    let mut lines = TagLines::default();
+                    lines.push("file.name", &name);
+                    lines.push("file.format", picture.format);
+                    push_size(&mut lines, picture.width, picture.height);
+                    push_capture(&mut lines, &picture.capture, before);
+                    record(CollectionKind::Pictures, lines, picture.key, cover.ok())
+                }
+            }
+        };
+        let after = FileStat::of(&opened.metadata()?);
+        let stat = match before == after {
+            true => before,
+            false => FileStat { mtime: 0, ..after },
+        };
+        Ok((stat, content, problem))
+    }
+
+    /// Returns the id of a picture, whose thumbnails are made unless they are known.
+    fn cover(
+        &self,
+        picture: &[u8],
+        orientation: Orientation,
+        out: &SyncSender<Message>,
+    ) -> Result<CoverId, Unreadable> {
+        let id = CoverId::of(picture);
+        let mut covers = self.covers.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match covers.get(&id) {
+                Some(CoverState::Known) => return Ok(id),
+                Some(CoverState::Unreadable(why)) => {
+                    return Err(Unreadable::Damaged(why.clone()));
+                }
+                Some(CoverState::Claimed) => {
+                    let waited = self.cover_sent.wait(covers);
+                    covers = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                None => {
+                    covers.insert(id, CoverState::Claimed);
+                    break;
+                }
+            }
+        }
+        drop(covers);
+        let one_at_a_time = (picture.len() > LARGE_PICTURE).then(|| {
+            let lock = self.large_picture.lock();
+            lock.unwrap_or_else(PoisonError::into_inner)
+        });
+        let made = caught(|| make_thumbnails(picture, orientation));
+        drop(one_at_a_time);
+        let (state, result) = match made {
+            Ok(made) => {
+                let new = NewCover {
+                    width: made.width,
+                    height: made.height,
+                    color: made.color,
+                    small: made.small,
+                    large: made.large,
+                };
+                // If the writer is gone, so is the record.
+                let _ = out.send(Message::Cover(id, new));
+                (CoverState::Known, Ok(id))
+            }
+            Err(error) => (CoverState::Unreadable(error.to_string()), Err(error)),
+        };
+        let mut covers = self.covers.lock().unwrap_or_else(PoisonError::into_inner);
+        covers.insert(id, state);
+        self.cover_sent.notify_all();
+        result
+    }
+}
+
+/// Runs a parser. One that panics has refused its input: the other files are read.
+fn caught<T>(parse: impl FnOnce() -> Result<T, Unreadable>) -> Result<T, Unreadable> {
+    let parsed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(parse));
+    parsed.unwrap_or_else(|_| Err(Unreadable::Damaged("its parser failed".to_owned())))
+}
+
+fn record(
+    kind: CollectionKind,
+    mut lines: TagLines,
+    key: ContentKey,
+    cover: Option<CoverId>,
+) -> Content {
+    lines.push("file.key", &key.to_string());
+    if let Some(cover) = cover {
+        lines.push("file.cover", &cover.to_string());
+    }
+    Content::Record {
+        kind,
+        lines,
+        key,
+        cover,
+    }
+}
+
+fn is_video(name: &str) -> bool {
+    let extension = name.rsplit('.').next().unwrap_or_default();
+    let videos = ["3gp", "m4v", "mkv", "mov", "mp4", "webm"];
+    videos
+        .iter()
+        .any(|video| extension.eq_ignore_ascii_case(video))
+}
+
+fn push_size(lines: &mut TagLines, width: u32, height: u32) {
+    if width > 0 && height > 0 {
+        lines.push_number("file.width", width);
+        lines.push_number("file.height", height);
+    }
+}
+
+/// The time of a picture that says none is the file's.
+fn push_capture(lines: &mut TagLines, capture: &Capture, stat: FileStat) {
+    let taken = capture.taken.clone().or_else(|| {
+        let time = jiff::Timestamp::from_nanosecond(stat.mtime.into()).ok()?;
+        let local = time.to_zoned(jiff::tz::TimeZone::system()).datetime();
+        Some(local.strftime("%Y-%m-%dT%H:%M:%S").to_string())
+    });
+    lines.push("file.taken", &taken.unwrap_or_default());
+    if let Some(place) = capture.place {
+        lines.push(
+            "file.place",
+            &format!("{:.6},{:.6}", place.latitude, place.longitude),
+        );
+    }
+    lines.push("file.camera", &capture.camera);
+}
+
+/// Opens a regular file. A link is not followed, and a pipe does not block.
+fn open_regular(path: &Path) -> Result<File, Unreadable> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    if !opened.metadata()?.is_file() {
+        return Err(std::io::Error::other("not a regular file").into());
+    }
+    Ok(opened)
+}
+
+fn read_whole(path: &Path) -> Result<Vec<u8>, Unreadable> {
+    let opened = open_regular(path)?;
+    let stat = FileStat::of(&opened.metadata()?);
+    read_opened(&opened, stat)
+}
+
+fn read_opened(mut file: &File, stat: FileStat) -> Result<Vec<u8>, Unreadable> {
+    use std::io::Seek;
+    let size = stat.size.cast_unsigned();
+    if size > limits::MAX_PICTURE {
+        return Err(Unreadable::TooManyBytes(size));
+    }
+    file.rewind()?;
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    file.take(limits::MAX_PICTURE).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
