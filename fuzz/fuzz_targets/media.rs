@@ -1,0 +1,27 @@
+//! Any bytes as a media file: music, a picture, a video and a cover are read or refused, within the
+//! limits, and a thumbnail is not larger than asked for.
+
+#![no_main]
+
+use std::io::Write;
+
+use etui_media::{
+    Orientation, PictureParser, make_thumbnails, read_audio, read_picture, read_video,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(data).unwrap();
+    let name = ["a.mp3", "a.flac", "a.ogg", "a.m4a", "a"][data.len() % 5];
+    if let Ok(audio) = read_audio(&file, name) {
+        assert!(audio.tags.len() <= etui_media::limits::MAX_VALUES);
+    }
+    let mut parser = PictureParser::default();
+    let _ = read_picture(&file, &mut parser);
+    let _ = read_video(&file, &mut parser);
+    let orientation = Orientation::from_exif(u32::from(data.first().copied().unwrap_or(0)) % 9);
+    if let Ok(made) = make_thumbnails(data, orientation) {
+        assert!(made.small.len() <= made.large.len().max(1 << 14));
+    }
+});
