@@ -49,6 +49,11 @@ impl App {
             })
     }
 
+    /// Returns the path given with `--store`.
+    pub fn given_store(&self) -> Option<PathBuf> {
+        self.store.clone()
+    }
+
     /// Returns the options that an existing store is opened with.
     pub fn store_options(&self) -> Result<Options> {
         let mut options = Options::default();
@@ -88,11 +93,15 @@ impl App {
     }
 
     /// Opens the store, or creates it together with its directory.
-    pub fn open_or_create(&self, mut options: Options) -> Result<Store> {
-        let path = self.store_path()?;
-        create_parent_dir(&path)?;
+    pub fn open_or_create(&self, options: Options) -> Result<Store> {
+        self.create_at(&self.store_path()?, options)
+    }
+
+    /// Opens the store at a path, or creates it together with its directory.
+    pub fn create_at(&self, path: &Path, mut options: Options) -> Result<Store> {
+        create_parent_dir(path)?;
         options.create = true;
-        Ok(Store::open_with(&path, &options)?)
+        Ok(Store::open_with(path, &options)?)
     }
 
     /// Returns the name of the collection given on the command line.

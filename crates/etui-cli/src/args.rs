@@ -89,6 +89,7 @@ pub enum Command {
     Recover(c::recover::RecoverArgs),
     Serve(c::serve::ServeArgs),
     Eds(c::eds::EdsArgs),
+    Media(c::media::MediaArgs),
     Stats(c::stats::StatsArgs),
     Generate(c::generate::GenerateArgs),
     /// Repeat the storage studies on this machine (runs etui-lab)

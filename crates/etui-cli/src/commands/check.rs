@@ -67,8 +67,12 @@ pub fn check_store(app: &mut App, args: &CheckArgs) -> Result<()> {
         0 => String::new(),
         n => format!(", {}", pluralize(n, "calendar entry")),
     };
+    let media = match report.media {
+        0 => String::new(),
+        n => format!(", {}", pluralize(n, "media record")),
+    };
     app.out.status(format!(
-        "The store is intact: {}{entries}, {} in the trash.",
+        "The store is intact: {}{entries}{media}, {} in the trash.",
         pluralize(report.contacts, "contact"),
         report.removed
     ))?;

@@ -13,6 +13,7 @@ pub mod import;
 pub mod init;
 pub mod lab;
 pub mod man;
+pub mod media;
 pub mod recover;
 pub mod restore;
 pub mod serve;
@@ -36,6 +37,7 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Contacts(command) => command.run_command(app),
         Command::Addressbooks(args) => args.run_command(app),
         Command::Serve(args) => serve::serve_store(app, &args),
+        Command::Media(args) => media::run_command(app, &args),
         Command::Eds(args) => eds::run_command(app, &args),
         Command::Export(args) => export::export_records(app, &args),
         Command::Check(args) => check::check_store(app, &args),

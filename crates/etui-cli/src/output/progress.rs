@@ -35,6 +35,12 @@ impl ProgressReporter {
         Self::new(out, label, Some(1), template)
     }
 
+    /// Reports files; each step passes the total to [`Self::set_of_files`].
+    pub fn for_files(out: &OutputWriter, label: &str) -> Self {
+        let template = "{prefix} {bar:24} {pos} of {len} files  {msg}  {eta} left";
+        Self::new(out, label, Some(1), template)
+    }
+
     fn new(out: &OutputWriter, label: &str, total: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -66,6 +72,12 @@ impl ProgressReporter {
     pub fn set_of_total(&mut self, done: u64, all: u64) {
         self.bar.set_length(all);
         self.set_position(done, String::new());
+    }
+
+    /// Sets the number of files that are done, their total and the message.
+    pub fn set_of_files(&mut self, done: u64, all: u64, message: String) {
+        self.bar.set_length(all.max(1));
+        self.set_position(done, message);
     }
 
     /// Hides the bar while `work` writes to the terminal.

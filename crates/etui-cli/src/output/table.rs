@@ -100,16 +100,17 @@ pub fn truncate_text(text: &str, width: usize) -> (String, usize) {
     if natural <= width {
         return (text.to_owned(), natural);
     }
-    let mut out = String::new();
-    let mut used = 0;
-    for c in text.chars() {
-        let w = c.width().unwrap_or(0);
-        if used + w + 1 > width {
+    // As a string: a variation selector widens the character before it.
+    let (mut end, mut used) = (0, 0);
+    for (at, c) in text.char_indices() {
+        let next = at + c.len_utf8();
+        let wide = text.get(..next).map_or(0, UnicodeWidthStr::width);
+        if wide + 1 > width {
             break;
         }
-        out.push(c);
-        used += w;
+        (end, used) = (next, wide);
     }
+    let mut out = text.get(..end).unwrap_or_default().to_owned();
     out.push('…');
     (out, used + 1)
 }
@@ -181,6 +182,14 @@ mod tests {
         for line in lines(Some(20)) {
             assert!(line.width() <= 21, "{line}");
         }
+    }
+
+    #[test]
+    fn a_character_widened_by_the_next_is_counted_so() {
+        assert_eq!(
+            truncate_text("*\u{fe0f}abcdef", 4),
+            ("*\u{fe0f}a…".to_owned(), 4)
+        );
     }
 
     #[test]

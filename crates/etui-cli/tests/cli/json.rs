@@ -80,7 +80,7 @@ fn stores_and_files() {
     {"error":{"kind":"refused","message":"1 piece was rejected; the rest was imported"}}
     [exit 3]
     $ etui --json check
-    {"clean":true,"repaired":false,"contacts":4,"entries":0,"removed":0,"problems":[],"write_queue":[]}
+    {"clean":true,"repaired":false,"contacts":4,"entries":0,"media":0,"removed":0,"problems":[],"write_queue":[]}
     $ etui --json stats | tr ',' '\n' | grep -v bytes
     {"path":"~/.local/share/etui/personal.etui"
     "address_books":[{"name":"Contacts"

@@ -13,6 +13,7 @@ mod editor;
 mod files;
 mod help;
 mod json;
+mod media;
 mod output;
 mod pager;
 mod queries;

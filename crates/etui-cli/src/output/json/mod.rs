@@ -151,6 +151,7 @@ pub fn check_json(report: &CheckReport, repaired: bool) -> impl Serialize {
         repaired: repaired,
         contacts: report.contacts,
         entries: report.entries,
+        media: report.media,
         // Records in the trash.
         removed: report.removed,
         problems: [&report.problems[..], &report.outdated[..]].concat(),

@@ -338,7 +338,7 @@ fn what_is_typed_is_meant() {
     $ etui agenda
     error: unrecognized subcommand 'agenda'
 
-      tip: some similar subcommands exist: 'generate', 'calendars', 'calendar'
+      tip: some similar subcommands exist: 'media', 'generate', 'calendars', 'calendar'
 
     Usage: etui [OPTIONS] <COMMAND>
 

@@ -1,0 +1,57 @@
+//! `etui media cover`.
+
+use std::path::PathBuf;
+
+use etui::media::{CoverId, ThumbnailSize};
+
+use super::open_store;
+use super::record::AnyRecord;
+use crate::app::App;
+use crate::errors::{Failure, Result};
+use crate::output::format_size;
+
+/// Write the cover or thumbnail of a track, album or picture
+#[derive(Debug, clap::Args)]
+pub struct CoverArgs {
+    /// Number in the first column of lists
+    #[arg(value_name = "NUMBER")]
+    number: i64,
+    /// File to write, a JPEG [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Longest side in pixels
+    #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = ["128", "256"])]
+    size: String,
+}
+
+pub fn write_cover(app: &mut App, args: &CoverArgs) -> Result<()> {
+    let store = open_store(app)?;
+    let media = store.media()?;
+    let record = AnyRecord::find(&media, args.number)?;
+    let id = media.cover_of(record.id)?;
+    let size = match args.size.as_str() {
+        "128" => ThumbnailSize::Small,
+        _ => ThumbnailSize::Large,
+    };
+    let read = |id: CoverId| media.thumbnail(id, size);
+    let Some(jpeg) = id.map(read).transpose()?.flatten() else {
+        return Err(Failure::NotFound(format!(
+            "number {} has no cover",
+            args.number
+        )));
+    };
+    match &args.output {
+        Some(path) => {
+            std::fs::write(path, &jpeg).map_err(|e| Failure::io(path, e))?;
+            app.out.status(format!(
+                "{}: {}",
+                path.display(),
+                format_size(jpeg.len() as u64)
+            ))
+        }
+        None if app.out.terminal => Err(Failure::usage(
+            "a picture is not text; name a file: -o FILE",
+        )),
+        None => app.out.write_bytes(&jpeg),
+    }
+}

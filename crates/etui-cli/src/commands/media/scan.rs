@@ -1,0 +1,157 @@
+//! `etui media scan`.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use etui::media::{ScanOptions, ScanPhase, ScanReport};
+
+use super::open_or_create;
+use crate::app::App;
+use crate::errors::{Failure, Result};
+use crate::output::json::object;
+use crate::output::{ProgressReporter, escape_text, format_count, pluralize};
+
+const EXAMPLES: &str = "\
+Examples:
+  etui media scan ~/Music ~/Pictures
+  etui media scan                          the folders of the library again
+  etui --json media scan
+
+Only new and changed files are opened. A file that was moved, renamed or retagged keeps its
+rating and plays. A folder that is not there, such as a drive that is not connected, keeps its
+records. Ctrl-C stops; the next scan goes on from there.";
+
+/// Scan folders for new, changed, moved and lost files
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ScanArgs {
+    /// Folders; they are added to the library [default: the folders of the library]
+    #[arg(value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Threads that read files [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// List the files that could not be read, or not in full
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+pub fn scan_folders(app: &mut App, args: &ScanArgs) -> Result<()> {
+    let mut options = app.store_options()?;
+    options.merge_substrings = false;
+    let store = open_or_create(app, options)?;
+    let media = store.media()?;
+    if args.folders.is_empty() && media.roots()?.is_empty() {
+        return Err(Failure::usage(
+            "the library has no folders yet; name one: etui media scan ~/Music",
+        ));
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let on_signal = stop.clone();
+    // Without a handler Ctrl-C ends the process, which the next scan also goes on from.
+    let _ = ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed));
+    let mut bar = ProgressReporter::for_files(&app.out, "Scanning");
+    let options = ScanOptions {
+        threads: args.threads,
+    };
+    let report = media.scan(&args.folders, &options, &mut |progress| {
+        let message = match progress.phase {
+            ScanPhase::Listing => format!("{} found", format_count(progress.files)),
+            _ => format!("{:.0} files/s", progress.rate()),
+        };
+        bar.set_of_files(progress.read, progress.to_read, message);
+        match stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    drop(bar);
+    let report = report?;
+    if let Err(error) = store.merge_index() {
+        app.out.write_error_line(&format!(
+            "all records are saved, but merging the search index failed: {error}"
+        ));
+    }
+    write_report(app, args, &report)?;
+    store.close()?;
+    Ok(())
+}
+
+fn write_report(app: &mut App, args: &ScanArgs, report: &ScanReport) -> Result<()> {
+    if app.out.json {
+        let away = report.away.iter().map(|path| path.display().to_string());
+        let problems = report.problems.iter().map(|problem| {
+            object! { path: problem.path.display().to_string(), reason: &problem.reason, refused: problem.is_refused }
+        });
+        let unreadable = report.unreadable.iter().map(|(path, reason)| {
+            object! { path: path.display().to_string(), reason: reason }
+        });
+        return app.out.write_json(&object! {
+            files: report.files,
+            added: report.added,
+            changed: report.changed,
+            moved: report.moved,
+            moved_folders: report.moved_folders,
+            lost: report.lost,
+            covers: report.covers,
+            away: away.collect::<Vec<_>>(),
+            unreadable: unreadable.collect::<Vec<_>>(),
+            problems: problems.collect::<Vec<_>>(),
+            stopped: report.is_stopped,
+        });
+    }
+    let refused = report.problems.iter().filter(|problem| problem.is_refused);
+    let refused = refused.count();
+    let counts = [
+        (report.added, "new"),
+        (report.changed, "read again"),
+        (report.moved, "moved"),
+        (report.lost, "lost"),
+        (refused as u64, "refused"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts = counts.map(|(count, what)| format!("{} {what}", format_count(*count)));
+    let folders = (report.moved_folders > 0)
+        .then(|| format!("{} moved", pluralize(report.moved_folders, "folder")));
+    let counts: Vec<String> = counts.chain(folders).collect();
+    let changes = match counts.is_empty() {
+        true => "nothing changed".to_owned(),
+        false => counts.join(", "),
+    };
+    app.out
+        .status(format!("{}: {changes}", pluralize(report.files, "file")))?;
+    for path in &report.away {
+        app.out.write_note(&format!(
+            "not there, its records stay: {}",
+            escape_text(&path.display().to_string())
+        ));
+    }
+    for (path, reason) in &report.unreadable {
+        app.out.write_error_line(&format!(
+            "{}: {reason}; its records stay",
+            escape_text(&path.display().to_string())
+        ));
+    }
+    let count = report.problems.len() as u64;
+    if args.verbose {
+        for problem in &report.problems {
+            app.out.write_error_line(&format!(
+                "{}: {}",
+                escape_text(&problem.path.display().to_string()),
+                escape_text(&problem.reason)
+            ));
+        }
+    } else if count > 0 {
+        app.out.write_note(&format!(
+            "{} could not be read, or not in full: etui media problems",
+            pluralize(count, "file")
+        ));
+    }
+    if report.is_stopped {
+        app.out
+            .write_note("Stopped. The next scan goes on from here.");
+    }
+    Ok(())
+}
