@@ -9,6 +9,7 @@ mod commands;
 mod datetime;
 mod errors;
 mod output;
+mod stop_signal;
 
 use std::process::ExitCode;
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use etui::media::{
-    Media, Rating, ScanOptions, ScanPhase, ScanProgress, ScanReport, ThumbnailSize, TrackColumn,
-    TrackQuery,
+    FolderWatch, Media, Rating, ScanOptions, ScanPhase, ScanProgress, ScanReport, ThumbnailSize,
+    TrackColumn, TrackQuery,
 };
 use etui::store::Options;
 use etui::{CollectionKind, Store};
@@ -323,72 +323,6 @@ fn a_folder_of_the_library_becomes_part_of_another() {
 }
 
 #[test]
-fn hostile_files_are_refused_and_the_good_one_is_found() {
-    let library = Library::new();
-    let music = library.path("Music");
-    library.write("Music/good.mp3", &song(1, "Good"));
-    let good = fs::read(music.join("good.mp3")).unwrap();
-    let mut lying = b"ID3\x04\0\0\x7f\x7f\x7f\x7fAPIC\x7f\x7f\x7f\x7f\0\0".to_vec();
-    lying.extend_from_slice(&[0xff; 3_000_000]);
-    for (name, bytes) in [
-        ("empty.mp3", Vec::new()),
-        ("zeros.flac", vec![0; 100_000]),
-        ("lying.mp3", lying),
-        ("cut.mp3", good[..good.len() / 3].to_vec()),
-        ("picture.mp3", cover(1, 100)),
-        ("music.jpg", good.clone()),
-        ("ones.ogg", vec![0xff; 1 << 20]),
-    ] {
-        fs::write(music.join(name), bytes).unwrap();
-    }
-    let sparse = fs::File::create(music.join("sparse.mp3")).unwrap();
-    sparse.set_len(5 << 30).unwrap();
-    for (link, to) in [
-        ("loop", "."),
-        ("zero.mp3", "/dev/zero"),
-        ("nothing.mp3", "gone"),
-    ] {
-        std::os::unix::fs::symlink(to, music.join(link)).unwrap();
-    }
-    let odd = std::os::unix::ffi::OsStringExt::from_vec(b"\xff\n\xfe.mp3".to_vec());
-    fs::write(music.join::<std::ffi::OsString>(odd), &good).unwrap();
-    let begun = std::time::Instant::now();
-    let report = library.scan(&["Music"]);
-    assert!(
-        begun.elapsed() < Duration::from_secs(60),
-        "{:?}",
-        begun.elapsed()
-    );
-    assert!(
-        report
-            .problems
-            .iter()
-            .all(|problem| !problem.reason.is_empty())
-    );
-    let refused = report
-        .problems
-        .iter()
-        .filter(|problem| problem.is_refused)
-        .count();
-    let tracks = library.media().tracks().count().unwrap();
-    // Each file is a record, or refused with a reason; links are neither.
-    assert_eq!(refused as u64 + tracks, report.files, "{report:#?}");
-    assert_eq!(
-        library.media().problems().unwrap().len(),
-        report.problems.len()
-    );
-    let good = library
-        .media()
-        .tracks()
-        .find(&"title:good".parse().unwrap())
-        .unwrap();
-    assert!(
-        good.len() >= 2,
-        "the good file and the one with the odd name"
-    );
-}
-
-#[test]
 fn pictures_are_known_by_day() {
     let library = Library::new();
     let photos = write_photos(&library.path("Pictures"), 6, 1).unwrap();
@@ -607,4 +541,63 @@ fn a_rating_is_undone_after_the_file_was_tagged_anew() {
     assert_eq!(library.track("title:another").0, uid);
     let unknown = media.undo_user_data(CollectionKind::Music, "etui-none");
     assert!(unknown.is_err());
+}
+
+/// Waits for changes and scans.
+fn next_scan(watch: &mut FolderWatch<'_>) -> ScanReport {
+    assert!(
+        watch.wait(Some(Duration::from_secs(20))).unwrap(),
+        "no event"
+    );
+    let continue_always = &mut |_: &ScanProgress| ControlFlow::Continue(());
+    watch
+        .scan(&ScanOptions::default(), continue_always)
+        .unwrap()
+}
+
+#[test]
+fn a_watch_follows_new_folders_bursts_and_moves() {
+    let library = Library::new();
+    library.scan(&["Music"]);
+    let media = library.media();
+    let mut watch = media.watch_folders().unwrap();
+    let continue_always = &mut |_: &ScanProgress| ControlFlow::Continue(());
+    watch
+        .scan(&ScanOptions::default(), continue_always)
+        .unwrap();
+    assert_eq!(watch.unwatched(), 0);
+    assert!(!watch.wait(Some(Duration::ZERO)).unwrap());
+
+    // A burst into a folder that was not there.
+    fs::create_dir_all(library.path("Music/New/CD 1")).unwrap();
+    for number in 1..=8 {
+        let file = audio_file(AudioFormat::Mp3, &song(number, &format!("Track {number}")));
+        fs::write(library.path(&format!("Music/New/CD 1/{number}.mp3")), file).unwrap();
+    }
+    let report = next_scan(&mut watch);
+    assert_eq!(report.added, 8);
+
+    // The new folder is followed, too.
+    fs::rename(
+        library.path("Music/New/CD 1/3.mp3"),
+        library.path("Music/New/3.mp3"),
+    )
+    .unwrap();
+    let report = next_scan(&mut watch);
+    assert_eq!((report.moved, report.added, report.lost), (1, 0, 0));
+    fs::remove_file(library.path("Music/New/3.mp3")).unwrap();
+    assert_eq!(next_scan(&mut watch).lost, 1);
+
+    // What is no media, and what is hidden, is not worth a scan.
+    fs::write(library.path("Music/New/notes.txt"), "x").unwrap();
+    fs::create_dir(library.path("Music/.cache")).unwrap();
+    fs::write(library.path("Music/New/half.mp3.part"), "x").unwrap();
+    assert_eq!(watch.due_in().unwrap(), None);
+
+    // The folder is gone, as when a drive is disconnected: it is looked for later.
+    fs::rename(library.path("Music"), library.path("elsewhere")).unwrap();
+    let report = next_scan(&mut watch);
+    assert_eq!(report.away.len(), 1);
+    assert!(watch.due_in().unwrap().is_some());
+    assert_eq!(media.tracks().count().unwrap(), 7);
 }

@@ -218,3 +218,18 @@ fn a_collection_is_generated() {
     [exit 1]
     ");
 }
+
+#[test]
+fn changes_are_followed_until_a_signal() {
+    let home = home_with_music();
+    let (text, _) = home.run(
+        "etui media scan --watch Music > out.txt 2> err.txt & \
+         until grep -q Watching err.txt; do sleep 0.05; done; \
+         cp -r Music/Low Music/Lower; \
+         until grep -q '2 new' out.txt; do sleep 0.05; done; \
+         rm -r Music/Lower; \
+         until grep -q '2 lost' out.txt; do sleep 0.05; done; \
+         kill -INT $!; wait $!; echo $?; cat out.txt",
+    );
+    assert_eq!(text, "0\n4 files: 4 new\n6 files: 2 new\n4 files: 2 lost\n");
+}

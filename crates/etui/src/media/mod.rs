@@ -40,7 +40,7 @@ pub use library::{Media, MediaRoot, MediaStats, Problem};
 pub use picture::{
     Picture, PictureColumn, PictureField, PictureFilter, PictureQuery, PictureRows, PictureSummary,
 };
-pub use scan::{ScanOptions, ScanPhase, ScanProgress, ScanReport};
+pub use scan::{FolderWatch, ScanOptions, ScanPhase, ScanProgress, ScanReport};
 pub use tag_lines::text_values;
 pub use track::{Track, TrackColumn, TrackField, TrackFilter, TrackQuery, TrackRows, TrackSummary};
 pub use user_data::Rating;

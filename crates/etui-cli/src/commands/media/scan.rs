@@ -2,21 +2,24 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use etui::media::{ScanOptions, ScanPhase, ScanReport};
+use etui::Store;
+use etui::media::{FolderWatch, ScanOptions, ScanPhase, ScanProgress, ScanReport};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::open_or_create;
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::object;
 use crate::output::{ProgressReporter, escape_text, format_count, pluralize};
+use crate::stop_signal::StopSignal;
 
 const EXAMPLES: &str = "\
 Examples:
   etui media scan ~/Music ~/Pictures
   etui media scan                          the folders of the library again
+  etui media scan --watch                  then whenever files change, until Ctrl-C
   etui --json media scan
 
 Only new and changed files are opened. A file that was moved, renamed or retagged keeps its
@@ -33,6 +36,9 @@ pub struct ScanArgs {
     /// Threads that read files [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Then follow the folders and scan when files change, until Ctrl-C
+    #[arg(long, short)]
+    watch: bool,
     /// List the files that could not be read, or not in full
     #[arg(long, short)]
     verbose: bool,
@@ -48,35 +54,111 @@ pub fn scan_folders(app: &mut App, args: &ScanArgs) -> Result<()> {
             "the library has no folders yet; name one: etui media scan ~/Music",
         ));
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    let on_signal = stop.clone();
-    // Without a handler Ctrl-C ends the process, which the next scan also goes on from.
-    let _ = ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed));
-    let mut bar = ProgressReporter::for_files(&app.out, "Scanning");
+    let stop = StopSignal::install()?;
     let options = ScanOptions {
         threads: args.threads,
     };
-    let report = media.scan(&args.folders, &options, &mut |progress| {
+    let report = with_progress(app, &stop, |progress| {
+        media.scan(&args.folders, &options, progress)
+    })?;
+    merge_index(app, &store);
+    write_report(app, args, &report)?;
+    if args.watch && !report.is_stopped {
+        follow_folders(app, args, &store, &options, &stop)?;
+    }
+    store.close()?;
+    Ok(())
+}
+
+/// Scans whenever files change, until a signal.
+fn follow_folders(
+    app: &mut App,
+    args: &ScanArgs,
+    store: &Store,
+    options: &ScanOptions,
+    stop: &StopSignal,
+) -> Result<()> {
+    let media = store.media()?;
+    let mut watch = media.watch_folders()?;
+    let mut unwatched = 0;
+    app.out
+        .write_note("Watching for changes; stop with Ctrl-C.");
+    loop {
+        let report = match with_progress(app, stop, |progress| watch.scan(options, progress)) {
+            // By another process: what it found is stored, and this one looks again.
+            Err(Failure::Library(etui::Error::ScannedMeanwhile)) => None,
+            report => Some(report?),
+        };
+        if let Some(report) = report.filter(ScanReport::has_changes) {
+            merge_index(app, store);
+            write_report(app, args, &report)?;
+            app.out.flush_output()?;
+        }
+        if watch.unwatched() > unwatched {
+            unwatched = watch.unwatched();
+            app.out.write_note(&format!(
+                "{} beyond fs.inotify.max_user_watches: scanned once a minute",
+                pluralize(unwatched as u64, "folder")
+            ));
+        }
+        if !wait_until_due(&mut watch, stop)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until files changed. Returns false after a signal.
+fn wait_until_due(watch: &mut FolderWatch<'_>, stop: &StopSignal) -> Result<bool> {
+    loop {
+        let due = watch.due_in()?;
+        let wait = due.and_then(|due| Timespec::try_from(due).ok());
+        let mut fds = [
+            PollFd::new(stop, PollFlags::IN),
+            PollFd::new(&*watch, PollFlags::IN),
+        ];
+        match poll(&mut fds, wait.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(Failure::named_io("poll", e.into())),
+        }
+        if stop.is_set() {
+            return Ok(false);
+        }
+        if due == Some(Duration::ZERO) {
+            return Ok(true);
+        }
+    }
+}
+
+type ProgressFunction<'p> = &'p mut dyn FnMut(&ScanProgress) -> ControlFlow<()>;
+
+/// Runs a scan with a progress bar; a signal stops it.
+fn with_progress(
+    app: &App,
+    stop: &StopSignal,
+    scan: impl FnOnce(ProgressFunction<'_>) -> etui::Result<ScanReport>,
+) -> Result<ScanReport> {
+    let mut bar = ProgressReporter::for_files(&app.out, "Scanning");
+    let report = scan(&mut |progress| {
         let message = match progress.phase {
             ScanPhase::Listing => format!("{} found", format_count(progress.files)),
             _ => format!("{:.0} files/s", progress.rate()),
         };
         bar.set_of_files(progress.read, progress.to_read, message);
-        match stop.load(Ordering::Relaxed) {
+        match stop.is_set() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     });
     drop(bar);
-    let report = report?;
+    Ok(report?)
+}
+
+fn merge_index(app: &mut App, store: &Store) {
     if let Err(error) = store.merge_index() {
         app.out.write_error_line(&format!(
             "all records are saved, but merging the search index failed: {error}"
         ));
     }
-    write_report(app, args, &report)?;
-    store.close()?;
-    Ok(())
 }
 
 fn write_report(app: &mut App, args: &ScanArgs, report: &ScanReport) -> Result<()> {

@@ -1,7 +1,6 @@
 //! Prints a line for each change as it happens.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
+use std::os::fd::AsFd;
 use std::time::SystemTime;
 
 use etui::calendar::time::TimeZone;
@@ -9,7 +8,7 @@ use etui::record::{Collection, Paging};
 use etui::search::filter::FieldSet;
 use etui::watch::{View, ViewChange, ViewChanges};
 use etui::{ChangeKind, SyncToken};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde::Serialize;
 
 use super::{RecordCommands, name_or_placeholder, parse_filter};
@@ -17,6 +16,7 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::{listed_json, object};
 use crate::output::{Style, one_line, quote_operand};
+use crate::stop_signal::StopSignal;
 
 #[derive(Debug, clap::Args)]
 pub struct WatchArgs {
@@ -38,7 +38,7 @@ pub fn watch_records<R: RecordCommands>(
     args: &WatchArgs,
 ) -> Result<()> {
     let filter = parse_filter::<R>(&args.filter)?;
-    let stop = stop_on_signal()?;
+    let stop = StopSignal::install()?;
     let mut view = match args.since {
         Some(token) => all.view_since(&filter, token)?,
         None => all.view(&filter)?,
@@ -86,20 +86,8 @@ pub fn watch_records<R: RecordCommands>(
     }
 }
 
-/// Returns an eventfd that becomes readable on SIGINT, SIGTERM or SIGHUP.
-fn stop_on_signal() -> Result<Arc<OwnedFd>> {
-    let stop = eventfd(0, EventfdFlags::CLOEXEC);
-    let stop = Arc::new(stop.map_err(|e| Failure::named_io("eventfd", e.into()))?);
-    let asked = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        let _ = rustix::io::write(&*asked, &1u64.to_ne_bytes());
-    })
-    .map_err(|e| Failure::Other(e.to_string()))?;
-    Ok(stop)
-}
-
 /// Waits for changes. Returns false after a signal, or when the reader of the output is gone.
-fn wait_for_change<R: RecordCommands>(view: &View<'_, R>, stop: &OwnedFd) -> Result<bool> {
+fn wait_for_change<R: RecordCommands>(view: &View<'_, R>, stop: &StopSignal) -> Result<bool> {
     let stdout = std::io::stdout();
     let changes = view.descriptor()?;
     loop {

@@ -15,12 +15,14 @@ mod compare;
 mod finish;
 mod read;
 pub(super) mod walk;
+mod watch;
 mod write;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub use self::watch::FolderWatch;
 use super::library::{Media, Problem};
 use crate::error::Result;
 
@@ -104,6 +106,20 @@ pub struct ScanReport {
     pub problems: Vec<Problem>,
     /// True if the progress function stopped it.
     pub is_stopped: bool,
+}
+
+impl ScanReport {
+    /// Returns true if the library is not as it was before the scan.
+    pub fn has_changes(&self) -> bool {
+        let counts = [
+            self.added,
+            self.changed,
+            self.moved,
+            self.moved_folders,
+            self.lost,
+        ];
+        counts.iter().any(|count| *count > 0) || !self.problems.is_empty()
+    }
 }
 
 impl Media<'_> {

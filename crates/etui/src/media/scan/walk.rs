@@ -93,6 +93,11 @@ pub(super) struct Listing {
     pub(super) is_empty: bool,
 }
 
+/// Returns true for the name of a hidden file or folder.
+pub(super) fn is_hidden(name: &[u8]) -> bool {
+    name.starts_with(b".")
+}
+
 /// Lists a folder. Links are not followed; hidden folders are left out, as are files that vanish
 /// meanwhile.
 ///
@@ -110,7 +115,7 @@ pub(super) fn list_folder(path: &Path) -> io::Result<Listing> {
         let kind = entry.file_type()?;
         if kind.is_dir() {
             use std::os::unix::fs::DirEntryExt;
-            if !name.starts_with(b".") {
+            if !is_hidden(&name) {
                 let inode = entry.ino().cast_signed();
                 listing.folders.push(ListedFolder { name, inode });
             }
