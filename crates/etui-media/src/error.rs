@@ -21,7 +21,7 @@ pub enum Unreadable {
     #[error("its headers ask for more than {} MB of reads", MAX_READ >> 20)]
     TooMuchRead,
     /// Parsing takes longer than [`MAX_TIME`].
-    #[error("reading it takes more than {} s", MAX_TIME.as_secs())]
+    #[error("reading it takes more than {} s", MAX_TIME.as_secs_f32())]
     TooSlow,
     /// A picture is larger than the limits.
     #[error("the picture is too large: {width}x{height} pixels")]

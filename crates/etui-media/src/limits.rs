@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Bytes that are read of one file while its tags and properties are parsed.
 pub const MAX_READ: u64 = 64 << 20;
 
-/// Time that parsing one file may take.
-pub const MAX_TIME: Duration = Duration::from_secs(2);
+/// Time that parsing one file may take: with the rest of its scan two seconds at most.
+pub const MAX_TIME: Duration = Duration::from_millis(1_800);
 
 /// Bytes of one tag; longer ones are cut. Lyrics are in the file.
 pub const MAX_VALUE: usize = 4096;

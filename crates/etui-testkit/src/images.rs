@@ -54,7 +54,8 @@ pub fn tiny_png(seed: u64) -> Vec<u8> {
     png
 }
 
-fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
+/// Appends a chunk of a PNG.
+pub(crate) fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
     png.extend_from_slice(&(data.len() as u32).to_be_bytes());
     let start = png.len();
     png.extend_from_slice(kind);

@@ -20,6 +20,7 @@
 mod collection;
 mod exif;
 mod flac;
+mod hostile;
 mod mp4;
 mod mpeg;
 mod opus;
@@ -34,6 +35,7 @@ mod tests;
 
 pub use self::collection::{MediaCollection, MediaTrack};
 pub use self::exif::{GpsPlace, PhotoSpec, PhotoTime, photo};
+pub use self::hostile::{HostileEntry, write_hostile};
 pub use self::photos::{PhotoFile, write_photos};
 pub use self::picture::cover;
 pub use self::plan::CoverPlacement;
