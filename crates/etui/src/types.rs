@@ -113,6 +113,24 @@ impl CollectionKind {
     }
 }
 
+/// The size of a thumbnail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ThumbnailSize {
+    /// At most 128 pixels wide and high.
+    #[default]
+    Small,
+    /// At most 256 pixels wide and high.
+    Large,
+}
+
+/// Returns the first 63 bits of BLAKE3 over a picture, its id.
+pub(crate) fn picture_hash(bytes: &[u8]) -> i64 {
+    let hash = blake3::hash(bytes);
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.as_bytes()[..8]);
+    i64::from_be_bytes(first) & i64::MAX
+}
+
 /// Writes the noun for a collection of this kind.
 impl fmt::Display for CollectionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

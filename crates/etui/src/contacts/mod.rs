@@ -12,6 +12,7 @@ mod card;
 mod filter;
 pub(crate) mod keys;
 mod letters;
+mod photos;
 mod query;
 mod sorted;
 
@@ -31,6 +32,7 @@ pub use crate::search::filter::{FilterError, MatchMode};
 pub use crate::search::query::{
     AccessPath, Cursor, InvalidCursor, QueryPlan, SortOrder, UnknownColumn, UnknownSortOrder,
 };
+pub use crate::types::ThumbnailSize;
 use crate::watch;
 
 /// One address book of a store.

@@ -15,6 +15,7 @@ use std::str::FromStr;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Result;
+use crate::types::{ThumbnailSize, picture_hash};
 
 /// The id of a cover: the first 63 bits of BLAKE3 over the picture's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,10 +24,7 @@ pub struct CoverId(pub(crate) i64);
 impl CoverId {
     /// Returns the id of a picture.
     pub fn of(picture: &[u8]) -> Self {
-        let hash = blake3::hash(picture);
-        let mut first = [0; 8];
-        first.copy_from_slice(&hash.as_bytes()[..8]);
-        Self(i64::from_be_bytes(first) & i64::MAX)
+        Self(picture_hash(picture))
     }
 }
 
@@ -52,16 +50,6 @@ impl FromStr for CoverId {
             .map(Self)
             .map_err(|_| InvalidCoverId)
     }
-}
-
-/// The size of a thumbnail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ThumbnailSize {
-    /// At most 128 pixels wide and high.
-    #[default]
-    Small,
-    /// At most 256 pixels wide and high.
-    Large,
 }
 
 /// A cover as it is stored.

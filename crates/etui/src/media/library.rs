@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::cover::{self, Cover, CoverId, ThumbnailSize};
+use super::cover::{self, Cover, CoverId};
 use super::files::{self, FileState};
 use super::group::{Album, Artist, Day, Genre, GroupVotes};
 use super::picture::Picture;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::record::collection_table::{self, CollectionRef};
 use crate::record::{Collection, RecordKind};
 use crate::store::Store;
-use crate::types::{CollectionKind, RecordId};
+use crate::types::{CollectionKind, RecordId, ThumbnailSize};
 
 const SCHEMA: &str = include_str!("schema.sql");
 

@@ -31,7 +31,7 @@ mod tag_lines;
 mod track;
 mod user_data;
 
-pub use cover::{Cover, CoverId, InvalidCoverId, ThumbnailSize};
+pub use cover::{Cover, CoverId, InvalidCoverId};
 pub use group::{
     Album, AlbumKind, Artist, ArtistKind, Day, DayKind, Genre, GenreKind, Group, GroupColumn,
     GroupField, GroupFilter, GroupKind, GroupQuery, GroupRows, GroupSummary,
@@ -44,3 +44,5 @@ pub use scan::{FolderWatch, ScanOptions, ScanPhase, ScanProgress, ScanReport};
 pub use tag_lines::text_values;
 pub use track::{Track, TrackColumn, TrackField, TrackFilter, TrackQuery, TrackRows, TrackSummary};
 pub use user_data::Rating;
+
+pub use crate::types::ThumbnailSize;
