@@ -52,6 +52,13 @@ fn the_demo_shows_its_steps() {
       TIME  the next 10 alarms                                10, first: Visita with Grace
       TIME  free/busy of the week                             busy in 1 block
 
+    A media library of 96 generated tracks
+      TIME  scan the folder, making thumbnails                96 tracks, 7 covers
+      TIME  scan it again                                     nothing changed; no file opened, nothing written
+      TIME  scan it under another name                        99 files moved; no file opened
+      TIME  the first page of albums                          8 albums with 7 covers of 25 kB
+      TIME  longer tracks of the nineties                     10: Électrique Lumière, Blå Orchard, …
+
     289 contacts and 50 calendar entries were stored in one file of 582 kB, now removed.
 
     Next, your own data:
@@ -59,6 +66,7 @@ fn the_demo_shows_its_steps() {
       etui import calendar.ics      an export of your calendar
       etui contacts find ann
       etui calendar agenda week
+      etui media scan ~/Music       then: etui media albums
       etui contacts --help
     $ ls -A; ls tmp
     people.vcf
@@ -70,13 +78,13 @@ fn the_demo_shows_its_steps() {
 fn it_can_be_kept() {
     let home = TestHome::new();
     session!(home, [
-        "etui demo --people 20 --keep demo.etui | tail -10 | sed 's/of [0-9]* kB/of SIZE/'",
+        "etui demo --people 20 --keep demo.etui | tail -11 | sed 's/of [0-9]* kB/of SIZE/'",
         "etui --store demo.etui contacts find name:an* --limit 1",
         "etui demo --people 20 --keep demo.etui",
         "etui --json demo --people 1 | head -1 | cut -d, -f1,2",
         "etui demo --people 0",
     ], @r#"
-    $ etui demo --people 20 --keep demo.etui | tail -10 | sed 's/of [0-9]* kB/of SIZE/'
+    $ etui demo --people 20 --keep demo.etui | tail -11 | sed 's/of [0-9]* kB/of SIZE/'
 
     109 contacts and 5 calendar entries are kept in one file of SIZE: demo.etui
     Look around: etui --store demo.etui contacts list
@@ -86,6 +94,7 @@ fn it_can_be_kept() {
       etui import calendar.ics      an export of your calendar
       etui contacts find ann
       etui calendar agenda week
+      etui media scan ~/Music       then: etui media albums
       etui contacts --help
     $ etui --store demo.etui contacts find name:an* --limit 1
      #  Name                 Organisation          Phone             E-mail

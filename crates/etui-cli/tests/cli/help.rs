@@ -12,7 +12,7 @@ fn help_teaches() {
     Usage: etui [OPTIONS] <COMMAND>
 
     Commands:
-      demo          Try etui on generated contacts and a generated calendar
+      demo          Try etui on generated contacts, a calendar and music
       init          Create a store
       import        Import vCard and iCalendar files
       contacts      List, find, show and change contacts
@@ -388,7 +388,7 @@ fn mistyped_commands_get_a_hint() {
     Usage: etui [OPTIONS] <COMMAND>
 
     Commands:
-      demo          Try etui on generated contacts and a generated calendar
+      demo          Try etui on generated contacts, a calendar and music
       init          Create a store
       import        Import vCard and iCalendar files
       contacts      List, find, show and change contacts

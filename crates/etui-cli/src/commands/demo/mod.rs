@@ -1,5 +1,7 @@
 //! `etui demo`: typical operations on generated data, with their times.
 
+mod media;
+
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,7 @@ Examples:
 
 The demo removes its store unless --keep is given. Your own store is not touched.";
 
-/// Try etui on generated contacts and a generated calendar
+/// Try etui on generated contacts, a calendar and music
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DemoArgs {
@@ -50,6 +52,7 @@ Next, your own data:
   etui import calendar.ics      an export of your calendar
   etui contacts find ann
   etui calendar agenda week
+  etui media scan ~/Music       then: etui media albums
   etui contacts --help";
 
 /// Seed of the generator.
@@ -68,7 +71,10 @@ const PEOPLE_PER_ENTRY: u64 = 4;
 const MIN_ONE_LINE_WIDTH: usize = 90;
 
 pub fn run_demo(app: &mut App, args: &DemoArgs) -> Result<()> {
-    let temporary;
+    let temporary = tempfile::Builder::new()
+        .prefix("etui-demo-")
+        .tempdir()
+        .map_err(|e| Failure::named_io("a temporary directory", e))?;
     let path = match &args.keep {
         Some(path) if path.exists() => {
             return Err(Error::Exists(path.clone()).into());
@@ -77,15 +83,9 @@ pub fn run_demo(app: &mut App, args: &DemoArgs) -> Result<()> {
             create_parent_dir(path)?;
             path.clone()
         }
-        None => {
-            temporary = tempfile::Builder::new()
-                .prefix("etui-demo-")
-                .tempdir()
-                .map_err(|e| Failure::named_io("a temporary directory", e))?;
-            remove_when_interrupted(temporary.path().to_owned())?;
-            temporary.path().join("demo.etui")
-        }
+        None => temporary.path().join("demo.etui"),
     };
+    remove_when_interrupted(temporary.path().to_owned())?;
     let mut options = app.store_options()?;
     options.create = true;
     // A fixed locale, so that the output is the same everywhere.
@@ -106,6 +106,7 @@ pub fn run_demo(app: &mut App, args: &DemoArgs) -> Result<()> {
     demo.show_browsing()?;
     demo.show_changes(args.people)?;
     demo.show_calendar(args.people.div_ceil(PEOPLE_PER_ENTRY))?;
+    demo.show_media(temporary.path())?;
     let bytes = store.stats()?.file_bytes;
     let kept = format!(
         "{} and {}",
