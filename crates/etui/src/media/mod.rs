@@ -10,7 +10,7 @@
 //!     ControlFlow::Continue(())
 //! })?;
 //! println!("{} new, {} moved", report.added, report.moved);
-//! let found = media.tracks()?.find(&"bowie low".parse()?)?;
+//! let found = media.tracks().find(&"bowie low".parse()?)?;
 //! println!("{}", found[0].summary.title);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
