@@ -110,6 +110,23 @@ pub enum Error {
         .0.display()
     )]
     StrayLog(PathBuf),
+    /// Another SQLite in this process, or a plain read of the file, took the store's locks during a
+    /// write transaction, which was rolled back. [`Store::sql`](crate::Store::sql) reads the store
+    /// without a second SQLite.
+    #[error(
+        "{}: the store's locks were lost while saving, because this program also opens the file \
+         with another copy of SQLite, or reads it; nothing was saved: save again, and read the \
+         store by Store::sql or a backup instead",
+        .0.display()
+    )]
+    LocksLost(PathBuf),
+    /// The store's write-ahead log was deleted or replaced while it was open.
+    #[error(
+        "{}: the store's log was deleted or replaced by another program; nothing was saved: close \
+         the store, open it again, and check it",
+        .0.display()
+    )]
+    LogReplaced(PathBuf),
     /// Tracks, pictures and their groups come from files; they are not saved or removed by hand.
     #[error(
         "the {} comes from files: change or remove the files, and scan their folder",

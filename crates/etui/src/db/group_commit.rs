@@ -38,6 +38,7 @@
 //! durable too; after a power cut before that, the store is as before the maintenance.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -45,6 +46,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
+use super::lock_guard::LockGuard;
 use super::pool::{Durability, lock};
 use crate::error::{Error, Result};
 
@@ -86,6 +88,7 @@ pub(super) struct Writer {
     /// The number of threads that wait for the slot.
     waiting: AtomicUsize,
     slot: Mutex<WriterSlot>,
+    guard: Option<LockGuard>,
 }
 
 #[derive(Default)]
@@ -131,12 +134,24 @@ impl<T, A> WriteOutcome<T, A> {
 }
 
 impl Writer {
-    pub(super) fn new(durability: Durability, busy_timeout: Duration) -> Self {
+    pub(super) fn new(
+        durability: Durability,
+        busy_timeout: Duration,
+        guard: Option<LockGuard>,
+    ) -> Self {
         Self {
             durability,
             busy_timeout,
             waiting: AtomicUsize::new(0),
             slot: Mutex::default(),
+            guard,
+        }
+    }
+
+    /// Gives up the locks that protect the file. To be called before its connections are closed.
+    pub(super) fn release_guard(&self) {
+        if let Some(guard) = &self.guard {
+            guard.release();
         }
     }
 
@@ -175,7 +190,7 @@ impl Writer {
             && let Some(group) = found.take()
         {
             // A member of the group follows up: this thread has a long transaction to run first.
-            let result = slot.commit(&self.waiting, group.members, |_| ());
+            let result = self.commit(&mut slot, group.members, |_| ());
             group.finish(result.map(|()| true));
         }
         if let Err(e) = self.prepare_connection(&mut slot, size, found.is_some(), connect) {
@@ -261,7 +276,7 @@ impl Writer {
                 && members < MAX_GROUP_SIZE;
             let is_awaited = self.waiting.load(Ordering::Relaxed) > 0;
             if !may_share || !(is_awaited || may_delay && members < slot.siblings) {
-                let result = slot.commit(&self.waiting, members, &at_commit);
+                let result = self.commit(&mut slot, members, &at_commit);
                 drop(slot);
                 if let Some(group) = group {
                     group.finish(result.as_ref().map(|_| false).map_err(CommitFailure::clone));
@@ -291,21 +306,19 @@ impl Writer {
             may_delay = false;
         }
     }
-}
 
-impl WriterSlot {
     /// Commits the open transaction, and counts the threads that save at this time.
     fn commit<A>(
-        &mut self,
-        waiting: &AtomicUsize,
+        &self,
+        slot: &mut WriterSlot,
         members: usize,
         at_commit: impl Fn(&Connection) -> A,
     ) -> std::result::Result<A, CommitFailure> {
-        let Some(connection) = &self.connection else {
+        let Some(connection) = &slot.connection else {
             return Err(CommitFailure::unknown());
         };
-        let result = commit(connection, at_commit);
-        self.siblings = members + waiting.load(Ordering::Relaxed);
+        let result = commit(connection, self.guard.as_ref(), at_commit);
+        slot.siblings = members + self.waiting.load(Ordering::Relaxed);
         result
     }
 }
@@ -391,6 +404,7 @@ fn join_group<T>(
 /// Commits, or rolls back and returns the failure.
 fn commit<A>(
     connection: &Connection,
+    guard: Option<&LockGuard>,
     at_commit: impl Fn(&Connection) -> A,
 ) -> std::result::Result<A, CommitFailure> {
     /// Rolls back an uncommitted transaction, also when `at_commit` panics.
@@ -402,7 +416,9 @@ fn commit<A>(
     }
     let uncommitted = RollBack(connection);
     let value = at_commit(connection);
-    let result = execute(connection, "COMMIT").map_err(|e| CommitFailure::from_error(&e));
+    let checked = guard.map_or(Ok(()), LockGuard::check);
+    let result = checked.and_then(|()| execute(connection, "COMMIT"));
+    let result = result.map_err(|e| CommitFailure::from_error(&e));
     drop(uncommitted);
     result.map(|()| value)
 }
@@ -498,42 +514,53 @@ impl GroupSignal {
     }
 }
 
-/// SQLite's code and message of a rolled back transaction, for every member.
+/// The reason why a transaction was rolled back, for every member.
 #[derive(Debug, Clone)]
-struct CommitFailure {
-    code: ffi::Error,
-    message: Option<String>,
+enum CommitFailure {
+    /// SQLite's code and message.
+    Sqlite {
+        code: ffi::Error,
+        message: Option<String>,
+    },
+    /// [`Error::LocksLost`].
+    LocksLost(PathBuf),
+    /// [`Error::LogReplaced`].
+    LogReplaced(PathBuf),
 }
 
 impl CommitFailure {
     fn from_error(error: &Error) -> Self {
         match error {
-            Error::Sqlite(rusqlite::Error::SqliteFailure(code, message)) => Self {
+            Error::Sqlite(rusqlite::Error::SqliteFailure(code, message)) => Self::Sqlite {
                 code: *code,
                 message: message.clone(),
             },
-            other => Self {
-                message: Some(other.to_string()),
-                ..Self::unknown()
-            },
+            Error::LocksLost(path) => Self::LocksLost(path.clone()),
+            Error::LogReplaced(path) => Self::LogReplaced(path.clone()),
+            other => Self::rolled_back(Some(other.to_string())),
         }
     }
 
     /// The failure of a transaction that was rolled back for an unknown reason.
     fn unknown() -> Self {
-        Self {
-            code: ffi::Error::new(ffi::SQLITE_ABORT_ROLLBACK),
-            message: None,
-        }
+        Self::rolled_back(None)
+    }
+
+    fn rolled_back(message: Option<String>) -> Self {
+        let code = ffi::Error::new(ffi::SQLITE_ABORT_ROLLBACK);
+        Self::Sqlite { code, message }
     }
 }
 
 impl From<CommitFailure> for Error {
     fn from(failure: CommitFailure) -> Self {
-        Self::Sqlite(rusqlite::Error::SqliteFailure(
-            failure.code,
-            failure.message,
-        ))
+        match failure {
+            CommitFailure::Sqlite { code, message } => {
+                Self::Sqlite(rusqlite::Error::SqliteFailure(code, message))
+            }
+            CommitFailure::LocksLost(path) => Self::LocksLost(path),
+            CommitFailure::LogReplaced(path) => Self::LogReplaced(path),
+        }
     }
 }
 

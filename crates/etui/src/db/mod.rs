@@ -10,6 +10,7 @@
 
 mod cache;
 mod group_commit;
+mod lock_guard;
 pub(crate) mod metadata;
 mod open;
 mod pool;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::group_commit::{TransactionSize, WriteOutcome, Writer};
+use super::lock_guard::LockGuard;
 use super::open::{self, OpenMode};
 use super::schema::Migrations;
 use super::vfs::{self, Vfs};
@@ -100,11 +101,16 @@ impl ConnectionPool {
             }
         })?;
         let (connection, mode) = opened;
+        let guard = match settings.vfs {
+            Vfs::System => LockGuard::acquire(path),
+            // The redo log has locks of its own.
+            Vfs::Etui => None,
+        };
         Ok(Self {
             path: path.to_owned(),
             mode,
             idle: Mutex::new(vec![connection]),
-            writer: Writer::new(settings.durability, settings.busy_timeout),
+            writer: Writer::new(settings.durability, settings.busy_timeout, guard),
             log: WalLimit::new(),
             settings,
             readers: AtomicUsize::new(1),
@@ -209,6 +215,12 @@ impl ConnectionPool {
         })
     }
 
+    /// Opens a connection to read that is not the pool's: a program's own queries run on it.
+    pub(crate) fn connect_apart(&self) -> Result<Connection> {
+        open::connect(&self.path, self.mode, &self.settings, LEAST_CACHE)
+            .map_err(|e| self.explain(e))
+    }
+
     /// Runs `work` on a connection that reads. Each statement sees one state; several see one
     /// state only inside a transaction ([`ConnectionPool::read_transaction`]).
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
@@ -297,6 +309,7 @@ impl ConnectionPool {
 
     /// Closes all connections. The last one of all processes checkpoints the WAL.
     pub(crate) fn close(self) -> Result<()> {
+        self.writer.release_guard();
         let idle = std::mem::take(&mut *lock(&self.idle));
         let writer = self.writer.take_connection();
         for connection in idle.into_iter().chain(writer) {
@@ -305,6 +318,12 @@ impl ConnectionPool {
                 .map_err(|(_, e)| self.explain(Error::Sqlite(e)))?;
         }
         Ok(())
+    }
+}
+
+impl Drop for ConnectionPool {
+    fn drop(&mut self) {
+        self.writer.release_guard();
     }
 }
 

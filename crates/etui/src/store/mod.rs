@@ -6,6 +6,7 @@ pub(crate) mod collections;
 mod external_ids;
 mod hooks;
 pub(crate) mod snapshot;
+mod sql;
 pub(crate) mod write_queue;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use etui_text::collator::{Collator, locale_from_environment};
 use etui_text::phone::Region;
 use rusqlite::Connection;
 
+pub use self::sql::{SqlRows, SqlValue};
 use crate::calendar::CalendarObject;
 use crate::contacts::Card;
 use crate::db::random::random_i64;

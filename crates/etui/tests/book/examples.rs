@@ -151,6 +151,17 @@ if sorted.update(&contacts)? {                         // something in it was ch
 
 { // library.md
 let contacts = store.contacts()?;
+use etui::contacts::{Paging, ThumbnailSize};
+
+let page = contacts.list(Paging::first(50))?;
+let ids: Vec<_> = page.iter().map(|entry| entry.id).collect();
+contacts.each_photo(ThumbnailSize::Small, &ids, |jpeg| {
+    println!("{} bytes", jpeg.map_or(0, <[u8]>::len));  // None: no photo in the card
+})?;
+
+
+{ // library.md
+let contacts = store.contacts()?;
 use etui::contacts::{Column, Query, SortOrder};
 
 let query = Query::new("org:verlag -email:*".parse()?)
@@ -357,6 +368,17 @@ store.backup(Path::new("backup.etui"), &mut |done, all| eprintln!("{done} of {al
 Store::restore(Path::new("backup.etui"), Path::new("again.etui"), &mut |_, _| {})?;
 
 
+{ // library.md
+let contacts = store.contacts()?;
+use etui::store::SqlValue;
+
+let kind = SqlValue::from("contacts".to_owned());
+let found = store.sql("SELECT uid, length(text) FROM item WHERE kind = ?1", &[kind])?;
+for row in &found.rows {
+    println!("{row:?}");
+}
+
+
 { // views.md
 let contacts = store.contacts()?;
 use etui::ChangeKind;
@@ -382,6 +404,6 @@ while let Some(changes) = view.wait(None)? {
     }
 }
 
-}}}}}}}}}}}}}}}}}}}}}}}}}}
+}}}}}}}}}}}}}}}}}}}}}}}}}}}}
 Ok(())
 }
