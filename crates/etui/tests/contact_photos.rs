@@ -1,6 +1,8 @@
 //! Thumbnails of contacts' photos: made when first asked for, stored apart from the cards, and
 //! deleted with the last contact that has the photo.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::fs;
 use std::path::Path;
 

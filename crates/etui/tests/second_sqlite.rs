@@ -1,6 +1,8 @@
 //! Another copy of SQLite in the process of an open store: Python's `sqlite3`, which loads the
 //! system's, and plain reads of the file. Nothing that was acknowledged may be lost.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

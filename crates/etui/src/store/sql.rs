@@ -45,11 +45,7 @@ impl Store {
         let mut connection = self.db.connect_apart()?;
         connection.authorizer(Some(allow_reading))?;
         let mut statement = connection.prepare(query)?;
-        let columns: Vec<String> = statement
-            .column_names()
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let count = columns.len();
         let mut found = statement.query(params_from_iter(parameters))?;
         let mut rows = Vec::new();
