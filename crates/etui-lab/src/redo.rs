@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use etui_vfs::device::{self, Access, File, Lock, Platform, Role, SqliteFile};
+use etui_vfs::device::{self, Access, DatabaseLock, File, Lock, Platform, Role, SqliteFile};
 use etui_vfs::{Counters, Options, Vfs};
 
 use crate::{ArmSettings, Error, Recorder};
@@ -87,6 +87,10 @@ impl Platform for SlowFiles {
             file: self.files.open(path, role, access)?,
             flush_delay: self.flush_delay,
         }))
+    }
+
+    fn open_lock(&self, path: &Path) -> io::Result<Box<dyn DatabaseLock>> {
+        self.files.open_lock(path)
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {

@@ -50,6 +50,8 @@ pub struct Access {
 pub enum Lock {
     /// Locked: nobody else can lock or use the file.
     Exclusive,
+    /// Nobody else can lock it exclusively.
+    Shared,
     /// Unlocked.
     None,
 }
@@ -62,6 +64,21 @@ pub trait Platform: fmt::Debug + Send + Sync {
     ///
     /// The file does not exist and is not to be created, or it cannot be opened.
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>>;
+
+    /// Opens a database, which exists, for locking: the lock excludes other processes, and SQLite
+    /// without this VFS. It must survive that the process opens and closes the file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be opened.
+    fn open_lock(&self, path: &Path) -> io::Result<Box<dyn DatabaseLock>> {
+        let access = Access {
+            write: true,
+            create: false,
+        };
+        let file = self.open(Some(path), Role::Database, access)?;
+        Ok(Box::new(WholeFile(file)))
+    }
 
     /// Returns true if the file exists.
     ///
@@ -95,8 +112,8 @@ pub trait Platform: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Lets SQLite without this VFS checkpoint and delete a WAL of its own. Nobody has the database
-    /// locked during the call.
+    /// Lets SQLite without this VFS checkpoint a WAL of its own. The caller has at most a shared
+    /// lock of the database, so the WAL may remain, empty.
     ///
     /// # Errors
     ///
@@ -108,6 +125,37 @@ pub trait Platform: fmt::Debug + Send + Sync {
     /// Returns the process that has the file locked, if it is known.
     fn lock_holder(&self, _path: &Path) -> Option<u32> {
         None
+    }
+}
+
+/// The lock of a database.
+pub trait DatabaseLock: fmt::Debug + Send + Sync {
+    /// Changes the lock, without waiting and without a moment in between. Returns false if
+    /// another process, or SQLite in this one, has a lock that conflicts; it is then as before, or
+    /// released.
+    ///
+    /// # Errors
+    ///
+    /// The file system has no such locks.
+    fn set(&self, lock: Lock) -> io::Result<bool>;
+
+    /// Returns the identity of the file that it locks; see [`Platform::file_identity`].
+    ///
+    /// # Errors
+    ///
+    /// The system cannot answer.
+    fn identity(&self) -> io::Result<Option<(u64, u64)>> {
+        Ok(None)
+    }
+}
+
+/// The lock of a file that is opened for it.
+#[derive(Debug)]
+struct WholeFile(Box<dyn File>);
+
+impl DatabaseLock for WholeFile {
+    fn set(&self, lock: Lock) -> io::Result<bool> {
+        self.0.lock(lock)
     }
 }
 

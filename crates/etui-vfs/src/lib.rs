@@ -18,6 +18,7 @@ mod error;
 mod fork;
 mod memory;
 mod mutation;
+mod ofd_lock;
 mod page_diff;
 mod page_store;
 #[cfg(feature = "bundled")]

@@ -78,6 +78,12 @@ pub enum Mutation {
     TruncateAppended,
     /// 30: a page counts as in place although a later transaction changed it.
     ReuseStaleInPlace,
+    /// 31: the lock that excludes other processes is SQLite's own.
+    PosixGate,
+    /// 32: a child of a fork keeps the descriptors that have locks.
+    ForkKeepsLocks,
+    /// 33: the header of before SQLite settled a WAL applies afterwards.
+    AttachKeepsHeader,
 }
 
 /// The violated rule, if any.

@@ -16,8 +16,9 @@ use libsqlite3_sys as ffi;
 use rustix::fs::{IFlags, OFlags};
 
 use crate::base_vfs::BaseVfs;
-use crate::device::{Access, File, Lock, Platform, Role};
-use crate::fork;
+use crate::device::{Access, DatabaseLock, File, Lock, Platform, Role};
+use crate::fork::LockedFile;
+use crate::ofd_lock::OfdLock;
 
 /// The maximum size of a write: SQLite's VFS accepts fewer than 2^17 bytes.
 const MOST: usize = (1 << 17) - 4096;
@@ -188,6 +189,10 @@ impl Platform for SystemPlatform {
         Ok(Box::new(SqliteFile::open(&self.host, Some(path), flags)?))
     }
 
+    fn open_lock(&self, path: &Path) -> io::Result<Box<dyn DatabaseLock>> {
+        Ok(Box::new(OfdLock::open(path)?))
+    }
+
     fn exists(&self, path: &Path) -> io::Result<bool> {
         match fs::metadata(path) {
             // SQLite treats an empty journal as none.
@@ -232,26 +237,49 @@ impl Platform for SystemPlatform {
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
         let wanted = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
         let locks = fs::read_to_string("/proc/locks").ok()?;
-        locks.lines().find_map(|line| {
+        let holder = locks.lines().find_map(|line| {
             let mut words = line.split_ascii_whitespace().filter(|word| *word != "->");
             let (process, file) = (words.nth(4)?, words.next()?);
             let process: u32 = process.parse().ok()?;
             (file == wanted && process != std::process::id()).then_some(process)
-        })
+        });
+        holder.or_else(|| ofd_lock_holder(device, metadata.ino()))
     }
 }
 
-/// The file of the redo log, and the fork count of the process that opened it.
+/// Returns the process, of those that this one may inspect, with an OFD lock of a file. The kernel
+/// lists these locks with the open files of each process, not by process.
+fn ofd_lock_holder(device: u64, inode: u64) -> Option<u32> {
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    processes
+        .filter(|process| *process != std::process::id())
+        .find(|process| {
+            let files = fs::read_dir(format!("/proc/{process}/fd"));
+            files.into_iter().flatten().flatten().any(|file| {
+                let is_it = fs::metadata(file.path())
+                    .is_ok_and(|file| (file.dev(), file.ino()) == (device, inode));
+                let descriptor = file.file_name();
+                let locks = || {
+                    let descriptor = descriptor.to_string_lossy();
+                    fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}"))
+                };
+                is_it && locks().is_ok_and(|locks| locks.contains("OFDLCK"))
+            })
+        })
+}
+
+/// The file of the redo log.
 #[derive(Debug)]
-struct LogFile(SystemFile, u64);
+struct LogFile(LockedFile);
 
 impl Drop for LogFile {
     /// Releases the lock explicitly. A program that another thread is starting has a copy of the
     /// descriptor for a moment, and with it the lock, which would block the next process that opens
     /// the log. A child leaves its parent's lock alone.
     fn drop(&mut self) {
-        if self.1 == fork::fork_count() {
-            let _ = self.0.unlock();
+        if let Ok(file) = self.0.get() {
+            let _ = file.unlock();
         }
     }
 }
@@ -265,11 +293,12 @@ impl LogFile {
             .create(access.create)
             .mode(mode_beside(path))
             .custom_flags(OFlags::NOFOLLOW.bits() as i32);
-        let file = options.open(path)?;
+        let log = LockedFile::open(&options, path)?;
+        let file = log.get()?;
         if access.create && file.metadata()?.len() == 0 {
-            keep_in_place(&file, path)?;
+            keep_in_place(file, path)?;
         }
-        Ok(Self(file, fork::fork_count()))
+        Ok(Self(log))
     }
 }
 
@@ -295,33 +324,37 @@ fn read_all(
 
 impl File for LogFile {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        read_all(|to, at| self.0.read_at(to, at), bytes, offset)
+        let file = self.0.get()?;
+        read_all(|to, at| file.read_at(to, at), bytes, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset)
+        self.0.get()?.write_all_at(bytes, offset)
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.0.get()?.metadata()?.len())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
+        self.0.get()?.set_len(len)
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.0.get()?.sync_data()
     }
 
     fn lock(&self, lock: Lock) -> io::Result<bool> {
-        match lock {
-            Lock::Exclusive => match self.0.try_lock() {
-                Ok(()) => Ok(true),
-                Err(TryLockError::WouldBlock) => Ok(false),
-                Err(TryLockError::Error(error)) => Err(error),
-            },
-            Lock::None => self.0.unlock().map(|()| true),
+        let file = self.0.get()?;
+        let locked = match lock {
+            Lock::Exclusive => file.try_lock(),
+            Lock::Shared => file.try_lock_shared(),
+            Lock::None => return file.unlock().map(|()| true),
+        };
+        match locked {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
         }
     }
 }
@@ -537,18 +570,22 @@ impl File for SqliteFile {
 
     fn lock(&self, lock: Lock) -> io::Result<bool> {
         let _turn = self.one_at_a_time();
-        let none = ffi::SQLITE_LOCK_NONE;
-        if lock == Lock::None {
-            return match call!(self, xUnlock or ffi::SQLITE_OK, none) {
-                ffi::SQLITE_OK => Ok(true),
-                code => Err(failed(code)),
-            };
+        let (none, shared) = (ffi::SQLITE_LOCK_NONE, ffi::SQLITE_LOCK_SHARED);
+        let lowered = if lock == Lock::None { none } else { shared };
+        if lock != Lock::Exclusive {
+            match call!(self, xUnlock or ffi::SQLITE_OK, lowered) {
+                ffi::SQLITE_OK if lock == Lock::None => return Ok(true),
+                ffi::SQLITE_OK => {}
+                code => return Err(failed(code)),
+            }
         }
-        for level in [
-            ffi::SQLITE_LOCK_SHARED,
+        let levels = [
+            shared,
             ffi::SQLITE_LOCK_RESERVED,
             ffi::SQLITE_LOCK_EXCLUSIVE,
-        ] {
+        ];
+        let raised = if lock == Lock::Shared { 1 } else { 3 };
+        for level in levels.into_iter().take(raised) {
             match call!(self, xLock or ffi::SQLITE_IOERR_LOCK, level) {
                 ffi::SQLITE_OK => {}
                 code => {

@@ -15,7 +15,7 @@ use super::wal_index::WalIndex;
 use super::{Options, VfsState, record_refusal};
 use crate::base_vfs::BaseVfs;
 use crate::counters::{AtomicCounters, CountedFile, add};
-use crate::device::{Access, File, Lock, Role};
+use crate::device::{Access, DatabaseLock, File, Lock, Role};
 use crate::fork::fork_count;
 use crate::mutation::{BrokenRule, Mutation};
 use crate::redo::codec::is_page_size;
@@ -32,8 +32,9 @@ pub(crate) struct Database {
     shared: &'static VfsState,
     path: PathBuf,
     options: Options,
-    /// Holds the lock of the database file that excludes all other processes.
     main: BufferedFile,
+    /// The lock of the database file that excludes all other processes.
+    gate: Box<dyn DatabaseLock>,
     /// The fork count of the process that opened it.
     forks: u64,
     /// The session is attached.
@@ -47,6 +48,9 @@ pub(crate) struct Database {
     /// Written while the header marker is set or cleared.
     pub(super) header: RwLock<()>,
 }
+
+/// The number of times that SQLite settles a WAL of another process while a database is attached.
+const MAX_SETTLED_WALS: usize = 3;
 
 /// Returns the path of a file next to a database.
 pub(super) fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
@@ -75,11 +79,13 @@ impl Database {
         let file = shared.platform.open(Some(path), Role::Database, access)?;
         let file = CountedFile::new(file, Role::Database, &shared.counting);
         let buffer = SharedBuffer::new(options.buffer_options(), shared.broken);
+        let gate = shared.platform.open_lock(path)?;
         Ok(Self {
             shared,
             path: path.to_owned(),
             options,
             main: BufferedFile::new(file, buffer),
+            gate,
             forks: fork_count(),
             ready: AtomicBool::new(false),
             settling: AtomicBool::new(false),
@@ -179,7 +185,7 @@ impl Database {
         match attached {
             Ok(_) => self.ready.store(true, Ordering::Release),
             Err(_) => {
-                let _ = self.main.lock(Lock::None);
+                let _ = self.set_lock(Lock::None);
             }
         }
         attached.map(|_| ())
@@ -222,8 +228,15 @@ impl Database {
         self.ready.load(Ordering::Acquire)
     }
 
+    fn set_lock(&self, lock: Lock) -> io::Result<bool> {
+        match self.shared.broken.is(Mutation::PosixGate) {
+            true => self.main.lock(lock),
+            false => self.gate.set(lock),
+        }
+    }
+
     fn take_lock(&self) -> Result<(), ResultCode> {
-        match self.main.lock(Lock::Exclusive) {
+        match self.set_lock(Lock::Exclusive) {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let holder = self.shared.platform.lock_holder(&self.path);
@@ -254,9 +267,31 @@ impl Database {
         Ok(replayed)
     }
 
+    /// Examines the database, whose lock this process has.
     fn load_state(&self, session: &mut Session) -> Result<Replayed, ResultCode> {
+        for _ in 0..MAX_SETTLED_WALS {
+            let header = self.read_header()?;
+            if let Some(replayed) = self.load_state_of(session, header)? {
+                return Ok(replayed);
+            }
+            // Others may have had the database meanwhile (rule 33).
+            if self.shared.broken.is(Mutation::AttachKeepsHeader)
+                && let Some(replayed) = self.load_state_of(session, header)?
+            {
+                return Ok(replayed);
+            }
+        }
+        Err(self.refuse_with(ffi::SQLITE_BUSY, "another process uses it by a WAL"))
+    }
+
+    /// Examines a database with this header. Returns `None` if SQLite settled a WAL, and the header
+    /// must be read again.
+    fn load_state_of(
+        &self,
+        session: &mut Session,
+        header: Option<HeaderBytes>,
+    ) -> Result<Option<Replayed>, ResultCode> {
         self.main.buffer().invalidate_read_ahead();
-        let header = self.read_header()?;
         let lineage = header.as_ref().and_then(header_marker::log_lineage);
         let wal = sibling_path(&self.path, "-wal");
         let wal_is_there = || {
@@ -270,7 +305,7 @@ impl Database {
                                 it that does not belong to it; move the WAL away";
                     return Err(self.refuse_with(ffi::SQLITE_CANTOPEN, what));
                 }
-                self.replay_log(session, lineage)
+                self.replay_log(session, lineage).map(Some)
             }
             None => {
                 if header.as_ref().is_some_and(header_marker::is_torn) {
@@ -284,26 +319,46 @@ impl Database {
                         .map_err(|error| self.io_failure("clearing its header marker", &error))?;
                 }
                 if wal_is_there()? {
-                    self.recover_foreign_wal()?;
-                    if wal_is_there()? {
-                        let what = "another process uses it by a WAL";
-                        return Err(self.refuse_with(ffi::SQLITE_BUSY, what));
-                    }
+                    self.recover_foreign_wal(&wal)?;
+                    return Ok(None);
                 }
                 session.directory_synced = false;
                 session.phase = SessionPhase::Plain;
-                Ok(Replayed::default())
+                Ok(Some(Replayed::default()))
             }
         }
     }
 
-    /// Lets SQLite itself recover a WAL that it left (rule 26).
-    fn recover_foreign_wal(&self) -> Result<(), ResultCode> {
-        let unlocked = self.main.lock(Lock::None);
-        unlocked.map_err(|error| self.io_failure("it cannot be unlocked", &error))?;
-        let settled = self.shared.platform.recover_foreign_wal(&self.path);
-        settled.map_err(|error| self.io_failure("its WAL", &error))?;
-        self.take_lock()
+    /// Lets SQLite itself recover a WAL that it left (rule 26). A shared lock keeps other processes
+    /// from committing with this VFS meanwhile. With a rollback journal SQLite may need the
+    /// database to itself, and there is no lock.
+    fn recover_foreign_wal(&self, wal: &Path) -> Result<(), ResultCode> {
+        let platform = &self.shared.platform;
+        let look = |path: &Path| {
+            let there = platform.exists(path);
+            there.map_err(|error| self.io_failure("its WAL cannot be looked for", &error))
+        };
+        let kept = match look(&sibling_path(&self.path, "-journal"))? {
+            true => Lock::None,
+            false => Lock::Shared,
+        };
+        let lowered = self.set_lock(kept);
+        lowered.map_err(|error| self.io_failure("it cannot be unlocked", &error))?;
+        let settled = platform.recover_foreign_wal(&self.path);
+        let settled = settled.map_err(|error| self.io_failure("its WAL", &error));
+        if let Err(code) = settled.and_then(|()| self.take_lock()) {
+            let _ = self.set_lock(Lock::None);
+            return Err(code);
+        }
+        // SQLite deletes its files only with an exclusive lock. Now nobody has the database open
+        // with a WAL.
+        if !look(wal)? {
+            let index = sibling_path(&self.path, "-shm");
+            let removed = platform.remove(wal, false);
+            let removed = removed.and_then(|()| platform.remove(&index, false));
+            removed.map_err(|error| self.io_failure("its WAL cannot be removed", &error))?;
+        }
+        Ok(())
     }
 
     /// Removes a rollback journal that SQLite no longer needs. A database with a header marker has
@@ -641,7 +696,7 @@ impl Database {
             let _ = self.main.flush().and_then(|()| self.main.trim_to_len());
         }
         session.detach_log();
-        let _ = self.main.lock(Lock::None);
+        let _ = self.set_lock(Lock::None);
         session.doubtful
     }
 

@@ -241,6 +241,9 @@ pub fn register_broken(
     platform: Arc<dyn Platform>,
     mutation: Option<Mutation>,
 ) -> Result<Vfs, Error> {
+    if mutation == Some(Mutation::ForkKeepsLocks) {
+        crate::fork::keep_locks();
+    }
     register_on(
         name,
         options,

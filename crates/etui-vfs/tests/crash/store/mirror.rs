@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use etui_testkit::disk::{CrashImage, DiskFiles, FileContent, RecordingDisk};
-use etui_vfs::device::{Access, File, Lock, Platform, Role, SqliteFile, system};
+use etui_vfs::device::{Access, DatabaseLock, File, Lock, Platform, Role, SqliteFile, system};
 
 #[derive(Debug)]
 pub struct Mirror {
@@ -82,6 +82,10 @@ impl Platform for Mirror {
             None => None,
         };
         Ok(Box::new(Both { below, noted }))
+    }
+
+    fn open_lock(&self, path: &Path) -> io::Result<Box<dyn DatabaseLock>> {
+        self.below.open_lock(path)
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {

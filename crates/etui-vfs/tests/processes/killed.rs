@@ -1,42 +1,11 @@
-//! Killed, forked and second processes.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! A killed process loses nothing that was acknowledged, and a second process is refused.
 
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::io::{BufReader, Read};
 use std::time::Duration;
 
-use etui_vfs::Options;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
-const DATABASE: &str = "ETUI_VFS_TEST_DATABASE";
-const SEED: &str = "ETUI_VFS_TEST_SEED";
-
-fn open(path: &Path) -> rusqlite::Result<Connection> {
-    if let Err(error) = etui_vfs::register("etui", Options::default()) {
-        assert!(error.to_string().contains("already"), "{error}");
-    }
-    Connection::open_with_flags_and_vfs(path, OpenFlags::default(), "etui")
-}
-
-fn number(db: &Connection, sql: &str) -> i64 {
-    db.query_row(sql, [], |row| row.get(0)).unwrap()
-}
-
-/// Runs a test of this file in another process, as a program that uses the database.
-fn child(test: &str, path: &Path, seed: u64) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--ignored"])
-        .env(DATABASE, path)
-        .env(SEED, seed.to_string())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
-fn path_of_child() -> Option<std::path::PathBuf> {
-    std::env::var_os(DATABASE).map(Into::into)
-}
+use super::{SEED, child, number, open, path_of_child, wait_for};
 
 /// Commits numbers in a loop, and prints each one after its commit was acknowledged.
 #[test]
@@ -80,22 +49,6 @@ fn holds_it() {
     std::thread::sleep(Duration::from_secs(60));
 }
 
-/// Returns the child's output up to a line with this beginning.
-fn wait_for(reader: &mut impl BufRead, begin: &str) -> String {
-    let mut line = String::new();
-    loop {
-        line.clear();
-        assert!(
-            reader.read_line(&mut line).unwrap() > 0,
-            "it said no {begin}"
-        );
-        // The test harness writes on the same line.
-        if let Some(at) = line.find(begin) {
-            return line[at..].trim().to_owned();
-        }
-    }
-}
-
 #[test]
 fn nothing_acknowledged_is_lost_when_it_is_killed() {
     let dir = tempfile::tempdir().unwrap();
@@ -105,7 +58,7 @@ fn nothing_acknowledged_is_lost_when_it_is_killed() {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        let mut program = child("commits_for_ever", &path, random);
+        let mut program = child("killed::commits_for_ever", &path, random);
         let mut said = BufReader::new(program.stdout.take().unwrap());
         wait_for(&mut said, "begins");
         std::thread::sleep(Duration::from_micros(random % 150_000));
@@ -148,7 +101,7 @@ fn nothing_acknowledged_is_lost_when_it_is_killed() {
 fn a_second_process_is_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
-    let mut program = child("holds_it", &path, 0);
+    let mut program = child("killed::holds_it", &path, 0);
     let mut said = BufReader::new(program.stdout.take().unwrap());
     wait_for(&mut said, "holds");
     let db = open(&path).unwrap();
