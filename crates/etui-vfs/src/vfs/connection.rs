@@ -106,7 +106,10 @@ impl DatabaseConnection {
         let header = self.database.header.read();
         let _header = header.unwrap_or_else(PoisonError::into_inner);
         let done = read(to, |to| self.file.read_at(to, offset));
-        header_marker::hide(to, offset);
+        // A connection that takes no locks (`immutable=1`) would read past another process's log.
+        if self.database.is_ready() {
+            header_marker::hide(to, offset);
+        }
         done
     }
 

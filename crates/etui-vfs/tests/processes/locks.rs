@@ -225,3 +225,23 @@ fn a_refused_open_keeps_the_locks_of_other_connections() {
     let db = open(&path).unwrap();
     assert_eq!(number(&db, "SELECT count(*) FROM t"), 1);
 }
+
+/// `immutable=1` reads without a lock, so it must not read a database whose commits are in a log.
+#[test]
+fn an_immutable_open_does_not_read_past_a_live_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let mut program = child("killed::holds_it", &path, 0);
+    let mut said = BufReader::new(program.stdout.take().unwrap());
+    wait_for(&mut said, "holds");
+    super::register();
+    let uri = format!("file:{}?vfs=etui&immutable=1", path.display());
+    let db = Connection::open(&uri).unwrap();
+    let read = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let code = read.err().and_then(|error| error.sqlite_error_code());
+    assert_eq!(code, Some(rusqlite::ErrorCode::NotADatabase));
+}
