@@ -10,6 +10,7 @@ use super::database::Database;
 use super::locks::{HeldLocks, LockSlots, READ, SLOTS};
 use super::session::{ResultCode, Session, SessionPhase};
 use crate::counters::add;
+use crate::fork::fork_count;
 use crate::redo::header_marker;
 
 impl VfsState {
@@ -18,17 +19,20 @@ impl VfsState {
         let Some(idle) = self.options.idle else {
             return;
         };
-        self.watching.call_once(|| {
-            let watch = move || {
-                loop {
-                    std::thread::sleep(idle / 2);
-                    self.checkpoint_idle(idle);
-                }
-            };
-            let thread = std::thread::Builder::new().name("etui-vfs".to_owned());
-            // Without the thread, databases become ordinary when they are closed.
-            let _ = thread.spawn(watch);
-        });
+        // A child of a fork has no threads of its parent.
+        let process = fork_count() + 1;
+        if self.watching.swap(process, Ordering::Relaxed) == process {
+            return;
+        }
+        let watch = move || {
+            loop {
+                std::thread::sleep(idle / 2);
+                self.checkpoint_idle(idle);
+            }
+        };
+        let thread = std::thread::Builder::new().name("etui-vfs".to_owned());
+        // Without the thread, databases become ordinary when they are closed.
+        let _ = thread.spawn(watch);
     }
 
     /// Checkpoints the databases without a commit for `idle`.

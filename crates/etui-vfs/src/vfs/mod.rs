@@ -31,7 +31,8 @@ use std::ffi::CString;
 use std::io;
 use std::os::raw::c_int;
 use std::path::Path;
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use libsqlite3_sys as ffi;
@@ -125,8 +126,8 @@ struct VfsState {
     counting: Arc<AtomicCounters>,
     registry: DatabaseRegistry,
     broken: BrokenRule,
-    /// Starts the thread for idle checkpoints once.
-    watching: Once,
+    /// The process that has a thread for idle checkpoints: its fork count, plus one.
+    watching: AtomicU64,
 }
 
 impl VfsState {
@@ -280,7 +281,7 @@ fn register_on(
         counting: Arc::default(),
         registry: DatabaseRegistry::default(),
         broken,
-        watching: Once::new(),
+        watching: AtomicU64::new(0),
     }));
     vfs_methods::register(c_name, shared)?;
     let name = name.to_owned();
@@ -315,7 +316,7 @@ pub fn recover(path: &Path) -> Result<Recovered, Error> {
         counting: Arc::default(),
         registry: DatabaseRegistry::default(),
         broken: BrokenRule::default(),
-        watching: Once::new(),
+        watching: AtomicU64::new(0),
     });
     let access = Access {
         write: true,

@@ -1,14 +1,16 @@
-//! Children of `fork`: they keep no lock of their parent.
+//! Children of `fork`: they keep no lock of their parent, and have an idle thread of their own.
 
 use std::io::{BufReader, Read};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use etui_vfs::{Mutation, Options};
+use rusqlite::{Connection, OpenFlags};
 
-use super::{SEED, child, open, path_of_child, wait_for};
+use super::{SEED, child, number, open, path_of_child, wait_for};
 
 unsafe extern "C" {
     fn fork() -> i32;
+    fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
     fn _exit(status: i32) -> !;
 }
 
@@ -63,4 +65,62 @@ fn a_worker_does_not_keep_the_locks_of_a_killed_parent() {
 #[test]
 fn rule_32_fork_keeps_locks() {
     assert!(rows_after_the_parents_death(1).is_err());
+}
+
+/// Commits to two databases, one before a fork and one in the child, and waits in the child until
+/// its own is an ordinary one.
+#[test]
+#[ignore = "run by other tests"]
+fn forks_and_commits() {
+    let Some(path) = path_of_child() else { return };
+    let options = Options {
+        idle: Some(Duration::from_millis(20)),
+        ..Options::default()
+    };
+    etui_vfs::register("etui-idle", options).unwrap();
+    let commit = |suffix: &str| {
+        let path = path.with_extension(suffix);
+        let flags = OpenFlags::default();
+        let db = Connection::open_with_flags_and_vfs(&path, flags, "etui-idle").unwrap();
+        db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v); INSERT INTO t VALUES(1)")
+            .unwrap();
+        (db, path)
+    };
+    let is_ordinary = |path: &std::path::Path| {
+        let begun = Instant::now();
+        while std::fs::read(path).unwrap()[18] > 2 {
+            if begun.elapsed() > Duration::from_secs(10) {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    };
+    let (_parents, path) = commit("parent");
+    assert!(is_ordinary(&path));
+    // SAFETY: the child uses only a database of its own, and exits. Its parent has no other thread
+    // than the idle one, which sleeps.
+    let forked = unsafe { fork() };
+    if forked == 0 {
+        let (_childs, path) = commit("child");
+        let status = i32::from(!is_ordinary(&path));
+        // SAFETY: it only ends the process.
+        unsafe { _exit(status) };
+    }
+    let mut status = 0;
+    // SAFETY: it waits for the child that was just made.
+    assert_eq!(unsafe { waitpid(forked, &raw mut status, 0) }, forked);
+    println!("status {status}");
+}
+
+#[test]
+fn a_database_of_a_child_becomes_ordinary_when_it_is_idle() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let mut program = child("forked::forks_and_commits", &path, 0);
+    let mut said = BufReader::new(program.stdout.take().unwrap());
+    assert_eq!(wait_for(&mut said, "status"), "status 0");
+    program.wait().unwrap();
+    let plain = Connection::open(path.with_extension("child")).unwrap();
+    assert_eq!(number(&plain, "SELECT count(*) FROM t"), 1);
 }
