@@ -22,6 +22,9 @@ use std::io;
 
 use crate::page_diff::differing_ranges;
 
+/// The smallest page size of SQLite.
+pub(crate) const SMALLEST_PAGE: usize = 512;
+
 /// The largest page size of SQLite.
 pub(crate) const LARGEST_PAGE: usize = 1 << 16;
 
@@ -29,7 +32,7 @@ static ZEROS: [u8; LARGEST_PAGE] = [0; LARGEST_PAGE];
 
 /// Returns true if the number is a valid page size.
 pub(crate) fn is_page_size(size: usize) -> bool {
-    size.is_power_of_two() && (512..=LARGEST_PAGE).contains(&size)
+    size.is_power_of_two() && (SMALLEST_PAGE..=LARGEST_PAGE).contains(&size)
 }
 
 fn put_varint(to: &mut Vec<u8>, mut number: u32) {

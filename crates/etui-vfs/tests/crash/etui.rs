@@ -262,3 +262,28 @@ fn one_process_at_a_time() {
             .is_err()
     );
 }
+
+/// A checkpoint with an outdated wal-index requests frames beyond the end of the WAL. It must fail
+/// instead of writing zeros to the database. Shorter reads, of checksums, are tolerated.
+#[test]
+fn a_page_beyond_the_end_of_the_wal_is_an_error() {
+    use rusqlite::ffi;
+    let subject = etui(SMALL);
+    let disk = RecordingDisk::new();
+    let mount = subject.rack.mount(&disk);
+    let sql = connect(&mount.path(DATABASE), &subject.vfs).unwrap();
+    sql.execute_batch(
+        "PRAGMA page_size = 1024; PRAGMA journal_mode = wal;
+         CREATE TABLE t0(id INTEGER PRIMARY KEY, k, body)",
+    )
+    .unwrap();
+    let (mut page, mut checksum) = ([1; 1024], [1; 8]);
+    let end = 1 << 20;
+    let code = crate::past::read_wal(&sql, &mut page, end);
+    assert_eq!(code, ffi::SQLITE_IOERR_SHORT_READ);
+    assert_eq!(
+        crate::past::read_wal(&sql, &mut checksum, end),
+        ffi::SQLITE_OK
+    );
+    assert_eq!(checksum, [0; 8]);
+}

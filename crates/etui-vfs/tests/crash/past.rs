@@ -43,3 +43,25 @@ pub fn end_old_checkpoint(sql: &rusqlite::Connection, size: i64) -> c_int {
         truncate(file, size)
     }
 }
+
+/// Reads from a connection's WAL, bypassing SQLite.
+pub fn read_wal(sql: &rusqlite::Connection, bytes: &mut [u8], offset: i64) -> c_int {
+    let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
+    // SAFETY: the connection is open, and the result is a pointer, in WAL mode to an open file.
+    unsafe {
+        let code = ffi::sqlite3_file_control(
+            sql.handle(),
+            c"main".as_ptr(),
+            ffi::SQLITE_FCNTL_JOURNAL_POINTER,
+            (&raw mut file).cast(),
+        );
+        assert_eq!(code, ffi::SQLITE_OK);
+        let read = (*(*file).pMethods).xRead.unwrap();
+        read(
+            file,
+            bytes.as_mut_ptr().cast(),
+            bytes.len() as c_int,
+            offset,
+        )
+    }
+}
