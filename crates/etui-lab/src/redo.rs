@@ -101,6 +101,10 @@ impl Platform for SlowFiles {
         self.files.remove(path, durably)
     }
 
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.files.rename(from, to)
+    }
+
     fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
         self.files.sync_directory_of(path)
     }

@@ -95,6 +95,15 @@ pub trait Platform: fmt::Debug + Send + Sync {
     /// The file cannot be removed.
     fn remove(&self, path: &Path, durably: bool) -> io::Result<()>;
 
+    /// Renames a file within its directory, unless the new name is in use.
+    ///
+    /// # Errors
+    ///
+    /// The name is in use, or the file cannot be renamed.
+    fn rename(&self, _from: &Path, _to: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Makes the directory entry of the file `path` durable.
     ///
     /// # Errors

@@ -84,6 +84,12 @@ pub enum Mutation {
     ForkKeepsLocks,
     /// 33: the header of before SQLite settled a WAL applies afterwards.
     AttachKeepsHeader,
+    /// 34: files are opened and removed by name although the database may have another name.
+    TrustNames,
+    /// 35: a live log of another lineage is overwritten.
+    OverwriteForeignLog,
+    /// 36: the directory is synced only once, whenever the log is created.
+    DirectorySyncedForEver,
 }
 
 /// The violated rule, if any.

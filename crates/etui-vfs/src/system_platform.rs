@@ -13,7 +13,8 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use libsqlite3_sys as ffi;
-use rustix::fs::{IFlags, OFlags};
+use rustix::fs::{CWD, IFlags, OFlags, RenameFlags};
+use rustix::io::Errno;
 
 use crate::base_vfs::BaseVfs;
 use crate::device::{Access, DatabaseLock, File, Lock, Platform, Role};
@@ -211,6 +212,15 @@ impl Platform for SystemPlatform {
             self.sync_directory_of(path)?;
         }
         Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let unless_used = RenameFlags::NOREPLACE;
+        match rustix::fs::renameat_with(CWD, from, CWD, to, unless_used) {
+            // The file system does not know the flag.
+            Err(Errno::INVAL | Errno::NOSYS) if !to.try_exists()? => fs::rename(from, to),
+            renamed => Ok(renamed?),
+        }
     }
 
     fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
@@ -458,6 +468,14 @@ impl SqliteFile {
     /// `argument` is valid for the operation.
     pub(crate) unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
         call!(self, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument)
+    }
+
+    /// Returns true if the file does not have the name by which it was opened.
+    pub(crate) fn has_moved(&mut self) -> bool {
+        let mut moved: c_int = 0;
+        // SAFETY: the operation writes an int.
+        let code = unsafe { self.control(ffi::SQLITE_FCNTL_HAS_MOVED, (&raw mut moved).cast()) };
+        code == ffi::SQLITE_OK && moved != 0
     }
 
     /// Returns the device characteristics.

@@ -114,6 +114,11 @@ impl Platform for MountedDisks {
         disk.remove(&path, durably)
     }
 
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let ((disk, from), (_, to)) = (self.resolve(from)?, self.resolve(to)?);
+        disk.rename(&from, &to)
+    }
+
     fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
         let (disk, path) = self.resolve(path)?;
         disk.sync_directory_of(&path)

@@ -239,6 +239,23 @@ impl Platform for RecordingDisk {
         Ok(())
     }
 
+    /// Either name may be on the disk after a power cut, or both, or none.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut machine = self.call(PlatformCall::Other)?;
+        if machine.now.names.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let file = machine.now.names.remove(from);
+        let file = file.ok_or(io::ErrorKind::NotFound)?;
+        let path = to.to_path_buf();
+        machine.now.names.insert(path.clone(), file);
+        let events = &mut machine.history.events;
+        events.push(DiskEvent::Create { file, path });
+        let path = from.to_path_buf();
+        events.push(DiskEvent::Remove { path });
+        Ok(())
+    }
+
     fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
         let mut machine = self.call(PlatformCall::Sync)?;
         let directory = directory_of(path);

@@ -306,6 +306,8 @@ pub(crate) struct RedoLog {
     len: u64,
     sizes: LogSizes,
     unfinished: UnfinishedRecord,
+    /// The file was created, and its name may not be durable.
+    is_new: bool,
     /// There are writes since the last flush.
     dirty: bool,
     /// The offset of the first unflushed record.
@@ -326,7 +328,17 @@ impl RedoLog {
         counting: &Arc<AtomicCounters>,
         broken: BrokenRule,
     ) -> io::Result<Option<Self>> {
-        let file = platform.open(Some(path), Role::Redo, access)?;
+        let existing = Access {
+            create: false,
+            ..access
+        };
+        let opened = platform.open(Some(path), Role::Redo, existing);
+        let (file, is_new) = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && access.create => {
+                (platform.open(Some(path), Role::Redo, access)?, true)
+            }
+            opened => (opened?, false),
+        };
         let file = CountedFile::new(file, Role::Redo, counting);
         if !file.lock(Lock::Exclusive)? {
             return Ok(None);
@@ -341,6 +353,7 @@ impl RedoLog {
         Ok(Some(Self {
             len: file.len()?,
             file,
+            is_new,
             header,
             sizes,
             unfinished: UnfinishedRecord {
@@ -357,6 +370,11 @@ impl RedoLog {
 
     pub fn header(&self) -> &LogHeader {
         &self.header
+    }
+
+    /// Returns true if the file was created: its name may not be durable.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     pub fn file(&self) -> &dyn File {

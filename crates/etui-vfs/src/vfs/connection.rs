@@ -73,7 +73,7 @@ impl DatabaseConnection {
     ) -> io::Result<Self> {
         let (key, database) = shared.registry.join(shared, &path, access, options)?;
         let file = shared.platform.open(Some(&path), Role::Database, access);
-        let file = match file {
+        let file = match file.and_then(|file| key.check(shared, &path).map(|()| file)) {
             Ok(file) => {
                 let file = CountedFile::new(file, Role::Database, &shared.counting);
                 BufferedFile::new(file, Arc::clone(database.buffered().buffer()))

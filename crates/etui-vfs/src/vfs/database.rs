@@ -76,10 +76,13 @@ impl Database {
         access: Access,
         options: Options,
     ) -> io::Result<Self> {
-        let file = shared.platform.open(Some(path), Role::Database, access)?;
+        let mut file = shared.platform.open(Some(path), Role::Database, access)?;
+        let gate = shared.platform.open_lock(path)?;
+        if file.host().is_some_and(|host| host.has_moved()) {
+            return Err(io::Error::other("it was renamed while it was opened"));
+        }
         let file = CountedFile::new(file, Role::Database, &shared.counting);
         let buffer = SharedBuffer::new(options.buffer_options(), shared.broken);
-        let gate = shared.platform.open_lock(path)?;
         Ok(Self {
             shared,
             path: path.to_owned(),
@@ -267,9 +270,33 @@ impl Database {
         Ok(replayed)
     }
 
+    /// Checks that the database has its name, before a file is opened, created or removed by a name
+    /// derived from it (rule 34): it may have been renamed or deleted while it was open, and the
+    /// name be another database's.
+    fn check_name(&self) -> Result<(), ResultCode> {
+        if self.shared.broken.is(Mutation::TrustNames) {
+            return Ok(());
+        }
+        let locked = self.gate.identity();
+        let locked = locked.map_err(|error| self.io_failure("its file is unknown", &error))?;
+        let is_named = match self.shared.platform.file_identity(&self.path) {
+            Ok(named) => named == locked,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(self.io_failure("its name is unknown", &error)),
+        };
+        match is_named || locked.is_none() {
+            true => Ok(()),
+            false => {
+                let what = "it was renamed or deleted while it was open";
+                Err(self.refuse_with(ffi::SQLITE_READONLY_DBMOVED, what))
+            }
+        }
+    }
+
     /// Examines the database, whose lock this process has.
     fn load_state(&self, session: &mut Session) -> Result<Replayed, ResultCode> {
         for _ in 0..MAX_SETTLED_WALS {
+            self.check_name()?;
             let header = self.read_header()?;
             if let Some(replayed) = self.load_state_of(session, header)? {
                 return Ok(replayed);
@@ -496,24 +523,7 @@ impl Database {
         let shared = self.shared;
         let platform = &*shared.platform;
         let page_size = u32::try_from(page_size).map_err(|_| ffi::SQLITE_IOERR_WRITE)?;
-        self.remove_journal(false)?;
-        let access = Access {
-            write: true,
-            create: true,
-        };
-        let path = sibling_path(&self.path, "-redo");
-        let made = RedoLog::open(
-            platform,
-            &path,
-            access,
-            self.options.log_sizes(),
-            &shared.counting,
-            shared.broken,
-        );
-        let made = made.map_err(|error| self.io_failure("its log cannot be made", &error))?;
-        let Some(mut log) = made else {
-            return Err(self.refuse_with(ffi::SQLITE_BUSY, "another process has its log"));
-        };
+        self.check_name()?;
         let Some(mut header) = self.read_header()? else {
             return Err(self.refuse_with(ffi::SQLITE_IOERR_SHORT_READ, "it has no header"));
         };
@@ -521,10 +531,20 @@ impl Database {
             // A SQLite with another header format: the marker would not be recognised.
             return Err(self.refuse_with(ffi::SQLITE_IOERR_WRITE, "its header is not SQLite's"));
         }
+        let wal = platform.exists(&sibling_path(&self.path, "-wal"));
+        let wal = wal.map_err(|error| self.io_failure("its WAL cannot be looked for", &error))?;
+        if wal || header_marker::log_lineage(&header).is_some() {
+            // The lock excludes this, unless a program ignores it.
+            let what = "another program used it meanwhile; close it and open it again";
+            return Err(self.fail(session, what));
+        }
+        self.remove_journal(false)?;
+        let path = sibling_path(&self.path, "-redo");
+        let mut log = self.create_log(&path)?;
         let database_pages = self.database_pages(page_size)?;
         let lineage = shared.log_lineage();
         let tail = self
-            .sync_directory(session, &path)
+            .sync_directory(session, &path, log.is_new())
             .and_then(|()| log.preallocate())
             .and_then(|()| log.next_epoch(lineage, page_size, true))
             .map_err(|error| self.io_failure("its log cannot be made", &error))?;
@@ -534,7 +554,9 @@ impl Database {
         if let Err(error) = self.write_header(&header) {
             let code = self.fail_io(session, "setting its header marker", &error);
             // There is no record; if this fails, too, the next open clears it.
-            let _ = self.clear_marker();
+            if self.clear_marker().is_ok() {
+                let _ = log.next_epoch(lineage, page_size, false);
+            }
             return Err(code);
         }
         session.database_pages = database_pages;
@@ -544,9 +566,46 @@ impl Database {
         Ok(())
     }
 
-    /// Makes the log's name and the deletion of rollback journals durable: once, until the database
-    /// may have journals again.
-    fn sync_directory(&self, session: &mut Session, log: &Path) -> io::Result<()> {
+    /// Opens or creates the log, for a new session. A live log has commits of another database, whose
+    /// name this one has now: it is put aside (rule 35).
+    fn create_log(&self, path: &Path) -> Result<RedoLog, ResultCode> {
+        let (shared, platform) = (self.shared, &*self.shared.platform);
+        let open = || {
+            let access = Access {
+                write: true,
+                create: true,
+            };
+            let sizes = self.options.log_sizes();
+            let (counting, broken) = (&shared.counting, shared.broken);
+            match RedoLog::open(platform, path, access, sizes, counting, broken) {
+                Ok(Some(log)) => Ok(log),
+                Ok(None) => Err(self.refuse_with(ffi::SQLITE_BUSY, "another process has its log")),
+                Err(error) => Err(self.io_failure("its log cannot be made", &error)),
+            }
+        };
+        let log = open()?;
+        if !log.header().live || shared.broken.is(Mutation::OverwriteForeignLog) {
+            return Ok(log);
+        }
+        let lineage = u128::from_be_bytes(log.header().lineage);
+        let aside = sibling_path(path, &format!("-{lineage:032x}"));
+        let renamed = platform.rename(path, &aside);
+        renamed.map_err(|error| {
+            let what = "its log is another database's, and cannot be put aside";
+            self.io_failure(what, &error)
+        })?;
+        let (log, aside) = (path.display(), aside.display());
+        let message = format!("{log} has commits of another database; it is now {aside}");
+        BaseVfs::log(ffi::SQLITE_WARNING, &message);
+        open()
+    }
+
+    /// Makes the log's name and the deletion of rollback journals durable: once, until the log is
+    /// created again, or the database may have journals again.
+    fn sync_directory(&self, session: &mut Session, log: &Path, is_new: bool) -> io::Result<()> {
+        if is_new && !self.shared.broken.is(Mutation::DirectorySyncedForEver) {
+            session.directory_synced = false;
+        }
         if !session.directory_synced && !self.shared.broken.is(Mutation::SkipDirectorySync) {
             self.shared.platform.sync_directory_of(log)?;
             session.directory_synced = true;

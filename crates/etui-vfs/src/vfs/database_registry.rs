@@ -16,6 +16,23 @@ pub(super) enum DatabaseKey {
     Path(PathBuf),
 }
 
+impl DatabaseKey {
+    fn of(shared: &VfsState, path: &Path) -> io::Result<Self> {
+        Ok(match shared.platform.file_identity(path)? {
+            Some((device, number)) => Self::File(device, number),
+            None => Self::Path(path.to_owned()),
+        })
+    }
+
+    /// Checks, after a file was opened by its path, that it is this database's (rule 34).
+    pub fn check(&self, shared: &VfsState, path: &Path) -> io::Result<()> {
+        match Self::of(shared, path)? == *self {
+            true => Ok(()),
+            false => Err(io::Error::other("it was renamed while it was opened")),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Entry {
     database: Arc<Database>,
@@ -62,10 +79,7 @@ impl DatabaseRegistry {
         let mut open = self.open();
         open.forget_parents();
         let known = |open: &OpenDatabases| -> Option<DatabaseKey> {
-            let key = match shared.platform.file_identity(path).ok()? {
-                Some((device, number)) => DatabaseKey::File(device, number),
-                None => DatabaseKey::Path(path.to_owned()),
-            };
+            let key = DatabaseKey::of(shared, path).ok()?;
             open.databases.contains_key(&key).then_some(key)
         };
         let key = match known(&open) {
@@ -73,10 +87,7 @@ impl DatabaseRegistry {
             None => {
                 let database = Arc::new(Database::open(shared, path, access, options)?);
                 // The file may exist only now.
-                let key = match shared.platform.file_identity(path)? {
-                    Some((device, number)) => DatabaseKey::File(device, number),
-                    None => DatabaseKey::Path(path.to_owned()),
-                };
+                let key = DatabaseKey::of(shared, path)?;
                 database.session().doubtful = open.doubtful.remove(&key);
                 let entry = Entry {
                     database,

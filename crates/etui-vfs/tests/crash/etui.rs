@@ -1,12 +1,13 @@
 //! The VFS `etui` on the laboratory's disk: random histories, failing calls, slow flushes.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use etui_testkit::disk::{MountedDisks, RecordingDisk};
-use etui_vfs::device::Role;
+use etui_testkit::disk::{CrashPlan, MountedDisks, RecordingDisk, crash};
+use etui_vfs::device::{Platform, Role};
 use etui_vfs::{Options, Vfs};
 
 use crate::check::{Budget, Subject, connect, look};
@@ -261,6 +262,61 @@ fn one_process_at_a_time() {
         sql.execute_batch("INSERT INTO t0 VALUES (2, 2, 2)")
             .is_err()
     );
+}
+
+/// A log that is deleted while its database is ordinary is created again. Its name must be durable
+/// before a commit is acknowledged.
+pub fn deleted_log_is_created_durably(subject: &Subject) -> Result<(), String> {
+    let text = |error: rusqlite::Error| error.to_string();
+    let disk = RecordingDisk::new();
+    let mount = subject.rack.mount(&disk);
+    let sql = connect(&mount.path(DATABASE), &subject.vfs).map_err(text)?;
+    sql.execute_batch(
+        "PRAGMA journal_mode = wal; PRAGMA synchronous = FULL;
+         CREATE TABLE t0(id INTEGER PRIMARY KEY, k, body); INSERT INTO t0 VALUES (0, 0, 0)",
+    )
+    .map_err(text)?;
+    let vfs = subject
+        .etui
+        .as_ref()
+        .ok_or("the VFS etui is not under test")?;
+    vfs.checkpoint_idle();
+    disk.remove(Path::new("/db-redo"), true)
+        .map_err(|error| error.to_string())?;
+    sql.execute("INSERT INTO t0 VALUES (1, 0, 0)", ())
+        .map_err(text)?;
+    let (history, held) = (disk.history(), hash_in(&sql).map_err(text)?);
+    let plan = CrashPlan {
+        sector: 512,
+        per_point: 64,
+        between: 0,
+        torn: None,
+        seed: 1,
+    };
+    let mut wrong = Ok(());
+    let _ = crash(&history, &plan, |image| {
+        // Only power failures after the acknowledged commit.
+        if image.after < history.events.len() {
+            return ControlFlow::Continue(());
+        }
+        let mount = subject.rack.mount(&image.disk());
+        let found = look(&mount.path(DATABASE), &subject.vfs).map(|(_, found)| found);
+        wrong = match found {
+            Ok(found) if found == held => Ok(()),
+            Ok(_) => Err(format!("the commit is lost in {image}")),
+            Err(why) => Err(format!("{why} in {image}")),
+        };
+        match wrong {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    });
+    wrong
+}
+
+#[test]
+fn a_log_that_is_deleted_when_idle_is_created_durably() {
+    assert_eq!(deleted_log_is_created_durably(&etui(SMALL)), Ok(()));
 }
 
 /// A checkpoint with an outdated wal-index requests frames beyond the end of the WAL. It must fail

@@ -8,7 +8,9 @@ use etui_testkit::disk::{FaultKind, InjectedFailure, RecordingDisk};
 use etui_vfs::{Mutation, Options};
 
 use crate::check::{Budget, Subject, Tally, connect, examine, look};
-use crate::etui::{IN_PLACE, LEAST, MITIGATED, SMALL, etui, subject};
+use crate::etui::{
+    IN_PLACE, LEAST, MITIGATED, SMALL, deleted_log_is_created_durably, etui, subject,
+};
 use crate::faults::Trial;
 use crate::model::{Write, hash_in};
 use crate::random::{Kind, budget, hunt};
@@ -134,7 +136,8 @@ fn fail_each_call(
         steps,
         images: Some(Budget {
             per_point: 30,
-            per_history: 300,
+            // Seeds are call numbers; a history with few calls needs more images of each.
+            per_history: if scratch { 300 } else { 1200 },
             of_recovery: 0,
             between: 20,
         }),
@@ -589,4 +592,10 @@ fn rule_5_chain_by_sequence() {
         ..SMALL
     };
     caught_by(Mutation::ChainBySequence, options, forged_record);
+}
+
+#[test]
+fn rule_36_directory_synced_for_ever() {
+    let mutation = Mutation::DirectorySyncedForEver;
+    caught_by(mutation, SMALL, deleted_log_is_created_durably);
 }

@@ -100,6 +100,14 @@ impl Platform for Mirror {
         }
     }
 
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.below.rename(from, to)?;
+        match self.followed(from) {
+            Some(followed) => followed.disk.rename(from, to),
+            None => Ok(()),
+        }
+    }
+
     fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
         match self.followed(path) {
             Some(followed) => followed.disk.sync_directory_of(path),
