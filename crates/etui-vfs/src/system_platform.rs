@@ -3,12 +3,12 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::OsStr;
-use std::fs::{self, File as SystemFile, OpenOptions, TryLockError};
+use std::fs::{self, File as SystemFile, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::raw::{c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -137,16 +137,32 @@ fn keep_in_place(log: &SystemFile, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns the metadata of the database next to a file.
+fn database_beside(path: &Path) -> Option<Metadata> {
+    let name = path.as_os_str().as_bytes();
+    let at = name.iter().rposition(|&byte| byte == b'-')?;
+    let database = OsStr::from_bytes(name.get(..at)?);
+    fs::metadata(database).ok()
+}
+
 /// Returns the permissions of the database next to a file.
 fn mode_beside(path: &Path) -> u32 {
-    let name = path.as_os_str().as_bytes();
-    let database = name
-        .iter()
-        .rposition(|&byte| byte == b'-')
-        .and_then(|at| name.get(..at))
-        .map(|name| PathBuf::from(OsStr::from_bytes(name)));
-    let metadata = database.and_then(|database| fs::metadata(database).ok());
-    metadata.map_or(0o644, |metadata| metadata.mode() & 0o777)
+    database_beside(path).map_or(0o644, |database| database.mode() & 0o777)
+}
+
+/// Gives a new log the mode of its database, whatever the umask is, and with root's rights its
+/// owner. As in SQLite's VFS, a file system that refuses this is tolerated.
+fn share_with_users_of_database(log: &SystemFile, path: &Path) {
+    let Some(database) = database_beside(path) else {
+        return;
+    };
+    if rustix::process::geteuid().is_root() {
+        let _ = std::os::unix::fs::fchown(log, Some(database.uid()), Some(database.gid()));
+    }
+    let mode = database.mode() & 0o777;
+    if log.metadata().is_ok_and(|log| log.mode() & 0o777 != mode) {
+        let _ = log.set_permissions(Permissions::from_mode(mode));
+    }
 }
 
 impl Platform for SystemPlatform {
@@ -306,6 +322,7 @@ impl LogFile {
         let log = LockedFile::open(&options, path)?;
         let file = log.get()?;
         if access.create && file.metadata()?.len() == 0 {
+            share_with_users_of_database(file, path);
             keep_in_place(file, path)?;
         }
         Ok(Self(log))

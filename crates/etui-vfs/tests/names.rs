@@ -1,9 +1,10 @@
-//! Names that belong to another database by now.
+//! Names that belong to another database by now, and the owner and mode of the log.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use common::{crash, integrity, number, open, plain, versions, wal};
@@ -164,4 +165,25 @@ fn a_live_log_of_another_lineage_is_put_aside() {
 fn rule_35_overwrite_foreign_log() {
     let broken = Some(Mutation::OverwriteForeignLog);
     assert_eq!(rows_of_log_put_aside(broken), None);
+}
+
+/// The log has the owner and the mode of its database, whoever creates it under whatever umask.
+#[test]
+fn the_log_has_the_owner_and_mode_of_its_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    plain(&path).execute_batch("CREATE TABLE t(v)").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o662)).unwrap();
+    let is_root = chown(&path, Some(65_534), Some(65_534)).is_ok();
+    let db = wal(&path);
+    db.execute("INSERT INTO t VALUES(1)", []).unwrap();
+    let (database, log) = (
+        fs::metadata(&path).unwrap(),
+        fs::metadata(dir.path().join("db-redo")).unwrap(),
+    );
+    assert_eq!(log.mode() & 0o777, 0o662);
+    if is_root {
+        assert_eq!((log.uid(), log.gid()), (65_534, 65_534));
+        assert_eq!((database.uid(), database.gid()), (65_534, 65_534));
+    }
 }
