@@ -76,17 +76,19 @@ impl Header {
         all
     }
 
-    /// Returns true if the session of this lineage ended the log, and the next one has no record.
-    fn has_ended(all: &[Self], lineage: [u8; 16], log: &[u8]) -> bool {
+    /// Returns the header of a lineage: the newest one, or the one before if the newest has no
+    /// record.
+    fn of_lineage<'a>(all: &'a [Self], lineage: [u8; 16], log: &[u8]) -> Option<&'a Self> {
         match all {
-            [header, ..] if header.lineage == lineage => !header.live,
-            [header, before] => {
-                before.lineage == lineage
-                    && !before.live
+            [header, ..] if header.lineage == lineage => Some(header),
+            [header, before]
+                if before.lineage == lineage
                     && before.epoch + 1 == header.epoch
-                    && !is_head(log, RECORDS, header, 0, header.seed())
+                    && !is_head(log, RECORDS, header, 0, header.seed()) =>
+            {
+                Some(before)
             }
-            _ => false,
+            _ => None,
         }
     }
 
@@ -102,14 +104,29 @@ pub fn seed(lineage: [u8; 16], epoch: u64) -> u64 {
 
 /// Returns true if the head of the record that follows a hash is at this offset.
 fn is_head(log: &[u8], at: usize, header: &Header, sequence: u64, predecessor: u64) -> bool {
-    let head = log.get(at..).and_then(|log| log.get(..HEAD));
-    head.is_some_and(|head| {
-        (head.starts_with(b"eRec") || head.starts_with(b"eLz4"))
-            && u64_at(head, 56) == hash(&head[..56])
-            && u64_at(head, 8) == header.epoch
-            && u64_at(head, 16) == sequence
-            && u64_at(head, 24) == predecessor
-            && u32_at(head, 44) == header.page_size
+    head_at(log, at, header)
+        .is_some_and(|head| u64_at(head, 16) == sequence && u64_at(head, 24) == predecessor)
+}
+
+/// Returns the head of any record of the epoch at this offset.
+fn head_at<'a>(log: &'a [u8], at: usize, header: &Header) -> Option<&'a [u8]> {
+    let head = log.get(at..)?.get(..HEAD)?;
+    let valid = (head.starts_with(b"eRec") || head.starts_with(b"eLz4"))
+        && u64_at(head, 56) == hash(&head[..56])
+        && u64_at(head, 8) == header.epoch;
+    valid.then_some(head)
+}
+
+/// Returns true if a record after this offset proves that the record there, of this sequence, was
+/// flushed.
+fn was_flushed(log: &[u8], at: usize, header: &Header, sequence: u64) -> bool {
+    let later = (at..log.len()).step_by(BLOCK).enumerate().skip(1);
+    later.into_iter().any(|(blocks, at)| {
+        head_at(log, at, header).is_some_and(|head| {
+            let own = u64_at(head, 16);
+            let flushed = own.saturating_sub(u64::from(u32_at(head, 44)));
+            flushed > sequence && own - sequence <= blocks as u64
+        })
     })
 }
 
@@ -344,14 +361,13 @@ pub fn opened(database: &[u8], log: Option<&[u8]>) -> Outcome {
         return Outcome::Refused;
     };
     let headers = Header::read(log);
-    let Some(header) = headers.first() else {
+    let Some(header) = Header::of_lineage(&headers, lineage, log) else {
         return Outcome::Refused;
     };
-    let ended = Header::has_ended(&headers, lineage, log);
-    if header.lineage != lineage && !ended || !is_page_size(header.page_size) {
+    if !is_page_size(header.page_size) {
         return Outcome::Refused;
     }
-    if ended {
+    if !header.live {
         return Outcome::Is(cleared(database.to_vec()));
     }
     replayed(database, log, header)
@@ -375,6 +391,9 @@ fn replayed(database: &[u8], log: &[u8], header: &Header) -> Outcome {
         }
         size = Some(record.database_pages);
         (at, sequence, predecessor) = (record.next, sequence + 1, record.hash);
+    }
+    if was_flushed(log, at, header, sequence) {
+        return Outcome::Refused;
     }
     let Some(size) = size else {
         return Outcome::Is(cleared(database.to_vec()));

@@ -21,7 +21,8 @@
 //!  24  u64       predecessor: hash (56) of the record before, or the seed
 //!  32  u64       length of the payload
 //!  40  u32       size of the database after it, in pages
-//!  44  u32       page size
+//!  44  u32       number of records directly before it that may not have been flushed when it was
+//!                written: all earlier ones were, which proves later that a gap is damage
 //!  48  u64       hash of the payload
 //!  56  u64       hash of the bytes before
 //!  64  payload   see codec.rs; the rest of the last block is undefined. Compressed: u32, the length
@@ -167,6 +168,33 @@ pub(crate) struct RecordHeader {
     pub next: LogTail,
 }
 
+/// A record's statement about earlier ones: records below `flushed` were durable when it was
+/// written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlushWitness {
+    pub sequence: u64,
+    pub flushed: u64,
+}
+
+impl FlushWitness {
+    /// Decodes the header of a record of this epoch, wherever it is.
+    pub fn decode(bytes: &[u8], header: &LogHeader) -> Option<Self> {
+        let bytes = bytes.get(..RECORD_HEADER)?;
+        let valid = is_record(bytes) && u64_at(bytes, 8) == header.epoch;
+        let sequence = u64_at(bytes, 16);
+        valid.then(|| Self {
+            sequence,
+            flushed: sequence.saturating_sub(u64::from(u32_at(bytes, 44))),
+        })
+    }
+}
+
+/// Returns true if a record's header has its marks and its hash.
+fn is_record(header: &[u8]) -> bool {
+    (header.starts_with(COMPRESSED_MAGIC) || header.starts_with(RECORD_MAGIC))
+        && u64_at(header, 56) == hash(header.get(..56).unwrap_or_default())
+}
+
 impl RecordHeader {
     /// Decodes a header if it belongs to the record at this tail.
     pub fn decode(
@@ -179,12 +207,10 @@ impl RecordHeader {
         let own = u64_at(bytes, 56);
         let chained = u64_at(bytes, 24) == tail.predecessor || broken.is(Mutation::ChainBySequence);
         let compressed = bytes.starts_with(COMPRESSED_MAGIC);
-        let valid = (compressed || bytes.starts_with(RECORD_MAGIC))
-            && own == hash(bytes.get(..56)?)
+        let valid = is_record(bytes)
             && u64_at(bytes, 8) == header.epoch
             && u64_at(bytes, 16) == tail.sequence
-            && chained
-            && u32_at(bytes, 44) == header.page_size;
+            && chained;
         let payload = u64_at(bytes, 32);
         let next = LogTail {
             offset: tail.offset.checked_add(blocks_of(payload)?)?,
@@ -312,6 +338,9 @@ pub(crate) struct RedoLog {
     dirty: bool,
     /// The offset of the first unflushed record.
     unflushed: Option<u64>,
+    /// The number of records in this epoch, and of those that are durable.
+    written: u64,
+    flushed: u64,
     /// The offset of the first record of a failed flush, whatever was flushed since.
     doubtful: Option<u64>,
     counting: Arc<AtomicCounters>,
@@ -362,6 +391,8 @@ impl RedoLog {
             },
             dirty: false,
             unflushed: None,
+            written: 0,
+            flushed: 0,
             doubtful: None,
             counting: Arc::clone(counting),
             broken,
@@ -381,25 +412,26 @@ impl RedoLog {
         &self.file
     }
 
-    /// Returns true if the session of this lineage ended the log: the database is complete, and
-    /// only its marker remained to be cleared. After a failed flush the marker may have remained,
-    /// and the next session may have begun its own epoch; that has no record until its own marker
-    /// is durable.
-    pub fn has_ended(&self, lineage: [u8; 16]) -> io::Result<bool> {
+    /// Makes the header of this lineage current, if there is one. That is the newest header, or the
+    /// one before: a recovery or the next session begins its epoch with a lineage of its own before
+    /// it sets the database's marker, and writes no record until the marker is durable. The next
+    /// epoch then takes the place of the newest one.
+    pub fn select_lineage(&mut self, lineage: [u8; 16]) -> io::Result<bool> {
         let header = &self.header;
         if header.lineage == lineage {
-            return Ok(!header.live);
+            return Ok(true);
         }
         let mut before = [0; BLOCK];
         let slot = (header.epoch + 1) % 2;
         self.file.read_at(&mut before, slot * BLOCK as u64)?;
-        let ended = LogHeader::decode(&before).is_some_and(|before| {
-            before.lineage == lineage && !before.live && before.epoch + 1 == header.epoch
-        });
+        let before = LogHeader::decode(&before)
+            .filter(|before| before.lineage == lineage && before.epoch + 1 == header.epoch);
         let mut bytes = [0; RECORD_HEADER];
         self.file.read_at(&mut bytes, RECORDS)?;
         let record = RecordHeader::decode(&bytes, header, &LogTail::of_epoch(header), self.broken);
-        Ok(ended && record.is_none())
+        let selected = before.filter(|_| record.is_none());
+        self.header = selected.unwrap_or(self.header);
+        Ok(selected.is_some())
     }
 
     /// Writes the blocks up to the resting size. The flush of the next epoch makes them durable.
@@ -419,9 +451,22 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Opens the next epoch, durably; `live`: its records apply. Records of earlier epochs are
-    /// invalid from then on.
+    /// Opens the next epoch, durably, and returns the log to its resting size; `live`: its records
+    /// apply. Records of earlier epochs are invalid from then on.
     pub fn next_epoch(
+        &mut self,
+        lineage: [u8; 16],
+        page_size: u32,
+        live: bool,
+    ) -> io::Result<LogTail> {
+        let tail = self.open_epoch(lineage, page_size, live)?;
+        self.return_to_rest()?;
+        Ok(tail)
+    }
+
+    /// Opens the next epoch like [`RedoLog::next_epoch`], and keeps the records of the one before,
+    /// which are valid until the marker has the new lineage.
+    pub fn open_epoch(
         &mut self,
         lineage: [u8; 16],
         page_size: u32,
@@ -452,13 +497,18 @@ impl RedoLog {
         }
         self.dirty = false;
         self.header = header;
+        (self.written, self.flushed) = (0, 0);
         add(&self.counting.epochs, 1);
-        // Blocks of the previous epoch may be released only now.
+        Ok(LogTail::of_epoch(&header))
+    }
+
+    /// Releases blocks of the previous epoch.
+    pub fn return_to_rest(&mut self) -> io::Result<()> {
         if self.len > self.sizes.resting {
             self.file.set_len(self.sizes.resting)?;
             self.len = self.sizes.resting;
         }
-        Ok(LogTail::of_epoch(&header))
+        Ok(())
     }
 
     /// Begins a record; its payload is appended to [`RedoLog::payload`].
@@ -488,6 +538,8 @@ impl RedoLog {
             ..
         } = &mut self.unfinished;
         self.unflushed.get_or_insert(tail.offset);
+        self.written = self.written.min(tail.sequence);
+        self.flushed = self.flushed.min(tail.sequence);
         let whole = bytes.len() - bytes.len() % BLOCK;
         let mut begin = 0;
         if *written == 0 {
@@ -515,6 +567,7 @@ impl RedoLog {
         pages: u32,
         database_pages: u32,
     ) -> io::Result<LogTail> {
+        self.forget_records_from(tail);
         let large = self.unfinished.written > 0;
         let mut magic = RECORD_MAGIC;
         let payload_hash;
@@ -547,7 +600,8 @@ impl RedoLog {
         header[24..32].copy_from_slice(&tail.predecessor.to_le_bytes());
         header[32..40].copy_from_slice(&payload.to_le_bytes());
         header[40..44].copy_from_slice(&database_pages.to_le_bytes());
-        header[44..48].copy_from_slice(&self.header.page_size.to_le_bytes());
+        let unflushed = u32::try_from(tail.sequence - self.flushed).unwrap_or(u32::MAX);
+        header[44..48].copy_from_slice(&unflushed.to_le_bytes());
         header[48..56].copy_from_slice(&payload_hash.to_le_bytes());
         let own = hash(&header[..56]);
         header[56..].copy_from_slice(&own.to_le_bytes());
@@ -581,6 +635,7 @@ impl RedoLog {
             self.file.write_at(&self.unfinished.bytes, tail.offset)?;
         }
         self.len = self.len.max(next.offset);
+        self.written = next.sequence;
         add(&self.counting.records, 1);
         add(&self.counting.bytes_logged, payload + RECORD_HEADER as u64);
         add(
@@ -608,7 +663,14 @@ impl RedoLog {
         }
         self.dirty = false;
         self.unflushed = None;
+        self.flushed = self.written;
         Ok(())
+    }
+
+    /// Records that the record at this tail is about to be overwritten or destroyed.
+    fn forget_records_from(&mut self, tail: &LogTail) {
+        self.written = self.written.min(tail.sequence);
+        self.flushed = self.flushed.min(tail.sequence);
     }
 
     /// Returns the offset of the first unflushed record. After a failed flush everything from there
@@ -638,6 +700,7 @@ impl RedoLog {
 
     /// Destroys the record at this tail, durably.
     pub fn destroy_record(&mut self, tail: &LogTail) -> io::Result<()> {
+        self.forget_records_from(tail);
         // There is no record beyond the end: a full disk had no room for it.
         if tail.offset >= self.file.len()? {
             return Ok(());

@@ -11,8 +11,10 @@ use std::io;
 
 use super::codec::{DecodeError, PageHeader, PayloadSource, is_page_size};
 use super::header_marker;
-use super::log::{LogHeader, LogTail, RECORD_HEADER, RecordHeader, decompress_payload};
-use super::{StreamHash, hash};
+use super::log::{
+    FlushWitness, LogHeader, LogTail, RECORD_HEADER, RecordHeader, decompress_payload,
+};
+use super::{BLOCK, StreamHash, hash};
 use crate::device::File;
 use crate::mutation::{BrokenRule, Mutation};
 use crate::page_store::{OpenSpillFile, PageSlot, PageStore};
@@ -106,12 +108,12 @@ struct ScannedRecord {
     head: RecordHeader,
 }
 
-/// Returns the records of the epoch, as far as they chain.
+/// Returns the records of the epoch, as far as they chain, and the position after them.
 fn records(
     log: &dyn File,
     header: &LogHeader,
     broken: BrokenRule,
-) -> io::Result<Vec<ScannedRecord>> {
+) -> io::Result<(Vec<ScannedRecord>, LogTail)> {
     let mut found = Vec::new();
     let mut tail = LogTail::of_epoch(header);
     let len = log.len()?;
@@ -120,10 +122,10 @@ fn records(
         let mut bytes = [0; RECORD_HEADER];
         log.read_at(&mut bytes, tail.offset)?;
         let Some(head) = RecordHeader::decode(&bytes, header, &tail, broken) else {
-            return Ok(found);
+            return Ok((found, tail));
         };
         if head.next.offset > len {
-            return Ok(found);
+            return Ok((found, tail));
         }
         let payload = tail.offset + RECORD_HEADER as u64;
         let mut hashing = StreamHash::default();
@@ -132,16 +134,42 @@ fn records(
             let part = usize::try_from(end - at).map_or(READ, |left| left.min(READ));
             let to = buffer.get_mut(..part).unwrap_or_default();
             if log.read_at(to, at)? < part {
-                return Ok(found);
+                return Ok((found, tail));
             }
             hashing.add(to);
             at += part as u64;
         }
         if hashing.hash() != head.payload_hash {
-            return Ok(found);
+            return Ok((found, tail));
         }
         tail = head.next;
         found.push(ScannedRecord { payload, head });
+    }
+}
+
+/// Returns true if a later record proves that the record at this tail, which is not valid, was
+/// durable: it is damaged. A power failure leaves such gaps only among records that were not
+/// flushed.
+fn is_damaged(log: &dyn File, header: &LogHeader, tail: &LogTail) -> io::Result<bool> {
+    let mut buffer = vec![0; READ];
+    let mut at = tail.offset.saturating_add(BLOCK as u64);
+    loop {
+        let there = log.read_at(&mut buffer, at)?;
+        let blocks = buffer.get(..there).unwrap_or_default().chunks(BLOCK);
+        for (offset, block) in (at..).step_by(BLOCK).zip(blocks) {
+            let distance = (offset - tail.offset) / BLOCK as u64;
+            if let Some(witness) = FlushWitness::decode(block, header)
+                && witness.flushed > tail.sequence
+                // Each record between has at least a block.
+                && distance >= witness.sequence - tail.sequence
+            {
+                return Ok(true);
+            }
+        }
+        if there < buffer.len() {
+            return Ok(false);
+        }
+        at = at.saturating_add(there as u64);
     }
 }
 
@@ -160,8 +188,15 @@ pub(crate) fn replay_log(
         return Ok(Replayed::default());
     }
     let page_size = header.page_size as usize;
-    let found = records(log, header, broken)?;
+    let (found, tail) = records(log, header, broken)?;
+    if is_damaged(log, header, &tail)? {
+        let sequence = tail.sequence;
+        return Err(damaged(&format!(
+            "it is damaged: record {sequence} was flushed, and is not valid; restore a backup"
+        )));
+    }
     let Some(last) = found.last() else {
+        flush_marked(database, header.lineage, broken)?;
         return Ok(Replayed::default());
     };
     if !is_page_size(page_size) {
@@ -235,14 +270,26 @@ pub(crate) fn replay_log(
     if database.len()? != size && !broken.is(Mutation::ReplayWithoutSize) {
         database.set_len(size)?;
     }
-    if !broken.is(Mutation::ReplayWithoutFlush) {
-        database.sync()?;
-    }
+    flush_marked(database, header.lineage, broken)?;
     Ok(Replayed {
         records: found.len() as u64,
         pages: written,
         database_pages: Some(database_pages),
     })
+}
+
+/// Flushes the database with its marker. The flush of an earlier marker may have failed, and the
+/// header of the epoch that the marker on the disk refers to is about to be overwritten.
+fn flush_marked(database: &dyn File, lineage: [u8; 16], broken: BrokenRule) -> io::Result<()> {
+    let mut begin = [0; header_marker::HEADER];
+    if database.read_at(&mut begin, 0)? == begin.len() && header_marker::is_database(&begin) {
+        header_marker::keep(&mut begin, lineage);
+        database.write_at(&begin, 0)?;
+    }
+    match broken.is(Mutation::ReplayWithoutFlush) {
+        true => Ok(()),
+        false => database.sync(),
+    }
 }
 
 /// Reads a page of the database. A missing page was truncated by a checkpoint, and is truncated

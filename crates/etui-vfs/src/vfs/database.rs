@@ -442,10 +442,10 @@ impl Database {
             }
             Err(error) => return Err(self.io_failure("its log cannot be opened", &error)),
         };
+        let is_ours = log.select_lineage(lineage);
+        let is_ours = is_ours.map_err(|error| self.io_failure("its log cannot be read", &error))?;
         let header = *log.header();
-        let ended = log.has_ended(lineage);
-        let ended = ended.map_err(|error| self.io_failure("its log cannot be read", &error))?;
-        if header.lineage != lineage && !ended && !shared.broken.is(Mutation::ReplayAnyLineage) {
+        if !is_ours && !shared.broken.is(Mutation::ReplayAnyLineage) {
             let what = format!(
                 "its last changes are not in {}, which belongs to another database or to another \
                  copy of this one; put the log that belongs to it there, or restore a backup",
@@ -456,7 +456,7 @@ impl Database {
         if !is_page_size(header.page_size as usize) {
             return Err(self.refuse_with(ffi::SQLITE_CANTOPEN, "its log is damaged"));
         }
-        if ended {
+        if !header.live {
             // The log was ended, but the header marker was not cleared.
             self.remove_old_journal()?;
             self.clear_marker()?;
@@ -491,8 +491,7 @@ impl Database {
             // data.
             None => self.database_pages(header.page_size)?,
         };
-        let tail = log.next_epoch(lineage, header.page_size, true);
-        let tail = tail.map_err(|error| self.io_failure("opening an epoch of its log", &error))?;
+        let tail = self.begin_lineage(&mut log)?;
         session.begin_epoch(Some(tail));
         session.forget_frames();
         add(&shared.counting.recoveries, 1);
@@ -503,6 +502,24 @@ impl Database {
         }
         session.phase = SessionPhase::Live(Box::new(log));
         Ok(replayed)
+    }
+
+    /// Begins an epoch with a lineage of its own after a replay: if copies of a database and its log
+    /// are recovered separately, the log of one is not replayed over another. Until the marker has
+    /// the new lineage, the epoch before is replayed again.
+    fn begin_lineage(&self, log: &mut RedoLog) -> Result<LogTail, ResultCode> {
+        let lineage = self.shared.log_lineage();
+        let page_size = log.header().page_size;
+        let opening = |error| self.io_failure("opening an epoch of its log", &error);
+        let tail = log.open_epoch(lineage, page_size, true).map_err(opening)?;
+        let Some(mut header) = self.read_header()? else {
+            return Err(self.refuse_with(ffi::SQLITE_IOERR_SHORT_READ, "it has no header"));
+        };
+        header_marker::set(&mut header, lineage, false);
+        let written = self.write_header(&header);
+        written.map_err(|error| self.io_failure("setting its header marker", &error))?;
+        log.return_to_rest().map_err(opening)?;
+        Ok(tail)
     }
 
     /// Returns the size of the database by its header, or by its file if that is shorter.
