@@ -51,7 +51,7 @@ fn assert_moved(committed: rusqlite::Result<usize>) {
 fn half_written_rows(broken: Option<Mutation>) -> (rusqlite::Result<usize>, i64) {
     let dir = tempfile::tempdir().unwrap();
     let (db, path) = renamed_while_open(dir.path(), broken);
-    // A program without the VFS is killed amid a transaction, some pages of which are written.
+    // A program without the VFS is killed amid a transaction, after it wrote some pages.
     let origin = dir.path().join("origin");
     let other = plain(&origin);
     other
@@ -167,7 +167,7 @@ fn rule_35_overwrite_foreign_log() {
     assert_eq!(rows_of_log_put_aside(broken), None);
 }
 
-/// The log has the owner and the mode of its database, whoever creates it under whatever umask.
+/// The log has the owner and the mode of its database, also if another user creates it, under another umask.
 #[test]
 fn the_log_has_the_owner_and_mode_of_its_database() {
     let dir = tempfile::tempdir().unwrap();

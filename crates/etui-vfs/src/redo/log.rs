@@ -67,6 +67,9 @@ pub(crate) const RECORD_HEADER: usize = 64;
 /// write them twice, and the metadata of its flush is small in comparison.
 const SMALL: u64 = 64 << 10;
 
+/// The smallest resting size of a log.
+pub(crate) const SMALLEST: u64 = 4 * BLOCK as u64;
+
 /// A record is written in parts of this size, so that a large one needs no memory of its size.
 const PART: usize = 1 << 20;
 
@@ -434,9 +437,39 @@ impl RedoLog {
         Ok(selected.is_some())
     }
 
-    /// Writes the blocks up to the resting size. The flush of the next epoch makes them durable.
+    /// Writes the blocks up to the resting size. The flush of the next epoch makes them durable. On
+    /// a disk without space for them the log rests at a smaller size, and leaves half of the space
+    /// that it found to the database.
     pub fn preallocate(&mut self) -> io::Result<()> {
-        self.fill_to(self.sizes.resting)
+        let had = self.len;
+        let wanted = self.sizes.resting;
+        while let Err(error) = self.fill_to(self.sizes.resting) {
+            self.cut_back(had);
+            if error.kind() != io::ErrorKind::StorageFull || self.sizes.resting <= SMALLEST {
+                return Err(error);
+            }
+            self.sizes.resting = (self.sizes.resting / 4).max(SMALLEST);
+        }
+        if self.sizes.resting < wanted {
+            self.sizes.resting = (self.sizes.resting / 2).max(SMALLEST);
+            self.cut_back(had.max(self.sizes.resting));
+        }
+        Ok(())
+    }
+
+    /// Gives back blocks that were written in vain, on a full disk. If that fails, they are written
+    /// again when they are needed.
+    fn cut_back(&mut self, len: u64) {
+        let _ = self.file.set_len(len);
+        self.len = len;
+    }
+
+    /// Gives back the blocks of a record that the disk had no space for.
+    pub fn discard_unfinished(&mut self, tail: &LogTail) {
+        let kept = self.sizes.resting.max(tail.offset);
+        if self.file.len().is_ok_and(|len| len > kept) {
+            self.cut_back(kept);
+        }
     }
 
     fn fill_to(&mut self, len: u64) -> io::Result<()> {
@@ -651,8 +684,17 @@ impl RedoLog {
         if len <= self.len {
             return Ok(());
         }
-        let step = self.sizes.step.max(BLOCK as u64);
-        self.fill_to(len.checked_next_multiple_of(step).unwrap_or(len))?;
+        let (had, step) = (self.len, self.sizes.step.max(BLOCK as u64));
+        let mut grown = self.fill_to(len.checked_next_multiple_of(step).unwrap_or(len));
+        if grown.is_err() {
+            // Perhaps there is space for this record.
+            self.cut_back(had);
+            grown = self.fill_to(len);
+        }
+        if grown.is_err() {
+            self.cut_back(had);
+        }
+        grown?;
         self.sync()
     }
 

@@ -278,6 +278,9 @@ impl Database {
             Err(RecordError::Write(error)) if error.kind() == io::ErrorKind::StorageFull => {
                 // The next record overwrites the remains of this one.
                 session.log_failed = true;
+                if let (SessionPhase::Live(log), Some(tail)) = (&mut session.phase, session.tail) {
+                    log.discard_unfinished(&tail);
+                }
                 Err(ffi::SQLITE_FULL)
             }
             Err(RecordError::Write(error)) => {

@@ -13,6 +13,7 @@ use std::os::raw::c_char;
 use super::Options;
 use crate::Error;
 use crate::redo::BLOCK;
+use crate::redo::log::SMALLEST;
 use crate::sqlite_api::api;
 
 /// The parameters of a URI, and the option of each one.
@@ -68,7 +69,7 @@ impl Options {
         let block = BLOCK as u64;
         // No file is larger, and sums of sizes do not overflow.
         let most = 1 << 40;
-        if self.log_size < 4 * block || self.growth_step < block {
+        if self.log_size < SMALLEST || self.growth_step < block {
             return Err(Error::Usage(format!(
                 "a log of {} bytes that grows by {} is too small: at least 16 KiB, by 4 KiB",
                 self.log_size, self.growth_step
