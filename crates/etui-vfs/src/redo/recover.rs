@@ -10,10 +10,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::codec::{DecodeError, PageHeader, PayloadSource, is_page_size};
+use super::compression::decompress_payload;
 use super::header_marker;
-use super::log::{
-    FlushWitness, LogHeader, LogTail, RECORD_HEADER, RecordHeader, decompress_payload,
-};
+use super::log::{FlushWitness, LogHeader, LogTail, RECORD_HEADER, RecordHeader};
 use super::{BLOCK, StreamHash, hash};
 use crate::device::File;
 use crate::mutation::{BrokenRule, Mutation};

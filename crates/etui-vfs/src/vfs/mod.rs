@@ -7,10 +7,11 @@
 //!               |
 //!         database: shared by the connections of this process; locks, wal_index
 //!               |
-//!         session, commit, idle_checkpoint, delta_pages  ->  redo/, wal_image
+//!         attach, session, commit, idle_checkpoint, delta_pages  ->  redo/, wal_image
 //! ```
 
 mod append_in_place;
+mod attach;
 mod buffered_file;
 mod commit;
 mod connection;
