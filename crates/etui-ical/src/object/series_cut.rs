@@ -14,7 +14,7 @@ use super::series::no_instance;
 use super::series_edit::{LineEdit, PartEdit, edit_lines};
 use super::{CalendarObject, ObjectError, ObjectPart, draft, edit};
 use crate::property_name::PropertyName;
-use crate::recurrence::{CutSide, RuleEdit, SeriesCut, Timing, moved_end};
+use crate::recurrence::{CutSide, RecurrenceRule, RuleEdit, SeriesCut, Timing, moved_end};
 use crate::time::{CalendarTime, DateTime, TimeZone, Timestamp};
 use crate::zones::TimeZoneResolver;
 
@@ -118,9 +118,10 @@ impl CalendarObject {
     /// the first component of `changed` describes it.
     ///
     /// `changed` is the instance ([`CalendarObject::instance`]) with its changes. Its start is that
-    /// of the instance or that of the series, moved or not: the nearer one counts. Rules equal to
-    /// those of the series get the remaining `COUNT`; others are taken as they are. Overrides from
-    /// the instance on are dropped. Without a `uid` the new series gets a random one.
+    /// of the instance or that of the series, moved or not: the nearer one counts. The `COUNT` of a rule
+    /// that is otherwise that of the series counts from its start, as in the instance, so the new
+    /// series gets the rest of it; other rules are taken as they are. Overrides from the instance on
+    /// are dropped. Without a `uid` the new series gets a random one.
     ///
     /// # Errors
     /// [`ObjectError::NoInstance`]; [`ObjectError::NoRandomness`].
@@ -144,13 +145,16 @@ impl CalendarObject {
             return Err(no_instance(id));
         };
         let uid = new_uid(uid)?;
-        let is_same_rule = new.rules == timing.rules;
         let (start, shift) = start_of_rest(&cut, timing, new);
         let edit = PartEdit {
             cut: &cut,
             side: CutSide::After,
-            rules: match is_same_rule {
-                true => rule_edits(&cut, CutSide::After, timing),
+            rules: match differ_in_count_only(&new.rules, &timing.rules) {
+                true => {
+                    let mut whole = timing.clone();
+                    whole.rules.clone_from(&new.rules);
+                    rule_edits(&SeriesCut::new(&whole, id), CutSide::After, &whole)
+                }
                 false => Vec::new(),
             },
             start: moved(new, start),
@@ -279,6 +283,19 @@ fn new_uid(uid: Option<&str>) -> Result<String, ObjectError> {
         Some(uid) => Ok(uid.to_owned()),
         None => draft::random_uid(),
     }
+}
+
+/// Returns true if the rules are equal but for their `COUNT`.
+fn differ_in_count_only(rules: &[RecurrenceRule], others: &[RecurrenceRule]) -> bool {
+    let without_count = |rule: &RecurrenceRule| RecurrenceRule {
+        count: None,
+        ..rule.clone()
+    };
+    rules.len() == others.len()
+        && rules.iter().zip(others).all(|(rule, other)| {
+            rule.count.is_some() == other.count.is_some()
+                && without_count(rule) == without_count(other)
+        })
 }
 
 fn rule_edits(cut: &SeriesCut, side: CutSide, timing: &Timing) -> Vec<RuleEdit> {

@@ -185,6 +185,15 @@ fn a_changed_rest_is_a_series_of_its_own() {
         .unwrap();
     assert_eq!(instances(&parts.after).len(), 3);
     assert_ne!(parts.after.uid(), series.uid());
+    // Only COUNT is another: it still counts from the start of the series.
+    for (count, left) in [(8, 2), (4, 1)] {
+        let other = text(&copy).replace("COUNT=10", &format!("COUNT={count}"));
+        let parts = series
+            .change_from(&sixth, &parse(&other), None, &zones)
+            .unwrap();
+        // Of the three that are left by COUNT=8, the seventh is excluded.
+        assert_eq!(instances(&parts.after).len(), left, "{count}");
+    }
 }
 
 #[test]
