@@ -26,7 +26,7 @@ fn id(contacts: &Contacts<'_>, uid: &str) -> RecordId {
     contacts.get(uid).unwrap().unwrap().id
 }
 
-/// The number of photos, and of contacts of which it is known whether they have one.
+/// The numbers of photos, and of contacts that were asked for theirs.
 fn stored_rows(path: &Path) -> (i64, i64) {
     let plain = Connection::open(path).unwrap();
     let count = |table| {

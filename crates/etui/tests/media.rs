@@ -588,7 +588,7 @@ fn a_watch_follows_new_folders_bursts_and_moves() {
     fs::remove_file(library.path("Music/New/3.mp3")).unwrap();
     assert_eq!(next_scan(&mut watch).lost, 1);
 
-    // What is no media, and what is hidden, is not worth a scan.
+    // Other files, and hidden ones, are not worth a scan.
     fs::write(library.path("Music/New/notes.txt"), "x").unwrap();
     fs::create_dir(library.path("Music/.cache")).unwrap();
     fs::write(library.path("Music/New/half.mp3.part"), "x").unwrap();

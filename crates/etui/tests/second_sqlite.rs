@@ -66,7 +66,7 @@ fn reading_the_file_in_the_process_takes_nothing_away() {
         contacts.save(&card(&uid)).unwrap();
         saved.push(uid);
     }
-    // Killed, so to speak: what is in the files now is all that there will be.
+    // The files as a killed process would leave them.
     let copy = dir.path().join("copy.etui");
     for suffix in ["", "-wal"] {
         let name = |path: &Path| format!("{}{suffix}", path.display());
@@ -184,7 +184,7 @@ fn save_until_killed() {
             Err(Error::LocksLost(_) | Error::Busy { .. }) => {}
             Err(other) => panic!("{other}"),
         }
-        // What a program does that should not: it looks at the file by itself.
+        // A program that should not, but does: it opens the file by itself.
         if number % 5 == 0 {
             drop(fs::File::open(&path));
         }

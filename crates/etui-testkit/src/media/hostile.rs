@@ -21,7 +21,7 @@ const LEVELS: usize = 120;
 /// A hostile file, link or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostileEntry {
-    /// What is wrong with it.
+    /// Its defect.
     pub about: String,
     /// A folder of its own, which has nothing else in it.
     pub folder: PathBuf,

@@ -85,7 +85,7 @@ fn follow_folders(
         .write_note("Watching for changes; stop with Ctrl-C.");
     loop {
         let report = match with_progress(app, stop, |progress| watch.scan(options, progress)) {
-            // By another process: what it found is stored, and this one looks again.
+            // By another process: its results are stored, and this one looks again.
             Err(Failure::Library(etui::Error::ScannedMeanwhile)) => None,
             report => Some(report?),
         };

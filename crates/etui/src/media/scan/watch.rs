@@ -3,8 +3,8 @@
 //! ```text
 //! event ── a file of media was written, moved or removed, or a folder was
 //!   └─ quiet for half a second, or five seconds after the first event
-//!        └─ watch new folders ── before the scan, so that what comes later is an event again
-//!             └─ scan ── all folders; only what changed is opened
+//!        └─ watch new folders ── before the scan, so that later changes are events again
+//!             └─ scan ── all folders; only changed files are opened
 //! ```
 //!
 //! Each folder has an inotify watch. Folders beyond the user's limit, and drives that are away, are
@@ -31,7 +31,7 @@ use crate::media::library::Media;
 const QUIET: Duration = Duration::from_millis(500);
 /// or this long after the first, so that a long copy is seen while it goes on.
 const LONGEST_BURST: Duration = Duration::from_secs(5);
-/// Time between two scans for what no event reports.
+/// Time between two scans for changes that no event reports.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Follows the folders of a library.
@@ -51,7 +51,7 @@ pub struct FolderWatch<'m> {
 
 impl Media<'_> {
     /// Begins to follow the library's folders. [`FolderWatch::scan`] is to be called next: it finds
-    /// what changed before.
+    /// earlier changes.
     ///
     /// # Errors
     /// [`Error::Io`] if the system has no more inotify instances.
@@ -92,7 +92,7 @@ impl FolderWatch<'_> {
         }
         let report = self.media.scan(&[], options, progress);
         if report.is_err() {
-            // What changed is still to be scanned.
+            // The changes are still to be scanned.
             let now = Instant::now();
             self.burst = Some((now, now));
         }
