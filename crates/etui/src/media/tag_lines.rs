@@ -66,7 +66,12 @@ impl TagLines {
 
     /// Returns the values of a name.
     pub(crate) fn all<'t>(&'t self, name: &'t str) -> impl Iterator<Item = Cow<'t, str>> {
-        self.iter().filter(move |(n, _)| *n == name).map(|(_, v)| v)
+        // Other lines are not parsed: indexing a track asks for some thirty names.
+        let lines = self.0.split(|&b| b == b'\n');
+        lines.filter_map(|line| {
+            let rest = line.strip_prefix(name.as_bytes())?;
+            Some(unescape(rest.strip_prefix(b"=")?))
+        })
     }
 
     /// Returns the first value of a name.
