@@ -27,4 +27,4 @@ pub use error::Unreadable;
 pub use exif::{Capture, Place};
 pub use orientation::Orientation;
 pub use picture::{Image, PictureParser, Video, read_picture, read_video};
-pub use thumbnail::{Thumbnails, make_thumbnails};
+pub use thumbnail::{Thumbnails, jpeg_size, make_thumbnails};

@@ -98,6 +98,19 @@ pub fn make_thumbnails(bytes: &[u8], orientation: Orientation) -> Result<Thumbna
     })
 }
 
+/// Returns the width and height in pixels of a JPEG file, from its header; `None` if it is none.
+pub fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
+    if !matches!(image::guess_format(bytes), Ok(ImageFormat::Jpeg)) {
+        return None;
+    }
+    let size = imagesize::blob_size(bytes).ok()?;
+    let sides = (
+        u32::try_from(size.width).ok()?,
+        u32::try_from(size.height).ok()?,
+    );
+    (sides.0 > 0 && sides.1 > 0).then_some(sides)
+}
+
 fn decode_jpeg(bytes: &[u8]) -> Result<Rgb, Unreadable> {
     let scans = bytes.windows(2).filter(|two| two == &[0xff, 0xda]).count();
     if scans > MAX_SCANS {
@@ -287,6 +300,17 @@ mod tests {
             assert_eq!((small.width, small.height), (128, 86));
             assert!(is_red(&large, 10, 80) && !is_red(&large, 240, 80));
         }
+    }
+
+    #[test]
+    fn the_size_of_a_jpeg_is_in_its_header() {
+        let jpeg = halves(300, 200, false);
+        assert_eq!(jpeg_size(&jpeg), Some((300, 200)));
+        assert_eq!(jpeg_size(&jpeg[..20]), None);
+        assert_eq!(
+            jpeg_size(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01"),
+            None
+        );
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use etui::media::{
-    FolderWatch, Media, Rating, ScanOptions, ScanPhase, ScanProgress, ScanReport, ThumbnailSize,
-    TrackColumn, TrackQuery,
+    CoverId, CoverThumbnails, FolderWatch, InvalidThumbnail, Media, Rating, ScanOptions, ScanPhase,
+    ScanProgress, ScanReport, ThumbnailSize, TrackColumn, TrackQuery,
 };
 use etui::store::Options;
 use etui::{CollectionKind, Store};
@@ -163,6 +163,100 @@ fn a_scan_knows_tracks_albums_artists_and_covers() {
         ),
         (3, 0, 3)
     );
+}
+
+#[test]
+fn covers_that_a_program_has_thumbnails_of_are_not_decoded() {
+    let library = Library::new();
+    // No decoder reads the first; the second is one that a scan would decode.
+    let originals = [b"no picture".to_vec(), cover(1, 400)];
+    let small = |n: u64| cover(10 + n, 128);
+    let large = |n: u64| cover(20 + n, 256);
+    for (n, original) in (0u64..).zip(&originals) {
+        for copy in 0..2 {
+            let mut spec = song(2 * n + copy, &format!("Song {n} {copy}"));
+            spec.cover = Some(original.clone().into());
+            library.write(&format!("Music/{n}/{copy}.mp3"), &spec);
+        }
+    }
+    let unused = cover(5, 300);
+    let given = (0u64..).zip(originals.iter().chain([&unused]));
+    let given = given.map(|(n, original)| {
+        let id = CoverId::of(original);
+        CoverThumbnails::new(id, (400, 300), 0x10_2030, small(n), large(n)).unwrap()
+    });
+    let options = ScanOptions {
+        covers: given.collect(),
+        ..ScanOptions::default()
+    };
+    let media = library.media();
+    let token = library.store.token().unwrap();
+    let go_on = &mut |_: &_| ControlFlow::Continue(());
+    let report = media
+        .scan(&[library.path("Music")], &options, go_on)
+        .unwrap();
+    assert_eq!((report.added, report.covers), (4, 2));
+    assert!(report.problems.is_empty(), "{report:?}");
+    assert_ne!(library.store.token().unwrap(), token);
+    for (n, original) in (0u64..).zip(&originals) {
+        let id = CoverId::of(original);
+        let thumbnail = |size| media.thumbnail(id, size).unwrap().unwrap();
+        assert!(thumbnail(ThumbnailSize::Small) == small(n));
+        assert!(thumbnail(ThumbnailSize::Large) == large(n));
+        let stored = media.cover(id).unwrap().unwrap();
+        assert_eq!(
+            (stored.width, stored.height, stored.color),
+            (400, 300, 0x10_2030)
+        );
+    }
+    // Nothing has it, so that it is not stored.
+    assert_eq!(media.cover(CoverId::of(&unused)).unwrap(), None);
+
+    // A stored cover stays, whatever a program gives.
+    library.write("Music/0/new.mp3", &{
+        let mut spec = song(9, "New");
+        spec.cover = Some(originals[1].clone().into());
+        spec
+    });
+    let other = CoverThumbnails::new(CoverId::of(&originals[1]), (1, 1), 0, small(8), large(8));
+    let options = ScanOptions {
+        covers: vec![other.unwrap()],
+        ..ScanOptions::default()
+    };
+    let report = media.scan(&[], &options, go_on).unwrap();
+    assert_eq!((report.added, report.covers), (1, 0));
+    let id = Some(CoverId::of(&originals[1]));
+    let read = |jpeg: Option<&[u8]>| assert!(jpeg == Some(&small(1)));
+    media
+        .each_thumbnail(ThumbnailSize::Small, [id], read)
+        .unwrap();
+}
+
+#[test]
+fn thumbnails_that_are_no_jpeg_or_too_large_are_refused() {
+    let new = |small: &[u8], large: &[u8]| {
+        let (small, large) = (small.to_vec(), large.to_vec());
+        let taken = CoverThumbnails::new(CoverId::of(b"1"), (9, 9), 0, small, large);
+        taken.map(|given| given.id())
+    };
+    let (small, large) = (cover(1, 128), cover(1, 256));
+    assert_eq!(new(&small, &large), Ok(CoverId::of(b"1")));
+    assert_eq!(new(&small, &small), Ok(CoverId::of(b"1")));
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10";
+    for bad in [&[], &png[..], &large[..10]] {
+        assert_eq!(new(bad, &large), Err(InvalidThumbnail::NotJpeg));
+        assert_eq!(new(&small, bad), Err(InvalidThumbnail::NotJpeg));
+    }
+    let too_wide = InvalidThumbnail::TooManyPixels {
+        width: 256,
+        height: 256,
+        max: 128,
+    };
+    assert_eq!(new(&large, &large), Err(too_wide));
+    let mut long = small.clone();
+    long.resize(CoverThumbnails::MAX_BYTES + 1, 0);
+    let too_long = InvalidThumbnail::TooManyBytes(long.len());
+    assert_eq!(new(&small, &long), Err(too_long));
 }
 
 #[test]

@@ -21,6 +21,7 @@
 //! [`Media::record_play`] and the like, and stay when a file is moved, renamed or retagged.
 
 mod cover;
+mod cover_thumbnails;
 mod files;
 mod group;
 mod library;
@@ -32,6 +33,7 @@ mod track;
 mod user_data;
 
 pub use cover::{Cover, CoverId, InvalidCoverId};
+pub use cover_thumbnails::{CoverThumbnails, InvalidThumbnail};
 pub use group::{
     Album, AlbumKind, Artist, ArtistKind, Day, DayKind, Genre, GenreKind, Group, GroupColumn,
     GroupField, GroupFilter, GroupKind, GroupQuery, GroupRows, GroupSummary,

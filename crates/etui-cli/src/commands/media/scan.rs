@@ -57,6 +57,7 @@ pub fn scan_folders(app: &mut App, args: &ScanArgs) -> Result<()> {
     let stop = StopSignal::install()?;
     let options = ScanOptions {
         threads: args.threads,
+        ..ScanOptions::default()
     };
     let report = with_progress(app, &stop, |progress| {
         media.scan(&args.folders, &options, progress)

@@ -3,10 +3,10 @@
 //! ```text
 //! walk ── list and stat each folder; nothing is opened
 //!   └─ compare ── with the stored files: same, moved (by inode), changed, new, lost
-//!        └─ structure ── one transaction: folders, moved files; none if nothing changed
-//!             └─ read ── a worker per core: tags, covers, thumbnails
-//!                  └─ write ── batches; a new file that is a lost one by its content is that one
-//!                       └─ finish ── lost records to the trash, covers that nothing uses deleted
+//!        └─ read ── a worker per core: tags, covers, thumbnails
+//!             └─ write ── batches; a new file that is a lost one by its content is that one. Folders
+//!                  │      and moved files are written with the first batch
+//!                  └─ finish ── lost records to the trash, covers that nothing uses deleted
 //! ```
 //!
 //! The batches of a scan that is stopped or killed stay; the next scan goes on from there.
@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use self::watch::FolderWatch;
+use super::cover_thumbnails::CoverThumbnails;
 use super::library::{Media, Problem};
 use crate::error::Result;
 
@@ -31,6 +32,10 @@ use crate::error::Result;
 pub struct ScanOptions {
     /// Threads that read files; `None`: one for each core.
     pub threads: Option<usize>,
+    /// Thumbnails that the program already has. A cover or picture with one of these ids is not
+    /// decoded; its thumbnails are stored in the transaction of the first record that has it, and
+    /// those that no record has are not stored. A cover that is stored already stays as it is.
+    pub covers: Vec<CoverThumbnails>,
 }
 
 /// Phase of a scan.
@@ -144,7 +149,6 @@ impl Media<'_> {
             return Ok(report);
         }
         reporter.progress.to_read = plan.to_read();
-        compare::write_structure(self, &plan, &mut report)?;
         let lost = write::read_and_write(self, &plan, options, &mut reporter, &mut report)?;
         if reporter.is_stopped {
             report.is_stopped = true;

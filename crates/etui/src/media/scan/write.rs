@@ -3,14 +3,15 @@
 //! A new file is, in this order: the lost or removed record of the same content; a copy of a record
 //! whose file is there, with a record of its own; the lost record of the same recording; else new.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::compare::{LostFile, Plan};
+use super::compare::{self, LostFile, Plan};
 use super::read::{Content, Message, ReadFile, Workers};
 use super::{Reporter, ScanOptions, ScanPhase, ScanReport};
 use crate::db::IndexContext;
@@ -27,9 +28,10 @@ use crate::record::prepared::IndexedRecord;
 use crate::record::records::{self, RecordWriter};
 use crate::types::{CollectionKind, Condition};
 
-/// A batch ends at this many bytes of thumbnails and texts, which bounds memory,
-const BATCH_BYTES: usize = 2 << 20;
-/// at this many new covers, the batch of the first study,
+/// A batch ends at this many bytes of thumbnails and texts, which bounds memory: more than the
+/// 2.5 MB of the first study's batch,
+const BATCH_BYTES: usize = 3 << 20;
+/// at this many new covers, those of that batch,
 const BATCH_COVERS: usize = 60;
 /// or after this time, which bounds the work that a killed scan repeats.
 const BATCH_TIME: Duration = Duration::from_secs(1);
@@ -296,11 +298,23 @@ pub(super) fn read_and_write(
 ) -> Result<LostRecords> {
     let mut lost = LostRecords::read(media, &plan.lost)?;
     if plan.tasks.is_empty() {
+        if plan.changes_structure() {
+            let write = |conn: &Connection| compare::write_structure(media, conn, plan);
+            media.db.write(write)?;
+            report.moved += plan.moved();
+        }
         return Ok(lost);
     }
     reporter.enter(ScanPhase::Reading);
-    let known: Vec<CoverId> = media.db.read_transaction(cover::all_ids)?;
-    let workers = Workers::new(&plan.tasks, known.into_iter());
+    let stored: HashSet<CoverId> = media
+        .db
+        .read_transaction(cover::all_ids)?
+        .into_iter()
+        .collect();
+    let given = options.covers.iter().map(|given| (given.id, &given.cover));
+    let given: HashMap<CoverId, &NewCover> = given.filter(|(id, _)| !stored.contains(id)).collect();
+    let known = stored.into_iter().chain(given.keys().copied());
+    let workers = Workers::new(&plan.tasks, known);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or(cores).clamp(1, plan.tasks.len());
     let (sender, receiver) = sync_channel(QUEUED);
@@ -324,6 +338,8 @@ pub(super) fn read_and_write(
             plan,
             lost: &mut lost,
             report,
+            structure_is_due: plan.changes_structure(),
+            given,
             covers: HashMap::new(),
             files: Vec::new(),
             bytes: 0,
@@ -343,13 +359,17 @@ struct BatchWriter<'a, 'm> {
     plan: &'a Plan,
     lost: &'a mut LostRecords,
     report: &'a mut ScanReport,
+    /// Folders and moved files are to be written with the next batch.
+    structure_is_due: bool,
+    /// Covers that the program gave and no file had yet.
+    given: HashMap<CoverId, &'a NewCover>,
     /// Covers that came; those that no record used yet stay for the next batch.
-    covers: HashMap<CoverId, NewCover>,
+    covers: HashMap<CoverId, Cow<'a, NewCover>>,
     files: Vec<ReadFile>,
     bytes: usize,
 }
 
-impl BatchWriter<'_, '_> {
+impl<'a> BatchWriter<'a, '_> {
     fn write_all(
         &mut self,
         messages: &Receiver<Message>,
@@ -359,15 +379,18 @@ impl BatchWriter<'_, '_> {
         let mut batch_begun = Instant::now();
         loop {
             let ended = match messages.recv_timeout(IDLE) {
+                // Its file follows, for the same batch.
                 Ok(Message::Cover(id, cover)) => {
-                    self.bytes += cover.small.len() + cover.large.len();
-                    self.covers.insert(id, cover);
-                    reporter.progress.covers += 1;
-                    false
+                    self.add_cover(id, Cow::Owned(cover), reporter);
+                    continue;
                 }
                 Ok(Message::File(file)) => {
-                    if let Content::Record { lines, .. } = &file.content {
+                    if let Content::Record { lines, cover, .. } = &file.content {
                         self.bytes += lines.as_bytes().len();
+                        let given = cover.and_then(|id| self.given.remove_entry(&id));
+                        if let Some((id, given)) = given {
+                            self.add_cover(id, Cow::Borrowed(given), reporter);
+                        }
                     }
                     self.files.push(file);
                     reporter.progress.read += 1;
@@ -377,6 +400,10 @@ impl BatchWriter<'_, '_> {
                 Err(RecvTimeoutError::Disconnected) => true,
             };
             reporter.progress.reading_for = begun.elapsed();
+            if ended {
+                // Once more, with all that was read.
+                reporter.enter(ScanPhase::Reading);
+            }
             let stops = !reporter.go_on();
             let is_full = self.bytes >= BATCH_BYTES
                 || self.covers.len() >= BATCH_COVERS
@@ -391,15 +418,24 @@ impl BatchWriter<'_, '_> {
         }
     }
 
+    fn add_cover(&mut self, id: CoverId, cover: Cow<'a, NewCover>, reporter: &mut Reporter<'_>) {
+        self.bytes += cover.small.len() + cover.large.len();
+        self.covers.insert(id, cover);
+        reporter.progress.covers += 1;
+    }
+
     fn write_batch(&mut self) -> Result<()> {
         let files = std::mem::take(&mut self.files);
         self.bytes = 0;
-        if files.is_empty() {
+        if files.is_empty() && !self.structure_is_due {
             return Ok(());
         }
         let media = self.media;
         let mut problems = Vec::new();
         let counts = media.db.write(|conn| {
+            if self.structure_is_due {
+                compare::write_structure(media, conn, self.plan)?;
+            }
             let mut edits = RecordEdits::new(media);
             edits.run(conn, |conn, edits, writing| {
                 let mut counts = Counts::default();
@@ -428,6 +464,9 @@ impl BatchWriter<'_, '_> {
                 Ok(counts)
             })
         })?;
+        if std::mem::take(&mut self.structure_is_due) {
+            self.report.moved += self.plan.moved();
+        }
         self.report.added += counts.added;
         self.report.changed += counts.changed;
         self.report.moved += counts.moved;
@@ -553,7 +592,7 @@ impl BatchWriter<'_, '_> {
                 copy += 1;
             }
         }
-        if lost.is_none() && kind == CollectionKind::Music {
+        if lost.is_none() && kind == CollectionKind::Music && !self.plan.lost.is_empty() {
             let track = Track::new(lines.clone());
             if let Some(recording) = recording(&track) {
                 let is_as_long = |record: i64| {

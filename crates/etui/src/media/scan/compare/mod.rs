@@ -93,13 +93,19 @@ impl Plan {
         self.tasks.iter().map(|task| task.files.len() as u64).sum()
     }
 
+    /// The number of moved files.
+    pub(super) fn moved(&self) -> u64 {
+        self.moved.len() as u64
+    }
+
     /// Folders that files were lost or moved from.
     pub(super) fn left_folders(&self) -> impl Iterator<Item = i64> {
         let moved = self.moved.iter().map(|moved| moved.from.0);
         moved.chain(self.lost.iter().map(|lost| lost.folder))
     }
 
-    fn changes_structure(&self) -> bool {
+    /// Returns true if there are folders or moved files to write.
+    pub(super) fn changes_structure(&self) -> bool {
         !(self.roots.is_empty()
             && self.absorbed.is_empty()
             && self.folders.is_empty()
@@ -190,65 +196,54 @@ pub(super) fn plan(
     })
 }
 
-/// Writes folders and moved files, in one transaction; nothing if nothing changed.
-pub(super) fn write_structure(
-    media: &Media<'_>,
-    plan: &Plan,
-    report: &mut ScanReport,
-) -> Result<()> {
-    if !plan.changes_structure() {
-        return Ok(());
+/// Writes folders and moved files, in the present transaction.
+pub(super) fn write_structure(media: &Media<'_>, conn: &Connection, plan: &Plan) -> Result<()> {
+    // The ids of this plan are taken if another scan added folders meanwhile.
+    if last_ids(conn)? != plan.last_ids {
+        return Err(Error::ScannedMeanwhile);
     }
-    media.db.write(|conn| {
-        // The ids of this plan are taken if another scan added folders meanwhile.
-        if last_ids(conn)? != plan.last_ids {
-            return Err(Error::ScannedMeanwhile);
-        }
-        for (old, root, parent, name) in &plan.absorbed {
-            conn.execute(
-                "UPDATE media_folder SET parent = ?2, name = ?3 WHERE root = ?1 AND parent IS NULL",
-                (old, parent, name),
-            )?;
-            conn.execute(
-                "UPDATE media_folder SET root = ?2 WHERE root = ?1",
-                (old, root),
-            )?;
-            conn.execute("DELETE FROM media_root WHERE id = ?1", [old])?;
-        }
-        for root in &plan.roots {
-            files::put_root(conn, root)?;
-        }
-        for (root, folder) in &plan.folders {
-            files::put_folder(conn, *root, folder)?;
-        }
-        for (folder, name) in &plan.again {
-            files::forget_time(conn, *folder, name)?;
-        }
-        let mut edits = RecordEdits::new(media);
+    for (old, root, parent, name) in &plan.absorbed {
+        conn.execute(
+            "UPDATE media_folder SET parent = ?2, name = ?3 WHERE root = ?1 AND parent IS NULL",
+            (old, parent, name),
+        )?;
+        conn.execute(
+            "UPDATE media_folder SET root = ?2 WHERE root = ?1",
+            (old, root),
+        )?;
+        conn.execute("DELETE FROM media_root WHERE id = ?1", [old])?;
+    }
+    for root in &plan.roots {
+        files::put_root(conn, root)?;
+    }
+    for (root, folder) in &plan.folders {
+        files::put_folder(conn, *root, folder)?;
+    }
+    for (folder, name) in &plan.again {
+        files::forget_time(conn, *folder, name)?;
+    }
+    let mut edits = RecordEdits::new(media);
+    for moved in &plan.moved {
+        files::delete_file(conn, moved.from.0, &moved.from.1)?;
+    }
+    edits.run(conn, |conn, edits, writing| {
         for moved in &plan.moved {
-            files::delete_file(conn, moved.from.0, &moved.from.1)?;
+            files::put_file(conn, moved.folder, &moved.file)?;
+            let Some(record) = moved.file.record else {
+                continue;
+            };
+            edits.edit(conn, writing, record, |kind, lines| {
+                let name = String::from_utf8_lossy(&moved.file.name);
+                lines.set("file.name", Some(&name));
+                if kind == CollectionKind::Music {
+                    let track = Track::new(lines.clone());
+                    let album = album_uid(&track, &moved.album_folder.to_string());
+                    lines.set("file.album", album.as_deref());
+                }
+            })?;
         }
-        edits.run(conn, |conn, edits, writing| {
-            for moved in &plan.moved {
-                files::put_file(conn, moved.folder, &moved.file)?;
-                let Some(record) = moved.file.record else {
-                    continue;
-                };
-                edits.edit(conn, writing, record, |kind, lines| {
-                    let name = String::from_utf8_lossy(&moved.file.name);
-                    lines.set("file.name", Some(&name));
-                    if kind == CollectionKind::Music {
-                        let track = Track::new(lines.clone());
-                        let album = album_uid(&track, &moved.album_folder.to_string());
-                        lines.set("file.album", album.as_deref());
-                    }
-                })?;
-            }
-            Ok(())
-        })
-    })?;
-    report.moved += plan.moved.len() as u64;
-    Ok(())
+        Ok(())
+    })
 }
 
 impl Comparison<'_, '_> {
