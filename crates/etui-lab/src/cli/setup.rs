@@ -55,6 +55,8 @@ const PACKAGES: &[Package] = &[
         "/usr/include/dbus-1.0/dbus/dbus.h",
         "the echo of `dbus-calls`",
     ),
+    ("mpd", "mpd", "a peer of `media-scan`"),
+    ("beets", "beet", "a peer of `media-scan`"),
     ("util-linux", "chrt", "real-time priority"),
     ("dbus", "dbus-daemon", "a private session bus"),
     ("gcc", "cc", "driving Evolution Data Server"),

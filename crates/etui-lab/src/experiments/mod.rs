@@ -11,6 +11,7 @@ mod datebook;
 mod dbus_calls;
 mod first_fill;
 mod journal_matrix;
+mod media_scan;
 mod media_sync;
 mod phonebook;
 mod polling;
@@ -30,6 +31,7 @@ pub fn all_experiments() -> Vec<&'static dyn Experiment> {
         &phonebook::Phonebook,
         &calendar::Calendars,
         &dbus_calls::DbusCalls,
+        &media_scan::MediaScan,
         &app_start::AppStart,
         &searches::Searches,
         &saves::Saves,

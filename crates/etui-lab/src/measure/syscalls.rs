@@ -3,7 +3,9 @@
 //!
 //! The measures of a phase, of each kind of file: `save/database_write_calls`,
 //! `save/wal_write_bytes`, `save/journal_fdatasync_calls`, `save/directory_fsync_calls` and so
-//! on; and `save/calls`, all of them, `save/flush_calls`, all that flush. A missing measure is zero.
+//! on; and `save/calls`, all of them, `save/flush_calls`, all that flush, `save/written_bytes`, bytes
+//! written to files of any kind. Media files, by their extension, are `media`. Any other
+//! missing measure is zero.
 
 mod strace;
 
@@ -80,6 +82,9 @@ pub fn read_trace(path: &Path) -> Result<BTreeMap<String, Counts>, Error> {
         .map_err(|message| Error::other(format!("{}: {message}", path.display())))
 }
 
+/// Measures that are there if they are zero, too: bounds ask for them.
+const ALWAYS: [&str; 3] = ["flush_calls", "media_open_calls", "written_bytes"];
+
 fn count_calls(text: &str) -> Result<BTreeMap<String, Counts>, String> {
     let calls = strace::parse_calls(text);
     let files = TracedFiles::of(&calls);
@@ -92,7 +97,10 @@ fn count_calls(text: &str) -> Result<BTreeMap<String, Counts>, String> {
         if file == "/dev/null" {
             match is_marked(call) {
                 Some(("begin", phase)) => {
-                    phases.entry(phase.to_owned()).or_default();
+                    let counts = phases.entry(phase.to_owned()).or_default();
+                    for measure in ALWAYS {
+                        counts.entry(measure.to_owned()).or_insert(0.0);
+                    }
                     open.push(phase.to_owned());
                 }
                 Some(("end", phase)) => open.retain(|begun| begun != phase),
@@ -106,7 +114,7 @@ fn count_calls(text: &str) -> Result<BTreeMap<String, Counts>, String> {
         }
         for phase in &open {
             if let Some(counts) = phases.get_mut(phase) {
-                add_call(counts, files.class(&file), call);
+                add_call(counts, files.class(&file), is_file(&file), call);
             }
         }
     }
@@ -124,7 +132,12 @@ fn is_marked(call: &TracedCall) -> Option<(&str, &str)> {
         .split_once(' ')
 }
 
-fn add_call(counts: &mut Counts, class: &str, call: &TracedCall) {
+/// Returns false for sockets, pipes and devices.
+fn is_file(file: &str) -> bool {
+    file.starts_with('/') && !file.starts_with("/dev/")
+}
+
+fn add_call(counts: &mut Counts, class: &str, is_file: bool, call: &TracedCall) {
     let kind = call_kind(call);
     let mut more = |name: String, by: f64| *counts.entry(name).or_insert(0.0) += by;
     more("calls".to_owned(), 1.0);
@@ -134,6 +147,9 @@ fn add_call(counts: &mut Counts, class: &str, call: &TracedCall) {
     }
     if let ("read" | "write", Some(bytes @ 1..)) = (kind, call.result) {
         more(format!("{class}_{kind}_bytes"), bytes as f64);
+        if kind == "write" && is_file {
+            more("written_bytes".to_owned(), bytes as f64);
+        }
     }
 }
 
@@ -176,6 +192,7 @@ const BESIDE: [(&str, &str); 4] = [
     ("-redo", "redo"),
 ];
 const DATABASES: [&str; 4] = [".db", ".etui", ".sqlite", ".sqlite3"];
+const MEDIA: [&str; 7] = [".aiff", ".flac", ".jpg", ".m4a", ".mp3", ".opus", ".wav"];
 
 impl TracedFiles {
     fn of(calls: &[TracedCall]) -> Self {
@@ -202,6 +219,8 @@ impl TracedFiles {
             class
         } else if self.databases.contains(file) {
             "database"
+        } else if MEDIA.iter().any(|ending| file.ends_with(ending)) {
+            "media"
         } else if self.directories.contains(file) {
             "directory"
         } else {

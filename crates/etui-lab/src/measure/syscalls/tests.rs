@@ -54,6 +54,8 @@ fn an_insert_by_file() {
         ("journal_unlink_calls", 1.0),
         ("journal_write_bytes", 4612.0),
         ("journal_write_calls", 3.0),
+        ("media_open_calls", 0.0),
+        ("written_bytes", 12804.0),
     ];
     let found: Vec<(&str, f64)> = phases["save"]
         .iter()
