@@ -1,6 +1,5 @@
 //! The music: tracks with their metadata and album art, the same in every run.
 
-use etui_testkit::images::base64;
 use etui_testkit::rng::SplitMix64;
 
 /// Tracks in a batch.
@@ -11,6 +10,12 @@ const WORDS: [&str; 24] = [
     "Autumn", "Blue", "Circle", "Distant", "Echo", "Falling", "Garden", "Harbour", "Island",
     "June", "Kite", "Lantern", "Morning", "Night", "Ocean", "Paper", "Quiet", "River", "Silver",
     "Tide", "Under", "Velvet", "Winter", "Yellow",
+];
+
+/// Start of image, and a baseline frame of 128 lines of 128 samples in three components (ITU-T T.81,
+/// B.2.2).
+const JPEG_HEADERS: &[u8] = &[
+    0xff, 0xd8, 0xff, 0xc0, 0, 17, 8, 0, 128, 0, 128, 3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1,
 ];
 
 /// Album art.
@@ -44,41 +49,18 @@ impl Track {
     }
 
     /// Its album art: 28 to 41 kB that cannot be compressed, so that 60 with their metadata
-    /// are 1.7 to 2.5 MB.
+    /// are 1.7 to 2.5 MB. It has the headers of a JPEG of 128x128 pixels.
     pub fn picture(&self) -> Picture {
         let mut rng = SplitMix64::stream(SEED ^ 1, self.id);
         let length = 28_000 + rng.below(13_000) as usize;
         let mut bytes = Vec::with_capacity(length + 8);
-        // So that it looks like a JPEG at its beginning.
-        bytes.extend_from_slice(&[0xff, 0xd8, 0xff, 0xe0]);
+        bytes.extend_from_slice(JPEG_HEADERS);
         while bytes.len() < length {
             bytes.extend_from_slice(&rng.next_u64().to_le_bytes());
         }
         bytes.truncate(length);
         bytes
     }
-
-    /// Returns the track as a card.
-    pub fn card(&self, revision: u32, picture: Option<&[u8]>) -> String {
-        let photo = picture.map_or_else(String::new, |bytes| {
-            format!("PHOTO;ENCODING=b;TYPE=JPEG:{}\r\n", base64(bytes))
-        });
-        format!(
-            "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{}\r\nN:;{};;;\r\nFN:{}\r\nORG:{}\r\nTITLE:{}\r\n\
-             NOTE:{}\r\nREV:2010-01-0{revision}T00:00:00Z\r\n{photo}END:VCARD\r\n",
-            track_uid(self.id),
-            self.title,
-            self.title,
-            self.artist,
-            self.album,
-            self.path
-        )
-    }
-}
-
-/// A track's UID as a card.
-pub(super) fn track_uid(id: u64) -> String {
-    format!("track-{id}")
 }
 
 #[cfg(test)]

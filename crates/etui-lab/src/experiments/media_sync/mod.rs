@@ -1,8 +1,8 @@
 //! `media-sync`: batches of metadata and album art, as a phone gets them from a PC (study 1).
 
-mod contacts;
 mod library;
 mod report;
+mod scans;
 mod sqlite;
 
 use std::fs;
@@ -36,7 +36,12 @@ const REDO_BY_ITSELF: &str = "etui-vfs, SQLite's checkpoints";
 /// The VFS without a cure of its own.
 const LOGGED: &str = "etui-vfs, new pages logged";
 const PAGEWISE: &str = "etui-vfs, checkpoint page by page";
-const ETUI: &str = "etui, as contacts with photos";
+/// The media library, which is given the thumbnails, with SQLite's own log and on the VFS `etui`.
+const ETUI: &str = "etui, media library";
+const ETUI_REDO: &str = "etui, media library, on etui-vfs";
+
+/// The work of scans that decode the covers and make the thumbnails.
+const DECODING: &str = "covers decoded";
 
 /// The soft heap limits that are tried as cures, megabytes.
 const LIMITS: [u64; 4] = [2, 4, 8, 16];
@@ -136,6 +141,7 @@ fn sync_arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
         add(lasting, name, role, &format!("{limit} {changes}"));
     }
     add(lasting, ETUI, ArmRole::Etui, "etui");
+    add(lasting, ETUI_REDO, ArmRole::Etui, "etui etui-vfs");
     arms
 }
 
@@ -157,14 +163,16 @@ impl SyncWork<'_> {
     }
 }
 
-/// Records how much room all files of a run have on their file system.
+/// Records how much room the database files of a run have on their file system.
 fn record_room(recorder: &mut Recorder) -> Result<(), Error> {
     let dir = recorder.dir().to_owned();
     let mut blocks = 0;
     for entry in fs::read_dir(&dir).map_err(|e| Error::file(&dir, e))? {
         let entry = entry.map_err(|e| Error::file(&dir, e))?;
         let file = entry.metadata().map_err(|e| Error::file(entry.path(), e))?;
-        blocks += file.blocks();
+        if file.is_file() {
+            blocks += file.blocks();
+        }
     }
     recorder.record("sync/allocated_bytes", blocks as f64 * 512.0);
     Ok(())
@@ -210,37 +218,48 @@ impl Experiment for MediaSync {
                 });
             }
         }
+        let etui = format!("tracks={tracks} etui decodes");
+        let arms = [(ETUI, ""), (ETUI_REDO, "etui-vfs")].map(|(name, more)| {
+            let settings = format!("{etui} {more}");
+            Arm::new(name, ArmRole::Etui, &*settings)
+        });
+        plan.groups.push(ArmGroup {
+            repetitions: if lab.quick() { 3 } else { 5 },
+            syscalls: true,
+            seconds: 0.3 * batches as f64,
+            ..ArmGroup::new(DECODING, stacks::HERE, batches, arms.to_vec())
+        });
         Ok(plan)
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
-        for arm in &group.arms {
-            let tracks = arm.settings.number("tracks")?;
-            if arm.settings.is("etui") {
-                contacts::set_up(&dir.join("library.etui"), tracks)?;
-            } else if !dir.join("library.db").exists() {
-                let page_size = arm.settings.number("page_size")?;
-                sqlite::set_up(&dir.join("library.db"), page_size, tracks)?;
-            }
+        let is_etui = |arm: &&Arm| arm.settings.is("etui");
+        if let Some(arm) = group.arms.iter().find(is_etui) {
+            scans::set_up(dir, arm.settings.number("tracks")?, group.size)?;
+        }
+        if let Some(arm) = group.arms.iter().find(|arm| !is_etui(arm)) {
+            let (page_size, tracks) = (
+                arm.settings.number("page_size")?,
+                arm.settings.number("tracks")?,
+            );
+            sqlite::set_up(&dir.join("library.db"), page_size, tracks)?;
         }
         Ok(())
     }
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-        let etui = case.settings.is("etui");
-        let name = if etui { "library.etui" } else { "library.db" };
-        let to = copy_shared(recorder, name, name)?;
-        let synced = fs::File::open(&to).and_then(|file| file.sync_all());
-        synced.map_err(|e| Error::file(&to, e))?;
         let work = SyncWork {
             settings: &case.settings,
             tracks: case.settings.number("tracks")?,
             batches: case.size,
         };
-        match etui {
-            true => contacts::sync_contacts(&work, recorder),
-            false => sqlite::sync_tracks(&work, recorder),
+        if case.settings.is("etui") {
+            return scans::scan_batches(&work, recorder);
         }
+        let to = copy_shared(recorder, "library.db", "library.db")?;
+        let synced = fs::File::open(&to).and_then(|file| file.sync_all());
+        synced.map_err(|e| Error::file(&to, e))?;
+        sqlite::sync_tracks(&work, recorder)
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {

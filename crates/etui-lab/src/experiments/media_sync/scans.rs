@@ -1,80 +1,225 @@
-//! The arm that is etui: the tracks as cards of an address book, the pictures as their photos.
+//! The arms that are etui's media library: files that carry their originals, scanned; their
+//! thumbnails are given, or made by the scan.
 
+use std::collections::HashMap;
+use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use etui::contacts::{Card, Photo};
-use etui::{Durability, Store};
+use etui::Store;
+use etui::media::{
+    CoverId, CoverThumbnails, Media, ScanOptions, ScanReport, ThumbnailSize, text_values,
+};
+use etui_testkit::media::{AudioFormat, TrackSpec, audio_file, cover};
 
-use super::super::backends::etui::store_options;
-use super::library::{BATCH, Track, track_uid};
+use super::super::backends::etui::arm_options;
+use super::library::{BATCH, Track};
+use super::sqlite::payload_bytes;
 use super::{SyncWork, record_room};
 use crate::{Error, Recorder};
 
-fn open_store(path: &Path) -> Result<Store, Error> {
-    Ok(Store::open_with(path, &store_options(Durability::Full))?)
+/// Directory of the files that come from the PC: `card`, and a directory for each batch.
+const FILES: &str = "files";
+/// Folder that is scanned.
+const MUSIC: &str = "Music";
+/// Length of a track in milliseconds.
+const LENGTH: u32 = 1_000;
+/// Width and height of an original in pixels.
+const ORIGINAL: u16 = 400;
+
+fn make_original(track: &Track) -> Vec<u8> {
+    cover(track.id, ORIGINAL)
 }
 
-fn plain_cards(tracks: u64, revision: u32) -> Result<Vec<Card>, Error> {
-    (0..tracks)
-        .map(|id| Ok(Card::parse(Track::number(id).card(revision, None))?))
-        .collect()
-}
-
-/// Makes a book of tracks without pictures.
-pub(super) fn set_up(path: &Path, tracks: u64) -> Result<(), Error> {
-    let store = open_store(path)?;
-    store.contacts()?.save_many(&plain_cards(tracks, 1)?)?;
-    Ok(store.close()?)
-}
-
-/// Runs the arm.
-pub(super) fn sync_contacts(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
-    let path = recorder.dir().join("library.etui");
-    let store = open_store(&path)?;
-    let contacts = store.contacts()?;
-    let track_cards = |n: u64| -> Result<Vec<Card>, Error> {
-        let batch = work.make_batch(n).into_iter();
-        batch
-            .map(|(track, picture)| Ok(Card::parse(track.card(1, Some(&picture)))?))
-            .collect()
+/// Writes the file of a track.
+fn write_file(dir: &Path, track: &Track, original: Option<Vec<u8>>) -> Result<(), Error> {
+    let spec = TrackSpec {
+        title: track.title.clone(),
+        artists: vec![track.artist.clone()],
+        album: track.album.clone(),
+        album_artist: track.artist.clone(),
+        cover: original.map(Into::into),
+        ..TrackSpec::new(track.id, LENGTH)
     };
-    contacts.save_many(&plain_cards(work.tracks, 2)?)?;
-    contacts.save_many(&track_cards(0)?)?;
-    for n in 1..=work.batches {
-        let cards = track_cards(n)?;
-        recorder.phase("sync", || Ok(contacts.save_many(&cards)?))?;
+    // A folder for each 60 tracks: the other arms list none.
+    let folder = dir.join(MUSIC).join((track.id / BATCH).to_string());
+    fs::create_dir_all(&folder).map_err(|e| Error::file(&folder, e))?;
+    let name = Path::new(&track.path).file_name().unwrap_or_default();
+    let path = folder.join(name);
+    fs::write(&path, audio_file(AudioFormat::Mp3, &spec)).map_err(|e| Error::file(&path, e))
+}
+
+/// Writes the files of a card without pictures, and those of the batches.
+pub(super) fn set_up(dir: &Path, tracks: u64, batches: u64) -> Result<(), Error> {
+    let files = dir.join(FILES);
+    for id in 0..tracks {
+        write_file(&files.join("card"), &Track::number(id), None)?;
+    }
+    for batch in 0..=batches {
+        let first = tracks + batch * BATCH;
+        for track in (first..first + BATCH).map(Track::number) {
+            let picture = make_original(&track);
+            write_file(&files.join(batch.to_string()), &track, Some(picture))?;
+        }
+    }
+    Ok(())
+}
+
+/// A media library and the folder that it scans.
+struct Library<'a> {
+    media: Media<'a>,
+    /// The files that come.
+    from: &'a Path,
+    /// The run's own directory.
+    to: &'a Path,
+}
+
+impl Library<'_> {
+    /// Copies the files of a part to the card, as the PC does, and waits for the device.
+    fn receive_files(&self, part: &str) -> Result<(), Error> {
+        let mut folders = vec![self.from.join(part)];
+        let base = self.from.join(part);
+        while let Some(folder) = folders.pop() {
+            let to = self.to.join(folder.strip_prefix(&base).unwrap_or(&folder));
+            fs::create_dir_all(&to).map_err(|e| Error::file(&to, e))?;
+            for entry in fs::read_dir(&folder).map_err(|e| Error::file(&folder, e))? {
+                let path = entry.map_err(|e| Error::file(&folder, e))?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if let Some(name) = path.file_name() {
+                    fs::copy(&path, to.join(name)).map_err(|e| Error::file(&path, e))?;
+                }
+            }
+        }
+        let dir = fs::File::open(self.to).map_err(|e| Error::file(self.to, e))?;
+        rustix::fs::syncfs(dir).map_err(|e| Error::file(self.to, e))
+    }
+
+    fn scan_music(&self, covers: Vec<CoverThumbnails>) -> Result<ScanReport, Error> {
+        let options = ScanOptions {
+            covers,
+            ..ScanOptions::default()
+        };
+        let go_on = &mut |_: &_| ControlFlow::Continue(());
+        let report = self.media.scan(&[self.to.join(MUSIC)], &options, go_on)?;
+        match report.problems.first() {
+            Some(problem) => Err(Error::other(format!(
+                "{}: {}",
+                problem.path.display(),
+                problem.reason
+            ))),
+            None => Ok(report),
+        }
+    }
+
+    /// Bytes that the scan stored of its own: thumbnails and texts of tracks.
+    fn stored_bytes(&self) -> Result<u64, Error> {
+        let mut bytes = self.media.stats()?.thumbnail_bytes;
+        self.media.tracks().for_each(|_, text| {
+            bytes += text.len() as u64;
+            Ok(())
+        })?;
+        Ok(bytes)
+    }
+
+    /// Reads all tracks and their thumbnails; there must be `total`. Returns a digest of each by
+    /// the track's number.
+    fn read_tracks(&self, total: u64) -> Result<Vec<blake3::Hash>, Error> {
+        let mut tracks = Vec::new();
+        self.media.tracks().for_each(|_, text| {
+            let mut texts = ["TITLE", "ARTIST", "ALBUM"].map(|name| (name, String::new()));
+            let mut id: Option<CoverId> = None;
+            for (name, value) in text_values(text) {
+                if name == "file.cover" {
+                    id = value.parse().ok();
+                } else if let Some((_, text)) = texts.iter_mut().find(|(of, _)| *of == name) {
+                    *text = value;
+                }
+            }
+            tracks.push((texts.map(|(_, text)| text), id));
+            Ok(())
+        })?;
+        let covers: Vec<_> = tracks.iter().map(|(_, id)| *id).collect();
+        let mut digests = HashMap::new();
+        let mut at = tracks.into_iter();
+        self.media
+            .each_thumbnail(ThumbnailSize::Large, covers, |jpeg| {
+                if let Some((texts, _)) = at.next() {
+                    let mut hash = blake3::Hasher::new();
+                    for text in &texts {
+                        hash.update(text.as_bytes());
+                        hash.update(&[0]);
+                    }
+                    hash.update(jpeg.unwrap_or_default());
+                    digests.insert(texts, hash.finalize());
+                }
+            })?;
+        let digest = |id| {
+            let track = Track::number(id);
+            let texts = [track.title, track.artist, track.album];
+            let missing = || Error::other(format!("track {id} is not there"));
+            digests.get(&texts).copied().ok_or_else(missing)
+        };
+        (0..total).map(digest).collect()
+    }
+}
+
+/// Runs an arm.
+pub(super) fn scan_batches(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
+    let (from, to) = (recorder.shared().join(FILES), recorder.dir().to_owned());
+    let path = to.join("library.etui");
+    let options = arm_options(work.settings);
+    let decodes = work.settings.is("decodes");
+    let store = Store::open_with(&path, &options)?;
+    let library = Library {
+        media: store.media()?,
+        from: &from,
+        to: &to,
+    };
+    library.receive_files("card")?;
+    library.scan_music(Vec::new())?;
+    for n in 0..=work.batches {
+        let batch = work.make_batch(n);
+        let covers = batch.iter().filter(|_| !decodes).map(|(track, picture)| {
+            // One thumbnail of at most 128 pixels serves for both sizes.
+            let id = CoverId::of(&make_original(track));
+            let side = u32::from(ORIGINAL);
+            let (small, large) = (picture.clone(), picture.clone());
+            CoverThumbnails::new(id, (side, side), 0, small, large)
+        });
+        let covers: Result<Vec<_>, _> = covers.collect();
+        let covers = covers.map_err(|e| Error::other(e.to_string()))?;
+        library.receive_files(&n.to_string())?;
+        let before = if decodes { library.stored_bytes()? } else { 0 };
+        let report = match n {
+            0 => library.scan_music(covers)?,
+            _ => recorder.phase("sync", || library.scan_music(covers))?,
+        };
+        if (report.added, report.covers) != (BATCH, BATCH) {
+            return Err(Error::other(format!("of batch {n}: {report:?}")));
+        }
+        let payload = match decodes {
+            true => library.stored_bytes()? - before,
+            false => payload_bytes(&batch) as u64,
+        };
+        if n > 0 {
+            recorder.record("sync/payload_bytes", payload as f64);
+        }
     }
     record_room(recorder)?;
-    drop(contacts);
+    drop(library);
     store.close()?;
-
-    let store = open_store(&path)?;
-    let contacts = store.contacts()?;
     let total = work.tracks + BATCH * (work.batches + 1);
-    let rows = recorder.phase("read", || {
-        let mut rows = Vec::new();
-        for id in 0..total {
-            let contact = contacts.get(&track_uid(id))?;
-            let contact =
-                contact.ok_or_else(|| Error::other(format!("track {id} is not there")))?;
-            let card = Card::parse(contact.text)?;
-            let mut hash = blake3::Hasher::new();
-            let artist = card.property("ORG").unwrap_or_default();
-            let album = card.title().unwrap_or_default().to_owned();
-            for text in [card.display_name(), artist, album] {
-                hash.update(text.as_bytes());
-                hash.update(&[0]);
-            }
-            if let Some(Photo::Inline { bytes, .. }) = card.photo() {
-                hash.update(&bytes);
-            }
-            rows.push(hash.finalize());
-        }
-        Ok(rows)
-    })?;
+    let store = Store::open_with(&path, &options)?;
+    let library = Library {
+        media: store.media()?,
+        from: &from,
+        to: &to,
+    };
+    let rows = recorder.phase("read", || library.read_tracks(total))?;
     for row in rows {
         recorder.answer(row.as_bytes());
     }
-    drop(contacts);
+    drop(library);
     Ok(store.close()?)
 }

@@ -231,7 +231,7 @@ pub(super) fn sync_tracks(work: &SyncWork<'_>, recorder: &mut Recorder) -> Resul
 }
 
 /// Bytes of a batch as a program gives them: pictures and metadata.
-fn payload_bytes(batch: &[(Track, Picture)]) -> usize {
+pub(super) fn payload_bytes(batch: &[(Track, Picture)]) -> usize {
     let bytes = |(track, picture): &(Track, Picture)| {
         let texts = [&track.title, &track.artist, &track.album, &track.path];
         picture.len() + texts.iter().map(|text| text.len()).sum::<usize>()
