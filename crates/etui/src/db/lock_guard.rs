@@ -16,8 +16,11 @@
 //! ```
 //!
 //! For other processes nothing changes. A process has one guard for a file, however many stores it
-//! opens there. It is released before the last store closes, so that SQLite can delete the WAL; its
-//! descriptors are closed after, since that drops POSIX locks too.
+//! opens there. It is released before the last store closes, so that SQLite can delete the WAL.
+//!
+//! **Its descriptors are closed** when no store of the process is open, nor being opened or closed, on
+//! the file: closing them earlier would drop the POSIX locks of those. So a store is registered
+//! before its first connection is opened, until its last is closed.
 //!
 //! Before each commit [`LockGuard::check`] looks whether SQLite's write lock is still held and
 //! `NAME-wal` is still the file that it was.
@@ -27,7 +30,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, Weak};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -47,50 +50,83 @@ const WRITE: (i64, i64) = (120, 1);
 /// Device and inode.
 type FileId = (u64, u64);
 
-/// The guards of this process. An entry is removed when the last store on its file is closed.
-static GUARDS: LazyLock<Mutex<HashMap<FileId, Weak<OpenFiles>>>> = LazyLock::new(Mutex::default);
+/// The databases that this process has open, by their paths.
+static DATABASES: LazyLock<Mutex<HashMap<PathBuf, Database>>> = LazyLock::new(Mutex::default);
 
-/// The locked files, shared by the stores of a process on one database.
-struct OpenFiles {
+/// A database of this process.
+#[derive(Default)]
+struct Database {
+    file: Option<File>,
+    /// The wal-index of the stores that are open.
+    wal_index: Option<Arc<WalIndex>>,
+    /// Stores that are open, being opened or being closed.
+    registered: usize,
+    /// Stores that are open and protected.
+    protected: usize,
+}
+
+/// A wal-index. Its descriptor is closed when no store is left that uses it.
+struct WalIndex {
     id: FileId,
-    path: PathBuf,
-    wal_path: PathBuf,
-    database: File,
-    wal_index: File,
-    wal: FileId,
-    /// Stores that were not closed yet.
-    stores: Mutex<usize>,
+    file: File,
 }
 
 /// A store's part in the guard of its file.
 pub(super) struct LockGuard {
-    files: Arc<OpenFiles>,
+    key: PathBuf,
+    path: PathBuf,
+    files: Option<ProtectedFiles>,
     is_released: AtomicBool,
 }
 
+/// The files of a protected store.
+struct ProtectedFiles {
+    wal_path: PathBuf,
+    wal: FileId,
+    wal_index: Arc<WalIndex>,
+}
+
 impl LockGuard {
-    /// Protects an open database in WAL mode. Returns `None` where that cannot be done: the file
-    /// system has no open file description locks, or the database no wal-index.
-    pub(super) fn acquire(path: &Path) -> Option<Self> {
-        let id = file_id(path)?;
-        let known = lock(&GUARDS).get(&id).and_then(Weak::upgrade);
-        let files = match known.filter(|files| files.is_current()) {
-            Some(files) => files,
-            None => {
-                let files = Arc::new(OpenFiles::open(path, id)?);
-                lock(&GUARDS).insert(id, Arc::downgrade(&files));
-                files
-            }
-        };
-        let mut stores = lock(&files.stores);
-        if *stores == 0 && !files.lock_to_read() {
-            return None;
-        }
-        *stores += 1;
-        drop(stores);
-        Some(Self {
-            files,
+    /// Registers a store before its first connection is opened. It is to be dropped after the last
+    /// one is closed.
+    pub(super) fn register(path: &Path) -> Self {
+        let key = canonical_path(path);
+        let mut databases = lock(&DATABASES);
+        databases.entry(key.clone()).or_default().registered += 1;
+        Self {
+            key,
+            path: path.to_owned(),
+            files: None,
             is_released: AtomicBool::new(false),
+        }
+    }
+
+    /// Protects the database, which SQLite has open in WAL mode. It stays unprotected where that
+    /// cannot be done: the file system has no open file description locks, or the database no
+    /// wal-index.
+    pub(super) fn protect(&mut self) {
+        self.files = self.lock_files();
+    }
+
+    fn lock_files(&self) -> Option<ProtectedFiles> {
+        let wal_path = with_suffix(&self.path, "-wal");
+        let wal = file_id(&wal_path)?;
+        let mut databases = lock(&DATABASES);
+        let database = databases.get_mut(&self.key)?;
+        let wal_index = database.use_wal_index(&with_suffix(&self.path, "-shm"))?;
+        if database.file.is_none() {
+            database.file = Some(File::open(&self.path).ok()?);
+        }
+        let is_locked = database.lock_to_read();
+        if is_locked {
+            database.protected += 1;
+        } else if database.protected == 0 {
+            database.unlock();
+        }
+        is_locked.then_some(ProtectedFiles {
+            wal_path,
+            wal,
+            wal_index,
         })
     }
 
@@ -99,17 +135,19 @@ impl LockGuard {
     /// # Errors
     /// [`Error::LocksLost`]; [`Error::LogReplaced`].
     pub(super) fn check(&self) -> Result<()> {
-        let files = &self.files;
-        if !files.is_current() {
+        let Some(files) = &self.files else {
+            return Ok(());
+        };
+        if file_id(&files.wal_path) != Some(files.wal) {
             return Err(Error::LogReplaced(files.wal_path.clone()));
         }
         let mut found = read_lock(WRITE);
         found.l_type = libc::F_WRLCK as libc::c_short;
-        let asked = fcntl(&files.wal_index, FcntlArg::F_OFD_GETLK(&mut found));
+        let asked = fcntl(&files.wal_index.file, FcntlArg::F_OFD_GETLK(&mut found));
         let own = libc::pid_t::try_from(std::process::id()).unwrap_or(0);
         let is_held = i32::from(found.l_type) == libc::F_WRLCK && found.l_pid == own;
         match asked {
-            Ok(_) if !is_held => Err(Error::LocksLost(files.path.clone())),
+            Ok(_) if !is_held => Err(Error::LocksLost(self.path.clone())),
             _ => Ok(()),
         }
     }
@@ -117,13 +155,15 @@ impl LockGuard {
     /// Gives the locks up if this is the last store of the process on its file. To be called before
     /// its connections are closed.
     pub(super) fn release(&self) {
-        if self.is_released.swap(true, Ordering::Relaxed) {
+        if self.is_released.swap(true, Ordering::Relaxed) || self.files.is_none() {
             return;
         }
-        let mut stores = lock(&self.files.stores);
-        *stores = stores.saturating_sub(1);
-        if *stores == 0 {
-            self.files.unlock();
+        let mut databases = lock(&DATABASES);
+        if let Some(database) = databases.get_mut(&self.key) {
+            database.protected = database.protected.saturating_sub(1);
+            if database.protected == 0 {
+                database.unlock();
+            }
         }
     }
 }
@@ -131,56 +171,58 @@ impl LockGuard {
 impl Drop for LockGuard {
     fn drop(&mut self) {
         self.release();
-    }
-}
-
-impl Drop for OpenFiles {
-    fn drop(&mut self) {
-        let mut guards = lock(&GUARDS);
-        if guards
-            .get(&self.id)
-            .is_some_and(|files| files.strong_count() == 0)
-        {
-            guards.remove(&self.id);
+        let mut databases = lock(&DATABASES);
+        if let Some(database) = databases.get_mut(&self.key) {
+            database.registered = database.registered.saturating_sub(1);
+            if database.registered == 0 {
+                self.files = None;
+                databases.remove(&self.key);
+            }
         }
     }
 }
 
-impl OpenFiles {
-    fn open(path: &Path, id: FileId) -> Option<Self> {
-        let wal_path = with_suffix(path, "-wal");
-        Some(Self {
-            id,
-            path: path.to_owned(),
-            wal: file_id(&wal_path)?,
-            wal_path,
-            wal_index: File::open(with_suffix(path, "-shm")).ok()?,
-            database: File::open(path).ok()?,
-            stores: Mutex::new(0),
-        })
+impl Database {
+    /// Returns the wal-index with this name, opening it unless it is the one of the open stores.
+    fn use_wal_index(&mut self, path: &Path) -> Option<Arc<WalIndex>> {
+        let id = file_id(path)?;
+        if self.wal_index.as_ref().is_none_or(|index| index.id != id) {
+            let file = File::open(path).ok()?;
+            self.wal_index = Some(Arc::new(WalIndex { id, file }));
+        }
+        self.wal_index.clone()
     }
 
-    /// Returns true if the WAL's name is still that of the file that it was.
-    fn is_current(&self) -> bool {
-        file_id(&self.wal_path) == Some(self.wal)
+    /// The locked files, each with its range.
+    fn locked_ranges(&self) -> impl Iterator<Item = (&File, (i64, i64))> {
+        let index = self.wal_index.as_ref().map(|index| (&index.file, IN_USE));
+        let file = self.file.as_ref().map(|file| (file, SHARED));
+        file.into_iter().chain(index)
     }
 
-    /// Locks the files. Returns false if that is not possible.
     fn lock_to_read(&self) -> bool {
-        let locked = set_lock(&self.database, &read_lock(SHARED))
-            && set_lock(&self.wal_index, &read_lock(IN_USE));
-        if !locked {
-            self.unlock();
-        }
-        locked
+        self.locked_ranges()
+            .all(|(file, range)| set_lock(file, &read_lock(range)))
     }
 
     fn unlock(&self) {
-        for (file, range) in [(&self.database, SHARED), (&self.wal_index, IN_USE)] {
+        for (file, range) in self.locked_ranges() {
             let mut lock = read_lock(range);
             lock.l_type = libc::F_UNLCK as libc::c_short;
             set_lock(file, &lock);
         }
+    }
+}
+
+/// Returns the path without links, also of a file that does not exist yet.
+fn canonical_path(path: &Path) -> PathBuf {
+    if let Ok(found) = path.canonicalize() {
+        return found;
+    }
+    let folder = super::parent_of(path).canonicalize();
+    match (folder, path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
     }
 }
 

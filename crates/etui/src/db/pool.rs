@@ -85,6 +85,11 @@ impl ConnectionPool {
         settings: PoolOptions,
         found: impl Fn(&Connection) -> Result<()>,
     ) -> Result<Self> {
+        // The redo log has locks of its own.
+        let mut guard = match settings.vfs {
+            Vfs::System => Some(LockGuard::register(path)),
+            Vfs::Etui => None,
+        };
         let opened = open::open(path, mode, &settings, &found).or_else(|e| {
             let refused = match settings.vfs {
                 Vfs::Etui => vfs::refusal_reason(path),
@@ -101,11 +106,9 @@ impl ConnectionPool {
             }
         })?;
         let (connection, mode) = opened;
-        let guard = match settings.vfs {
-            Vfs::System => LockGuard::acquire(path),
-            // The redo log has locks of its own.
-            Vfs::Etui => None,
-        };
+        if let Some(guard) = &mut guard {
+            guard.protect();
+        }
         Ok(Self {
             path: path.to_owned(),
             mode,
