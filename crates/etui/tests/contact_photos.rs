@@ -143,3 +143,24 @@ fn a_read_only_store_shows_photos() {
     store.close().unwrap();
     assert!(before == fs::read(&path).unwrap(), "the store is as it was");
 }
+
+#[test]
+fn photos_are_shown_while_thumbnails_cannot_be_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.etui");
+    let mut options = Options::default();
+    options.busy_timeout = std::time::Duration::from_millis(20);
+    let store = Store::open_with(&path, &options).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&card("ada", Some(&cover(1, 64)))).unwrap();
+    let ada = id(&contacts, "ada");
+    // Another program holds the write lock.
+    let writer = Connection::open(&path).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let shown = thumbnails(&contacts, &[ada]);
+    assert!(shown[0].is_some());
+    writer.execute_batch("ROLLBACK").unwrap();
+    drop(writer);
+    assert_eq!(thumbnails(&contacts, &[ada]), shown);
+    assert_eq!(stored_rows(&path), (1, 1));
+}

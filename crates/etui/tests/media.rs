@@ -688,6 +688,12 @@ fn a_watch_follows_new_folders_bursts_and_moves() {
     fs::write(library.path("Music/New/half.mp3.part"), "x").unwrap();
     assert_eq!(watch.due_in().unwrap(), None);
 
+    // A scan that was stopped is due again.
+    let stop = &mut |_: &ScanProgress| ControlFlow::Break(());
+    let stopped = watch.scan(&ScanOptions::default(), stop).unwrap();
+    assert!(stopped.is_stopped && watch.due_in().unwrap().is_some());
+    assert!(!next_scan(&mut watch).has_changes());
+
     // The folder is gone, as when a drive is disconnected: it is looked for later.
     fs::rename(library.path("Music"), library.path("elsewhere")).unwrap();
     let report = next_scan(&mut watch);

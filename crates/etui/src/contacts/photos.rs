@@ -45,8 +45,8 @@ impl Contacts<'_> {
     /// contact has no photo in its card, or one that cannot be decoded, or does not exist.
     ///
     /// Thumbnails are read without the cards. The first request for a contact's photo after a
-    /// change of the card decodes it, and stores the thumbnails; in a read-only store, each request
-    /// does.
+    /// change of the card decodes it, and stores the thumbnails. Each request does so in a read-only
+    /// store, and while the thumbnails cannot be stored, as on a full disk.
     ///
     /// ```
     /// # use etui::Store;
@@ -61,7 +61,7 @@ impl Contacts<'_> {
     /// ```
     ///
     /// # Errors
-    /// Any read or write error.
+    /// Any read error.
     pub fn each_photo(
         &self,
         size: ThumbnailSize,
@@ -85,7 +85,9 @@ impl Contacts<'_> {
             }
             let made = make_missing(ids, missing);
             if !self.db().is_read_only() {
-                self.db().write(|conn| store_photos(conn, &made))?;
+                // They can be shown on a full disk, too. If they are not stored, they are made again
+                // next time; an error that concerns more than them is that of the read below.
+                let _ = self.db().write(|conn| store_photos(conn, &made));
             }
             let made: HashMap<RecordId, &MadePhoto> = made.iter().map(|m| (m.record, m)).collect();
             self.read(|reader| {
@@ -111,7 +113,7 @@ impl Contacts<'_> {
     /// [`each_photo`](Self::each_photo).
     ///
     /// # Errors
-    /// Any read or write error.
+    /// Any read error.
     pub fn photo(&self, contact: RecordId, size: ThumbnailSize) -> Result<Option<Vec<u8>>> {
         let mut found = None;
         self.each_photo(size, &[contact], |jpeg| found = jpeg.map(<[u8]>::to_vec))?;

@@ -91,7 +91,7 @@ impl FolderWatch<'_> {
             self.watch_below(&root.path);
         }
         let report = self.media.scan(&[], options, progress);
-        if report.is_err() {
+        if !report.as_ref().is_ok_and(|report| !report.is_stopped) {
             // The changes are still to be scanned.
             let now = Instant::now();
             self.burst = Some((now, now));
