@@ -6,6 +6,9 @@
 //! on; and `save/calls`, all of them, `save/flush_calls`, all that flush, `save/written_bytes`, bytes
 //! written to files of any kind. Media files, by their extension, are `media`. Any other
 //! missing measure is zero.
+//!
+//! Not counted: `stat` and `readlink` of the folders above a database's own. A path made absolute
+//! asks for each of its components, and how many there are is where the laboratory runs.
 
 mod strace;
 
@@ -112,6 +115,9 @@ fn count_calls(text: &str) -> Result<BTreeMap<String, Counts>, String> {
         if file.starts_with("/proc/") || file.starts_with("/sys/") {
             continue;
         }
+        if files.is_path_lookup(&file, call) {
+            continue;
+        }
         for phase in &open {
             if let Some(counts) = phases.get_mut(phase) {
                 add_call(counts, files.class(&file), is_file(&file), call);
@@ -178,10 +184,11 @@ fn call_kind(call: &TracedCall) -> &'static str {
     }
 }
 
-/// Which files are databases, and which directories hold them.
+/// Which files are databases, which directories hold them, and those above.
 struct TracedFiles {
     databases: BTreeSet<String>,
     directories: BTreeSet<String>,
+    above: BTreeSet<String>,
 }
 
 /// Suffixes of SQLite, or of the VFS `etui`, to a database's name, and their files.
@@ -204,14 +211,28 @@ impl TracedFiles {
                 databases.insert(database.to_owned());
             }
         }
-        let directories = databases
+        let directories: BTreeSet<String> = databases
             .iter()
             .filter_map(|file| Some(file.rsplit_once('/')?.0.to_owned()))
+            .collect();
+        let above = directories
+            .iter()
+            .flat_map(|directory| Path::new(directory).ancestors().skip(1))
+            .filter_map(|folder| Some(folder.to_str()?.to_owned()))
+            .filter(|folder| !directories.contains(folder))
             .collect();
         Self {
             databases,
             directories,
+            above,
         }
+    }
+
+    /// Returns whether a call looks up a component of a path to a database.
+    fn is_path_lookup(&self, file: &str, call: &TracedCall) -> bool {
+        self.above.contains(file)
+            && (matches!(call.name.as_str(), "readlink" | "readlinkat")
+                || call_kind(call) == "stat")
     }
 
     fn class(&self, file: &str) -> &'static str {

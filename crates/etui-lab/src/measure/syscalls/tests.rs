@@ -64,6 +64,26 @@ fn an_insert_by_file() {
     assert_eq!(found, expected);
 }
 
+/// `realpath` and SQLite ask for each component of a path.
+#[test]
+fn the_depth_of_the_folder_is_not_counted() {
+    let at = |folder: &str, above: &str| {
+        let begun = "etui-lab begin save\\n\", 20) = 20\n";
+        let trace = INSERT.replace(begun, &format!("{begun}{above}"));
+        let moved = ["/", "\"", ">"].iter().fold(trace, |trace, end| {
+            trace.replace(&format!("/d{end}"), &format!("{folder}{end}"))
+        });
+        count_calls(&moved).unwrap()
+    };
+    let lookups = r#"2268  newfstatat(AT_FDCWD</>, "/a", 0x7ffe, AT_SYMLINK_NOFOLLOW) = 0
+2268  readlink("/a", 0x7ffe, 1023) = -1 EINVAL (Invalid argument)
+"#;
+    assert_eq!(at("/a/d", lookups), at("/d", ""));
+    let flush = r#"2268  fsync(8</a>) = 0
+"#;
+    assert_ne!(at("/a/d", flush), at("/d", ""), "a flush is counted");
+}
+
 #[test]
 fn a_phase_without_end_is_an_error() {
     let cut = INSERT.split("2268  unlink").next().unwrap();
