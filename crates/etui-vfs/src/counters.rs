@@ -78,6 +78,10 @@ counters! {
     checkpoints,
     /// Recoveries of a database from its log.
     recoveries,
+    /// Exchanges of SQLite's own WAL for the redo log.
+    went_alone,
+    /// Exchanges of the redo log for SQLite's own WAL.
+    stepped_aside,
     /// Writes to databases.
     database_writes,
     /// Bytes written to databases.

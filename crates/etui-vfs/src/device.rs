@@ -131,6 +131,30 @@ pub trait Platform: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Opens a database, which exists, for the locks and the wal-index of SQLite's own VFS, by which
+    /// it is shared with other processes. `None`: nothing shares these files.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be opened.
+    fn open_shared(&self, _path: &Path) -> io::Result<Option<SqliteFile>> {
+        Ok(None)
+    }
+
+    /// Returns true if another process, of those that this one may inspect, has the file open.
+    fn is_open_elsewhere(&self, _path: &Path) -> bool {
+        false
+    }
+
+    /// Opens or creates the WAL of a shared database.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be opened.
+    fn open_wal(&self, _path: &Path) -> io::Result<SqliteFile> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Returns the process that has the file locked, if it is known.
     fn lock_holder(&self, _path: &Path) -> Option<u32> {
         None

@@ -40,6 +40,6 @@ pub use sqlite_api::use_routines;
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
 pub use vfs::register_broken;
-pub use vfs::{Options, Recovered, Vfs, last_refusal, recover, register};
+pub use vfs::{Options, Recovered, RedoLogUse, Vfs, last_refusal, recover, register};
 #[doc(hidden)]
 pub use vfs::{register_above, register_with};

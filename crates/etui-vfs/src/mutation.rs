@@ -90,6 +90,20 @@ pub enum Mutation {
     OverwriteForeignLog,
     /// 36: the directory is synced only once, whenever the log is created.
     DirectorySyncedForEver,
+    /// 40: who opens the file of a process that is alone is not noticed.
+    ForgetAsk,
+    /// 41: an exchange does not wait for readers.
+    ExchangeWithReader,
+    /// 42: others are let in before everything is in the database file.
+    AsideWithoutBackfill,
+    /// 42: others are let in before the wal-index is that of the file.
+    AdmitBeforeMap,
+    /// 43: the wal-index has the same header after each exchange.
+    SameHeader,
+    /// 47: SQLite's locks are given up before the lock that keeps its files.
+    GapInLocks,
+    /// 48: the WAL is looked for before the exclusive lock is had.
+    LookBeforeLock,
 }
 
 /// The violated rule, if any.

@@ -257,6 +257,21 @@ impl Platform for SystemPlatform {
         })
     }
 
+    fn open_shared(&self, path: &Path) -> io::Result<Option<SqliteFile>> {
+        let flags = ffi::SQLITE_OPEN_MAIN_DB | ffi::SQLITE_OPEN_READWRITE;
+        SqliteFile::open(&self.host, Some(path), flags).map(Some)
+    }
+
+    fn is_open_elsewhere(&self, path: &Path) -> bool {
+        let file = fs::metadata(path);
+        file.is_ok_and(|file| open_file_of_others(file.dev(), file.ino(), |_, _| true).is_some())
+    }
+
+    fn open_wal(&self, path: &Path) -> io::Result<SqliteFile> {
+        let flags = ffi::SQLITE_OPEN_WAL | ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE;
+        SqliteFile::open(&self.host, Some(path), flags)
+    }
+
     fn lock_holder(&self, path: &Path) -> Option<u32> {
         let metadata = fs::metadata(path).ok()?;
         let device = metadata.dev();
@@ -276,6 +291,19 @@ impl Platform for SystemPlatform {
 /// Returns the process, of those that this one may inspect, with an OFD lock of a file. The kernel
 /// lists these locks with the open files of each process, not by process.
 fn ofd_lock_holder(device: u64, inode: u64) -> Option<u32> {
+    open_file_of_others(device, inode, |process, descriptor| {
+        let locks = fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}"));
+        locks.is_ok_and(|locks| locks.contains("OFDLCK"))
+    })
+}
+
+/// Returns another process, of those that this one may inspect, that has a file open with a
+/// descriptor as asked for.
+fn open_file_of_others(
+    device: u64,
+    inode: u64,
+    is_wanted: impl Fn(u32, &str) -> bool,
+) -> Option<u32> {
     let processes = fs::read_dir("/proc").ok()?.flatten();
     let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     processes
@@ -285,12 +313,7 @@ fn ofd_lock_holder(device: u64, inode: u64) -> Option<u32> {
             files.into_iter().flatten().flatten().any(|file| {
                 let is_it = fs::metadata(file.path())
                     .is_ok_and(|file| (file.dev(), file.ino()) == (device, inode));
-                let descriptor = file.file_name();
-                let locks = || {
-                    let descriptor = descriptor.to_string_lossy();
-                    fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}"))
-                };
-                is_it && locks().is_ok_and(|locks| locks.contains("OFDLCK"))
+                is_it && is_wanted(*process, &file.file_name().to_string_lossy())
             })
         })
 }
@@ -476,6 +499,57 @@ impl SqliteFile {
 
     fn one_at_a_time(&self) -> std::sync::MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Raises the lock of the database. Returns SQLite's code.
+    pub(crate) fn raise_lock(&self, level: c_int) -> c_int {
+        let _turn = self.one_at_a_time();
+        call!(self, xLock or ffi::SQLITE_IOERR_LOCK, level)
+    }
+
+    /// Lowers the lock of the database to SHARED or NONE.
+    pub(crate) fn lower_lock(&self, level: c_int) -> c_int {
+        let _turn = self.one_at_a_time();
+        call!(self, xUnlock or ffi::SQLITE_IOERR_UNLOCK, level)
+    }
+
+    /// Returns true if a connection of any process is about to write.
+    pub(crate) fn is_reserved(&self) -> bool {
+        let _turn = self.one_at_a_time();
+        let mut is_reserved: c_int = 0;
+        let to: *mut c_int = &raw mut is_reserved;
+        call!(self, xCheckReservedLock or ffi::SQLITE_OK, to) == ffi::SQLITE_OK && is_reserved != 0
+    }
+
+    /// Maps a region of the wal-index, which is shared between processes. Null: it is not there, and
+    /// was not to be made.
+    pub(crate) fn map_index(
+        &self,
+        region: c_int,
+        size: c_int,
+        extend: bool,
+    ) -> Result<*mut u8, c_int> {
+        let _turn = self.one_at_a_time();
+        let mut at: *mut c_void = ptr::null_mut();
+        let to: *mut *mut c_void = &raw mut at;
+        let extend = c_int::from(extend);
+        match call!(self, xShmMap or ffi::SQLITE_IOERR_SHMMAP, region, size, extend, to) {
+            ffi::SQLITE_OK => Ok(at.cast()),
+            code => Err(code),
+        }
+    }
+
+    /// Changes locks of the wal-index. Returns SQLite's code.
+    pub(crate) fn lock_index(&self, first: c_int, count: c_int, flags: c_int) -> c_int {
+        let _turn = self.one_at_a_time();
+        call!(self, xShmLock or ffi::SQLITE_IOERR_SHMLOCK, first, count, flags)
+    }
+
+    /// Unmaps the wal-index; with `delete`, its file is removed by the last one of this process.
+    pub(crate) fn unmap_index(&self, delete: bool) {
+        let _turn = self.one_at_a_time();
+        let delete = c_int::from(delete);
+        call!(self, xShmUnmap or ffi::SQLITE_OK, delete);
     }
 
     /// Calls `xFileControl`.

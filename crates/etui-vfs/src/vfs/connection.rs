@@ -4,6 +4,7 @@ use std::io;
 use std::os::raw::{c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use libsqlite3_sys as ffi;
@@ -12,10 +13,12 @@ use super::buffered_file::BufferedFile;
 use super::commit::write_code;
 use super::database::Database;
 use super::database_registry::DatabaseKey;
+use super::exchange::{SharedConnection, Way};
 use super::journal::RollbackJournal;
 use super::locks::{HeldLocks, LockSlots, RECOVER, WRITE};
 use super::session::{ResultCode, SessionPhase};
-use super::{Options, VfsState};
+use super::wal_file::WalFile;
+use super::{Options, RedoLogUse, VfsState};
 use crate::base_vfs::BaseVfs;
 use crate::counters::CountedFile;
 use crate::device::{Access, File, Role};
@@ -30,7 +33,7 @@ const SUBPAGE_READ: c_int = 0x8000;
 pub(super) enum OpenFile {
     Database(DatabaseConnection),
     Journal(RollbackJournal),
-    Wal(Arc<Database>),
+    Wal(WalFile),
 }
 
 /// Completes a read for SQLite: a short read is an error code, and the rest is zeros.
@@ -48,6 +51,13 @@ pub(super) fn read(
     }
 }
 
+fn to_result(code: c_int) -> Result<(), ResultCode> {
+    match code {
+        ffi::SQLITE_OK => Ok(()),
+        code => Err(code),
+    }
+}
+
 /// A connection to a database.
 #[derive(Debug)]
 pub(super) struct DatabaseConnection {
@@ -55,6 +65,8 @@ pub(super) struct DatabaseConnection {
     key: DatabaseKey,
     /// A file of its own, so that connections read concurrently.
     file: BufferedFile,
+    /// The locks and the wal-index by SQLite's VFS; `None`: the process is always alone.
+    shared: Option<Arc<SharedConnection>>,
     held: HeldLocks,
     mapped_index: bool,
     /// A checkpoint is in progress.
@@ -72,21 +84,36 @@ impl DatabaseConnection {
         options: Options,
     ) -> io::Result<Self> {
         let (key, database) = shared.registry.join(shared, &path, access, options)?;
-        let file = shared.platform.open(Some(&path), Role::Database, access);
-        let file = match file.and_then(|file| key.check(shared, &path).map(|()| file)) {
-            Ok(file) => {
+        database.ask_for_own_open();
+        let open = || {
+            let file = shared.platform.open(Some(&path), Role::Database, access)?;
+            let own = match database.options().redo_log {
+                RedoLogUse::Always => None,
+                RedoLogUse::Bursts | RedoLogUse::Never => {
+                    let own = shared.platform.open_shared(&path)?;
+                    Some(own.ok_or(io::ErrorKind::Unsupported)?)
+                }
+            };
+            key.check(shared, &path)?;
+            Ok::<_, io::Error>((file, own))
+        };
+        let (file, own) = match open() {
+            Ok((file, own)) => {
                 let file = CountedFile::new(file, Role::Database, &shared.counting);
-                BufferedFile::new(file, Arc::clone(database.buffered().buffer()))
+                let file = BufferedFile::new(file, Arc::clone(database.buffered().buffer()));
+                (file, own.map(|own| Arc::new(SharedConnection::new(own))))
             }
             Err(error) => {
                 shared.registry.leave(&key);
                 return Err(error);
             }
         };
+        database.connections().extend(own.clone());
         Ok(Self {
             database,
             key,
             file,
+            shared: own,
             held: HeldLocks::default(),
             mapped_index: false,
             checkpointing: false,
@@ -96,6 +123,13 @@ impl DatabaseConnection {
     }
 
     pub fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), ResultCode> {
+        let way = self.database.way();
+        if *way == Way::Shared {
+            let done = read(to, |to| self.file.read_exclusive(to, offset));
+            // Before it has a lock, a connection may see the marker of a process that is alone.
+            header_marker::hide(to, offset);
+            return done;
+        }
         // Without a lock SQLite reads only the header, for the page size.
         if self.held.level > ffi::SQLITE_LOCK_NONE && !self.reattach() {
             return Err(ffi::SQLITE_IOERR_READ);
@@ -115,6 +149,11 @@ impl DatabaseConnection {
 
     pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
+        let way = database.way();
+        if *way == Way::Shared {
+            // Rule 45: nothing is kept back while others read.
+            return self.file.defer_write(data, offset, 0).map_err(write_code);
+        }
         if !self.reattach() {
             return Err(ffi::SQLITE_IOERR_WRITE);
         }
@@ -162,6 +201,11 @@ impl DatabaseConnection {
 
     pub fn truncate(&mut self, size: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
+        let way = database.way();
+        if *way == Way::Shared {
+            let done = self.file.set_len(size);
+            return done.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE);
+        }
         if !self.reattach() {
             return Err(ffi::SQLITE_IOERR_TRUNCATE);
         }
@@ -214,6 +258,10 @@ impl DatabaseConnection {
 
     pub fn sync(&mut self) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
+        let way = database.way();
+        if *way == Way::Shared {
+            return self.file.sync().map_err(|_| ffi::SQLITE_IOERR_FSYNC);
+        }
         let session = &mut *database.session();
         match self.file.sync() {
             Ok(()) => {
@@ -234,6 +282,61 @@ impl DatabaseConnection {
     }
 
     pub fn lock(&mut self, level: c_int) -> Result<(), ResultCode> {
+        let database = Arc::clone(&self.database);
+        let way = database.way();
+        let done = match *way {
+            Way::Alone => self.lock_alone(level),
+            Way::Shared => self.lock_shared(level),
+        };
+        self.note_level();
+        done
+    }
+
+    fn note_level(&self) {
+        if let Some(shared) = &self.shared {
+            shared.note_level(self.held.level);
+        }
+    }
+
+    /// Takes a lock by SQLite's VFS, and in memory.
+    fn lock_shared(&mut self, level: c_int) -> Result<(), ResultCode> {
+        let (before, database) = (self.held.level, Arc::clone(&self.database));
+        let Some(shared) = self.shared.clone() else {
+            return Err(ffi::SQLITE_IOERR_LOCK);
+        };
+        if before >= level {
+            return Ok(());
+        }
+        match shared.file.raise_lock(level) {
+            ffi::SQLITE_OK => {}
+            code => {
+                if level == ffi::SQLITE_LOCK_EXCLUSIVE {
+                    // As SQLite's VFS does.
+                    database.locks().note_pending(&mut self.held);
+                }
+                return Err(code);
+            }
+        }
+        if !database.locks().raise_lock(&mut self.held, level) {
+            return Err(ffi::SQLITE_BUSY);
+        }
+        if before > ffi::SQLITE_LOCK_NONE {
+            return Ok(());
+        }
+        // A process that was alone is gone, or was killed.
+        self.database.buffered().buffer().invalidate_read_ahead();
+        let is_marked = database.is_marked().map_err(|_| ffi::SQLITE_IOERR_READ)?;
+        if !is_marked {
+            return Ok(());
+        }
+        shared.file.lower_lock(ffi::SQLITE_LOCK_NONE);
+        let none = ffi::SQLITE_LOCK_NONE;
+        database.locks().lower_lock(&mut self.held, none);
+        database.recover_to_share()?;
+        self.lock_shared(level)
+    }
+
+    fn lock_alone(&mut self, level: c_int) -> Result<(), ResultCode> {
         if self.held.level == ffi::SQLITE_LOCK_NONE {
             self.database.attach_session()?;
         } else {
@@ -247,16 +350,35 @@ impl DatabaseConnection {
     }
 
     pub fn unlock(&mut self, level: c_int) {
+        let database = Arc::clone(&self.database);
+        let way = database.way();
         self.checkpointed = false;
         if self.held.level > level {
             // SQLite has flushed before it reported that a transaction is complete.
             let _ = self.file.flush();
         }
+        if let (Way::Shared, Some(shared)) = (*way, &self.shared) {
+            shared.file.lower_lock(level);
+        }
         self.database.locks().lower_lock(&mut self.held, level);
+        self.note_level();
+        drop(way);
+        self.exchange_if_wanted();
+    }
+
+    /// Makes an exchange that is wanted, if this connection has ended its transaction.
+    fn exchange_if_wanted(&self) {
+        if self.held.is_between_transactions() {
+            self.database.exchange_if_wanted();
+        }
     }
 
     pub fn is_reserved(&self) -> bool {
-        self.database.locks().is_reserved()
+        let way = self.database.way();
+        match (*way, &self.shared) {
+            (Way::Shared, Some(shared)) => shared.file.is_reserved(),
+            _ => self.database.locks().is_reserved(),
+        }
     }
 
     pub fn lock_index(
@@ -266,6 +388,52 @@ impl DatabaseConnection {
         flags: c_int,
     ) -> Result<(), ResultCode> {
         let slots = LockSlots::new(first, count).ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
+        let is_unlock = flags & ffi::SQLITE_SHM_UNLOCK != 0;
+        let done = {
+            let database = Arc::clone(&self.database);
+            let way = database.way();
+            match (*way, self.shared.clone()) {
+                (Way::Shared, Some(shared)) => {
+                    self.lock_shared_index(&shared, slots, (first, count, flags))
+                }
+                _ => self.lock_own_index(slots, flags),
+            }
+        };
+        if is_unlock {
+            self.exchange_if_wanted();
+        }
+        done
+    }
+
+    /// Changes locks of the wal-index by SQLite's VFS, and in memory.
+    fn lock_shared_index(
+        &mut self,
+        shared: &SharedConnection,
+        slots: LockSlots,
+        (first, count, flags): (c_int, c_int, c_int),
+    ) -> Result<(), ResultCode> {
+        let database = Arc::clone(&self.database);
+        let exclusive = flags & ffi::SQLITE_SHM_EXCLUSIVE != 0;
+        if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
+            let code = shared.file.lock_index(first, count, flags);
+            let ends_write = exclusive && slots.covers_range(WRITE);
+            database.locks().unlock(&mut self.held, slots);
+            if ends_write && database.has_written_wal.swap(false, Ordering::Relaxed) {
+                database.note_shared_commit();
+            }
+            return to_result(code);
+        }
+        if !database.locks().lock(&mut self.held, slots, exclusive) {
+            return Err(ffi::SQLITE_BUSY);
+        }
+        let done = to_result(shared.file.lock_index(first, count, flags));
+        if done.is_err() {
+            database.locks().unlock(&mut self.held, slots);
+        }
+        done
+    }
+
+    fn lock_own_index(&mut self, slots: LockSlots, flags: c_int) -> Result<(), ResultCode> {
         let exclusive = flags & ffi::SQLITE_SHM_EXCLUSIVE != 0;
         if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
             self.checkpointed = false;
@@ -305,10 +473,32 @@ impl DatabaseConnection {
         let (Ok(region), Ok(size)) = (usize::try_from(region), usize::try_from(size)) else {
             return Err(ffi::SQLITE_IOERR_SHMMAP);
         };
+        let way = self.database.way();
+        let own = match (*way, &self.shared) {
+            (Way::Shared, Some(shared)) => Some(shared),
+            _ => None,
+        };
         let mut index = self.database.index();
         if !self.mapped_index {
             index.join();
             self.mapped_index = true;
+            if let Some(shared) = &self.shared {
+                shared.note_mapped(true);
+            }
+        }
+        if let Some(own) = own {
+            // Each region, so that every connection has the wal-index by SQLite's VFS.
+            let mut at = ptr::null_mut();
+            for number in 0..=region {
+                let from = own.file.map_index(number as c_int, size as c_int, extend)?;
+                if from.is_null() {
+                    return Ok(from);
+                }
+                // SAFETY: SQLite's VFS has mapped this region of the file, shared.
+                let mapped = unsafe { index.map_shared(number, from) };
+                at = mapped.map_err(|_| ffi::SQLITE_IOERR_SHMMAP)?;
+            }
+            return Ok(at);
         }
         let at = index.map_region(region, size, extend);
         if at.is_null() && extend {
@@ -318,7 +508,16 @@ impl DatabaseConnection {
     }
 
     pub fn unmap_index(&mut self, delete: bool) {
-        self.release_index_locks();
+        let way = self.database.way();
+        if let (Way::Shared, Some(shared)) = (*way, &self.shared) {
+            shared.file.unmap_index(delete);
+        }
+        if let Some(all) = LockSlots::new(0, 8) {
+            self.database.locks().unlock(&mut self.held, all);
+        }
+        if let Some(shared) = &self.shared {
+            shared.note_mapped(false);
+        }
         let mut index = self.database.index();
         if self.mapped_index {
             index.leave();
@@ -326,12 +525,6 @@ impl DatabaseConnection {
         }
         if delete {
             index.clear();
-        }
-    }
-
-    fn release_index_locks(&mut self) {
-        if let Some(all) = LockSlots::new(0, 8) {
-            self.database.locks().unlock(&mut self.held, all);
         }
     }
 
@@ -349,6 +542,23 @@ impl DatabaseConnection {
     ///
     /// `argument` is valid for the operation.
     pub unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
+        let database = Arc::clone(&self.database);
+        let way = database.way();
+        if *way == Way::Shared {
+            match operation {
+                ffi::SQLITE_FCNTL_CKPT_START
+                | ffi::SQLITE_FCNTL_CKPT_DONE
+                | ffi::SQLITE_FCNTL_COMMIT_PHASETWO => return ffi::SQLITE_OK,
+                ffi::SQLITE_FCNTL_SIZE_HINT => {
+                    return match self.file.host() {
+                        // SAFETY: as the caller promises.
+                        Some(host) => unsafe { host.control(operation, argument) },
+                        None => ffi::SQLITE_NOTFOUND,
+                    };
+                }
+                _ => {}
+            }
+        }
         match operation {
             ffi::SQLITE_FCNTL_CKPT_START => {
                 self.checkpointing = true;
@@ -459,7 +669,9 @@ impl DatabaseConnection {
 
     /// Maps a page if the base VFS does. Never the first page, which would show the header marker.
     pub fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, ResultCode> {
-        if offset == 0 || !self.database.is_ready() || self.file.buffer().is_used() {
+        let way = self.database.way();
+        let is_readable = *way == Way::Shared || self.database.is_ready();
+        if offset == 0 || !is_readable || self.file.buffer().is_used() {
             return Ok(ptr::null_mut());
         }
         match self.file.host() {
@@ -483,9 +695,23 @@ impl DatabaseConnection {
 impl Drop for DatabaseConnection {
     fn drop(&mut self) {
         self.unmap_index(false);
-        self.database
-            .locks()
-            .lower_lock(&mut self.held, ffi::SQLITE_LOCK_NONE);
+        {
+            let way = self.database.way();
+            if let (Way::Shared, Some(shared)) = (*way, &self.shared) {
+                shared.file.lower_lock(ffi::SQLITE_LOCK_NONE);
+            }
+            let mut connections = self.database.connections();
+            let is_other = |one: &Arc<SharedConnection>| {
+                let own = self.shared.as_ref();
+                own.is_none_or(|own| !Arc::ptr_eq(own, one))
+            };
+            connections.retain(is_other);
+            drop(connections);
+            self.database
+                .locks()
+                .lower_lock(&mut self.held, ffi::SQLITE_LOCK_NONE);
+        }
+        self.exchange_if_wanted();
         self.database.shared().registry.leave(&self.key);
     }
 }

@@ -3,16 +3,18 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use libsqlite3_sys as ffi;
 
 use super::buffered_file::{BufferedFile, SharedBuffer};
+use super::bursts::{BurstPolicy, OpenWatch, Wanted};
+use super::exchange::{SharedConnection, Way, WayGuard};
 use super::locks::LockTable;
 use super::session::{ResultCode, Session, SessionPhase};
 use super::wal_index::WalIndex;
-use super::{Options, VfsState, record_refusal};
+use super::{Options, RedoLogUse, VfsState, record_refusal};
 use crate::base_vfs::BaseVfs;
 use crate::counters::{AtomicCounters, CountedFile};
 use crate::device::{Access, DatabaseLock, File, Lock, Role};
@@ -36,6 +38,19 @@ pub(crate) struct Database {
     pub(super) gate: Box<dyn DatabaseLock>,
     /// The fork count of the process that opened it.
     forks: u64,
+    /// Held by each call of SQLite; written by an exchange.
+    way: RwLock<Way>,
+    /// The exchanges to SQLite's own WAL.
+    pub(super) shares: AtomicU64,
+    /// The lock could not be given up after an exchange: it stays as it is.
+    pub(super) keeps_lock: AtomicBool,
+    /// SQLite wrote to its own WAL since the last commit.
+    pub(super) has_written_wal: AtomicBool,
+    pub(super) has_wanted: AtomicBool,
+    wanted: Mutex<Wanted>,
+    bursts: Mutex<BurstPolicy>,
+    watch: Mutex<Option<OpenWatch>>,
+    connections: Mutex<Vec<Arc<SharedConnection>>>,
     /// The session is attached.
     pub(super) ready: AtomicBool,
     /// A thread with the session is doing an idle checkpoint.
@@ -79,6 +94,10 @@ impl Database {
         }
         let file = CountedFile::new(file, Role::Database, &shared.counting);
         let buffer = SharedBuffer::new(options.buffer_options(), shared.broken);
+        let (way, index) = match options.redo_log {
+            RedoLogUse::Always => (Way::Alone, WalIndex::default()),
+            RedoLogUse::Bursts | RedoLogUse::Never => (Way::Shared, WalIndex::exchangeable()),
+        };
         Ok(Self {
             shared,
             path: path.to_owned(),
@@ -86,16 +105,35 @@ impl Database {
             main: BufferedFile::new(file, buffer),
             gate,
             forks: fork_count(),
+            way: RwLock::new(way),
+            shares: AtomicU64::new(0),
+            keeps_lock: AtomicBool::new(false),
+            has_written_wal: AtomicBool::new(false),
+            has_wanted: AtomicBool::new(false),
+            wanted: Mutex::default(),
+            bursts: Mutex::default(),
+            watch: Mutex::default(),
+            connections: Mutex::default(),
             ready: AtomicBool::new(false),
             settling: AtomicBool::new(false),
             session: Mutex::default(),
             wal: RwLock::new(WalImage::new(options.wal_memory)),
             locks: Mutex::default(),
-            index: Mutex::default(),
+            index: Mutex::new(index),
             header: RwLock::new(()),
         })
     }
 
+    /// Holds the way in which this process has the database. Not to be called while it is held.
+    pub(super) fn way(&self) -> WayGuard<'_> {
+        self.way.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    access!(way_mut -> RwLockWriteGuard<Way> = way.write());
+    access!(wanted -> MutexGuard<Wanted> = wanted.lock());
+    access!(bursts -> MutexGuard<BurstPolicy> = bursts.lock());
+    access!(watch -> MutexGuard<Option<OpenWatch>> = watch.lock());
+    access!(connections -> MutexGuard<Vec<Arc<SharedConnection>>> = connections.lock());
     access!(session -> MutexGuard<Session> = session.lock());
     access!(wal -> RwLockReadGuard<WalImage> = wal.read());
     access!(wal_mut -> RwLockWriteGuard<WalImage> = wal.write());
@@ -212,7 +250,10 @@ impl Database {
         session.database_pages = database_pages;
         session.begin_epoch(Some(tail));
         session.phase = SessionPhase::Live(Box::new(log));
-        shared.watch_idle();
+        // Alone for a burst, a pause is noticed by the thread that watches for others.
+        if self.options.redo_log == RedoLogUse::Always {
+            shared.watch_idle();
+        }
         Ok(())
     }
 
@@ -374,6 +415,12 @@ impl Database {
             // A failure is in SQLite's log; the marker stays, and with it the log.
             if self.finish(session).is_err() {
                 self.reattach_if_exclusive(session);
+            } else if self.options.redo_log == RedoLogUse::Bursts {
+                // Of when the database was shared, and empty.
+                let _ = self
+                    .shared
+                    .platform
+                    .remove(&sibling_path(&self.path, "-wal"), false);
             }
             session.directory_synced = false;
         }
@@ -391,7 +438,7 @@ impl Database {
         Ok(())
     }
 
-    /// Returns true if SQLite must find a WAL.
+    /// Returns true if SQLite must find a WAL, while this process is alone.
     pub fn has_wal(&self) -> bool {
         self.session().wal_files > 0
     }

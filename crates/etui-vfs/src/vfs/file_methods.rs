@@ -10,7 +10,6 @@ use super::connection::{self, DatabaseConnection, OpenFile};
 use super::session::ResultCode;
 use crate::device::File;
 use crate::fork::fork_count;
-use crate::redo::codec::SMALLEST_PAGE;
 
 /// SQLite's memory of an open file.
 #[repr(C)]
@@ -156,8 +155,8 @@ unsafe extern "C" fn file_close(file: *mut ffi::sqlite3_file) -> c_int {
         if !ours {
             // Locks and descriptors belong to the parent and are left alone.
             let _ = Box::into_raw(open);
-        } else if let OpenFile::Wal(database) = *open {
-            database.close_wal();
+        } else if let OpenFile::Wal(wal) = *open {
+            wal.close();
         }
     }
     ffi::SQLITE_OK
@@ -182,18 +181,7 @@ unsafe extern "C" fn file_read(
         to_code(match open {
             OpenFile::Database(connection) => connection.read(to, offset),
             OpenFile::Journal(journal) => connection::read(to, |to| journal.read(to, offset)),
-            OpenFile::Wal(database) => {
-                match connection::read(to, |to| database.read_wal(to, offset)) {
-                    // SQLite's file keeps its length when a WAL restarts. After ROLLBACK TO, some
-                    // versions of SQLite, such as 3.40, read a checksum beyond the new end. A page
-                    // there is requested only by mistake: a checkpoint with an outdated index would
-                    // write zeros to the database.
-                    Err(ffi::SQLITE_IOERR_SHORT_READ) if offset > 0 && length < SMALLEST_PAGE => {
-                        Ok(())
-                    }
-                    done => done,
-                }
-            }
+            OpenFile::Wal(wal) => wal.read(to, offset),
         })
     }
 }
@@ -213,7 +201,7 @@ unsafe extern "C" fn file_write(
         to_code(file_state(file).and_then(|open| match open {
             OpenFile::Database(connection) => connection.write(data, offset),
             OpenFile::Journal(journal) => journal.write(data, offset),
-            OpenFile::Wal(database) => database.write_wal(data, offset),
+            OpenFile::Wal(wal) => wal.write(data, offset),
         }))
     }
 }
@@ -229,7 +217,7 @@ unsafe extern "C" fn file_truncate(
     to_code(unsafe { file_state(file) }.and_then(|open| match open {
         OpenFile::Database(connection) => connection.truncate(size),
         OpenFile::Journal(journal) => journal.truncate(size),
-        OpenFile::Wal(database) => database.truncate_wal(size),
+        OpenFile::Wal(wal) => wal.truncate(size),
     }))
 }
 
@@ -238,7 +226,7 @@ unsafe extern "C" fn file_sync(file: *mut ffi::sqlite3_file, _flags: c_int) -> c
     to_code(unsafe { file_state(file) }.and_then(|open| match open {
         OpenFile::Database(connection) => connection.sync(),
         OpenFile::Journal(journal) => journal.sync(),
-        OpenFile::Wal(database) => database.sync_wal(),
+        OpenFile::Wal(wal) => wal.sync(),
     }))
 }
 
@@ -247,7 +235,7 @@ unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, to: *mut ffi::sqlit
     let size = unsafe { file_state(file) }.and_then(|open| match open {
         OpenFile::Database(connection) => connection.size(),
         OpenFile::Journal(journal) => journal.file().len().map_err(|_| ffi::SQLITE_IOERR_FSTAT),
-        OpenFile::Wal(database) => Ok(database.wal().len()),
+        OpenFile::Wal(wal) => wal.size(),
     });
     match size {
         Ok(size) => {

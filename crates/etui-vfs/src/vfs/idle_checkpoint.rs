@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::VfsState;
 use super::database::Database;
-use super::locks::{HeldLocks, LockSlots, READ, SLOTS};
+use super::locks::{HeldLocks, READ, SLOTS};
 use super::session::{ResultCode, Session, SessionPhase};
 use crate::counters::add;
 use crate::fork::fork_count;
@@ -54,18 +54,13 @@ impl Database {
         if session.failed || session.idle_for() < idle {
             return;
         }
-        let Some(all) = LockSlots::new(0, 8) else {
+        let mut held = HeldLocks::default();
+        // Set first: who finds the index locked waits for this session.
+        self.settling.store(true, Ordering::Release);
+        let Some(all) = self.lock_whole_index(&mut held) else {
+            self.settling.store(false, Ordering::Release);
             return;
         };
-        let mut held = HeldLocks::default();
-        {
-            let mut locks = self.locks();
-            // A connection with exclusive access takes no locks of the index.
-            if locks.is_reserved() || !locks.lock(&mut held, all, true) {
-                return;
-            }
-            self.settling.store(true, Ordering::Release);
-        }
         // A failure is in SQLite's log; log and marker stay.
         let _ = self
             .backfill_indexed(session)
@@ -106,7 +101,7 @@ impl Database {
 
     /// Runs a checkpoint while nobody has any lock of the wal-index and its contents match this
     /// session.
-    fn backfill_indexed(&self, session: &mut Session) -> Result<(), ResultCode> {
+    pub(super) fn backfill_indexed(&self, session: &mut Session) -> Result<(), ResultCode> {
         if session.is_backfilled() {
             return Ok(());
         }

@@ -45,6 +45,11 @@ impl LockSlots {
 }
 
 impl HeldLocks {
+    /// Returns true if it has no lock of the wal-index.
+    pub fn is_between_transactions(&self) -> bool {
+        self.shared == 0 && self.exclusive == 0
+    }
+
     pub fn holds_exclusively(&self, slots: LockSlots) -> bool {
         self.exclusive & slots.0 == slots.0
     }
@@ -98,6 +103,13 @@ impl LockTable {
             held.level = level;
         }
         true
+    }
+
+    /// Records that a connection waits for the readers of other processes to finish.
+    pub fn note_pending(&mut self, held: &mut HeldLocks) {
+        self.pending = true;
+        self.exclusive = false;
+        held.level = ffi::SQLITE_LOCK_PENDING;
     }
 
     /// Returns true if any connection has a lock of the database.

@@ -13,11 +13,13 @@
 mod append_in_place;
 mod attach;
 mod buffered_file;
+mod bursts;
 mod commit;
 mod connection;
 mod database;
 mod database_registry;
 mod delta_pages;
+mod exchange;
 mod file_methods;
 mod idle_checkpoint;
 mod journal;
@@ -25,6 +27,7 @@ mod locks;
 mod parameters;
 mod session;
 mod vfs_methods;
+mod wal_file;
 mod wal_index;
 
 use std::cell::RefCell;
@@ -51,9 +54,24 @@ use buffered_file::BufferOptions;
 use database::Database;
 use database_registry::DatabaseRegistry;
 
+/// When a process commits by the redo log, which it has alone. Otherwise the database is shared by
+/// SQLite's own WAL mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedoLogUse {
+    /// Not at all; the log of a killed process is replayed.
+    Never,
+    /// During bursts: from 32 commits within 5 s on, until another process opens the file, a pause
+    /// of 5 s ([`Options::idle`]), or the last close.
+    Bursts,
+    /// As long as the database is open: other processes are refused.
+    Always,
+}
+
 /// The options of a VFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
+    /// When commits go to the redo log.
+    pub redo_log: RedoLogUse,
     /// The resting size of the redo log. It is written once and then reused; a log that an epoch or
     /// a record outgrew returns to it.
     pub log_size: u64,
@@ -86,6 +104,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            redo_log: RedoLogUse::Always,
             log_size: 4 << 20,
             // Most of a step is written in vain: the next checkpoint releases it.
             growth_step: 128 << 10,
@@ -175,6 +194,23 @@ impl Vfs {
     /// without waiting for [`Options::idle`]. A database that cannot be checkpointed is unchanged.
     pub fn checkpoint_idle(&self) {
         self.shared.checkpoint_idle(Duration::ZERO);
+    }
+
+    /// Goes on with the redo log in the open databases that nobody reads or writes, without waiting
+    /// for a burst. Returns true if this process has all of them alone.
+    #[doc(hidden)]
+    pub fn go_alone(&self) -> bool {
+        let all = self.shared.registry.all();
+        let done = |database: &Arc<Database>| database.go_alone() == exchange::Attempt::Done;
+        all.iter().filter(|database| !done(database)).count() == 0
+    }
+
+    /// Shares the open databases that nobody reads or writes, without waiting for a pause. Returns
+    /// true if all are shared.
+    #[doc(hidden)]
+    pub fn step_aside(&self) -> bool {
+        let all = self.shared.registry.all();
+        all.iter().filter(|database| !database.step_aside()).count() == 0
     }
 
     /// Returns the statistics of all databases opened with it.

@@ -5,19 +5,21 @@
 //! gather                               of checkpoints, in bytes
 //! write_back read_buffer database_step of rollback modes too, in bytes
 //! journal_rests                        1 or 0
+//! redo_log                             never, bursts or always
 //! ```
 
 use std::ffi::CStr;
 use std::os::raw::c_char;
 
-use super::Options;
+use super::{Options, RedoLogUse};
 use crate::Error;
 use crate::redo::BLOCK;
 use crate::redo::log::SMALLEST;
 use crate::sqlite_api::api;
 
 /// The parameters of a URI, and the option of each one.
-const PARAMETERS: [(&CStr, &str); 9] = [
+const PARAMETERS: [(&CStr, &str); 10] = [
+    (c"etui_redo_log", "redo_log"),
     (c"etui_log", "log"),
     (c"etui_growth", "growth"),
     (c"etui_memory", "memory"),
@@ -32,12 +34,25 @@ const PARAMETERS: [(&CStr, &str); 9] = [
 impl Options {
     /// Sets an option by its name, which is its URI parameter without `etui_`: `log`, `growth`,
     /// `memory`, `append`, `gather`, `write_back`, `read_buffer` and `database_step` in bytes,
-    /// `journal_rests` as 1 or 0.
+    /// `journal_rests` as 1 or 0, `redo_log` as `never`, `bursts` or `always`.
     ///
     /// # Errors
     ///
     /// The name is unknown, or the value is not a number of bytes, or too large.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        if name == "redo_log" {
+            self.redo_log = match value {
+                "never" => RedoLogUse::Never,
+                "bursts" => RedoLogUse::Bursts,
+                "always" => RedoLogUse::Always,
+                _ => {
+                    return Err(Error::Usage(format!(
+                        "redo_log is never, bursts or always, not {value}"
+                    )));
+                }
+            };
+            return Ok(());
+        }
         let bytes: u64 = value
             .parse()
             .map_err(|_| Error::Usage(format!("{value:?} is not a number of bytes")))?;

@@ -11,8 +11,10 @@ use std::ptr;
 use libsqlite3_sys as ffi;
 
 use super::connection::{DatabaseConnection, OpenFile};
+use super::exchange::Way;
 use super::file_methods::FileHandle;
 use super::journal::{self, RollbackJournal};
+use super::wal_file::WalFile;
 use super::{Options, VfsState, open_code, record_refusal};
 use crate::Error;
 use crate::base_vfs::BaseVfs;
@@ -138,10 +140,7 @@ unsafe extern "C" fn vfs_open(
                     FileHandle::connection(file).map(|connection| connection.database.clone())
                 });
                 match database {
-                    Some(database) => {
-                        database.open_wal();
-                        Ok(OpenFile::Wal(database))
-                    }
+                    Some(database) => WalFile::open(database).map(OpenFile::Wal),
                     // A database that the base VFS has open, read-only.
                     None => return open_below(shared, name, file, flags, out_flags),
                 }
@@ -227,6 +226,9 @@ fn open_database(
             return Err(ReadOnlyOpen::Refused(code));
         }
     };
+    if *connection.database.way() == Way::Shared {
+        return Ok(connection);
+    }
     match connection.database.attach_session() {
         // The present holder may be done at the first read; SQLite waits there.
         Ok(()) | Err(ffi::SQLITE_BUSY) => Ok(connection),
@@ -265,8 +267,11 @@ unsafe extern "C" fn vfs_delete(
     if let Some(database) = database_of(&path)
         && let Some(database) = shared.registry.find(&database)
     {
-        database.delete_wal();
-        return ffi::SQLITE_OK;
+        let way = database.way();
+        if *way == Way::Alone {
+            database.delete_wal();
+            return ffi::SQLITE_OK;
+        }
     }
     // A commit whose journal was removed by someone else must fail, as the journal may reappear.
     let there = shared.platform.file_identity(&path);
@@ -297,8 +302,8 @@ unsafe extern "C" fn vfs_access(
         }
         let path = path_of(name);
         let there = match database_of(&path).and_then(|path| shared.registry.find(&path)) {
-            Some(database) => Ok(database.has_wal()),
-            None => shared.platform.exists(&path),
+            Some(database) if *database.way() == Way::Alone => Ok(database.has_wal()),
+            _ => shared.platform.exists(&path),
         };
         match there {
             Ok(there) => {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use etui_testkit::disk::{CrashPlan, MountedDisks, RecordingDisk, crash};
 use etui_vfs::device::{Platform, Role};
-use etui_vfs::{Options, Vfs};
+use etui_vfs::{Options, RedoLogUse, Vfs};
 
 use crate::check::{Budget, Subject, connect, look};
 use crate::faults::first_wrong;
@@ -20,6 +20,7 @@ use crate::steps::Synchronous;
 
 /// A log and a memory so small that histories outgrow them.
 pub const SMALL: Options = Options {
+    redo_log: RedoLogUse::Always,
     log_size: 32 << 10,
     growth_step: 8 << 10,
     wal_memory: 32 << 10,
@@ -34,6 +35,7 @@ pub const SMALL: Options = Options {
 
 /// Minimum sizes, and no page of the WAL in memory.
 pub const LEAST: Options = Options {
+    redo_log: RedoLogUse::Always,
     log_size: 16 << 10,
     growth_step: 4 << 10,
     wal_memory: 0,

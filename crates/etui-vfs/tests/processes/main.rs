@@ -8,9 +8,11 @@ use std::process::{Child, Command, Stdio};
 use etui_vfs::Options;
 use rusqlite::{Connection, OpenFlags};
 
+mod exchange_rules;
 mod forked;
 mod killed;
 mod locks;
+mod shared;
 
 const DATABASE: &str = "ETUI_VFS_TEST_DATABASE";
 const SEED: &str = "ETUI_VFS_TEST_SEED";

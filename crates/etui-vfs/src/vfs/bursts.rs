@@ -1,0 +1,276 @@
+//! When a process goes alone and when it steps aside: bursts of commits, opens of the file by
+//! others, pauses (rules 39 and 40).
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+
+use super::database::Database;
+use super::exchange::{Attempt, Way};
+use crate::fork::fork_count;
+use crate::mutation::Mutation;
+
+/// A burst: this many commits within [`BURST`]. An exchange there and back costs about ten flushes
+/// (`docs/src/redo-log.md`), which half of the flushes of a burst repay.
+const BURST_COMMITS: usize = 32;
+const BURST: Duration = Duration::from_secs(5);
+/// The pause after which a process that is alone steps aside, without [`super::Options::idle`].
+const PAUSE: Duration = Duration::from_secs(5);
+/// How long a database stays shared after somebody came: doubled with each time within
+/// [`REMEMBERED`], up to [`MOST_QUIET`].
+const QUIET: Duration = Duration::from_secs(5);
+const MOST_QUIET: Duration = Duration::from_secs(300);
+const REMEMBERED: Duration = Duration::from_secs(600);
+/// How often to try again to step aside, beside each end of a transaction.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// The exchange that is wanted at the next moment when no connection reads or writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Wanted {
+    #[default]
+    Nothing,
+    GoAlone,
+    StepAside,
+}
+
+/// The latest commits, and since when others come.
+#[derive(Debug, Default)]
+pub(super) struct BurstPolicy {
+    commits: VecDeque<Instant>,
+    shared_until: Option<Instant>,
+    quiet: Duration,
+    last_asked: Option<Instant>,
+}
+
+impl BurstPolicy {
+    /// Records a commit. Returns true if it is one of a burst.
+    pub fn note_commit(&mut self, now: Instant) -> bool {
+        self.commits.push_back(now);
+        if self.commits.len() > BURST_COMMITS {
+            self.commits.pop_front();
+        }
+        let first = self.commits.front().copied().unwrap_or(now);
+        self.commits.len() == BURST_COMMITS
+            && now.duration_since(first) <= BURST
+            && self.shared_until.is_none_or(|until| now >= until)
+    }
+
+    /// Records that somebody else has the database, or comes.
+    pub fn note_company(&mut self, now: Instant) {
+        let is_recent = self
+            .last_asked
+            .is_some_and(|last| now.duration_since(last) < REMEMBERED);
+        self.quiet = match is_recent {
+            true => (self.quiet * 2).min(MOST_QUIET),
+            false => QUIET,
+        };
+        self.last_asked = Some(now);
+        self.shared_until = Some(now + self.quiet);
+        self.commits.clear();
+    }
+
+    /// Records that this process itself opened the file: the database stays shared for a while.
+    pub fn note_own_open(&mut self, now: Instant) {
+        let until = now + QUIET;
+        self.shared_until = Some(self.shared_until.map_or(until, |known| known.max(until)));
+        self.commits.clear();
+    }
+}
+
+/// A watch for opens of the file.
+#[derive(Debug, Clone)]
+pub(super) struct OpenWatch(Arc<OwnedFd>);
+
+impl OpenWatch {
+    fn new(path: &std::path::Path) -> io::Result<Self> {
+        let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        inotify::add_watch(&queue, path, WatchFlags::OPEN | WatchFlags::MOVE_SELF)?;
+        Ok(Self(Arc::new(queue)))
+    }
+
+    /// Waits for an open. Returns false after the time is over.
+    fn wait(&self, most: Duration) -> bool {
+        let most = Timespec {
+            tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(most.subsec_nanos()),
+        };
+        let mut files = [PollFd::new(&*self.0, PollFlags::IN)];
+        // An error is taken for an open: stepping aside is always right.
+        poll(&mut files, Some(&most)).map_or(true, |ready| ready > 0)
+    }
+}
+
+impl Database {
+    /// Starts to watch for opens of the file. `None`: the system cannot.
+    pub(super) fn watch_opens(&self) -> Option<OpenWatch> {
+        let watch = OpenWatch::new(&self.path).ok()?;
+        *self.watch() = Some(watch.clone());
+        Some(watch)
+    }
+
+    pub(super) fn watch_no_more(&self) {
+        *self.watch() = None;
+    }
+
+    /// Follows the watch in a thread until the database is shared.
+    pub(super) fn follow_opens(self: &Arc<Self>, watch: OpenWatch) {
+        let database = Arc::downgrade(self);
+        let process = fork_count();
+        let pause = self.options.idle.unwrap_or(PAUSE);
+        let follow = move || follow_opens(&database, &watch, pause, process);
+        let thread = std::thread::Builder::new().name("etui-vfs-opens".to_owned());
+        if thread.spawn(follow).is_err() {
+            // Without the thread nobody would be let in.
+            self.want(Wanted::StepAside);
+        }
+    }
+
+    /// Asks for an exchange at the next possible moment.
+    pub(super) fn want(&self, exchange: Wanted) {
+        *self.wanted() = exchange;
+        self.has_wanted
+            .store(exchange != Wanted::Nothing, Ordering::Release);
+    }
+
+    fn is_open_elsewhere(&self) -> bool {
+        self.shared.platform.is_open_elsewhere(&self.path)
+    }
+
+    /// Records that somebody else opens the file.
+    fn ask(&self) {
+        if *self.wanted() != Wanted::StepAside {
+            self.bursts().note_company(Instant::now());
+            self.want(Wanted::StepAside);
+        }
+    }
+
+    /// Records that a connection of this process is about to open the file, which the watch reports.
+    pub(super) fn ask_for_own_open(self: &Arc<Self>) {
+        if self.watch().is_some() {
+            self.bursts().note_own_open(Instant::now());
+            self.want(Wanted::StepAside);
+            self.exchange_if_wanted();
+        }
+    }
+
+    /// Counts a commit while the database is shared.
+    pub(super) fn note_shared_commit(&self) {
+        if self.bursts().note_commit(Instant::now()) && *self.wanted() == Wanted::Nothing {
+            self.want(Wanted::GoAlone);
+        }
+    }
+
+    /// Makes the exchange that is wanted, if that is possible now. To be called by a connection that
+    /// has ended a transaction, without the way.
+    pub(super) fn exchange_if_wanted(self: &Arc<Self>) {
+        if !self.has_wanted.load(Ordering::Acquire) {
+            return;
+        }
+        let wanted = *self.wanted();
+        match wanted {
+            Wanted::Nothing => {}
+            Wanted::StepAside => {
+                if self.step_aside() {
+                    self.want(Wanted::Nothing);
+                }
+            }
+            Wanted::GoAlone => match self.go_alone() {
+                Attempt::Done => self.want(Wanted::Nothing),
+                // At the end of another transaction.
+                Attempt::Later => {}
+                Attempt::Refused => {
+                    self.bursts().note_company(Instant::now());
+                    self.want(Wanted::Nothing);
+                }
+            },
+        }
+    }
+}
+
+/// Waits for opens of the file, and for a pause.
+fn follow_opens(database: &Weak<Database>, watch: &OpenWatch, pause: Duration, process: u64) {
+    let mut is_asked = false;
+    // Who opened the file just before it was watched waits for a lock now.
+    let waits = |database: Arc<Database>| database.is_open_elsewhere();
+    if database.upgrade().is_some_and(waits)
+        && let Some(database) = database.upgrade()
+    {
+        database.ask();
+        is_asked = true;
+    }
+    loop {
+        let most = if is_asked { AGAIN } else { pause / 2 };
+        let was_opened = match is_asked {
+            true => {
+                std::thread::sleep(most);
+                false
+            }
+            false => watch.wait(most),
+        };
+        let Some(database) = database.upgrade() else {
+            return;
+        };
+        let is_followed = database
+            .watch()
+            .as_ref()
+            .is_some_and(|own| Arc::ptr_eq(&own.0, &watch.0));
+        if !is_followed || process != fork_count() || *database.way() == Way::Shared {
+            return;
+        }
+        if was_opened && database.broken().is(Mutation::ForgetAsk) {
+            std::thread::sleep(most);
+        } else if was_opened {
+            database.ask();
+            is_asked = true;
+        } else if !is_asked && database.session().idle_for() >= pause {
+            database.want(Wanted::StepAside);
+            is_asked = true;
+        }
+        if is_asked {
+            database.exchange_if_wanted();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_many_commits_in_a_short_time() {
+        let mut policy = BurstPolicy::default();
+        let begin = Instant::now();
+        let at = |milliseconds| begin + Duration::from_millis(milliseconds);
+        // Ten a second are no burst within five seconds of 32 commits.
+        assert!((0..100).all(|n| !policy.note_commit(at(n * 200))));
+        let mut policy = BurstPolicy::default();
+        let bursts: Vec<bool> = (0..40).map(|n| policy.note_commit(at(n))).collect();
+        assert_eq!(bursts.iter().position(|burst| *burst), Some(31));
+    }
+
+    #[test]
+    fn company_keeps_it_shared_longer_each_time() {
+        let mut policy = BurstPolicy::default();
+        let begin = Instant::now();
+        let mut now = begin;
+        let mut quiet = Vec::new();
+        for _ in 0..9 {
+            policy.note_company(now);
+            let until = policy.shared_until.unwrap_or(now);
+            quiet.push(until.duration_since(now).as_secs());
+            let early = until - Duration::from_millis(50);
+            assert!((0..40).all(|n| !policy.note_commit(early + Duration::from_micros(n))));
+            now = until;
+        }
+        assert_eq!(quiet, [5, 10, 20, 40, 80, 160, 300, 300, 300]);
+        // Forgotten after ten minutes.
+        policy.note_company(now + REMEMBERED);
+        assert_eq!(policy.quiet, QUIET);
+    }
+}
