@@ -52,6 +52,9 @@ pub enum Lock {
     Exclusive,
     /// Nobody else can lock it exclusively.
     Shared,
+    /// Of a database: nobody else can have it exclusively, but others may write by SQLite's WAL and
+    /// prepare to write without one.
+    Guard,
     /// Unlocked.
     None,
 }

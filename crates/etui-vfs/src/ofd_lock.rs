@@ -30,7 +30,11 @@ use crate::fork::LockedFile;
 /// The first of SQLite's lock bytes, and their number.
 const LOCK_BYTES: (i64, i64) = (0x4000_0000, 512);
 
-/// `F_OFD_SETLK`, and the kinds of locks (linux/fcntl.h).
+/// SHARED alone.
+const SHARED_BYTES: (i64, i64) = (0x4000_0002, 510);
+
+/// `F_OFD_GETLK`, `F_OFD_SETLK`, and the kinds of locks (linux/fcntl.h).
+const GET_LOCK: c_int = 36;
 const SET_LOCK: c_int = 37;
 const READ_LOCK: i16 = 0;
 const WRITE_LOCK: i16 = 1;
@@ -58,15 +62,47 @@ unsafe extern "C" {
 
 /// Changes the lock atomically. Returns false if another one conflicts with it.
 fn set_lock(file: &File, lock: Lock) -> io::Result<bool> {
-    let request = LockRequest {
-        kind: match lock {
-            Lock::Exclusive => WRITE_LOCK,
-            Lock::Shared => READ_LOCK,
-            Lock::None => NO_LOCK,
-        },
+    let kind = match lock {
+        Lock::Exclusive => WRITE_LOCK,
+        Lock::Shared => READ_LOCK,
+        Lock::None => NO_LOCK,
+        Lock::Guard => {
+            return Ok(set_range(file, READ_LOCK, SHARED_BYTES)?
+                && set_range(file, NO_LOCK, (LOCK_BYTES.0, SHARED_BYTES.0 - LOCK_BYTES.0))?);
+        }
+    };
+    set_range(file, kind, LOCK_BYTES)
+}
+
+/// Locks one byte to read, or unlocks it. Returns false if another lock conflicts with it.
+pub(crate) fn lock_byte(file: &File, byte: i64, is_locked: bool) -> io::Result<bool> {
+    let kind = if is_locked { READ_LOCK } else { NO_LOCK };
+    set_range(file, kind, (byte, 1))
+}
+
+/// Returns true if SQLite in this process has a byte locked to write.
+pub(crate) fn is_locked_by_process(file: &File, byte: i64) -> io::Result<bool> {
+    let mut request = LockRequest {
+        kind: WRITE_LOCK,
         whence: 0,
-        start: LOCK_BYTES.0,
-        len: LOCK_BYTES.1,
+        start: byte,
+        len: 1,
+        process: 0,
+    };
+    // SAFETY: the descriptor is open, and the command reads and writes a `struct flock`.
+    if unsafe { fcntl(file.as_raw_fd(), GET_LOCK, &raw mut request) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    Ok(request.kind == WRITE_LOCK && request.process == own)
+}
+
+fn set_range(file: &File, kind: i16, (start, len): (i64, i64)) -> io::Result<bool> {
+    let request = LockRequest {
+        kind,
+        whence: 0,
+        start,
+        len,
         process: 0,
     };
     loop {

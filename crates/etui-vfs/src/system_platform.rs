@@ -398,7 +398,7 @@ impl File for LogFile {
         let file = self.0.get()?;
         let locked = match lock {
             Lock::Exclusive => file.try_lock(),
-            Lock::Shared => file.try_lock_shared(),
+            Lock::Shared | Lock::Guard => file.try_lock_shared(),
             Lock::None => return file.unlock().map(|()| true),
         };
         match locked {
@@ -693,7 +693,7 @@ impl File for SqliteFile {
             ffi::SQLITE_LOCK_RESERVED,
             ffi::SQLITE_LOCK_EXCLUSIVE,
         ];
-        let raised = if lock == Lock::Shared { 1 } else { 3 };
+        let raised = if lock == Lock::Exclusive { 3 } else { 1 };
         for level in levels.into_iter().take(raised) {
             match call!(self, xLock or ffi::SQLITE_IOERR_LOCK, level) {
                 ffi::SQLITE_OK => {}

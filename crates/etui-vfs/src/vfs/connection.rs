@@ -307,12 +307,17 @@ impl DatabaseConnection {
         if before >= level {
             return Ok(());
         }
+        let wants_exclusive = level == ffi::SQLITE_LOCK_EXCLUSIVE;
+        if wants_exclusive {
+            database.release_for_exclusive();
+        }
         match shared.file.raise_lock(level) {
             ffi::SQLITE_OK => {}
             code => {
-                if level == ffi::SQLITE_LOCK_EXCLUSIVE {
+                if wants_exclusive {
                     // As SQLite's VFS does.
                     database.locks().note_pending(&mut self.held);
+                    database.rest_lock();
                 }
                 return Err(code);
             }
@@ -357,8 +362,12 @@ impl DatabaseConnection {
             // SQLite has flushed before it reported that a transaction is complete.
             let _ = self.file.flush();
         }
+        let was_exclusive = self.held.level >= ffi::SQLITE_LOCK_EXCLUSIVE;
         if let (Way::Shared, Some(shared)) = (*way, &self.shared) {
             shared.file.lower_lock(level);
+            if was_exclusive {
+                database.rest_lock();
+            }
         }
         self.database.locks().lower_lock(&mut self.held, level);
         self.note_level();
@@ -498,6 +507,11 @@ impl DatabaseConnection {
                 let mapped = unsafe { index.map_shared(number, from) };
                 at = mapped.map_err(|_| ffi::SQLITE_IOERR_SHMMAP)?;
             }
+            drop(index);
+            if self.database.guard().is_none() {
+                self.database.guard_shared();
+                self.database.rest_lock();
+            }
             return Ok(at);
         }
         let at = index.map_region(region, size, extend);
@@ -522,6 +536,10 @@ impl DatabaseConnection {
         if self.mapped_index {
             index.leave();
             self.mapped_index = false;
+        }
+        if *way == Way::Shared && !index.in_use() {
+            self.database.guard_no_more();
+            self.database.rest_lock();
         }
         if delete {
             index.clear();

@@ -13,6 +13,7 @@ use super::bursts::{BurstPolicy, OpenWatch, Wanted};
 use super::exchange::{SharedConnection, Way, WayGuard};
 use super::locks::LockTable;
 use super::session::{ResultCode, Session, SessionPhase};
+use super::shared_guard::SharedGuard;
 use super::wal_index::WalIndex;
 use super::{Options, RedoLogUse, VfsState, record_refusal};
 use crate::base_vfs::BaseVfs;
@@ -51,6 +52,7 @@ pub(crate) struct Database {
     bursts: Mutex<BurstPolicy>,
     watch: Mutex<Option<OpenWatch>>,
     connections: Mutex<Vec<Arc<SharedConnection>>>,
+    guard: Mutex<Option<SharedGuard>>,
     /// The session is attached.
     pub(super) ready: AtomicBool,
     /// A thread with the session is doing an idle checkpoint.
@@ -114,6 +116,7 @@ impl Database {
             bursts: Mutex::default(),
             watch: Mutex::default(),
             connections: Mutex::default(),
+            guard: Mutex::default(),
             ready: AtomicBool::new(false),
             settling: AtomicBool::new(false),
             session: Mutex::default(),
@@ -134,6 +137,7 @@ impl Database {
     access!(bursts -> MutexGuard<BurstPolicy> = bursts.lock());
     access!(watch -> MutexGuard<Option<OpenWatch>> = watch.lock());
     access!(connections -> MutexGuard<Vec<Arc<SharedConnection>>> = connections.lock());
+    access!(guard -> MutexGuard<Option<SharedGuard>> = guard.lock());
     access!(session -> MutexGuard<Session> = session.lock());
     access!(wal -> RwLockReadGuard<WalImage> = wal.read());
     access!(wal_mut -> RwLockWriteGuard<WalImage> = wal.write());

@@ -149,6 +149,7 @@ impl Database {
         let random = self.random_header()?;
         let has_gap = self.broken().is(Mutation::GapInLocks);
         if has_gap {
+            self.release_for_exclusive();
             give_up_shared(&connections);
         } else if !self.set_lock(Lock::Shared).map_err(busy)? {
             return Err(ffi::SQLITE_BUSY);
@@ -173,15 +174,15 @@ impl Database {
             // From the write lock to the read lock, so that nobody can take SQLite's EXCLUSIVE.
             let kept = self.set_lock(Lock::Shared);
             let again = take_shared(&connections);
-            match (kept, again) {
-                (Ok(true), Ok(())) => drop(self.set_lock(Lock::None)),
-                _ => self.keeps_lock.store(true, Ordering::Relaxed),
+            if !matches!((kept, again), (Ok(true), Ok(()))) || !self.rest_lock() {
+                self.keeps_lock.store(true, Ordering::Relaxed);
             }
             return taken;
         }
         for connection in connections.iter().filter(|one| one.has_index()) {
             connection.file.unmap_index(true);
         }
+        self.guard_no_more();
         self.main.buffer().invalidate_read_ahead();
         session.failed = false;
         session.log_failed = false;
@@ -283,12 +284,14 @@ impl Database {
         session.forget_frames();
         self.wal_mut().clear();
         self.ready.store(false, Ordering::Release);
+        if self.index().in_use() {
+            self.guard_shared();
+        }
         let lowered = self.set_lock(Lock::Shared);
         let taken = take_shared(&connections);
-        match (lowered, taken) {
-            (Ok(true), Ok(())) => drop(self.set_lock(Lock::None)),
+        if !matches!((lowered, taken), (Ok(true), Ok(()))) || !self.rest_lock() {
             // Rule 44: the read lock stays for as long as the database is open.
-            _ => self.keeps_lock.store(true, Ordering::Relaxed),
+            self.keeps_lock.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -362,7 +365,7 @@ impl Database {
             .attach_locked(session)
             .and_then(|_| self.finish(session));
         session.detach_log();
-        let _ = self.set_lock(Lock::None);
+        self.rest_lock();
         replayed
     }
 

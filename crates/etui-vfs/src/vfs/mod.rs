@@ -26,6 +26,7 @@ mod journal;
 mod locks;
 mod parameters;
 mod session;
+mod shared_guard;
 mod vfs_methods;
 mod wal_file;
 mod wal_index;

@@ -13,8 +13,10 @@ use super::database::{Database, sibling_path};
 use super::exchange::Way;
 use super::open_code;
 use super::session::ResultCode;
+use super::shared_guard::{FileId, file_id};
 use crate::device::{File, SqliteFile};
 use crate::redo::codec::SMALLEST_PAGE;
+use crate::wal_image::FRAME_HEADER;
 
 /// A WAL that a connection has open.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub(super) struct WalFile {
     database: Arc<Database>,
     /// SQLite's own, and the exchange since which it is open.
     own: Option<(u64, SqliteFile)>,
+    /// The identity of SQLite's own.
+    id: FileId,
 }
 
 impl WalFile {
@@ -29,6 +33,7 @@ impl WalFile {
         let mut wal = Self {
             database: Arc::clone(&database),
             own: None,
+            id: FileId::default(),
         };
         let way = database.way();
         if *way == Way::Shared {
@@ -45,7 +50,9 @@ impl WalFile {
             Some(own) if own.0 == since => own,
             _ => {
                 let path = sibling_path(self.database.path(), "-wal");
-                (since, self.database.shared().platform.open_wal(&path)?)
+                let own = self.database.shared().platform.open_wal(&path)?;
+                self.id = file_id(&path)?;
+                (since, own)
             }
         };
         Ok(&self.own.insert(own).1)
@@ -76,6 +83,12 @@ impl WalFile {
             return database.write_wal(data, offset);
         }
         database.has_written_wal.store(true, Ordering::Relaxed);
+        self.own().map_err(|_| ffi::SQLITE_IOERR_WRITE)?;
+        // The header of a commit's last frame has the size of the database.
+        let is_commit = data.len() == FRAME_HEADER && data.get(4..8) != Some(&[0; 4]);
+        if is_commit {
+            database.check_shared_commit(self.id)?;
+        }
         let own = self.own().map_err(|_| ffi::SQLITE_IOERR_WRITE)?;
         own.write_at(data, offset).map_err(write_code)
     }

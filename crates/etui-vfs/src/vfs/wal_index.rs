@@ -135,6 +135,11 @@ impl WalIndex {
         self.users > 0
     }
 
+    /// Returns true if more than one connection has it mapped.
+    pub fn is_used_by_several(&self) -> bool {
+        self.users > 1
+    }
+
     /// Clears it, unless it is mapped.
     pub fn clear(&mut self) {
         if self.users == 0 {

@@ -412,3 +412,77 @@ fn rule_48_look_before_lock() {
     let lost = lost_while_going_alone(Some(Mutation::LookBeforeLock));
     assert_ne!(lost, Some(0));
 }
+
+/// A program reads its own files while it shares the database, which drops SQLite's locks. Another one
+/// opens and closes the database, and would delete the WAL as the last. Returns whether the next
+/// commit is there in the end.
+fn is_kept_over_own_close(broken: Option<Mutation>) -> bool {
+    let shared = Shared::new(broken);
+    let db = shared.open();
+    assert!(insert(&db, "first"));
+    for suffix in ["", "-shm"] {
+        std::fs::read(format!("{}{suffix}", shared.path().display())).unwrap();
+    }
+    let path = shared.path();
+    let (mut program, rows) = committed("exchange_rules::commits_twenty_and_closes", &path);
+    program.wait().unwrap();
+    assert_eq!(rows, 20);
+    let committed = insert(&db, "own");
+    // The files as they are found after this process was killed.
+    let copy = shared.dir.path().join("copy");
+    for suffix in ["", "-wal"] {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        let _ = std::fs::copy(name(&path), name(&copy));
+    }
+    let found = number(
+        &Connection::open(&copy).unwrap(),
+        "SELECT count(*) FROM t WHERE v = 'own'",
+    );
+    drop(db);
+    committed && found == 1 && shared.rows_in_the_end("other") == Some(20)
+}
+
+#[test]
+fn own_closes_leave_the_files_of_a_shared_database() {
+    assert!(is_kept_over_own_close(None));
+}
+
+#[test]
+fn rule_31_shared_without_guard() {
+    assert!(!is_kept_over_own_close(Some(Mutation::PosixGate)));
+}
+
+/// Another thread drops SQLite's locks all the time. A commit without them is refused; all that were
+/// acknowledged are there in the end.
+#[test]
+fn a_commit_without_locks_is_refused() {
+    let shared = Shared::new(None);
+    let db = shared.open();
+    let index = format!("{}-shm", shared.path().display());
+    let ends = std::sync::atomic::AtomicBool::new(false);
+    let (mut committed, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Ordering::Relaxed) {
+                drop(std::fs::File::open(&index));
+            }
+        });
+        let began = std::time::Instant::now();
+        while began.elapsed() < Duration::from_millis(1500) {
+            // The thread drops the lock between its acquisition and the commit.
+            let rows = "BEGIN IMMEDIATE; INSERT INTO t SELECT 'own' FROM sqlite_schema; COMMIT";
+            match db.execute_batch(rows) {
+                Ok(()) => committed += 1,
+                Err(_) => {
+                    refused += 1;
+                    let _ = db.execute_batch("ROLLBACK");
+                }
+            }
+        }
+        ends.store(true, Ordering::Relaxed);
+    });
+    drop(db);
+    assert!(committed + refused > 0);
+    println!("{committed} commits, {refused} refused");
+    assert_eq!(shared.rows_in_the_end("own"), Some(committed));
+}
