@@ -97,6 +97,7 @@ fn variable(name: &str) -> Result<Option<String>, Error> {
 fn environment() -> Result<(Options, bool), Error> {
     let mut options = Options::default();
     let variables = [
+        ("ETUI_VFS_REDO_LOG", "redo_log"),
         ("ETUI_VFS_LOG", "log"),
         ("ETUI_VFS_GROWTH", "growth"),
         ("ETUI_VFS_MEMORY", "memory"),

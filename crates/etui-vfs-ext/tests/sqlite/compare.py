@@ -64,6 +64,7 @@ def run(options, file, library):
         environment |= {
             "ETUI_LIBRARY": str(library),
             "ETUI_VFS_DEFAULT": "1",
+            "ETUI_VFS_REDO_LOG": options.redo_log,
             # Many small databases: a small log saves time.
             "ETUI_VFS_LOG": "65536",
             "ETUI_VFS_GROWTH": "65536",
@@ -114,6 +115,7 @@ def main():
     parser.add_argument("--testfixture", type=Path, required=True)
     parser.add_argument("--library", type=Path, required=True)
     parser.add_argument("--exclusions", type=Path, required=True)
+    parser.add_argument("--redo-log", required=True)
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--timeout", type=int, required=True)
     parser.add_argument("--jobs", type=int, required=True)
