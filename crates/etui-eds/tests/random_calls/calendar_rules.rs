@@ -72,6 +72,12 @@ pub fn calendar_rules() -> Vec<Rule<CalendarCall>> {
             explains: explains_split_in_views,
         },
         Rule {
+            name: "a series split outside of a view",
+            reason: "stays there; the stock server tells that it is removed if the new series does \
+                     not match",
+            explains: explains_split_outside_view,
+        },
+        Rule {
             name: "removed instances in views",
             reason: "are named; the stock server tells the UID, or nothing",
             explains: explains_removed_in_views,
@@ -86,6 +92,12 @@ pub fn calendar_rules() -> Vec<Rule<CalendarCall>> {
             reason: "changed instances and later occurrences of tasks are found; the stock server's \
                      index of times lacks them",
             explains: explains_ranges,
+        },
+        Rule {
+            name: "either of two times",
+            reason: "what was completed in time is found wherever it occurs; the stock server looks \
+                     only from the first of the times to the last",
+            explains: explains_either_time,
         },
         Rule {
             name: "zone of a start",
@@ -397,6 +409,14 @@ fn explains_missing_instances(difference: &CalendarDifference, part: Part<'_>) -
     is_missing
         && match part {
             Part::Errors(stock, ours) => stock.is_empty() && ours == NOT_FOUND && is_future_change,
+            // The stock server tells of the series as it was.
+            Part::Stock(line) if difference.is_told() => {
+                let is_as_before = match line.split_once(" tells ") {
+                    Some((_, text)) => difference.before.iter().any(|own| own == text),
+                    None => line.ends_with(&format!(" modifies {uid}")),
+                };
+                is_future_change && difference.ours.lines.is_empty() && is_as_before
+            }
             Part::Stock(line) | Part::Ours(line) => {
                 let is_exdate =
                     line.starts_with(&format!("{uid} ¦ EXDATE")) && line.ends_with(&rid);
@@ -421,6 +441,28 @@ fn explains_split_in_views(difference: &CalendarDifference, part: Part<'_>) -> b
             &difference.stock,
             format!("{view}modifies {key}, which it never added"),
         )
+}
+
+fn explains_split_outside_view(difference: &CalendarDifference, part: Part<'_>) -> bool {
+    let (Part::Stock(line), CalendarCall::Modify(..)) = (part, &difference.call) else {
+        return false;
+    };
+    let Some((uid, _, "this-and-future")) = changed_instance(&difference.call) else {
+        return false;
+    };
+    let view = line.get(..7).unwrap_or_default();
+    let new_series = format!("{view}adds split-");
+    difference.is_told()
+        && line == format!("{view}removes {uid}")
+        && difference
+            .ours
+            .lines
+            .contains(&format!("{view}modifies {uid}"))
+        && !difference
+            .ours
+            .lines
+            .iter()
+            .any(|own| own.starts_with(&new_series))
 }
 
 fn explains_removed_in_views(difference: &CalendarDifference, part: Part<'_>) -> bool {
@@ -490,6 +532,21 @@ fn explains_ranges(difference: &CalendarDifference, part: Part<'_>) -> bool {
             _ => false,
         }
     })
+}
+
+fn explains_either_time(difference: &CalendarDifference, part: Part<'_>) -> bool {
+    let query = query_of(difference, part);
+    let bound = query.split_once("(completed-before? (make-time \"");
+    let bound = bound.and_then(|(_, rest)| seconds(rest.split('"').next()?));
+    let lines = component(difference, part);
+    let completed = property(&lines, "COMPLETED").and_then(|(_, at)| seconds(at));
+    let (Some(bound), Some(completed)) = (bound, completed) else {
+        return false;
+    };
+    matches!(part, Part::Ours(_))
+        && query.starts_with("(or ")
+        && query.contains("-range? ")
+        && completed < bound
 }
 
 /// A range of a query, with the offset of times without a zone.

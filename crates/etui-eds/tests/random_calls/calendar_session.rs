@@ -159,13 +159,16 @@ impl<'a> CalendarSession<'a> {
                 self.peer
                     .call(CALENDARS, &path, "CalendarView", "Start", &())?;
                 let told = self.views.wait_for_content(self.peer, *slot);
-                // The stock server tells it of changes before, too.
+                if told.error.is_some() {
+                    return Ok(told);
+                }
+                // The stock server tells it of changes before, too: then what was removed meanwhile.
                 self.probe();
-                let lines = told.lines.iter().map(|line| self.to_logical(line));
-                Ok(match told.error {
-                    Some(_) => told,
-                    None => Answer::of_set(lines.collect()),
-                })
+                let lines = self.views.content(self.peer, *slot).into_iter();
+                let lines = lines.filter(|line| !line.contains(PROBE));
+                Ok(Answer::of_set(
+                    lines.map(|line| self.to_logical(&line)).collect(),
+                ))
             }
         }
     }

@@ -234,15 +234,15 @@ pub fn compare_calls<S: Session>(
         compare(Aspect::Reply, stock.perform(call), ours.perform(call));
         if S::changes(call) {
             let (one, other) = (stock.state(), ours.state());
-            let changed = differing_records(&one, &other);
+            let mut changed = differing_records(&one, &other);
             let (mut told_stock, mut told_ours) = wait_until_told(stock, ours);
             let after = one.clone();
             compare(Aspect::State, Answer::of_set(one), Answer::of_set(other));
-            let removes = S::REMOVES && !changed.is_empty();
-            if removes {
+            if S::REMOVES {
                 // Views are told of what differs.
                 told_stock.retain(|line| !is_about(line, &changed));
                 told_ours.retain(|line| !is_about(line, &changed));
+                changed.extend(lost_by_one(&told_stock, &told_ours, &after));
             }
             compare(
                 Aspect::Told,
@@ -250,7 +250,7 @@ pub fn compare_calls<S: Session>(
                 Answer::of_list(told_ours),
             );
             before = Rc::new(after);
-            if removes {
+            if S::REMOVES && !changed.is_empty() {
                 stock.remove_records(&changed);
                 ours.remove_records(&changed);
                 wait_until_told(stock, ours);
@@ -274,6 +274,23 @@ fn differing_records(one: &[String], other: &[String]) -> BTreeSet<String> {
     );
     let lines = lines_without(&one, &other).chain(lines_without(&other, &one));
     lines.map(|line| uid_of(line).to_owned()).collect()
+}
+
+/// Returns the UIDs of records of the state that only one side told a view are removed: from then on
+/// the views differ.
+fn lost_by_one(one: &[String], other: &[String], state: &[String]) -> BTreeSet<String> {
+    let removed = |told: &[String]| -> BTreeSet<(String, String)> {
+        let parts = told.iter().filter_map(|line| {
+            let (view, key) = line.split_once(" removes ")?;
+            Some((view.to_owned(), key.to_owned()))
+        });
+        parts.collect()
+    };
+    let (one, other) = (removed(one), removed(other));
+    let lost = one.symmetric_difference(&other).map(|(_, key)| key);
+    lost.filter(|key| state.contains(key))
+        .map(|key| uid_of(key).to_owned())
+        .collect()
 }
 
 /// Returns the UID at the start of a line: it ends at ` at ` and a RECURRENCE-ID, or at ` ¦ `.
