@@ -62,9 +62,10 @@ impl App {
         let vfs = given.or_else(|| set_variable("ETUI_VFS"));
         options.vfs = match vfs.as_ref().map(|name| name.to_str()) {
             None | Some(Some("system")) => etui::Vfs::System,
+            Some(Some("bursts")) => etui::Vfs::Bursts,
             Some(Some("etui")) => etui::Vfs::Etui,
             Some(_) => {
-                let problem = "ETUI_VFS names no VFS; possible values: system, etui";
+                let problem = "ETUI_VFS names no VFS; possible values: system, bursts, etui";
                 return Err(Failure::usage(problem));
             }
         };

@@ -51,8 +51,9 @@ pub struct GlobalArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub addressbook: Option<String>,
     /// SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer bytes per durable commit
-    /// and lets one process at a time open the store [default: system] [env: ETUI_VFS]
-    #[arg(long, global = true, value_name = "VFS", value_parser = ["system", "etui"])]
+    /// and lets one process at a time open the store; `bursts` uses it during bursts of saves only
+    /// [default: system] [env: ETUI_VFS]
+    #[arg(long, global = true, value_name = "VFS", value_parser = ["system", "bursts", "etui"])]
     pub vfs: Option<String>,
     /// Print JSON, one object per line
     #[arg(long, global = true)]

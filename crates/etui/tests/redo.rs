@@ -173,3 +173,60 @@ fn a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_do() {
         assert_eq!(names_by_plain_sqlite(&path).unwrap(), saved as i64);
     }
 }
+
+fn in_bursts() -> Options {
+    let mut options = on_redo();
+    options.vfs = Vfs::Bursts;
+    options.busy_timeout = Duration::from_secs(10);
+    options
+}
+
+#[test]
+fn a_burst_of_saves_goes_to_the_redo_log_and_others_are_let_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    let store = Store::open_with(&path, &in_bursts()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let all = cards(300);
+    contacts.save_many(&all[..50]).unwrap();
+    let before = store.vfs_counters().unwrap();
+    let spent = || store.vfs_counters().unwrap().since(&before);
+    for card in &all[50..200] {
+        contacts.save(card).unwrap();
+    }
+    assert!(spent().went_alone >= 1, "{}", spent());
+    assert!(spent().redo_flushes >= 50, "{}", spent());
+    // Another program, and another store of this one, with and without etui's VFS.
+    let others = [Vfs::System, Vfs::Bursts].map(|vfs| {
+        let mut options = in_bursts();
+        options.vfs = vfs;
+        let other = Store::open_with(&path, &options).unwrap();
+        assert_eq!(other.contacts().unwrap().count().unwrap(), 200);
+        other
+    });
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.busy_timeout(Duration::from_secs(10)).unwrap();
+    let count = || db.query_row("SELECT count(*) FROM item", [], |r| r.get::<_, i64>(0));
+    assert_eq!(count().unwrap(), 200);
+    assert!(spent().stepped_aside >= 1, "{}", spent());
+    for (card, other) in all[200..].iter().zip(others.iter().cycle()) {
+        contacts.save(card).unwrap();
+        let uid = card.uid().unwrap();
+        assert!(other.contacts().unwrap().get(uid).unwrap().is_some());
+    }
+    assert_eq!(count().unwrap(), 300);
+    drop(db);
+    for other in others {
+        assert!(other.check().unwrap().is_clean());
+        other.close().unwrap();
+    }
+    drop(contacts);
+    store.close().unwrap();
+    let left = std::fs::read_dir(dir.path()).unwrap().map(|entry| {
+        let name = entry.unwrap().file_name();
+        name.into_string().unwrap()
+    });
+    let mut left: Vec<String> = left.collect();
+    left.sort();
+    assert_eq!(left, ["personal.etui", "personal.etui-redo"]);
+}

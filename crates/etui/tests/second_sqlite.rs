@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use etui::contacts::Card;
-use etui::{Error, Store};
+use etui::{Error, Options, Store, Vfs};
 use rusqlite::Connection;
 
 const STORE: &str = "ETUI_TEST_SECOND_STORE";
@@ -48,9 +48,20 @@ fn check_all_saved(path: &Path, uids: &[String]) {
 
 #[test]
 fn reading_the_file_in_the_process_takes_nothing_away() {
+    read_the_file_in_the_process(Vfs::System);
+}
+
+#[test]
+fn nor_with_the_redo_log_in_bursts() {
+    read_the_file_in_the_process(Vfs::Bursts);
+}
+
+fn read_the_file_in_the_process(vfs: Vfs) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.etui");
-    let store = Store::open(&path).unwrap();
+    let mut options = Options::default();
+    options.vfs = vfs;
+    let store = Store::open_with(&path, &options).unwrap();
     let contacts = store.contacts().unwrap();
     let mut saved = Vec::new();
     for round in 0..10 {

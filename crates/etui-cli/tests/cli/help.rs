@@ -42,8 +42,9 @@ fn help_teaches() {
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
-                                bytes per durable commit and lets one process at a time open the store
-                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+                                bytes per durable commit and lets one process at a time open the store;
+                                `bursts` uses it during bursts of saves only [default: system] [env:
+                                ETUI_VFS] [possible values: system, bursts, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]
@@ -85,8 +86,9 @@ fn help_teaches() {
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
-                                bytes per durable commit and lets one process at a time open the store
-                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+                                bytes per durable commit and lets one process at a time open the store;
+                                `bursts` uses it during bursts of saves only [default: system] [env:
+                                ETUI_VFS] [possible values: system, bursts, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]
@@ -131,8 +133,9 @@ fn help_teaches() {
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
-                                bytes per durable commit and lets one process at a time open the store
-                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+                                bytes per durable commit and lets one process at a time open the store;
+                                `bursts` uses it during bursts of saves only [default: system] [env:
+                                ETUI_VFS] [possible values: system, bursts, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]
@@ -243,8 +246,9 @@ fn help_on_collections_speaks_of_their_kind() {
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
-                                bytes per durable commit and lets one process at a time open the store
-                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+                                bytes per durable commit and lets one process at a time open the store;
+                                `bursts` uses it during bursts of saves only [default: system] [env:
+                                ETUI_VFS] [possible values: system, bursts, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]
@@ -418,8 +422,9 @@ fn mistyped_commands_get_a_hint() {
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
-                                bytes per durable commit and lets one process at a time open the store
-                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+                                bytes per durable commit and lets one process at a time open the store;
+                                `bursts` uses it during bursts of saves only [default: system] [env:
+                                ETUI_VFS] [possible values: system, bursts, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]

@@ -366,8 +366,9 @@ fn help_of_the_list() {
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
-                                bytes per durable commit and lets one process at a time open the store
-                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+                                bytes per durable commit and lets one process at a time open the store;
+                                `bursts` uses it during bursts of saves only [default: system] [env:
+                                ETUI_VFS] [possible values: system, bursts, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]

@@ -202,6 +202,7 @@ fn a_redo_log_is_asked_for_and_recovered() {
         "ls .local/share/etui",
         "etui contacts find ann --count",
         "etui --vfs etui stats | grep -A9 Schema",
+        "etui --vfs bursts contacts find ann --count; ls .local/share/etui",
         "etui recover; etui recover --json",
         "etui recover nothing.db",
         "etui --vfs other stats 2>&1 | head -2",
@@ -216,6 +217,10 @@ fn a_redo_log_is_asked_for_and_recovered() {
     $ etui --vfs etui stats | grep -A9 Schema
     Schema version  1
     Redo log        4.2 MB
+    $ etui --vfs bursts contacts find ann --count; ls .local/share/etui
+    1
+    personal.etui
+    personal.etui-redo
     $ etui recover; etui recover --json
     ~/.local/share/etui/personal.etui: nothing to recover
     {"path":"~/.local/share/etui/personal.etui","transactions":0,"pages":0}
@@ -224,6 +229,6 @@ fn a_redo_log_is_asked_for_and_recovered() {
     [exit 1]
     $ etui --vfs other stats 2>&1 | head -2
     error: invalid value 'other' for '--vfs <VFS>'
-      [possible values: system, etui]
+      [possible values: system, bursts, etui]
     "#);
 }

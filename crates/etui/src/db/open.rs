@@ -181,6 +181,10 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
                 let vfs = super::vfs::registered_vfs()?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
             }
+            Vfs::Bursts => {
+                let vfs = super::vfs::registered_bursts()?;
+                Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
+            }
             Vfs::System if settings.persist_wal => {
                 let vfs = super::vfs::persist_wal(WAL_RESTS_AT)?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?

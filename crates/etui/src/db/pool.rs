@@ -85,15 +85,15 @@ impl ConnectionPool {
         settings: PoolOptions,
         found: impl Fn(&Connection) -> Result<()>,
     ) -> Result<Self> {
-        // The redo log has locks of its own.
+        // etui's VFS has locks of its own.
         let mut guard = match settings.vfs {
             Vfs::System => Some(LockGuard::register(path)),
-            Vfs::Etui => None,
+            Vfs::Etui | Vfs::Bursts => None,
         };
         let opened = open::open(path, mode, &settings, &found).or_else(|e| {
             let refused = match settings.vfs {
                 Vfs::Etui => vfs::refusal_reason(path),
-                Vfs::System => None,
+                Vfs::System | Vfs::Bursts => None,
             };
             match (refused, e.about(path, settings.busy_timeout)) {
                 (Some(refused), _) => Err(refused),

@@ -20,10 +20,15 @@ pub enum Vfs {
     /// etui's redo log (crate `etui-vfs`): a durable save writes the changed bytes and flushes
     /// once. One process at a time can open the store; a second is refused ([`Error::Refused`]).
     Etui,
+    /// SQLite's own, and the redo log during bursts of saves: from 32 within 5 s on, while no other
+    /// process has the store open. Many processes at once; one that opens the store during a burst
+    /// waits for the end of a transaction.
+    Bursts,
 }
 
-/// The name of etui's VFS in this process.
+/// The names of etui's VFS in this process: with the redo log always, and during bursts.
 const NAME: &str = "etui";
+const BURSTS: &str = "etui-bursts";
 
 static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
 
@@ -39,6 +44,19 @@ pub(crate) fn registered_vfs() -> Result<&'static etui_vfs::Vfs> {
     let vfs = VFS.get_or_init(|| {
         let options = etui_vfs::Options::default();
         etui_vfs::register(NAME, options).map_err(|e| e.to_string())
+    });
+    vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
+}
+
+/// Returns etui's VFS with the redo log during bursts, registered at the first call.
+pub(crate) fn registered_bursts() -> Result<&'static etui_vfs::Vfs> {
+    static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
+    let vfs = VFS.get_or_init(|| {
+        let options = etui_vfs::Options {
+            redo_log: etui_vfs::RedoLogUse::Bursts,
+            ..etui_vfs::Options::default()
+        };
+        etui_vfs::register(BURSTS, options).map_err(|e| e.to_string())
     });
     vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
 }

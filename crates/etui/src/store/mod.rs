@@ -63,7 +63,7 @@ pub struct Options {
     /// save one more. For programs that open, save little and close. The store is complete without
     /// that log; but saved and removed data can still be read in it. If a process without this
     /// option closes the store last, the log is deleted until the next close. No effect with
-    /// [`Vfs::Etui`].
+    /// [`Vfs::Etui`] and [`Vfs::Bursts`].
     pub persist_wal: bool,
     /// Further migrations of the schema, for tests of the machinery.
     #[doc(hidden)]
@@ -118,6 +118,7 @@ impl Store {
     pub fn vfs_counters(&self) -> Option<etui_vfs::Counters> {
         match self.options.vfs {
             Vfs::Etui => vfs::registered_vfs().ok().map(etui_vfs::Vfs::counters),
+            Vfs::Bursts => vfs::registered_bursts().ok().map(etui_vfs::Vfs::counters),
             Vfs::System => None,
         }
     }

@@ -46,6 +46,7 @@ impl Task {
         let path = std::env::var_os(STORE)?.into();
         let seed = std::env::var(SEED).unwrap().parse().unwrap();
         let vfs = match std::env::var_os(REDO) {
+            Some(when) if when == "bursts" => Vfs::Bursts,
             Some(_) => Vfs::Etui,
             None => Vfs::System,
         };
@@ -96,8 +97,14 @@ impl Running {
     /// Runs the test `work` as a child, and returns once it has started.
     pub fn start(work: &str, store: &Path, vfs: Vfs, seed: u64) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        if vfs == Vfs::Etui {
-            command.env(REDO, "1");
+        match vfs {
+            Vfs::Etui => {
+                command.env(REDO, "always");
+            }
+            Vfs::Bursts => {
+                command.env(REDO, "bursts");
+            }
+            _ => {}
         }
         let mut child = command
             .args(["--exact", work, "--nocapture"])

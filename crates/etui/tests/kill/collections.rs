@@ -54,6 +54,11 @@ fn acknowledged_calendars_survive_a_kill_at_any_moment() {
 }
 
 #[test]
+fn acknowledged_contacts_in_bursts_survive_a_kill_at_any_moment() {
+    survives_kills::<Card>(Vfs::Bursts);
+}
+
+#[test]
 fn acknowledged_calendars_in_a_redo_log_survive_a_kill_at_any_moment() {
     survives_kills::<CalendarObject>(Vfs::Etui);
 }

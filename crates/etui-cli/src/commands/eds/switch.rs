@@ -94,8 +94,10 @@ fn options(app: &App, args: &SwitchArgs, lasting: Lasting) -> Result<SwitchOptio
     let options = app.store_options()?;
     let (program, path) = (text(&program)?, text(&store)?);
     let mut command = vec![program.as_str(), "--store", path.as_str()];
-    if options.vfs == etui::Vfs::Etui {
-        command.extend(["--vfs", "etui"]);
+    match options.vfs {
+        etui::Vfs::Etui => command.extend(["--vfs", "etui"]),
+        etui::Vfs::Bursts => command.extend(["--vfs", "bursts"]),
+        _ => {}
     }
     command.extend(["eds", "serve"]);
     Ok(SwitchOptions {
