@@ -12,6 +12,8 @@ use crate::pair::Peer;
 use crate::support::CALENDARS;
 use crate::views::{Views, component_key};
 
+/// After this long the stock server has told views of a change that it has answered.
+const NOTIFIED: Duration = Duration::from_millis(100);
 /// The title of the components that make the stock server tell views what it has gathered.
 const PROBE: &str = "ev-probe";
 pub const ALL: &str = "this:this-and-prior:this-and-future";
@@ -149,6 +151,9 @@ impl<'a> CalendarSession<'a> {
             }
             CalendarCall::OpenView { slot, query } => {
                 self.close_view(*slot);
+                // The stock server answers a change before it tells views of it, also one that is
+                // opened in between.
+                std::thread::sleep(NOTIFIED);
                 let query = match query.as_str() {
                     "#t" => query.clone(),
                     query => format!("(or (contains? \"summary\" \"{PROBE}\") {query})"),
@@ -159,16 +164,13 @@ impl<'a> CalendarSession<'a> {
                 self.peer
                     .call(CALENDARS, &path, "CalendarView", "Start", &())?;
                 let told = self.views.wait_for_content(self.peer, *slot);
-                if told.error.is_some() {
-                    return Ok(told);
-                }
-                // The stock server tells it of changes before, too: then what was removed meanwhile.
+                // The stock server tells it of changes before, too.
                 self.probe();
-                let lines = self.views.content(self.peer, *slot).into_iter();
-                let lines = lines.filter(|line| !line.contains(PROBE));
-                Ok(Answer::of_set(
-                    lines.map(|line| self.to_logical(&line)).collect(),
-                ))
+                let lines = told.lines.iter().map(|line| self.to_logical(line));
+                Ok(match told.error {
+                    Some(_) => told,
+                    None => Answer::of_set(lines.collect()),
+                })
             }
         }
     }

@@ -65,12 +65,6 @@ impl Views {
         Answer::of_set(self.views[&slot].content_lines())
     }
 
-    /// Returns the lines of what a view has told and not removed.
-    pub fn content(&mut self, peer: &Peer, slot: usize) -> Vec<String> {
-        self.read_signals(peer);
-        self.views[&slot].content_lines()
-    }
-
     /// Waits until every view has told an event.
     pub fn wait_for(&mut self, peer: &Peer, event: &str) {
         let began = Instant::now();
