@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
+use super::RedoLogUse;
 use super::database::Database;
 use super::exchange::{Attempt, Way};
 use crate::fork::fork_count;
 use crate::mutation::Mutation;
 
-/// A burst: this many commits within [`BURST`]. An exchange there and back costs about ten flushes
-/// (`docs/src/redo-log.md`), which half of the flushes of a burst repay.
+/// A burst: this many commits within [`BURST`]. Fewer would not repay the flushes of the exchange
+/// (`docs/src/redo-log.md`, "Alone or shared").
 const BURST_COMMITS: usize = 32;
 const BURST: Duration = Duration::from_secs(5);
 /// The pause after which a process that is alone steps aside, without [`super::Options::idle`].
@@ -29,15 +30,6 @@ const MOST_QUIET: Duration = Duration::from_secs(300);
 const REMEMBERED: Duration = Duration::from_secs(600);
 /// How often to try again to step aside, beside each end of a transaction.
 const AGAIN: Duration = Duration::from_millis(5);
-
-/// The exchange that is wanted at the next moment when no connection reads or writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Wanted {
-    #[default]
-    Nothing,
-    GoAlone,
-    StepAside,
-}
 
 /// The latest commits, and since when others come.
 #[derive(Debug, Default)]
@@ -90,7 +82,7 @@ pub(super) struct OpenWatch(Arc<OwnedFd>);
 impl OpenWatch {
     fn new(path: &std::path::Path) -> io::Result<Self> {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        inotify::add_watch(&queue, path, WatchFlags::OPEN | WatchFlags::MOVE_SELF)?;
+        inotify::add_watch(&queue, path, WatchFlags::OPEN)?;
         Ok(Self(Arc::new(queue)))
     }
 
@@ -127,15 +119,8 @@ impl Database {
         let thread = std::thread::Builder::new().name("etui-vfs-opens".to_owned());
         if thread.spawn(follow).is_err() {
             // Without the thread nobody would be let in.
-            self.want(Wanted::StepAside);
+            self.is_asked.store(true, Ordering::Release);
         }
-    }
-
-    /// Asks for an exchange at the next possible moment.
-    pub(super) fn want(&self, exchange: Wanted) {
-        *self.wanted() = exchange;
-        self.has_wanted
-            .store(exchange != Wanted::Nothing, Ordering::Release);
     }
 
     fn is_open_elsewhere(&self) -> bool {
@@ -144,9 +129,8 @@ impl Database {
 
     /// Records that somebody else opens the file.
     fn ask(&self) {
-        if *self.wanted() != Wanted::StepAside {
+        if !self.is_asked.swap(true, Ordering::AcqRel) {
             self.bursts().note_company(Instant::now());
-            self.want(Wanted::StepAside);
         }
     }
 
@@ -154,41 +138,34 @@ impl Database {
     pub(super) fn ask_for_own_open(self: &Arc<Self>) {
         if self.watch().is_some() {
             self.bursts().note_own_open(Instant::now());
-            self.want(Wanted::StepAside);
+            self.is_asked.store(true, Ordering::Release);
             self.exchange_if_wanted();
         }
     }
 
     /// Counts a commit while the database is shared.
     pub(super) fn note_shared_commit(&self) {
-        if self.bursts().note_commit(Instant::now()) && *self.wanted() == Wanted::Nothing {
-            self.want(Wanted::GoAlone);
+        if self.options.redo_log == RedoLogUse::Bursts && self.bursts().note_commit(Instant::now())
+        {
+            self.is_burst.store(true, Ordering::Release);
         }
     }
 
     /// Makes the exchange that is wanted, if that is possible now. To be called by a connection that
     /// has ended a transaction, without the way.
     pub(super) fn exchange_if_wanted(self: &Arc<Self>) {
-        if !self.has_wanted.load(Ordering::Acquire) {
-            return;
-        }
-        let wanted = *self.wanted();
-        match wanted {
-            Wanted::Nothing => {}
-            Wanted::StepAside => {
-                if self.step_aside() {
-                    self.want(Wanted::Nothing);
-                }
+        if self.is_asked.load(Ordering::Acquire) {
+            if self.step_aside() {
+                self.is_asked.store(false, Ordering::Release);
             }
-            Wanted::GoAlone => match self.go_alone() {
-                Attempt::Done => self.want(Wanted::Nothing),
+        } else if self.is_burst.load(Ordering::Acquire) {
+            match self.go_alone() {
                 // At the end of another transaction.
-                Attempt::Later => {}
-                Attempt::Refused => {
-                    self.bursts().note_company(Instant::now());
-                    self.want(Wanted::Nothing);
-                }
-            },
+                Attempt::Later => return,
+                Attempt::Done => {}
+                Attempt::Refused => self.bursts().note_company(Instant::now()),
+            }
+            self.is_burst.store(false, Ordering::Release);
         }
     }
 }
@@ -229,7 +206,7 @@ fn follow_opens(database: &Weak<Database>, watch: &OpenWatch, pause: Duration, p
             database.ask();
             is_asked = true;
         } else if !is_asked && database.session().idle_for() >= pause {
-            database.want(Wanted::StepAside);
+            database.is_asked.store(true, Ordering::Release);
             is_asked = true;
         }
         if is_asked {
@@ -247,7 +224,7 @@ mod tests {
         let mut policy = BurstPolicy::default();
         let begin = Instant::now();
         let at = |milliseconds| begin + Duration::from_millis(milliseconds);
-        // Ten a second are no burst within five seconds of 32 commits.
+        // 25 within five seconds.
         assert!((0..100).all(|n| !policy.note_commit(at(n * 200))));
         let mut policy = BurstPolicy::default();
         let bursts: Vec<bool> = (0..40).map(|n| policy.note_commit(at(n))).collect();

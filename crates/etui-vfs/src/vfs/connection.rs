@@ -322,21 +322,22 @@ impl DatabaseConnection {
                 return Err(code);
             }
         }
-        if !database.locks().raise_lock(&mut self.held, level) {
-            return Err(ffi::SQLITE_BUSY);
-        }
+        let is_locked = database.locks().raise_lock(&mut self.held, level);
         if before > ffi::SQLITE_LOCK_NONE {
-            return Ok(());
+            return is_locked.then_some(()).ok_or(ffi::SQLITE_BUSY);
         }
         // A process that was alone is gone, or was killed.
-        self.database.buffered().buffer().invalidate_read_ahead();
-        let is_marked = database.is_marked().map_err(|_| ffi::SQLITE_IOERR_READ)?;
-        if !is_marked {
+        let is_marked = match is_locked {
+            true => database.is_marked().map_err(|_| ffi::SQLITE_IOERR_READ),
+            false => Err(ffi::SQLITE_BUSY),
+        };
+        if is_marked == Ok(false) {
             return Ok(());
         }
-        shared.file.lower_lock(ffi::SQLITE_LOCK_NONE);
         let none = ffi::SQLITE_LOCK_NONE;
+        shared.file.lower_lock(none);
         database.locks().lower_lock(&mut self.held, none);
+        is_marked?;
         database.recover_to_share()?;
         self.lock_shared(level)
     }

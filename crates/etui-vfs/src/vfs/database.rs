@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use libsqlite3_sys as ffi;
 
 use super::buffered_file::{BufferedFile, SharedBuffer};
-use super::bursts::{BurstPolicy, OpenWatch, Wanted};
+use super::bursts::{BurstPolicy, OpenWatch};
 use super::exchange::{SharedConnection, Way, WayGuard};
 use super::locks::LockTable;
 use super::session::{ResultCode, Session, SessionPhase};
@@ -47,8 +47,10 @@ pub(crate) struct Database {
     pub(super) keeps_lock: AtomicBool,
     /// SQLite wrote to its own WAL since the last commit.
     pub(super) has_written_wal: AtomicBool,
-    pub(super) has_wanted: AtomicBool,
-    wanted: Mutex<Wanted>,
+    /// An exchange to SQLite's own WAL is wanted: somebody opened the file, or there is a pause.
+    pub(super) is_asked: AtomicBool,
+    /// An exchange to the redo log is wanted: there is a burst.
+    pub(super) is_burst: AtomicBool,
     bursts: Mutex<BurstPolicy>,
     watch: Mutex<Option<OpenWatch>>,
     connections: Mutex<Vec<Arc<SharedConnection>>>,
@@ -89,6 +91,7 @@ impl Database {
         access: Access,
         options: Options,
     ) -> io::Result<Self> {
+        let options = options.without_buffers_if_shared();
         let mut file = shared.platform.open(Some(path), Role::Database, access)?;
         let gate = shared.platform.open_lock(path)?;
         if file.host().is_some_and(|host| host.has_moved()) {
@@ -111,8 +114,8 @@ impl Database {
             shares: AtomicU64::new(0),
             keeps_lock: AtomicBool::new(false),
             has_written_wal: AtomicBool::new(false),
-            has_wanted: AtomicBool::new(false),
-            wanted: Mutex::default(),
+            is_asked: AtomicBool::new(false),
+            is_burst: AtomicBool::new(false),
             bursts: Mutex::default(),
             watch: Mutex::default(),
             connections: Mutex::default(),
@@ -133,7 +136,6 @@ impl Database {
     }
 
     access!(way_mut -> RwLockWriteGuard<Way> = way.write());
-    access!(wanted -> MutexGuard<Wanted> = wanted.lock());
     access!(bursts -> MutexGuard<BurstPolicy> = bursts.lock());
     access!(watch -> MutexGuard<Option<OpenWatch>> = watch.lock());
     access!(connections -> MutexGuard<Vec<Arc<SharedConnection>>> = connections.lock());
@@ -419,12 +421,10 @@ impl Database {
             // A failure is in SQLite's log; the marker stays, and with it the log.
             if self.finish(session).is_err() {
                 self.reattach_if_exclusive(session);
-            } else if self.options.redo_log == RedoLogUse::Bursts {
+            } else if self.options.redo_log == RedoLogUse::Bursts && self.check_name().is_ok() {
                 // Of when the database was shared, and empty.
-                let _ = self
-                    .shared
-                    .platform
-                    .remove(&sibling_path(&self.path, "-wal"), false);
+                let wal = sibling_path(&self.path, "-wal");
+                let _ = self.shared.platform.remove(&wal, false);
             }
             session.directory_synced = false;
         }

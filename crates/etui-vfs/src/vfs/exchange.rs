@@ -256,6 +256,8 @@ impl Database {
         if !matches!(session.phase, SessionPhase::Plain) {
             return Err(ffi::SQLITE_BUSY);
         }
+        // Rule 34: the wal-index and the WAL are opened by name.
+        self.check_name()?;
         if self.broken().is(Mutation::AdmitBeforeMap) {
             let _ = self.set_lock(Lock::None);
         }

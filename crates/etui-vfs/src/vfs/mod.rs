@@ -71,7 +71,8 @@ pub enum RedoLogUse {
 /// The options of a VFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// When commits go to the redo log.
+    /// When commits go to the redo log. Unless always, these are off: `write_back`, `read_buffer`,
+    /// `database_step` and `journal_rests`.
     pub redo_log: RedoLogUse,
     /// The resting size of the redo log. It is written once and then reused; a log that an epoch or
     /// a record outgrew returns to it.
@@ -122,6 +123,21 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Returns the options of a database. One that others may write has no buffers, whose contents
+    /// would be old (rule 45).
+    fn without_buffers_if_shared(self) -> Self {
+        if self.redo_log == RedoLogUse::Always {
+            return self;
+        }
+        Self {
+            write_back: 0,
+            read_buffer: 0,
+            database_step: 0,
+            journal_rests: false,
+            ..self
+        }
+    }
+
     fn buffer_options(&self) -> BufferOptions {
         BufferOptions {
             read: self.read_buffer,

@@ -1,116 +1,26 @@
 //! The rules of the exchange between SQLite's own WAL and the redo log: each holds, and is caught when
 //! it is broken.
 
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use etui_vfs::device::{self, Access, DatabaseLock, File, Platform, Role, SqliteFile};
 use etui_vfs::{Mutation, Options, RedoLogUse, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
+use super::meanwhile::{Meanwhile, Moment};
 use super::{child, number, path_of_child, wait_for};
 
-/// A moment of an exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// While it goes alone: the WAL is checkpointed, the exclusive lock not taken yet.
-    Checkpointed,
-    /// While it steps aside: all is in the file, others are not let in yet.
-    Settled,
-}
-
-type Meanwhile = Mutex<Option<(Moment, Box<dyn FnOnce(&Path) + Send>)>>;
-
-/// The system's files, with something that happens at a moment of an exchange, once.
-#[derive(Clone)]
-struct Files {
-    files: Arc<dyn Platform>,
-    meanwhile: Arc<Meanwhile>,
-}
-
-impl std::fmt::Debug for Files {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Files")
-    }
-}
-
-impl Files {
-    fn new() -> Self {
-        Self {
-            files: device::system().unwrap(),
-            meanwhile: Arc::default(),
-        }
-    }
-
-    fn at(&self, moment: Moment, run: impl FnOnce(&Path) + Send + 'static) {
-        *self.meanwhile.lock().unwrap() = Some((moment, Box::new(run)));
-    }
-
-    fn reach(&self, moment: Moment, path: &Path) {
-        let mut meanwhile = self.meanwhile.lock().unwrap();
-        if let Some((_, run)) = meanwhile.take_if(|(wanted, _)| *wanted == moment) {
-            drop(meanwhile);
-            run(path);
-        }
-    }
-}
-
-impl Platform for Files {
-    fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
-        self.files.open(path, role, access)
-    }
-
-    fn open_lock(&self, path: &Path) -> io::Result<Box<dyn DatabaseLock>> {
-        self.files.open_lock(path)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        let name = path.to_str().unwrap();
-        if let Some(database) = name.strip_suffix("-wal") {
-            self.reach(Moment::Settled, Path::new(database));
-        }
-        self.files.exists(path)
-    }
-
-    fn remove(&self, path: &Path, durably: bool) -> io::Result<()> {
-        self.files.remove(path, durably)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.files.rename(from, to)
-    }
-
-    fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
-        self.files.sync_directory_of(path)
-    }
-
-    fn file_identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
-        self.files.file_identity(path)
-    }
-
-    fn recover_foreign_wal(&self, path: &Path) -> io::Result<()> {
-        self.files.recover_foreign_wal(path)?;
-        self.reach(Moment::Checkpointed, path);
-        Ok(())
-    }
-
-    fn open_shared(&self, path: &Path) -> io::Result<Option<SqliteFile>> {
-        self.files.open_shared(path)
-    }
-
-    fn open_wal(&self, path: &Path) -> io::Result<SqliteFile> {
-        self.files.open_wal(path)
-    }
-}
+/// What happens at a moment, once.
+type Planned = Arc<Mutex<Option<(Moment, Box<dyn FnOnce(&Path) + Send>)>>>;
 
 /// A database that this process shares by a VFS of its own, with a violated rule.
 struct Shared {
     vfs: Vfs,
-    files: Files,
+    planned: Planned,
     dir: tempfile::TempDir,
 }
 
@@ -123,11 +33,17 @@ impl Shared {
             idle: None,
             ..Options::default()
         };
-        let files = Files::new();
-        let platform = Arc::new(files.clone());
+        let planned = Planned::default();
+        let due = Arc::clone(&planned);
+        let platform = Arc::new(Meanwhile::new(move |moment, path: &Path| {
+            let due = due.lock().unwrap().take_if(|(wanted, _)| *wanted == moment);
+            if let Some((_, run)) = due {
+                run(path);
+            }
+        }));
         let shared = Self {
             vfs: etui_vfs::register_broken(&name, options, platform, broken).unwrap(),
-            files,
+            planned,
             dir: tempfile::tempdir().unwrap(),
         };
         shared
@@ -135,6 +51,11 @@ impl Shared {
             .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v)")
             .unwrap();
         shared
+    }
+
+    /// Plans what happens at a moment.
+    fn at(&self, moment: Moment, run: impl FnOnce(&Path) + Send + 'static) {
+        *self.planned.lock().unwrap() = Some((moment, Box::new(run)));
     }
 
     fn path(&self) -> std::path::PathBuf {
@@ -299,7 +220,7 @@ fn lost_while_stepping_aside(broken: Option<Mutation>) -> Option<i64> {
     let db = shared.open();
     assert!(shared.vfs.go_alone() && insert(&db, "own"));
     let (said, heard) = std::sync::mpsc::channel();
-    shared.files.at(Moment::Settled, move |path| {
+    shared.at(Moment::LooksForWal, move |path| {
         let program = "locks::commits_twenty_without_the_vfs";
         said.send(committed(program, path)).unwrap();
     });
@@ -351,7 +272,7 @@ fn is_kept_after_a_failed_attempt(broken: Option<Mutation>) -> bool {
     let db = shared.open();
     assert!(insert(&db, "first"));
     let (said, heard) = std::sync::mpsc::channel();
-    shared.files.at(Moment::Checkpointed, move |path| {
+    shared.at(Moment::Checkpointed, move |path| {
         let (mut program, rows) = committed("exchange_rules::commits_twenty_and_closes", path);
         program.wait().unwrap();
         let mut holder = child("exchange_rules::keeps_it_open", path, 0);
@@ -388,7 +309,7 @@ fn lost_while_going_alone(broken: Option<Mutation>) -> Option<i64> {
     let db = shared.open();
     assert!(insert(&db, "own"));
     let (said, heard) = std::sync::mpsc::channel();
-    shared.files.at(Moment::Checkpointed, move |path| {
+    shared.at(Moment::Checkpointed, move |path| {
         let (program, rows) = committed("locks::commits_twenty_without_the_vfs", path);
         end(program);
         said.send(rows).unwrap();
@@ -452,37 +373,106 @@ fn rule_31_shared_without_guard() {
     assert!(!is_kept_over_own_close(Some(Mutation::PosixGate)));
 }
 
-/// Another thread drops SQLite's locks all the time. A commit without them is refused; all that were
-/// acknowledged are there in the end.
+/// A program closes a descriptor of the wal-index amid a transaction, which releases SQLite's write lock.
+/// The commit is refused, and the next transaction is as any other.
 #[test]
 fn a_commit_without_locks_is_refused() {
     let shared = Shared::new(None);
     let db = shared.open();
+    assert!(insert(&db, "own"));
+    db.execute_batch("BEGIN IMMEDIATE; INSERT INTO t VALUES('refused')")
+        .unwrap();
     let index = format!("{}-shm", shared.path().display());
-    let ends = std::sync::atomic::AtomicBool::new(false);
-    let (mut committed, mut refused) = (0, 0);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !ends.load(Ordering::Relaxed) {
-                drop(std::fs::File::open(&index));
-            }
-        });
-        let began = std::time::Instant::now();
-        while began.elapsed() < Duration::from_millis(1500) {
-            // The thread drops the lock between its acquisition and the commit.
-            let rows = "BEGIN IMMEDIATE; INSERT INTO t SELECT 'own' FROM sqlite_schema; COMMIT";
-            match db.execute_batch(rows) {
-                Ok(()) => committed += 1,
-                Err(_) => {
-                    refused += 1;
-                    let _ = db.execute_batch("ROLLBACK");
-                }
-            }
-        }
-        ends.store(true, Ordering::Relaxed);
-    });
+    drop(std::fs::File::open(index).unwrap());
+    assert!(db.execute_batch("COMMIT").is_err());
+    let why = etui_vfs::last_refusal().unwrap();
+    assert!(why.contains("released SQLite's locks"), "{why}");
+    let _ = db.execute_batch("ROLLBACK");
+    assert!(insert(&db, "own"));
     drop(db);
-    assert!(committed + refused > 0);
-    println!("{committed} commits, {refused} refused");
-    assert_eq!(shared.rows_in_the_end("own"), Some(committed));
+    assert_eq!(shared.rows_in_the_end("refused"), Some(0));
+    assert_eq!(shared.rows_in_the_end("own"), Some(2));
+}
+
+/// A connection reads for the first time after all others have closed the database, and its WAL and
+/// wal-index were deleted and made again.
+#[test]
+fn the_index_is_that_of_the_file_after_all_others_closed() {
+    let shared = Shared::new(None);
+    let (first, late) = (shared.open(), shared.open());
+    assert!(insert(&first, "own"));
+    let other = Connection::open(shared.path()).unwrap();
+    assert!(insert(&other, "other"));
+    drop(first);
+    drop(other);
+    let path = shared.path();
+    let (mut program, rows) = committed("exchange_rules::commits_twenty_and_closes", &path);
+    program.wait().unwrap();
+    let other = Connection::open(&path).unwrap();
+    assert!(insert(&other, "other"));
+    let count = "SELECT count(*) FROM t";
+    assert_eq!(number(&late, count), rows + 3);
+    assert!(insert(&late, "own"));
+    assert_eq!(number(&other, count), rows + 4);
+    drop((late, other));
+    assert_eq!(shared.rows_in_the_end("own"), Some(2));
+    assert_eq!(shared.rows_in_the_end("other"), Some(rows + 2));
+}
+
+/// A database is renamed while its process is alone, and another one takes its name. Neither stepping
+/// aside nor the last close touches the other one's files.
+#[test]
+fn files_of_a_database_that_took_the_name_stay() {
+    let shared = Shared::new(None);
+    let db = shared.open();
+    assert!(insert(&db, "own") && shared.vfs.go_alone() && insert(&db, "own"));
+    let renamed = shared.dir.path().join("renamed");
+    std::fs::rename(shared.path(), &renamed).unwrap();
+    let other = Connection::open(shared.path()).unwrap();
+    other
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v)")
+        .unwrap();
+    assert!(insert(&other, "other"));
+    // Nothing but its name tells the WAL of the other one from its own, which is empty.
+    other
+        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
+    assert!(!shared.vfs.step_aside());
+    let again = Connection::open(shared.path()).unwrap();
+    assert_eq!(number(&again, "SELECT count(*) FROM t"), 1);
+    assert!(insert(&again, "other"));
+    drop(db);
+    // As after a kill of both.
+    let copy = shared.dir.path().join("copy");
+    for suffix in ["", "-wal"] {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        std::fs::copy(name(&shared.path()), name(&copy)).unwrap();
+    }
+    let copy = Connection::open(&copy).unwrap();
+    assert_eq!(number(&copy, "SELECT count(*) FROM t"), 2);
+    let renamed = Connection::open(&renamed).unwrap();
+    assert_eq!(number(&renamed, "SELECT count(*) FROM t"), 2);
+}
+
+/// Buffers of this process do not show old pages of a shared database.
+#[test]
+fn nothing_is_read_ahead_while_shared() {
+    let shared = Shared::new(None);
+    drop(shared.open());
+    let rows = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+                INSERT INTO t SELECT hex(zeroblob(1000)) FROM n";
+    let other = Connection::open(shared.path()).unwrap();
+    other.execute_batch(rows).unwrap();
+    let options = "etui_read_buffer=262144&etui_write_back=262144&etui_database_step=1048576";
+    let (path, vfs) = (shared.path(), shared.vfs.name());
+    let db = Connection::open(format!("file:{}?vfs={vfs}&{options}", path.display())).unwrap();
+    db.execute_batch("PRAGMA cache_size = 1; PRAGMA mmap_size = 0")
+        .unwrap();
+    for round in 0..4 {
+        let changed = format!("UPDATE t SET v = v || '{round}'; PRAGMA wal_checkpoint(TRUNCATE)");
+        let sum = "SELECT sum(length(v)) FROM t";
+        assert_eq!(number(&db, sum), 200 * (2000 + round));
+        other.execute_batch(&changed).unwrap();
+        assert_eq!(number(&db, sum), 200 * (2001 + round));
+    }
 }

@@ -1,15 +1,16 @@
 //! The lock that keeps other processes out, and processes that come and go meanwhile.
 
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
 
-use etui_vfs::device::{self, Access, DatabaseLock, File, Platform, Role};
+use etui_vfs::device;
 use etui_vfs::{Mutation, Options};
 use rusqlite::{Connection, OpenFlags};
 
+use super::meanwhile::{Meanwhile, Moment};
 use super::{child, number, open, path_of_child, wait_for};
 
 /// Inserts rows into `t` until the database refuses, at most 20, and prints their number.
@@ -54,54 +55,6 @@ fn acknowledged(mut program: Child) -> i64 {
     line["committed ".len()..].parse().unwrap()
 }
 
-/// The system's files, with a program that runs whenever SQLite has settled a WAL.
-struct Meanwhile<F> {
-    files: Arc<dyn Platform>,
-    run: F,
-}
-
-impl<F> std::fmt::Debug for Meanwhile<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Meanwhile")
-    }
-}
-
-impl<F: Fn(&Path) + Send + Sync> Platform for Meanwhile<F> {
-    fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
-        self.files.open(path, role, access)
-    }
-
-    fn open_lock(&self, path: &Path) -> io::Result<Box<dyn DatabaseLock>> {
-        self.files.open_lock(path)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.files.exists(path)
-    }
-
-    fn remove(&self, path: &Path, durably: bool) -> io::Result<()> {
-        self.files.remove(path, durably)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.files.rename(from, to)
-    }
-
-    fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
-        self.files.sync_directory_of(path)
-    }
-
-    fn file_identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
-        self.files.file_identity(path)
-    }
-
-    fn recover_foreign_wal(&self, path: &Path) -> io::Result<()> {
-        self.files.recover_foreign_wal(path)?;
-        (self.run)(path);
-        Ok(())
-    }
-}
-
 /// Creates a database that a killed program without the VFS left in WAL mode.
 fn with_leftover_wal(path: &Path) {
     let origin = path.with_extension("origin");
@@ -126,13 +79,12 @@ fn lost_while_settling(vfs: &str, stale_journal: bool, broken: Option<Mutation>)
     }
     let committed = Arc::new(std::sync::atomic::AtomicI64::new(0));
     let counted = Arc::clone(&committed);
-    let platform = Meanwhile {
-        files: device::system().unwrap(),
-        run: move |path: &Path| {
+    let platform = Meanwhile::new(move |moment, path: &Path| {
+        if moment == Moment::Checkpointed {
             let rows = acknowledged(child("locks::commits_twenty", path, 0));
             counted.fetch_add(rows, std::sync::atomic::Ordering::Relaxed);
-        },
-    };
+        }
+    });
     etui_vfs::register_broken(vfs, Options::default(), Arc::new(platform), broken).unwrap();
     let db = Connection::open_with_flags_and_vfs(&path, OpenFlags::default(), vfs).unwrap();
     db.execute_batch("INSERT INTO t VALUES('own')").ok()?;

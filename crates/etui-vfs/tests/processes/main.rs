@@ -12,6 +12,7 @@ mod exchange_rules;
 mod forked;
 mod killed;
 mod locks;
+mod meanwhile;
 mod shared;
 
 const DATABASE: &str = "ETUI_VFS_TEST_DATABASE";
