@@ -79,9 +79,9 @@ counters! {
     /// Recoveries of a database from its log.
     recoveries,
     /// Exchanges of SQLite's own WAL for the redo log.
-    went_alone,
+    exchanged_to_log,
     /// Exchanges of the redo log for SQLite's own WAL.
-    stepped_aside,
+    exchanged_to_wal,
     /// Writes to databases.
     database_writes,
     /// Bytes written to databases.

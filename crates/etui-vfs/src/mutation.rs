@@ -90,7 +90,7 @@ pub enum Mutation {
     OverwriteForeignLog,
     /// 36: the directory is synced only once, whenever the log is created.
     DirectorySyncedForEver,
-    /// 40: who opens the file of a process that is alone is not noticed.
+    /// 40: opens of the file are not noticed while a process is alone.
     ForgetAsk,
     /// 41: an exchange does not wait for readers.
     ExchangeWithReader,

@@ -194,7 +194,7 @@ fn a_burst_of_saves_goes_to_the_redo_log_and_others_are_let_in() {
     for card in &all[50..200] {
         contacts.save(card).unwrap();
     }
-    assert!(spent().went_alone >= 1, "{}", spent());
+    assert!(spent().exchanged_to_log >= 1, "{}", spent());
     assert!(spent().redo_flushes >= 50, "{}", spent());
     // Another program, and another store of this one, with and without etui's VFS.
     let others = [Vfs::System, Vfs::Bursts].map(|vfs| {
@@ -208,7 +208,7 @@ fn a_burst_of_saves_goes_to_the_redo_log_and_others_are_let_in() {
     db.busy_timeout(Duration::from_secs(10)).unwrap();
     let count = || db.query_row("SELECT count(*) FROM item", [], |r| r.get::<_, i64>(0));
     assert_eq!(count().unwrap(), 200);
-    assert!(spent().stepped_aside >= 1, "{}", spent());
+    assert!(spent().exchanged_to_wal >= 1, "{}", spent());
     for (card, other) in all[200..].iter().zip(others.iter().cycle()) {
         contacts.save(card).unwrap();
         let uid = card.uid().unwrap();

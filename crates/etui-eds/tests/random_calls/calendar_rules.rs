@@ -73,7 +73,7 @@ pub fn calendar_rules() -> Vec<Rule<CalendarCall>> {
         },
         Rule {
             name: "a series split outside of a view",
-            reason: "stays there; the stock server tells that it is removed if the new series does \
+            reason: "stays there; the stock server reports its removal if the new series does \
                      not match",
             explains: explains_split_outside_view,
         },
@@ -95,7 +95,7 @@ pub fn calendar_rules() -> Vec<Rule<CalendarCall>> {
         },
         Rule {
             name: "either of two times",
-            reason: "what was completed in time is found wherever it occurs; the stock server looks \
+            reason: "a task completed in time is found wherever it occurs; the stock server looks \
                      only from the first of the times to the last",
             explains: explains_either_time,
         },
@@ -409,7 +409,7 @@ fn explains_missing_instances(difference: &CalendarDifference, part: Part<'_>) -
     is_missing
         && match part {
             Part::Errors(stock, ours) => stock.is_empty() && ours == NOT_FOUND && is_future_change,
-            // The stock server tells of the series as it was.
+            // The stock server reports the series as it was.
             Part::Stock(line) if difference.is_told() => {
                 let is_as_before = match line.split_once(" tells ") {
                     Some((_, text)) => difference.before.iter().any(|own| own == text),

@@ -12,7 +12,7 @@ use crate::pair::Peer;
 use crate::support::CALENDARS;
 use crate::views::{Views, component_key};
 
-/// After this long the stock server has told views of a change that it has answered.
+/// After this long the stock server has reported a change to views that it has answered.
 const NOTIFIED: Duration = Duration::from_millis(100);
 /// The title of the components that make the stock server tell views what it has gathered.
 const PROBE: &str = "ev-probe";
@@ -151,7 +151,7 @@ impl<'a> CalendarSession<'a> {
             }
             CalendarCall::OpenView { slot, query } => {
                 self.close_view(*slot);
-                // The stock server answers a change before it tells views of it, also one that is
+                // The stock server answers a change before it reports it to views, also to one that is
                 // opened in between.
                 std::thread::sleep(NOTIFIED);
                 let query = match query.as_str() {

@@ -276,8 +276,8 @@ fn differing_records(one: &[String], other: &[String]) -> BTreeSet<String> {
     lines.map(|line| uid_of(line).to_owned()).collect()
 }
 
-/// Returns the UIDs of records of the state that only one side told a view are removed: from then on
-/// the views differ.
+/// Returns the UIDs of records of the state whose removal only one side reported to a view: from then
+/// on the views differ.
 fn lost_by_one(one: &[String], other: &[String], state: &[String]) -> BTreeSet<String> {
     let removed = |told: &[String]| -> BTreeSet<(String, String)> {
         let parts = told.iter().filter_map(|line| {

@@ -13,7 +13,7 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
 use super::RedoLogUse;
 use super::database::Database;
-use super::exchange::{Attempt, Way};
+use super::exchange::{Attempt, Sharing};
 use crate::fork::fork_count;
 use crate::mutation::Mutation;
 
@@ -54,7 +54,7 @@ impl BurstPolicy {
     }
 
     /// Records that somebody else has the database, or comes.
-    pub fn note_company(&mut self, now: Instant) {
+    pub fn note_other_process(&mut self, now: Instant) {
         let is_recent = self
             .last_asked
             .is_some_and(|last| now.duration_since(last) < REMEMBERED);
@@ -130,7 +130,7 @@ impl Database {
     /// Records that somebody else opens the file.
     fn ask(&self) {
         if !self.is_asked.swap(true, Ordering::AcqRel) {
-            self.bursts().note_company(Instant::now());
+            self.bursts().note_other_process(Instant::now());
         }
     }
 
@@ -152,7 +152,7 @@ impl Database {
     }
 
     /// Makes the exchange that is wanted, if that is possible now. To be called by a connection that
-    /// has ended a transaction, without the way.
+    /// has ended a transaction, and does not hold [`Sharing`].
     pub(super) fn exchange_if_wanted(self: &Arc<Self>) {
         if self.is_asked.load(Ordering::Acquire) {
             if self.step_aside() {
@@ -163,7 +163,7 @@ impl Database {
                 // At the end of another transaction.
                 Attempt::Later => return,
                 Attempt::Done => {}
-                Attempt::Refused => self.bursts().note_company(Instant::now()),
+                Attempt::Refused => self.bursts().note_other_process(Instant::now()),
             }
             self.is_burst.store(false, Ordering::Release);
         }
@@ -173,7 +173,7 @@ impl Database {
 /// Waits for opens of the file, and for a pause.
 fn follow_opens(database: &Weak<Database>, watch: &OpenWatch, pause: Duration, process: u64) {
     let mut is_asked = false;
-    // Who opened the file just before it was watched waits for a lock now.
+    // A process that opened the file just before it was watched waits for a lock now.
     let waits = |database: Arc<Database>| database.is_open_elsewhere();
     if database.upgrade().is_some_and(waits)
         && let Some(database) = database.upgrade()
@@ -197,7 +197,7 @@ fn follow_opens(database: &Weak<Database>, watch: &OpenWatch, pause: Duration, p
             .watch()
             .as_ref()
             .is_some_and(|own| Arc::ptr_eq(&own.0, &watch.0));
-        if !is_followed || process != fork_count() || *database.way() == Way::Shared {
+        if !is_followed || process != fork_count() || *database.sharing() == Sharing::Shared {
             return;
         }
         if was_opened && database.broken().is(Mutation::ForgetAsk) {
@@ -238,7 +238,7 @@ mod tests {
         let mut now = begin;
         let mut quiet = Vec::new();
         for _ in 0..9 {
-            policy.note_company(now);
+            policy.note_other_process(now);
             let until = policy.shared_until.unwrap_or(now);
             quiet.push(until.duration_since(now).as_secs());
             let early = until - Duration::from_millis(50);
@@ -247,7 +247,7 @@ mod tests {
         }
         assert_eq!(quiet, [5, 10, 20, 40, 80, 160, 300, 300, 300]);
         // Forgotten after ten minutes.
-        policy.note_company(now + REMEMBERED);
+        policy.note_other_process(now + REMEMBERED);
         assert_eq!(policy.quiet, QUIET);
     }
 }

@@ -13,7 +13,7 @@ use super::buffered_file::BufferedFile;
 use super::commit::write_code;
 use super::database::Database;
 use super::database_registry::DatabaseKey;
-use super::exchange::{SharedConnection, Way};
+use super::exchange::{SharedConnection, Sharing};
 use super::journal::RollbackJournal;
 use super::locks::{HeldLocks, LockSlots, RECOVER, WRITE};
 use super::session::{ResultCode, SessionPhase};
@@ -123,8 +123,8 @@ impl DatabaseConnection {
     }
 
     pub fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), ResultCode> {
-        let way = self.database.way();
-        if *way == Way::Shared {
+        let sharing = self.database.sharing();
+        if *sharing == Sharing::Shared {
             let done = read(to, |to| self.file.read_exclusive(to, offset));
             // Before it has a lock, a connection may see the marker of a process that is alone.
             header_marker::hide(to, offset);
@@ -149,8 +149,8 @@ impl DatabaseConnection {
 
     pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        if *way == Way::Shared {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Shared {
             // Rule 45: nothing is kept back while others read.
             return self.file.defer_write(data, offset, 0).map_err(write_code);
         }
@@ -201,8 +201,8 @@ impl DatabaseConnection {
 
     pub fn truncate(&mut self, size: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        if *way == Way::Shared {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Shared {
             let done = self.file.set_len(size);
             return done.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE);
         }
@@ -258,8 +258,8 @@ impl DatabaseConnection {
 
     pub fn sync(&mut self) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        if *way == Way::Shared {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Shared {
             return self.file.sync().map_err(|_| ffi::SQLITE_IOERR_FSYNC);
         }
         let session = &mut *database.session();
@@ -283,10 +283,10 @@ impl DatabaseConnection {
 
     pub fn lock(&mut self, level: c_int) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        let done = match *way {
-            Way::Alone => self.lock_alone(level),
-            Way::Shared => self.lock_shared(level),
+        let sharing = database.sharing();
+        let done = match *sharing {
+            Sharing::Alone => self.lock_alone(level),
+            Sharing::Shared => self.lock_shared(level),
         };
         self.note_level();
         done
@@ -357,14 +357,14 @@ impl DatabaseConnection {
 
     pub fn unlock(&mut self, level: c_int) {
         let database = Arc::clone(&self.database);
-        let way = database.way();
+        let sharing = database.sharing();
         self.checkpointed = false;
         if self.held.level > level {
             // SQLite has flushed before it reported that a transaction is complete.
             let _ = self.file.flush();
         }
         let was_exclusive = self.held.level >= ffi::SQLITE_LOCK_EXCLUSIVE;
-        if let (Way::Shared, Some(shared)) = (*way, &self.shared) {
+        if let (Sharing::Shared, Some(shared)) = (*sharing, &self.shared) {
             shared.file.lower_lock(level);
             if was_exclusive {
                 database.rest_lock();
@@ -372,7 +372,7 @@ impl DatabaseConnection {
         }
         self.database.locks().lower_lock(&mut self.held, level);
         self.note_level();
-        drop(way);
+        drop(sharing);
         self.exchange_if_wanted();
     }
 
@@ -384,9 +384,9 @@ impl DatabaseConnection {
     }
 
     pub fn is_reserved(&self) -> bool {
-        let way = self.database.way();
-        match (*way, &self.shared) {
-            (Way::Shared, Some(shared)) => shared.file.is_reserved(),
+        let sharing = self.database.sharing();
+        match (*sharing, &self.shared) {
+            (Sharing::Shared, Some(shared)) => shared.file.is_reserved(),
             _ => self.database.locks().is_reserved(),
         }
     }
@@ -401,9 +401,9 @@ impl DatabaseConnection {
         let is_unlock = flags & ffi::SQLITE_SHM_UNLOCK != 0;
         let done = {
             let database = Arc::clone(&self.database);
-            let way = database.way();
-            match (*way, self.shared.clone()) {
-                (Way::Shared, Some(shared)) => {
+            let sharing = database.sharing();
+            match (*sharing, self.shared.clone()) {
+                (Sharing::Shared, Some(shared)) => {
                     self.lock_shared_index(&shared, slots, (first, count, flags))
                 }
                 _ => self.lock_own_index(slots, flags),
@@ -483,9 +483,9 @@ impl DatabaseConnection {
         let (Ok(region), Ok(size)) = (usize::try_from(region), usize::try_from(size)) else {
             return Err(ffi::SQLITE_IOERR_SHMMAP);
         };
-        let way = self.database.way();
-        let own = match (*way, &self.shared) {
-            (Way::Shared, Some(shared)) => Some(shared),
+        let sharing = self.database.sharing();
+        let own = match (*sharing, &self.shared) {
+            (Sharing::Shared, Some(shared)) => Some(shared),
             _ => None,
         };
         let mut index = self.database.index();
@@ -523,8 +523,8 @@ impl DatabaseConnection {
     }
 
     pub fn unmap_index(&mut self, delete: bool) {
-        let way = self.database.way();
-        if let (Way::Shared, Some(shared)) = (*way, &self.shared) {
+        let sharing = self.database.sharing();
+        if let (Sharing::Shared, Some(shared)) = (*sharing, &self.shared) {
             shared.file.unmap_index(delete);
         }
         if let Some(all) = LockSlots::new(0, 8) {
@@ -538,7 +538,7 @@ impl DatabaseConnection {
             index.leave();
             self.mapped_index = false;
         }
-        if *way == Way::Shared && !index.in_use() {
+        if *sharing == Sharing::Shared && !index.in_use() {
             self.database.guard_no_more();
             self.database.rest_lock();
         }
@@ -562,8 +562,8 @@ impl DatabaseConnection {
     /// `argument` is valid for the operation.
     pub unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        if *way == Way::Shared {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Shared {
             match operation {
                 ffi::SQLITE_FCNTL_CKPT_START
                 | ffi::SQLITE_FCNTL_CKPT_DONE
@@ -688,8 +688,8 @@ impl DatabaseConnection {
 
     /// Maps a page if the base VFS does. Never the first page, which would show the header marker.
     pub fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, ResultCode> {
-        let way = self.database.way();
-        let is_readable = *way == Way::Shared || self.database.is_ready();
+        let sharing = self.database.sharing();
+        let is_readable = *sharing == Sharing::Shared || self.database.is_ready();
         if offset == 0 || !is_readable || self.file.buffer().is_used() {
             return Ok(ptr::null_mut());
         }
@@ -715,8 +715,8 @@ impl Drop for DatabaseConnection {
     fn drop(&mut self) {
         self.unmap_index(false);
         {
-            let way = self.database.way();
-            if let (Way::Shared, Some(shared)) = (*way, &self.shared) {
+            let sharing = self.database.sharing();
+            if let (Sharing::Shared, Some(shared)) = (*sharing, &self.shared) {
                 shared.file.lower_lock(ffi::SQLITE_LOCK_NONE);
             }
             let mut connections = self.database.connections();

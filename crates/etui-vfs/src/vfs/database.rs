@@ -10,7 +10,7 @@ use libsqlite3_sys as ffi;
 
 use super::buffered_file::{BufferedFile, SharedBuffer};
 use super::bursts::{BurstPolicy, OpenWatch};
-use super::exchange::{SharedConnection, Way, WayGuard};
+use super::exchange::{SharedConnection, Sharing, SharingGuard};
 use super::locks::LockTable;
 use super::session::{ResultCode, Session, SessionPhase};
 use super::shared_guard::SharedGuard;
@@ -40,7 +40,7 @@ pub(crate) struct Database {
     /// The fork count of the process that opened it.
     forks: u64,
     /// Held by each call of SQLite; written by an exchange.
-    way: RwLock<Way>,
+    sharing: RwLock<Sharing>,
     /// The exchanges to SQLite's own WAL.
     pub(super) shares: AtomicU64,
     /// The lock could not be given up after an exchange: it stays as it is.
@@ -99,9 +99,9 @@ impl Database {
         }
         let file = CountedFile::new(file, Role::Database, &shared.counting);
         let buffer = SharedBuffer::new(options.buffer_options(), shared.broken);
-        let (way, index) = match options.redo_log {
-            RedoLogUse::Always => (Way::Alone, WalIndex::default()),
-            RedoLogUse::Bursts | RedoLogUse::Never => (Way::Shared, WalIndex::exchangeable()),
+        let (sharing, index) = match options.redo_log {
+            RedoLogUse::Always => (Sharing::Alone, WalIndex::default()),
+            RedoLogUse::Bursts | RedoLogUse::Never => (Sharing::Shared, WalIndex::exchangeable()),
         };
         Ok(Self {
             shared,
@@ -110,7 +110,7 @@ impl Database {
             main: BufferedFile::new(file, buffer),
             gate,
             forks: fork_count(),
-            way: RwLock::new(way),
+            sharing: RwLock::new(sharing),
             shares: AtomicU64::new(0),
             keeps_lock: AtomicBool::new(false),
             has_written_wal: AtomicBool::new(false),
@@ -130,12 +130,13 @@ impl Database {
         })
     }
 
-    /// Holds the way in which this process has the database. Not to be called while it is held.
-    pub(super) fn way(&self) -> WayGuard<'_> {
-        self.way.read().unwrap_or_else(PoisonError::into_inner)
+    /// Returns how this process has the database, and keeps it so until the guard is dropped. A thread
+    /// with a guard must not ask for another.
+    pub(super) fn sharing(&self) -> SharingGuard<'_> {
+        self.sharing.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    access!(way_mut -> RwLockWriteGuard<Way> = way.write());
+    access!(sharing_mut -> RwLockWriteGuard<Sharing> = sharing.write());
     access!(bursts -> MutexGuard<BurstPolicy> = bursts.lock());
     access!(watch -> MutexGuard<Option<OpenWatch>> = watch.lock());
     access!(connections -> MutexGuard<Vec<Arc<SharedConnection>>> = connections.lock());

@@ -37,7 +37,7 @@ use crate::redo::header_marker;
 
 /// How this process has a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Sharing {
     /// By the redo log, with a lock that keeps others out.
     Alone,
     /// By SQLite's own WAL mode.
@@ -55,16 +55,16 @@ pub(super) enum Attempt {
     Refused,
 }
 
-/// Holds the way, until it is dropped.
-pub(super) type WayGuard<'d> = RwLockReadGuard<'d, Way>;
+/// [`Sharing`], which does not change until this is dropped.
+pub(super) type SharingGuard<'d> = RwLockReadGuard<'d, Sharing>;
 
 /// The locks and the wal-index of one connection while the database is shared.
 #[derive(Debug)]
 pub(super) struct SharedConnection {
     pub file: SqliteFile,
-    /// The connection's lock of the database, in either way.
+    /// The connection's lock of the database, alone or shared.
     level: AtomicI32,
-    /// The connection has the wal-index mapped, in either way.
+    /// The connection has the wal-index mapped, alone or shared.
     is_mapped: AtomicBool,
 }
 
@@ -115,8 +115,8 @@ impl Database {
     /// Goes on with the redo log, if no other process has the database open and no connection of
     /// this one reads or writes.
     pub(super) fn go_alone(self: &Arc<Self>) -> Attempt {
-        let mut way = self.way_mut();
-        if *way == Way::Alone {
+        let mut sharing = self.sharing_mut();
+        if *sharing == Sharing::Alone {
             return Attempt::Done;
         }
         let may_go = self.options.redo_log == RedoLogUse::Bursts;
@@ -134,9 +134,9 @@ impl Database {
             self.watch_no_more();
             return Attempt::Refused;
         };
-        *way = Way::Alone;
-        add(&self.atomic_counters().went_alone, 1);
-        drop(way);
+        *sharing = Sharing::Alone;
+        add(&self.atomic_counters().exchanged_to_log, 1);
+        drop(sharing);
         self.follow_opens(watch);
         Attempt::Done
     }
@@ -221,8 +221,8 @@ impl Database {
     /// Shares the database: all is brought to its file, and SQLite's own VFS goes on. Returns true
     /// if it is shared afterwards; not while a connection reads or writes.
     pub(super) fn step_aside(&self) -> bool {
-        let mut way = self.way_mut();
-        if *way == Way::Shared {
+        let mut sharing = self.sharing_mut();
+        if *sharing == Sharing::Shared {
             return true;
         }
         if self.options.redo_log == RedoLogUse::Always {
@@ -242,9 +242,9 @@ impl Database {
             .and_then(|()| self.admit_others(session));
         self.locks().unlock(&mut held, all);
         if done.is_ok() {
-            *way = Way::Shared;
+            *sharing = Sharing::Shared;
             self.shares.fetch_add(1, Ordering::Relaxed);
-            add(&self.atomic_counters().stepped_aside, 1);
+            add(&self.atomic_counters().exchanged_to_wal, 1);
             self.watch_no_more();
         }
         done.is_ok()

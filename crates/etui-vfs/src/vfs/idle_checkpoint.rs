@@ -55,7 +55,7 @@ impl Database {
             return;
         }
         let mut held = HeldLocks::default();
-        // Set first: who finds the index locked waits for this session.
+        // Set first: a connection that finds the index locked waits for this session.
         self.settling.store(true, Ordering::Release);
         let Some(all) = self.lock_whole_index(&mut held) else {
             self.settling.store(false, Ordering::Release);

@@ -1,4 +1,4 @@
-//! [`SharedGuard`]: keeps what SQLite's locks protect while a database is shared.
+//! [`SharedGuard`]: protects a shared database against the loss of SQLite's locks.
 //!
 //! SQLite's locks are POSIX locks, which belong to a process and a file: if the program itself, or
 //! another copy of SQLite in it, opens and closes the database or its wal-index, all of them are

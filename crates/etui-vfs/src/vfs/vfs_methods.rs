@@ -11,7 +11,7 @@ use std::ptr;
 use libsqlite3_sys as ffi;
 
 use super::connection::{DatabaseConnection, OpenFile};
-use super::exchange::Way;
+use super::exchange::Sharing;
 use super::file_methods::FileHandle;
 use super::journal::{self, RollbackJournal};
 use super::wal_file::WalFile;
@@ -226,7 +226,7 @@ fn open_database(
             return Err(ReadOnlyOpen::Refused(code));
         }
     };
-    if *connection.database.way() == Way::Shared {
+    if *connection.database.sharing() == Sharing::Shared {
         return Ok(connection);
     }
     match connection.database.attach_session() {
@@ -267,8 +267,8 @@ unsafe extern "C" fn vfs_delete(
     if let Some(database) = database_of(&path)
         && let Some(database) = shared.registry.find(&database)
     {
-        let way = database.way();
-        if *way == Way::Alone {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Alone {
             database.delete_wal();
             return ffi::SQLITE_OK;
         }
@@ -302,7 +302,7 @@ unsafe extern "C" fn vfs_access(
         }
         let path = path_of(name);
         let there = match database_of(&path).and_then(|path| shared.registry.find(&path)) {
-            Some(database) if *database.way() == Way::Alone => Ok(database.has_wal()),
+            Some(database) if *database.sharing() == Sharing::Alone => Ok(database.has_wal()),
             _ => shared.platform.exists(&path),
         };
         match there {

@@ -10,7 +10,7 @@ use libsqlite3_sys as ffi;
 use super::commit::write_code;
 use super::connection::read;
 use super::database::{Database, sibling_path};
-use super::exchange::Way;
+use super::exchange::Sharing;
 use super::open_code;
 use super::session::ResultCode;
 use super::shared_guard::{FileId, file_id};
@@ -35,8 +35,8 @@ impl WalFile {
             own: None,
             id: FileId::default(),
         };
-        let way = database.way();
-        if *way == Way::Shared {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Shared {
             wal.own().map_err(|error| open_code(&error))?;
         }
         database.open_wal();
@@ -60,8 +60,8 @@ impl WalFile {
 
     pub fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        if *way == Way::Shared {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Shared {
             let own = self.own().map_err(|_| ffi::SQLITE_IOERR_READ)?;
             return read(to, |to| own.read_at(to, offset));
         }
@@ -78,8 +78,8 @@ impl WalFile {
 
     pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        if *way == Way::Alone {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Alone {
             return database.write_wal(data, offset);
         }
         database.has_written_wal.store(true, Ordering::Relaxed);
@@ -95,8 +95,8 @@ impl WalFile {
 
     pub fn truncate(&mut self, size: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        if *way == Way::Alone {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Alone {
             return database.truncate_wal(size);
         }
         let own = self.own().and_then(|own| own.set_len(size));
@@ -105,8 +105,8 @@ impl WalFile {
 
     pub fn sync(&mut self) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        if *way == Way::Alone {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Alone {
             return database.sync_wal();
         }
         let own = self.own().and_then(File::sync);
@@ -115,8 +115,8 @@ impl WalFile {
 
     pub fn size(&mut self) -> Result<u64, ResultCode> {
         let database = Arc::clone(&self.database);
-        let way = database.way();
-        if *way == Way::Alone {
+        let sharing = database.sharing();
+        if *sharing == Sharing::Alone {
             return Ok(database.wal().len());
         }
         let own = self.own().and_then(File::len);
@@ -125,7 +125,7 @@ impl WalFile {
 
     /// Closes it for SQLite; in a child of the process that opened it, it is not to be closed.
     pub fn close(self) {
-        let _way = self.database.way();
+        let _sharing = self.database.sharing();
         self.database.close_wal();
     }
 }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::meanwhile::{Meanwhile, Moment};
 use super::{child, number, path_of_child, wait_for};
 
-/// What happens at a moment, once.
+/// The event at a moment, once.
 type Planned = Arc<Mutex<Option<(Moment, Box<dyn FnOnce(&Path) + Send>)>>>;
 
 /// A database that this process shares by a VFS of its own, with a violated rule.
@@ -53,7 +53,7 @@ impl Shared {
         shared
     }
 
-    /// Plans what happens at a moment.
+    /// Plans the event at a moment.
     fn at(&self, moment: Moment, run: impl FnOnce(&Path) + Send + 'static) {
         *self.planned.lock().unwrap() = Some((moment, Box::new(run)));
     }
@@ -433,7 +433,7 @@ fn files_of_a_database_that_took_the_name_stay() {
         .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v)")
         .unwrap();
     assert!(insert(&other, "other"));
-    // Nothing but its name tells the WAL of the other one from its own, which is empty.
+    // Its own WAL is empty, too.
     other
         .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
         .unwrap();

@@ -1,4 +1,4 @@
-//! [`Meanwhile`]: the system's files, and what other programs do at a moment of the VFS's work.
+//! [`Meanwhile`]: the system's files, and events at a moment of the VFS's work.
 
 use std::io;
 use std::path::Path;

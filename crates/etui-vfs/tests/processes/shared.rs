@@ -83,21 +83,21 @@ fn a_burst_goes_alone_and_another_program_is_let_in() {
     let before = sharing().counters();
     let since = || sharing().counters().since(&before);
     insert(&db, 20);
-    assert_eq!((since().went_alone, since().records), (0, 0));
+    assert_eq!((since().exchanged_to_log, since().records), (0, 0));
     insert(&db, 40);
-    assert_eq!(since().went_alone, 1);
+    assert_eq!(since().exchanged_to_log, 1);
     assert!(since().records >= 20, "{:?}", since());
-    // The file is not one of SQLite's now; who waits is let in.
+    // The file is not one of SQLite's now; another program is let in after a wait.
     let other = plain(&path);
     assert_eq!(number(&other, "SELECT count(*) FROM t"), 60);
-    assert_eq!(since().stepped_aside, 1);
+    assert_eq!(since().exchanged_to_wal, 1);
     insert(&other, 5);
     insert(&db, 5);
     assert_eq!(number(&db, "SELECT count(*) FROM t"), 70);
     assert_eq!(number(&other, "SELECT count(*) FROM t"), 70);
     // It does not go alone while the other has it open.
     insert(&db, 50);
-    assert_eq!(since().went_alone, 1);
+    assert_eq!(since().exchanged_to_log, 1);
     check(&db);
     drop(other);
     drop(db);
@@ -115,9 +115,9 @@ fn a_pause_shares_the_database() {
     let db = made(&path);
     let before = sharing().counters();
     insert(&db, 40);
-    assert_eq!(sharing().counters().since(&before).went_alone, 1);
+    assert_eq!(sharing().counters().since(&before).exchanged_to_log, 1);
     eventually("the pause", || {
-        sharing().counters().since(&before).stepped_aside == 1
+        sharing().counters().since(&before).exchanged_to_wal == 1
     });
     // An ordinary file, whatever becomes of this process.
     let copy = dir.path().join("copy");
@@ -127,7 +127,7 @@ fn a_pause_shares_the_database() {
     assert_eq!(number(&db, "SELECT count(*) FROM t"), 41);
 }
 
-/// Connections that slept over an exchange see what was committed meanwhile.
+/// Connections that slept over an exchange see the commits since.
 #[test]
 fn a_connection_that_sleeps_sees_what_was_committed() {
     let _turn = TURN.lock();
@@ -202,12 +202,12 @@ fn commits_and_exchanges_for_ever() {
         let mut random = Random(seed | 1);
         loop {
             std::thread::sleep(Duration::from_micros(random.below(10_000)));
-            let before = sharing().counters().went_alone;
+            let before = sharing().counters().exchanged_to_log;
             match random.below(3) {
                 0 => sharing().step_aside(),
                 _ => sharing().go_alone(),
             };
-            if sharing().counters().went_alone > before {
+            if sharing().counters().exchanged_to_log > before {
                 println!("alone");
             }
         }
@@ -220,7 +220,7 @@ fn commits_and_exchanges_for_ever() {
 fn commits_for_ever_without_the_vfs() {
     let Some(path) = path_of_child() else { return };
     let seed: u64 = std::env::var(super::SEED).unwrap().parse().unwrap();
-    // Plain SQLite refuses what a killed process left; another one of the storm recovers it.
+    // Plain SQLite refuses the file of a killed process; another one of the storm recovers it.
     let open = || {
         loop {
             let db = Connection::open(&path).unwrap();
@@ -378,7 +378,7 @@ fn threads_go_on_over_exchanges() {
         })
         .collect();
     let began = Instant::now();
-    let alone = || sharing().counters().since(&before).went_alone;
+    let alone = || sharing().counters().since(&before).exchanged_to_log;
     while began.elapsed() < Duration::from_secs(3) || alone() <= 10 {
         assert!(began.elapsed() < Duration::from_secs(60), "{}", alone());
         sharing().go_alone();
