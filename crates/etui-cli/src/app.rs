@@ -54,18 +54,22 @@ impl App {
         self.store.clone()
     }
 
+    /// Returns the VFS that was asked for.
+    pub fn given_vfs(&self) -> Option<OsString> {
+        let given = self.vfs.clone().map(OsString::from);
+        given.or_else(|| set_variable("ETUI_VFS"))
+    }
+
     /// Returns the options that an existing store is opened with.
     pub fn store_options(&self) -> Result<Options> {
         let mut options = Options::default();
         options.create = false;
-        let given = self.vfs.clone().map(OsString::from);
-        let vfs = given.or_else(|| set_variable("ETUI_VFS"));
-        options.vfs = match vfs.as_ref().map(|name| name.to_str()) {
-            None | Some(Some("system")) => etui::Vfs::System,
-            Some(Some("bursts")) => etui::Vfs::Bursts,
+        options.vfs = match self.given_vfs().as_ref().map(|name| name.to_str()) {
+            None | Some(Some("bursts")) => etui::Vfs::Bursts,
+            Some(Some("system")) => etui::Vfs::System,
             Some(Some("etui")) => etui::Vfs::Etui,
             Some(_) => {
-                let problem = "ETUI_VFS names no VFS; possible values: system, bursts, etui";
+                let problem = "ETUI_VFS names no VFS; possible values: bursts, system, etui";
                 return Err(Failure::usage(problem));
             }
         };

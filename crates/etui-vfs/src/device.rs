@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -67,6 +68,12 @@ pub trait Platform: fmt::Debug + Send + Sync {
     ///
     /// The file does not exist and is not to be created, or it cannot be opened.
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>>;
+
+    /// Returns the name of the network file system that a path is on, if any: locks that are kept
+    /// there, and opens by other machines, cannot be relied on.
+    fn network_file_system(&self, _path: &Path) -> Option<String> {
+        None
+    }
 
     /// Opens a database, which exists, for locking: the lock excludes other processes, and SQLite
     /// without this VFS. It must survive that the process opens and closes the file.
@@ -147,6 +154,15 @@ pub trait Platform: fmt::Debug + Send + Sync {
     /// Returns true if another process, of those that this one may inspect, has the file open.
     fn is_open_elsewhere(&self, _path: &Path) -> bool {
         false
+    }
+
+    /// Returns a descriptor that becomes readable when somebody opens the file, which exists.
+    ///
+    /// # Errors
+    ///
+    /// The system cannot watch it.
+    fn watch_opens(&self, _path: &Path) -> io::Result<OwnedFd> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Opens or creates the WAL of a shared database.

@@ -104,6 +104,8 @@ pub enum Mutation {
     GapInLocks,
     /// 48: the WAL is looked for before the exclusive lock is had.
     LookBeforeLock,
+    /// 48: it is not made durable that the WAL is empty.
+    EmptyWalUnflushed,
 }
 
 /// The violated rule, if any.

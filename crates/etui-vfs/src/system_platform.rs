@@ -2,9 +2,10 @@
 //! SQLite's own VFS, the redo log through system calls.
 
 use std::cell::UnsafeCell;
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::fs::{self, File as SystemFile, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::raw::{c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -13,6 +14,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use libsqlite3_sys as ffi;
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{CWD, IFlags, OFlags, RenameFlags};
 use rustix::io::Errno;
 
@@ -23,6 +25,9 @@ use crate::ofd_lock::OfdLock;
 
 /// The maximum size of a write: SQLite's VFS accepts fewer than 2^17 bytes.
 const MOST: usize = (1 << 17) - 4096;
+
+/// The bytes before a name that SQLite opens.
+const NAME_BEGIN: [u8; 4] = [0; 4];
 
 /// File systems on which another machine keeps locks or flushes (`statfs(2)`).
 const NETWORKS: [(u32, &str); 9] = [
@@ -166,6 +171,10 @@ fn share_with_users_of_database(log: &SystemFile, path: &Path) {
 }
 
 impl Platform for SystemPlatform {
+    fn network_file_system(&self, path: &Path) -> Option<String> {
+        network_of(path)
+    }
+
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
         let Some(path) = path else {
             let flags = ffi::SQLITE_OPEN_TEMP_DB
@@ -177,16 +186,7 @@ impl Platform for SystemPlatform {
         };
         let kind = match role {
             Role::Redo => return Ok(Box::new(LogFile::open(path, access)?)),
-            Role::Database => {
-                if let Some(name) = network_of(path) {
-                    let path = path.display();
-                    return Err(io::Error::new(
-                        io::ErrorKind::Unsupported,
-                        format!("{path} is on {name}, a file system of the network"),
-                    ));
-                }
-                ffi::SQLITE_OPEN_MAIN_DB
-            }
+            Role::Database => ffi::SQLITE_OPEN_MAIN_DB,
             Role::Journal | Role::Temporary => ffi::SQLITE_OPEN_MAIN_JOURNAL,
         };
         let mut flags = kind;
@@ -265,6 +265,12 @@ impl Platform for SystemPlatform {
     fn is_open_elsewhere(&self, path: &Path) -> bool {
         let file = fs::metadata(path);
         file.is_ok_and(|file| open_file_of_others(file.dev(), file.ino(), |_, _| true).is_some())
+    }
+
+    fn watch_opens(&self, path: &Path) -> io::Result<OwnedFd> {
+        let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        inotify::add_watch(&queue, path, WatchFlags::OPEN)?;
+        Ok(queue)
     }
 
     fn open_wal(&self, path: &Path) -> io::Result<SqliteFile> {
@@ -450,18 +456,29 @@ macro_rules! call {
 }
 
 impl SqliteFile {
+    /// Opens a file by the VFS with this name, for a [`Platform`] of tests.
+    ///
+    /// # Errors
+    ///
+    /// There is no such VFS, or it does not open the file.
+    #[doc(hidden)]
+    pub fn open_by(vfs: &CStr, path: &Path, flags: c_int) -> io::Result<Self> {
+        let host = BaseVfs::find_named(vfs).map_err(io::Error::other)?;
+        Self::open(&host, Some(path), flags)
+    }
+
     fn open(host: &BaseVfs, path: Option<&Path>, flags: c_int) -> io::Result<Self> {
         let vfs = host.vfs();
         // SAFETY: the VFS is registered.
         let (size, open) = unsafe { ((*vfs).szOsFile, (*vfs).xOpen) };
         let open = open.ok_or(io::ErrorKind::Unsupported)?;
         let words = usize::try_from(size).unwrap_or(0).div_ceil(8).max(1);
-        // SQLite requires a second zero after the name of a database.
-        let name = path.map(|path| [path.as_os_str().as_bytes(), &[0, 0]].concat());
-        if name
-            .as_ref()
-            .is_some_and(|name| name.iter().filter(|byte| **byte == 0).count() > 2)
-        {
+        // As `sqlite3_create_filename` makes it: SQLite looks for four zeros before the name, and for the
+        // parameters of a URI after it.
+        let name = path.map(|path| [&NAME_BEGIN, path.as_os_str().as_bytes(), &[0, 0]].concat());
+        if name.as_ref().is_some_and(|name| {
+            name.iter().filter(|byte| **byte == 0).count() > NAME_BEGIN.len() + 2
+        }) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let opened = Self {
@@ -472,7 +489,7 @@ impl SqliteFile {
         let name = opened
             .name
             .as_ref()
-            .map_or(ptr::null(), |name| name.as_ptr().cast());
+            .map_or(ptr::null(), |name| name[NAME_BEGIN.len()..].as_ptr().cast());
         let mut answered = flags;
         // SAFETY: the name is null or a C string with a second zero. It stays in place until the
         // file is dropped, as does the file's memory, which has the size that the VFS requested.

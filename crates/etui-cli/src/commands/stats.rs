@@ -19,10 +19,9 @@ pub fn show_stats(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
     let stats = store.stats()?;
     let path = store.path().display().to_string();
+    let counters = app.given_vfs().and_then(|_| store.vfs_counters());
     if app.out.json {
-        return app
-            .out
-            .write_json(&stats_json(&path, &stats, store.vfs_counters()));
+        return app.out.write_json(&stats_json(&path, &stats, counters));
     }
     let mut rows = vec![("Store", escape_text(&path).into_owned())];
     for (name, contacts) in &stats.address_books {
@@ -52,7 +51,7 @@ pub fn show_stats(app: &mut App) -> Result<()> {
         ("Region", region.to_owned()),
         ("Schema version", stats.schema_version.to_string()),
     ]);
-    if let Some(counters) = store.vfs_counters() {
+    if let Some(counters) = counters {
         let mut log = store.path().as_os_str().to_owned();
         log.push("-redo");
         let bytes = std::fs::metadata(log).map_or(0, |m| m.len());

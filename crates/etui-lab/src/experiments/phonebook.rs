@@ -53,7 +53,7 @@ const INDEX_WORK: &str = "index-costs";
 const INDEX_REDO_WORK: &str = "index-costs, etui-vfs";
 
 /// The arms, as found first.
-const ARMS: [ArmSpec<'static>; 9] = {
+const ARMS: [ArmSpec<'static>; 10] = {
     use ArmRole::{AllCures, AsFound, Cure, Etui, Peer};
     [
         (report::DBUS, AsFound, "product=eds way=dbus setup=shipped"),
@@ -72,6 +72,7 @@ const ARMS: [ArmSpec<'static>; 9] = {
         (report::PLAIN, Peer, "product=plain"),
         (report::PLAIN_REDO, Peer, "product=plain redo"),
         (report::ETUI, Etui, "product=etui"),
+        (report::SYSTEM_VFS, Etui, "product=etui system-vfs"),
         (report::DEFERRED, Etui, "product=etui deferred"),
     ]
 };

@@ -28,9 +28,12 @@ const THREADS: &str = "threads";
 const SLOW_THREADS: &str = "threads, flushes 3 ms longer";
 const VIEWS: &str = "views open";
 const LATENCY: &str = "from a save to a view";
+const SPACED: &str = "a save every 9 s";
+const OPENED: &str = "open, one save, close";
 
 const SYSTEM_VFS: &str = "SQLite's WAL";
 const ETUI_VFS: &str = "etui-vfs";
+const BURSTS: &str = "etui-vfs, in bursts";
 const ONE_THREAD: &str = "1 thread";
 const MANY_THREADS: &str = "16 threads";
 const NO_VIEWS: &str = "0 views";
@@ -47,6 +50,17 @@ const MAX_SINGLE_BYTES: f64 = 262_144.0;
 /// Between two saves whose latency is measured.
 const PACE: Duration = Duration::from_millis(5);
 
+/// Between two saves of [`SPACED`]: longer than the pause after which the redo log is settled.
+const SPACE: Duration = Duration::from_secs(9);
+/// The saves of [`SPACED`] and [`OPENED`].
+const SPACED_SAVES: (u64, u64) = (3, 10);
+const OPENED_SAVES: (u64, u64) = (30, 100);
+/// Flushes of occasional saves, as a multiple of those by SQLite's WAL.
+const MAX_SPACED_FLUSHES: f64 = 1.0;
+const MAX_OPENED_FLUSHES: f64 = 1.1;
+/// The stack whose block device is the laboratory's own.
+const COUNTED_STACK: &str = "ext4";
+
 /// Longest time without a change before a reader gives up.
 const MAX_SILENCE: Duration = Duration::from_secs(10);
 
@@ -60,7 +74,12 @@ impl Experiment for Saves {
     }
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
-        let vfs = [(SYSTEM_VFS, ""), (ETUI_VFS, "redo")].as_slice();
+        let vfs = [
+            (SYSTEM_VFS, ""),
+            (ETUI_VFS, "redo=always"),
+            (BURSTS, "redo=bursts"),
+        ]
+        .as_slice();
         let threads = [
             (ONE_THREAD, "threads=1"),
             ("2 threads", "threads=2"),
@@ -96,7 +115,20 @@ impl Experiment for Saves {
                 ..ArmGroup::new(work, HERE, lab.value("contacts"), arms.collect())
             }
         });
-        Ok(groups.to_vec().into())
+        let occasional = [(SPACED, SPACED_SAVES), (OPENED, OPENED_SAVES)];
+        let occasional = occasional.map(|(work, (few, many))| {
+            let arms = vfs.iter().map(|(name, settings)| {
+                let count = if lab.quick() { few } else { many };
+                Arm::new(*name, ArmRole::Etui, *settings).with("saves", count)
+            });
+            ArmGroup {
+                counted: true,
+                repetitions: if lab.quick() { 1 } else { 3 },
+                seconds: SPACE.as_secs_f64() * few as f64,
+                ..ArmGroup::new(work, COUNTED_STACK, lab.value("contacts"), arms.collect())
+            }
+        });
+        Ok([groups.as_slice(), &occasional].concat().into())
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
@@ -108,11 +140,15 @@ impl Experiment for Saves {
         let path = copy_shared(recorder, STORE, STORE)?;
         let saves = case.settings.number("saves")?;
         let mut options = people_options();
+        options.vfs = match case.settings.text("redo") {
+            Ok("bursts") => Vfs::Bursts,
+            Ok(_) => Vfs::Etui,
+            Err(_) => Vfs::System,
+        };
         match case.work.as_str() {
+            SPACED => save_spaced(&path, &options, &make_cards(2, saves)?, recorder),
+            OPENED => save_opened(&path, &options, &make_cards(2, saves)?, recorder),
             NEW | CHANGED => {
-                if case.settings.is("redo") {
-                    options.vfs = Vfs::Etui;
-                }
                 let cards = match case.work.as_str() {
                     NEW => make_cards(2, saves)?,
                     _ => change_numbers(make_cards(1, saves)?)?,
@@ -150,6 +186,29 @@ impl Experiment for Saves {
             ]
         };
         let shared = || vec![each(), flushes("flushes a save")];
+        let device = |title, key: &str| Measure::new(title, key).per(Per::Setting("saves"));
+        let device_flushes = || device("flushes", "save/block_flushes");
+        let occasional = || {
+            vec![
+                device_flushes(),
+                device("writes", "save/block_writes"),
+                device("bytes", "save/block_write_bytes"),
+            ]
+        };
+        let on_device = |work: &str| {
+            let groups = results.select_groups(&[work], &[COUNTED_STACK]);
+            TableSpec::new(format!("Saves: {work}"), groups)
+                .caption("Of the block device, the file system's own journal included.")
+                .measures(occasional())
+                .base(Some(SYSTEM_VFS))
+        };
+        let at_device = |work, most, about| {
+            let groups = results.select_groups(&[work], &[COUNTED_STACK]);
+            Threshold::target(about)
+                .of(groups.into_iter().next().as_ref(), BURSTS, device_flushes())
+                .against_arm(SYSTEM_VFS)
+                .at_most(most)
+        };
         let report = || Measure::new("median", "report/p50_ns");
         let without_merges = "The mean leaves out merges of the index.";
         let to_one_thread = "Ratios are to one thread.";
@@ -157,6 +216,8 @@ impl Experiment for Saves {
             tables: vec![
                 table(NEW, without_merges, single(), Some(SYSTEM_VFS)),
                 table(CHANGED, without_merges, single(), Some(SYSTEM_VFS)),
+                on_device(SPACED),
+                on_device(OPENED),
                 table(SLOW_THREADS, to_one_thread, shared(), Some(ONE_THREAD)),
                 table(THREADS, to_one_thread, shared(), Some(ONE_THREAD)),
                 table(
@@ -181,6 +242,16 @@ impl Experiment for Saves {
                 ),
             ],
             thresholds: vec![
+                at_device(
+                    SPACED,
+                    MAX_SPACED_FLUSHES,
+                    "flushes of a save every 9 s, with the redo log in bursts",
+                ),
+                at_device(
+                    OPENED,
+                    MAX_OPENED_FLUSHES,
+                    "flushes of opening, one save and closing, with the redo log in bursts",
+                ),
                 Threshold::target(
                     "time of 16 threads for a save against one thread's, flushes 3 ms longer",
                 )
@@ -265,6 +336,44 @@ fn save_singly(
     let mean = bytes.iter().sum::<f64>() / bytes.len().max(1) as f64;
     recorder.record("save/mean_bytes", mean);
     record_count(recorder, &contacts)
+}
+
+/// Saves cards one by one, with a pause after each, in a program that stays open.
+fn save_spaced(
+    path: &Path,
+    options: &Options,
+    cards: &[Card],
+    recorder: &mut Recorder,
+) -> Result<(), Error> {
+    let store = Store::open_with(path, options)?;
+    let contacts = store.contacts()?;
+    contacts.save(&make_cards(3, 1)?.remove(0))?;
+    std::thread::sleep(SPACE);
+    recorder.phase("save", || {
+        for card in cards {
+            contacts.save(card)?;
+            std::thread::sleep(SPACE);
+        }
+        Ok(())
+    })?;
+    record_count(recorder, &contacts)
+}
+
+/// Opens the store, saves a card and closes it, for each card.
+fn save_opened(
+    path: &Path,
+    options: &Options,
+    cards: &[Card],
+    recorder: &mut Recorder,
+) -> Result<(), Error> {
+    recorder.phase("save", || {
+        cards.iter().try_for_each(|card| {
+            let store = Store::open_with(path, options)?;
+            store.contacts()?.save(card)?;
+            Ok(store.close()?)
+        })
+    })?;
+    record_count(recorder, &Store::open_with(path, options)?.contacts()?)
 }
 
 /// Shares saves between threads; flushes are delayed and counted.

@@ -2,14 +2,12 @@
 //! others, pauses (rules 39 and 40).
 
 use std::collections::VecDeque;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
 use super::RedoLogUse;
 use super::database::Database;
@@ -30,6 +28,8 @@ const MOST_QUIET: Duration = Duration::from_secs(300);
 const REMEMBERED: Duration = Duration::from_secs(600);
 /// How often to try again to step aside, beside each end of a transaction.
 const AGAIN: Duration = Duration::from_millis(5);
+/// How long a long read waits for transactions before it begins.
+const LONG_READ_WAITS: Duration = Duration::from_millis(100);
 
 /// The latest commits, and since when others come.
 #[derive(Debug, Default)]
@@ -80,12 +80,6 @@ impl BurstPolicy {
 pub(super) struct OpenWatch(Arc<OwnedFd>);
 
 impl OpenWatch {
-    fn new(path: &std::path::Path) -> io::Result<Self> {
-        let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        inotify::add_watch(&queue, path, WatchFlags::OPEN)?;
-        Ok(Self(Arc::new(queue)))
-    }
-
     /// Waits for an open. Returns false after the time is over.
     fn wait(&self, most: Duration) -> bool {
         let most = Timespec {
@@ -101,7 +95,8 @@ impl OpenWatch {
 impl Database {
     /// Starts to watch for opens of the file. `None`: the system cannot.
     pub(super) fn watch_opens(&self) -> Option<OpenWatch> {
-        let watch = OpenWatch::new(&self.path).ok()?;
+        let queue = self.shared.platform.watch_opens(&self.path).ok()?;
+        let watch = OpenWatch(Arc::new(queue));
         *self.watch() = Some(watch.clone());
         Some(watch)
     }
@@ -140,6 +135,27 @@ impl Database {
             self.bursts().note_own_open(Instant::now());
             self.is_asked.store(true, Ordering::Release);
             self.exchange_if_wanted();
+        }
+    }
+
+    /// Steps aside before a long read, which would keep others out as long as it lasts. Waits for
+    /// other transactions of this process, but not long. Returns true if the database is shared.
+    pub(super) fn share_for_long_read(self: &Arc<Self>) -> bool {
+        if self.options.redo_log == RedoLogUse::Always {
+            return false;
+        }
+        let end = Instant::now() + LONG_READ_WAITS;
+        loop {
+            self.bursts().note_own_open(Instant::now());
+            if *self.sharing() == Sharing::Shared {
+                return true;
+            }
+            self.is_asked.store(true, Ordering::Release);
+            self.exchange_if_wanted();
+            if Instant::now() >= end {
+                return *self.sharing() == Sharing::Shared;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

@@ -541,6 +541,8 @@ impl DatabaseConnection {
         if *sharing == Sharing::Shared && !index.in_use() {
             self.database.guard_no_more();
             self.database.rest_lock();
+            // The next one may map another file of that name.
+            index.clear();
         }
         if delete {
             index.clear();
@@ -669,12 +671,13 @@ impl DatabaseConnection {
     unsafe fn pragma(&self, argument: *mut *mut c_char) -> c_int {
         // SAFETY: as the caller promises.
         let name = unsafe { std::ffi::CStr::from_ptr(*argument.add(1)) };
-        if !name.to_bytes().eq_ignore_ascii_case(b"etui_stats") {
-            return ffi::SQLITE_NOTFOUND;
-        }
-        let counters = self.database.atomic_counters().now().to_string();
+        let answer = match name.to_bytes().to_ascii_lowercase().as_slice() {
+            b"etui_stats" => self.database.atomic_counters().now().to_string(),
+            b"etui_share" => u8::from(self.database.share_for_long_read()).to_string(),
+            _ => return ffi::SQLITE_NOTFOUND,
+        };
         // SAFETY: as the caller promises.
-        unsafe { *argument = BaseVfs::text(counters.trim_end()) };
+        unsafe { *argument = BaseVfs::text(answer.trim_end()) };
         ffi::SQLITE_OK
     }
 

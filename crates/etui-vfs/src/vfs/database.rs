@@ -22,7 +22,7 @@ use crate::device::{Access, DatabaseLock, File, Lock, Role};
 use crate::fork::fork_count;
 use crate::mutation::{BrokenRule, Mutation};
 use crate::redo::header_marker::{self, HeaderBytes};
-use crate::redo::log::{LogTail, RedoLog};
+use crate::redo::log::{LogHeader, LogTail, RedoLog};
 use crate::redo::recover::Replayed;
 use crate::wal_image::WalImage;
 
@@ -92,6 +92,13 @@ impl Database {
         options: Options,
     ) -> io::Result<Self> {
         let options = options.without_buffers_if_shared();
+        if options.redo_log == RedoLogUse::Always
+            && let Some(name) = shared.platform.network_file_system(path)
+        {
+            let path = path.display();
+            let what = format!("{path} is on {name}, a file system of the network");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
         let mut file = shared.platform.open(Some(path), Role::Database, access)?;
         let gate = shared.platform.open_lock(path)?;
         if file.host().is_some_and(|host| host.has_moved()) {
@@ -426,8 +433,25 @@ impl Database {
                 // Of when the database was shared, and empty.
                 let wal = sibling_path(&self.path, "-wal");
                 let _ = self.shared.platform.remove(&wal, false);
+                self.remove_ended_log();
             }
             session.directory_synced = false;
+        }
+    }
+
+    /// Removes the log of a shared database that its last user closes, with an exclusive lock: a
+    /// closed database is one file. Not durably: a log that has ended means nothing (rule 55).
+    pub(super) fn remove_ended_log(&self) {
+        let log = sibling_path(&self.path, "-redo");
+        let platform = &self.shared.platform;
+        let access = Access {
+            write: false,
+            create: false,
+        };
+        let opened = platform.open(Some(&log), Role::Redo, access);
+        let header = opened.and_then(|file| LogHeader::read(&*file));
+        if matches!(header, Ok(Some(header)) if !header.live) && self.check_name().is_ok() {
+            let _ = platform.remove(&log, false);
         }
     }
 

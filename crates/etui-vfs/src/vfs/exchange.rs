@@ -31,7 +31,7 @@ use super::locks::{HeldLocks, LockSlots, SLOTS};
 use super::session::{ResultCode, Session, SessionPhase};
 use super::wal_index::REGION;
 use crate::counters::add;
-use crate::device::{Lock, SqliteFile};
+use crate::device::{Access, Lock, Role, SqliteFile};
 use crate::mutation::Mutation;
 use crate::redo::header_marker;
 
@@ -119,8 +119,15 @@ impl Database {
         if *sharing == Sharing::Alone {
             return Attempt::Done;
         }
-        let may_go = self.options.redo_log == RedoLogUse::Bursts;
-        if !may_go || self.keeps_lock.load(Ordering::Relaxed) {
+        let may_go = self.options.redo_log == RedoLogUse::Bursts
+            && !self.keeps_lock.load(Ordering::Relaxed)
+            && self.index().can_exchange()
+            && self
+                .shared
+                .platform
+                .network_file_system(&self.path)
+                .is_none();
+        if !may_go {
             return Attempt::Refused;
         }
         let session = &mut *self.session();
@@ -165,6 +172,7 @@ impl Database {
                 return Err(ffi::SQLITE_BUSY);
             }
             self.check_exclusive()?;
+            self.flush_empty_wal()?;
             // SAFETY: no addresses are given.
             let exchanged = unsafe { self.index().exchange(None, random) };
             exchanged.map_err(|_| ffi::SQLITE_NOMEM)?;
@@ -215,6 +223,26 @@ impl Database {
         match marked || header_marker::is_torn(&header) {
             true => Err(ffi::SQLITE_BUSY),
             false => Ok(()),
+        }
+    }
+
+    /// Makes it durable that SQLite's WAL is empty. Otherwise its frames may reappear after a power cut,
+    /// beside a database whose header marker says that its log counts (rule 48).
+    fn flush_empty_wal(&self) -> Result<(), ResultCode> {
+        if self.broken().is(Mutation::EmptyWalUnflushed) {
+            return Ok(());
+        }
+        let wal = sibling_path(&self.path, "-wal");
+        let access = Access {
+            write: true,
+            create: false,
+        };
+        let opened = self.shared.platform.open(Some(&wal), Role::Journal, access);
+        match opened.and_then(|wal| wal.sync()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.io_failure("its empty WAL cannot be flushed", &error))
+            }
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 

@@ -14,9 +14,8 @@
 //! The locks are released while a connection asks for EXCLUSIVE, which SQLite does when it leaves WAL
 //! mode and when it is the last to close; it asks whether the wal-index is in use, too.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -34,13 +33,8 @@ const IN_USE: i64 = 128;
 /// The byte of the wal-index that is locked during a write transaction (`WAL_WRITE_LOCK`).
 const WRITE: i64 = 120;
 
-/// Device and inode.
-pub(super) type FileId = (u64, u64);
-
-pub(super) fn file_id(path: &Path) -> io::Result<FileId> {
-    let metadata = fs::metadata(path)?;
-    Ok((metadata.dev(), metadata.ino()))
-}
+/// The identity of a file ([`Platform::file_identity`](crate::device::Platform::file_identity)).
+pub(super) type FileId = Option<(u64, u64)>;
 
 /// The wal-index, opened for its locks. It is dropped when no connection has the wal-index mapped:
 /// closing it earlier would drop SQLite's locks.
@@ -101,21 +95,23 @@ impl Database {
     }
 
     /// Checks, before a commit to SQLite's own WAL, that the locks are held and the WAL has its name.
+    /// Otherwise the commit fails with `SQLITE_IOERR_LOCK` or `SQLITE_IOERR_VNODE`.
     pub(super) fn check_shared_commit(&self, wal: FileId) -> Result<(), ResultCode> {
         let guard = self.guard();
         let Some(SharedGuard(index)) = &*guard else {
             return Ok(());
         };
-        if file_id(&sibling_path(&self.path, "-wal")).ok() != Some(wal) {
+        let path = sibling_path(&self.path, "-wal");
+        if !matches!(self.shared.platform.file_identity(&path), Ok(named) if named == wal) {
             let what = "its WAL was deleted or replaced; close it and open it again";
-            return Err(self.refuse_with(ffi::SQLITE_IOERR_WRITE, what));
+            return Err(self.refuse_with(ffi::SQLITE_IOERR_VNODE, what));
         }
         let file = index.get().map_err(|_| ffi::SQLITE_IOERR_WRITE)?;
         match is_locked_by_process(file, WRITE) {
             Ok(false) => {
                 let what = "the program closed a descriptor of its files, which released SQLite's \
                             locks; the transaction is rolled back";
-                Err(self.refuse_with(ffi::SQLITE_IOERR_WRITE, what))
+                Err(self.refuse_with(ffi::SQLITE_IOERR_LOCK, what))
             }
             Ok(true) | Err(_) => Ok(()),
         }

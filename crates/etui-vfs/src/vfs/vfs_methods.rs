@@ -272,6 +272,7 @@ unsafe extern "C" fn vfs_delete(
             database.delete_wal();
             return ffi::SQLITE_OK;
         }
+        database.remove_ended_log();
     }
     // A commit whose journal was removed by someone else must fail, as the journal may reappear.
     let there = shared.platform.file_identity(&path);

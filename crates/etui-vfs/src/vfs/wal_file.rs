@@ -13,7 +13,7 @@ use super::database::{Database, sibling_path};
 use super::exchange::Sharing;
 use super::open_code;
 use super::session::ResultCode;
-use super::shared_guard::{FileId, file_id};
+use super::shared_guard::FileId;
 use crate::device::{File, SqliteFile};
 use crate::redo::codec::SMALLEST_PAGE;
 use crate::wal_image::FRAME_HEADER;
@@ -51,7 +51,7 @@ impl WalFile {
             _ => {
                 let path = sibling_path(self.database.path(), "-wal");
                 let own = self.database.shared().platform.open_wal(&path)?;
-                self.id = file_id(&path)?;
+                self.id = self.database.shared().platform.file_identity(&path)?;
                 (since, own)
             }
         };

@@ -31,6 +31,8 @@ enum IndexRegion {
     Own(Box<[UnsafeCell<u64>]>),
     /// Pages of address space, which show memory of this process or a file.
     Pages(NonNull<u64>),
+    /// The pages that SQLite's VFS has mapped, where the system does not map them a second time.
+    OfSqlite(NonNull<u64>),
 }
 
 impl std::fmt::Debug for IndexRegion {
@@ -72,7 +74,7 @@ impl IndexRegion {
     fn start(&self) -> *mut u64 {
         match self {
             Self::Own(words) => words.as_ptr().cast_mut().cast(),
-            Self::Pages(at) => at.as_ptr(),
+            Self::Pages(at) | Self::OfSqlite(at) => at.as_ptr(),
         }
     }
 
@@ -185,10 +187,23 @@ impl WalIndex {
     pub unsafe fn map_shared(&mut self, number: usize, from: *mut u8) -> io::Result<*mut u8> {
         if number == self.regions.len() {
             // SAFETY: as the caller promises.
-            let pages = unsafe { pages_of(from)? };
-            self.regions.push(IndexRegion::Pages(pages));
+            let region = match unsafe { pages_of(from) } {
+                Ok(pages) => IndexRegion::Pages(pages),
+                // Under valgrind, for example.
+                Err(error) => match NonNull::new(from.cast()) {
+                    Some(at) => IndexRegion::OfSqlite(at),
+                    None => return Err(error),
+                },
+            };
+            self.regions.push(region);
         }
         Ok(self.address(number))
+    }
+
+    /// Returns true if its addresses can show other pages.
+    pub fn can_exchange(&self) -> bool {
+        let mut regions = self.regions.iter();
+        self.is_exchangeable && regions.all(|region| matches!(region, IndexRegion::Pages(_)))
     }
 
     /// Makes the regions show the pages at these addresses, one for each region, or new memory of

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use etui_vfs::device::{Access, File, Platform, Role};
 use libsqlite3_sys as ffi;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 /// A mistake of the VFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,15 +49,19 @@ struct Shared {
     mapped: u32,
 }
 
+/// Pages of address space, mapped shared, so that a VFS above can map them a second time.
 struct Region(*mut c_void);
+
+/// The size of a region of the wal-index.
+const REGION: usize = 32_768;
 
 // SAFETY: SQLite synchronises its accesses to the memory.
 unsafe impl Send for Region {}
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: it came from sqlite3_malloc, and no connection has the database open.
-        unsafe { ffi::sqlite3_free(self.0) };
+        // SAFETY: it was mapped, and no connection has the database open.
+        let _ = unsafe { munmap(self.0, REGION) };
     }
 }
 
@@ -442,16 +447,14 @@ unsafe extern "C" fn shm_map(
         shared.mapped += 1;
     }
     while extend != 0 && shared.regions.len() <= region as usize {
-        // SAFETY: the memory is zeroed before its first use.
-        let memory = unsafe {
-            let memory = ffi::sqlite3_malloc(size);
-            if memory.is_null() {
-                return ffi::SQLITE_NOMEM;
-            }
-            ptr::write_bytes(memory.cast::<u8>(), 0, size as usize);
-            memory
+        assert_eq!(size as usize, REGION);
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the system chooses the address; nothing is there.
+        let pages = unsafe { mmap_anonymous(ptr::null_mut(), REGION, access, MapFlags::SHARED) };
+        let Ok(pages) = pages else {
+            return ffi::SQLITE_NOMEM;
         };
-        shared.regions.push(Region(memory));
+        shared.regions.push(Region(pages));
     }
     let there = shared.regions.get(region as usize);
     // SAFETY: see above.

@@ -14,7 +14,7 @@ use etui_testkit::rng::SplitMix64;
 
 use crate::check::{Budget, Subject, Tally, examine};
 use crate::shrink::{listing, shrink};
-use crate::steps::{Journal, Setup, Step, Synchronous, draw};
+use crate::steps::{Journal, Setup, Step, Synchronous, draw, share};
 
 /// Returns a number from the environment.
 pub fn variable(name: &str, otherwise: u64) -> u64 {
@@ -36,6 +36,8 @@ pub enum Kind {
     Patient,
     /// Rollback journals only.
     Rollback,
+    /// Exchanges between the redo log and SQLite's own WAL, and a second program.
+    Shared,
 }
 
 /// Returns the history of a seed.
@@ -55,6 +57,13 @@ pub fn history(seed: u64, synchronous: Synchronous, kind: Kind) -> (Setup, Vec<S
             Step::Journal { .. } | Step::Kill => false,
             _ => true,
         });
+    }
+    if kind == Kind::Shared {
+        setup.journal = Journal::Wal;
+        steps = share(&setup, steps, &mut rng);
+        // A connection of SQLite that leaves WAL mode keeps pages which another program has changed, if
+        // page 1 is as it read it last.
+        steps.retain(|step| !matches!(step, Step::Journal { .. }));
     }
     if kind == Kind::Rollback {
         setup.journal = match rng.below(3) {
@@ -134,8 +143,14 @@ pub fn survives(subject: &Subject, synchronous: Synchronous, kind: Kind, images:
         let done = etui.counters();
         println!(
             "  with all images: {} commits, {} recoveries, {} checkpoints, {} pages folded, {} in \
-             place",
-            done.commits, done.recoveries, done.checkpoints, done.pages_folded, done.pages_in_place
+             place, {} exchanges to the log, {} back",
+            done.commits,
+            done.recoveries,
+            done.checkpoints,
+            done.pages_folded,
+            done.pages_in_place,
+            done.exchanged_to_log,
+            done.exchanged_to_wal,
         );
     }
     if let Some(finding) = finding {

@@ -86,6 +86,13 @@ fn stock_wal_survives() {
 }
 
 #[test]
+fn stock_wal_survives_beside_another_program() {
+    let images = variable("ETUI_CRASH_IMAGES_STOCK", 600) as usize;
+    let stock = stock(Mistake::None);
+    random::survives(&stock, Synchronous::Full, Kind::Shared, images);
+}
+
+#[test]
 fn stock_rollback_journals_survive() {
     survives(Synchronous::Extra, Journal::Delete);
     survives(Synchronous::Full, Journal::Truncate);

@@ -134,6 +134,90 @@ fn is_let_in(broken: Option<Mutation>) -> bool {
     insert(&other, "other")
 }
 
+/// A read transaction that begins while the process is alone keeps others out; the pragma has them
+/// let in before.
+#[test]
+fn a_long_read_that_is_announced_keeps_nobody_out() {
+    for is_announced in [false, true] {
+        let shared = Shared::new(None);
+        let db = shared.open();
+        assert!(insert(&db, "own") && shared.vfs.go_alone() && insert(&db, "own"));
+        let reader = shared.open();
+        if is_announced {
+            let answer = reader.query_row("PRAGMA etui_share", [], |r| r.get::<_, String>(0));
+            assert_eq!(answer.unwrap(), "1");
+        } else {
+            // The reader's own open made the process step aside.
+            assert!(shared.vfs.go_alone());
+        }
+        reader.execute_batch("BEGIN").unwrap();
+        assert_eq!(number(&reader, "SELECT count(*) FROM t"), 2);
+        let other = Connection::open(shared.path()).unwrap();
+        other.busy_timeout(Duration::from_millis(300)).unwrap();
+        assert_eq!(insert(&other, "other"), is_announced);
+        // It stays shared as long as the read lasts.
+        assert_eq!(shared.vfs.go_alone(), !is_announced);
+        let seen = number(&reader, "SELECT count(*) FROM t");
+        assert_eq!(seen, 2, "a snapshot is kept");
+    }
+}
+
+/// The names beside the database, and it.
+fn files(shared: &Shared) -> Vec<String> {
+    let all = std::fs::read_dir(shared.dir.path()).unwrap();
+    let mut names: Vec<String> = all
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_last_to_close_removes_a_log_that_has_ended() {
+    let shared = Shared::new(None);
+    let db = shared.open();
+    assert!(insert(&db, "own") && shared.vfs.go_alone() && insert(&db, "own"));
+    assert_eq!(files(&shared), ["db", "db-redo", "db-wal"]);
+    drop(db);
+    assert_eq!(files(&shared), ["db"], "closed while it was alone");
+    let db = shared.open();
+    assert!(insert(&db, "own") && shared.vfs.go_alone() && insert(&db, "own"));
+    let other = Connection::open(shared.path()).unwrap();
+    other.busy_timeout(Duration::from_secs(5)).unwrap();
+    assert!(insert(&other, "other"));
+    drop(other);
+    assert!(files(&shared).contains(&"db-redo".to_owned()));
+    drop(db);
+    assert_eq!(files(&shared), ["db"], "closed while it was shared");
+    // A live log of another database is nobody's to remove.
+    let other = shared.dir.path().join("other");
+    let name = Options {
+        redo_log: RedoLogUse::Always,
+        ..Options::default()
+    };
+    let always = etui_vfs::register("etui-log-kept", name).unwrap();
+    let flags = OpenFlags::default();
+    let writer = Connection::open_with_flags_and_vfs(&other, flags, always.name()).unwrap();
+    writer
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v)")
+        .unwrap();
+    std::fs::copy(
+        shared.dir.path().join("other-redo"),
+        shared.path().with_extension("redo"),
+    )
+    .unwrap();
+    std::fs::rename(
+        shared.path().with_extension("redo"),
+        shared.dir.path().join("db-redo"),
+    )
+    .unwrap();
+    let db = shared.open();
+    assert!(insert(&db, "own"));
+    drop(db);
+    assert!(files(&shared).contains(&"db-redo".to_owned()));
+    assert_eq!(shared.rows_in_the_end("own"), Some(5));
+}
+
 #[test]
 fn who_opens_the_file_is_let_in() {
     assert!(is_let_in(None));

@@ -1,6 +1,7 @@
 //! [`Meanwhile`]: the system's files, and events at a moment of the VFS's work.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -77,6 +78,10 @@ impl<F: Fn(Moment, &Path) + Send + Sync> Platform for Meanwhile<F> {
 
     fn open_shared(&self, path: &Path) -> io::Result<Option<SqliteFile>> {
         self.files.open_shared(path)
+    }
+
+    fn watch_opens(&self, path: &Path) -> io::Result<OwnedFd> {
+        self.files.watch_opens(path)
     }
 
     fn open_wal(&self, path: &Path) -> io::Result<SqliteFile> {

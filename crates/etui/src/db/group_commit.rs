@@ -418,9 +418,23 @@ fn commit<A>(
     let value = at_commit(connection);
     let checked = guard.map_or(Ok(()), LockGuard::check);
     let result = checked.and_then(|()| execute(connection, "COMMIT"));
-    let result = result.map_err(|e| CommitFailure::from_error(&e));
+    let result = result.map_err(|e| CommitFailure::from_error(&name_refusal(e, connection)));
     drop(uncommitted);
     result.map(|()| value)
+}
+
+/// Returns the error of a commit that etui's VFS refused; another error as it is.
+fn name_refusal(error: Error, connection: &Connection) -> Error {
+    let code = match &error {
+        Error::Sqlite(rusqlite::Error::SqliteFailure(code, _)) => code.extended_code,
+        _ => return error,
+    };
+    let path = PathBuf::from(connection.path().unwrap_or_default());
+    match code {
+        ffi::SQLITE_IOERR_LOCK => Error::LocksLost(path),
+        ffi::SQLITE_IOERR_VNODE => Error::LogReplaced(super::with_suffix(&path, "-wal")),
+        _ => error,
+    }
 }
 
 fn execute(connection: &Connection, sql: &str) -> Result<()> {

@@ -15,14 +15,17 @@ use crate::error::{Error, Result};
 #[non_exhaustive]
 pub enum Vfs {
     /// SQLite's own: many processes at once.
-    #[default]
     System,
     /// etui's redo log (crate `etui-vfs`): a durable save writes the changed bytes and flushes
     /// once. One process at a time can open the store; a second is refused ([`Error::Refused`]).
     Etui,
     /// SQLite's own, and the redo log during bursts of saves: from 32 within 5 s on, while no other
     /// process has the store open. Many processes at once; one that opens the store during a burst
-    /// waits for the end of a transaction.
+    /// waits for the end of its transactions, within its busy timeout. If the process is killed
+    /// during a burst, SQLite without etui's VFS refuses the file until a program with it has opened
+    /// the store, or [`recover`](crate::recover) was called; nothing is lost. With
+    /// [`Durability::Deferred`](crate::Durability::Deferred) this is [`Vfs::System`].
+    #[default]
     Bursts,
 }
 
@@ -70,6 +73,14 @@ pub(super) fn persist_wal(max_bytes: u32) -> Result<&'static PersistWalVfs> {
         PersistWalVfs::register("etui-persist-wal", options).map_err(|e| e.to_string())
     });
     vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
+}
+
+/// Has others let in before a long read on this connection: a read transaction that begins while
+/// [`Vfs::Bursts`] has the store alone would keep them out until its end. Without etui's VFS nothing
+/// happens.
+pub(crate) fn share_for_long_read(connection: &Connection) -> Result<()> {
+    // Other VFS have no such pragma, which SQLite ignores then.
+    Ok(connection.execute_batch("PRAGMA etui_share")?)
 }
 
 /// How long to wait for a process that has the store open: it has it until it closes it.

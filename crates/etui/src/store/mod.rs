@@ -62,8 +62,8 @@ pub struct Options {
     /// flush instead of three (of the log's header, of its name and its own), and the close after a
     /// save one more. For programs that open, save little and close. The store is complete without
     /// that log; but saved and removed data can still be read in it. If a process without this
-    /// option closes the store last, the log is deleted until the next close. No effect with
-    /// [`Vfs::Etui`] and [`Vfs::Bursts`].
+    /// option closes the store last, the log is deleted until the next close. With it
+    /// [`Vfs::Bursts`] is [`Vfs::System`]; no effect with [`Vfs::Etui`].
     pub persist_wal: bool,
     /// Further migrations of the schema, for tests of the machinery.
     #[doc(hidden)]
@@ -84,6 +84,18 @@ impl Default for Options {
             vfs: Vfs::default(),
             persist_wal: false,
             extra_migrations: &[],
+        }
+    }
+}
+
+impl Options {
+    /// Returns the VFS: a WAL that is kept is SQLite's own, and the redo log is for durable commits.
+    fn used_vfs(&self) -> Vfs {
+        match self.vfs {
+            Vfs::Bursts if self.persist_wal || self.durability == Durability::Deferred => {
+                Vfs::System
+            }
+            vfs => vfs,
         }
     }
 }
@@ -116,7 +128,7 @@ impl Store {
     /// Returns the counters of etui's VFS in this process, over all stores that use it; `None` if
     /// this store does not.
     pub fn vfs_counters(&self) -> Option<etui_vfs::Counters> {
-        match self.options.vfs {
+        match self.options.used_vfs() {
             Vfs::Etui => vfs::registered_vfs().ok().map(etui_vfs::Vfs::counters),
             Vfs::Bursts => vfs::registered_bursts().ok().map(etui_vfs::Vfs::counters),
             Vfs::System => None,
@@ -159,7 +171,7 @@ impl Store {
             durability: options.durability,
             memory_budget: options.memory_budget,
             busy_timeout: options.busy_timeout,
-            vfs: options.vfs,
+            vfs: options.used_vfs(),
             persist_wal: options.persist_wal,
             migrations: schema::Migrations(options.extra_migrations),
         };

@@ -96,7 +96,7 @@ fn options(app: &App, args: &SwitchArgs, lasting: Lasting) -> Result<SwitchOptio
     let mut command = vec![program.as_str(), "--store", path.as_str()];
     match options.vfs {
         etui::Vfs::Etui => command.extend(["--vfs", "etui"]),
-        etui::Vfs::Bursts => command.extend(["--vfs", "bursts"]),
+        etui::Vfs::System => command.extend(["--vfs", "system"]),
         _ => {}
     }
     command.extend(["eds", "serve"]);

@@ -28,6 +28,8 @@ pub fn arm_options(settings: &ArmSettings) -> Options {
     });
     if settings.is("etui-vfs") {
         options.vfs = Vfs::Etui;
+    } else if settings.is("system-vfs") {
+        options.vfs = Vfs::System;
     }
     options
 }

@@ -53,7 +53,7 @@ const FILLED_ETUI: &str = "filled.etui";
 const FILLED_PLAIN: &str = "filled.plain";
 
 /// The arms, as found first.
-const ARMS: [ArmSpec<'static>; 7] = {
+const ARMS: [ArmSpec<'static>; 8] = {
     use ArmRole::{AsFound, Etui, Peer};
     [
         (report::SHIPPED, AsFound, "product=eds"),
@@ -61,6 +61,7 @@ const ARMS: [ArmSpec<'static>; 7] = {
         (report::PLAIN, Peer, "product=plain"),
         (report::PLAIN_REDO, Peer, "product=plain redo"),
         (report::ETUI, Etui, "product=etui"),
+        (report::SYSTEM_VFS, Etui, "product=etui system-vfs"),
         (report::DEFERRED, Etui, "product=etui deferred"),
         (report::ETUI_REDO, Etui, "product=etui etui-vfs"),
     ]

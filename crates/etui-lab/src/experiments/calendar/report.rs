@@ -17,6 +17,7 @@ pub const PLAIN: &str = "plain SQLite, a schema by hand";
 pub const PLAIN_REDO: &str = "plain SQLite, through etui-vfs";
 pub const ETUI: &str = "etui";
 pub const DEFERRED: &str = "etui, deferred";
+pub const SYSTEM_VFS: &str = "etui, SQLite's WAL";
 pub const AS_EDS: &str = "etui as EDS";
 pub const OWN: &str = "etui over D-Bus, own interface";
 pub const ETUI_REDO: &str = "etui, on etui-vfs";

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use etui::calendar::datebook::{CheckedOut, DateBook};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Columns, Query};
-use etui::{Durability, Options, RecordId, Store};
+use etui::{Durability, Options, RecordId, Store, Vfs};
 
 use super::super::backends::etui::{self as backends, arm_options};
 use super::super::backends::local::Kept;
@@ -46,7 +46,7 @@ pub(super) fn store_options(settings: &ArmSettings) -> Options {
 /// lays its log to rest, if that is kept. The VFS is SQLite's own.
 pub(super) fn open_once(path: &Path, options: &Options) -> Result<(), Error> {
     let mut options = options.clone();
-    options.vfs = Options::default().vfs;
+    options.vfs = Vfs::System;
     let store = Store::open_with(path, &options)?;
     let calendar = store.calendar()?;
     let first = calendar.query(&read_page(0, 1))?;

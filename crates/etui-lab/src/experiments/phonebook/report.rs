@@ -22,6 +22,7 @@ pub const PLAIN: &str = "plain SQLite, a schema by hand";
 pub const PLAIN_REDO: &str = "plain SQLite, through etui-vfs";
 pub const ETUI: &str = "etui";
 pub const DEFERRED: &str = "etui, deferred";
+pub const SYSTEM_VFS: &str = "etui, SQLite's WAL";
 
 /// One frame of a list that scrolls at 60 frames a second, nanoseconds.
 const FRAME_NS: f64 = 1e9 / 60.0;
