@@ -33,8 +33,7 @@ const LOCK_BYTES: (i64, i64) = (0x4000_0000, 512);
 /// SHARED alone.
 const SHARED_BYTES: (i64, i64) = (0x4000_0002, 510);
 
-/// `F_OFD_GETLK`, `F_OFD_SETLK`, and the kinds of locks (linux/fcntl.h).
-const GET_LOCK: c_int = 36;
+/// `F_OFD_SETLK`, and the kinds of locks (linux/fcntl.h).
 const SET_LOCK: c_int = 37;
 const READ_LOCK: i16 = 0;
 const WRITE_LOCK: i16 = 1;
@@ -74,27 +73,22 @@ fn set_lock(file: &File, lock: Lock) -> io::Result<bool> {
     set_range(file, kind, LOCK_BYTES)
 }
 
-/// Locks one byte to read, or unlocks it. Returns false if another lock conflicts with it.
-pub(crate) fn lock_byte(file: &File, byte: i64, is_locked: bool) -> io::Result<bool> {
-    let kind = if is_locked { READ_LOCK } else { NO_LOCK };
-    set_range(file, kind, (byte, 1))
+/// Locks bytes, or unlocks them. Returns false if another lock conflicts with it.
+pub(crate) fn lock_bytes(file: &File, start: i64, len: i64, lock: ByteLock) -> io::Result<bool> {
+    let kind = match lock {
+        ByteLock::Read => READ_LOCK,
+        ByteLock::Write => WRITE_LOCK,
+        ByteLock::None => NO_LOCK,
+    };
+    set_range(file, kind, (start, len))
 }
 
-/// Returns true if SQLite in this process has a byte locked to write.
-pub(crate) fn is_locked_by_process(file: &File, byte: i64) -> io::Result<bool> {
-    let mut request = LockRequest {
-        kind: WRITE_LOCK,
-        whence: 0,
-        start: byte,
-        len: 1,
-        process: 0,
-    };
-    // SAFETY: the descriptor is open, and the command reads and writes a `struct flock`.
-    if unsafe { fcntl(file.as_raw_fd(), GET_LOCK, &raw mut request) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
-    Ok(request.kind == WRITE_LOCK && request.process == own)
+/// A lock of bytes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ByteLock {
+    None,
+    Read,
+    Write,
 }
 
 fn set_range(file: &File, kind: i16, (start, len): (i64, i64)) -> io::Result<bool> {

@@ -110,8 +110,8 @@ pub enum Error {
         .0.display()
     )]
     StrayLog(PathBuf),
-    /// Another SQLite in this process, or a plain read of the file, took the store's locks during a
-    /// write transaction, which was rolled back. [`Store::sql`](crate::Store::sql) reads the store
+    /// With [`Options::persist_wal`](crate::Options::persist_wal): another SQLite in this process, or a
+    /// plain read of the file, took the store's locks during a write transaction, which was rolled back. [`Store::sql`](crate::Store::sql) reads the store
     /// without a second SQLite.
     #[error(
         "{}: the store's locks were lost while saving, because this program also opens the file \

@@ -15,7 +15,7 @@ use super::database::Database;
 use super::database_registry::DatabaseKey;
 use super::exchange::{SharedConnection, Sharing};
 use super::journal::RollbackJournal;
-use super::locks::{HeldLocks, LockSlots, RECOVER, WRITE};
+use super::locks::{HeldLocks, LockSlots, RECOVER, SLOTS, WRITE};
 use super::session::{ResultCode, SessionPhase};
 use super::wal_file::WalFile;
 use super::{Options, RedoLogUse, VfsState};
@@ -23,6 +23,7 @@ use crate::base_vfs::BaseVfs;
 use crate::counters::CountedFile;
 use crate::device::{Access, File, Role};
 use crate::mutation::Mutation;
+use crate::ofd_lock::ByteLock;
 use crate::redo::header_marker;
 
 /// `SQLITE_IOCAP_SUBPAGE_READ`: pages may be read in parts, at any offset.
@@ -308,6 +309,9 @@ impl DatabaseConnection {
             return Ok(());
         }
         let wants_exclusive = level == ffi::SQLITE_LOCK_EXCLUSIVE;
+        if wants_exclusive && before == ffi::SQLITE_LOCK_SHARED && database.can_exclude() {
+            return self.exclude_others(&shared);
+        }
         if wants_exclusive {
             database.release_for_exclusive();
         }
@@ -342,6 +346,25 @@ impl DatabaseConnection {
         self.lock_shared(level)
     }
 
+    /// Takes EXCLUSIVE by the lock that nothing else in the process can release.
+    fn exclude_others(&mut self, shared: &SharedConnection) -> Result<(), ResultCode> {
+        let database = Arc::clone(&self.database);
+        let mut locks = database.locks();
+        if !locks.raise_lock(&mut self.held, ffi::SQLITE_LOCK_EXCLUSIVE) {
+            return Err(ffi::SQLITE_BUSY);
+        }
+        // SQLite's SHARED would conflict with it; the guard's lock is there without a gap.
+        shared.file.lower_lock(ffi::SQLITE_LOCK_NONE);
+        if database.exclude_by_guard() {
+            return Ok(());
+        }
+        locks.note_pending(&mut self.held);
+        drop(locks);
+        let _ = shared.file.raise_lock(ffi::SQLITE_LOCK_SHARED);
+        database.rest_lock();
+        Err(ffi::SQLITE_BUSY)
+    }
+
     fn lock_alone(&mut self, level: c_int) -> Result<(), ResultCode> {
         if self.held.level == ffi::SQLITE_LOCK_NONE {
             self.database.attach_session()?;
@@ -366,6 +389,10 @@ impl DatabaseConnection {
         let was_exclusive = self.held.level >= ffi::SQLITE_LOCK_EXCLUSIVE;
         if let (Sharing::Shared, Some(shared)) = (*sharing, &self.shared) {
             shared.file.lower_lock(level);
+            if was_exclusive && level == ffi::SQLITE_LOCK_SHARED {
+                database.lower_exclusive();
+                let _ = shared.file.raise_lock(level);
+            }
             if was_exclusive {
                 database.rest_lock();
             }
@@ -415,7 +442,8 @@ impl DatabaseConnection {
         done
     }
 
-    /// Changes locks of the wal-index by SQLite's VFS, and in memory.
+    /// Changes locks of the wal-index in memory, and by those of the guard for the whole process; by
+    /// SQLite's VFS where there is no guard.
     fn lock_shared_index(
         &mut self,
         shared: &SharedConnection,
@@ -424,21 +452,49 @@ impl DatabaseConnection {
     ) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
         let exclusive = flags & ffi::SQLITE_SHM_EXCLUSIVE != 0;
+        let failed = |_| ffi::SQLITE_IOERR_SHMLOCK;
+        // The guard's lock and the table change together.
+        let guard = database.guard();
+        let mut locks = database.locks();
         if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
-            let code = shared.file.lock_index(first, count, flags);
+            if !self.held.holds(slots) {
+                return Ok(());
+            }
+            locks.unlock(&mut self.held, slots);
+            let done = match &*guard {
+                None => to_result(shared.file.lock_index(first, count, flags)),
+                Some(guard) if exclusive || locks.has_sharers(slots, 0) => {
+                    let unlocked = guard.lock_slots(first, count, ByteLock::None);
+                    unlocked.map(|_| ()).map_err(failed)
+                }
+                Some(_) => Ok(()),
+            };
+            drop((locks, guard));
             let ends_write = exclusive && slots.covers_range(WRITE);
-            database.locks().unlock(&mut self.held, slots);
             if ends_write && database.has_written_wal.swap(false, Ordering::Relaxed) {
                 database.note_shared_commit();
             }
-            return to_result(code);
+            return done;
         }
-        if !database.locks().lock(&mut self.held, slots, exclusive) {
+        let is_new = exclusive || locks.has_sharers(slots, 0);
+        if !locks.lock(&mut self.held, slots, exclusive) {
             return Err(ffi::SQLITE_BUSY);
         }
-        let done = to_result(shared.file.lock_index(first, count, flags));
+        let lock = match exclusive {
+            true => ByteLock::Write,
+            false => ByteLock::Read,
+        };
+        let done = match &*guard {
+            None => to_result(shared.file.lock_index(first, count, flags)),
+            Some(guard) if is_new => match guard.lock_slots(first, count, lock) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(ffi::SQLITE_BUSY),
+                Err(error) => Err(failed(error)),
+            },
+            Some(_) => Ok(()),
+        };
         if done.is_err() {
-            database.locks().unlock(&mut self.held, slots);
+            locks.unlock(&mut self.held, slots);
         }
         done
     }
@@ -497,6 +553,17 @@ impl DatabaseConnection {
             }
         }
         if let Some(own) = own {
+            // The file is there from the first call on, whatever that returns; the first lock comes later.
+            let first = own.file.map_index(0, size as c_int, extend)?;
+            if self.database.guard().is_none() {
+                drop(index);
+                self.database.guard_shared();
+                self.database.rest_lock();
+                index = self.database.index();
+            }
+            if first.is_null() {
+                return Ok(first);
+            }
             // Each region, so that every connection has the wal-index by SQLite's VFS.
             let mut at = ptr::null_mut();
             for number in 0..=region {
@@ -508,11 +575,6 @@ impl DatabaseConnection {
                 let mapped = unsafe { index.map_shared(number, from) };
                 at = mapped.map_err(|_| ffi::SQLITE_IOERR_SHMMAP)?;
             }
-            drop(index);
-            if self.database.guard().is_none() {
-                self.database.guard_shared();
-                self.database.rest_lock();
-            }
             return Ok(at);
         }
         let at = index.map_region(region, size, extend);
@@ -522,9 +584,25 @@ impl DatabaseConnection {
         Ok(at)
     }
 
+    /// Releases the locks of the wal-index that a connection still has when it unmaps it.
+    fn release_index(&mut self, shared: &SharedConnection) {
+        for slot in 0..SLOTS as c_int {
+            let Some(one) = LockSlots::new(slot, 1) else {
+                return;
+            };
+            let kind = match self.held.holds_exclusively(one) {
+                true => ffi::SQLITE_SHM_EXCLUSIVE,
+                false => ffi::SQLITE_SHM_SHARED,
+            };
+            let _ = self.lock_shared_index(shared, one, (slot, 1, ffi::SQLITE_SHM_UNLOCK | kind));
+        }
+    }
+
     pub fn unmap_index(&mut self, delete: bool) {
-        let sharing = self.database.sharing();
-        if let (Sharing::Shared, Some(shared)) = (*sharing, &self.shared) {
+        let database = Arc::clone(&self.database);
+        let sharing = database.sharing();
+        if let (Sharing::Shared, Some(shared)) = (*sharing, self.shared.clone()) {
+            self.release_index(&shared);
             shared.file.unmap_index(delete);
         }
         if let Some(all) = LockSlots::new(0, 8) {
@@ -540,7 +618,9 @@ impl DatabaseConnection {
         }
         if *sharing == Sharing::Shared && !index.in_use() {
             self.database.guard_no_more();
-            self.database.rest_lock();
+            if !self.database.locks().is_exclusive() {
+                self.database.rest_lock();
+            }
             // The next one may map another file of that name.
             index.clear();
         }
@@ -721,6 +801,9 @@ impl Drop for DatabaseConnection {
             let sharing = self.database.sharing();
             if let (Sharing::Shared, Some(shared)) = (*sharing, &self.shared) {
                 shared.file.lower_lock(ffi::SQLITE_LOCK_NONE);
+                if self.held.level >= ffi::SQLITE_LOCK_EXCLUSIVE {
+                    self.database.rest_lock();
+                }
             }
             let mut connections = self.database.connections();
             let is_other = |one: &Arc<SharedConnection>| {

@@ -50,6 +50,11 @@ impl HeldLocks {
         self.shared == 0 && self.exclusive == 0
     }
 
+    /// Returns true if it has one of these locks, shared or exclusive.
+    pub fn holds(&self, slots: LockSlots) -> bool {
+        (self.shared | self.exclusive) & slots.0 != 0
+    }
+
     pub fn holds_exclusively(&self, slots: LockSlots) -> bool {
         self.exclusive & slots.0 == slots.0
     }
@@ -181,6 +186,11 @@ impl LockTable {
         }
         held.exclusive &= !slots.0;
         held.shared &= !slots.0;
+    }
+
+    /// Returns true if each of these slots has this number of sharers.
+    pub fn has_sharers(&self, slots: LockSlots, holders: i32) -> bool {
+        slots.each().all(|slot| self.slots[slot] == holders)
     }
 
     /// Returns true if any connection holds the slot.

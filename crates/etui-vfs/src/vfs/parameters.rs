@@ -11,7 +11,6 @@
 use std::ffi::CStr;
 use std::os::raw::c_char;
 
-use super::wal_index::REGION;
 use super::{Options, RedoLogUse};
 use crate::Error;
 use crate::redo::BLOCK;
@@ -96,12 +95,6 @@ impl Options {
                 "a log of {} bytes that grows by {} is too large: at most 1 TiB",
                 self.log_size, self.growth_step
             )));
-        }
-        if self.redo_log != RedoLogUse::Always && rustix::param::page_size() > REGION {
-            return Err(Error::Usage(
-                "redo_log=never and bursts need a system whose pages have at most 32 KiB"
-                    .to_owned(),
-            ));
         }
         let buffers = self.gather.max(self.write_back).max(self.read_buffer);
         if buffers > 1 << 30 || self.database_step > 1 << 30 {

@@ -5,17 +5,23 @@
 //! gone. The next program that closes the database takes itself for the last, and deletes the WAL.
 //!
 //! ```text
-//! NAME       SHARED, read    OFD lock: nobody else is the last to close
-//! NAME-shm   byte 128, read  OFD lock: the wal-index is in use
-//! NAME-shm   byte 120        asked for before a commit: SQLite's write lock is held
+//! NAME       SHARED, read         OFD lock: nobody else is the last to close
+//! NAME-shm   byte 128, read       OFD lock: the wal-index is in use
+//! NAME-shm   bytes 120 to 127     OFD locks: SQLite's eight locks of the wal-index
 //! NAME-wal   before a commit: its inode is that of the name
 //! ```
 //!
-//! The locks are released while a connection asks for EXCLUSIVE, which SQLite does when it leaves WAL
-//! mode and when it is the last to close; it asks whether the wal-index is in use, too.
+//! The eight locks are taken here *instead* of by SQLite's VFS, once for all connections of the process,
+//! which are arbitrated in memory. SQLite in other processes, and another copy in this one, see them
+//! as its own.
+//!
+//! For EXCLUSIVE, which SQLite takes when it leaves WAL mode and when it is the last to close, the lock of
+//! the database becomes one that excludes all others, and that of the wal-index in use is
+//! released: SQLite's VFS asks for it before it deletes the file.
 
 use std::fs::OpenOptions;
 use std::io;
+use std::os::raw::c_int;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -26,12 +32,12 @@ use super::session::ResultCode;
 use crate::device::Lock;
 use crate::fork::LockedFile;
 use crate::mutation::Mutation;
-use crate::ofd_lock::{is_locked_by_process, lock_byte};
+use crate::ofd_lock::{ByteLock, lock_bytes};
 
 /// The byte of the wal-index that is locked to read while it is in use (`UNIX_SHM_DMS`).
 const IN_USE: i64 = 128;
-/// The byte of the wal-index that is locked during a write transaction (`WAL_WRITE_LOCK`).
-const WRITE: i64 = 120;
+/// The first of the bytes of the wal-index that are SQLite's eight locks (`UNIX_SHM_BASE`).
+const SLOTS_BEGIN: i64 = 120;
 
 /// The identity of a file ([`Platform::file_identity`](crate::device::Platform::file_identity)).
 pub(super) type FileId = Option<(u64, u64)>;
@@ -44,13 +50,25 @@ pub(super) struct SharedGuard(LockedFile);
 impl SharedGuard {
     fn new(database: &Path) -> io::Result<Self> {
         let index = sibling_path(database, "-shm");
-        let file = LockedFile::open(OpenOptions::new().read(true), &index)?;
-        file.get()?;
+        let file = LockedFile::open(OpenOptions::new().read(true).write(true), &index)?;
+        // The file system may have no such locks.
+        lock_bytes(file.get()?, IN_USE, 1, ByteLock::Read)?;
         Ok(Self(file))
     }
 
     fn lock(&self, is_locked: bool) -> io::Result<bool> {
-        lock_byte(self.0.get()?, IN_USE, is_locked)
+        let lock = if is_locked {
+            ByteLock::Read
+        } else {
+            ByteLock::None
+        };
+        lock_bytes(self.0.get()?, IN_USE, 1, lock)
+    }
+
+    /// Changes locks of the wal-index, for all connections of this process.
+    pub fn lock_slots(&self, first: c_int, count: c_int, lock: ByteLock) -> io::Result<bool> {
+        let start = SLOTS_BEGIN + i64::from(first);
+        lock_bytes(self.0.get()?, start, i64::from(count), lock)
     }
 }
 
@@ -94,26 +112,36 @@ impl Database {
         }
     }
 
-    /// Checks, before a commit to SQLite's own WAL, that the locks are held and the WAL has its name.
-    /// Otherwise the commit fails with `SQLITE_IOERR_LOCK` or `SQLITE_IOERR_VNODE`.
+    /// Returns true if EXCLUSIVE can be taken by the guard's lock: there is a guard, and one connection
+    /// alone has the wal-index.
+    pub(super) fn can_exclude(&self) -> bool {
+        let is_only = !self.index().is_used_by_several();
+        is_only && !self.keeps_lock.load(Ordering::Relaxed) && self.guard().is_some()
+    }
+
+    /// Makes the guard's lock one that excludes all others. Returns false if that is not possible; the
+    /// lock is as before.
+    pub(super) fn exclude_by_guard(&self) -> bool {
+        let is_excluded = matches!(self.set_lock(Lock::Exclusive), Ok(true));
+        if is_excluded && let Some(guard) = &*self.guard() {
+            let _ = guard.lock(false);
+        }
+        is_excluded
+    }
+
+    /// Lets others read again, before SQLite's VFS takes SHARED.
+    pub(super) fn lower_exclusive(&self) {
+        let _ = self.set_lock(Lock::Shared);
+    }
+
+    /// Checks, before a commit to SQLite's own WAL, that the WAL has its name. Otherwise the commit
+    /// fails with `SQLITE_IOERR_VNODE`.
     pub(super) fn check_shared_commit(&self, wal: FileId) -> Result<(), ResultCode> {
-        let guard = self.guard();
-        let Some(SharedGuard(index)) = &*guard else {
-            return Ok(());
-        };
         let path = sibling_path(&self.path, "-wal");
         if !matches!(self.shared.platform.file_identity(&path), Ok(named) if named == wal) {
             let what = "its WAL was deleted or replaced; close it and open it again";
             return Err(self.refuse_with(ffi::SQLITE_IOERR_VNODE, what));
         }
-        let file = index.get().map_err(|_| ffi::SQLITE_IOERR_WRITE)?;
-        match is_locked_by_process(file, WRITE) {
-            Ok(false) => {
-                let what = "the program closed a descriptor of its files, which released SQLite's \
-                            locks; the transaction is rolled back";
-                Err(self.refuse_with(ffi::SQLITE_IOERR_LOCK, what))
-            }
-            Ok(true) | Err(_) => Ok(()),
-        }
+        Ok(())
     }
 }

@@ -61,6 +61,10 @@ fn empty_pages() -> io::Result<NonNull<u64>> {
 ///
 /// A shared mapping of at least a region begins there.
 unsafe fn pages_of(from: *mut u8) -> io::Result<NonNull<u64>> {
+    // Of larger pages a region is a part.
+    if rustix::param::page_size() > REGION {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     // SAFETY: as the caller promises; with an old size of 0 the old mapping stays (mremap(2)).
     let at = unsafe { mremap(from.cast(), 0, REGION, MremapFlags::MAYMOVE)? };
     NonNull::new(at.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
@@ -189,7 +193,7 @@ impl WalIndex {
             // SAFETY: as the caller promises.
             let region = match unsafe { pages_of(from) } {
                 Ok(pages) => IndexRegion::Pages(pages),
-                // Under valgrind, for example.
+                // Under valgrind, for example, and with pages of 64 KiB.
                 Err(error) => match NonNull::new(from.cast()) {
                     Some(at) => IndexRegion::OfSqlite(at),
                     None => return Err(error),

@@ -431,7 +431,6 @@ fn name_refusal(error: Error, connection: &Connection) -> Error {
     };
     let path = PathBuf::from(connection.path().unwrap_or_default());
     match code {
-        ffi::SQLITE_IOERR_LOCK => Error::LocksLost(path),
         ffi::SQLITE_IOERR_VNODE => Error::LogReplaced(super::with_suffix(&path, "-wal")),
         _ => error,
     }

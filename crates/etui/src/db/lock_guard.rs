@@ -1,4 +1,5 @@
-//! [`LockGuard`]: protects a store against another copy of SQLite in the same process.
+//! [`LockGuard`]: protects a store with a persistent WAL, on SQLite's own VFS, against another copy of
+//! SQLite in the same process. etui's VFS has locks that cannot be lost.
 //!
 //! SQLite's locks are POSIX locks, which belong to a process and a file: closing *any* descriptor of
 //! the file drops all of them. So a program that uses etui and another SQLite (Python's `sqlite3`, a

@@ -189,7 +189,10 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
                 let vfs = super::vfs::persist_wal(WAL_RESTS_AT)?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
             }
-            Vfs::System => Connection::open_with_flags(path, flags)?,
+            Vfs::System => {
+                let vfs = super::vfs::registered_system()?;
+                Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
+            }
         })
     };
     let connection = match mode {

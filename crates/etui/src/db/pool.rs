@@ -85,11 +85,9 @@ impl ConnectionPool {
         settings: PoolOptions,
         found: impl Fn(&Connection) -> Result<()>,
     ) -> Result<Self> {
-        // etui's VFS has locks of its own.
-        let mut guard = match settings.vfs {
-            Vfs::System => Some(LockGuard::register(path)),
-            Vfs::Etui | Vfs::Bursts => None,
-        };
+        // etui's VFS has locks of its own; a WAL that is kept is SQLite's own VFS.
+        let is_guarded = settings.vfs == Vfs::System && settings.persist_wal;
+        let mut guard = is_guarded.then(|| LockGuard::register(path));
         let opened = open::open(path, mode, &settings, &found).or_else(|e| {
             let refused = match settings.vfs {
                 Vfs::Etui => vfs::refusal_reason(path),

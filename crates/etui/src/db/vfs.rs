@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use etui_vfs::RedoLogUse;
 use etui_vfs::persist_wal::{PersistWalOptions, PersistWalVfs};
 use rusqlite::{Connection, ErrorCode};
 
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Vfs {
-    /// SQLite's own: many processes at once.
+    /// SQLite's own WAL: many processes at once.
     System,
     /// etui's redo log (crate `etui-vfs`): a durable save writes the changed bytes and flushes
     /// once. One process at a time can open the store; a second is refused ([`Error::Refused`]).
@@ -29,9 +30,10 @@ pub enum Vfs {
     Bursts,
 }
 
-/// The names of etui's VFS in this process: with the redo log always, and during bursts.
+/// The names of etui's VFS in this process: with the redo log always, during bursts, and never.
 const NAME: &str = "etui";
 const BURSTS: &str = "etui-bursts";
+const NEVER: &str = "etui-never";
 
 static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
 
@@ -54,14 +56,24 @@ pub(crate) fn registered_vfs() -> Result<&'static etui_vfs::Vfs> {
 /// Returns etui's VFS with the redo log during bursts, registered at the first call.
 pub(crate) fn registered_bursts() -> Result<&'static etui_vfs::Vfs> {
     static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
-    let vfs = VFS.get_or_init(|| {
-        let options = etui_vfs::Options {
-            redo_log: etui_vfs::RedoLogUse::Bursts,
-            ..etui_vfs::Options::default()
-        };
-        etui_vfs::register(BURSTS, options).map_err(|e| e.to_string())
-    });
+    let vfs = VFS.get_or_init(|| register_shared(BURSTS, RedoLogUse::Bursts));
     vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
+}
+
+/// Returns SQLite's own VFS with locks that no other code of the process can release, registered at
+/// the first call.
+pub(super) fn registered_system() -> Result<&'static etui_vfs::Vfs> {
+    static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
+    let vfs = VFS.get_or_init(|| register_shared(NEVER, RedoLogUse::Never));
+    vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
+}
+
+fn register_shared(name: &str, redo_log: RedoLogUse) -> std::result::Result<etui_vfs::Vfs, String> {
+    let options = etui_vfs::Options {
+        redo_log,
+        ..etui_vfs::Options::default()
+    };
+    etui_vfs::register(name, options).map_err(|e| e.to_string())
 }
 
 /// Returns SQLite's own VFS with a persistent WAL of at most `max_bytes`. Registers it at the first

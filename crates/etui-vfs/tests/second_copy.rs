@@ -1,0 +1,239 @@
+//! A store, and in its process a second copy of SQLite, loaded as a shared object: its locks are POSIX
+//! locks, too, and closing its connection drops those of the first copy. Nothing that was
+//! acknowledged may be lost.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, ptr, thread};
+
+use etui::contacts::Card;
+use etui::{Error, Options, Store, Vfs};
+
+const STORE: &str = "ETUI_TEST_COPY_STORE";
+const VFS: &str = "ETUI_TEST_COPY_VFS";
+
+unsafe extern "C" {
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+type OpenFn = unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_int;
+type ExecFn = unsafe extern "C" fn(
+    *mut c_void,
+    *const c_char,
+    *const c_void,
+    *mut c_void,
+    *mut *mut c_char,
+) -> c_int;
+type CloseFn = unsafe extern "C" fn(*mut c_void) -> c_int;
+
+/// The system's SQLite.
+struct SecondCopy {
+    open: OpenFn,
+    exec: ExecFn,
+    close: CloseFn,
+}
+
+impl SecondCopy {
+    fn load() -> Self {
+        const NOW: c_int = 2;
+        // SAFETY: the library's initialisers do nothing; it is never unloaded.
+        let library = unsafe { dlopen(c"libsqlite3.so.0".as_ptr(), NOW) };
+        assert!(
+            !library.is_null(),
+            "libsqlite3.so.0 is not installed: `scripts/need sqlite3`"
+        );
+        let symbol = |name: &std::ffi::CStr| {
+            // SAFETY: the library is open, the name a C string.
+            let symbol = unsafe { dlsym(library, name.as_ptr()) };
+            assert!(!symbol.is_null());
+            symbol
+        };
+        // SAFETY: the three functions have these types (sqlite3.h).
+        unsafe {
+            Self {
+                open: std::mem::transmute::<*mut c_void, OpenFn>(symbol(c"sqlite3_open")),
+                exec: std::mem::transmute::<*mut c_void, ExecFn>(symbol(c"sqlite3_exec")),
+                close: std::mem::transmute::<*mut c_void, CloseFn>(symbol(c"sqlite3_close")),
+            }
+        }
+    }
+
+    /// Opens the file, runs a statement, and closes the file. Returns SQLite's code.
+    fn run(&self, path: &Path, sql: &str) -> c_int {
+        let path = CString::new(path.to_str().unwrap()).unwrap();
+        let sql = CString::new(sql).unwrap();
+        let mut db = ptr::null_mut();
+        // SAFETY: C strings, a place for the handle; the handle is used by this thread only, and
+        // closed whatever happened.
+        unsafe {
+            let mut code = (self.open)(path.as_ptr(), &raw mut db);
+            if code == 0 {
+                code = (self.exec)(
+                    db,
+                    sql.as_ptr(),
+                    ptr::null(),
+                    ptr::null_mut(),
+                    ptr::null_mut(),
+                );
+            }
+            (self.close)(db);
+            code
+        }
+    }
+}
+
+fn card(uid: &str) -> Card {
+    Card::parse(format!("BEGIN:VCARD\nUID:{uid}\nFN:{uid}\nEND:VCARD\n")).unwrap()
+}
+
+fn open(path: &Path, vfs: &str) -> Store {
+    let mut options = Options::default();
+    options.vfs = match vfs {
+        "system" => Vfs::System,
+        "bursts" => Vfs::Bursts,
+        other => panic!("{other}"),
+    };
+    Store::open_with(path, &options).unwrap()
+}
+
+fn check_all_saved(path: &Path, uids: &[String]) {
+    let store = Store::open(path).unwrap();
+    let found = store.contacts().unwrap().get_many(uids).unwrap();
+    let missing = found.iter().filter(|contact| contact.is_none()).count();
+    assert_eq!(missing, 0, "of {}", uids.len());
+    assert!(store.check().unwrap().is_clean());
+}
+
+/// The second copy opens, reads and closes the store; without a guard it would take itself for the last,
+/// and delete the log under the open store.
+#[test]
+fn a_second_copy_deletes_nothing() {
+    let copy = SecondCopy::load();
+    for vfs in ["system", "bursts"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.etui");
+        let store = open(&path, vfs);
+        let contacts = store.contacts().unwrap();
+        let mut saved = Vec::new();
+        for round in 0..20 {
+            let uid = format!("{vfs}-{round}");
+            contacts.save(&card(&uid)).unwrap();
+            saved.push(uid);
+            assert_eq!(copy.run(&path, "SELECT count(*) FROM record"), 0);
+            assert!(dir.path().join("s.etui-wal").exists(), "{vfs}, {round}");
+        }
+        // The files as a killed process would leave them.
+        let left = dir.path().join("left.etui");
+        for suffix in ["", "-wal"] {
+            let name = |path: &Path| format!("{}{suffix}", path.display());
+            fs::copy(name(&path), name(&left)).unwrap();
+        }
+        check_all_saved(&left, &saved);
+        drop(contacts);
+        store.close().unwrap();
+        check_all_saved(&path, &saved);
+    }
+}
+
+#[test]
+#[ignore = "a process that the next test starts and kills"]
+fn save_beside_a_second_copy() {
+    let Some(path) = env::var_os(STORE) else {
+        return;
+    };
+    let path = Path::new(&path);
+    let vfs = env::var(VFS).unwrap();
+    let copy = SecondCopy::load();
+    let store = open(path, &vfs);
+    let name = std::process::id();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                // Busy while another process recovers or closes the log.
+                let code = copy.run(path, "SELECT count(*) FROM record");
+                assert!([0, 5, 26].contains(&code), "code {code}");
+                thread::sleep(Duration::from_millis(u64::from(name % 20)));
+            }
+        });
+        for thread in 0..2 {
+            let store = &store;
+            scope.spawn(move || {
+                let contacts = store.contacts().unwrap();
+                for number in 0.. {
+                    let uid = format!("{name}-{thread}-{number}");
+                    match contacts.save(&card(&uid)) {
+                        Ok(_) => println!("saved {uid}"),
+                        Err(Error::LocksLost(_) | Error::Busy { .. }) => {}
+                        Err(other) => panic!("{other}"),
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Two processes save, by threads, each beside a second copy of SQLite that reads the file again and
+/// again, and a third process looks, until all are killed.
+#[test]
+fn processes_beside_a_second_copy_lose_no_saves() {
+    let (rounds, length) = match env::var_os("ETUI_TEST_LONG") {
+        Some(_) => (100, Duration::from_secs(3)),
+        None => (4, Duration::from_secs(1)),
+    };
+    for round in 0..rounds {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.etui");
+        Store::open(&path).unwrap().close().unwrap();
+        let start = |vfs: &str| {
+            Command::new(env::current_exe().unwrap())
+                .args([
+                    "--ignored",
+                    "--exact",
+                    "--nocapture",
+                    "save_beside_a_second_copy",
+                ])
+                .env(STORE, &path)
+                .env(VFS, vfs)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let kinds = ["system", "bursts"];
+        let mut children = [start(kinds[round % 2]), start(kinds[round / 2 % 2])];
+        let end = Instant::now() + length;
+        while Instant::now() < end {
+            let shell = Command::new("sqlite3")
+                .arg("-cmd")
+                .arg(".timeout 5000")
+                .arg(&path)
+                .arg("SELECT count(*) FROM record")
+                .output()
+                .unwrap();
+            assert!(shell.status.success(), "{shell:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+        for child in &mut children {
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "round {round}: it ended"
+            );
+            child.kill().unwrap();
+        }
+        let mut saved = Vec::new();
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            // The last line may be cut.
+            let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+            let lines = whole.lines().filter_map(|line| line.strip_prefix("saved "));
+            saved.extend(lines.map(str::to_owned));
+        }
+        assert!(saved.len() > 10, "round {round}: {}", saved.len());
+        check_all_saved(&path, &saved);
+    }
+}
