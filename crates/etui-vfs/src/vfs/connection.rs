@@ -21,7 +21,7 @@ use super::wal_file::WalFile;
 use super::{Options, RedoLogUse, VfsState};
 use crate::base_vfs::BaseVfs;
 use crate::counters::CountedFile;
-use crate::device::{Access, File, Role};
+use crate::device::{Access, File, Lock, Role};
 use crate::mutation::Mutation;
 use crate::ofd_lock::ByteLock;
 use crate::redo::header_marker;
@@ -330,8 +330,10 @@ impl DatabaseConnection {
         if before > ffi::SQLITE_LOCK_NONE {
             return is_locked.then_some(()).ok_or(ffi::SQLITE_BUSY);
         }
+        // SQLite's own lock may be lost at once; now that of the VFS is held as well.
+        let is_kept = is_locked && (database.rest_lock() || database.keeps_lock());
         // A process that was alone is gone, or was killed.
-        let is_marked = match is_locked {
+        let is_marked = match is_kept {
             true => database.is_marked().map_err(|_| ffi::SQLITE_IOERR_READ),
             false => Err(ffi::SQLITE_BUSY),
         };
@@ -341,6 +343,7 @@ impl DatabaseConnection {
         let none = ffi::SQLITE_LOCK_NONE;
         shared.file.lower_lock(none);
         database.locks().lower_lock(&mut self.held, none);
+        database.rest_lock();
         is_marked?;
         database.recover_to_share()?;
         self.lock_shared(level)
@@ -349,17 +352,21 @@ impl DatabaseConnection {
     /// Takes EXCLUSIVE by the lock that nothing else in the process can release.
     fn exclude_others(&mut self, shared: &SharedConnection) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
+        let guard = database.guard();
         let mut locks = database.locks();
         if !locks.raise_lock(&mut self.held, ffi::SQLITE_LOCK_EXCLUSIVE) {
             return Err(ffi::SQLITE_BUSY);
         }
-        // SQLite's SHARED would conflict with it; the guard's lock is there without a gap.
+        // SQLite's SHARED would conflict with it; that of the guard is there without a gap.
         shared.file.lower_lock(ffi::SQLITE_LOCK_NONE);
-        if database.exclude_by_guard() {
+        if matches!(database.set_lock(Lock::Exclusive), Ok(true)) {
+            if let Some(guard) = &*guard {
+                let _ = guard.lock_in_use(false);
+            }
             return Ok(());
         }
         locks.note_pending(&mut self.held);
-        drop(locks);
+        drop((locks, guard));
         let _ = shared.file.raise_lock(ffi::SQLITE_LOCK_SHARED);
         database.rest_lock();
         Err(ffi::SQLITE_BUSY)
@@ -393,12 +400,12 @@ impl DatabaseConnection {
                 database.lower_exclusive();
                 let _ = shared.file.raise_lock(level);
             }
-            if was_exclusive {
-                database.rest_lock();
-            }
         }
         self.database.locks().lower_lock(&mut self.held, level);
         self.note_level();
+        if *sharing == Sharing::Shared {
+            database.rest_lock();
+        }
         drop(sharing);
         self.exchange_if_wanted();
     }
@@ -753,6 +760,7 @@ impl DatabaseConnection {
         let name = unsafe { std::ffi::CStr::from_ptr(*argument.add(1)) };
         let answer = match name.to_bytes().to_ascii_lowercase().as_slice() {
             b"etui_stats" => self.database.atomic_counters().now().to_string(),
+            b"etui_burst" => u8::from(self.database.expect_burst()).to_string(),
             b"etui_share" => u8::from(self.database.share_for_long_read()).to_string(),
             _ => return ffi::SQLITE_NOTFOUND,
         };
@@ -801,9 +809,6 @@ impl Drop for DatabaseConnection {
             let sharing = self.database.sharing();
             if let (Sharing::Shared, Some(shared)) = (*sharing, &self.shared) {
                 shared.file.lower_lock(ffi::SQLITE_LOCK_NONE);
-                if self.held.level >= ffi::SQLITE_LOCK_EXCLUSIVE {
-                    self.database.rest_lock();
-                }
             }
             let mut connections = self.database.connections();
             let is_other = |one: &Arc<SharedConnection>| {
@@ -815,6 +820,9 @@ impl Drop for DatabaseConnection {
             self.database
                 .locks()
                 .lower_lock(&mut self.held, ffi::SQLITE_LOCK_NONE);
+            if *sharing == Sharing::Shared {
+                self.database.rest_lock();
+            }
         }
         self.exchange_if_wanted();
         self.database.shared().registry.leave(&self.key);

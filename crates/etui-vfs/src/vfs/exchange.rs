@@ -158,7 +158,7 @@ impl Database {
         if has_gap {
             self.release_for_exclusive();
             give_up_shared(&connections);
-        } else if !self.set_lock(Lock::Shared).map_err(busy)? {
+        } else if !self.is_free(&connections)? {
             return Err(ffi::SQLITE_BUSY);
         }
         let checkpointed = self.shared.platform.recover_foreign_wal(&self.path);
@@ -203,6 +203,26 @@ impl Database {
         self.wal_mut().clear();
         self.ready.store(true, Ordering::Release);
         taken
+    }
+
+    /// Looks whether nobody else has the database open, by an exclusive lock that is lowered at once to
+    /// a shared one (rule 47). Only then is its WAL checkpointed, by SQLite's VFS, whose locks the
+    /// program can drop.
+    fn is_free(&self, connections: &[Arc<SharedConnection>]) -> Result<bool, ResultCode> {
+        let busy = |_| ffi::SQLITE_BUSY;
+        // These would conflict; the lock of the VFS is held meanwhile.
+        give_up_shared(connections);
+        let is_free = self.set_lock(Lock::Exclusive);
+        let kept = self.set_lock(Lock::Shared);
+        let again = take_shared(connections);
+        if !matches!((&kept, again), (Ok(true), Ok(()))) {
+            self.rest_lock();
+            return Ok(false);
+        }
+        if !matches!(is_free, Ok(true)) {
+            self.rest_lock();
+        }
+        is_free.map_err(busy)
     }
 
     /// Checks, with the exclusive lock, that the file alone is the database (rule 48).

@@ -56,7 +56,8 @@ impl SharedGuard {
         Ok(Self(file))
     }
 
-    fn lock(&self, is_locked: bool) -> io::Result<bool> {
+    /// Locks, or unlocks, the byte that says that the wal-index is in use.
+    pub fn lock_in_use(&self, is_locked: bool) -> io::Result<bool> {
         let lock = if is_locked {
             ByteLock::Read
         } else {
@@ -87,17 +88,23 @@ impl Database {
         *self.guard() = None;
     }
 
-    /// Puts the lock of the database at rest while it is shared. Returns false if it stayed as it
-    /// was.
+    /// Puts the lock of the database at rest while it is shared: SHARED, as long as a connection has
+    /// it. Returns false if it stayed as it was: another process has the database alone.
     pub(super) fn rest_lock(&self) -> bool {
         if self.keeps_lock.load(Ordering::Relaxed) {
             return false;
         }
-        let lock = match &*self.guard() {
-            Some(guard) if matches!(guard.lock(true), Ok(true)) => Lock::Guard,
-            _ => Lock::None,
+        let guard = self.guard();
+        if let Some(guard) = &*guard {
+            let _ = guard.lock_in_use(true);
+        }
+        let is_locked = self.locks().is_locked();
+        let lock = match is_locked && !self.broken().is(Mutation::PosixGate) {
+            true => Lock::Guard,
+            false => Lock::None,
         };
-        matches!(self.set_lock(lock), Ok(true))
+        // An error: the file system has no such locks.
+        !matches!(self.set_lock(lock), Ok(false))
     }
 
     /// Releases the locks for a connection that asks for EXCLUSIVE and is the only
@@ -107,9 +114,14 @@ impl Database {
         if is_only && !self.keeps_lock.load(Ordering::Relaxed) {
             let _ = self.set_lock(Lock::None);
             if let Some(guard) = &*self.guard() {
-                let _ = guard.lock(false);
+                let _ = guard.lock_in_use(false);
             }
         }
+    }
+
+    /// Returns true if the lock of the database stays as it is until the database is closed (rule 44).
+    pub(super) fn keeps_lock(&self) -> bool {
+        self.keeps_lock.load(Ordering::Relaxed)
     }
 
     /// Returns true if EXCLUSIVE can be taken by the guard's lock: there is a guard, and one connection
@@ -117,16 +129,6 @@ impl Database {
     pub(super) fn can_exclude(&self) -> bool {
         let is_only = !self.index().is_used_by_several();
         is_only && !self.keeps_lock.load(Ordering::Relaxed) && self.guard().is_some()
-    }
-
-    /// Makes the guard's lock one that excludes all others. Returns false if that is not possible; the
-    /// lock is as before.
-    pub(super) fn exclude_by_guard(&self) -> bool {
-        let is_excluded = matches!(self.set_lock(Lock::Exclusive), Ok(true));
-        if is_excluded && let Some(guard) = &*self.guard() {
-            let _ = guard.lock(false);
-        }
-        is_excluded
     }
 
     /// Lets others read again, before SQLite's VFS takes SHARED.
