@@ -118,7 +118,7 @@ fn parse_alarm(text: &str) -> std::result::Result<Option<Duration>, String> {
 
 /// Returns the record with the changes of the options.
 fn apply_options(
-    app: &App,
+    app: &mut App,
     calendar: &Calendar<'_>,
     stored: &StoredRecord<CalendarObject>,
     args: &EditEntryArgs,
@@ -134,13 +134,17 @@ fn apply_options(
     let title = args.title.iter().map(|text| ("SUMMARY", text));
     let place = args.place.iter().map(|text| ("LOCATION", text));
     let notes = args.notes.iter().map(|text| ("DESCRIPTION", text));
-    let set = args.set.iter().map(|set| (set.name.as_str(), &set.value));
-    for (name, text) in title.chain(place).chain(notes).chain(set) {
+    for (name, text) in title.chain(place).chain(notes) {
         record.set(at, name, text, &zones)?;
+    }
+    for assignment in &args.set {
+        assignment.apply(&mut record, at, &zones)?;
     }
     if !args.time.is_empty() {
         let here = now_in_zone_of(app, &record);
-        reschedule(&mut record, at, &args.time, &here, &zones)?;
+        if let Some(note) = reschedule(&mut record, at, &args.time, &here, &zones)? {
+            app.out.write_note(&note);
+        }
         let at = record.master_index();
         let sequence = record.master().sequence.saturating_add(1);
         record.set(at, "SEQUENCE", &sequence.to_string(), &zones)?;

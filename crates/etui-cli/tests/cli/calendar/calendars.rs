@@ -32,7 +32,8 @@ fn several_calendars() {
     $ etui calendars create Work
     Created the calendar Work (use it with --calendar Work)
     $ etui calendar add Meeting --start '2027-03-08 14:00' --calendar Work --set uid=m
-    Added 7: Meeting, 2027-03-08 14:00
+    Added 7: Meeting
+      Mon 8 Mar 2027, 14:00-15:00
     UID m
     $ etui calendar agenda 2027-03-08
     Monday, 8 March 2027

@@ -3,6 +3,7 @@
 mod calendars;
 mod changing;
 mod entries;
+mod words;
 
 use crate::harness::TestHome;
 
