@@ -118,6 +118,7 @@ pub fn saved_json(saved: &SavedRecord, uid: &str, name: &str) -> impl Serialize 
 pub fn imported_file_json(
     file: String,
     kind: CollectionKind,
+    calendar: Option<String>,
     report: ImportReport,
 ) -> impl Serialize {
     // The first thousand rejections or warnings.
@@ -133,6 +134,8 @@ pub fn imported_file_json(
             CollectionKind::Calendar => "calendar",
             _ => "contacts",
         },
+        // The calendar of the entries; `null` for contacts.
+        calendar: calendar,
         bytes: report.bytes,
         added: report.added,
         changed: report.changed,
