@@ -18,7 +18,9 @@ use etui::{
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-pub use self::contact::{contact_json, format_date};
+pub use self::contact::{
+    contact_date_json, contact_date_occurrence_json, contact_json, format_date,
+};
 use crate::commands::records::RecordCommands;
 use crate::datetime::iso_instant;
 

@@ -3,6 +3,8 @@
 mod calendars;
 mod changing;
 mod entries;
+mod hostile;
+mod todos;
 mod words;
 
 use crate::harness::TestHome;
