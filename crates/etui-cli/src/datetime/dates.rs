@@ -7,9 +7,9 @@ use super::format::iso_day;
 use super::names::parse_month;
 use super::words::WordList;
 
-/// Parses `2026-12-24`, `20261224` or `2026/12/24`.
+/// Parses `2026-12-24`, `20261224`, `2026/12/24` or `2026.12.24`.
 pub fn parse_iso_date(word: &str) -> Option<Date> {
-    let word = word.replace('/', "-");
+    let word = word.replace(['/', '.'], "-");
     let is_year_first = word.bytes().take(4).filter(u8::is_ascii_digit).count() == 4;
     match word.parse() {
         Ok(DateTimeValue::Date(date)) if is_year_first => Some(date),
@@ -35,7 +35,12 @@ pub fn parse_numeric_date(word: &str, today: Date) -> Result<Option<Date>, Strin
             year => date_of_year(year, month, day),
         });
     }
-    let Some((first, rest)) = word.split_once('/') else {
+    // 31-12-2026
+    let slashed = match word.rsplit_once('-') {
+        Some((_, year)) if year.len() == 4 => word.replace('-', "/"),
+        _ => word.to_owned(),
+    };
+    let Some((first, rest)) = slashed.split_once('/') else {
         return Ok(None);
     };
     let (second, year) = match rest.split_once('/') {

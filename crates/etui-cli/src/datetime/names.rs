@@ -62,7 +62,10 @@ pub fn fold_word(word: &str) -> String {
 
 /// Parses the name of a weekday or a prefix of it; `word` is folded.
 pub fn parse_weekday(word: &str) -> Option<Weekday> {
-    let word = word.strip_suffix('.').unwrap_or(word);
+    let word = match word.strip_suffix('.').unwrap_or(word) {
+        "weds" => "wed",
+        word => word,
+    };
     let at = WEEKDAYS.iter().position(|names| has_name(names, word))?;
     Weekday::ALL.get(at).copied()
 }

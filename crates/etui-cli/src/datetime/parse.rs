@@ -77,6 +77,9 @@ pub fn parse_times_on(text: &str, day: Date, now: DateTime) -> Result<TimeWords,
 
 /// Parses words as [`parse_times_on`].
 pub fn parse_words(words: &WordList, day: Date, now: DateTime) -> Result<TimeWords, String> {
+    if let Some(dates) = parse_date_range(words, now.date()) {
+        return Ok(dates);
+    }
     let mut parser = WhenParser::new(words.rest(), now);
     let mut found = parser.read()?;
     let words = parser.words;
@@ -103,7 +106,7 @@ pub fn parse_words(words: &WordList, day: Date, now: DateTime) -> Result<TimeWor
     if let (Some((hour, minute, second)), Some(half), false) = (found.clock, half, found.has_half) {
         found.clock = half.hour(hour).map(|hour| (hour, minute, second));
         let start = found.value(day, now)?;
-        let end = end_of_words(&rest, start, now)?;
+        let end = end_of_words(&rest, start, true, now)?;
         if end.local().seconds() - start.local().seconds() < 12 * 3_600 {
             return Ok(with_end(start, end));
         }
@@ -111,8 +114,21 @@ pub fn parse_words(words: &WordList, day: Date, now: DateTime) -> Result<TimeWor
         found.clock = other.map(|hour| (hour, minute, second));
     }
     let start = found.value(day, now)?;
-    let end = end_of_words(&rest, start, now)?;
+    let end = end_of_words(&rest, start, true, now)?;
     Ok(with_end(start, end))
+}
+
+/// Parses `24-26 december 2026`.
+fn parse_date_range(words: &WordList, today: Date) -> Option<TimeWords> {
+    let first = parse_day_number(words.peek(0)?)?;
+    words.peek(1).filter(|word| RANGE_WORDS.contains(word))?;
+    let mut rest = words.clone();
+    rest.at += 2;
+    let (last, count) = parse_named_date(&rest, today)?;
+    let (year, month, day) = last.ymd();
+    let first = Date::new(year, month, first).filter(|_| first <= day)?;
+    let is_all = count >= 2 && count == rest.left();
+    is_all.then(|| with_end(DateTimeValue::Date(first), DateTimeValue::Date(last)))
 }
 
 fn with_end(start: DateTimeValue, end: DateTimeValue) -> TimeWords {
@@ -125,12 +141,19 @@ fn with_end(start: DateTimeValue, end: DateTimeValue) -> TimeWords {
 /// Parses the end of something that starts at `start`. A time alone is on the day of the start or, if
 /// that is earlier, on the next day; a step is relative to the start. Else as [`parse_when`].
 pub fn parse_end_of(text: &str, start: DateTime, now: DateTime) -> Result<DateTimeValue, String> {
-    end_of_words(&WordList::split(text), DateTimeValue::Local(start), now)
+    end_of_words(
+        &WordList::split(text),
+        DateTimeValue::Local(start),
+        false,
+        now,
+    )
 }
 
+/// Parses the words of an end; in a range, a weekday is the next one after the start.
 fn end_of_words(
     words: &WordList,
     start: DateTimeValue,
+    is_range: bool,
     now: DateTime,
 ) -> Result<DateTimeValue, String> {
     let local = start.local();
@@ -153,7 +176,11 @@ fn end_of_words(
         return Err(not_understood(parser.words.written()));
     }
     if !found.is_clock_alone() {
-        return found.value(day, now);
+        let is_weekday = found.date.is_none() && found.weeks.is_none() && found.weekday.is_some();
+        return match is_range && is_weekday {
+            true => found.value(day, day.midnight()),
+            false => found.value(day, now),
+        };
     }
     let end = found.value(day, now)?;
     match (start, end.local() > local) {
@@ -435,10 +462,10 @@ impl WhenParser {
                 match (skipped, self.words.peek(count), self.words.peek(count + 1)) {
                     (1, ..) => (1, self.now, 0),
                     (_, Some("ago"), _) => (-1, self.now, 1),
-                    (_, Some("later"), _) => (1, self.now, 1),
+                    (_, Some("later" | "today"), _) => (1, self.now, 1),
                     (_, Some("from"), Some("now" | "today")) => (1, self.now, 2),
                     (_, Some("from"), Some("tomorrow")) => (1, self.now.plus_seconds(86_400), 2),
-                    (_, Some("from"), Some(word)) => {
+                    (_, Some("from" | "on"), Some(word)) => {
                         let reading = Reading {
                             weekday: parse_day_of_week(word),
                             ..Reading::default()
@@ -456,7 +483,7 @@ impl WhenParser {
             {
                 return self.add_units(sign * i64::from(n), unit, base, count + after);
             }
-            if let Ok(length) = parse_duration(&text) {
+            if let Ok(length) = parse_duration(&with_minutes(&text)) {
                 if length.seconds() == 0 {
                     let days = sign * length.days();
                     return self.add_units(days, TimeUnit::Days(1), base, count + after);
@@ -492,6 +519,9 @@ impl WhenParser {
                 return self.set_date(today.plus_days(-2), 3);
             }
             _ => {}
+        }
+        if let Some((date, count)) = self.edge_of_period(today) {
+            return self.set_date(date, count);
         }
         let direction = match word {
             "next" => 1,
@@ -532,6 +562,31 @@ impl WhenParser {
             self.found.weeks = Some(1);
         }
         Some(2)
+    }
+
+    /// Returns the date of `end of the month`, `beginning of next year`, and the number of its words.
+    fn edge_of_period(&self, today: Date) -> Option<(Date, usize)> {
+        let is_end = match self.words.peek(0)? {
+            "end" => true,
+            "beginning" | "start" => false,
+            _ => return None,
+        };
+        let mut words = self.words.rest();
+        words.at += 1;
+        words.skip_any(&["of"]);
+        let offset = i64::from(words.skip_any(&["next"]));
+        words.skip_any(&["the", "this"]);
+        let (months, first) = match words.peek(0)? {
+            "month" => (1, today.plus_days(1 - i64::from(today.ymd().2))),
+            "year" => (12, Date::new(today.ymd().0, 1, 1)?),
+            _ => return None,
+        };
+        let first = plus_months(first, months * offset);
+        let date = match is_end {
+            true => plus_months(first, months).plus_days(-1),
+            false => first,
+        };
+        Some((date, words.at + 1))
     }
 
     fn set_part(&mut self, part: DayPart, is_today: bool, count: usize) -> Option<usize> {
@@ -621,6 +676,15 @@ impl WhenParser {
                 return self.set_clock(clock, false, 2);
             }
         }
+        // 17.30 is no day, and after "at" 10.12 is none.
+        let dotted = word.replace('.', ":");
+        let is_dotted = word.matches('.').count() == 1
+            && parse_digits::<u32>(&word.replace('.', ""), 3..=4).is_some();
+        if let Some(clock) = parse_clock(&dotted).filter(|_| is_dotted)
+            && (clock.1 > 12 || self.is_after_at)
+        {
+            return self.set_clock(clock, false, 1);
+        }
         if let Some(clock) = parse_clock(word) {
             return self.set_clock(clock, split_half(word).1.is_some() || word == "noon", 1);
         }
@@ -638,7 +702,7 @@ impl WhenParser {
             }
         }
         let hour = parse_digits(word, 1..=2).filter(|hour| *hour < 24)?;
-        if self.is_after_at {
+        if self.is_after_at || DayPart::named(next).is_some() {
             return self.set_clock((hour, 0, 0), false, 1);
         }
         None
@@ -675,11 +739,26 @@ fn parse_weekday_or_weekend(word: &str) -> Option<Weekday> {
     }
 }
 
+/// Replaces halves of an hour: `1 hour 1 half` and `1.5 hours` become `90 minutes`.
+fn with_minutes(text: &str) -> String {
+    let hours = match text.strip_suffix(" 1 half") {
+        Some(text) => text.strip_suffix(" hour").or(text.strip_suffix(" hours")),
+        None => text
+            .strip_suffix(" hours")
+            .and_then(|text| text.strip_suffix(".5")),
+    };
+    match hours.and_then(|hours| parse_digits::<u32>(hours, 1..=3)) {
+        Some(hours) => format!("{} minutes", 60 * hours + 30),
+        None => text.to_owned(),
+    }
+}
+
 /// Joins words, with numbers in figures: `two hours` becomes `2 hours`.
 fn number_words(words: &[&str]) -> String {
     let words: &[&str] = match words {
         ["half", "an", "hour"] => &["30", "minutes"],
         ["a", "fortnight"] => &["2", "weeks"],
+        ["week"] => &["1", "week"],
         words => words,
     };
     let figures = words.iter().map(|word| match parse_number_word(word) {

@@ -33,8 +33,21 @@ pub fn parse_recurrence(text: &str, start: Date, now: DateTime) -> Result<Recurr
     if upper.starts_with("FREQ") || upper.starts_with("RRULE") || text.contains(';') {
         return text.parse::<RecurrenceRule>().map_err(|e| e.to_string());
     }
-    // A comma is a word.
-    parse_rule_words(&WordList::split(&text.replace(',', " and ")), start, now)
+    parse_rule_words(&WordList::split(&spread_words(text)), start, now)
+}
+
+/// Writes a comma, and the slash of `tue/thu`, as a word of its own.
+pub fn spread_words(text: &str) -> String {
+    let words = text.split_whitespace().map(|word| {
+        let has_digit = word.contains(|c: char| c.is_ascii_digit());
+        let word = if has_digit {
+            word.to_owned()
+        } else {
+            word.replace('/', " and ")
+        };
+        word.replace(',', " and ")
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Parses words as [`parse_recurrence`].
@@ -65,8 +78,8 @@ enum ListKind {
 }
 
 /// Words without a meaning of their own.
-const FILLERS: &[&str] = &["the", "of", "a", "am", "jeden", "le", "el"];
-const EVERY: &[&str] = &["every", "each", "once"];
+const FILLERS: &[&str] = &["the", "of", "a", "am", "single", "le", "el"];
+const EVERY: &[&str] = &["every", "each", "once", "jeden"];
 const AND: &[&str] = &["and", "&", "und", "et", "y", "e"];
 const UNTIL: &[&str] = &["until", "till", "til", "through", "thru"];
 const RANGE_WORDS: &[&str] = &["-", "to", "through", "thru", "bis"];
@@ -159,8 +172,11 @@ impl RuleParser {
     /// Parses `10 times` or `10 weeks` after `for`.
     fn parse_for(&mut self, rule: &mut RecurrenceRule) -> Result<(), String> {
         let word = self.next_word().unwrap_or_default();
-        let n = parse_number_word(&word).ok_or_else(|| self.unexpected())?;
-        let unit = self.next_word().unwrap_or_default();
+        // For a year: the article was skipped.
+        let (n, unit) = match parse_number_word(&word) {
+            Some(n) => (n, self.next_word().unwrap_or_default()),
+            None => (1, word),
+        };
         let (days, months) = match unit.as_str() {
             "times" | "time" => {
                 rule.count = Some(n);
@@ -183,7 +199,7 @@ impl RuleParser {
         let word = self.next_word().unwrap_or_default();
         let (frequency, interval) = match word.as_str() {
             "hourly" => (Frequency::Hourly, 1),
-            "daily" => (Frequency::Daily, 1),
+            "daily" | "everyday" | "nightly" => (Frequency::Daily, 1),
             "weekly" => (Frequency::Weekly, 1),
             "biweekly" | "bi-weekly" | "fortnightly" => (Frequency::Weekly, 2),
             "monthly" => (Frequency::Monthly, 1),
@@ -207,6 +223,8 @@ impl RuleParser {
     }
 
     fn parse_every(&mut self) -> Result<(RecurrenceRule, Option<ListKind>), String> {
+        // Once every two weeks.
+        self.skip_any(EVERY);
         let word = self.next_word().unwrap_or_default();
         let is_of_month = self.is_of_month();
         let (interval, unit) = match word.as_str() {
@@ -226,6 +244,9 @@ impl RuleParser {
         let singular = unit.strip_suffix('s').unwrap_or(&unit);
         match (singular, interval) {
             ("weekday" | "workday", 1) => return Ok((weekdays(0..5), None)),
+            ("day" | "morning" | "afternoon" | "evening" | "night", n) => {
+                return Ok((every(Frequency::Daily, n), None));
+            }
             ("weekend", 1) => return Ok((weekdays(5..7), None)),
             ("quarter", _) => {
                 return Ok((every(Frequency::Monthly, interval.saturating_mul(3)), None));
@@ -356,6 +377,25 @@ impl RuleParser {
         parse_ordinal(next).is_some()
     }
 
+    /// Skips further ordinals if a weekday follows them: those of `first and third monday`.
+    fn ordinals_before_weekday(&mut self) -> Vec<i8> {
+        let before = self.words.at;
+        let mut all = Vec::new();
+        while self.skip_any(AND) {
+            match self.peek_word().and_then(parse_ordinal) {
+                Some(nth) => all.push(nth),
+                None => break,
+            }
+            self.words.at += 1;
+            let next = self.peek_word().unwrap_or_default();
+            if parse_day_of_week(next).is_some() || matches!(next, "weekday" | "workday") {
+                return all;
+            }
+        }
+        self.words.at = before;
+        Vec::new()
+    }
+
     /// Parses a day of a list that begins with `word`.
     fn parse_day(&mut self, word: &str, rule: &mut RecurrenceRule) -> Result<(), String> {
         // december 25
@@ -379,6 +419,14 @@ impl RuleParser {
         if nth > 0 && self.skip_any(&["last"]) {
             nth = -nth;
         }
+        let others = self.ordinals_before_weekday();
+        if let Some("weekday" | "workday") = self.peek_word() {
+            self.words.at += 1;
+            rule.by_day = weekdays(0..5).by_day;
+            let all = std::iter::once(nth).chain(others);
+            rule.by_position.extend(all.map(i16::from));
+            return Ok(());
+        }
         let next = self.peek_word().filter(|word| parse_month(word).is_none());
         if let Some(weekday) = next.and_then(parse_day_of_week) {
             self.words.at += 1;
@@ -393,7 +441,9 @@ impl RuleParser {
                     weekday_name(weekday)
                 ));
             }
-            rule.by_day.push(NthWeekday { nth, weekday });
+            for nth in std::iter::once(nth).chain(others) {
+                rule.by_day.push(NthWeekday { nth, weekday });
+            }
             return Ok(());
         }
         self.skip_any(&["day"]);

@@ -5,7 +5,7 @@ use etui::calendar::time::{DateTime, DateTimeValue};
 
 use super::names::{fold_word, is_full_name};
 use super::parse::{TimeWords, parse_words};
-use super::parse_rule::parse_rule_words;
+use super::parse_rule::{parse_rule_words, spread_words};
 use super::words::WordList;
 
 /// Words of a phrase that can be a time; it bounds the cost.
@@ -49,7 +49,7 @@ fn phrase_of(title: &[&str], time: &[&str], now: DateTime) -> Option<Phrase> {
     if title.is_empty() {
         return None;
     }
-    let words = WordList::split(&time.join(" ").replace(',', " and "));
+    let words = WordList::split(&spread_words(&time.join(" ")));
     let (times, has_day, rule) = match parse_words(&without_and(&words), now.date(), now) {
         Ok(times) => (times, true, None),
         Err(_) => split_rule(&words, now)?,
@@ -93,7 +93,8 @@ fn split_rule(
         return None;
     }
     for length in 0..count {
-        for first in 0..=count - length {
+        // A time follows the days of its rule: every friday evening.
+        for first in (0..=count - length).rev() {
             let (rule, time) = words.without(first, length);
             let times = match length {
                 0 => TimeWords {

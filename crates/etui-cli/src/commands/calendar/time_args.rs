@@ -78,7 +78,8 @@ impl TimeArgs {
                 "--start {text}: this range has an end; leave out --end and --duration"
             )));
         }
-        self.start_of_words(&words, "--start", here).map(Some)
+        let what = format!("--start {text}");
+        self.start_of_words(&words, &what, here).map(Some)
     }
 
     /// Converts a start in words, which the message calls `what`.
