@@ -20,8 +20,8 @@ Examples:
   etui calendar todos --all --json | jq -r .title
   etui calendar done 17                      complete number 17
 
-Of a recurring to-do the first open occurrence is shown. `etui calendar agenda` begins with the to-dos
-that were due before today.";
+Of a recurring to-do the first open occurrence is shown. `etui calendar agenda today` begins with the
+to-dos that were due before today.";
 
 /// Occurrences of a recurring to-do that are searched for an open one.
 const MAX_SEARCHED: usize = 1_000;

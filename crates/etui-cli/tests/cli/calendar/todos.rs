@@ -114,6 +114,8 @@ fn to_dos_are_completed() {
         "etui calendar agenda --from 2020-03-01 --to 2020-03-23",
         "etui calendar done 8 --undo --on 2020-03-16",
         "etui calendar agenda today | head -2",
+        "etui -q calendar done tax; for n in $(seq -w 12); do etui -q calendar add Old --due 2019-01-$n; done 2>/dev/null; etui calendar agenda today | head -4",
+        "etui calendar agenda | grep -c Overdue",
         "etui calendar done fixe",
         "etui calendar done 99",
     ], @r#"
@@ -168,6 +170,14 @@ fn to_dos_are_completed() {
     $ etui calendar agenda today | head -2
     Overdue
       2020-03-09  [ ] Bins  #8
+    $ etui -q calendar done tax; for n in $(seq -w 12); do etui -q calendar add Old --due 2019-01-$n; done 2>/dev/null; etui calendar agenda today | head -4
+    Overdue
+      3 earlier: etui calendar todos --overdue
+      2019-01-04  [ ] Old  #20
+      2019-01-05  [ ] Old  #21
+    $ etui calendar agenda | grep -c Overdue
+    0
+    [exit 1]
     $ etui calendar done fixe
     error: entry fixe is not a to-do; only to-dos can be completed
     [exit 2]

@@ -24,6 +24,7 @@ use crate::output::{OutputWriter, Style, format_count, one_line};
 const EXAMPLES: &str = "\
 Examples:
   etui calendar agenda                       the next seven days
+  etui calendar agenda today                 with the to-dos that are overdue
   etui calendar agenda tomorrow
   etui calendar agenda week                  this week, from Monday
   etui calendar agenda next month
@@ -40,6 +41,9 @@ Times are shown in the display zone (--zone). All-day events and floating times 
 
 /// Occurrences that are shown without `--limit`. A rule can recur every second.
 const DEFAULT_LIMIT: usize = 10_000;
+
+/// Overdue to-dos that are shown before today.
+const MAX_OVERDUE: usize = 10;
 
 /// Show the agenda day by day
 #[derive(Debug, clap::Args)]
@@ -80,7 +84,8 @@ pub fn show_agenda(app: &mut App, args: &AgendaArgs) -> Result<()> {
         let entries = entries.map(|(of, o)| agenda_entry(o, several.then_some(of), &here.zone));
         let dates = dates.iter().map(contact_date_entry);
         let all: Vec<_> = dates.chain(entries).collect();
-        if span.first == here.now.date() {
+        let today = here.now.date();
+        if (span.first, span.last) == (today, today) {
             write_overdue(&mut app.out, &calendars, &here)?;
         }
         write_days(&mut app.out, &all, &span, &here)?;
@@ -208,7 +213,7 @@ fn agenda_entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &TimeZone
     }
 }
 
-/// Writes the open to-dos that were due before today.
+/// Writes the open to-dos that were due before today, the latest ones.
 fn write_overdue(
     out: &mut OutputWriter,
     calendars: &[(String, Reader<'_, CalendarObject>)],
@@ -226,7 +231,14 @@ fn write_overdue(
     }
     let heading = out.with_style(Style::Bold, "Overdue").into_owned();
     out.write_line(heading)?;
-    for todo in &all {
+    let earlier = all.len().saturating_sub(MAX_OVERDUE);
+    if earlier > 0 {
+        let earlier = format_count(earlier as u64);
+        out.write_line(format!(
+            "  {earlier} earlier: etui calendar todos --overdue"
+        ))?;
+    }
+    for todo in all.iter().skip(all.len().saturating_sub(MAX_OVERDUE)) {
         let due = todo.due.as_ref();
         let due = due.map_or_else(String::new, |due| format_short(due, &here.zone));
         let title = name_or_placeholder::<CalendarObject>(&todo.title);
