@@ -31,9 +31,10 @@ Examples:
   etui calendar edit 17 --from meeting.ics               replace the whole text
 
 --remove is applied first. All other lines of the text are unchanged. A new start moves all
-occurrences of a recurring entry, except those with overrides; the weekdays of its rule stay. Use the
-editor to change a single occurrence. `etui calendar restore 17` undoes the change. For WHEN and HOW
-see `etui calendar add --help`.";
+occurrences of a recurring entry, except those with overrides; the weekdays of its rule stay, and a
+start that is none of them is moved to the next. `etui calendar move` and `etui calendar skip` change a
+single occurrence. `etui calendar restore 17` undoes the change. For WHEN and HOW see
+`etui calendar add --help`.";
 
 /// Change an entry
 #[derive(Debug, clap::Args)]

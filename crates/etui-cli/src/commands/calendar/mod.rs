@@ -49,7 +49,7 @@ ID is the number in the first column of lists, or a UID.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct CalendarArgs {
-    /// Calendar [default: the first one; for agenda, list, find, show, freebusy and alarms: all]
+    /// Calendar [default: the first one; for agenda, list, find, show, freebusy, alarms, todos: all]
     #[arg(
         long,
         global = true,
