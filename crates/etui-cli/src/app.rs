@@ -102,11 +102,17 @@ impl App {
         self.create_at(&self.store_path()?, options)
     }
 
-    /// Opens the store at a path, or creates it together with its directory.
+    /// Opens the store at a path, or creates it together with its directory. A file that could not
+    /// become a store is removed.
     pub fn create_at(&self, path: &Path, mut options: Options) -> Result<Store> {
+        let existed = path.exists();
         create_parent_dir(path)?;
         options.create = true;
-        Ok(Store::open_with(path, &options)?)
+        let opened = Store::open_with(path, &options);
+        if opened.is_err() && !existed && path.metadata().is_ok_and(|file| file.len() == 0) {
+            let _ = std::fs::remove_file(path);
+        }
+        Ok(opened?)
     }
 
     /// Returns the name of the collection given on the command line.

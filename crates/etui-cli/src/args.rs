@@ -73,7 +73,7 @@ pub enum Command {
     Import(c::import::ImportArgs),
     /// List, find, show and change contacts
     #[command(subcommand, alias = "contact", after_help = c::contacts::EXAMPLES)]
-    Contacts(c::records::RecordCommand<etui::contacts::Card>),
+    Contacts(c::contacts::ContactsCommand),
     /// Show the agenda; list, find and change calendar entries
     #[command(alias = "cal")]
     Calendar(Box<c::calendar::CalendarArgs>),

@@ -196,6 +196,13 @@ impl Card {
         PartialDate::parse(text.trim())
     }
 
+    /// The anniversary of the wedding: `ANNIVERSARY`, or what older versions have in its place.
+    pub fn anniversary(&self) -> Option<PartialDate> {
+        let names = ["ANNIVERSARY", "X-EVOLUTION-ANNIVERSARY", "X-ANNIVERSARY"];
+        let mut all = names.into_iter().flat_map(|name| self.named(name));
+        PartialDate::parse(all.next()?.first_text()?.trim())
+    }
+
     /// The first photo.
     pub fn photo(&self) -> Option<Photo> {
         match &self.named("PHOTO").next()?.value {

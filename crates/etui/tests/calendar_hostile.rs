@@ -9,8 +9,8 @@ mod support;
 
 use std::ops::{ControlFlow, Range};
 
-use etui::calendar::Calendar;
 use etui::calendar::time::{Date, DateTimeValue, TimeZone, Timestamp};
+use etui::calendar::{BoundedOccurrences, Calendar};
 use etui::import::ImportReport;
 use etui::{Options, Store};
 use support::{clean, directory};
@@ -469,4 +469,137 @@ fn depth_without_end() {
         assert!(report.refused > 0);
         assert_eq!((report.added, occurrences), (1, 1));
     }
+}
+
+/// A rule that fires every second, and a thousand of them, leave room for the others.
+#[test]
+fn dense_rules_do_not_hide_other_entries() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let tick = |n: usize| {
+        let lines = format!("DTSTART:20200101T000000Z\r\nSUMMARY:{n}\r\nRRULE:FREQ=SECONDLY");
+        event(&format!("tick{n}"), &lines)
+    };
+    let own = (0..7)
+        .map(|n| {
+            event(
+                &format!("own{n}"),
+                &format!("DTSTART:2026030{}T120000Z", 2 + n),
+            )
+        })
+        .collect::<String>();
+    let hourly = event("hourly", "DTSTART:20260101T000000Z\r\nRRULE:FREQ=HOURLY");
+    import(&calendar, &object(&(own + &hourly + &tick(0))));
+    let count = |found: &BoundedOccurrences, uid: &str| {
+        let id = calendar.get(uid).unwrap().unwrap().id;
+        found.occurrences.iter().filter(|o| o.record == id).count()
+    };
+    let found = calendar
+        .between_bounded(week(2026), &TimeZone::UTC, 10_000)
+        .unwrap();
+    assert_eq!(
+        (count(&found, "hourly"), count(&found, "tick0")),
+        (168, 700)
+    );
+    assert_eq!(
+        (found.occurrences.len(), found.per_series),
+        (7 + 168 + 700, 700)
+    );
+    assert_eq!(found.cut.len(), 1);
+    assert_eq!(&*found.cut[0].title, "0");
+    assert!(!found.has_more && found.occurrences.is_sorted_by_key(|o| o.during.start));
+    // The series with the most occurrences are cut first.
+    let found = calendar
+        .between_bounded(week(2026), &TimeZone::UTC, 400)
+        .unwrap();
+    assert_eq!(
+        (count(&found, "hourly"), count(&found, "tick0")),
+        (168, 175)
+    );
+    import(
+        &calendar,
+        &object(&(1..1_000).map(tick).collect::<String>()),
+    );
+    let found = calendar
+        .between_bounded(week(2026), &TimeZone::UTC, 10_000)
+        .unwrap();
+    assert!(found.occurrences.len() <= 10_000 && found.per_series < 10);
+    for n in 0..7 {
+        assert_eq!(count(&found, &format!("own{n}")), 1);
+    }
+    assert_eq!((found.cut.len(), found.has_more), (1_001, false));
+    let found = calendar
+        .between_bounded(week(2026), &TimeZone::UTC, 100)
+        .unwrap();
+    assert_eq!((found.occurrences.len(), found.has_more), (100, true));
+    // The first in time, without a cap.
+    let first = calendar
+        .between_at_most(week(2026), &TimeZone::UTC, 2_500)
+        .unwrap();
+    let all_of_second = |n: i64| {
+        first
+            .iter()
+            .filter(move |o| o.during.start == week(2026).start.plus_seconds(n))
+    };
+    assert_eq!(first.len(), 2_500);
+    assert_eq!(
+        [0, 1, 2].map(|n| all_of_second(n).count()),
+        [1_001, 1_000, 499]
+    );
+}
+
+#[test]
+fn alarms_are_searched_within_a_limit() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let alarms: String = (0..256)
+        .map(|n| format!("BEGIN:VALARM\r\nTRIGGER:-PT{n}S\r\nREPEAT:1000000\r\nDURATION:P1D\r\nEND:VALARM\r\n"))
+        .collect();
+    let hostile = format!(
+        "DTSTART:20200101T000000Z\r\nRRULE:FREQ=SECONDLY\r\n{}",
+        alarms.trim_end()
+    );
+    let own = "DTSTART:20260101T120000Z\r\nRRULE:FREQ=DAILY\r\nSUMMARY:Own\r\n\
+               BEGIN:VALARM\r\nTRIGGER:-PT10M\r\nEND:VALARM";
+    let all: String = (0..5).map(|n| event(&n.to_string(), &hostile)).collect();
+    import(&calendar, &object(&(all + &event("own", own))));
+    let noon = week(2026).start.plus_seconds(11 * 3_600 + 49 * 60);
+    let due = calendar
+        .alarms_bounded(noon, 100_000, &TimeZone::UTC)
+        .unwrap();
+    assert_eq!(due.cut.len(), 5);
+    let is_own = |alarm: &&etui::calendar::DueAlarm| alarm.title == "Own";
+    let first = due.alarms.iter().find(is_own).unwrap();
+    assert_eq!(first.at, noon.plus_seconds(60));
+    assert!(due.alarms.is_sorted_by_key(|alarm| alarm.at));
+    // What is shown is found without a cut: the seconds of the alarms are those of the start.
+    let quiet = event(
+        "0",
+        "DTSTART:20200101T000000Z\r\nRRULE:FREQ=SECONDLY\r\n\
+        BEGIN:VALARM\r\nTRIGGER:-PT1S\r\nEND:VALARM",
+    );
+    let other = store.create_calendar("Other").unwrap();
+    import(&other, &object(&quiet));
+    let due = other.alarms_bounded(noon, 10, &TimeZone::UTC).unwrap();
+    assert_eq!((due.alarms.len(), due.cut), (10, Vec::new()));
+    assert_eq!(due.alarms[9].at, noon.plus_seconds(9));
+}
+
+#[test]
+fn free_busy_of_thousands_of_dense_rules_ends() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let tick = |n: usize| {
+        let lines = "DTSTART:20200101T000000Z\r\nDURATION:PT1S\r\nRRULE:FREQ=SECONDLY;INTERVAL=2";
+        event(&n.to_string(), lines)
+    };
+    import(&calendar, &object(&(0..300).map(tick).collect::<String>()));
+    let day = week(2026).start..week(2026).start.plus_seconds(7 * 86_400);
+    let busy = calendar.free_busy(day.clone(), &TimeZone::UTC).unwrap();
+    assert_eq!(busy[0].during, day.start..day.start.plus_seconds(1));
+    assert!(busy.len() <= 302_400 && busy.windows(2).all(|w| w[0].during.end < w[1].during.start));
+    assert_eq!(busy.last().unwrap().during.end, day.end);
 }

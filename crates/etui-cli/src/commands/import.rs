@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use etui::calendar::Calendar;
 use etui::contacts::Contacts;
 use etui::import::{ImportEvent, ImportReport};
-use etui::{CollectionKind, Error};
+use etui::{CollectionKind, Error, Store};
+use etui_contentline::charset::to_utf8_bytes;
+use etui_contentline::edit::own_lines;
+use etui_contentline::values::{property_value, unescape_text};
 
 use crate::app::App;
 use crate::errors::{Failure, Result};
@@ -24,6 +27,7 @@ Examples:
   etui import calendar.ics                   an export of a calendar
   etui import phone.vcf backup/*.vcf *.ics   several files of both kinds
   etui import --calendar Work work.ics       into the calendar Work
+  etui import --each *.ics                   each into a calendar of its own
   curl -s https://example.org/all.vcf | etui import -
 
 vCard 2.1, 3.0 and 4.0 and iCalendar in any charset are recognized by content and stored byte for
@@ -41,15 +45,24 @@ pub struct ImportArgs {
     /// Calendar for the entries [default: the first one]
     #[arg(long, value_name = "NAME")]
     calendar: Option<String>,
+    /// Import each calendar file into a calendar of its own, with the name that the file gives it, else
+    /// that of the file; it is created if there is none
+    #[arg(long, conflicts_with = "calendar")]
+    each: bool,
 }
 
 /// Bytes that are searched for the kind of a file.
 const HEAD_BYTES: u64 = 64 << 10;
 
+/// Characters of the name of a calendar, with room for a number.
+const MAX_NAME: usize = 190;
+
 /// An opened file and the kind of its records.
 struct ImportSource {
     name: String,
     kind: CollectionKind,
+    /// The name that a calendar file gives its calendar.
+    calendar: Option<String>,
     reader: Box<dyn Read>,
     size: Option<u64>,
 }
@@ -79,6 +92,7 @@ impl ImportSource {
         read.map_err(failed)?;
         Ok(Self {
             kind: detect_kind(&head),
+            calendar: find_calendar_name(&head),
             reader: Box::new(Cursor::new(head).chain(reader)),
             name,
             size,
@@ -98,6 +112,53 @@ fn detect_kind(head: &[u8]) -> CollectionKind {
     }
 }
 
+/// Returns the name in the properties of a calendar object, `X-WR-CALNAME` or `NAME` (RFC 7986 section
+/// 5.1), as a calendar can have it.
+fn find_calendar_name(head: &[u8]) -> Option<String> {
+    let head = to_utf8_bytes(head);
+    let mut named: Vec<_> = own_lines(&head, None)
+        .filter(|line| line.name_is("X-WR-CALNAME") || line.name_is("NAME"))
+        .collect();
+    named.sort_by_key(|line| !line.name_is("X-WR-CALNAME"));
+    let names = named
+        .iter()
+        .map(|line| calendar_name(&unescape_text(&property_value(line))));
+    names.flatten().next()
+}
+
+/// Returns a name without the characters that a name of a calendar cannot have.
+fn calendar_name(text: &str) -> Option<String> {
+    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let name: String = plain.take(MAX_NAME).collect();
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// Returns the name of the calendar that a file is imported into. Of several files with one name, the
+/// later ones get a number.
+fn own_calendar_name(source: &ImportSource, used: &[String]) -> String {
+    let stem = Path::new(&source.name)
+        .file_stem()
+        .map(|stem| stem.to_string_lossy());
+    let stem = stem.and_then(|stem| calendar_name(&stem));
+    let name = source
+        .calendar
+        .clone()
+        .or(stem)
+        .unwrap_or_else(|| "Calendar".to_owned());
+    let numbered = (2..).map(|n| format!("{} {n}", name.trim_end()));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names.find(|name| !used.contains(name)).unwrap_or(name)
+}
+
+/// Returns the calendar with a name, and creates it if there is none.
+fn open_or_create_calendar<'s>(store: &'s Store, name: &str) -> Result<Calendar<'s>> {
+    match store.collection(Some(name)) {
+        Err(Error::NoCollection { .. }) => Ok(store.create_calendar(name)?),
+        opened => Ok(opened?),
+    }
+}
+
 pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     // All files are opened first, so that a wrong name changes nothing.
     let sources = args.files.iter().map(|file| ImportSource::open(file));
@@ -109,8 +170,9 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     app.calendar.clone_from(&args.calendar);
     let book = has(CollectionKind::Contacts).then(|| app.open_collection(&store));
     let book: Option<Contacts<'_>> = book.transpose()?;
-    let calendar = has(CollectionKind::Calendar).then(|| app.open_target_calendar(&store));
-    let calendar = calendar.transpose()?;
+    let has_calendar = has(CollectionKind::Calendar) && !args.each;
+    let calendar = has_calendar.then(|| app.open_target_calendar(&store));
+    let mut calendar = calendar.transpose()?;
     let unused_calendar = app.calendar.as_ref().filter(|_| calendar.is_none());
     let unused_book = app.address_book.as_ref().filter(|_| book.is_none());
     for (flag, name, none) in [
@@ -125,17 +187,29 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     }
     let mut total = ImportReport::default();
     let mut files = Vec::new();
+    let mut used = Vec::new();
     for source in sources {
         let name = source.name.clone();
         let kind = source.kind;
+        let mut into = String::new();
+        if args.each && kind == CollectionKind::Calendar {
+            let own = own_calendar_name(&source, &used);
+            calendar = Some(open_or_create_calendar(&store, &own)?);
+            into = format!(", in the calendar {}", one_line(&own));
+            used.push(own);
+        }
         let report = import_source(&mut app.out, &book, &calendar, source)?;
         app.out.status(format!(
-            "{}: {}",
+            "{}: {}{into}",
             escape_text(&name),
             summarize_report(&report)
         ))?;
         add_report(&mut total, &report);
-        files.push(imported_file_json(name, kind, report));
+        let calendar = calendar
+            .as_ref()
+            .filter(|_| kind == CollectionKind::Calendar);
+        let into = calendar.map(|calendar| calendar.name().to_owned());
+        files.push(imported_file_json(name, kind, into, report));
     }
     // The records are saved; without the merge, searches are slower until the next save.
     if let Err(error) = store.merge_index() {

@@ -7,7 +7,7 @@
 
 use etui::calendar::time::Duration;
 
-use super::parse::parse_digits;
+use super::clock::parse_digits;
 
 /// Parses a duration that is not negative.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -38,8 +38,8 @@ fn parse_lower(text: &str) -> Option<Duration> {
         let (sum, by) = match &after_digits[..after_digits.len() - next.len()] {
             "w" | "week" | "weeks" => (&mut days, 7),
             "d" | "day" | "days" => (&mut days, 1),
-            "h" | "hour" | "hours" => (&mut hours, 1),
-            "m" | "min" | "minute" | "minutes" => (&mut minutes, 1),
+            "h" | "hr" | "hrs" | "hour" | "hours" => (&mut hours, 1),
+            "m" | "min" | "mins" | "minute" | "minutes" => (&mut minutes, 1),
             _ => return None,
         };
         *sum = sum.checked_add(n.checked_mul(by)?)?;

@@ -2,7 +2,7 @@
 
 use etui::calendar::time::{CalendarTime, Date, DateTime, TimeZone, Timestamp};
 
-use super::parse::{month_name, weekday_name};
+use super::names::{month_name, weekday_name};
 
 /// Formats `Mon 23 Nov 2026`.
 pub fn format_day(date: Date) -> String {

@@ -1,25 +1,39 @@
 //! Parses and formats dates, times, durations and recurrence rules. The current time is an argument.
 //!
 //! - `parse`: `tomorrow 9:00`, `+3d`, `monday` to a day or a time
+//! - `dates`: `24.12.`, `24 December` to a date
+//! - `clock`: `9:30pm`, `14h30` to a time of day
+//! - `names`: names of weekdays and months
+//! - `words`: the words of a text
 //! - `span`: `week`, `2026-12`, `--from` and `--to` to a period
 //! - `duration`: `1h30m` to a duration and back
 //! - `parse_rule`: `every 2 weeks on mon, thu` to a recurrence rule
+//! - `phrase`: `Lunch tomorrow 12:30` to a title, a time and a rule
 //! - `rule_text`: a recurrence rule to such words
 //! - `format`: days and times for output
 
+mod clock;
+mod dates;
 mod duration;
 mod format;
+mod names;
 mod parse;
 mod parse_rule;
+#[cfg(test)]
+mod parse_tests;
+mod phrase;
 mod rule_text;
 mod span;
+mod words;
 
 pub use duration::{describe_duration, parse_duration};
 pub use format::{
-    format_clock, format_day, format_long_day, format_range, format_short, iso_instant, iso_time,
+    format_clock, format_day, format_long_day, format_range, format_short, iso_day, iso_instant,
+    iso_time,
 };
-pub use parse::{parse_end_of, parse_when, parse_when_on};
+pub use parse::{EndWords, TimeWords, parse_end_of, parse_times_on, parse_when, parse_when_on};
 pub use parse_rule::parse_recurrence;
+pub use phrase::{Phrase, parse_phrase};
 pub use rule_text::{describe_rule, is_end_of_day};
 pub use span::{SpanWords, TimeSpan};
 

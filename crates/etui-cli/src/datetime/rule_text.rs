@@ -4,7 +4,7 @@ use etui::calendar::recurrence::{Frequency, NthWeekday, RecurrenceRule};
 use etui::calendar::time::{DateTime, DateTimeValue, TimeZone, Weekday};
 
 use super::format::{format_clock, iso_day};
-use super::parse::{month_name, weekday_name};
+use super::names::{month_name, weekday_name};
 
 /// The units of frequencies.
 pub(super) const FREQUENCIES: [(&str, Frequency); 7] = [

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use etui::calendar::time::{Date, DateTime, DateTimeValue, Timestamp};
 
-use super::parse::{parse_digits, plus_months};
+use super::clock::parse_digits;
+use super::dates::plus_months;
 use super::{LocalNow, format_day, parse_when, to_instant};
 
 /// Default number of days, from today.

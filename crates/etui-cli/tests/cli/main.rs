@@ -5,6 +5,7 @@
 mod harness;
 
 mod addressbooks;
+mod birthdays;
 mod calendar;
 mod contacts;
 mod dbus;

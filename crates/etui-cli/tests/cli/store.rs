@@ -232,3 +232,19 @@ fn a_redo_log_is_asked_for_and_recovered() {
       [possible values: system, bursts, etui]
     "#);
 }
+
+/// A limit of file size stands for a full disk.
+#[test]
+fn a_failed_init_leaves_no_file() {
+    let home = TestHome::new();
+    session!(home, [
+        "trap '' XFSZ; ulimit -f 0; etui --store new.etui init 2>/dev/null; echo $?",
+        "ls",
+    ], @"
+    $ trap '' XFSZ; ulimit -f 0; etui --store new.etui init 2>/dev/null; echo $?
+    1
+    $ ls
+    people.vcf
+    tmp
+    ");
+}

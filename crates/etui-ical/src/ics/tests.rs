@@ -360,6 +360,33 @@ fn frames_merge_unless_they_contradict() {
     assert_eq!(written.replace("\r\n", "\n"), calendar(&expected));
 }
 
+/// The name and the colour of a calendar are properties of its object.
+#[test]
+fn frames_with_different_properties_stay_separate() {
+    let object = |properties: &str, between: &str| {
+        let text = calendar(&format!(
+            "{properties}{}{between}{}",
+            event("1"),
+            event("2")
+        ));
+        taken_apart(text.as_bytes()).0
+    };
+    let frames = [
+        object("X-WR-CALNAME:Work\n", ""),
+        object("X-WR-CALNAME:Club\nCOLOR:teal\n", ""),
+        object("X-WR-CALNAME:Wo\n rk\n", ""),
+        object("X-WR-CALNAME:Work\n", "X-BETWEEN:1\n"),
+        object("X-WR-CALNAME:Work\n", "X-BETWEEN:1\n"),
+    ];
+    let all: Vec<&ObjectTemplate> = frames.iter().collect();
+    let merged = merge_templates(&all, |_| String::new());
+    let sources: Vec<Vec<usize>> = merged
+        .iter()
+        .map(|one| one.sources.iter().map(|(at, _)| *at).collect())
+        .collect();
+    assert_eq!(sources, [vec![0, 2], vec![1], vec![3], vec![4]]);
+}
+
 fn key_of(bytes: &[u8]) -> ZoneKey {
     use std::hash::{DefaultHasher, Hasher};
     let mut hasher = DefaultHasher::new();

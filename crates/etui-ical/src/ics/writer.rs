@@ -16,8 +16,7 @@ use encoding_rs::{Encoding, UTF_16BE};
 use super::pieces::TemplatePart;
 use super::template::{ObjectTemplate, TemplateBuilder, TemplateSegment, ZoneKey};
 use etui_contentline::charset::{detect_utf16, to_utf8_bytes};
-use etui_contentline::edit::own_lines;
-use etui_contentline::values::property_value;
+use etui_contentline::lines::{ContentLines, trim_blanks};
 
 /// Writes one calendar object, component by component.
 ///
@@ -160,10 +159,11 @@ pub struct MergedTemplate {
 
 /// Merges templates into as few objects as possible.
 ///
-/// Templates share an object unless they define a `TZID` differently or have different `METHOD`s:
-/// then they stay separate objects; a stream may have several (RFC 5545 section 3.4). A
-/// template that stays alone is unchanged. Of several, the properties of the first one are kept,
-/// each zone once, and all components of other kinds. `tzid` returns the `TZID` of a zone.
+/// Templates share an object if their calendar properties are equal (`PRODID`, `METHOD`,
+/// `X-WR-CALNAME`, `COLOR` and the others, in the order of their lines), and if they define no
+/// `TZID` differently. Otherwise they stay separate objects; a stream may have several (RFC 5545
+/// section 3.4). A template that stays alone is unchanged. A merged one has each zone once, and all
+/// components of other kinds. `tzid` returns the `TZID` of a zone.
 pub fn merge_templates(
     templates: &[&ObjectTemplate],
     mut tzid: impl FnMut(&ZoneKey) -> String,
@@ -176,9 +176,9 @@ pub fn merge_templates(
                 zones.push((tzid(&zone), zone));
             }
         }
-        let method = method_of(template.head());
+        let properties = properties_of(template, at);
         let fits = |object: &&mut MergeGroup| {
-            object.method == method
+            object.properties == properties
                 && zones
                     .iter()
                     .all(|(name, zone)| object.zones.iter().all(|(n, z)| n != name || z == zone))
@@ -187,7 +187,7 @@ pub fn merge_templates(
             Some(object) => object,
             None => {
                 groups.push(MergeGroup {
-                    method,
+                    properties,
                     zones: Vec::new(),
                     templates: Vec::new(),
                 });
@@ -211,7 +211,7 @@ pub fn merge_templates(
 }
 
 struct MergeGroup {
-    method: String,
+    properties: Vec<String>,
     zones: Vec<(String, ZoneKey)>,
     templates: Vec<usize>,
 }
@@ -261,9 +261,23 @@ impl MergeGroup {
     }
 }
 
-fn method_of(head: &[u8]) -> String {
-    own_lines(&to_utf8_bytes(head), None)
-        .find(|line| line.name_is("METHOD"))
-        .map(|line| property_value(&line).to_ascii_uppercase())
-        .unwrap_or_default()
+/// Returns the calendar properties of the template at index `at`, unfolded. One with properties between
+/// its components is like no other, as a merged template has no place for them.
+fn properties_of(template: &ObjectTemplate, at: usize) -> Vec<String> {
+    let mut all = Vec::new();
+    for segment in template.segments() {
+        let TemplateSegment::Text(part @ (TemplatePart::Begin | TemplatePart::Middle), text) =
+            segment
+        else {
+            continue;
+        };
+        for line in ContentLines::new(&to_utf8_bytes(text)) {
+            let line = String::from_utf8_lossy(trim_blanks(&line.unfolded())).into_owned();
+            if !line.is_empty() {
+                all.push(line);
+                all.extend((part == TemplatePart::Middle).then(|| at.to_string()));
+            }
+        }
+    }
+    all
 }

@@ -1,5 +1,7 @@
 //! [`Alarm`]: alarms of a component (RFC 5545 section 3.6.6, RFC 9074).
 
+use std::ops::Range;
+
 use crate::property_name::PropertyName;
 use crate::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use crate::timing_reader::TimingReader;
@@ -60,23 +62,61 @@ impl Alarm {
         end: &CalendarTime,
         display_zone: &TimeZone,
     ) -> impl Iterator<Item = Timestamp> {
-        let first = match self.trigger {
-            AlarmTrigger::At(at) => at,
-            AlarmTrigger::Start(after) => add_duration(start, after, display_zone),
-            AlarmTrigger::End(after) => add_duration(end, after, display_zone),
-        };
+        let first = self.first_due(start, end, display_zone);
         self.repeat_offsets()
             .map(move |after| first.plus_seconds(after))
     }
 
+    /// Returns the instants of [`due`](Self::due) that are in `range`. Costs O(result).
+    pub fn due_within(
+        &self,
+        start: &CalendarTime,
+        end: &CalendarTime,
+        display_zone: &TimeZone,
+        range: &Range<Timestamp>,
+    ) -> impl Iterator<Item = Timestamp> + use<> {
+        let first = self.first_due(start, end, display_zone);
+        let (every, repeat) = self.repetition();
+        let Range {
+            start: since,
+            end: until,
+        } = *range;
+        let skipped = match since.seconds().saturating_sub(first.seconds()) {
+            ahead if ahead > 0 && every > 0 => ahead / every,
+            _ => 0,
+        };
+        (skipped..=repeat)
+            .map(move |n| first.plus_seconds(n.saturating_mul(every)))
+            .skip_while(move |at| *at < since)
+            .take_while(move |at| *at < until)
+    }
+
     /// Returns the seconds between the trigger and each time it is due, beginning with 0.
     pub fn repeat_offsets(&self) -> impl Iterator<Item = i64> + use<> {
+        let (every, repeat) = self.repetition();
+        (0..=repeat).map(move |n| n.saturating_mul(every))
+    }
+
+    fn first_due(
+        &self,
+        start: &CalendarTime,
+        end: &CalendarTime,
+        display_zone: &TimeZone,
+    ) -> Timestamp {
+        match self.trigger {
+            AlarmTrigger::At(at) => at,
+            AlarmTrigger::Start(after) => add_duration(start, after, display_zone),
+            AlarmTrigger::End(after) => add_duration(end, after, display_zone),
+        }
+    }
+
+    /// Returns the interval of the repetitions in seconds, and their number within the limit.
+    fn repetition(&self) -> (i64, i64) {
         let every = self.every.map_or(0, Duration::nominal_seconds);
-        let repeat = match every > 0 {
-            true => self.repeat.min(MAX_REPETITIONS),
-            false => 0,
-        };
-        (0..=i64::from(repeat)).map(move |n| n.saturating_mul(every))
+        match every > 0 {
+            true => (every, i64::from(self.repeat.min(MAX_REPETITIONS))),
+            false => (0, 0),
+        }
     }
 }
 

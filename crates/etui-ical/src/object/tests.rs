@@ -178,6 +178,41 @@ fn only_the_line_meant_changes() {
     assert_eq!(record.components().len(), 1);
 }
 
+/// The times within a range are those of all times that are in it.
+#[test]
+fn alarms_are_due_within_a_range() {
+    let alarm = |lines: &str| {
+        let body = format!("DTSTART:20260101T120000Z\r\nBEGIN:VALARM\r\n{lines}\r\nEND:VALARM\r\n");
+        parse(&event(&body)).master().alarms[0].clone()
+    };
+    let start = Date::new(2026, 1, 1).and_then(|d| d.at(12, 0, 0)).unwrap();
+    let start = TimeZone::UTC.to_utc(start);
+    let time = CalendarTime::Utc(start);
+    for lines in [
+        "TRIGGER:-PT10S",
+        "TRIGGER:PT3S\r\nREPEAT:9\r\nDURATION:PT7S",
+        "TRIGGER:-PT3S\r\nREPEAT:4000000000\r\nDURATION:PT1S",
+        "TRIGGER:PT0S\r\nREPEAT:5\r\nDURATION:-PT7S",
+        "TRIGGER:P999999D\r\nREPEAT:99\r\nDURATION:P999999D",
+    ] {
+        let alarm = alarm(lines);
+        let all: Vec<_> = alarm.due(&time, &time, &TimeZone::UTC).collect();
+        for from in -20..120 {
+            for length in [0, 1, 7, 30, i64::MAX] {
+                let range =
+                    start.plus_seconds(from)..start.plus_seconds(length.saturating_add(from));
+                let within = alarm.due_within(&time, &time, &TimeZone::UTC, &range);
+                let expected = all.iter().copied().filter(|at| range.contains(at));
+                assert_eq!(
+                    within.collect::<Vec<_>>(),
+                    expected.collect::<Vec<_>>(),
+                    "{lines} {range:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn alarms_are_replaced_and_all_else_stays() {
     let text = |alarms: &str| {

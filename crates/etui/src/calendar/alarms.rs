@@ -17,6 +17,7 @@
 use std::ops::Range;
 
 use super::Calendar;
+use super::bounded::CutSeries;
 use super::object_zones::ObjectZones;
 use super::recurrence::Instance;
 use super::series_cache::{ParsedComponent, ParsedSeries, SeriesCache};
@@ -32,9 +33,13 @@ use crate::types::RecordId;
 const FIRST_WINDOW: i64 = 6 * 3_600;
 const WINDOW_GROWTH: i64 = 4;
 
-/// Instances of one series that are expanded for one window. A rule that fires every second, whose
-/// alarms were all acknowledged, would otherwise be expanded for years.
-const MAX_INSTANCES: usize = 1 << 18;
+/// Alarms of instances that are examined for one record in one window. A rule that fires every
+/// second, whose alarms were all acknowledged, would otherwise be expanded for years.
+const MAX_STEPS_OF_RECORD: usize = 1 << 18;
+/// Alarms of instances that are examined for one answer, until only
+/// [`MIN_STEPS_OF_RECORD`] are examined for each further record.
+const MAX_STEPS: usize = 1 << 20;
+const MIN_STEPS_OF_RECORD: usize = 1 << 10;
 
 /// An alarm that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +58,15 @@ pub struct DueAlarm {
     pub action: AlarmAction,
 }
 
+/// The alarms that are due next, and what was left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DueAlarms {
+    /// The alarms in order.
+    pub alarms: Vec<DueAlarm>,
+    /// Series whose later alarms were not examined, each once.
+    pub cut: Vec<CutSeries>,
+}
+
 impl Calendar<'_> {
     /// Returns the first `limit` alarms that are due at `after` or later. See [`Reader::alarms`].
     ///
@@ -66,13 +80,28 @@ impl Calendar<'_> {
     ) -> Result<Vec<DueAlarm>> {
         self.read_ordered(|r| r.alarms(after, limit, viewer))
     }
+
+    /// Returns [`alarms`](Self::alarms), and the series that were not examined to the end. See
+    /// [`Reader::alarms_bounded`].
+    ///
+    /// # Errors
+    /// Any error of reading.
+    pub fn alarms_bounded(
+        &self,
+        after: Timestamp,
+        limit: usize,
+        viewer: &TimeZone,
+    ) -> Result<DueAlarms> {
+        self.read_ordered(|r| r.alarms_bounded(after, limit, viewer))
+    }
 }
 
 impl Reader<'_, CalendarObject> {
     /// Returns the first `limit` alarms that are due at `after` or later, in order. Acknowledged
-    /// alarms are left out, as are repetitions of an alarm beyond the hundredth, and alarms beyond
-    /// the first 262,144 instances of a rule in one window. Days and floating times are read in the
-    /// zone `viewer`.
+    /// alarms are left out, as are repetitions of an alarm beyond the hundredth. Days and floating
+    /// times are read in the zone `viewer`.
+    ///
+    /// Time is bounded: see [`alarms_bounded`](Self::alarms_bounded).
     ///
     /// # Errors
     /// Any error of reading.
@@ -82,15 +111,35 @@ impl Reader<'_, CalendarObject> {
         limit: usize,
         viewer: &TimeZone,
     ) -> Result<Vec<DueAlarm>> {
+        Ok(self.alarms_bounded(after, limit, viewer)?.alarms)
+    }
+
+    /// Returns [`alarms`](Self::alarms), and the series that were not examined to the end. An answer
+    /// examines about a million alarms of instances, at most 262,144 of one record, then 1,024 of
+    /// each further record.
+    ///
+    /// # Errors
+    /// Any error of reading.
+    pub fn alarms_bounded(
+        &self,
+        after: Timestamp,
+        limit: usize,
+        viewer: &TimeZone,
+    ) -> Result<DueAlarms> {
         if limit == 0 {
-            return Ok(Vec::new());
+            return Ok(DueAlarms::default());
         }
         self.explain_errors(|| {
-            let mut due = Vec::new();
+            let mut search = AlarmSearch {
+                limit,
+                viewer,
+                steps_left: MAX_STEPS,
+                found: DueAlarms::default(),
+            };
             let (mut window, mut length) = (after..after.plus_seconds(FIRST_WINDOW), FIRST_WINDOW);
             loop {
-                let has_candidates = self.alarms_within(&window, limit, viewer, &mut due)?;
-                if due.len() >= limit || window.end == Timestamp::MAX {
+                let has_candidates = self.alarms_within(&window, &mut search)?;
+                if search.found.alarms.len() >= limit || window.end == Timestamp::MAX {
                     break;
                 }
                 let mut start = window.end;
@@ -107,18 +156,19 @@ impl Reader<'_, CalendarObject> {
                 }
                 window = start..start.plus_seconds(length);
             }
-            Ok(due)
+            let mut found = search.found;
+            found.cut.sort_by_key(|cut| cut.record);
+            found.cut.dedup();
+            Ok(found)
         })
     }
 
-    /// Adds the alarms that are due in a window to `due`, which stays in order and at most `limit`
-    /// long. Returns true if the alarms of any record may be in the window or after it.
+    /// Adds the alarms that are due in a window to those found, which stay in order and at most
+    /// `limit`. Returns true if the alarms of any record may be in the window or after it.
     fn alarms_within(
         &self,
         window: &Range<Timestamp>,
-        limit: usize,
-        viewer: &TimeZone,
-        due: &mut Vec<DueAlarm>,
+        search: &mut AlarmSearch<'_>,
     ) -> Result<bool> {
         let mut candidates: Vec<SpanRow> = Vec::new();
         let range = window.start.seconds()..window.end.seconds();
@@ -135,35 +185,53 @@ impl Reader<'_, CalendarObject> {
         candidates.sort_by_key(|row| row.first);
         let has_candidates = !candidates.is_empty();
         let mut zones = ObjectZones::default();
+        let mut full_at = None;
         for SpanRow {
             record,
             first,
             version,
         } in candidates
         {
-            if due.len() >= limit.saturating_mul(2) {
-                keep_first(due, limit);
-                // No alarm of the remaining candidates is due before their `first`.
-                if due.last().is_some_and(|last| first > last.at.seconds()) {
-                    break;
-                }
+            if search.found.alarms.len() >= search.limit.saturating_mul(2) {
+                keep_first(&mut search.found.alarms, search.limit);
+                full_at = search.found.alarms.last().map(|last| last.at);
+            }
+            // No alarm of the remaining candidates is due before their `first`.
+            if full_at.is_some_and(|at| first > at.seconds()) {
+                break;
             }
             let cache = self.db.cache::<SeriesCache>();
             if let Some(series) = cache.get_or_parse(self.conn, record, version, &mut zones)? {
+                let most = search.steps_left;
+                let most = most.clamp(MIN_STEPS_OF_RECORD, MAX_STEPS_OF_RECORD);
                 let mut expansion = AlarmExpansion {
                     record: RecordId(record),
-                    viewer,
+                    viewer: search.viewer,
                     window,
-                    limit,
+                    limit: search.limit,
+                    steps_left: most,
+                    full_at,
                     due: Vec::new(),
                 };
-                expansion.expand_record(&series);
-                due.append(&mut expansion.due);
+                if !expansion.expand_record(&series) {
+                    search.found.cut.push(CutSeries::new(record, &series));
+                }
+                let used = most - expansion.steps_left;
+                search.steps_left = search.steps_left.saturating_sub(used);
+                search.found.alarms.append(&mut expansion.due);
             }
         }
-        keep_first(due, limit);
+        keep_first(&mut search.found.alarms, search.limit);
         Ok(has_candidates)
     }
+}
+
+/// A search for alarms in one window after the other.
+struct AlarmSearch<'v> {
+    limit: usize,
+    viewer: &'v TimeZone,
+    steps_left: usize,
+    found: DueAlarms,
 }
 
 fn keep_first(due: &mut Vec<DueAlarm>, limit: usize) {
@@ -177,11 +245,16 @@ struct AlarmExpansion<'w> {
     viewer: &'w TimeZone,
     window: &'w Range<Timestamp>,
     limit: usize,
+    /// Alarms of instances that are still examined.
+    steps_left: usize,
+    /// No later alarm is among the first `limit`.
+    full_at: Option<Timestamp>,
     due: Vec<DueAlarm>,
 }
 
 impl AlarmExpansion<'_> {
-    fn expand_record(&mut self, series: &ParsedSeries) {
+    /// Finds the alarms. Returns false if it was stopped by the limit of steps.
+    fn expand_record(&mut self, series: &ParsedSeries) -> bool {
         for component in series.components.iter().chain(&series.undated) {
             let absolute = |alarm: &&Alarm| matches!(alarm.trigger, AlarmTrigger::At(_));
             for alarm in component.alarms.iter().filter(absolute) {
@@ -191,16 +264,15 @@ impl AlarmExpansion<'_> {
                 self.push_due(component, alarm, start, times);
             }
         }
-        if let Some(offsets) = AlarmOffsets::new(series, self.viewer) {
-            self.expand_instances(series, &offsets);
-        }
-        self.due.sort_by_key(|due| due.at);
-        self.due.truncate(self.limit);
+        let offsets = AlarmOffsets::new(series, self.viewer);
+        let is_complete = offsets.is_none_or(|offsets| self.expand_instances(series, &offsets));
+        keep_first(&mut self.due, self.limit);
+        is_complete
     }
 
     /// Expands the instances that may have an alarm in the window, until no later one can have one
-    /// of the first `limit`.
-    fn expand_instances(&mut self, series: &ParsedSeries, offsets: &AlarmOffsets) {
+    /// of the first `limit`. Returns false if it was stopped by the limit of steps.
+    fn expand_instances(&mut self, series: &ParsedSeries, offsets: &AlarmOffsets) -> bool {
         // Acknowledged instances need no expansion.
         let done = series.components.iter().map(|c| c.acknowledged).min();
         let since = done.flatten().unwrap_or(Timestamp::MIN);
@@ -208,36 +280,27 @@ impl AlarmExpansion<'_> {
         let since = since.plus_seconds(offsets.latest.saturating_neg());
         let until = self.window.end;
         let until = until.plus_seconds(offsets.earliest.saturating_neg());
-        let mut full_at = None;
         let range = since..until.min(offsets.until);
-        for instance in series
-            .series
-            .between(range, self.viewer)
-            .take(MAX_INSTANCES)
-        {
+        for instance in series.series.between(range, self.viewer) {
             let earliest = instance.during.start.plus_seconds(offsets.earliest);
-            if full_at.is_some_and(|at| earliest > at) {
+            if self.full_at.is_some_and(|at| earliest > at) {
                 break;
             }
             let Some(component) = series.components.get(instance.component) else {
                 continue;
             };
+            let Some(left) = self.steps_left.checked_sub(component.alarms.len().max(1)) else {
+                return false;
+            };
+            self.steps_left = left;
             for alarm in &component.alarms {
                 if !matches!(alarm.trigger, AlarmTrigger::At(_)) {
                     let times = (&instance.start, &instance.end);
                     self.push_due(component, alarm, Some(&instance.start), times);
                 }
             }
-            let enough = match full_at {
-                None => self.limit,
-                Some(_) => self.limit.saturating_mul(2),
-            };
-            if self.due.len() >= enough {
-                self.due.sort_by_key(|due| due.at);
-                self.due.truncate(self.limit);
-                full_at = self.due.last().map(|last| last.at);
-            }
         }
+        true
     }
 
     /// Adds the repetitions of an alarm that are due in the window and not acknowledged.
@@ -249,8 +312,10 @@ impl AlarmExpansion<'_> {
         (start, end): (&CalendarTime, &CalendarTime),
     ) {
         let done = component.acknowledged.max(alarm.acknowledged);
-        for at in alarm.due(start, end, self.viewer) {
-            if self.window.contains(&at) && done.is_none_or(|done| at > done) {
+        let full_at = self.full_at.unwrap_or(Timestamp::MAX);
+        let due = alarm.due_within(start, end, self.viewer, self.window);
+        for at in due.take_while(|at| *at <= full_at) {
+            if done.is_none_or(|done| at > done) {
                 self.due.push(DueAlarm {
                     record: self.record,
                     component: component.position,
@@ -260,6 +325,10 @@ impl AlarmExpansion<'_> {
                     action: alarm.action,
                 });
             }
+        }
+        if self.due.len() >= self.limit.saturating_mul(2) {
+            keep_first(&mut self.due, self.limit);
+            self.full_at = self.due.last().map(|last| last.at);
         }
     }
 }

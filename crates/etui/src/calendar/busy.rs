@@ -9,6 +9,13 @@ use super::{CalendarObject, Status};
 use crate::error::Result;
 use crate::record::Reader;
 
+/// Instances that are expanded for one answer, until only [`MIN_INSTANCES_OF_SERIES`] are expanded
+/// of each further series.
+const MAX_INSTANCES: usize = 1 << 20;
+const MIN_INSTANCES_OF_SERIES: usize = 1 << 10;
+/// Number of ranges from which on they are merged.
+const MANY_RANGES: usize = 1 << 16;
+
 /// A busy period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BusyPeriod {
@@ -33,13 +40,24 @@ impl Reader<'_, CalendarObject> {
     /// are not cancelled and not transparent (`TRANSP`). Where tentative and other events overlap,
     /// the period is not tentative. Days and floating times are read in the zone `viewer`.
     ///
+    /// An answer expands about a million instances, then 1,024 of each further series. The rest of a
+    /// series counts as busy without a gap.
+    ///
     /// # Errors
     /// Any error of reading.
     pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<BusyPeriod>> {
         let (mut settled, mut tentative) = (Vec::new(), Vec::new());
-        let mut take = |during: &Range<Timestamp>, status| match status {
-            Some(Status::Tentative) => push_clipped(&mut tentative, &range, during),
-            _ => push_clipped(&mut settled, &range, during),
+        let (mut left, mut many) = (MAX_INSTANCES, MANY_RANGES);
+        let mut take = |during: &Range<Timestamp>, status| {
+            let all = match status {
+                Some(Status::Tentative) => &mut tentative,
+                _ => &mut settled,
+            };
+            push_clipped(all, &range, during);
+            if all.len() >= many {
+                *all = merge_ranges(std::mem::take(all));
+                many = many.max(2 * all.len());
+            }
         };
         self.explain_errors(|| {
             if range.start >= range.end {
@@ -62,10 +80,19 @@ impl Reader<'_, CalendarObject> {
                         }
                         return;
                     }
-                    for instance in known.series.between(range.clone(), viewer) {
+                    let most = left.max(MIN_INSTANCES_OF_SERIES);
+                    for (n, mut instance) in known.series.between(range.clone(), viewer).enumerate()
+                    {
+                        left = left.saturating_sub(1);
+                        if n == most {
+                            instance.during.end = known.series.bounds().end;
+                        }
                         let component = known.components.get(instance.component);
                         if let Some(c) = component.filter(|c| c.takes_time()) {
                             take(&instance.during, c.status);
+                        }
+                        if n == most {
+                            break;
                         }
                     }
                 }

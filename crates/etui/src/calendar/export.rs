@@ -116,6 +116,12 @@ impl Reader<'_, CalendarObject> {
             self.collect_components(records, &mut export)?;
             // New records are written to the first object.
             let mut rows: Vec<i64> = export.objects.keys().copied().collect();
+            // In the order of their first records, which is that of the import.
+            let first_id = |row: &i64| {
+                let slots = export.objects.get(row).into_iter().flatten();
+                slots.map(|(_, id, _)| *id).min()
+            };
+            rows.sort_by_cached_key(first_id);
             let has_others = rows.len() > 1;
             rows.retain(|row| *row != NO_OBJECT || !has_others);
             let mut frames = Vec::with_capacity(rows.len().max(1));

@@ -22,6 +22,7 @@
 //! ```
 
 mod alarms;
+mod bounded;
 mod busy;
 pub mod datebook;
 mod export;
@@ -43,7 +44,8 @@ pub use etui_ical::{
     zones,
 };
 
-pub use alarms::DueAlarm;
+pub use alarms::{DueAlarm, DueAlarms};
+pub use bounded::{BoundedOccurrences, CutSeries, MAX_PER_DAY};
 pub use busy::{BusyPeriod, merge_busy};
 pub use filter::{Field, Filter};
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};

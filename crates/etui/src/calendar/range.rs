@@ -15,6 +15,7 @@ use std::sync::Arc;
 use super::Calendar;
 use super::ics::ComponentKind;
 use super::object_zones::ObjectZones;
+use super::recurrence::Instance;
 use super::series_cache::{ParsedSeries, SeriesCache};
 use super::summary::StoredSummary;
 use super::time::{CalendarTime, TimeZone, Timestamp};
@@ -122,6 +123,8 @@ impl Reader<'_, CalendarObject> {
     }
 
     /// Returns the first `limit` occurrences in `range`, in the order of [`between`](Self::between).
+    /// At most twice `limit` are held in memory. See
+    /// [`between_bounded`](Self::between_bounded) for an answer that one dense rule does not fill.
     ///
     /// # Errors
     /// Any error of reading.
@@ -135,16 +138,18 @@ impl Reader<'_, CalendarObject> {
             return Ok(Vec::new());
         }
         self.explain_errors(|| {
-            let mut found = Vec::new();
+            let mut found = FirstOccurrences::new(limit);
             self.each(&range, viewer, |record, told| match told {
                 RangeCandidate::Once(stored, during) => {
-                    found.extend(once_of(record, stored, during))
+                    if let Some(occurrence) = once_of(record, stored, during) {
+                        found.push(occurrence);
+                    }
                 }
                 RangeCandidate::Series(known) => {
                     series_of(record, known, &range, viewer, limit, &mut found)
                 }
             })?;
-            Ok(in_order(found, limit))
+            Ok(found.into_sorted())
         })
     }
 
@@ -228,12 +233,64 @@ impl Reader<'_, CalendarObject> {
     }
 }
 
-/// Sorts occurrences by start and returns the first `limit`. Occurrences are large: each is moved
-/// once.
-fn in_order(mut found: Vec<Occurrence>, limit: usize) -> Vec<Occurrence> {
-    found.sort_by_cached_key(|o| (o.during.start, o.during.end, o.record, o.component));
-    found.truncate(limit);
-    found
+/// Collects the first `limit` occurrences by start. It is pruned at twice `limit`, which costs
+/// O(log limit) for each occurrence.
+pub(super) struct FirstOccurrences {
+    limit: usize,
+    found: Vec<Occurrence>,
+    /// No later occurrence is among the first.
+    latest_start: Timestamp,
+    /// Whether occurrences were dropped.
+    has_more: bool,
+}
+
+impl FirstOccurrences {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            found: Vec::new(),
+            latest_start: Timestamp::MAX,
+            has_more: false,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    pub(super) fn push(&mut self, occurrence: Occurrence) {
+        if occurrence.during.start > self.latest_start {
+            self.has_more = true;
+            return;
+        }
+        self.found.push(occurrence);
+        if self.found.len() >= self.limit.saturating_mul(2) {
+            self.prune();
+            if let Some(last) = self.found.last() {
+                self.latest_start = last.during.start;
+            }
+        }
+    }
+
+    /// Sorts the occurrences and drops those beyond the limit. Occurrences are large: each is moved
+    /// once.
+    fn prune(&mut self) {
+        let key = |o: &Occurrence| (o.during.start, o.during.end, o.record, o.component);
+        self.found.sort_by_cached_key(key);
+        self.has_more |= self.found.len() > self.limit;
+        self.found.truncate(self.limit);
+    }
+
+    pub(super) fn into_sorted(mut self) -> Vec<Occurrence> {
+        self.prune();
+        self.found
+    }
+
+    /// Returns the first occurrences, and whether there are more.
+    pub(super) fn into_sorted_part(mut self) -> (Vec<Occurrence>, bool) {
+        self.prune();
+        (self.found, self.has_more)
+    }
 }
 
 /// A record that may overlap a range.
@@ -254,7 +311,11 @@ pub(super) fn overlapping_instants(
     overlaps(&during, range).then_some(during)
 }
 
-fn once_of(record: i64, stored: StoredSummary<'_>, during: Range<Timestamp>) -> Option<Occurrence> {
+pub(super) fn once_of(
+    record: i64,
+    stored: StoredSummary<'_>,
+    during: Range<Timestamp>,
+) -> Option<Occurrence> {
     Some(Occurrence {
         record: RecordId(record),
         kind: stored.kind(),
@@ -283,32 +344,43 @@ fn series_of(
     range: &Range<Timestamp>,
     viewer: &TimeZone,
     limit: usize,
-    found: &mut Vec<Occurrence>,
+    found: &mut FirstOccurrences,
 ) {
     let (mut left, mut latest) = (limit, Timestamp::MIN);
     for instance in known.series.between(range.clone(), viewer) {
+        let start = instance.during.start;
         // Of instances that begin together a later one may end first.
-        if left == 0 && instance.during.start > latest {
+        if start > found.latest_start || (left == 0 && start > latest) {
             return;
         }
-        latest = instance.during.start;
+        latest = start;
         left = left.saturating_sub(1);
-        if let Some(component) = known.components.get(instance.component) {
-            found.push(Occurrence {
-                record: RecordId(record),
-                kind: component.kind,
-                component: component.position,
-                instance: known.recurs.then_some(instance.id),
-                start: instance.start,
-                end: instance.end,
-                during: instance.during,
-                title: Arc::clone(&component.title),
-                location: Arc::clone(&component.location),
-                status: component.status,
-                transparent: component.transparent,
-            });
+        if let Some(occurrence) = instance_of(record, known, instance) {
+            found.push(occurrence);
         }
     }
+}
+
+/// Returns the occurrence that an instance of a series is.
+pub(super) fn instance_of(
+    record: i64,
+    known: &ParsedSeries,
+    instance: Instance,
+) -> Option<Occurrence> {
+    let component = known.components.get(instance.component)?;
+    Some(Occurrence {
+        record: RecordId(record),
+        kind: component.kind,
+        component: component.position,
+        instance: known.recurs.then_some(instance.id),
+        start: instance.start,
+        end: instance.end,
+        during: instance.during,
+        title: Arc::clone(&component.title),
+        location: Arc::clone(&component.location),
+        status: component.status,
+        transparent: component.transparent,
+    })
 }
 
 /// Returns true if an occurrence overlaps a range.

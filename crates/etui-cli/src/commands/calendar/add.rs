@@ -1,22 +1,29 @@
 //! `etui calendar add`.
 
+use etui::calendar::recurrence::RecurrenceRule;
 use etui::calendar::time::Duration;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Draft};
 use etui::{Condition, Error};
 
 use super::property::{EntryAssignment, parse_assignment};
-use super::record::{check_understood, start_or_due};
+use super::record::check_understood;
+use super::show::{describe_times, shift_time};
 use super::span_args::local_now;
-use super::time_args::{EventEnd, TimeArgs, offset_before_start};
+use super::time_args::{
+    AlignedRule, EventEnd, StartTime, TimeArgs, align_rule, check_due, note_of_move,
+    offset_before_start,
+};
 use crate::app::App;
 use crate::commands::records::report_saved;
-use crate::datetime::{LocalNow, format_short, parse_duration};
+use crate::datetime::{LocalNow, Phrase, parse_duration, parse_phrase};
 use crate::errors::{Failure, Result};
 use crate::output::escape_text;
 
 const EXAMPLES: &str = "\
 Examples:
+  etui calendar add \"Lunch with Bob tomorrow 12:30\"
+  etui calendar add \"Gym every other tuesday 18:00-19:30 for 10 weeks\"
   etui calendar add Lunch --start 12:30 --place Canteen --alarm 10m
   etui calendar add \"Jour fixe\" --start \"mon 9:00\" --duration 45m --repeat \"weekly on mon,thu\"
   etui calendar add Holidays --start 2026-12-24 --end 2027-01-06
@@ -25,16 +32,20 @@ Examples:
   etui calendar add \"Buy milk\" --todo
   etui calendar add Talk --start \"fri 14:00\" --set url=https://example.org --set class=PRIVATE
 
-WHEN  18:30, today, tomorrow, monday, 2026-12-24, +3d, or a day and a time: \"mon 9:00\"
-HOW   daily, weekdays, \"every 2 weeks on mon, thu\", \"monthly on the 15th\", \"yearly 10 times\"
+WHEN  18:30, tomorrow, \"next friday 9am\", \"in 2 hours\", \"Dec 25\", 25.12., 2026-12-24, +3d,
+      or a range: \"friday 14:00-15:00\", \"Dec 24 to Jan 6\"
+HOW   daily, mon-fri, \"every second tuesday\", \"last friday of the month\", \"yearly on Dec 25\",
+      \"weekly for 10 weeks\", \"every 2 weeks on mon, thu until 2027-06-30\", \"daily 5 times\"
 
-Without --end and --duration, an event lasts one hour, or one day. `etui import` imports files.";
+Without --start, the time is taken from the end or the beginning of TITLE. `next friday` is that of
+the next week. A start that its rule does not have is moved to the first day that it has. Without
+--end and --duration, an event lasts one hour, or one day. `etui import` imports files.";
 
 /// Add an event or a to-do
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AddEntryArgs {
-    /// Title
+    /// Title; without --start with its time, as in "Lunch tomorrow 12:30"
     #[arg(value_name = "TITLE")]
     title: String,
     #[command(flatten)]
@@ -61,7 +72,7 @@ pub struct AddEntryArgs {
 
 pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
     let here = local_now(&app.out);
-    let record = build_record(args, &here)?;
+    let (record, note) = build_record(args, &here)?;
     let store = app.open_or_create(app.store_options()?)?;
     let calendar = app.open_target_calendar(&store)?;
     let uid = record.uid().unwrap_or_default().to_owned();
@@ -75,28 +86,74 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
         saved => saved?,
     };
     store.close()?;
-    let when = start_or_due(&record).map_or_else(String::new, |start| {
-        format!(", {}", format_short(start, &here.zone))
-    });
+    let times = describe_times(&record);
     report_saved(&mut app.out, &record, &saved, &uid, |title| {
+        let times = times.iter().map(|line| format!("\n  {line}"));
         format!(
-            "Added {}: {title}{when}\nUID {}",
+            "Added {}: {title}{}\nUID {}",
             saved.id,
+            times.collect::<String>(),
             escape_text(&uid)
         )
+    })?;
+    if let Some(note) = note {
+        app.out.write_note(&note);
+    }
+    Ok(())
+}
+
+/// The title and the times of a new entry.
+struct EntryWords {
+    title: String,
+    start: Option<StartTime>,
+    rule: Option<RecurrenceRule>,
+    /// Whether a start that is not in the rule is what the person asked for.
+    has_day: bool,
+}
+
+/// Returns the title and the start: that of `--start`, or that in the title.
+fn parse_words(args: &AddEntryArgs, here: &LocalNow) -> Result<EntryWords> {
+    let time = &args.time;
+    let plain = EntryWords {
+        title: args.title.clone(),
+        start: time.parse_start(here.now.date(), here)?,
+        rule: None,
+        has_day: true,
+    };
+    if plain.start.is_some() || time.due.is_some() || args.todo {
+        return Ok(plain);
+    }
+    let Some(phrase) = parse_phrase(&args.title, here.now) else {
+        return Ok(plain);
+    };
+    let Phrase {
+        title,
+        mut times,
+        has_day,
+        rule,
+    } = phrase;
+    if time.end.is_some() || time.duration.is_some() {
+        times.end = None;
+    }
+    Ok(EntryWords {
+        title,
+        start: Some(time.start_of_words(&times, "the time in the title", here)?),
+        rule,
+        has_day,
     })
 }
 
-fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<CalendarObject> {
+/// Returns the new entry, and a note if its start was moved.
+fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<(CalendarObject, Option<String>)> {
     let time = &args.time;
     let is_todo = args.todo || time.due.is_some();
+    let words = parse_words(args, here)?;
     let mut draft = match is_todo {
-        true => Draft::todo(&args.title),
-        false => Draft::event(&args.title),
+        true => Draft::todo(&words.title),
+        false => Draft::event(&words.title),
     };
-    let today = here.now.date();
-    let (start, due) = (time.parse_start(today, here)?, time.parse_due(today, here)?);
-    match (&start, &due) {
+    let due = time.parse_due(here.now.date(), here)?;
+    match (&words.start, &due) {
         (None, None) if !is_todo => {
             return Err(Failure::usage(
                 "give --start WHEN, for example --start \"monday 9:00\"; or --todo",
@@ -112,36 +169,46 @@ fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<CalendarObject> 
         }
         _ => {}
     }
-    if let Some(start) = &start {
-        draft = draft.start(start.clone());
-        match time.parse_end(start, here)? {
-            Some(EventEnd::At(end)) => draft = draft.end(end),
+    let anchor = words.start.as_ref().map(|found| &found.start);
+    let anchor = anchor.or(due.as_ref()).cloned();
+    let aligned = match (&anchor, words.rule) {
+        (Some(anchor), Some(rule)) if time.repeat.is_none() => {
+            Some(align_rule(rule, anchor, here)?)
+        }
+        (Some(anchor), _) => time.parse_rule(anchor, here)?,
+        (None, _) if time.repeat.is_some() || !args.alarm.is_empty() => {
+            return Err(Failure::usage("--repeat and --alarm need --start or --due"));
+        }
+        (None, _) => None,
+    };
+    let mut note = None;
+    let mut shift = Duration::ZERO;
+    if let (Some(anchor), Some(AlignedRule { first, .. })) = (&anchor, &aligned)
+        && first != anchor
+    {
+        note = words.has_day.then(|| note_of_move(anchor, first));
+        shift = Duration::from_seconds(first.local().seconds() - anchor.local().seconds());
+    }
+    let due = due.map(|due| shift_time(&due, shift));
+    if let Some(StartTime { start, end }) = &words.start {
+        let end = time.parse_end(start, here)?.or_else(|| end.clone());
+        let start = shift_time(start, shift);
+        match end {
+            Some(EventEnd::At(end)) => draft = draft.end(shift_time(&end, shift)),
             Some(EventEnd::After(length)) => draft = draft.duration(length),
-            None if !is_todo => draft = draft.duration(TimeArgs::default_duration(start)),
+            None if !is_todo => draft = draft.duration(TimeArgs::default_duration(&start)),
             None => {}
         }
+        if let Some(due) = &due {
+            check_due(&start, due, here)?;
+        }
+        draft = draft.start(start);
     }
-    if let (Some(start), Some(due)) = (&start, &due)
-        && (start.is_date() != due.is_date() || due.at(&here.zone) <= start.at(&here.zone))
-    {
-        return Err(Failure::usage(
-            "--due must be after --start; either both or none have a time of day",
-        ));
-    }
-    let anchor = start.or_else(|| due.clone());
     if let Some(due) = due {
         draft = draft.end(due);
     }
-    match &anchor {
-        Some(anchor) => {
-            if let Some(rule) = time.parse_rule(anchor, here)? {
-                draft = draft.rule(rule);
-            }
-        }
-        None if time.repeat.is_some() || !args.alarm.is_empty() => {
-            return Err(Failure::usage("--repeat and --alarm need --start or --due"));
-        }
-        None => {}
+    if let Some(AlignedRule { rule, .. }) = aligned {
+        draft = draft.rule(rule);
     }
     draft = args
         .place
@@ -160,9 +227,9 @@ fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<CalendarObject> 
     }
     let zones = TimeZoneResolver::new();
     let mut record = draft.make(&zones)?;
-    for EntryAssignment { name, value } in &args.set {
-        record.set(0, name, value, &zones)?;
+    for assignment in &args.set {
+        assignment.apply(&mut record, 0, &zones)?;
     }
     check_understood(&record, None)?;
-    Ok(record)
+    Ok((record, note))
 }

@@ -1,15 +1,15 @@
 //! `etui calendar alarms`: the next alarms.
 
 use etui::calendar::time::DateTimeValue;
-use etui::calendar::{CalendarObject, DueAlarm};
+use etui::calendar::{CalendarObject, CutSeries, DueAlarm};
 
 use super::span_args::local_now;
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
 use crate::datetime::{format_clock, format_day, format_short, parse_when, to_instant};
 use crate::errors::{Failure, Result};
-use crate::output::Table;
 use crate::output::json::calendar::due_alarm_json;
+use crate::output::{Table, format_count, one_line};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,12 +43,19 @@ pub fn show_alarms(app: &mut App, args: &AlarmsArgs) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all: Vec<(String, DueAlarm)> = Vec::new();
+    let mut cut = Vec::new();
     for (name, reader) in app.readers_in::<CalendarObject>(&snapshot)? {
-        let due = reader.alarms(from, args.next, &here.zone)?;
-        all.extend(due.into_iter().map(|alarm| (name.clone(), alarm)));
+        let due = reader.alarms_bounded(from, args.next, &here.zone)?;
+        all.extend(due.alarms.into_iter().map(|alarm| (name.clone(), alarm)));
+        cut.extend(due.cut);
     }
     all.sort_by_key(|(_, alarm)| alarm.at);
     all.truncate(args.next);
+    if let Some(names) = name_cut(&cut) {
+        app.out.write_note(&format!(
+            "Not all alarms of {names} were searched; there are too many"
+        ));
+    }
     if all.is_empty() {
         return app.out.status("No alarms.");
     }
@@ -64,5 +71,26 @@ pub fn show_alarms(app: &mut App, args: &AlarmsArgs) -> Result<()> {
     }
     app.out.write_table(&table, &all, |out, (name, alarm)| {
         out.write_json(&due_alarm_json(name, alarm, &here.zone))
+    })
+}
+
+/// Formats the names of entries that were cut: `"Tick" (#17), "Tock" (#18) and 3 more`; `None` if there
+/// are none.
+pub fn name_cut(cut: &[CutSeries]) -> Option<String> {
+    const MAX_NAMED: usize = 3;
+    let names = cut.iter().take(MAX_NAMED).map(|series| {
+        let title = name_or_placeholder::<CalendarObject>(&series.title);
+        format!("\"{}\" (#{})", one_line(title), series.record)
+    });
+    let names: Vec<_> = names.collect();
+    let (last, first) = names.split_last()?;
+    Some(match (cut.len() - names.len(), first) {
+        (0, []) => last.clone(),
+        (0, first) => format!("{} and {last}", first.join(", ")),
+        (more, _) => format!(
+            "{} and {} more",
+            names.join(", "),
+            format_count(more as u64)
+        ),
     })
 }

@@ -31,9 +31,10 @@ Examples:
   etui calendar edit 17 --from meeting.ics               replace the whole text
 
 --remove is applied first. All other lines of the text are unchanged. A new start moves all
-occurrences of a recurring entry, except those with overrides; the weekdays of its rule stay. Use the
-editor to change a single occurrence. `etui calendar restore 17` undoes the change. For WHEN and HOW
-see `etui calendar add --help`.";
+occurrences of a recurring entry, except those with overrides; the weekdays of its rule stay, and a
+start that is none of them is moved to the next. `etui calendar move` and `etui calendar skip` change a
+single occurrence. `etui calendar restore 17` undoes the change. For WHEN and HOW see
+`etui calendar add --help`.";
 
 /// Change an entry
 #[derive(Debug, clap::Args)]
@@ -118,7 +119,7 @@ fn parse_alarm(text: &str) -> std::result::Result<Option<Duration>, String> {
 
 /// Returns the record with the changes of the options.
 fn apply_options(
-    app: &App,
+    app: &mut App,
     calendar: &Calendar<'_>,
     stored: &StoredRecord<CalendarObject>,
     args: &EditEntryArgs,
@@ -134,13 +135,17 @@ fn apply_options(
     let title = args.title.iter().map(|text| ("SUMMARY", text));
     let place = args.place.iter().map(|text| ("LOCATION", text));
     let notes = args.notes.iter().map(|text| ("DESCRIPTION", text));
-    let set = args.set.iter().map(|set| (set.name.as_str(), &set.value));
-    for (name, text) in title.chain(place).chain(notes).chain(set) {
+    for (name, text) in title.chain(place).chain(notes) {
         record.set(at, name, text, &zones)?;
+    }
+    for assignment in &args.set {
+        assignment.apply(&mut record, at, &zones)?;
     }
     if !args.time.is_empty() {
         let here = now_in_zone_of(app, &record);
-        reschedule(&mut record, at, &args.time, &here, &zones)?;
+        if let Some(note) = reschedule(&mut record, at, &args.time, &here, &zones)? {
+            app.out.write_note(&note);
+        }
         let at = record.master_index();
         let sequence = record.master().sequence.saturating_add(1);
         record.set(at, "SEQUENCE", &sequence.to_string(), &zones)?;

@@ -10,8 +10,10 @@ mod property;
 mod record;
 mod reschedule;
 mod show;
+mod single;
 mod span_args;
 mod time_args;
+pub mod todos;
 
 use clap::Subcommand;
 use etui::calendar::CalendarObject;
@@ -27,11 +29,14 @@ Examples:
   etui calendar agenda                       the next seven days
   etui calendar agenda month                 this month
   etui calendar add \"Jour fixe\" --start \"monday 9:00\" --repeat weekly
+  etui calendar add \"Lunch with Bob tomorrow 12:30\"
   etui calendar find dentist                 search titles, locations and notes
   etui calendar show 17                      show entry number 17
   etui calendar edit 17 --start \"2026-12-01 10:00\"
   etui calendar remove 17
   etui calendar restore 17                   undo the latest change
+  etui calendar skip 17 --on friday          leave out one time of a series
+  etui calendar todos                        open to-dos; complete one: etui calendar done 17
   etui calendar freebusy --from monday --to friday
 
 Calendars and files:
@@ -44,7 +49,7 @@ ID is the number in the first column of lists, or a UID.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct CalendarArgs {
-    /// Calendar [default: the first one; for agenda, list, find, show, freebusy and alarms: all]
+    /// Calendar [default: the first one; for agenda, list, find, show, freebusy, alarms, todos: all]
     #[arg(
         long,
         global = true,
@@ -73,6 +78,10 @@ enum CalendarCommand {
     #[command(visible_alias = "busy")]
     Freebusy(freebusy::FreeBusyArgs),
     Alarms(alarms::AlarmsArgs),
+    Todos(todos::TodosArgs),
+    Done(single::DoneArgs),
+    Skip(single::SkipArgs),
+    Move(single::MoveArgs),
 }
 
 pub fn run_command(app: &mut App, args: CalendarArgs) -> Result<()> {
@@ -83,5 +92,9 @@ pub fn run_command(app: &mut App, args: CalendarArgs) -> Result<()> {
         CalendarCommand::Records(command) => command.run_command(app),
         CalendarCommand::Freebusy(args) => freebusy::show_free_busy(app, &args),
         CalendarCommand::Alarms(args) => alarms::show_alarms(app, &args),
+        CalendarCommand::Todos(args) => todos::list_todos(app, &args),
+        CalendarCommand::Done(args) => single::complete_todos(app, &args),
+        CalendarCommand::Skip(args) => single::skip_instance(app, &args),
+        CalendarCommand::Move(args) => single::move_instance(app, &args),
     }
 }

@@ -1,8 +1,13 @@
 //! Properties of calendar entries on the command line.
 
+use etui::calendar::time::{CalendarTime, DateTimeValue, TimeZone};
+use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Status};
 
+use super::show::in_form_of;
 use crate::commands::records::property::{PropertyWords, property_name};
+use crate::datetime::{LocalNow, parse_when};
+use crate::errors::Failure;
 
 /// Common words and their iCalendar properties.
 pub const WORDS: PropertyWords = &[
@@ -19,6 +24,50 @@ pub const WORDS: PropertyWords = &[
 pub struct EntryAssignment {
     pub name: String,
     pub value: String,
+}
+
+impl EntryAssignment {
+    /// Sets the property of the component at index `at`. EXDATE and RDATE are written in the form of the
+    /// start (a date, local time with TZID, or UTC), as RFC 5545 section 3.8.5.1 requires.
+    pub fn apply(
+        &self,
+        record: &mut CalendarObject,
+        at: usize,
+        zones: &TimeZoneResolver,
+    ) -> Result<(), Failure> {
+        let start = record.components().nth(at).and_then(|c| c.start.clone());
+        let (Some(start), "EXDATE" | "RDATE") = (start, self.name.as_str()) else {
+            return Ok(record.set(at, &self.name, &self.value, zones)?);
+        };
+        let times = self
+            .value
+            .split(',')
+            .map(|text| self.time_in_form_of(&start, text));
+        let times = times.collect::<Result<Vec<_>, Failure>>()?;
+        let Some(first) = times.first() else {
+            return Ok(());
+        };
+        record.set_time(at, &self.name, first, zones)?;
+        let values = times.iter().map(|time| time.value().to_string());
+        let values: Vec<String> = values.collect();
+        Ok(record.set(at, &self.name, &values.join(","), zones)?)
+    }
+
+    /// Parses a date or time, and converts it to the form and zone of the start. A day is the time of the
+    /// start on that day.
+    fn time_in_form_of(&self, start: &CalendarTime, text: &str) -> Result<CalendarTime, Failure> {
+        let zone = start.zone().cloned().unwrap_or_else(TimeZone::system);
+        let here = LocalNow::in_zone(zone.clone());
+        let value = parse_when(text, here.now)
+            .map_err(|e| Failure::usage(format!("--set {}={text}: {e}", self.name)))?;
+        let of_day = start.local().seconds() - start.local().date().midnight().seconds();
+        let local = match value {
+            DateTimeValue::Date(day) => day.midnight().plus_seconds(of_day),
+            DateTimeValue::Local(time) => time,
+            DateTimeValue::Utc(time) => zone.to_local(TimeZone::UTC.to_utc(time)),
+        };
+        Ok(in_form_of(start, local))
+    }
 }
 
 /// Parses the value of `--set`.

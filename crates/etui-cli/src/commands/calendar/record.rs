@@ -285,12 +285,6 @@ pub fn read_record(
         .ok_or_else(|| Failure::NotFound(format!("entry {id} was removed")))
 }
 
-/// Returns the start of the master component, or its due time.
-pub fn start_or_due(record: &CalendarObject) -> Option<&CalendarTime> {
-    let main = record.master();
-    main.start.as_ref().or(main.due.as_ref())
-}
-
 /// Returns the day on which the entry at a position starts, or `None` without a time.
 fn start_day_at(calendar: &Calendar<'_>, position: u64, zone: &TimeZone) -> Result<Option<Date>> {
     let page = Paging {

@@ -1,11 +1,12 @@
 //! Changes the time of an entry.
 
 use etui::calendar::CalendarObject;
+use etui::calendar::recurrence::RecurrenceRule;
 use etui::calendar::time::{CalendarTime, DateTimeValue, Duration, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
 
 use super::show::{in_form_of, shift_time};
-use super::time_args::{EventEnd, TimeArgs, normalize_until};
+use super::time_args::{EventEnd, TimeArgs, align_rule, check_due, normalize_until, note_of_move};
 use crate::datetime::{LocalNow, is_end_of_day};
 use crate::errors::{Failure, Result};
 
@@ -13,28 +14,62 @@ use crate::errors::{Failure, Result};
 pub const NO_START: &str = "the entry has no start; give --start or --due";
 
 /// Applies the time options to the component at index `at`. EXDATE, RECURRENCE-ID and UNTIL move by the
-/// same amount as the start.
+/// same amount as the start. Returns a note if the start was moved to the first occurrence of its rule.
 pub fn reschedule(
     record: &mut CalendarObject,
     at: usize,
     args: &TimeArgs,
     here: &LocalNow,
     zones: &TimeZoneResolver,
-) -> Result<()> {
+) -> Result<Option<String>> {
     let before = record.master().clone();
     let day_of = |time: &Option<CalendarTime>| match time {
         Some(CalendarTime::Date(day)) => *day,
         Some(time) => here.zone.to_local(time.at(&here.zone)).date(),
         None => here.now.date(),
     };
-    let start = match (
-        args.parse_start(day_of(&before.start), here)?,
-        &before.start,
-    ) {
-        (Some(start), _) => Some(start),
+    let given = args.parse_start(day_of(&before.start), here)?;
+    let mut start = match (&given, &before.start) {
+        (Some(given), _) => Some(given.start.clone()),
         (None, Some(start)) if args.all_day => Some(CalendarTime::Date(start.local().date())),
         (None, start) => start.clone(),
     };
+    let mut end = given.and_then(|given| given.end);
+    if let Some(start) = &start {
+        end = args.parse_end(start, here)?.or(end);
+    }
+    let is_over = |how: &String| how.eq_ignore_ascii_case("never");
+    let ends_series = args.repeat.as_ref().is_some_and(is_over);
+    let mut new_rule = None;
+    let mut note = None;
+    if let (Some(time), false) = (&start, ends_series) {
+        let rules = before.timing.iter().flat_map(|timing| &timing.rules);
+        let rules: Vec<_> = rules.collect();
+        let first = match (args.parse_rule(time, here)?, rules.as_slice()) {
+            (Some(aligned), _) => {
+                new_rule = Some(aligned.rule);
+                Some(aligned.first)
+            }
+            // Without an end, as that moves with the start.
+            (None, [rule]) if before.start.as_ref() != Some(time) => {
+                let rule = RecurrenceRule {
+                    until: None,
+                    count: None,
+                    ..(*rule).clone()
+                };
+                Some(align_rule(rule, time, here)?.first)
+            }
+            _ => None,
+        };
+        if let Some(first) = first.filter(|first| first != time) {
+            note = Some(note_of_move(time, &first));
+            let by = first.local().seconds() - time.local().seconds();
+            if let Some(EventEnd::At(at)) = &end {
+                end = Some(EventEnd::At(shift_time(at, Duration::from_seconds(by))));
+            }
+            start = Some(first);
+        }
+    }
     if let (Some(start), true) = (&start, start != before.start) {
         if let Some(before) = &before.start {
             shift_recurrence(record, at, before, start, zones)?;
@@ -42,10 +77,7 @@ pub fn reschedule(
         record.set_time(at, "DTSTART", start, zones)?;
     }
     let ends = match &start {
-        Some(start) => match args.parse_end(start, here)? {
-            None => end_of_same_duration(&before.start, &before.end, start),
-            end => end,
-        },
+        Some(start) => end.or_else(|| end_of_same_duration(&before.start, &before.end, start)),
         None if args.end.is_some() || args.duration.is_some() => {
             return Err(Failure::usage(NO_START));
         }
@@ -63,11 +95,14 @@ pub fn reschedule(
         None => {}
     }
     if let Some(due) = args.parse_due(day_of(&before.due), here)? {
+        if let Some(start) = &start {
+            check_due(start, &due, here)?;
+        }
         record.remove(at, "DURATION", None, zones)?;
         record.set_time(at, "DUE", &due, zones)?;
     }
-    match (&args.repeat, &start) {
-        (Some(never), _) if never.eq_ignore_ascii_case("never") => {
+    match (&args.repeat, new_rule) {
+        _ if ends_series => {
             // Without a recurrence set, overrides have no meaning and are dropped.
             let text = record.component_texts().nth(at).unwrap_or_default();
             *record = CalendarObject::parse(text.to_vec(), zones)?;
@@ -75,15 +110,11 @@ pub fn reschedule(
                 record.remove(0, name, None, zones)?;
             }
         }
-        (Some(_), Some(start)) => {
-            if let Some(rule) = args.parse_rule(start, here)? {
-                record.set(at, "RRULE", &rule.to_string(), zones)?;
-            }
-        }
+        (_, Some(rule)) => record.set(at, "RRULE", &rule.to_string(), zones)?,
         (Some(_), None) => return Err(Failure::usage("--repeat needs a --start")),
-        (None, _) => {}
+        (None, None) => {}
     }
-    Ok(())
+    Ok(note)
 }
 
 /// Moves EXDATE, RECURRENCE-ID and UNTIL by the difference of the starts.

@@ -7,6 +7,10 @@ use etui::calendar::{
     Alarm, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser, Classification, Status,
 };
 use etui::record::StoredRecord;
+use etui_contentline::charset::to_utf8;
+use etui_contentline::edit::own_lines;
+use etui_contentline::lines::ContentLine;
+use etui_contentline::values::{param_value, property_value, unescape_text};
 
 use crate::commands::records::details::RecordDetails;
 use crate::commands::records::title_of;
@@ -63,6 +67,7 @@ pub(super) fn entry_details(
     details.add_rows("Organiser", main.organizer.iter().map(describe_person));
     details.add_rows("Attendee", main.attendees.iter().map(describe_person));
     details.add_rows("Web", main.url.clone());
+    add_links(record, &mut details);
     details.add_rows("Notes", main.description.clone());
     let components = record.components().len();
     let kind = match main.kind {
@@ -80,6 +85,27 @@ pub(super) fn entry_details(
     details.add_row("ETag", stored.etag.to_string());
     details.add_row("#", stored.id.to_string());
     details
+}
+
+/// Describes the time and the rule of a new entry, a line each. A zone other than the system's is named.
+pub(super) fn describe_times(record: &CalendarObject) -> Vec<String> {
+    let main = record.master();
+    let here = TimeZone::system();
+    let start = main.start.as_ref();
+    let when = start.map(|start| format_in_zone(start, &end_of(main, start), &here));
+    let due = main.due.as_ref().map(|due| {
+        let due = format_in_zone(due, due, &here);
+        format!("due {}", due.trim_end_matches(", all day"))
+    });
+    let timing = main.timing.iter();
+    let rules = timing.flat_map(|timing| {
+        let zone = timing.start.zone().unwrap_or(&here);
+        let rules = timing.rules.iter();
+        rules
+            .map(|rule| describe_rule(rule, zone))
+            .collect::<Vec<_>>()
+    });
+    when.into_iter().chain(due).chain(rules).collect()
 }
 
 /// Adds the start, end and due time, in their own zone and in the display zone.
@@ -244,6 +270,53 @@ fn describe_alarm(alarm: &Alarm, here: &LocalNow) -> String {
         text.push_str(", acknowledged");
     }
     text
+}
+
+/// Adds the conferences (RFC 7986 section 5.11, and Google's and Microsoft's property) and the
+/// attachments of the master component.
+fn add_links(record: &CalendarObject, details: &mut RecordDetails) {
+    let text = record.component_texts().nth(record.master_index());
+    let text = to_utf8(text.unwrap_or_default());
+    let (mut conferences, mut attachments) = (Vec::new(), Vec::new());
+    for line in own_lines(text.as_bytes(), None).filter(|line| line.delimiter().is_none()) {
+        let is_one = |names: &[&str]| names.iter().any(|name| line.name_is(name));
+        if is_one(CONFERENCES) {
+            let label = param_value(&line, "LABEL").map(|label| format!("  ({label})"));
+            let link = unescape_text(&property_value(&line));
+            conferences.push(format!("{link}{}", label.unwrap_or_default()));
+        } else if line.name_is("ATTACH") {
+            attachments.push(describe_attachment(&line));
+        }
+    }
+    conferences.dedup();
+    details.add_rows("Conference", conferences);
+    details.add_rows("Attachment", attachments);
+}
+
+/// Properties with the link of a conference.
+const CONFERENCES: &[&str] = &[
+    "CONFERENCE",
+    "X-GOOGLE-CONFERENCE",
+    "X-MICROSOFT-SKYPETEAMSMEETINGURL",
+];
+
+/// Formats the link of an attachment, or the size of its content, with its name and type.
+fn describe_attachment(line: &ContentLine<'_>) -> String {
+    let value = property_value(line);
+    let what = match line.is_base64() {
+        true => format_size(value.trim_end_matches('=').len() as u64 * 3 / 4),
+        false => value.into_owned(),
+    };
+    let names = ["FILENAME", "X-FILENAME", "X-APPLE-FILENAME", "LABEL"];
+    let name = names.iter().find_map(|name| param_value(line, name));
+    let about: Vec<_> = name
+        .into_iter()
+        .chain(param_value(line, "FMTTYPE"))
+        .collect();
+    match about.is_empty() {
+        true => what,
+        false => format!("{what}  ({})", about.join(", ")),
+    }
 }
 
 fn describe_person(person: &CalendarUser) -> String {

@@ -1,16 +1,20 @@
 //! The time options of calendar entries and their combined meaning.
 
-use etui::calendar::recurrence::RecurrenceRule;
-use etui::calendar::time::{CalendarTime, Date, DateTimeValue, Duration, TimeZone};
+use etui::calendar::recurrence::{CompiledRule, RecurrenceRule};
+use etui::calendar::time::{CalendarTime, Date, DateTime, DateTimeValue, Duration, TimeZone};
 
-use crate::datetime::{LocalNow, parse_duration, parse_end_of, parse_recurrence, parse_when_on};
+use super::show::in_form_of;
+use crate::datetime::{
+    EndWords, LocalNow, TimeWords, format_range, parse_duration, parse_end_of, parse_recurrence,
+    parse_times_on, parse_when_on,
+};
 use crate::errors::{Failure, Result};
 
 /// Default duration of an event.
 const DEFAULT_SECONDS: i64 = 3_600;
 
 // Flattened into the arguments of `add` and `edit`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct TimeArgs {
     /// Start: "monday 9:00", 2026-12-24T18:30, +2h; a day without a time is an all-day event
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
@@ -38,6 +42,13 @@ pub struct TimeArgs {
     pub repeat: Option<String>,
 }
 
+/// A start, and the end if it was given with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartTime {
+    pub start: CalendarTime,
+    pub end: Option<EventEnd>,
+}
+
 /// The end of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventEnd {
@@ -55,61 +66,70 @@ impl TimeArgs {
             && !self.all_day
     }
 
-    /// Parses `--start`; a time alone is on `day`.
-    pub fn parse_start(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
-        self.parse_time("--start", &self.start, day, here)
+    /// Parses `--start`, which may be a range; a time alone is on `day`.
+    pub fn parse_start(&self, day: Date, here: &LocalNow) -> Result<Option<StartTime>> {
+        let Some(text) = &self.start else {
+            return Ok(None);
+        };
+        let words = parse_times_on(text, day, here.now)
+            .map_err(|e| Failure::usage(format!("--start {text}: {e}")))?;
+        if words.end.is_some() && (self.end.is_some() || self.duration.is_some()) {
+            return Err(Failure::usage(format!(
+                "--start {text}: this range has an end; leave out --end and --duration"
+            )));
+        }
+        let what = format!("--start {text}");
+        self.start_of_words(&words, &what, here).map(Some)
+    }
+
+    /// Converts a start in words, which the message calls `what`.
+    pub fn start_of_words(
+        &self,
+        words: &TimeWords,
+        what: &str,
+        here: &LocalNow,
+    ) -> Result<StartTime> {
+        let start = self.to_time(words.start, here);
+        let end = match &words.end {
+            None => None,
+            Some(EndWords::After(length)) => Some(EventEnd::After(*length)),
+            Some(EndWords::At(end)) => Some(EventEnd::At(end_at(&start, *end, what, here)?)),
+        };
+        if let Some(EventEnd::After(length)) = &end {
+            check_length(&start, *length)?;
+        }
+        Ok(StartTime { start, end })
     }
 
     /// Parses `--due`; a time alone is on `day`.
     pub fn parse_due(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
-        self.parse_time("--due", &self.due, day, here)
+        let Some(text) = &self.due else {
+            return Ok(None);
+        };
+        let value = parse_when_on(text, day, here.now);
+        let value = value.map_err(|e| Failure::usage(format!("--due {text}: {e}")))?;
+        Ok(Some(self.to_time(value, here)))
     }
 
-    fn parse_time(
-        &self,
-        option: &str,
-        text: &Option<String>,
-        day: Date,
-        here: &LocalNow,
-    ) -> Result<Option<CalendarTime>> {
-        let Some(text) = text else { return Ok(None) };
-        let value = parse_option(option, text, parse_when_on(text, day, here.now))?;
-        Ok(Some(match self.all_day {
+    fn to_time(&self, value: DateTimeValue, here: &LocalNow) -> CalendarTime {
+        match self.all_day {
             true => CalendarTime::Date(value.local().date()),
             false => to_zone(value, &here.zone),
-        }))
+        }
     }
 
     /// Parses `--end` or `--duration` of an event with this start.
     pub fn parse_end(&self, start: &CalendarTime, here: &LocalNow) -> Result<Option<EventEnd>> {
         if let Some(length) = self.duration {
-            if start.is_date() && length.seconds() != 0 {
-                return Err(Failure::usage(
-                    "--duration: an all-day event lasts whole days; write 2d, or give --start a time",
-                ));
-            }
+            check_length(start, length)?;
             return Ok(Some(EventEnd::After(length)));
         }
         let Some(text) = &self.end else {
             return Ok(None);
         };
-        let value = parse_option("--end", text, parse_end_of(text, start.local(), here.now))?;
-        let end = match (start, value) {
-            // People name the last day; DTEND is exclusive.
-            (CalendarTime::Date(_), value) => CalendarTime::Date(value.local().date().plus_days(1)),
-            (_, DateTimeValue::Date(_)) => {
-                return Err(Failure::usage(format!(
-                    "--end {text}: add a time, as --start has one, or use --all-day"
-                )));
-            }
-            (CalendarTime::Zoned(_, zone), value) => to_zone(value, zone),
-            (_, value) => to_zone(value, &here.zone),
-        };
-        if end.at(&here.zone) <= start.at(&here.zone) {
-            return Err(Failure::usage(format!(
-                "--end {text}: this is not after the start"
-            )));
-        }
+        let value = parse_end_of(text, start.local(), here.now);
+        let value = value.map_err(|e| Failure::usage(format!("--end {text}: {e}")))?;
+        let end = end_at(start, value, &format!("--end {text}"), here)?;
         Ok(Some(EventEnd::At(end)))
     }
 
@@ -121,28 +141,117 @@ impl TimeArgs {
     }
 
     /// Parses `--repeat` of an entry with this start.
-    pub fn parse_rule(
-        &self,
-        start: &CalendarTime,
-        here: &LocalNow,
-    ) -> Result<Option<RecurrenceRule>> {
+    pub fn parse_rule(&self, start: &CalendarTime, here: &LocalNow) -> Result<Option<AlignedRule>> {
         let Some(text) = &self.repeat else {
             return Ok(None);
         };
-        let mut rule = parse_recurrence(text, here.now)
+        let rule = parse_recurrence(text, start.local().date(), here.now)
             .map_err(|e| Failure::usage(format!("--repeat: {e}")))?;
-        rule.until = rule.until.map(|until| normalize_until(until, start));
-        Ok(Some(rule))
+        align_rule(rule, start, here).map(Some)
     }
 }
 
-/// Adds the option to a parse error.
-fn parse_option(
-    option: &str,
-    text: &str,
-    value: std::result::Result<DateTimeValue, String>,
-) -> Result<DateTimeValue> {
-    value.map_err(|e| Failure::usage(format!("{option} {text}: {e}")))
+/// A rule and its first occurrence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlignedRule {
+    pub rule: RecurrenceRule,
+    /// The first occurrence at the start or later.
+    pub first: CalendarTime,
+}
+
+/// Brings the end of a rule into the form of the start, and finds the first occurrence.
+pub fn align_rule(
+    mut rule: RecurrenceRule,
+    start: &CalendarTime,
+    here: &LocalNow,
+) -> Result<AlignedRule> {
+    rule.until = rule.until.map(|until| normalize_until(until, start));
+    let is_over = |time: &CalendarTime| match rule.until {
+        None => false,
+        Some(DateTimeValue::Date(last)) => time.local().date() > last,
+        Some(DateTimeValue::Local(last)) => time.local() > last,
+        Some(DateTimeValue::Utc(last)) => time.at(&here.zone) > TimeZone::UTC.to_utc(last),
+    };
+    if is_over(start) {
+        return Err(Failure::usage(format!(
+            "--repeat: the rule ends before the start, {}",
+            describe_start(start)
+        )));
+    }
+    let endless = RecurrenceRule {
+        until: None,
+        count: None,
+        ..rule.clone()
+    };
+    let compiled = CompiledRule::new(&endless, start.local(), start.is_date());
+    let first = compiled.occurrences(start.local(), DateTime::MAX).next();
+    let first = first.map(|local| in_form_of(start, local));
+    let Some(first) = first.filter(|first| !is_over(first)) else {
+        return Err(Failure::usage(format!(
+            "--repeat: the rule has no occurrence from {} on; change --start or the end of the rule",
+            describe_start(start)
+        )));
+    };
+    Ok(AlignedRule { rule, first })
+}
+
+fn describe_start(start: &CalendarTime) -> String {
+    let text = format_range(start, start);
+    text.trim_end_matches(", all day").to_owned()
+}
+
+/// Checks that a due time is after the start.
+pub fn check_due(start: &CalendarTime, due: &CalendarTime, here: &LocalNow) -> Result<()> {
+    match start.is_date() != due.is_date() || due.at(&here.zone) <= start.at(&here.zone) {
+        true => Err(Failure::usage(
+            "--due must be after --start; either both or none have a time of day",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Says that a start was moved to the first occurrence of its rule.
+pub fn note_of_move(from: &CalendarTime, to: &CalendarTime) -> String {
+    format!(
+        "{} is not in the rule; the start was moved to {}",
+        describe_start(from),
+        describe_start(to)
+    )
+}
+
+/// Converts the end of an event; `what` names it in messages.
+fn end_at(
+    start: &CalendarTime,
+    value: DateTimeValue,
+    what: &str,
+    here: &LocalNow,
+) -> Result<CalendarTime> {
+    let end = match (start, value) {
+        // People name the last day; DTEND is exclusive.
+        (CalendarTime::Date(_), value) => CalendarTime::Date(value.local().date().plus_days(1)),
+        (_, DateTimeValue::Date(_)) => {
+            return Err(Failure::usage(format!(
+                "{what}: add a time, as --start has one, or use --all-day"
+            )));
+        }
+        (CalendarTime::Zoned(_, zone), value) => to_zone(value, zone),
+        (_, value) => to_zone(value, &here.zone),
+    };
+    if end.at(&here.zone) <= start.at(&here.zone) {
+        return Err(Failure::usage(format!(
+            "{what}: this is not after the start"
+        )));
+    }
+    Ok(end)
+}
+
+fn check_length(start: &CalendarTime, length: Duration) -> Result<()> {
+    match start.is_date() && length.seconds() != 0 {
+        true => Err(Failure::usage(
+            "--duration: an all-day event lasts whole days; write 2d, or give --start a time",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Converts a value to a time in a zone.
@@ -182,7 +291,6 @@ pub fn offset_before_start(length: Duration) -> Result<Duration> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use clap::{Args, FromArgMatches};
-    use etui::calendar::time::DateTime;
 
     use super::*;
 
@@ -200,15 +308,19 @@ mod tests {
         let args = TimeArgs::from_arg_matches(&matches).unwrap();
         let here = here();
         let describe = |args: &TimeArgs| -> Result<String> {
-            let start = args.parse_start(here.now.date(), &here)?.unwrap();
+            let found = args.parse_start(here.now.date(), &here)?.unwrap();
+            let start = found.start;
             let mut text = start.value().to_string();
-            match args.parse_end(&start, &here)? {
+            match args.parse_end(&start, &here)?.or(found.end) {
                 Some(EventEnd::At(end)) => text.push_str(&format!(" to {}", end.value())),
                 Some(EventEnd::After(length)) => text.push_str(&format!(" for {length}")),
                 None => {}
             }
-            if let Some(rule) = args.parse_rule(&start, &here)? {
+            if let Some(AlignedRule { rule, first }) = args.parse_rule(&start, &here)? {
                 text.push_str(&format!(" {rule}"));
+                if first != start {
+                    text.push_str(&format!(" from {}", first.value()));
+                }
             }
             Ok(text)
         };
@@ -257,6 +369,41 @@ mod tests {
             (
                 &["--start", "mon", "--repeat", "weekly until 2027-06-30"],
                 "20261123 FREQ=WEEKLY;UNTIL=20270630",
+            ),
+            (
+                &["--start", "fri 14:00-15:00"],
+                "20261127T140000 to 20261127T150000",
+            ),
+            (
+                &["--start", "fri 14:00-15:00", "--duration", "2h"],
+                "--start fri 14:00-15:00: this range has an end; leave out --end and --duration",
+            ),
+            (
+                &["--start", "tue 9:00", "--repeat", "every monday"],
+                "20261124T090000 FREQ=WEEKLY;BYDAY=MO from 20261130T090000",
+            ),
+            (
+                &["--start", "tue", "--repeat", "monthly on the last day"],
+                "20261124 FREQ=MONTHLY;BYMONTHDAY=-1 from 20261130",
+            ),
+            (
+                &["--start", "tue", "--repeat", "daily until yesterday"],
+                "--repeat: the rule ends before the start, Tue 24 Nov 2026",
+            ),
+            (
+                &["--start", "tue 9:00", "--repeat", "every monday until fri"],
+                "--repeat: the rule has no occurrence from Tue 24 Nov 2026, 09:00 on; change --start \
+                 or the end of the rule",
+            ),
+            (
+                &[
+                    "--start",
+                    "tue 9:00",
+                    "--repeat",
+                    "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
+                ],
+                "--repeat: the rule has no occurrence from Tue 24 Nov 2026, 09:00 on; change --start \
+                 or the end of the rule",
             ),
             (
                 &["--start", "mon 9:00", "--end", "sun 9:00"],

@@ -1,11 +1,13 @@
 //! `etui contacts`: list, find, show and change contacts.
 
 mod add;
+pub mod birthdays;
 mod edit;
 mod help;
 mod property;
 mod show;
 
+use clap::Subcommand;
 use etui::contacts::{Card, Column, Contact, Contacts, Row, Summary, TypedValue};
 use etui::{RecordId, Store};
 use serde::Serialize;
@@ -14,7 +16,7 @@ use super::records::change::find_line_without_colon;
 use super::records::details::RecordDetails;
 use super::records::pager::{COLUMN_GAP, ListLandmark};
 use super::records::property::PropertyWords;
-use super::records::{RecordCommands, RecordHelp};
+use super::records::{RecordCommand, RecordCommands, RecordHelp};
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::OutputWriter;
@@ -29,8 +31,25 @@ Examples:
   etui contacts edit 17 --set phone=\"+44 20 7946 0123\"
   etui contacts remove 17
   etui contacts restore 17                   undo the latest change
+  etui contacts birthdays                    birthdays in the next 30 days
 
 ID is the number in the first column of lists, or a UID.";
+
+#[derive(Debug, Subcommand)]
+pub enum ContactsCommand {
+    #[command(flatten)]
+    Records(RecordCommand<Card>),
+    Birthdays(birthdays::BirthdaysArgs),
+}
+
+impl ContactsCommand {
+    pub fn run_command(&self, app: &mut App) -> Result<()> {
+        match self {
+            Self::Records(command) => command.run_command(app),
+            Self::Birthdays(args) => birthdays::list_birthdays(app, args),
+        }
+    }
+}
 
 /// Width of a phone number in the pager.
 const PHONE_WIDTH: usize = 18;

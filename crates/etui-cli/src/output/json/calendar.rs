@@ -10,6 +10,7 @@ use etui::record::StoredRecord;
 use serde::Serialize;
 
 use super::object;
+use crate::commands::calendar::todos::TodoItem;
 use crate::datetime::{iso_instant, iso_time};
 
 /// Returns the name of a component kind: `event`, `todo` or `journal`.
@@ -68,6 +69,20 @@ pub fn occurrence_json(calendar: &str, occurrence: &Occurrence, zone: &TimeZone)
         instance: optional_time(&occurrence.instance, zone),
         status: occurrence.status.map(status_name),
         transparent: occurrence.transparent,
+    }
+}
+
+/// A line of `calendar todos`.
+pub fn todo_json(todo: &TodoItem, zone: &TimeZone) -> impl Serialize {
+    object! {
+        calendar: &todo.calendar,
+        id: todo.id,
+        title: &todo.title,
+        due: optional_time(&todo.due, zone),
+        status: todo.status.map(status_name),
+        priority: todo.priority,
+        // `open`, `overdue` or `done`.
+        state: todo.state.name(),
     }
 }
 

@@ -18,7 +18,9 @@ use etui::{
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-pub use self::contact::{contact_json, format_date};
+pub use self::contact::{
+    contact_date_json, contact_date_occurrence_json, contact_json, format_date,
+};
 use crate::commands::records::RecordCommands;
 use crate::datetime::iso_instant;
 
@@ -118,6 +120,7 @@ pub fn saved_json(saved: &SavedRecord, uid: &str, name: &str) -> impl Serialize 
 pub fn imported_file_json(
     file: String,
     kind: CollectionKind,
+    calendar: Option<String>,
     report: ImportReport,
 ) -> impl Serialize {
     // The first thousand rejections or warnings.
@@ -133,6 +136,8 @@ pub fn imported_file_json(
             CollectionKind::Calendar => "calendar",
             _ => "contacts",
         },
+        // The calendar of the entries; `null` for contacts.
+        calendar: calendar,
         bytes: report.bytes,
         added: report.added,
         changed: report.changed,

@@ -32,7 +32,8 @@ fn several_calendars() {
     $ etui calendars create Work
     Created the calendar Work (use it with --calendar Work)
     $ etui calendar add Meeting --start '2027-03-08 14:00' --calendar Work --set uid=m
-    Added 7: Meeting, 2027-03-08 14:00
+    Added 7: Meeting
+      Mon 8 Mar 2027, 14:00-15:00
     UID m
     $ etui calendar agenda 2027-03-08
     Monday, 8 March 2027
@@ -447,7 +448,7 @@ fn files_of_both_kinds() {
     --addressbook Friends has no effect: no contacts were given
     week.ics: 0 added, 6 unchanged (1.4 kB)
     $ (cat week.ics; echo lost) | etui import - --json
-    {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","kind":"calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[]}]}
+    {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","kind":"calendar","calendar":"Calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[]}]}
     {"error":{"kind":"refused","message":"1 piece was rejected; the rest was imported"}}
     [exit 3]
     $ etui export --calendar Calendar | cmp - week.ics && echo same
@@ -543,5 +544,69 @@ fn all_calendars_go_out_in_one_file() {
     VERSION:2.0\r
     PRODID:-//etui//etui//EN\r
     END:VCALENDAR\r
+    "#);
+}
+
+/// Each object has its own properties: name, colour, PRODID.
+#[test]
+fn calendars_keep_their_properties() {
+    let home = TestHome::new();
+    for (file, properties, uid) in [
+        (
+            "work.ics",
+            "PRODID:-//one//EN\r\nX-WR-CALNAME:Work\\, mine\r\nX-WR-TIMEZONE:Europe/Berlin",
+            "a",
+        ),
+        (
+            "club.ics",
+            "PRODID:-//two//EN\r\nNAME:Club\r\nCOLOR:teal\r\nX-APPLE-CALENDAR-COLOR:#1BADF8",
+            "b",
+        ),
+        ("plain.ics", "PRODID:-//three//EN", "c"),
+    ] {
+        let text = format!(
+            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{properties}\r\nBEGIN:VEVENT\r\nUID:{uid}\r\n\
+             DTSTART:20270308T090000Z\r\nSUMMARY:{uid}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+        );
+        std::fs::write(home.path(file), text).unwrap();
+    }
+    session!(home, [
+        "etui import work.ics club.ics plain.ics",
+        "etui export --calendars | cmp - work.ics 2>&1 | head -1",
+        "cat work.ics club.ics plain.ics > all.ics; etui export --calendars | cmp - all.ics && echo same",
+        "export ETUI_STORE=each.etui; etui import --each work.ics club.ics plain.ics work.ics",
+        "export ETUI_STORE=each.etui; etui import --each work.ics club.ics plain.ics --json | cut -c1-160",
+        "export ETUI_STORE=each.etui; etui calendars",
+        "export ETUI_STORE=each.etui; etui export --calendar Club | cmp - club.ics && echo same",
+        "etui import --each --calendar Work work.ics 2>&1 | head -1",
+    ], @r#"
+    $ etui import work.ics club.ics plain.ics
+    work.ics: 1 added (189 bytes)
+    club.ics: 1 added (189 bytes)
+    plain.ics: 1 added (136 bytes)
+    Total: 3 added, 0 changed, 0 unchanged, 0 rejected
+    $ etui export --calendars | cmp - work.ics 2>&1 | head -1
+    cmp: EOF on work.ics after byte 189, line 11
+    $ cat work.ics club.ics plain.ics > all.ics; etui export --calendars | cmp - all.ics && echo same
+    same
+    $ export ETUI_STORE=each.etui; etui import --each work.ics club.ics plain.ics work.ics
+    work.ics: 1 added (189 bytes), in the calendar Work, mine
+    club.ics: 1 added (189 bytes), in the calendar Club
+    plain.ics: 1 added (136 bytes), in the calendar plain
+    work.ics: 1 added (189 bytes), in the calendar Work, mine 2
+    Total: 4 added, 0 changed, 0 unchanged, 0 rejected
+    $ export ETUI_STORE=each.etui; etui import --each work.ics club.ics plain.ics --json | cut -c1-160
+    {"added":0,"changed":0,"unchanged":3,"refused":0,"files":[{"file":"work.ics","kind":"calendar","calendar":"Work, mine","bytes":189,"added":0,"changed":0,"unchan
+    $ export ETUI_STORE=each.etui; etui calendars
+    Entries  Calendar
+          0  Calendar
+          1  Work, mine
+          1  Club
+          1  plain
+          1  Work, mine 2
+    $ export ETUI_STORE=each.etui; etui export --calendar Club | cmp - club.ics && echo same
+    same
+    $ etui import --each --calendar Work work.ics 2>&1 | head -1
+    error: the argument '--each' cannot be used with '--calendar <NAME>'
     "#);
 }

@@ -21,7 +21,9 @@ fn entries_are_added() {
         "etui calendar list",
     ], @r#"
     $ etui calendar add 'Jour fixe, early' --start '2027-03-08 9:00' --duration 45m --repeat 'weekly on mon,thu until 2027-07-01' --place 'Room 4' --alarm 10m --category Work --set uid=x
-    Added 1: Jour fixe, early, 2027-03-08 09:00
+    Added 1: Jour fixe, early
+      Mon 8 Mar 2027, 09:00-09:45
+      every week on Mon, Thu until 2027-07-01
     UID x
     $ etui calendar show x --ics | grep -v DTSTAMP; etui -q calendar remove x
     BEGIN:VEVENT\r
@@ -39,7 +41,8 @@ fn entries_are_added() {
     END:VALARM\r
     END:VEVENT\r
     $ etui calendar add Holidays --start 2027-12-24 --end 2027-12-26 --set uid=x
-    Added 1: Holidays, 2027-12-24
+    Added 1: Holidays
+      Fri 24 Dec 2027 to Sun 26 Dec 2027, all day
     UID x
     $ etui calendar show x --ics | grep -v DTSTAMP; etui -q calendar remove x
     BEGIN:VEVENT\r
@@ -50,7 +53,8 @@ fn entries_are_added() {
     END:VEVENT\r
     $ etui calendar add Call --start '2027-03-10 15:00' --end 16:00 --zone America/New_York --notes 'one
     two' --set uid=x
-    Added 1: Call, 2027-03-10 15:00
+    Added 1: Call
+      Wed 10 Mar 2027, 15:00-16:00 (America/New_York)
     UID x
     $ etui calendar show x --ics | grep -v DTSTAMP; etui -q calendar remove x
     BEGIN:VEVENT\r
@@ -61,7 +65,8 @@ fn entries_are_added() {
     DESCRIPTION:one\ntwo\r
     END:VEVENT\r
     $ etui calendar add 'Tax return' --due 2027-05-31 --set uid=x
-    Added 1: Tax return, 2027-05-31
+    Added 1: Tax return
+      due Mon 31 May 2027
     UID x
     $ etui calendar show x --ics | grep -v DTSTAMP; etui -q calendar remove x
     BEGIN:VTODO\r
@@ -99,10 +104,10 @@ fn what_cannot_be_added() {
     error: give --start WHEN, for example --start "monday 9:00"; or --todo
     [exit 2]
     $ etui calendar add Lunch --start soon
-    error: --start soon: not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
+    error: --start soon: "soon" is not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
     [exit 2]
     $ etui calendar add Lunch --start 2027-03-08 --end 12:00Z
-    error: --end 12:00Z: not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
+    error: --end 12:00Z: "12:00Z" is not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
     [exit 2]
     $ etui calendar add Lunch --start '2027-03-08 12:00' --end '2027-03-08 11:00'
     error: --end 2027-03-08 11:00: this is not after the start
@@ -323,7 +328,7 @@ fn what_is_typed_is_meant() {
     For more information, try '--help'.
     [exit 2]
     $ etui calendar add '' --start '2027-03-08 9' --repeat mondays | head -1; etui calendar remove 9
-    Added 9: (no title), 2027-03-08 09:00
+    Added 9: (no title)
     Removed 9: (no title)
     Undo: etui calendar restore 9
     $ etui calendar undo 9

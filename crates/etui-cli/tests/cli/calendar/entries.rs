@@ -91,7 +91,7 @@ fn days_that_are_not_understood() {
     error: "someday" is not a period; write today, tomorrow, week, next week, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
     [exit 2]
     $ etui calendar agenda --from someday
-    error: --from someday: not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
+    error: --from someday: "someday" is not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
     [exit 2]
     $ etui calendar agenda --from 2027-03-09 --to 2027-03-08
     error: the end is not after the start
@@ -322,4 +322,39 @@ fn time_that_is_taken() {
     $ etui calendar alarms --from 2028-01-01
     No alarms.
     "#);
+}
+
+#[test]
+fn conferences_and_attachments_are_shown() {
+    let home = TestHome::new();
+    let text = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nUID:c\r\nDTSTART:20270308T090000Z\r\n\
+        SUMMARY:Call\r\nURL:https://example.org/call\r\n\
+        CONFERENCE;VALUE=URI;FEATURE=AUDIO,VIDEO;LABEL=Join the call:https://meet.example.org/a\r\n\
+        CONFERENCE;VALUE=URI;FEATURE=PHONE:tel:+1-202-555-0143\r\n\
+        X-GOOGLE-CONFERENCE:https://meet.example.org/abc-defg\r\n\
+        ATTACH;FILENAME=agenda.pdf;FMTTYPE=application/pdf:https://example.org/agenda.pdf\r\n\
+        ATTACH;VALUE=BINARY;ENCODING=BASE64;X-FILENAME=a.txt:aGVsbG8gd29ybGQ=\r\n\
+        BEGIN:VALARM\r\nACTION:AUDIO\r\nATTACH:ftp://example.org/sound\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\n\
+        END:VEVENT\r\nEND:VCALENDAR\r\n";
+    std::fs::write(home.path("call.ics"), text).unwrap();
+    session!(home, [
+        "etui -q import call.ics",
+        "etui calendar show c | grep -v -e Next -e ETag",
+    ], @"
+    $ etui -q import call.ics
+    $ etui calendar show c | grep -v -e Next -e ETag
+    Call
+      When        Mon 8 Mar 2027, 09:00 (UTC)
+      Local time  Mon 8 Mar 2027, 10:00 (Europe/Berlin)
+      Alarm       5 minutes before the start
+      Web         https://example.org/call
+      Conference  https://meet.example.org/a  (Join the call)
+      Conference  tel:+1-202-555-0143
+      Conference  https://meet.example.org/abc-defg
+      Attachment  https://example.org/agenda.pdf  (agenda.pdf, application/pdf)
+      Attachment  11 bytes  (a.txt)
+      iCalendar   event, 544 bytes
+      UID         c
+      #           1
+    ");
 }

@@ -3,6 +3,9 @@
 mod calendars;
 mod changing;
 mod entries;
+mod hostile;
+mod todos;
+mod words;
 
 use crate::harness::TestHome;
 

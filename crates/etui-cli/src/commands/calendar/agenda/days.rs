@@ -5,7 +5,8 @@ use etui::calendar::time::{Date, DateTime};
 /// An occurrence in local time of the display zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgendaEntry {
-    pub id: i64,
+    /// The number of the entry; a birthday has none.
+    pub id: Option<i64>,
     pub starts: DateTime,
     /// The end; of an all-day entry the day after the last.
     pub ends: DateTime,
@@ -156,7 +157,7 @@ mod tests {
         let monday = Date::new(2026, 11, 23).unwrap();
         let at = |(day, hour)| monday.plus_days(day).at(hour, 0, 0).unwrap();
         AgendaEntry {
-            id: 1,
+            id: Some(1),
             starts: at(from),
             ends: at(to),
             all_day,

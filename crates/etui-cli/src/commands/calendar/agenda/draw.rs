@@ -39,9 +39,9 @@ pub fn format_line(part: DayPart, entry: &AgendaEntry, room: Option<usize>) -> V
     };
     let is_narrow = room.is_some_and(|room| room < MIN_FULL_WIDTH);
     let marks = format_marks(part, entry, is_narrow);
-    let number = match is_narrow {
-        true => String::new(),
-        false => format!("{:GAP$}#{}", "", entry.id),
+    let number = match entry.id {
+        Some(id) if !is_narrow => format!("{:GAP$}#{id}", ""),
+        _ => String::new(),
     };
     let place = format_location(entry);
     let (title, place) = match room {
@@ -137,7 +137,7 @@ mod tests {
 
     fn entry(title: &str, place: &str) -> AgendaEntry {
         AgendaEntry {
-            id: 17,
+            id: Some(17),
             starts: at(0, 9),
             ends: at(0, 10),
             all_day: false,

@@ -1,0 +1,371 @@
+//! Commands on one time of a series: `etui calendar skip`, `move` and `done`.
+
+use etui::calendar::ics::ComponentKind;
+use etui::calendar::recurrence::Instance;
+use etui::calendar::time::{CalendarTime, DateTimeValue, Duration, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{Calendar, CalendarObject, ObjectError};
+use etui::record::StoredRecord;
+use etui::{Error, SaveOutcome};
+
+use super::record::read_record;
+use super::show::{in_form_of, shift_time};
+use super::span_args::local_now;
+use super::time_args::{EventEnd, TimeArgs};
+use crate::app::App;
+use crate::commands::records::{change, collection_of, report_saved};
+use crate::datetime::{LocalNow, TimeWords, format_range, parse_times_on, parse_when, to_instant};
+use crate::errors::{Failure, Result};
+use crate::output::escape_text;
+
+const SKIP_EXAMPLES: &str = "\
+Examples:
+  etui calendar skip 17                      the next time of number 17
+  etui calendar skip 17 --on friday
+  etui calendar skip 17 --on 2026-12-24
+  etui calendar restore 17                   undo
+
+The time is excluded from the series (EXDATE).";
+
+const MOVE_EXAMPLES: &str = "\
+Examples:
+  etui calendar move 17 15:00                the next time of number 17, on its day
+  etui calendar move 17 \"tomorrow 15:00\" --on friday
+  etui calendar move 17 \"2026-12-28 10:00-11:00\" --on 2026-12-24
+  etui calendar restore 17                   undo
+
+The other times of the series stay. To move all: etui calendar edit 17 --start WHEN.";
+
+const DONE_EXAMPLES: &str = "\
+Examples:
+  etui calendar done 17                      complete a to-do
+  etui calendar done 17 18 19
+  etui calendar done 17 --on friday          one time of a recurring to-do
+  etui calendar done 17 --undo               open it again
+
+Of a recurring to-do the first open time is completed. `etui calendar todos` lists the to-dos.";
+
+/// Times of a recurring to-do that are searched for one with a state.
+const MAX_SEARCHED: usize = 1_000;
+/// Years in which the next time is searched.
+const SEARCH_YEARS: i64 = 10;
+
+/// Leave out one time of a recurring entry
+#[derive(Debug, clap::Args)]
+#[command(after_help = SKIP_EXAMPLES)]
+pub struct SkipArgs {
+    /// Number or UID
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The day or time that is left out [default: the next one]
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
+    on: Option<String>,
+}
+
+/// Move one time of a recurring entry
+#[derive(Debug, clap::Args)]
+#[command(after_help = MOVE_EXAMPLES)]
+pub struct MoveArgs {
+    /// Number or UID
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The new start, or start and end
+    #[arg(value_name = "WHEN", allow_hyphen_values = true)]
+    to: String,
+    /// The day or time that is moved [default: the next one]
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
+    on: Option<String>,
+}
+
+/// Complete to-dos
+#[derive(Debug, clap::Args)]
+#[command(after_help = DONE_EXAMPLES)]
+pub struct DoneArgs {
+    /// Numbers or UIDs
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// The day or time of a recurring to-do that is completed [default: the first open one]
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
+    on: Option<String>,
+    /// Open them again
+    #[arg(long)]
+    undo: bool,
+}
+
+pub fn skip_instance(app: &mut App, args: &SkipArgs) -> Result<()> {
+    change_instance(app, &args.id, |record, zones, here| {
+        let instance = find_instance(record, &args.id, args.on.as_deref(), here)?;
+        let excluded = record.exclude_instance(&instance.id, zones);
+        if let Err(ObjectError::Empty) = excluded {
+            return Err(Failure::usage(format!(
+                "this is the only time of the entry; remove it: etui calendar remove {}",
+                escape_text(&args.id)
+            )));
+        }
+        excluded?;
+        let when = describe_times(&instance.start, &instance.end);
+        Ok(format!("Skipped {when} of"))
+    })
+}
+
+pub fn move_instance(app: &mut App, args: &MoveArgs) -> Result<()> {
+    change_instance(app, &args.id, |record, zones, here| {
+        let instance = find_instance(record, &args.id, args.on.as_deref(), here)?;
+        let day = here.zone.to_local(instance.during.start).date();
+        let words = parse_times_on(&args.to, day, here.now)
+            .map_err(|e| Failure::usage(format!("{}: {e}", args.to)))?;
+        let (start, end) = moved_times(&instance, &words, &args.to, here)?;
+        let mut part = part_of(record, &instance, zones)?;
+        set_times(&mut part, &instance, &start, &end, zones)?;
+        record.replace_components(&part, zones)?;
+        let from = describe_times(&instance.start, &instance.end);
+        let to = describe_times(&start, &end);
+        Ok(format!("Moved {from} to {to} of"))
+    })
+}
+
+pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
+    for id in &args.ids {
+        change_instance(app, id, |record, zones, here| {
+            if record.master().kind != ComponentKind::Todo {
+                return Err(Failure::usage(format!(
+                    "entry {} is not a to-do; only to-dos can be completed",
+                    escape_text(id)
+                )));
+            }
+            let what = if args.undo { "Opened" } else { "Done" };
+            if !record.master().recurs() {
+                let at = record.master_index();
+                set_done(record, at, args.undo, zones)?;
+                return Ok(what.to_owned());
+            }
+            let instance = match (&args.on, args.undo) {
+                (Some(on), _) => find_instance(record, id, Some(on), here)?,
+                (None, undo) => first_with_state(record, undo, here).ok_or_else(|| {
+                    let state = if undo { "completed" } else { "open" };
+                    Failure::NotFound(format!(
+                        "entry {} has no {state} time; name one with --on",
+                        escape_text(id)
+                    ))
+                })?,
+            };
+            let mut part = part_of(record, &instance, zones)?;
+            let is_override = record.find_override(&instance.id).is_some();
+            if !is_override {
+                set_times(&mut part, &instance, &instance.start, &instance.end, zones)?;
+            }
+            set_done(&mut part, 0, args.undo, zones)?;
+            record.replace_components(&part, zones)?;
+            let when = describe_times(&instance.start, &instance.end);
+            Ok(format!("{what} {when} of"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Changes an entry and reports it; `edit` returns what it did.
+fn change_instance(
+    app: &mut App,
+    id: &str,
+    edit: impl FnOnce(&mut CalendarObject, &TimeZoneResolver, &LocalNow) -> Result<String>,
+) -> Result<()> {
+    let here = local_now(&app.out);
+    let store = app.open_to_write()?;
+    let ids = [id.to_owned()];
+    let calendar: Calendar<'_> = collection_of::<CalendarObject>(app, &store, &ids)?;
+    let (stored, mut record): (StoredRecord<CalendarObject>, _) = read_record(&calendar, id)?;
+    let zones = calendar.zones(stored.id)?;
+    let what = edit(&mut record, &zones, &here)?;
+    let at = record.master_index();
+    let sequence = record.master().sequence.saturating_add(1);
+    record.set(at, "SEQUENCE", &sequence.to_string(), &zones)?;
+    let now = Timestamp::from(std::time::SystemTime::now()).to_string();
+    record.set(at, "LAST-MODIFIED", &now, &zones)?;
+    let (record, saved) = change::save_changed(&calendar, &stored, id, record)?;
+    store.close()?;
+    report_saved(
+        &mut app.out,
+        &record,
+        &saved,
+        &stored.uid,
+        |title| match saved.outcome {
+            SaveOutcome::Unchanged => format!("Unchanged: {} {title}", saved.id),
+            _ => format!(
+                "{what} {number}: {title} (undo: etui calendar restore {number})",
+                number = saved.id
+            ),
+        },
+    )
+}
+
+/// Returns the time of a series on a day or at a time, or the next one.
+fn find_instance(
+    record: &CalendarObject,
+    id: &str,
+    on: Option<&str>,
+    here: &LocalNow,
+) -> Result<Instance> {
+    let id = escape_text(id);
+    if !record.components().any(|c| c.recurs() || c.is_override()) {
+        return Err(Failure::usage(format!(
+            "entry {id} does not recur; use `etui calendar edit` or `etui calendar remove`"
+        )));
+    }
+    let set = record.recurrence_set();
+    let Some(on) = on else {
+        let now = here.zone.to_utc(here.now);
+        let ahead = now..now.plus_seconds(SEARCH_YEARS * 366 * 86_400);
+        let mut next = set.between(ahead, &here.zone);
+        let next = next.find(|instance| instance.during.start >= now);
+        return next.ok_or_else(|| {
+            Failure::NotFound(format!(
+                "entry {id} has no time in the next {SEARCH_YEARS} years; name one with --on"
+            ))
+        });
+    };
+    let value = parse_when(on, here.now).map_err(|e| Failure::usage(format!("--on {on}: {e}")))?;
+    let from = to_instant(value, &here.zone);
+    let to = match value {
+        DateTimeValue::Date(day) => to_instant(DateTimeValue::Date(day.plus_days(1)), &here.zone),
+        _ => from.plus_seconds(1),
+    };
+    let within = set.between(from..to, &here.zone);
+    let mut starting = within.filter(|instance| (from..to).contains(&instance.during.start));
+    let first = starting.next();
+    let Some(first) = first else {
+        return Err(Failure::NotFound(format!(
+            "entry {id} has no time on {on}; `etui calendar agenda` shows its times"
+        )));
+    };
+    match starting.next() {
+        None => Ok(first),
+        Some(_) => Err(Failure::usage(format!(
+            "entry {id} has several times on {on}; give the time of day too"
+        ))),
+    }
+}
+
+/// Returns the first time of a recurring to-do that is completed, or that is not.
+fn first_with_state(record: &CalendarObject, is_done: bool, here: &LocalNow) -> Option<Instance> {
+    let set = record.recurrence_set();
+    let components = record.components().filter(|c| c.timing.is_some());
+    let components: Vec<_> = components.collect();
+    let mut all = set
+        .between(Timestamp::MIN..Timestamp::MAX, &here.zone)
+        .take(MAX_SEARCHED);
+    all.find(|instance| {
+        let component = components.get(instance.component);
+        component.is_some_and(|c| super::todos::is_done(c.status) == is_done)
+    })
+}
+
+/// Returns the new start and end, in the form of the old ones.
+fn moved_times(
+    instance: &Instance,
+    words: &TimeWords,
+    text: &str,
+    here: &LocalNow,
+) -> Result<(CalendarTime, CalendarTime)> {
+    let zone = instance.start.zone().unwrap_or(&here.zone).clone();
+    let there = LocalNow {
+        zone,
+        now: here.now,
+    };
+    let given = TimeArgs::default().start_of_words(words, text, &there)?;
+    let start = match (&instance.start, given.start) {
+        // A day keeps the time.
+        (old, CalendarTime::Date(day)) if !old.is_date() => {
+            let days = i64::from(day.days()) - i64::from(old.local().date().days());
+            shift_time(old, Duration::from_days(days))
+        }
+        (CalendarTime::Date(_), new) if !new.is_date() => {
+            return Err(Failure::usage(format!(
+                "{text}: the entry is all-day; give a day without a time"
+            )));
+        }
+        (CalendarTime::Utc(_), new) => CalendarTime::Utc(new.at(&here.zone)),
+        (old, new) => in_form_of(old, new.local()),
+    };
+    let end = match given.end {
+        Some(EventEnd::At(end)) => end,
+        Some(EventEnd::After(length)) => shift_time(&start, length),
+        None => {
+            let by = start.local().seconds() - instance.start.local().seconds();
+            shift_time(&instance.end, Duration::from_seconds(by))
+        }
+    };
+    Ok((start, end))
+}
+
+fn describe_times(start: &CalendarTime, end: &CalendarTime) -> String {
+    let text = format_range(start, end);
+    text.trim_end_matches(", all day").to_owned()
+}
+
+/// Returns one time of a series as an object of its own.
+fn part_of(
+    record: &CalendarObject,
+    instance: &Instance,
+    zones: &TimeZoneResolver,
+) -> Result<CalendarObject> {
+    let part = record.instance(&instance.id, zones)?;
+    part.ok_or_else(|| {
+        Failure::Library(Error::from(ObjectError::NoInstance(
+            instance.id.value().to_string(),
+        )))
+    })
+}
+
+/// Sets the times of an object with one time of a series.
+fn set_times(
+    part: &mut CalendarObject,
+    old: &Instance,
+    start: &CalendarTime,
+    end: &CalendarTime,
+    zones: &TimeZoneResolver,
+) -> Result<()> {
+    let main = part.master().clone();
+    for name in ["RRULE", "RDATE", "EXDATE", "EXRULE"] {
+        part.remove(0, name, None, zones)?;
+    }
+    let has_end = main.end.is_some() || main.duration.is_some() || old.start != old.end;
+    match main.kind {
+        ComponentKind::Todo => {
+            let due = if main.start.is_some() { end } else { start };
+            if main.due.is_some() {
+                part.set_time(0, "DUE", due, zones)?;
+            }
+            if main.start.is_some() {
+                part.set_time(0, "DTSTART", start, zones)?;
+            }
+        }
+        _ => {
+            part.set_time(0, "DTSTART", start, zones)?;
+            if has_end {
+                part.remove(0, "DURATION", None, zones)?;
+                part.set_time(0, "DTEND", end, zones)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Completes the to-do at index `at`, or opens it again.
+fn set_done(
+    record: &mut CalendarObject,
+    at: usize,
+    undo: bool,
+    zones: &TimeZoneResolver,
+) -> Result<()> {
+    if undo {
+        record.set(at, "STATUS", "NEEDS-ACTION", zones)?;
+        record.remove(at, "COMPLETED", None, zones)?;
+        record.remove(at, "PERCENT-COMPLETE", None, zones)?;
+        return Ok(());
+    }
+    let now = Timestamp::from(std::time::SystemTime::now()).to_string();
+    record.set(at, "STATUS", "COMPLETED", zones)?;
+    record.set(at, "COMPLETED", &now, zones)?;
+    record.set(at, "PERCENT-COMPLETE", "100", zones)?;
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! `etui calendar todos`: to-dos by due time.
+
+use etui::calendar::time::{CalendarTime, Timestamp};
+use etui::calendar::{CalendarObject, Column, Query, Status};
+use etui::record::Reader;
+
+use super::span_args::local_now;
+use crate::app::App;
+use crate::commands::records::name_or_placeholder;
+use crate::datetime::{LocalNow, format_short};
+use crate::errors::Result;
+use crate::output::Table;
+use crate::output::json::calendar::todo_json;
+
+const EXAMPLES: &str = "\
+Examples:
+  etui calendar todos                        open to-dos, the earliest due first
+  etui calendar todos --overdue
+  etui calendar todos --done
+  etui calendar todos --all --json | jq -r .title
+  etui calendar done 17                      complete number 17
+
+Of a recurring to-do the first open occurrence is shown. `etui calendar agenda today` begins with the
+to-dos that were due before today.";
+
+/// Occurrences of a recurring to-do that are searched for an open one.
+const MAX_SEARCHED: usize = 1_000;
+
+/// List to-dos
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TodosArgs {
+    /// Completed and cancelled to-dos
+    #[arg(long, conflicts_with_all = ["all", "overdue"])]
+    done: bool,
+    /// Open to-dos whose due time has passed
+    #[arg(long, conflicts_with = "all")]
+    overdue: bool,
+    /// All to-dos
+    #[arg(long)]
+    all: bool,
+}
+
+/// A to-do in a list.
+#[derive(Debug, Clone)]
+pub struct TodoItem {
+    pub id: i64,
+    pub calendar: String,
+    pub title: String,
+    pub due: Option<CalendarTime>,
+    pub status: Option<Status>,
+    pub priority: Option<u8>,
+    pub state: TodoState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TodoState {
+    Open,
+    Overdue,
+    Done,
+}
+
+impl TodoState {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Overdue => "overdue",
+            Self::Done => "done",
+        }
+    }
+}
+
+pub fn list_todos(app: &mut App, args: &TodosArgs) -> Result<()> {
+    let here = local_now(&app.out);
+    let store = app.open_to_read()?;
+    let snapshot = store.snapshot()?;
+    let calendars = app.readers_in::<CalendarObject>(&snapshot)?;
+    let mut all = find_todos(&calendars, &here, args.done || args.all)?;
+    all.retain(|todo| match todo.state {
+        TodoState::Done => args.done || args.all,
+        TodoState::Open => !args.done && !args.overdue,
+        TodoState::Overdue => !args.done,
+    });
+    if all.is_empty() {
+        return app.out.status("No to-dos.");
+    }
+    let mut table = Table::new(&["#", "Due", "State", "Title"]);
+    for todo in &all {
+        let id = todo.id.to_string();
+        let due = todo.due.as_ref();
+        let due = due.map_or_else(String::new, |due| format_short(due, &here.zone));
+        let title = name_or_placeholder::<CalendarObject>(&todo.title);
+        table.add_row([id.as_str(), &due, todo.state.name(), title]);
+    }
+    app.out.write_table(&table, &all, |out, todo| {
+        out.write_json(&todo_json(todo, &here.zone))
+    })
+}
+
+/// Returns the to-dos of calendars by due time, those without one last.
+pub fn find_todos(
+    calendars: &[(String, Reader<'_, CalendarObject>)],
+    here: &LocalNow,
+    with_done: bool,
+) -> Result<Vec<TodoItem>> {
+    let now = here.zone.to_utc(here.now);
+    let mut all = Vec::new();
+    for (name, reader) in calendars {
+        let query = Query::new("kind:todo".parse()?);
+        let found = reader.query(&query.columns(Column::Uid | Column::Status | Column::Title))?;
+        for row in found.iter() {
+            let is_done = is_done(Status::named(row.get(Column::Status)));
+            if is_done && !with_done {
+                continue;
+            }
+            let Some((_, record)) = reader.record(row.get(Column::Uid))? else {
+                continue;
+            };
+            let main = record.master();
+            let (due, is_over) = match main.recurs() && !is_done {
+                true => first_open(&record, here),
+                false => (main.due.clone().or_else(|| main.end.clone()), is_done),
+            };
+            let state = match &due {
+                _ if is_over => TodoState::Done,
+                Some(due) if is_overdue(due, here, now) => TodoState::Overdue,
+                _ => TodoState::Open,
+            };
+            all.push(TodoItem {
+                id: row.id().0,
+                calendar: name.clone(),
+                title: row.title().to_owned(),
+                due,
+                status: main.status,
+                priority: main.priority,
+                state,
+            });
+        }
+    }
+    let key = |todo: &TodoItem| {
+        let due = todo.due.as_ref().map(|due| due.at(&here.zone));
+        (due.unwrap_or(Timestamp::MAX), todo.id)
+    };
+    all.sort_by_key(key);
+    Ok(all)
+}
+
+pub fn is_done(status: Option<Status>) -> bool {
+    matches!(status, Some(Status::Completed | Status::Cancelled))
+}
+
+/// Returns true if a due time has passed; a day passes at its end.
+fn is_overdue(due: &CalendarTime, here: &LocalNow, now: Timestamp) -> bool {
+    match due {
+        CalendarTime::Date(day) => *day < here.now.date(),
+        due => due.at(&here.zone) < now,
+    }
+}
+
+/// Returns the due time of the first open occurrence of a series, and whether there is none.
+fn first_open(record: &CalendarObject, here: &LocalNow) -> (Option<CalendarTime>, bool) {
+    let set = record.recurrence_set();
+    let components = record.components().filter(|c| c.timing.is_some());
+    let components: Vec<_> = components.collect();
+    let instances = set.between(Timestamp::MIN..Timestamp::MAX, &here.zone);
+    let open = instances.take(MAX_SEARCHED).find_map(|instance| {
+        let component = components.get(instance.component)?;
+        let has_due = component.due.is_some() && component.start.is_some();
+        let due = if has_due {
+            instance.end
+        } else {
+            instance.start
+        };
+        (!is_done(component.status)).then_some(due)
+    });
+    let is_over = open.is_none();
+    (open, is_over)
+}

@@ -1,0 +1,155 @@
+//! Times in words, a title with its time, and starts that are off their rule.
+
+use super::with_calendar;
+use crate::harness::{TestHome, session};
+
+#[test]
+fn a_title_and_its_time_in_one_phrase() {
+    let home = TestHome::new();
+    let uid = "--set uid=x | head -4; etui -q calendar remove x";
+    session!(home, [
+        &format!("etui calendar add 'Lunch with Bob 2027-03-09 12:30' {uid}"),
+        &format!("etui calendar add 'Lunch with Bob on 9 March 2027 at 12:30 for 2 hours' {uid}"),
+        &format!("etui calendar add 'Trip 24 Dec 2027 to 2028-01-06' {uid}"),
+        &format!("etui calendar add 'Trip 24 Dec 2027' --end 2028-01-06 {uid}"),
+        &format!("etui calendar add 'Gym 9 Mar 2027 18:00-19:30 every other tuesday for 10 weeks' {uid}"),
+        &format!("etui calendar add 'Call 2027-03-09 12:30' --start '2027-03-10 9:00' {uid}"),
+        &format!("etui calendar add 'Report 2027-03-09' --todo {uid}"),
+        "etui calendar add 'Read chapter 9'",
+        "etui calendar add 'Lunch 2027-03-09 12:30' --repeat 'every tuesday' --set uid=y --json | sed 's/,.etag.*,\"name/,\"name/'",
+    ], @r#"
+    $ etui calendar add 'Lunch with Bob 2027-03-09 12:30' --set uid=x | head -4; etui -q calendar remove x
+    Added 1: Lunch with Bob
+      Tue 9 Mar 2027, 12:30-13:30
+    UID x
+    $ etui calendar add 'Lunch with Bob on 9 March 2027 at 12:30 for 2 hours' --set uid=x | head -4; etui -q calendar remove x
+    Added 1: Lunch with Bob
+      Tue 9 Mar 2027, 12:30-14:30
+    UID x
+    $ etui calendar add 'Trip 24 Dec 2027 to 2028-01-06' --set uid=x | head -4; etui -q calendar remove x
+    Added 1: Trip
+      Fri 24 Dec 2027 to Thu 6 Jan 2028, all day
+    UID x
+    $ etui calendar add 'Trip 24 Dec 2027' --end 2028-01-06 --set uid=x | head -4; etui -q calendar remove x
+    Added 1: Trip
+      Fri 24 Dec 2027 to Thu 6 Jan 2028, all day
+    UID x
+    $ etui calendar add 'Gym 9 Mar 2027 18:00-19:30 every other tuesday for 10 weeks' --set uid=x | head -4; etui -q calendar remove x
+    Added 1: Gym
+      Tue 9 Mar 2027, 18:00-19:30
+      every 2 weeks on Tue until 2027-05-17
+    UID x
+    $ etui calendar add 'Call 2027-03-09 12:30' --start '2027-03-10 9:00' --set uid=x | head -4; etui -q calendar remove x
+    Added 1: Call 2027-03-09 12:30
+      Wed 10 Mar 2027, 09:00-10:00
+    UID x
+    $ etui calendar add 'Report 2027-03-09' --todo --set uid=x | head -4; etui -q calendar remove x
+    Added 1: Report 2027-03-09
+    UID x
+    $ etui calendar add 'Read chapter 9'
+    error: give --start WHEN, for example --start "monday 9:00"; or --todo
+    [exit 2]
+    $ etui calendar add 'Lunch 2027-03-09 12:30' --repeat 'every tuesday' --set uid=y --json | sed 's/,.etag.*,"name/,"name/'
+    {"id":15,"uid":"y","name":"Lunch","outcome":"added"}
+    "#);
+}
+
+#[test]
+fn a_start_that_its_rule_does_not_have_is_moved() {
+    let home = with_calendar();
+    session!(home, [
+        "etui calendar add Choir --start '2027-03-09 19:30' --end 21:00 --repeat 'every monday' --set uid=x",
+        "etui calendar show x --ics | grep -e DTSTART -e DTEND; etui -q calendar remove x",
+        "etui calendar add Rent --start 2027-03-09 --repeat 'last day of the month' --set uid=x",
+        "etui -q calendar remove x",
+        "etui calendar add Report --due 2027-03-09 --repeat 'every friday' --set uid=x",
+        "etui calendar add Choir --start '2027-03-09 19:30' --repeat 'every monday until 2027-03-01'",
+        "etui calendar add Choir --start '2027-03-09 19:30' --repeat 'every monday until 2027-03-14'",
+        "etui calendar add Choir --start '2027-03-09 19:30' --end '2027-03-09 18:00'",
+        "etui calendar edit fixe --start '2027-03-09 10:00'",
+        "etui calendar show fixe | grep -e When",
+        "etui calendar edit night --repeat 'every friday'",
+        "etui calendar show night | grep -e When -e Repeats",
+        "etui calendar edit night --repeat 'daily until 2027-01-01'",
+        "etui calendar edit x --due 2027-01-01 --start 2027-02-01",
+    ], @r"
+    $ etui calendar add Choir --start '2027-03-09 19:30' --end 21:00 --repeat 'every monday' --set uid=x
+    Added 7: Choir
+      Mon 15 Mar 2027, 19:30-21:00
+      every week on Mon
+    UID x
+    Tue 9 Mar 2027, 19:30 is not in the rule; the start was moved to Mon 15 Mar 2027, 19:30
+    $ etui calendar show x --ics | grep -e DTSTART -e DTEND; etui -q calendar remove x
+    DTSTART;TZID=Europe/Berlin:20270315T193000\r
+    DTEND;TZID=Europe/Berlin:20270315T210000\r
+    $ etui calendar add Rent --start 2027-03-09 --repeat 'last day of the month' --set uid=x
+    Added 7: Rent
+      Wed 31 Mar 2027, all day
+      every month on the last day
+    UID x
+    Tue 9 Mar 2027 is not in the rule; the start was moved to Wed 31 Mar 2027
+    $ etui -q calendar remove x
+    $ etui calendar add Report --due 2027-03-09 --repeat 'every friday' --set uid=x
+    Added 7: Report
+      due Fri 12 Mar 2027
+      every week on Fri
+    UID x
+    Tue 9 Mar 2027 is not in the rule; the start was moved to Fri 12 Mar 2027
+    $ etui calendar add Choir --start '2027-03-09 19:30' --repeat 'every monday until 2027-03-01'
+    error: --repeat: the rule ends before the start, Tue 9 Mar 2027, 19:30
+    [exit 2]
+    $ etui calendar add Choir --start '2027-03-09 19:30' --repeat 'every monday until 2027-03-14'
+    error: --repeat: the rule has no occurrence from Tue 9 Mar 2027, 19:30 on; change --start or the end of the rule
+    [exit 2]
+    $ etui calendar add Choir --start '2027-03-09 19:30' --end '2027-03-09 18:00'
+    error: --end 2027-03-09 18:00: this is not after the start
+    [exit 2]
+    $ etui calendar edit fixe --start '2027-03-09 10:00'
+    Tue 9 Mar 2027, 10:00 is not in the rule; the start was moved to Thu 11 Mar 2027, 10:00
+    Changed 1: Jour fixe (undo: etui calendar restore 1)
+    $ etui calendar show fixe | grep -e When
+      When        Thu 11 Mar 2027, 10:00-10:45
+    $ etui calendar edit night --repeat 'every friday'
+    Tue 9 Mar 2027, 22:00 is not in the rule; the start was moved to Fri 12 Mar 2027, 22:00
+    Changed 2: Night shift (undo: etui calendar restore 2)
+    $ etui calendar show night | grep -e When -e Repeats
+      When       Fri 12 Mar 2027, 22:00 to Sat 13 Mar 2027, 06:00
+      Repeats    every week on Fri
+    $ etui calendar edit night --repeat 'daily until 2027-01-01'
+    error: --repeat: the rule ends before the start, Fri 12 Mar 2027, 22:00
+    [exit 2]
+    $ etui calendar edit x --due 2027-01-01 --start 2027-02-01
+    error: --due must be after --start; either both or none have a time of day
+    [exit 2]
+    ");
+}
+
+#[test]
+fn exceptions_are_written_as_the_start_is() {
+    let home = with_calendar();
+    session!(home, [
+        "etui calendar edit fixe --set exdate=2027-03-18,2027-03-22T08:00Z",
+        "etui calendar show fixe --ics | grep EXDATE",
+        "etui calendar edit fair --repeat daily --set exdate=2027-03-11T09:00",
+        "etui calendar show fair --ics | grep EXDATE",
+        "etui calendar edit eve --repeat daily --set 'exdate=2027-03-13 13:00'",
+        "etui calendar show eve --ics | grep EXDATE",
+        "etui calendar edit fixe --set exdate=someday",
+    ], @r#"
+    $ etui calendar edit fixe --set exdate=2027-03-18,2027-03-22T08:00Z
+    Changed 1: Jour fixe (undo: etui calendar restore 1)
+    $ etui calendar show fixe --ics | grep EXDATE
+    EXDATE;TZID=Europe/Berlin:20270318T090000,20270322T090000\r
+    $ etui calendar edit fair --repeat daily --set exdate=2027-03-11T09:00
+    Changed 3: Fair (undo: etui calendar restore 3)
+    $ etui calendar show fair --ics | grep EXDATE
+    EXDATE;VALUE=DATE:20270311\r
+    $ etui calendar edit eve --repeat daily --set 'exdate=2027-03-13 13:00'
+    Changed 5: Eve [31mTrouble2J (undo: etui calendar restore 5)
+    $ etui calendar show eve --ics | grep EXDATE
+    EXDATE:20270313T130000Z\r
+    $ etui calendar edit fixe --set exdate=someday
+    error: --set EXDATE=someday: "someday" is not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
+    [exit 2]
+    "#);
+}

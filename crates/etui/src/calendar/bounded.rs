@@ -1,0 +1,163 @@
+//! Answers that a calendar cannot make large: of dense series only the first occurrences.
+//!
+//! A rule that fires every second has 604,800 occurrences in a week, and a calendar can have
+//! thousands of such rules. An answer of limited size would be full of them. Here each series has a
+//! cap, which is halved while the answer is too large:
+//!
+//! ```text
+//! limit 10         cap 8    4     2
+//! every second     8        4     2   cut
+//! every hour       8        4     2   cut
+//! every day        4        4     2   cut
+//! four meetings    4        4     4
+//!                 24       16    10
+//! ```
+//!
+//! Expansion costs O(limit) for each value of the cap, and O(1) for each further record.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::range::{FirstOccurrences, Occurrence, RangeCandidate, instance_of, once_of};
+use super::series_cache::ParsedSeries;
+use super::time::{TimeZone, Timestamp};
+use super::{Calendar, CalendarObject};
+use crate::error::Result;
+use crate::record::Reader;
+use crate::types::RecordId;
+
+/// Occurrences of one series that [`Reader::between_bounded`] returns for each day of the range.
+pub const MAX_PER_DAY: usize = 100;
+
+/// A series of which an answer has only a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutSeries {
+    /// The record.
+    pub record: RecordId,
+    /// Its title; empty if there is none.
+    pub title: Arc<str>,
+}
+
+impl CutSeries {
+    pub(super) fn new(record: i64, series: &ParsedSeries) -> Self {
+        let title = series.components.first().map(|c| Arc::clone(&c.title));
+        Self {
+            record: RecordId(record),
+            title: title.unwrap_or_default(),
+        }
+    }
+}
+
+/// The occurrences of a range, and what was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundedOccurrences {
+    /// The occurrences by start.
+    pub occurrences: Vec<Occurrence>,
+    /// Series of which only the first [`per_series`](Self::per_series) occurrences are in the answer.
+    pub cut: Vec<CutSeries>,
+    /// The cap of each series.
+    pub per_series: usize,
+    /// True if the limit is exceeded even with one occurrence of each series: the answer has the
+    /// first occurrences.
+    pub has_more: bool,
+}
+
+/// The first occurrences of a series.
+struct SeriesStart {
+    cut: CutSeries,
+    occurrences: Vec<Occurrence>,
+    is_cut: bool,
+}
+
+impl SeriesStart {
+    fn truncate(&mut self, cap: usize) {
+        self.is_cut |= self.occurrences.len() > cap;
+        self.occurrences.truncate(cap);
+    }
+}
+
+impl Calendar<'_> {
+    /// Returns the occurrences in `range`, of dense series only the first. See
+    /// [`Reader::between_bounded`].
+    ///
+    /// # Errors
+    /// Any error of reading.
+    pub fn between_bounded(
+        &self,
+        range: Range<Timestamp>,
+        viewer: &TimeZone,
+        limit: usize,
+    ) -> Result<BoundedOccurrences> {
+        self.read_ordered(|r| r.between_bounded(range, viewer, limit))
+    }
+}
+
+impl Reader<'_, CalendarObject> {
+    /// Returns at most `limit` occurrences in `range`, in the order of [`between`](Self::between). A
+    /// series has at most [`MAX_PER_DAY`] for each day of the range, its first ones. If these are
+    /// more than `limit`, the series with the most occurrences are cut further. A dense series thus
+    /// never hides an entry that has few occurrences.
+    ///
+    /// # Errors
+    /// Any error of reading.
+    pub fn between_bounded(
+        &self,
+        range: Range<Timestamp>,
+        viewer: &TimeZone,
+        limit: usize,
+    ) -> Result<BoundedOccurrences> {
+        let seconds = range.end.seconds().saturating_sub(range.start.seconds());
+        let days = usize::try_from(seconds / 86_400 + i64::from(seconds % 86_400 != 0));
+        let mut cap = days.unwrap_or(0).saturating_mul(MAX_PER_DAY).max(1);
+        let mut once = FirstOccurrences::new(limit);
+        let mut all: Vec<SeriesStart> = Vec::new();
+        let mut count = 0;
+        self.explain_errors(|| {
+            if range.start >= range.end || limit == 0 {
+                return Ok(());
+            }
+            self.each(&range, viewer, |record, candidate| {
+                match candidate {
+                    RangeCandidate::Once(stored, during) => {
+                        if let Some(occurrence) = once_of(record, stored, during) {
+                            once.push(occurrence);
+                        }
+                    }
+                    RangeCandidate::Series(series) => {
+                        let instances = series.series.between(range.clone(), viewer);
+                        // One more than the cap shows that there are more.
+                        let instances = instances.take(cap.saturating_add(1));
+                        let mut start = SeriesStart {
+                            cut: CutSeries::new(record, series),
+                            occurrences: instances
+                                .filter_map(|i| instance_of(record, series, i))
+                                .collect(),
+                            is_cut: false,
+                        };
+                        start.truncate(cap);
+                        count += start.occurrences.len();
+                        all.push(start);
+                    }
+                }
+                while cap > 1 && once.len().min(limit) + count > limit {
+                    cap /= 2;
+                    all.iter_mut().for_each(|start| start.truncate(cap));
+                    count = all.iter().map(|start| start.occurrences.len()).sum();
+                }
+            })
+        })?;
+        all.sort_by_key(|start| start.cut.record);
+        let mut cut = Vec::new();
+        for start in all {
+            start.occurrences.into_iter().for_each(|o| once.push(o));
+            cut.extend(start.is_cut.then_some(start.cut));
+        }
+        let (occurrences, has_more) = once.into_sorted_part();
+        Ok(BoundedOccurrences {
+            occurrences,
+            cut,
+            per_series: cap,
+            has_more,
+        })
+    }
+}
