@@ -18,18 +18,13 @@ const PREFIXES: &[&str] = &[
     "sir",
     "dame",
     "rev",
-    "fr",
     "herr",
     "frau",
-    "hr",
-    "ing",
     "dipl.-ing",
-    "mag",
 ];
 /// Titles after a name.
 const SUFFIXES: &[&str] = &[
-    "jr", "sr", "ii", "iii", "iv", "phd", "ph.d", "md", "m.d", "esq", "msc", "bsc", "ba", "ma",
-    "mba",
+    "jr", "sr", "ii", "iii", "iv", "phd", "ph.d", "md", "m.d", "esq", "mba",
 ];
 /// Words that begin a family name.
 const PARTICLES: &[&str] = &[
@@ -183,6 +178,7 @@ mod tests {
                 ["van Beethoven", "Ludwig", "", "", ""],
             ),
             ("Oscar De La Hoya", ["De La Hoya", "Oscar", "", "", ""]),
+            ("Jack Ma", ["Ma", "Jack", "", "", ""]),
             ("Van Morrison", ["Morrison", "Van", "", "", ""]),
             (
                 "Dr. Ada Lovelace PhD",

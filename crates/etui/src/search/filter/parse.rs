@@ -40,6 +40,8 @@ const MAX_FILTER_DEPTH: usize = 64;
 const MAX_TEXT: usize = 16 << 10;
 /// Digits that words without a field must have to be compared as a phone number.
 const MIN_NUMBER_DIGITS: usize = 4;
+/// Longest text that is compared as a phone number, in bytes.
+const MAX_NUMBER: usize = 64;
 /// The error for a UID with a `*`, or none.
 const UID_IS_WHOLE: &str =
     "a UID is compared as a whole; write uid:abc, or several in quotes: uid:\"a\",\"b\"";
@@ -163,12 +165,14 @@ impl<'a> FilterParser<'a> {
         let mut chars = rest.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
             let next = chars.peek().map_or(' ', |(_, next)| *next);
+            let begins_word = before.is_whitespace() || before == '(';
             match c {
+                _ if at >= MAX_NUMBER => break,
                 c if c.is_whitespace() => has_digit = false,
                 '(' => depth += 1,
                 ')' if depth > 0 => depth -= 1,
                 // A minus sign before a word is a negation.
-                '-' if before.is_whitespace() && !next.is_whitespace() => break,
+                '-' if begins_word && (at == 0 || !next.is_whitespace()) => break,
                 '+' | '-' | '/' | '.' | '#' => {}
                 c if c.is_numeric() => has_digit = true,
                 _ => break,
@@ -496,7 +500,10 @@ mod tests {
         let either = Filter::Or(vec![parsed("0151"), parsed("ann")]);
         assert_eq!(parsed("(0151 or ann)"), either);
         assert_eq!(parsed("1815 ada"), parsed("1815").and(parsed("ada")));
+        assert_eq!(parsed("(-2345)"), any("2345").not());
+        assert_eq!(parsed("ada - 2345"), parsed("ada").and(any("2345").not()));
         assert!("0151 -".parse::<Filter>().is_err());
+        assert!("+ ".repeat(8000).parse::<Filter>().is_ok());
     }
 
     #[test]
