@@ -47,7 +47,7 @@ pub struct GlobalArgs {
     /// Store file [default: etui/personal.etui in your data directory] [env: ETUI_STORE]
     #[arg(long, global = true, value_name = "PATH")]
     pub store: Option<PathBuf>,
-    /// Address book [default: the first one]
+    /// Address book [default: the first one; for list, find and show: all]
     #[arg(long, global = true, value_name = "NAME")]
     pub addressbook: Option<String>,
     /// SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer bytes per durable commit

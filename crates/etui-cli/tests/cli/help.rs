@@ -40,7 +40,7 @@ fn help_teaches() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
                                 bytes per durable commit and lets one process at a time open the store;
                                 `bursts` uses it during bursts of saves only [default: system] [env:
@@ -71,6 +71,7 @@ fn help_teaches() {
     Commands:
       list     List contacts by name
       find     Find contacts
+      labels   List the labels of contacts, with the number of each
       show     Show contacts in full
       add      Add a contact
       edit     Change a contact
@@ -84,7 +85,7 @@ fn help_teaches() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
                                 bytes per durable commit and lets one process at a time open the store;
                                 `bursts` uses it during bursts of saves only [default: system] [env:
@@ -131,7 +132,7 @@ fn help_teaches() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
                                 bytes per durable commit and lets one process at a time open the store;
                                 `bursts` uses it during bursts of saves only [default: system] [env:
@@ -226,7 +227,7 @@ fn help_on_collections_speaks_of_their_kind() {
       etui addressbooks removed                list removed ones, and until when they are kept
       etui addressbooks restore "Old job"
 
-    Without --addressbook, commands use the first address book. The last one cannot be removed.
+    Without --addressbook, changes apply to the first address book. The last one cannot be removed.
     A restored address book contains the contacts that were removed with it.
     $ etui addressbooks restore --help | sed '/^Options of all/,/^$/d'
     Restore a removed address book
@@ -244,7 +245,7 @@ fn help_on_collections_speaks_of_their_kind() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
                                 bytes per durable commit and lets one process at a time open the store;
                                 `bursts` uses it during bursts of saves only [default: system] [env:
@@ -358,7 +359,7 @@ fn mistyped_commands_get_a_hint() {
         "etui contacts lst",
         "etui import --jsn",
         "etui | head -3",
-    ], @"
+    ], @r"
     $ etui contcts
     error: unrecognized subcommand 'contcts'
 
@@ -420,7 +421,7 @@ fn mistyped_commands_get_a_hint() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
           --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
                                 bytes per durable commit and lets one process at a time open the store;
                                 `bursts` uses it during bursts of saves only [default: system] [env:
@@ -461,7 +462,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-addressbooks-create.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-list.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-create.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-recover.1 etui-restore.1 etui-serve.1 etui-stats.1 etui.1 
+    etui-addressbooks-create.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-create.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-recover.1 etui-restore.1 etui-serve.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

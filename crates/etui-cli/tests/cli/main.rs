@@ -6,6 +6,7 @@ mod harness;
 
 mod addressbooks;
 mod calendar;
+mod contact_fields;
 mod contacts;
 mod dbus;
 mod demo;

@@ -5,7 +5,7 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Draft};
 use etui::{Condition, Error};
 
-use super::property::{EntryAssignment, parse_assignment};
+use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::{check_understood, start_or_due};
 use super::span_args::local_now;
 use super::time_args::{EventEnd, TimeArgs, offset_before_start};
@@ -35,7 +35,7 @@ Without --end and --duration, an event lasts one hour, or one day. `etui import`
 #[command(after_help = EXAMPLES)]
 pub struct AddEntryArgs {
     /// Title
-    #[arg(value_name = "TITLE")]
+    #[arg(value_name = "TITLE", value_parser = parse_title)]
     title: String,
     #[command(flatten)]
     time: TimeArgs,

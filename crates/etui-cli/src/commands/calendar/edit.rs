@@ -6,7 +6,7 @@ use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
 
-use super::property::{EntryAssignment, parse_assignment};
+use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::{check_understood, read_record};
 use super::reschedule::{NO_START, reschedule};
 use super::span_args::local_now;
@@ -43,7 +43,7 @@ pub struct EditEntryArgs {
     #[arg(value_name = "ID")]
     id: String,
     /// Title
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = parse_title)]
     title: Option<String>,
     #[command(flatten)]
     time: TimeArgs,

@@ -5,11 +5,21 @@ use crate::commands::records::RecordHelp;
 pub const CONTACTS: RecordHelp = RecordHelp {
     list: LIST,
     find: FIND,
+    labels: LABELS,
     show: SHOW,
     remove: REMOVE,
     restore: RESTORE,
     watch: WATCH,
 };
+
+const LABELS: &str = "\
+Examples:
+  etui contacts labels
+  etui contacts labels --json
+  etui contacts find category:family             the records with a label
+  etui contacts edit 17 --add label=Friends
+
+Labels are the entries of CATEGORIES, those of all address books.";
 
 const FIND: &str = "\
 A word matches the beginning of a word in names, organisations, e-mail addresses and phone numbers:
@@ -85,6 +95,7 @@ const REMOVE: &str = "\
 Examples:
   etui contacts remove 17
   etui contacts remove 17 18 19
+  etui contacts remove --where category:club --dry-run
   etui contacts restore 17                   restore it, within 30 days
 
 If one of them does not exist, none is removed.";

@@ -62,7 +62,7 @@ pub fn save_changed<R: RecordCommands>(
 }
 
 /// Checks that a changed record keeps its UID.
-fn keep_identity<R: RecordCommands>(record: &StoredRecord<R>, mut new: R) -> Result<R> {
+pub fn keep_identity<R: RecordCommands>(record: &StoredRecord<R>, mut new: R) -> Result<R> {
     if new.text() == record.text {
         return Ok(new);
     }

@@ -286,7 +286,8 @@ fn what_is_typed_is_meant() {
         "EDITOR='sed -i s/^DTSTART.*/DTSTART:tomorrow/' etui calendar edit night; rm tmp/*",
         "etui calendar add X --start 'mon 9' --set repeat=often",
         "etui calendar add X --start 'mon 9' --duration -1h",
-        "etui calendar add '' --start '2027-03-08 9' --repeat mondays | head -1; etui calendar remove 9",
+        "etui calendar add '' --start '2027-03-08 9'",
+        "etui calendar add X --start '2027-03-08 9' --repeat mondays | head -1; etui calendar edit 9 --remove title; etui calendar remove 9",
         "etui calendar undo 9",
         "etui calendar import week.ics",
         "etui agenda",
@@ -322,8 +323,14 @@ fn what_is_typed_is_meant() {
 
     For more information, try '--help'.
     [exit 2]
-    $ etui calendar add '' --start '2027-03-08 9' --repeat mondays | head -1; etui calendar remove 9
-    Added 9: (no title), 2027-03-08 09:00
+    $ etui calendar add '' --start '2027-03-08 9'
+    error: invalid value '' for '<TITLE>': a title must not be empty; to remove it: edit --remove title
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar add X --start '2027-03-08 9' --repeat mondays | head -1; etui calendar edit 9 --remove title; etui calendar remove 9
+    Added 9: X, 2027-03-08 09:00
+    Changed 9: (no title) (undo: etui calendar restore 9)
     Removed 9: (no title)
     Undo: etui calendar restore 9
     $ etui calendar undo 9
