@@ -91,6 +91,7 @@ pub enum Command {
     Serve(c::serve::ServeArgs),
     Eds(c::eds::EdsArgs),
     Media(c::media::MediaArgs),
+    Settings(c::settings::SettingsArgs),
     Stats(c::stats::StatsArgs),
     Generate(c::generate::GenerateArgs),
     /// Repeat the storage studies on this machine (runs etui-lab)

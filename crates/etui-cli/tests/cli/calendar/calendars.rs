@@ -435,6 +435,8 @@ fn files_of_both_kinds() {
     people.vcf: 4 added (590 bytes)
     week.ics: 6 added (1.4 kB)
     Total: 10 added, 0 changed, 0 unchanged, 0 rejected
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
     $ cat week.ics | etui import -
     -: 0 added, 6 unchanged (1.4 kB)
     $ etui import --calendar Home week.ics
