@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
-use etui::contacts::{Card, Contact, Contacts};
-use etui::{Condition, ETag};
+use etui::contacts::{Card, Contact};
 
 use super::property::{Component, PropertyAssignment, component_named};
 use crate::app::App;
+use crate::commands::records::change;
 use crate::commands::records::property::{PropertyRemoval, parse_removal};
 use crate::commands::records::selection::{Selected, SelectionArgs};
-use crate::commands::records::{change, count_of, title_of, undo_hint};
 use crate::errors::{Failure, Result};
-use crate::output::json::record_change_json;
-use crate::output::one_line;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +60,9 @@ pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
             ));
         }
         for Selected { all, records } in selected {
-            edit_several(app, &all, &records, args)?;
+            let changed = records.iter().map(|r| Ok((r, apply_options(r, args)?)));
+            let changed = changed.collect::<Result<_>>()?;
+            change::save_several(app, &all, changed, args.selection.dry_run)?;
         }
         return Ok(store.close()?);
     };
@@ -82,50 +81,6 @@ pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
         }
     }
     Ok(store.close()?)
-}
-
-/// Changes several contacts of an address book in one transaction: all, or, on an error, none.
-fn edit_several(
-    app: &mut App,
-    book: &Contacts<'_>,
-    contacts: &[Contact],
-    args: &EditContactArgs,
-) -> Result<()> {
-    let mut changed = Vec::new();
-    for contact in contacts {
-        let card = apply_options(contact, args)?;
-        if card.text() != contact.text {
-            changed.push((contact, change::keep_identity(contact, card)?));
-        }
-    }
-    let is_dry = args.selection.dry_run;
-    if !is_dry {
-        let each = changed.iter();
-        let each = each.map(|(contact, card)| (card, Condition::IfMatch(contact.etag)));
-        book.save_all_if(&each.collect::<Vec<_>>())?;
-    }
-    let (outcome, done) = match is_dry {
-        true => ("would_change", "Would change"),
-        false => ("changed", "Changed"),
-    };
-    for (contact, card) in &changed {
-        let etag = (!is_dry).then(|| ETag::of(card.text()));
-        let name = title_of(card);
-        let object = record_change_json(contact.id, &contact.uid, etag, &name, outcome);
-        let text = format!("{done} {}: {}", contact.id, one_line(&name));
-        app.out.report(&object, text)?;
-    }
-    let unchanged = contacts.len() - changed.len();
-    if unchanged > 0 {
-        app.out
-            .status(format!("Unchanged: {}", count_of::<Card>(unchanged as u64)))?;
-    }
-    match is_dry || changed.is_empty() {
-        true => Ok(()),
-        false => app
-            .out
-            .status(undo_hint::<Card>(changed.iter().map(|(c, _)| c.id))),
-    }
 }
 
 /// Returns the card with the changes of the options.
