@@ -155,8 +155,7 @@ fn help_teaches() {
 
     Fields: name (display, family, given, nick), org, email, phone, category, note, any.
     Phone numbers match however they are written: phone:+493023125001 finds 030 23125-001;
-    phone:*5001 matches the last digits, like caller ID. Words of digits alone, four or more in all,
-    find
+    phone:*5001 matches the last digits, like caller ID. Words of digits, four or more in all, find
     numbers that have them in a row: 0151 2345678, '+49 (151) 2345678', 3125-001.
 
     Examples:

@@ -26,8 +26,8 @@ before a comma; --set family=... and --set given=... give another split.
 
 PROP is one of: name, family, given, middle, prefix, suffix, nick, phone, email, org, title, note,
 birthday, address, street, city, region, postcode, country, label, web, photo; or a vCard property
-(ROLE, ANNIVERSARY, X-ANYTHING, ...). Types follow a colon: email:home=ada@example.org. An address is
-\"STREET, POSTCODE CITY, COUNTRY\"; photo=FILE reads an image.";
+(ROLE, ANNIVERSARY, X-ANYTHING, ...). Types follow a colon: email:home=ada@example.org. An
+address is \"STREET, POSTCODE CITY, COUNTRY\"; photo=FILE reads an image.";
 
 /// Add a contact
 #[derive(Debug, clap::Args)]

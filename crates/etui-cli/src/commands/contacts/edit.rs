@@ -21,10 +21,11 @@ Examples:
   etui contacts edit 17 18 19 --add label=Club           several at once
   etui contacts edit --where category:club --remove label=Club --dry-run
 
---set changes the first property of its name, or adds it; city:work is the city of the first address of
-type work. Setting name changes FN and N, setting family or given changes FN too. --remove label=Family
-removes one label. --remove is applied first, then --set, then --add. All other lines of the vCard are
-unchanged. For PROP see `etui contacts add --help`. `etui contacts restore 17` undoes the change.";
+--set changes the first property of its name, or adds it; city:work is the city of the first
+address of type work. Setting name changes FN and N, setting family or given changes FN too.
+--remove label=Family removes one label. --remove is applied first, then --set, then --add. All
+other lines of the vCard are unchanged. For PROP see `etui contacts add --help`.
+`etui contacts restore 17` undoes the change.";
 
 /// Change a contact
 #[derive(Debug, clap::Args)]
