@@ -301,6 +301,7 @@ fn values_are_checked() {
         "etui contacts add --name P --set uid=p --set photo=me.jpg; etui contacts show p | grep Photo",
         "etui contacts edit 1 --set photo=people.vcf",
         "etui contacts edit 1 --set photo=missing.jpg",
+        "etui contacts edit 1 --set photo=",
         "etui contacts edit 1 --set photo=https://example.org/me.jpg; etui contacts show 1 | grep Photo",
         "etui calendar add ' ' --todo",
         "etui -q calendar add X --todo --set uid=x --set attendee=bob@example.org --set organizer=mailto:eve@example.org",
@@ -347,6 +348,9 @@ fn values_are_checked() {
     $ etui contacts edit 1 --set photo=missing.jpg
     error: missing.jpg: No such file or directory
     [exit 1]
+    $ etui contacts edit 1 --set photo=
+    error: a photo is a file or a URL; to remove the photo: --remove photo
+    [exit 2]
     $ etui contacts edit 1 --set photo=https://example.org/me.jpg; etui contacts show 1 | grep Photo
     Changed 1: Anna Müller (undo: etui contacts restore 1)
       Photo         https://example.org/me.jpg

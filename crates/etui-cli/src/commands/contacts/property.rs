@@ -166,6 +166,11 @@ impl PropertyAssignment {
     pub fn set_part(&self, card: &mut Card) -> crate::errors::Result<bool> {
         let NewProperty { name, types, value } = &self.property;
         if name == "PHOTO" && !is_uri(value) {
+            if value.trim().is_empty() {
+                return Err(Failure::usage(
+                    "a photo is a file or a URL; to remove the photo: --remove photo",
+                ));
+            }
             let bytes = read_photo(Path::new(value))?;
             let Some(media_type) = image_type(&bytes) else {
                 return Err(Failure::Refused(format!(
