@@ -47,7 +47,7 @@ pub struct GlobalArgs {
     /// Store file [default: etui/personal.etui in your data directory] [env: ETUI_STORE]
     #[arg(long, global = true, value_name = "PATH")]
     pub store: Option<PathBuf>,
-    /// Address book [default: the first one]
+    /// Address book [default: the first one; for list, find and show: all]
     #[arg(long, global = true, value_name = "NAME")]
     pub addressbook: Option<String>,
     /// SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the redo log, which writes
@@ -91,6 +91,7 @@ pub enum Command {
     Serve(c::serve::ServeArgs),
     Eds(c::eds::EdsArgs),
     Media(c::media::MediaArgs),
+    Settings(c::settings::SettingsArgs),
     Stats(c::stats::StatsArgs),
     Generate(c::generate::GenerateArgs),
     /// Repeat the storage studies on this machine (runs etui-lab)

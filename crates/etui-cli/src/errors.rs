@@ -99,6 +99,7 @@ impl Failure {
                 Error::Conflict { .. }
                 | Error::BatchConflict { .. }
                 | Error::OtherUid { .. }
+                | Error::SettingsChanged { .. }
                 | Error::CollectionChanged { .. } => (5, "conflict"),
                 Error::NoStore { .. } => (6, "no_store"),
                 Error::Refused { .. } => (6, "refused_by_vfs"),

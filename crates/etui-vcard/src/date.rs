@@ -17,7 +17,7 @@ pub struct PartialDate {
 impl PartialDate {
     /// Parses `1815-12-10`, `18151210`, `1815-12`, `1815`, `--12-10`, `--1210`, `--12` or `---10`.
     /// A time after it is ignored.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let date = split_time(text).0;
         let (year, rest) = match date.strip_prefix("--") {
             Some(rest) => (None, rest),
@@ -199,12 +199,6 @@ pub(crate) fn to_extended_offset(text: &str) -> Option<String> {
     parse_offset(text).map(|offset| format_offset(offset, ":"))
 }
 
-/// The date as vCard 4.0 writes it, if `text` is a full one in the older form.
-pub(crate) fn full_date_to_basic(text: &str) -> Option<String> {
-    let date = PartialDate::parse(text).filter(|_| text.len() == 10)?;
-    date.is_full().then(|| date.to_basic())
-}
-
 /// The text before and after the separator of date and time.
 fn split_time(text: &str) -> (&str, Option<&str>) {
     match text.split_once(['T', 't', ' ']) {
@@ -259,11 +253,10 @@ mod tests {
                 .is_some_and(|d| d.month.is_some() || d.year.is_some() || d.day.is_some());
             assert!(!whole || text == "1815-12-", "{text}");
         }
-        assert_eq!(
-            full_date_to_basic("1815-12-10").as_deref(),
-            Some("18151210")
-        );
-        assert_eq!(full_date_to_basic("18151210"), None);
+        let basic = |text| PropertyDate::parse(text).map(PropertyDate::to_basic);
+        assert_eq!(basic("1815-12-10").as_deref(), Some("18151210"));
+        assert_eq!(basic("--12-10").as_deref(), Some("--1210"));
+        assert_eq!(basic("circa 1800"), None);
     }
 
     #[test]

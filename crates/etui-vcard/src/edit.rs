@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use crate::card::{Card, VCardVersion};
-use crate::date::full_date_to_basic;
+use crate::date::PropertyDate;
 use crate::error::CardError;
-use crate::property::ENCODINGS;
+use crate::property::{ENCODINGS, Property, PropertyValue, encode_base64};
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::{
     MAX_LINE_OCTETS, fold_line, head_without, is_one_of, is_property_name, line_ending, own_lines,
@@ -125,34 +125,201 @@ impl Card {
         self.splice(&text, place..place, &new)
     }
 
-    /// Removes the properties `name`: all of them, or those with exactly this value. Returns
-    /// their number.
+    /// Sets the component `index` of the first structured property `name` (N, ADR, ORG) with all of
+    /// these types, or adds such a property. Its other components are unchanged.
+    ///
+    /// # Errors
+    /// As [`Card::add`].
+    pub fn set_component(
+        &mut self,
+        name: &str,
+        types: &[String],
+        index: usize,
+        value: &str,
+    ) -> Result<(), CardError> {
+        let width = match name.to_ascii_uppercase().as_str() {
+            "N" => 5,
+            "ADR" => 7,
+            _ => 1,
+        };
+        let mut is_first = true;
+        let found = self.edit_lines(name, |property| {
+            let property = property.filter(|p| is_first && has_types(p, types))?;
+            is_first = false;
+            let mut components = match &property.value {
+                PropertyValue::Components(components) => components.clone(),
+                _ => Vec::new(),
+            };
+            let len = components.len().max(index + 1).max(width);
+            components.resize(len, Vec::new());
+            if let Some(component) = components.get_mut(index) {
+                *component = vec![value.trim().to_owned()];
+            }
+            Some(Some(PropertyValue::Components(components)))
+        })?;
+        if found > 0 || value.trim().is_empty() {
+            return Ok(());
+        }
+        self.add(&NewProperty {
+            name: name.to_owned(),
+            types: types.to_vec(),
+            value: ";".repeat(width.max(index + 1) - 1),
+        })?;
+        self.set_component(name, types, index, value)
+    }
+
+    /// Replaces the photos by one: an image file's bytes and its media type, such as `image/jpeg`.
+    ///
+    /// # Errors
+    /// [`CardError::TooLarge`].
+    pub fn set_photo(&mut self, media_type: &str, bytes: &[u8]) -> Result<(), CardError> {
+        let text = self.editable();
+        let ending = line_ending(&text);
+        let mut data = String::new();
+        encode_base64(bytes, &mut data);
+        let kind = media_type.rsplit('/').next().unwrap_or_default();
+        let kind = kind.to_ascii_uppercase();
+        let mut line = fold_line(
+            &match self.version() {
+                VCardVersion::V2_1 => format!("PHOTO;ENCODING=BASE64;TYPE={kind}:{data}"),
+                VCardVersion::V3_0 => format!("PHOTO;ENCODING=b;TYPE={kind}:{data}"),
+                VCardVersion::V4_0 => format!("PHOTO:data:{media_type};base64,{data}"),
+            },
+            ending,
+        );
+        if self.version() == VCardVersion::V2_1 {
+            // The end of base64 is an empty line there.
+            line.extend_from_slice(ending);
+        }
+        let ends = ContentLines::new(&text).filter(ends_card);
+        let place = ends.last().map_or(text.len(), |l| l.span.start);
+        // The new photo is added first: a card must not be empty.
+        let old = own_lines(&text, OWN).filter(|l| l.name_is("PHOTO"));
+        let old: Vec<Range<usize>> = old.map(|l| l.span).collect();
+        let added = splice_line(&text, place..place, &line);
+        *self = Self::parse(remove_spans(&added, &old))?;
+        Ok(())
+    }
+
+    /// Removes the properties `name`: all of them, or those with exactly this value. Of a list with
+    /// several entries, it removes the entries with this value. Returns the number of changed lines.
     ///
     /// # Errors
     /// [`CardError::Empty`] when nothing would be left; the card is then as before.
     pub fn remove(&mut self, name: &str, value: Option<&str>) -> Result<usize, CardError> {
-        check_name(name)?;
-        let text = self.editable();
-        let spans: Vec<Range<usize>> = own_lines(&text, OWN)
-            .filter(|l| l.name_is(name))
-            .filter(|l| value.is_none_or(|v| self.has_value(l, name, v)))
-            .map(|line| line.span)
-            .collect();
-        if !spans.is_empty() {
-            *self = Self::parse(remove_spans(&text, &spans))?;
-        }
-        Ok(spans.len())
+        let Some(value) = value.map(str::trim) else {
+            return self.edit_lines(name, |_| Some(None));
+        };
+        self.edit_lines(name, |property| match &property?.value {
+            PropertyValue::List(entries) => {
+                let is_meant = |entry: &&String| entry.trim() == value;
+                let left: Vec<_> = entries.iter().filter(|e| !is_meant(e)).cloned().collect();
+                let whole = [entries.join(";"), entries.join(",")];
+                match left.len() {
+                    _ if whole.iter().any(|w| w == value) => Some(None),
+                    0 => Some(None),
+                    n if n < entries.len() => Some(Some(PropertyValue::List(left))),
+                    _ => None,
+                }
+            }
+            _ => (property?.joined_text().trim() == value).then_some(None),
+        })
     }
 
-    /// Whether `line`, read by itself, has this value.
-    fn has_value(&self, line: &ContentLine<'_>, name: &str, value: &str) -> bool {
-        let mut alone = format!("BEGIN:VCARD\r\nVERSION:{}\r\n", self.version()).into_bytes();
+    /// Removes the component `index` of the structured properties `name`: of all of them, or where
+    /// it has exactly this value. Returns the number of changed lines.
+    ///
+    /// # Errors
+    /// As [`Card::remove`].
+    pub fn remove_component(
+        &mut self,
+        name: &str,
+        index: usize,
+        value: Option<&str>,
+    ) -> Result<usize, CardError> {
+        self.edit_lines(name, |property| {
+            let property = property?;
+            let found = property.component(index, " ");
+            if found.is_empty() || value.is_some_and(|v| v.trim() != found) {
+                return None;
+            }
+            let PropertyValue::Components(mut components) = property.value.clone() else {
+                return None;
+            };
+            components.get_mut(index)?.clear();
+            let is_blank = components
+                .iter()
+                .flatten()
+                .all(|text| text.trim().is_empty());
+            // A card of version 3.0 must have an N.
+            let kept = !is_blank || property.is_named("N");
+            Some(kept.then_some(PropertyValue::Components(components)))
+        })
+    }
+
+    /// Changes the lines of the properties `name`: `change` gets the property of a line, if it can
+    /// be read, and returns `None` to keep the line, `Some(None)` to remove it, or its new value.
+    /// Returns the number of changed lines.
+    fn edit_lines(
+        &mut self,
+        name: &str,
+        mut change: impl FnMut(Option<&Property>) -> Option<Option<PropertyValue>>,
+    ) -> Result<usize, CardError> {
+        check_name(name)?;
+        let text = self.editable();
+        let mut changed = 0;
+        let mut out = Vec::with_capacity(text.len());
+        let mut from = 0;
+        for line in own_lines(&text, OWN).filter(|l| l.name_is(name)) {
+            let Some(new) = change(self.read_line(&line, name).as_ref()) else {
+                continue;
+            };
+            changed += 1;
+            out.extend_from_slice(&text[from..line.span.start]);
+            from = line.span.end;
+            if let Some(value) = new {
+                let head = head_without(&line, ENCODINGS);
+                let value = self.escape_parts(&value);
+                out.extend(self.encode_line(&head, &value, line_ending(&text)));
+            }
+        }
+        out.extend_from_slice(&text[from..]);
+        if changed > 0 {
+            *self = Self::parse(out)?;
+        }
+        Ok(changed)
+    }
+
+    /// Returns the property of `line`, read by itself.
+    fn read_line(&self, line: &ContentLine<'_>, name: &str) -> Option<Property> {
+        let version = self.version();
+        // The first line is content for a card whose only other line is blank.
+        let mut alone =
+            format!("BEGIN:VCARD\r\nVERSION:{version}\r\nX-NOT-EMPTY:1\r\n").into_bytes();
         alone.extend_from_slice(line.raw());
         alone.extend_from_slice(b"\r\nEND:VCARD\r\n");
-        Self::parse(alone)
-            .ok()
-            .and_then(|card| card.property(name))
-            .is_some_and(|found| found.trim() == value.trim())
+        let card = Self::parse(alone).ok()?;
+        card.named(name).last().cloned()
+    }
+
+    /// Returns the texts of a list or of components, escaped.
+    fn escape_parts(&self, value: &PropertyValue) -> String {
+        let old = self.version() == VCardVersion::V2_1;
+        let (special, line_break) = if old { (";", "\r\n") } else { ("\\;,", "\\n") };
+        let list = |texts: &[String]| {
+            let texts = texts.iter();
+            let texts = texts.map(|text| values::escape_text(text, special, line_break));
+            texts.collect::<Vec<_>>().join(",")
+        };
+        match value {
+            PropertyValue::List(texts) => list(texts),
+            PropertyValue::Components(components) => {
+                let components = components.iter().map(|texts| list(texts));
+                components.collect::<Vec<_>>().join(";")
+            }
+            PropertyValue::Text(text) => list(std::slice::from_ref(text)),
+            PropertyValue::Binary(_) => String::new(),
+        }
     }
 
     /// The text as bytes whose lines can be changed one by one. Cards in UTF-16, or with 8-bit
@@ -171,13 +338,28 @@ impl Card {
         let old = self.version() == VCardVersion::V2_1;
         let date =
             is_one_of(&["BDAY", "ANNIVERSARY"], name) && self.version() == VCardVersion::V4_0;
-        let basic = full_date_to_basic(value.trim()).filter(|_| date);
+        let basic = PropertyDate::parse(value.trim()).filter(|_| date);
+        let basic = basic.map(PropertyDate::to_basic);
         let value = escape(name, basic.as_deref().unwrap_or(value), old);
+        self.encode_line(head, &value, ending)
+    }
+
+    /// A content line with an escaped value.
+    fn encode_line(&self, head: &str, value: &str, ending: &[u8]) -> Vec<u8> {
+        let old = self.version() == VCardVersion::V2_1;
         if old && (!value.is_ascii() || value.contains(['\n', '\r'])) {
-            return quoted_printable(head, &value, ending);
+            return quoted_printable(head, value, ending);
         }
         fold_line(&format!("{head}:{value}"), ending)
     }
+}
+
+/// Returns true if the property has all of these types.
+fn has_types(property: &Property, types: &[String]) -> bool {
+    let found = property.types();
+    types
+        .iter()
+        .all(|wanted| found.iter().any(|t| t.eq_ignore_ascii_case(wanted)))
 }
 
 /// Whether the line is `END:VCARD`.
@@ -236,6 +418,7 @@ fn quoted_printable(head: &str, value: &str, ending: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Photo;
 
     const ODD: &str = "BEGIN:VCARD\nVERSION:3.0\nX-ODD;\"weird;=\":a\\,b\nFN:Old\n  Name\n\
                        item1.EMAIL;TYPE=HOME:a@example.org\nitem1.X-ABLabel:Home\nEND:VCARD\n";
@@ -267,6 +450,86 @@ mod tests {
         assert_eq!(card.text(), ODD.as_bytes());
         assert_eq!(card.remove("EMAIL", None), Ok(1));
         assert_eq!(card.remove("EMAIL", None), Ok(0));
+    }
+
+    #[test]
+    fn one_entry_of_a_list_is_removed() {
+        let text = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:A\r\nCATEGORIES:Family,Work\\, urgent,Friends\r\n\
+                    END:VCARD\r\n";
+        let mut card = Card::parse(text).unwrap();
+        assert_eq!(card.remove("CATEGORIES", Some("Work")), Ok(0));
+        assert_eq!(card.remove("CATEGORIES", Some("Family")), Ok(1));
+        let expected = text.replace("Family,", "");
+        assert_eq!(String::from_utf8_lossy(card.text()), expected);
+        assert_eq!(card.remove("CATEGORIES", Some("Work, urgent")), Ok(1));
+        assert_eq!(card.remove("CATEGORIES", Some("Friends")), Ok(1));
+        assert_eq!(card.property("CATEGORIES"), None);
+        let mut whole = Card::parse(text.replace("Work\\, urgent", "X")).unwrap();
+        assert_eq!(whole.remove("CATEGORIES", Some("Family,X,Friends")), Ok(1));
+        assert_eq!(whole.property("CATEGORIES"), None);
+    }
+
+    #[test]
+    fn components_are_set_by_themselves() {
+        let mut card = Card::parse(
+            "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:A\r\nN:;;;;\r\nADR;TYPE=HOME:;;Main\\, 1,Flat 2;;;;\r\n\
+             END:VCARD\r\n",
+        )
+        .unwrap();
+        card.set_component("N", &[], 0, "Müller; B").unwrap();
+        card.set_component("ADR", &["home".into()], 3, "Berlin")
+            .unwrap();
+        card.set_component("ADR", &["work".into()], 6, "France")
+            .unwrap();
+        let text = String::from_utf8_lossy(card.text());
+        assert!(text.contains("N:Müller\\; B;;;;\r\n"), "{text}");
+        assert!(
+            text.contains("ADR;TYPE=HOME:;;Main\\, 1,Flat 2;Berlin;;;\r\n"),
+            "{text}"
+        );
+        assert!(text.contains("ADR;TYPE=work:;;;;;;France\r\n"), "{text}");
+        assert_eq!(card.remove_component("ADR", 6, None), Ok(1));
+        assert_eq!(card.remove_component("ADR", 3, Some("Bonn")), Ok(0));
+        assert_eq!(card.remove_component("ADR", 3, Some("Berlin")), Ok(1));
+        assert_eq!(card.addresses().len(), 1);
+        assert_eq!(card.remove_component("N", 0, None), Ok(1));
+        assert_eq!(card.property("N").as_deref(), Some(";;;;"));
+    }
+
+    #[test]
+    fn components_of_old_cards_are_set() {
+        let mut card = Card::parse(
+            "BEGIN:VCARD\r\nVERSION:2.1\r\n\
+             N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;Anna\r\nEND:VCARD\r\n",
+        )
+        .unwrap();
+        card.set_component("N", &[], 1, "Änne").unwrap();
+        assert_eq!(
+            (card.name().family.as_str(), card.name().given.as_str()),
+            ("Müller", "Änne")
+        );
+        assert!(card.text().is_ascii());
+    }
+
+    #[test]
+    fn a_photo_replaces_the_others() {
+        let jpeg = [0xFF, 0xD8, 0xFF, 0xE0].repeat(60);
+        for version in ["2.1", "3.0", "4.0"] {
+            let mut card = Card::parse(format!(
+                "BEGIN:VCARD\r\nVERSION:{version}\r\nPHOTO:http://example.org/a\r\nN:A;B\r\n\
+                 PHOTO;ENCODING=b:AAEC\r\nNOTE:x\r\nEND:VCARD\r\n"
+            ))
+            .unwrap();
+            card.set_photo("image/jpeg", &jpeg).unwrap();
+            card.set("NOTE", "y").unwrap();
+            let expected = Photo::Inline {
+                media_type: Some("image/jpeg".to_owned()),
+                bytes: jpeg.clone(),
+            };
+            assert_eq!(card.photo(), Some(expected), "{version}");
+            assert_eq!(card.properties("PHOTO").len(), 1);
+            assert_eq!(card.note().as_deref(), Some("y"));
+        }
     }
 
     #[test]

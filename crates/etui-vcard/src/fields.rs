@@ -1,5 +1,7 @@
 //! The common properties, typed.
 
+use std::collections::HashMap;
+
 use crate::card::Card;
 use crate::date::PartialDate;
 use crate::property::{Property, PropertyValue};
@@ -28,6 +30,8 @@ pub struct TypedValue {
     pub types: Vec<String>,
     /// Whether it is marked as preferred (TYPE=PREF, PREF=1).
     pub preferred: bool,
+    /// The label of its group; see [`Card::group_labels`].
+    pub label: Option<String>,
 }
 
 /// The ORG property (RFC 6350 §6.6.4).
@@ -54,6 +58,8 @@ pub struct PostalAddress {
     pub country: String,
     /// Types, lower-case.
     pub types: Vec<String>,
+    /// The label of its group; see [`Card::group_labels`].
+    pub label: Option<String>,
 }
 
 /// The PHOTO property (RFC 6350 §6.2.4).
@@ -91,14 +97,7 @@ impl Card {
         if let Some(name) = self.first_text("FN") {
             return name.to_owned();
         }
-        let n = self.name();
-        let parts = [n.prefix, n.given, n.additional, n.family, n.suffix];
-        let joined = parts
-            .iter()
-            .filter(|part| !part.is_empty())
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join(" ");
+        let joined = self.name().to_display();
         if !joined.is_empty() {
             return joined;
         }
@@ -170,6 +169,7 @@ impl Card {
 
     /// Postal addresses.
     pub fn addresses(&self) -> Vec<PostalAddress> {
+        let labels = self.group_labels();
         self.named("ADR")
             .map(|property| {
                 let part = |index| property.component(index, ", ");
@@ -185,15 +185,18 @@ impl Card {
                     code: part(5),
                     country: part(6),
                     types: property.types(),
+                    label: property.label(&labels),
                 }
             })
             .collect()
     }
 
-    /// The birthday.
+    /// The birthday, without the placeholder year of `X-APPLE-OMIT-YEAR`.
     pub fn birthday(&self) -> Option<PartialDate> {
-        let text = self.named("BDAY").next()?.first_text()?;
-        PartialDate::parse(text.trim())
+        let property = self.named("BDAY").next()?;
+        let mut date = PartialDate::parse(property.first_text()?.trim())?;
+        date.year = date.year.filter(|_| date.year != property.omitted_year());
+        Some(date)
     }
 
     /// The anniversary of the wedding: `ANNIVERSARY`, or what older versions have in its place.
@@ -257,17 +260,75 @@ impl Card {
         all
     }
 
+    /// The labels of groups, by group in lower-case, as Apple's programs write them:
+    /// `item1.X-ABLabel:Boat`, or `_$!<Home>!$_` for a label of theirs.
+    pub fn group_labels(&self) -> HashMap<String, String> {
+        let mut labels = HashMap::new();
+        for property in self.named("X-ABLABEL") {
+            let (Some(group), Some(text)) = (&property.group, property.first_text()) else {
+                continue;
+            };
+            let text = text.trim();
+            let built_in = text.strip_prefix("_$!<");
+            let built_in = built_in.and_then(|text| text.strip_suffix(">!$_"));
+            let label = built_in.unwrap_or(text);
+            if !label.is_empty() {
+                let group = group.to_ascii_lowercase();
+                labels.entry(group).or_insert_with(|| label.to_owned());
+            }
+        }
+        labels
+    }
+
     fn typed_values(&self, name: &str) -> Vec<TypedValue> {
+        let labels = self.group_labels();
         let mut all: Vec<TypedValue> = self
             .named(name)
             .map(|property| TypedValue {
                 value: property.joined_text().trim().to_owned(),
                 types: property.types(),
                 preferred: property.is_preferred(),
+                label: property.label(&labels),
             })
             .filter(|typed| !typed.value.is_empty())
             .collect();
         all.sort_by_key(|typed| !typed.preferred);
         all
+    }
+}
+
+impl Property {
+    /// The label of the property's group.
+    fn label(&self, labels: &HashMap<String, String>) -> Option<String> {
+        let group = self.group.as_deref().filter(|_| !labels.is_empty())?;
+        labels.get(&group.to_ascii_lowercase()).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apples_labels_and_placeholder_year() {
+        let card = Card::parse(
+            "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:A\r\nitem1.TEL;type=pref:1\r\n\
+             item1.X-ABLabel:Boat\r\nITEM2.EMAIL:a@example.org\r\nitem2.X-ABLABEL:_$!<Other>!$_\r\n\
+             item3.X-ABLabel:_$!<>!$_\r\nitem3.ADR:;;Main St;;;;\r\n\
+             BDAY;X-APPLE-OMIT-YEAR=1604:1604-05-17\r\nEND:VCARD\r\n",
+        )
+        .unwrap();
+        assert_eq!(card.phones()[0].label.as_deref(), Some("Boat"));
+        assert_eq!(card.emails()[0].label.as_deref(), Some("Other"));
+        assert_eq!(card.addresses()[0].label, None);
+        let birthday = card.birthday().unwrap();
+        assert_eq!(
+            (birthday.year, birthday.month, birthday.day),
+            (None, Some(5), Some(17))
+        );
+        let real = Card::parse(
+            "BEGIN:VCARD\r\nFN:A\r\nBDAY;X-APPLE-OMIT-YEAR=1604:1999-05-17\r\nEND:VCARD\r\n",
+        );
+        assert_eq!(real.unwrap().birthday().unwrap().year, Some(1999));
     }
 }

@@ -34,6 +34,7 @@ mod edit;
 mod error;
 mod fields;
 mod merge;
+mod name;
 mod property;
 mod v3;
 mod writer;

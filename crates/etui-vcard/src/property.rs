@@ -461,6 +461,11 @@ impl Property {
         })
     }
 
+    /// The placeholder year of a date without one (`X-APPLE-OMIT-YEAR`).
+    pub(crate) fn omitted_year(&self) -> Option<u16> {
+        self.parameter("X-APPLE-OMIT-YEAR")?.parse().ok()
+    }
+
     /// The types, lower-case, without the preference and the `internet` of older versions.
     pub(crate) fn types(&self) -> Vec<String> {
         let mut types: Vec<String> = Vec::new();

@@ -30,11 +30,7 @@ impl Card {
 /// Replaces the notations of older versions.
 pub(crate) fn modernize_property(property: &mut Property) {
     let is_preferred = property.is_preferred();
-    let omitted_year = property
-        .parameters
-        .iter()
-        .find(|parameter| parameter.is_named("X-APPLE-OMIT-YEAR"))
-        .and_then(|parameter| parameter.values.first()?.parse().ok());
+    let omitted_year = property.omitted_year();
     let mut types: Vec<String> = Vec::new();
     let mut has_level = false;
     let mut type_at = None;

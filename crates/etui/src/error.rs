@@ -298,6 +298,12 @@ pub enum Error {
     /// A region that is not an ISO 3166-1 alpha-2 code with a known numbering plan.
     #[error("\"{0}\" is not a region; write it like `DE` or `US`")]
     BadRegion(String),
+    /// Another program changed the locale or the region since this one opened the store.
+    #[error(
+        "{}: the locale or region was changed since the store was opened; nothing was saved. Open it again",
+        .0.display()
+    )]
+    SettingsChanged(PathBuf),
     /// The caller stopped the operation; complete batches are kept.
     #[error("stopped as asked; what was reported as saved is kept")]
     Stopped,

@@ -14,6 +14,7 @@ use etui_contentline::edit::own_lines;
 use etui_contentline::values::{property_value, unescape_text};
 
 use crate::app::App;
+use crate::commands::settings::region_name;
 use crate::errors::{Failure, Result};
 use crate::output::json::{imported_file_json, object};
 use crate::output::{
@@ -33,7 +34,8 @@ Examples:
 vCard 2.1, 3.0 and 4.0 and iCalendar in any charset are recognized by content and stored byte for
 byte. A record replaces the stored record with the same UID (`etui contacts restore` and
 `etui calendar restore` undo it); importing a file twice changes nothing. Rejected input is reported
-with line number and reason, everything else is imported, and the exit code is 3.";
+with line number and reason, everything else is imported, and the exit code is 3. If a file is in
+another format (CSV, LDIF, jCard, zip), the error names it and nothing is imported.";
 
 /// Import vCard and iCalendar files
 #[derive(Debug, clap::Args)]
@@ -90,8 +92,16 @@ impl ImportSource {
         let mut head = Vec::new();
         let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
         read.map_err(failed)?;
+        let found = detect_kind(&head);
+        let text_format = || foreign_format(&head).filter(|_| found.is_none());
+        if let Some(format) = archive_format(&head).or_else(text_format) {
+            let name = escape_text(&name);
+            return Err(Failure::Refused(format!("{name}: {format}")));
+        }
+        // All lines of an unknown text are rejected as contacts.
+        let kind = found.unwrap_or(CollectionKind::Contacts);
         Ok(Self {
-            kind: detect_kind(&head),
+            kind,
             calendar: find_calendar_name(&head),
             reader: Box::new(Cursor::new(head).chain(reader)),
             name,
@@ -100,15 +110,28 @@ impl ImportSource {
     }
 }
 
-/// Returns the kind of the first record of a text. Zero bytes are skipped, for UTF-16.
-fn detect_kind(head: &[u8]) -> CollectionKind {
+/// Returns the kind of the first record of a text, if it has one. Zero bytes are skipped, for UTF-16.
+fn detect_kind(head: &[u8]) -> Option<CollectionKind> {
     const BEGIN: &[u8] = b"BEGIN:V";
     let narrow: Vec<u8> = head.iter().copied().filter(|b| *b != 0).collect();
     let mut texts = narrow.windows(BEGIN.len() + 3);
-    let first = texts.find(|text| text[..BEGIN.len()].eq_ignore_ascii_case(BEGIN));
-    match first {
-        Some(text) if !text[BEGIN.len()..].eq_ignore_ascii_case(b"CAR") => CollectionKind::Calendar,
-        _ => CollectionKind::Contacts,
+    let first = texts.find(|text| text[..BEGIN.len()].eq_ignore_ascii_case(BEGIN))?;
+    Some(match first[BEGIN.len()..].eq_ignore_ascii_case(b"CAR") {
+        true => CollectionKind::Contacts,
+        false => CollectionKind::Calendar,
+    })
+}
+
+/// Recognizes an archive; returns its name and the way to import its content.
+fn archive_format(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(
+            "is a zip archive; unpack it (unzip FILE), then import the .vcf and .ics files in it",
+        ),
+        [0x1F, 0x8B, ..] => {
+            Some("is compressed with gzip; to import it: gunzip -c FILE | etui import -")
+        }
+        _ => None,
     }
 }
 
@@ -159,6 +182,53 @@ fn open_or_create_calendar<'s>(store: &'s Store, name: &str) -> Result<Calendar<
     }
 }
 
+/// Recognizes a text format that cannot be imported; returns its name and the way to import its
+/// content.
+fn foreign_format(head: &[u8]) -> Option<&'static str> {
+    const CSV: &str = "is a CSV file, which cannot be imported; in the program that wrote it, export \
+                       contacts as vCard (.vcf) and calendars as iCalendar (.ics)";
+    const LDIF: &str = "is an LDIF file, which cannot be imported; in the program that wrote it, \
+                        export the address book as vCard (.vcf)";
+    const JCARD: &str = "is jCard (RFC 7095), which cannot be imported; convert it to vCard (.vcf)";
+    const JCAL: &str =
+        "is jCal (RFC 7265), which cannot be imported; convert it to iCalendar (.ics)";
+    const XCARD: &str = "is xCard (RFC 6351), which cannot be imported; convert it to vCard (.vcf)";
+    const XCAL: &str =
+        "is xCal (RFC 6321), which cannot be imported; convert it to iCalendar (.ics)";
+    let narrow: Vec<u8> = head.iter().copied().filter(|b| *b != 0).collect();
+    let text = String::from_utf8_lossy(&narrow).to_lowercase();
+    let text = text
+        .trim_start_matches(['\u{feff}', '\u{fffd}'])
+        .trim_start();
+    let list = text.trim_start_matches(|c: char| c == '[' || c.is_whitespace());
+    for (begin, format) in [("\"vcard\"", JCARD), ("\"vcalendar\"", JCAL)] {
+        if text.starts_with('[') && list.starts_with(begin) {
+            return Some(format);
+        }
+    }
+    for (namespace, format) in [("ns:vcard-4.0", XCARD), ("ns:icalendar-2.0", XCAL)] {
+        if text.starts_with('<') && text.contains(namespace) {
+            return Some(format);
+        }
+    }
+    let mut lines = text
+        .lines()
+        .filter(|l| !l.trim().is_empty() && !l.starts_with('#'));
+    let first = lines.next()?;
+    let second = lines.next();
+    let is_dn = |line: &str| line.starts_with("dn:");
+    if is_dn(first) || first.starts_with("version:") && second.is_some_and(is_dn) {
+        return Some(LDIF);
+    }
+    const HEADINGS: &[&str] = &[
+        "name", "mail", "phone", "telefon", "subject", "betreff", "start", "birthday",
+    ];
+    let has_heading = HEADINGS.iter().any(|word| first.contains(word));
+    let separators = [',', ';', '\t'].map(|c| first.matches(c).count());
+    let is_csv = has_heading && !first.contains(':') && separators.iter().any(|n| *n >= 2);
+    is_csv.then_some(CSV)
+}
+
 pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     // All files are opened first, so that a wrong name changes nothing.
     let sources = args.files.iter().map(|file| ImportSource::open(file));
@@ -166,6 +236,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     let has = |kind| sources.iter().any(|source| source.kind == kind);
     let mut options = app.store_options()?;
     options.merge_substrings = false;
+    let is_new = !app.store_path()?.exists();
     let store = app.open_or_create(options)?;
     app.calendar.clone_from(&args.calendar);
     let book = has(CollectionKind::Contacts).then(|| app.open_collection(&store));
@@ -217,6 +288,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             "all records are saved, but merging the search index failed: {error}"
         )));
     }
+    let new_store = is_new.then(|| describe_new_store(&store)).transpose()?;
     store.close()?;
     let [added, changed, unchanged, refused] =
         [total.added, total.changed, total.unchanged, total.refused];
@@ -235,6 +307,9 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             "Total: {added} added, {changed} changed, {unchanged} unchanged, {refused} rejected"
         ))?;
     }
+    if let Some(text) = new_store.filter(|_| !app.out.json) {
+        app.out.status(text)?;
+    }
     if refused == 0 {
         return Ok(());
     }
@@ -247,6 +322,17 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         _ => "the rest was imported",
     };
     Err(Failure::Refused(format!("{pieces} rejected; {rest}")))
+}
+
+/// Returns a message with the settings that a created store has taken from the environment.
+fn describe_new_store(store: &Store) -> Result<String> {
+    Ok(format!(
+        "Created a store: {}\nSort order: {}; region of phone numbers without a country code: {} \
+         (change it: etui settings region CODE)",
+        escape_text(&store.path().display().to_string()),
+        store.locale()?,
+        region_name(store.region()?)
+    ))
 }
 
 /// Adds the counts of a report to a total.
@@ -346,12 +432,55 @@ mod tests {
                 "From: x\n\nBEGIN:VCARD\nBEGIN:VCALENDAR",
                 CollectionKind::Contacts,
             ),
-            ("", CollectionKind::Contacts),
-            ("BEGIN:V", CollectionKind::Contacts),
-            ("hello", CollectionKind::Contacts),
         ] {
-            assert_eq!(detect_kind(text.as_bytes()), kind, "{text}");
-            assert_eq!(detect_kind(&wide(text)), kind, "{text}");
+            assert_eq!(detect_kind(text.as_bytes()), Some(kind), "{text}");
+            assert_eq!(detect_kind(&wide(text)), Some(kind), "{text}");
+        }
+        for text in ["", "BEGIN:V", "hello"] {
+            assert_eq!(detect_kind(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_formats_are_recognized() {
+        let wide =
+            |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+        for (text, name) in [
+            (
+                "Name,Given Name,E-mail 1 - Value\nAda,Ada,a@example.org\n",
+                "CSV",
+            ),
+            ("\u{feff}\"First Name\";\"Last Name\";\"E-mail\"\r\n", "CSV"),
+            ("Subject\tStart Date\tEnd Date\n", "CSV"),
+            ("# export\n\nversion: 1\ndn: cn=Ada\n", "LDIF"),
+            ("dn:: Y249QWRh\n", "LDIF"),
+            (
+                "[\"vcard\", [[\"version\", {}, \"text\", \"4.0\"]]]",
+                "jCard",
+            ),
+            ("[ [\n \"vcard\", []]]", "jCard"),
+            ("[\"vcalendar\", []]", "jCal"),
+            (
+                "<?xml version=\"1.0\"?><vcards xmlns=\"urn:ietf:params:xml:ns:vcard-4.0\"/>",
+                "xCard",
+            ),
+        ] {
+            let found = foreign_format(text.as_bytes()).unwrap_or("none");
+            assert!(found.contains(name), "{text}: {found}");
+            assert_eq!(foreign_format(&wide(text)), Some(found), "{text}");
+        }
+        assert!(archive_format(b"PK\x03\x04\x14\0").is_some_and(|f| f.contains("zip")));
+        assert!(archive_format(b"\x1f\x8b\x08").is_some_and(|f| f.contains("gzip")));
+        for text in [
+            "",
+            "hello",
+            "[]",
+            "<html>",
+            "N:a;b;c",
+            "dear name, hello",
+            "FN:name, a, b",
+        ] {
+            assert_eq!(foreign_format(text.as_bytes()), None, "{text}");
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod media;
 pub mod recover;
 pub mod restore;
 pub mod serve;
+pub mod settings;
 pub mod stats;
 
 pub mod collections;
@@ -44,6 +45,7 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Backup(args) => backup::back_up_store(app, &args),
         Command::Restore(args) => restore::restore_backup(app, &args),
         Command::Recover(args) => recover::recover_database(app, &args),
+        Command::Settings(args) => settings::run_settings(app, &args),
         Command::Stats(_) => stats::show_stats(app),
         Command::Generate(args) => generate::generate_data(app, &args),
         Command::Lab(args) => lab::run_lab(&args),

@@ -90,3 +90,52 @@ fn address_books_are_renamed_removed_and_brought_back() {
            0  Work
     "#);
 }
+
+#[test]
+fn a_search_looks_in_all_address_books() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui addressbooks -q create Work",
+        "etui contacts add --addressbook Work --name 'Anna Worker' --phone 555-0100",
+        "etui contacts find ann",
+        "etui contacts find ann --addressbook Contacts",
+        "etui contacts find ann --json",
+        "etui contacts find ann --count",
+        "etui contacts list --limit 2",
+        "etui contacts show worker | head -2",
+        "etui contacts edit 5 --set title=Smith",
+        "etui contacts remove 1 5",
+        "etui contacts remove 5",
+    ], @r#"
+    $ etui addressbooks -q create Work
+    $ etui contacts add --addressbook Work --name 'Anna Worker' --phone 555-0100
+    Added 5: Anna Worker
+    $ etui contacts find ann
+    #  Name         Organisation  Phone          E-mail                    Address book
+    1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org  Contacts
+    5  Anna Worker                555-0100                                 Work
+    $ etui contacts find ann --addressbook Contacts
+    #  Name         Organisation  Phone          E-mail
+    1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org
+    $ etui contacts find ann --json
+    {"id":1,"name":"Anna Müller","organization":"Example GmbH","phone":"0171 39200 02","email":"anna.mueller@example.org","addressbook":"Contacts"}
+    {"id":5,"name":"Anna Worker","organization":"","phone":"555-0100","email":"","addressbook":"Work"}
+    $ etui contacts find ann --count
+    2
+    $ etui contacts list --limit 2
+    #  Name         Organisation  Phone          E-mail                    Address book
+    2  Bob Öst                                   bob@example.com           Contacts
+    1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org  Contacts
+    $ etui contacts show worker | head -2
+    Anna Worker
+      Phone  555-0100
+    $ etui contacts edit 5 --set title=Smith
+    Changed 5: Anna Worker (undo: etui contacts restore 5)
+    $ etui contacts remove 1 5
+    error: 1 is in Contacts, and 5 in Work; give contacts of one address book at a time
+    [exit 2]
+    $ etui contacts remove 5
+    Removed 5: Anna Worker
+    Undo: etui contacts restore 5
+    "#);
+}

@@ -190,6 +190,7 @@ fn add_by_options_or_as_a_vcard() {
     VERSION:4.0\r
     UID:ada\r
     FN:Ada Lovelace\r
+    N:Lovelace;Ada;;;\r
     EMAIL:ada@example.org\r
     TEL:+44 20 7946 0123\r
     TEL;TYPE=work;TYPE=cell:555-0100\r

@@ -131,6 +131,8 @@ fn without_uid_and_in_an_old_charset() {
     ], @r"
     $ etui import old.vcf
     old.vcf: 1 added (63 bytes)
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
     $ EDITOR='sed -i s/Müller/Möller/' etui contacts edit 1
     this vCard is not in UTF-8; it is converted when you change it
     Changed 1: Jörg Möller (undo: etui contacts restore 1)

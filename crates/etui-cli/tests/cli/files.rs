@@ -22,6 +22,8 @@ fn what_goes_in_comes_out_byte_for_byte() {
     ], @r"
     $ etui import people.vcf
     people.vcf: 4 added (590 bytes)
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
     $ etui import people.vcf
     people.vcf: 0 added, 4 unchanged (590 bytes)
     $ etui export -o out.vcf
@@ -82,6 +84,8 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
     broken.vcf: 3 added, 2 rejected (593 bytes)
     people.vcf: 1 added, 3 unchanged (590 bytes)
     Total: 4 added, 0 changed, 3 unchanged, 2 rejected
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
     error: 2 pieces were rejected; the rest was imported
     [exit 3]
     $ etui -q import - < broken.vcf
@@ -197,7 +201,7 @@ fn generated_people_are_always_the_same() {
         "etui generate -n 3 -o three.vcf",
         "etui import three.vcf",
         "etui check",
-    ], @"
+    ], @r"
     $ etui generate -n 3 -o three.vcf
     Wrote 3 generated contacts to three.vcf (1.2 kB)
     $ etui generate -n 3 | cmp - three.vcf
@@ -208,6 +212,8 @@ fn generated_people_are_always_the_same() {
     [exit 1]
     $ etui import three.vcf
     three.vcf: 3 added (1.2 kB)
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
     $ etui check
     The store is intact: 3 contacts, 0 in the trash.
     ");
@@ -236,4 +242,51 @@ fn an_export_without_a_book_takes_all_of_them() {
          test $(grep -c BEGIN all.vcf) -gt $(grep -c BEGIN work.vcf)",
     );
     assert_eq!(code, Some(0), "{text}");
+}
+
+#[test]
+fn other_formats_are_named() {
+    let home = TestHome::new();
+    for (name, bytes) in [
+        (
+            "google.csv",
+            &b"Name,Given Name,Phone 1 - Value\nAda,Ada,555-0100\n"[..],
+        ),
+        ("mozilla.ldif", b"dn: cn=Ada\nobjectclass: person\n"),
+        (
+            "card.json",
+            b"[\"vcard\",[[\"version\",{},\"text\",\"4.0\"]]]",
+        ),
+        ("takeout.zip", b"PK\x03\x04\x14\0BEGIN:VCARD"),
+        ("all.vcf.gz", b"\x1f\x8b\x08\0"),
+    ] {
+        std::fs::write(home.path(name), bytes).unwrap();
+    }
+    session!(home, [
+        "etui import people.vcf google.csv",
+        "etui import mozilla.ldif",
+        "etui import card.json",
+        "etui import takeout.zip",
+        "etui import all.vcf.gz",
+        "etui stats",
+    ], @r"
+    $ etui import people.vcf google.csv
+    error: google.csv: is a CSV file, which cannot be imported; in the program that wrote it, export contacts as vCard (.vcf) and calendars as iCalendar (.ics)
+    [exit 3]
+    $ etui import mozilla.ldif
+    error: mozilla.ldif: is an LDIF file, which cannot be imported; in the program that wrote it, export the address book as vCard (.vcf)
+    [exit 3]
+    $ etui import card.json
+    error: card.json: is jCard (RFC 7095), which cannot be imported; convert it to vCard (.vcf)
+    [exit 3]
+    $ etui import takeout.zip
+    error: takeout.zip: is a zip archive; unpack it (unzip FILE), then import the .vcf and .ics files in it
+    [exit 3]
+    $ etui import all.vcf.gz
+    error: all.vcf.gz: is compressed with gzip; to import it: gunzip -c FILE | etui import -
+    [exit 3]
+    $ etui stats
+    error: ~/.local/share/etui/personal.etui: there is no store here (`etui init` makes one)
+    [exit 6]
+    ");
 }

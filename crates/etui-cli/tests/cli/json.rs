@@ -14,17 +14,17 @@ fn lists_are_lines() {
         "etui contacts find zz --json",
     ], @r#"
     $ etui --json contacts list
-    {"id":2,"name":"Bob Öst","organization":"","phone":"","email":"bob@example.com"}
-    {"id":1,"name":"Anna Müller","organization":"Example GmbH","phone":"0171 39200 02","email":"anna.mueller@example.org"}
-    {"id":4,"name":"Norbert Nobody","organization":"","phone":"","email":""}
-    {"id":3,"name":"Eve \u001b[31mTrouble\u009b2J","organization":"","phone":"+1 202 555 0143","email":""}
+    {"id":2,"name":"Bob Öst","organization":"","phone":"","email":"bob@example.com","addressbook":"Contacts"}
+    {"id":1,"name":"Anna Müller","organization":"Example GmbH","phone":"0171 39200 02","email":"anna.mueller@example.org","addressbook":"Contacts"}
+    {"id":4,"name":"Norbert Nobody","organization":"","phone":"","email":"","addressbook":"Contacts"}
+    {"id":3,"name":"Eve \u001b[31mTrouble\u009b2J","organization":"","phone":"+1 202 555 0143","email":"","addressbook":"Contacts"}
     $ etui contacts find mull --json
-    {"id":1,"name":"Anna Müller","organization":"Example GmbH","phone":"0171 39200 02","email":"anna.mueller@example.org"}
+    {"id":1,"name":"Anna Müller","organization":"Example GmbH","phone":"0171 39200 02","email":"anna.mueller@example.org","addressbook":"Contacts"}
     $ etui contacts show bob anna --json
-    {"id":2,"uid":"bob","etag":"e9344b3fa64cdfe8819b49d2bcc02b2e","version":"4.0","name":"Bob Öst","name_parts":{"family":"","given":"","additional":"","prefix":"","suffix":""},"nicknames":[],"organization":null,"organizations":[],"title":null,"phones":[],"emails":[{"value":"bob@example.com","types":["home"],"preferred":false}],"urls":[],"addresses":[],"birthday":"--02-29","categories":[],"note":"likes tea, no milk\nand cake","photo":{"media_type":"image/png","bytes":8,"uri":null},"properties":[{"group":null,"name":"UID","value":"bob"},{"group":null,"name":"FN","value":"Bob Öst"},{"group":null,"name":"EMAIL","value":"bob@example.com"},{"group":null,"name":"BDAY","value":"--02-29"},{"group":null,"name":"NOTE","value":"likes tea, no milk\nand cake"},{"group":null,"name":"X-HOBBY","value":"chess"},{"group":null,"name":"PHOTO","value":"(image/png, 8 bytes)"}]}
-    {"id":1,"uid":"anna","etag":"2c820871f0cfae89f1e09047d1946c54","version":"3.0","name":"Anna Müller","name_parts":{"family":"Müller","given":"Anna","additional":"","prefix":"","suffix":""},"nicknames":[],"organization":"Example GmbH","organizations":[{"name":"Example GmbH","units":["Sales"]}],"title":null,"phones":[{"value":"0171 39200 02","types":["cell"],"preferred":true,"e164":null},{"value":"+49 30 23125 001","types":["work"],"preferred":false,"e164":"+493023125001"}],"emails":[{"value":"anna.mueller@example.org","types":[],"preferred":false}],"urls":[],"addresses":[],"birthday":null,"categories":[],"note":null,"photo":null,"properties":[{"group":null,"name":"UID","value":"anna"},{"group":null,"name":"N","value":"Müller;Anna;;;"},{"group":null,"name":"FN","value":"Anna Müller"},{"group":null,"name":"ORG","value":"Example GmbH;Sales"},{"group":null,"name":"TEL","value":"+49 30 23125 001"},{"group":null,"name":"TEL","value":"0171 39200 02"},{"group":null,"name":"EMAIL","value":"anna.mueller@example.org"}]}
+    {"id":2,"uid":"bob","etag":"e9344b3fa64cdfe8819b49d2bcc02b2e","version":"4.0","name":"Bob Öst","name_parts":{"family":"","given":"","additional":"","prefix":"","suffix":""},"nicknames":[],"organization":null,"organizations":[],"title":null,"phones":[],"emails":[{"value":"bob@example.com","types":["home"],"preferred":false,"label":null}],"urls":[],"addresses":[],"birthday":"--02-29","categories":[],"note":"likes tea, no milk\nand cake","photo":{"media_type":"image/png","bytes":8,"uri":null},"properties":[{"group":null,"name":"UID","value":"bob"},{"group":null,"name":"FN","value":"Bob Öst"},{"group":null,"name":"EMAIL","value":"bob@example.com"},{"group":null,"name":"BDAY","value":"--02-29"},{"group":null,"name":"NOTE","value":"likes tea, no milk\nand cake"},{"group":null,"name":"X-HOBBY","value":"chess"},{"group":null,"name":"PHOTO","value":"(image/png, 8 bytes)"}]}
+    {"id":1,"uid":"anna","etag":"2c820871f0cfae89f1e09047d1946c54","version":"3.0","name":"Anna Müller","name_parts":{"family":"Müller","given":"Anna","additional":"","prefix":"","suffix":""},"nicknames":[],"organization":"Example GmbH","organizations":[{"name":"Example GmbH","units":["Sales"]}],"title":null,"phones":[{"value":"0171 39200 02","types":["cell"],"preferred":true,"label":null,"e164":null},{"value":"+49 30 23125 001","types":["work"],"preferred":false,"label":null,"e164":"+493023125001"}],"emails":[{"value":"anna.mueller@example.org","types":[],"preferred":false,"label":null}],"urls":[],"addresses":[],"birthday":null,"categories":[],"note":null,"photo":null,"properties":[{"group":null,"name":"UID","value":"anna"},{"group":null,"name":"N","value":"Müller;Anna;;;"},{"group":null,"name":"FN","value":"Anna Müller"},{"group":null,"name":"ORG","value":"Example GmbH;Sales"},{"group":null,"name":"TEL","value":"+49 30 23125 001"},{"group":null,"name":"TEL","value":"0171 39200 02"},{"group":null,"name":"EMAIL","value":"anna.mueller@example.org"}]}
     $ etui export --json eve
-    {"id":3,"uid":"eve","etag":"4383b53427be5a2e9a4bc23dcfec9f25","version":"3.0","name":"Eve \u001b[31mTrouble\u009b2J","name_parts":{"family":"Trouble","given":"Eve","additional":"","prefix":"","suffix":""},"nicknames":[],"organization":null,"organizations":[],"title":null,"phones":[{"value":"+1 202 555 0143","types":[],"preferred":false,"e164":"+12025550143"}],"emails":[],"urls":[],"addresses":[],"birthday":null,"categories":[],"note":null,"photo":null,"properties":[{"group":null,"name":"UID","value":"eve"},{"group":null,"name":"N","value":"Trouble;Eve;;;"},{"group":null,"name":"FN","value":"Eve \u001b[31mTrouble\u009b2J"},{"group":null,"name":"TEL","value":"+1 202 555 0143"}]}
+    {"id":3,"uid":"eve","etag":"4383b53427be5a2e9a4bc23dcfec9f25","version":"3.0","name":"Eve \u001b[31mTrouble\u009b2J","name_parts":{"family":"Trouble","given":"Eve","additional":"","prefix":"","suffix":""},"nicknames":[],"organization":null,"organizations":[],"title":null,"phones":[{"value":"+1 202 555 0143","types":[],"preferred":false,"label":null,"e164":"+12025550143"}],"emails":[],"urls":[],"addresses":[],"birthday":null,"categories":[],"note":null,"photo":null,"properties":[{"group":null,"name":"UID","value":"eve"},{"group":null,"name":"N","value":"Trouble;Eve;;;"},{"group":null,"name":"FN","value":"Eve \u001b[31mTrouble\u009b2J"},{"group":null,"name":"TEL","value":"+1 202 555 0143"}]}
     $ etui addressbooks --json
     {"name":"Contacts","contacts":4}
     $ etui contacts find zz --json
@@ -45,17 +45,17 @@ fn changes_tell_what_they_did() {
         "etui --json contacts restore ada",
     ], @r#"
     $ etui --json contacts add --name Ada --set uid=ada
-    {"id":1,"uid":"ada","etag":"9b430cc21d26584f0e0f9c82f82cc180","name":"Ada","outcome":"added"}
+    {"id":1,"uid":"ada","etag":"9940cca1d82b614f7a2375123af53cc2","name":"Ada","outcome":"added"}
     $ etui --json contacts edit ada --set note=x
-    {"id":1,"uid":"ada","etag":"842a3ab565ba87957b03770a3e08b90c","name":"Ada","outcome":"changed"}
+    {"id":1,"uid":"ada","etag":"f4baeca3eedea6cf30f7647292b6cede","name":"Ada","outcome":"changed"}
     $ etui --json contacts edit ada --set note=x
-    {"id":1,"uid":"ada","etag":"842a3ab565ba87957b03770a3e08b90c","name":"Ada","outcome":"unchanged"}
+    {"id":1,"uid":"ada","etag":"f4baeca3eedea6cf30f7647292b6cede","name":"Ada","outcome":"unchanged"}
     $ etui --json contacts remove ada
     {"id":1,"uid":"ada","etag":null,"name":"Ada","outcome":"removed"}
     $ etui --json contacts restore --list
     {"id":1,"name":"Ada","organization":"","phone":"","email":""}
     $ etui --json contacts restore ada
-    {"id":1,"uid":"ada","etag":"842a3ab565ba87957b03770a3e08b90c","name":"Ada","outcome":"added"}
+    {"id":1,"uid":"ada","etag":"f4baeca3eedea6cf30f7647292b6cede","name":"Ada","outcome":"added"}
     "#);
 }
 

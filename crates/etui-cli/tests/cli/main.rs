@@ -7,6 +7,7 @@ mod harness;
 mod addressbooks;
 mod birthdays;
 mod calendar;
+mod contact_fields;
 mod contacts;
 mod dbus;
 mod demo;

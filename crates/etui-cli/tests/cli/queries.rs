@@ -263,7 +263,7 @@ fn how_many_and_how() {
     scanned      0 of 4
     rows         1
     $ etui contacts find ann --explain --json
-    {"filter":"any:\"ann\"*","access_path":"index_lookup","contacts":4,"candidates":1,"exact":true,"pending":0,"rechecked":0,"scanned":0,"rows":1}
+    {"filter":"any:\"ann\"*","access_path":"index_lookup","contacts":4,"candidates":1,"exact":true,"pending":0,"rechecked":0,"scanned":0,"rows":1,"addressbook":"Contacts"}
     $ etui contacts find '*' --explain --limit 2
     filter       *
     access path  list scan
@@ -364,11 +364,12 @@ fn help_of_the_list() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
-          --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
-                                bytes per durable commit and lets one process at a time open the store;
-                                `bursts` uses it during bursts of saves only [default: system] [env:
-                                ETUI_VFS] [possible values: system, bursts, etui]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
+          --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
+                                redo log, which writes fewer bytes per durable commit; `system` never
+                                uses the redo log; `etui` always does, and lets one process at a time
+                                open the store [default: bursts] [env: ETUI_VFS] [possible values:
+                                bursts, system, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]

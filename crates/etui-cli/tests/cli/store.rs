@@ -216,11 +216,10 @@ fn a_redo_log_is_asked_for_and_recovered() {
     1
     $ etui --vfs etui stats | grep -A9 Schema
     Schema version  1
-    Redo log        4.2 MB
+    Redo log        0 bytes
     $ etui --vfs bursts contacts find ann --count; ls .local/share/etui
     1
     personal.etui
-    personal.etui-redo
     $ etui recover; etui recover --json
     ~/.local/share/etui/personal.etui: nothing to recover
     {"path":"~/.local/share/etui/personal.etui","transactions":0,"pages":0}
@@ -229,7 +228,7 @@ fn a_redo_log_is_asked_for_and_recovered() {
     [exit 1]
     $ etui --vfs other stats 2>&1 | head -2
     error: invalid value 'other' for '--vfs <VFS>'
-      [possible values: system, bursts, etui]
+      [possible values: bursts, system, etui]
     "#);
 }
 
@@ -247,4 +246,85 @@ fn a_failed_init_leaves_no_file() {
     people.vcf
     tmp
     ");
+}
+
+#[test]
+fn region_and_locale_can_be_changed() {
+    let home = TestHome::new();
+    session!(home, [
+        "LANG=sv_SE.UTF-8 etui import people.vcf",
+        "etui settings",
+        "etui contacts list --fields name",
+        "etui contacts find phone:+4917139200 ; etui contacts find phone.national:017139200",
+        "etui contacts find 'phone:+49171*'",
+        "etui settings region DE",
+        "etui contacts find 'phone:+49171*'",
+        "etui contacts show 1 --json | grep -o '\"e164\":[^}]*'",
+        "etui contacts add --name 'Zoe Ärlig' --phone '030 23125002'",
+        "etui settings locale de",
+        "etui contacts list --fields name",
+        "etui check",
+        "etui settings --json",
+        "etui settings region none --json",
+        "etui settings region Germany",
+        "etui settings locale deutsch_",
+        "etui settings",
+    ], @r#"
+    $ LANG=sv_SE.UTF-8 etui import people.vcf
+    people.vcf: 4 added (590 bytes)
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: sv-SE; region of phone numbers without a country code: SE (change it: etui settings region CODE)
+    $ etui settings
+    Locale  sv-SE
+    Region  SE
+    $ etui contacts list --fields name
+    Name
+    Bob Öst
+    Anna Müller
+    Norbert Nobody
+    Eve \u{1b}[31mTrouble\u{9b}2J
+    $ etui contacts find phone:+4917139200 ; etui contacts find phone.national:017139200
+    error: no contact matches: phone:+4917139200
+    error: no contact matches: phone.national:017139200
+    [exit 4]
+    $ etui contacts find 'phone:+49171*'
+    error: no contact matches: phone:+49171*
+    [exit 4]
+    $ etui settings region DE
+    Region: DE (before: SE)
+    $ etui contacts find 'phone:+49171*'
+    #  Name         Organisation  Phone          E-mail
+    1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org
+    $ etui contacts show 1 --json | grep -o '"e164":[^}]*'
+    "e164":"+491713920002"
+    "e164":"+493023125001"
+    $ etui contacts add --name 'Zoe Ärlig' --phone '030 23125002'
+    Added 5: Zoe Ärlig
+    $ etui settings locale de
+    Locale: de (before: sv-SE)
+    $ etui contacts list --fields name
+    Name
+    Zoe Ärlig
+    Bob Öst
+    Anna Müller
+    Norbert Nobody
+    Eve \u{1b}[31mTrouble\u{9b}2J
+    $ etui check
+    The store is intact: 5 contacts, 0 in the trash.
+    $ etui settings --json
+    {"locale":"de","region":"DE"}
+    $ etui settings region none --json
+    {"locale":"de","region":null}
+    $ etui settings region Germany
+    error: invalid value 'Germany' for '<CODE>': a region has two letters, like DE or US; or none
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui settings locale deutsch_
+    error: "deutsch_" is not a locale; write it like `de`, `en-US` or `sv-SE`
+    [exit 2]
+    $ etui settings
+    Locale  de
+    Region  none
+    "#);
 }

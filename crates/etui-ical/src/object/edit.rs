@@ -12,7 +12,7 @@ use etui_contentline::edit::{
     splice_line,
 };
 use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
-use etui_contentline::values::{escape_text, property_value, unescape_text};
+use etui_contentline::values::{escape_text, property_value, split_list, unescape_text};
 
 /// Properties whose value is not text: nothing in it is escaped (RFC 5545 section 3.8).
 const PLAIN: &[&str] = &[
@@ -87,8 +87,9 @@ impl CalendarObject {
         self.replace_property(at, name, OF_TIMES, &params, &value, zones)
     }
 
-    /// Removes the properties `name` of a component: all of them, or those with exactly this value.
-    /// Returns their number.
+    /// Removes the properties `name` of a component: all of them, or those with exactly this value. Of
+    /// a list (CATEGORIES, RESOURCES) with several entries, it removes the entries with this value.
+    /// Returns the number of changed lines.
     ///
     /// # Errors
     /// As [`CalendarObject::set`]; [`ObjectError::Empty`] if nothing would be left. The object is
@@ -103,22 +104,32 @@ impl CalendarObject {
         check_name(name)?;
         let (text, span) = self.editable_text(at, zones)?;
         let component = &text[span.clone()];
-        let matches = |line: &ContentLine<'_>| {
-            line.name_is(name)
-                && value.is_none_or(|v| {
-                    let found = property_value(line);
-                    found == v.trim() || unescape_text(&found).trim() == v.trim()
-                })
-        };
+        let ending = line_ending(component);
+        let value = value.map(str::trim);
+        let mut out = text[..span.start].to_vec();
+        let (mut from, mut changed) = (0, 0);
         let lines = own_lines(component, None).filter(|line| line.delimiter().is_none());
-        let spans: Vec<Range<usize>> = lines
-            .filter(matches)
-            .map(|line| span.start + line.span.start..span.start + line.span.end)
-            .collect();
-        if !spans.is_empty() {
-            *self = Self::parse(remove_spans(&text, &spans), zones)?;
+        for line in lines.filter(|line| line.name_is(name)) {
+            let left = match value.map(|value| without_value(&line, name, value)) {
+                None => None,
+                Some(Removal::None) => continue,
+                Some(Removal::Line) => None,
+                Some(Removal::Entries(left)) => Some(left),
+            };
+            changed += 1;
+            out.extend_from_slice(&component[from..line.span.start]);
+            from = line.span.end;
+            if let Some(left) = left {
+                let head = head_without(&line, ENCODINGS);
+                out.extend(fold_line(&format!("{head}:{left}"), ending));
+            }
         }
-        Ok(spans.len())
+        if changed > 0 {
+            out.extend_from_slice(&component[from..]);
+            out.extend_from_slice(&text[span.end..]);
+            *self = Self::parse(out, zones)?;
+        }
+        Ok(changed)
     }
 
     /// Replaces the alarms of a component. Each new one displays its summary at this duration after
@@ -201,6 +212,34 @@ impl CalendarObject {
         };
         let span = component.ok_or(ObjectError::NoComponent(at))?;
         Ok((text.into_owned(), span))
+    }
+}
+
+/// The effect of the removal of a value from a line.
+enum Removal {
+    /// The line does not have the value.
+    None,
+    /// The value is all that the line has.
+    Line,
+    /// The entries that are left of a list, with their escapes.
+    Entries(String),
+}
+
+fn without_value(line: &ContentLine<'_>, name: &str, value: &str) -> Removal {
+    let found = property_value(line);
+    if found == value || unescape_text(&found).trim() == value {
+        return Removal::Line;
+    }
+    if !is_one_of(LISTS, name) {
+        return Removal::None;
+    }
+    let entries: Vec<&str> = split_list(&found).collect();
+    let is_left = |entry: &&&str| unescape_text(entry).trim() != value;
+    let left: Vec<&str> = entries.iter().filter(is_left).copied().collect();
+    match left.len() {
+        0 => Removal::Line,
+        n if n < entries.len() => Removal::Entries(left.join(",")),
+        _ => Removal::None,
     }
 }
 

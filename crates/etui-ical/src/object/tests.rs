@@ -165,6 +165,9 @@ fn only_the_line_meant_changes() {
     assert_eq!(String::from_utf8_lossy(record.text()), expected);
     assert_eq!(record.remove(0, "LOCATION", Some("There"), &zones), Ok(0));
     assert_eq!(record.remove(0, "LOCATION", Some("Here"), &zones), Ok(1));
+    assert_eq!(record.remove(0, "CATEGORIES", Some("b"), &zones), Ok(0));
+    assert_eq!(record.remove(0, "CATEGORIES", Some("b;c"), &zones), Ok(1));
+    assert_eq!(record.master().categories, ["a"]);
     assert_eq!(record.remove(0, "categories", None, &zones), Ok(1));
     assert!(record.master().all_day);
     let no = record.set(1, "SUMMARY", "x", &zones);

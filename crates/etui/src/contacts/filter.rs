@@ -86,6 +86,18 @@ impl FieldSet for Field {
         (Key::Note, Self::Note),
     ];
 
+    fn number_filters(text: &str) -> Vec<Filter> {
+        let mut any = vec![
+            Filter::phone_prefix(text),
+            Filter::text(Self::Phone, MatchMode::Contains, text),
+            Filter::text(Self::PhoneWritten, MatchMode::Contains, text),
+        ];
+        if text.chars().filter(|c| c.is_numeric()).count() >= MIN_WHOLE_NUMBER {
+            any.push(Filter::phone(text, MatchType::Nsn));
+        }
+        any
+    }
+
     fn keys(self) -> KeySet {
         match self {
             Self::Any => KeySet::NAMES
@@ -118,6 +130,9 @@ impl FieldSet for Field {
         }
     }
 }
+
+/// Digits of the shortest text that is compared as a whole phone number.
+const MIN_WHOLE_NUMBER: usize = 7;
 
 fn is_number_like(text: &str) -> bool {
     text.chars().any(char::is_numeric)

@@ -46,6 +46,16 @@ pub(crate) fn read(conn: &Connection) -> Result<StoreMetadata> {
     })
 }
 
+/// Returns true if locale and region are still those in `settings`.
+pub(crate) fn are_current(conn: &Connection, settings: &StoreMetadata) -> Result<bool> {
+    let mut same = conn.prepare_cached(
+        "SELECT (SELECT value FROM meta WHERE key = 'locale' AND typeof(value) = 'text') IS ?1 \
+           AND (SELECT value FROM meta WHERE key = 'region' AND typeof(value) = 'text') IS ?2",
+    )?;
+    let settings = (&settings.locale, &settings.region);
+    Ok(same.query_row(settings, |r| r.get(0))?)
+}
+
 pub(crate) fn get_value<T: FromSql>(conn: &Connection, key: &str) -> Result<Option<T>> {
     Ok(conn
         .prepare_cached("SELECT value FROM meta WHERE key = ?1")?

@@ -185,6 +185,7 @@ impl Db {
             |conn| self.hooks.due_maintenance(conn),
             |conn| {
                 self.start_incarnation_if_copied(conn)
+                    .and_then(|()| self.check_settings(conn))
                     .and_then(|()| work(conn))
             },
         );
@@ -227,6 +228,15 @@ impl Db {
         if committed {
             self.is_inode_checked.store(true, Ordering::Relaxed);
             self.signal.send();
+        }
+    }
+
+    /// Refuses to write with settings that another process has changed: keys derived with both would
+    /// be in one index.
+    fn check_settings(&self, conn: &Connection) -> Result<()> {
+        match metadata::are_current(conn, &self.metadata)? {
+            true => Ok(()),
+            false => Err(Error::SettingsChanged(self.path().to_owned())),
         }
     }
 

@@ -97,15 +97,20 @@ pub(super) fn is_index_current(db: &Db, conn: &Connection) -> Result<bool> {
 
 /// Derives all data from the records again; rebuilds the search index if any keys changed.
 pub(super) fn reindex(db: &Db, conn: &Connection) -> Result<()> {
+    reindex_with(db, conn, &db.index_context())
+}
+
+/// Reindexes as [`reindex`] does, with other settings than those the store was opened with.
+pub(super) fn reindex_with(db: &Db, conn: &Connection, with: &IndexContext<'_>) -> Result<()> {
     // A migration leaves an empty index.
     let is_unindexed = metadata::get_number(conn, metadata::TERM_WATERMARK)? == 0;
-    let with = db.index_context();
     let zones = RefCell::default();
-    let index = |kind, text, shared| index_record(conn, kind, text, shared, &with, &zones);
-    if crate::record::derive::all(conn, &with, index)? || is_unindexed {
+    let index = |kind, text, shared| index_record(conn, kind, text, shared, with, &zones);
+    if crate::record::derive::all(conn, with, index)? || is_unindexed {
         crate::search::index::rebuild_index(conn, db.path())?;
     }
-    metadata::set(conn, metadata::INDEX_VERSION, index_version(db))
+    let version = index_version_of(with.order.collation_version());
+    metadata::set(conn, metadata::INDEX_VERSION, version)
 }
 
 /// Derives the indexed columns of a stored record.

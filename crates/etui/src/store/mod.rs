@@ -20,7 +20,9 @@ pub use self::sql::{SqlRows, SqlValue};
 use crate::calendar::CalendarObject;
 use crate::contacts::Card;
 use crate::db::random::random_i64;
-use crate::db::{Db, Durability, Memory, OpenMode, PoolOptions, Vfs, inode, metadata, schema, vfs};
+use crate::db::{
+    Db, Durability, IndexContext, Memory, OpenMode, PoolOptions, Vfs, inode, metadata, schema, vfs,
+};
 use crate::error::{Error, Result};
 use crate::record::{RecordKind, changes, collection_table};
 use crate::search::index::IndexParts;
@@ -237,17 +239,53 @@ impl Store {
         self.db.memory()
     }
 
-    /// Returns the locale whose collation orders the lists.
+    /// Changes the locale that orders the lists and the region that completes phone numbers, and derives
+    /// lists and search keys of all records again, in one transaction. Other open handles of the
+    /// store, in any process, keep the old settings to read, and cannot write until they are
+    /// opened again ([`Error::SettingsChanged`]); that is why this consumes its own.
+    ///
+    /// ```
+    /// # use etui::{Store, text::phone::Region};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("personal.etui");
+    /// # Store::open(&path)?.close()?;
+    /// let store = Store::open(&path)?;
+    /// let locale = store.locale()?;
+    /// store.change_settings(&locale, Region::parse("DE"))?;
+    /// # assert_eq!(Store::open(&path)?.region()?, Region::parse("DE"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadLocale`], or any write error; the settings are then unchanged.
+    pub fn change_settings(self, locale: &str, region: Option<Region>) -> Result<()> {
+        let order = Collator::new(locale)?;
+        if self.locale()? != locale || self.db.region() != region {
+            self.commit_dirty();
+            self.drain_write_queue()?;
+            let with = IndexContext {
+                order: &order,
+                region,
+            };
+            self.db.write(|conn| {
+                metadata::set(conn, metadata::LOCALE, locale)?;
+                metadata::set(conn, metadata::REGION, region.map_or("", |r| r.code()))?;
+                hooks::reindex_with(&self.db, conn, &with)
+            })?;
+        }
+        self.close()
+    }
+
+    /// Returns the locale whose collation orders the lists, as of the opening of the store.
     ///
     /// # Errors
     /// None; the locale is read when the store is opened.
     pub fn locale(&self) -> Result<String> {
-        // The locale of a store never changes.
         let locale = self.db.metadata().locale.as_deref();
         Ok(locale.unwrap_or("und").to_owned())
     }
 
-    /// Returns the region that completes national phone numbers.
+    /// Returns the region that completes national phone numbers, as of the opening of the store.
     ///
     /// # Errors
     /// None; the region is read when the store is opened.

@@ -6,7 +6,7 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Draft};
 use etui::{Condition, Error};
 
-use super::property::{EntryAssignment, parse_assignment};
+use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::check_understood;
 use super::show::{describe_times, shift_time};
 use super::span_args::local_now;
@@ -46,7 +46,7 @@ the next week. A start that its rule does not have is moved to the first day tha
 #[command(after_help = EXAMPLES)]
 pub struct AddEntryArgs {
     /// Title; without --start with its time, as in "Lunch tomorrow 12:30"
-    #[arg(value_name = "TITLE")]
+    #[arg(value_name = "TITLE", value_parser = parse_title)]
     title: String,
     #[command(flatten)]
     time: TimeArgs,

@@ -6,14 +6,15 @@ use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
 
-use super::property::{EntryAssignment, parse_assignment};
+use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::{check_understood, read_record};
 use super::reschedule::{NO_START, reschedule};
 use super::span_args::local_now;
 use super::time_args::{TimeArgs, offset_before_start};
 use crate::app::App;
+use crate::commands::records::change;
 use crate::commands::records::property::{PropertyRemoval, parse_removal};
-use crate::commands::records::{change, collection_of, resolve_record};
+use crate::commands::records::selection::{Selected, SelectionArgs};
 use crate::datetime::{LocalNow, parse_duration};
 use crate::errors::{Failure, Result};
 
@@ -29,6 +30,8 @@ Examples:
   etui calendar edit 17 --alarm none
   etui calendar edit 17 --set status=CANCELLED --remove notes
   etui calendar edit 17 --from meeting.ics               replace the whole text
+  etui calendar edit 17 18 --set label=Work              several at once
+  etui calendar edit --where title:scrum --place \"Room 5\" --dry-run
 
 --remove is applied first. All other lines of the text are unchanged. A new start moves all
 occurrences of a recurring entry, except those with overrides; the weekdays of its rule stay, and a
@@ -40,11 +43,10 @@ single occurrence. `etui calendar restore 17` undoes the change. For WHEN and HO
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct EditEntryArgs {
-    /// Number or UID
-    #[arg(value_name = "ID")]
-    id: String,
+    #[command(flatten)]
+    selection: SelectionArgs,
     /// Title
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = parse_title)]
     title: Option<String>,
     #[command(flatten)]
     time: TimeArgs,
@@ -87,24 +89,43 @@ impl EditEntryArgs {
 
 pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
     let store = app.open_to_write()?;
-    let calendar = collection_of::<CalendarObject>(app, &store, std::slice::from_ref(&args.id))?;
-    let mut stored = resolve_record(&calendar, &args.id)?;
-    change::expect_etag(&mut stored, args.if_match.as_deref())?;
-    let (record, saved) = match &args.from {
-        Some(file) => change::replace_from_file(&calendar, &stored, &args.id, file)?,
-        None if args.has_changes() => change::save_changed(
-            &calendar,
-            &stored,
-            &args.id,
-            apply_options(app, &calendar, &stored, args)?,
-        )?,
-        None if app.out.zone.is_some() => {
-            return Err(Failure::usage("--zone needs a --start, --end or --due"));
+    let selected = args.selection.resolve::<CalendarObject>(app, &store)?;
+    let (Some(id), false) = (args.selection.single_id(), args.selection.dry_run) else {
+        if !args.has_changes() || args.if_match.is_some() {
+            return Err(Failure::usage(
+                "several entries, and --dry-run, need options that change them, and no --if-match",
+            ));
         }
-        None => change::edit_in_editor(app, &calendar, &stored, &args.id)?,
+        for Selected { all, records } in selected {
+            let changed = records.iter();
+            let changed = changed.map(|r| Ok((r, apply_options(app, &all, r, args)?)));
+            let changed = changed.collect::<Result<_>>()?;
+            change::save_several(app, &all, changed, args.selection.dry_run)?;
+        }
+        return Ok(store.close()?);
     };
-    store.close()?;
-    change::report_change(app, &stored, &record, &saved)
+    for Selected {
+        all: calendar,
+        records,
+    } in selected
+    {
+        for mut stored in records {
+            change::expect_etag(&mut stored, args.if_match.as_deref())?;
+            let (record, saved) = match &args.from {
+                Some(file) => change::replace_from_file(&calendar, &stored, id, file)?,
+                None if args.has_changes() => {
+                    let record = apply_options(app, &calendar, &stored, args)?;
+                    change::save_changed(&calendar, &stored, id, record)?
+                }
+                None if app.out.zone.is_some() => {
+                    return Err(Failure::usage("--zone needs a --start, --end or --due"));
+                }
+                None => change::edit_in_editor(app, &calendar, &stored, id)?,
+            };
+            change::report_change(app, &stored, &record, &saved)?;
+        }
+    }
+    Ok(store.close()?)
 }
 
 /// Parses the value of `--alarm`.
@@ -130,7 +151,9 @@ fn apply_options(
     let at = record.master_index();
     for removal in &args.remove {
         let removed = record.remove(at, &removal.name, removal.value.as_deref(), &zones)?;
-        removal.check_removed::<CalendarObject>(stored.id, removed)?;
+        if args.selection.single_id().is_some() {
+            removal.check_removed::<CalendarObject>(stored.id, removed)?;
+        }
     }
     let title = args.title.iter().map(|text| ("SUMMARY", text));
     let place = args.place.iter().map(|text| ("LOCATION", text));
@@ -164,6 +187,9 @@ fn apply_options(
         }
         let after = before.into_iter().map(offset_before_start);
         record.set_alarms(at, &after.collect::<Result<Vec<_>>>()?, &zones)?;
+    }
+    if args.selection.single_id().is_none() && record.text() == before.text() {
+        return Ok(record);
     }
     let now = Timestamp::from(std::time::SystemTime::now()).to_string();
     record.set(record.master_index(), "LAST-MODIFIED", &now, &zones)?;

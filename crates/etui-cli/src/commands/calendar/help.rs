@@ -5,11 +5,21 @@ use crate::commands::records::RecordHelp;
 pub const ENTRIES: RecordHelp = RecordHelp {
     list: LIST,
     find: FIND,
+    labels: LABELS,
     show: SHOW,
     remove: REMOVE,
     restore: RESTORE,
     watch: WATCH,
 };
+
+const LABELS: &str = "\
+Examples:
+  etui calendar labels
+  etui calendar labels --json
+  etui calendar find category:work             the records with a label
+  etui calendar edit 17 --set label=Work
+
+Labels are the entries of CATEGORIES, those of all calendars.";
 
 const FIND: &str = "\
 A word matches the beginning of a word in titles, locations and notes: `dent` finds Dentist. Case
@@ -83,6 +93,7 @@ const REMOVE: &str = "\
 Examples:
   etui calendar remove 17
   etui calendar remove 17 18 19
+  etui calendar remove --where 'kind:todo category:done' --dry-run
   etui calendar restore 17                   restore it, within 30 days
 
 A recurring entry is removed with all its occurrences. If one of them does not exist, none is

@@ -5,7 +5,7 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Status};
 
 use super::show::in_form_of;
-use crate::commands::records::property::{PropertyWords, property_name};
+use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
 use crate::datetime::{LocalNow, parse_when};
 use crate::errors::Failure;
 
@@ -16,7 +16,57 @@ pub const WORDS: PropertyWords = &[
     ("notes", "DESCRIPTION"),
     ("note", "DESCRIPTION"),
     ("category", "CATEGORIES"),
+    ("label", "CATEGORIES"),
     ("repeat", "RRULE"),
+];
+
+/// The properties of events, to-dos and journal entries (RFC 5545, 7986, 9073, 9074, 9253).
+pub const KNOWN: &[&str] = &[
+    "ACKNOWLEDGED",
+    "ATTACH",
+    "ATTENDEE",
+    "CATEGORIES",
+    "CLASS",
+    "COLOR",
+    "COMMENT",
+    "COMPLETED",
+    "CONCEPT",
+    "CONFERENCE",
+    "CONTACT",
+    "CREATED",
+    "DESCRIPTION",
+    "DTEND",
+    "DTSTAMP",
+    "DTSTART",
+    "DUE",
+    "DURATION",
+    "EXDATE",
+    "EXRULE",
+    "GEO",
+    "IMAGE",
+    "LAST-MODIFIED",
+    "LINK",
+    "LOCATION",
+    "NAME",
+    "ORGANIZER",
+    "PERCENT-COMPLETE",
+    "PRIORITY",
+    "RDATE",
+    "RECURRENCE-ID",
+    "REFID",
+    "RELATED-TO",
+    "REQUEST-STATUS",
+    "RESOURCES",
+    "RRULE",
+    "SEQUENCE",
+    "SOURCE",
+    "STATUS",
+    "STRUCTURED-DATA",
+    "STYLED-DESCRIPTION",
+    "SUMMARY",
+    "TRANSP",
+    "UID",
+    "URL",
 ];
 
 /// `PROP=VALUE`.
@@ -75,7 +125,7 @@ pub fn parse_assignment(text: &str) -> Result<EntryAssignment, String> {
     let (name, value) = text
         .split_once('=')
         .ok_or("write it like url=https://example.org")?;
-    let name = property_name::<CalendarObject>(name);
+    let name = known_property_name::<CalendarObject>(name, [])?;
     match name.as_str() {
         "DTSTART" | "DTEND" | "DUE" | "DURATION" => Err(format!(
             "{name} cannot be set; use --start, --end, --duration or --due"
@@ -86,11 +136,47 @@ pub fn parse_assignment(text: &str) -> Result<EntryAssignment, String> {
              needs-action, in-process, completed or cancelled for to-dos, draft or final for \
              journal entries"
         )),
+        "SUMMARY" => Ok(EntryAssignment {
+            value: parse_title(value)?,
+            name,
+        }),
+        "ATTENDEE" | "ORGANIZER" => Ok(EntryAssignment {
+            value: parse_user(value)?,
+            name,
+        }),
         _ => Ok(EntryAssignment {
             name,
             value: value.to_owned(),
         }),
     }
+}
+
+/// Checks that a title is not blank.
+pub fn parse_title(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err("a title must not be empty; to remove it: edit --remove title".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// Returns the calendar address of a person: an e-mail address as a `mailto:` URI; another URI is
+/// unchanged.
+fn parse_user(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.split_once(':') {
+        Some((scheme, address)) if scheme.eq_ignore_ascii_case("mailto") => {
+            Ok(format!("mailto:{}", parse_email(address)?))
+        }
+        Some((scheme, rest)) if is_scheme(scheme) && !rest.is_empty() => Ok(text.to_owned()),
+        _ => Ok(format!("mailto:{}", parse_email(text)?)),
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
 #[cfg(test)]
@@ -100,6 +186,26 @@ mod tests {
     use crate::commands::records::property::parse_removal;
 
     #[test]
+    fn attendees_and_titles_are_checked() {
+        for (text, value) in [
+            ("attendee=bob@example.org", "mailto:bob@example.org"),
+            ("attendee=MAILTO:bob@example.org", "mailto:bob@example.org"),
+            ("organizer=tel:+1-202-555-0143", "tel:+1-202-555-0143"),
+            ("title=Lunch", "Lunch"),
+        ] {
+            assert_eq!(parse_assignment(text).unwrap().value, value);
+        }
+        for text in [
+            "attendee=Bob",
+            "attendee=mailto:bob",
+            "organizer=",
+            "title= ",
+        ] {
+            assert!(parse_assignment(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn words_and_values() {
         let assignment = parse_assignment("place=Room 4 = x").unwrap();
         assert_eq!(
@@ -107,6 +213,8 @@ mod tests {
             ("LOCATION", "Room 4 = x")
         );
         assert_eq!(parse_assignment("x-seat=12").unwrap().name, "X-SEAT");
+        let problem = parse_assignment("titel=x").unwrap_err();
+        assert!(problem.contains("did you mean title?"), "{problem}");
         assert!(parse_assignment("place").is_err());
         assert!(parse_assignment("dtstart=20260101").is_err());
         assert!(

@@ -46,12 +46,13 @@ impl RecordCommands for CalendarObject {
         "Order: by start, by time of addition, or unordered (none, the fastest); -: descending";
     const TEXT_OPTION: [&'static str; 2] = ["ics", "Print the iCalendar text as it was imported"];
     const COLLECTION_OPTION: &'static str = "--calendar";
-    const COLLECTION_FIELD: Option<&'static str> = Some("calendar");
+    const COLLECTION_FIELD: &'static str = "calendar";
     const COLLECTIONS_COMMAND: &'static str = "calendars";
     const COLLECTION_HEADINGS: [&'static str; 2] = ["Entries", "Calendar"];
 
     const LANDMARK_HINT: &'static str = "left, right: year";
     const PROPERTY_WORDS: PropertyWords = property::WORDS;
+    const KNOWN_PROPERTIES: &'static [&'static str] = property::KNOWN;
     const HELP: RecordHelp = help::ENTRIES;
 
     type ListOptions = NoOptions;

@@ -22,7 +22,7 @@ Examples:
   etui addressbooks removed                list removed ones, and until when they are kept
   etui addressbooks restore \"Old job\"
 
-Without --addressbook, commands use the first address book. The last one cannot be removed.
+Without --addressbook, changes apply to the first address book. The last one cannot be removed.
 A restored address book contains the contacts that were removed with it.";
 
 pub const CALENDAR_EXAMPLES: &str = "\

@@ -7,8 +7,9 @@ use etui::Error;
 use etui::contacts::{Card, NewProperty};
 use etui::record::RecordKind;
 
-use super::property::PropertyAssignment;
+use super::property::{Component, PropertyAssignment};
 use crate::app::App;
+use crate::commands::records::property::parse_email;
 use crate::commands::records::{change, report_saved};
 use crate::errors::{Failure, Result};
 
@@ -16,11 +17,17 @@ const EXAMPLES: &str = "\
 Examples:
   etui contacts add --name \"Ada Lovelace\" --email ada@example.org --phone \"+44 20 7946 0123\"
   etui contacts add --name \"Ada Lovelace\" --set birthday=1815-12-10 --set phone:work=555-0100
+  etui contacts add --name \"Ada Lovelace\" --set street=\"12 St James's Square\" --set city=London
   etui contacts add ada.vcf
   etui contacts add - < ada.vcf
 
-PROP is a vCard property (NICKNAME, TITLE, X-ANYTHING, ...) or one of: name, phone, email, org, note,
-birthday, address, nick, category. Types follow a colon: email:home=ada@example.org";
+The last word of NAME is the family name, with \"van\", \"de\" and the like before it, or the text
+before a comma; --set family=... and --set given=... give another split.
+
+PROP is one of: name, family, given, middle, prefix, suffix, nick, phone, email, org, title, note,
+birthday, address, street, city, region, postcode, country, label, web, photo; or a vCard property
+(ROLE, ANNIVERSARY, X-ANYTHING, ...). Types follow a colon: email:home=ada@example.org. An
+address is \"STREET, POSTCODE CITY, COUNTRY\"; photo=FILE reads an image.";
 
 /// Add a contact
 #[derive(Debug, clap::Args)]
@@ -33,7 +40,7 @@ pub struct AddContactArgs {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// E-mail address
-    #[arg(long, value_name = "ADDRESS", requires = "name")]
+    #[arg(long, value_name = "ADDRESS", requires = "name", value_parser = parse_email)]
     email: Vec<String>,
     /// Phone number
     #[arg(long, value_name = "NUMBER", requires = "name")]
@@ -82,6 +89,11 @@ pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
 
 fn build_card(name: &str, args: &AddContactArgs) -> Result<Card> {
     let mut card = Card::new(name)?;
+    let org_name = args.org.as_deref().and_then(|org| org.split(';').next());
+    let has_parts = args.set.iter().any(PropertyAssignment::is_part_of_name);
+    if org_name.map(str::trim) != Some(name.trim()) && !has_parts {
+        card.set_name(name)?;
+    }
     let emails = args.email.iter().map(|email| ("EMAIL", email));
     let phones = args.phone.iter().map(|phone| ("TEL", phone));
     let org = args.org.iter().map(|org| ("ORG", org));
@@ -93,13 +105,19 @@ fn build_card(name: &str, args: &AddContactArgs) -> Result<Card> {
             value: value.to_owned(),
         })?;
     }
-    for PropertyAssignment(property) in &args.set {
-        // A card has one FN and one UID, so these replace the existing value.
-        if card.property(&property.name).is_some() && matches!(property.name.as_str(), "FN" | "UID")
-        {
-            card.set(&property.name, &property.value)?;
-        } else {
-            card.add(property)?;
+    for assignment in &args.set {
+        let property = &assignment.property;
+        match assignment.component {
+            // The name to show is the one given with --name.
+            Some(Component("N", index)) => {
+                card.set_component("N", &[], index, &property.value)?;
+            }
+            _ if assignment.set_part(&mut card)? => {}
+            // A card has one FN and one UID, so these replace the existing value.
+            _ if matches!(property.name.as_str(), "FN" | "UID") => {
+                card.set(&property.name, &property.value)?;
+            }
+            _ => card.add(property)?,
         }
     }
     Ok(card)

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use etui::contacts::{Card, Contact};
 
-use super::property::PropertyAssignment;
+use super::property::{Component, PropertyAssignment, component_named};
 use crate::app::App;
+use crate::commands::records::change;
 use crate::commands::records::property::{PropertyRemoval, parse_removal};
-use crate::commands::records::{change, resolve_record};
+use crate::commands::records::selection::{Selected, SelectionArgs};
 use crate::errors::{Failure, Result};
 
 const EXAMPLES: &str = "\
@@ -17,18 +18,21 @@ Examples:
   etui contacts edit 17 --add email:work=ada@example.org --remove note
   etui contacts edit 17 --remove phone=555-0100
   etui contacts edit 17 --from ada.vcf                   replace the whole vCard
+  etui contacts edit 17 18 19 --add label=Club           several at once
+  etui contacts edit --where category:club --remove label=Club --dry-run
 
---set changes the first property of its name, or adds it. --remove is applied first, then --set, then
---add. All other lines of the vCard are unchanged. For PROP see `etui contacts add --help`.
+--set changes the first property of its name, or adds it; city:work is the city of the first
+address of type work. Setting name changes FN and N, setting family or given changes FN too.
+--remove label=Family removes one label. --remove is applied first, then --set, then --add. All
+other lines of the vCard are unchanged. For PROP see `etui contacts add --help`.
 `etui contacts restore 17` undoes the change.";
 
 /// Change a contact
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct EditContactArgs {
-    /// Number or UID
-    #[arg(value_name = "ID")]
-    id: String,
+    #[command(flatten)]
+    selection: SelectionArgs,
     /// Change or add a property
     #[arg(long, value_name = "PROP=VALUE")]
     set: Vec<PropertyAssignment>,
@@ -47,30 +51,57 @@ pub struct EditContactArgs {
 }
 
 pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
-    let store = app.open_to_write()?;
-    let book = app.open_collection::<Card>(&store)?;
-    let mut contact = resolve_record(&book, &args.id)?;
-    change::expect_etag(&mut contact, args.if_match.as_deref())?;
     let by_options = !(args.set.is_empty() && args.add.is_empty() && args.remove.is_empty());
-    let (card, saved) = match &args.from {
-        Some(file) => change::replace_from_file(&book, &contact, &args.id, file)?,
-        None if by_options => {
-            change::save_changed(&book, &contact, &args.id, apply_options(&contact, args)?)?
+    let store = app.open_to_write()?;
+    let selected = args.selection.resolve::<Card>(app, &store)?;
+    let (Some(id), false) = (args.selection.single_id(), args.selection.dry_run) else {
+        if !by_options || args.if_match.is_some() {
+            return Err(Failure::usage(
+                "several contacts, and --dry-run, need --set, --add or --remove, and no --if-match",
+            ));
         }
-        None => change::edit_in_editor(app, &book, &contact, &args.id)?,
+        for Selected { all, records } in selected {
+            let changed = records.iter().map(|r| Ok((r, apply_options(r, args)?)));
+            let changed = changed.collect::<Result<_>>()?;
+            change::save_several(app, &all, changed, args.selection.dry_run)?;
+        }
+        return Ok(store.close()?);
     };
-    store.close()?;
-    change::report_change(app, &contact, &card, &saved)
+    for Selected { all: book, records } in selected {
+        for mut contact in records {
+            change::expect_etag(&mut contact, args.if_match.as_deref())?;
+            let (card, saved) = match &args.from {
+                Some(file) => change::replace_from_file(&book, &contact, id, file)?,
+                None if by_options => {
+                    let card = apply_options(&contact, args)?;
+                    change::save_changed(&book, &contact, id, card)?
+                }
+                None => change::edit_in_editor(app, &book, &contact, id)?,
+            };
+            change::report_change(app, &contact, &card, &saved)?;
+        }
+    }
+    Ok(store.close()?)
 }
 
 /// Returns the card with the changes of the options.
 fn apply_options(contact: &Contact, args: &EditContactArgs) -> Result<Card> {
     let mut card = contact.card()?;
     for removal in &args.remove {
-        let removed = card.remove(&removal.name, removal.value.as_deref())?;
-        removal.check_removed::<Card>(contact.id, removed)?;
+        let value = removal.value.as_deref();
+        let removed = match component_named(&removal.name) {
+            Some(Component(name, index)) => card.remove_component(name, index, value)?,
+            None => card.remove(&removal.name, value)?,
+        };
+        if args.selection.single_id().is_some() {
+            removal.check_removed::<Card>(contact.id, removed)?;
+        }
     }
-    for PropertyAssignment(property) in &args.set {
+    for assignment in &args.set {
+        let property = &assignment.property;
+        if assignment.set_part(&mut card)? {
+            continue;
+        }
         if property.types.is_empty() {
             card.set(&property.name, &property.value)?;
         } else if card.property(&property.name).is_none() {
@@ -82,8 +113,17 @@ fn apply_options(contact: &Contact, args: &EditContactArgs) -> Result<Card> {
             )));
         }
     }
-    for PropertyAssignment(property) in &args.add {
-        card.add(property)?;
+    for assignment in &args.add {
+        if assignment.property.name == "PHOTO" && assignment.set_part(&mut card)? {
+            continue;
+        }
+        if assignment.component.is_some() {
+            return Err(Failure::usage(format!(
+                "--add {} adds a whole property; use --set for a part of one",
+                assignment.property.name
+            )));
+        }
+        card.add(&assignment.property)?;
     }
     Ok(card)
 }

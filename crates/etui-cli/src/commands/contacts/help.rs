@@ -5,11 +5,21 @@ use crate::commands::records::RecordHelp;
 pub const CONTACTS: RecordHelp = RecordHelp {
     list: LIST,
     find: FIND,
+    labels: LABELS,
     show: SHOW,
     remove: REMOVE,
     restore: RESTORE,
     watch: WATCH,
 };
+
+const LABELS: &str = "\
+Examples:
+  etui contacts labels
+  etui contacts labels --json
+  etui contacts find category:family             the records with a label
+  etui contacts edit 17 --add label=Friends
+
+Labels are the entries of CATEGORIES, those of all address books.";
 
 const FIND: &str = "\
 A word matches the beginning of a word in names, organisations, e-mail addresses and phone numbers:
@@ -24,7 +34,8 @@ A word matches the beginning of a word in names, organisations, e-mail addresses
 
 Fields: name (display, family, given, nick), org, email, phone, category, note, any.
 Phone numbers match however they are written: phone:+493023125001 finds 030 23125-001;
-phone:*5001 matches the last digits, like caller ID.
+phone:*5001 matches the last digits, like caller ID. Words of digits, four or more in all, find
+numbers that have them in a row: 0151 2345678, '+49 (151) 2345678', 3125-001.
 
 Examples:
   etui contacts find ann
@@ -85,6 +96,7 @@ const REMOVE: &str = "\
 Examples:
   etui contacts remove 17
   etui contacts remove 17 18 19
+  etui contacts remove --where category:club --dry-run
   etui contacts restore 17                   restore it, within 30 days
 
 If one of them does not exist, none is removed.";

@@ -83,11 +83,12 @@ impl RecordCommands for Card {
         "Order: by name, by time of addition, or unordered (none, the fastest); -: descending";
     const TEXT_OPTION: [&'static str; 2] = ["vcard", "Print the vCard as it was imported"];
     const COLLECTION_OPTION: &'static str = "--addressbook";
-    const COLLECTION_FIELD: Option<&'static str> = None;
+    const COLLECTION_FIELD: &'static str = "addressbook";
     const COLLECTIONS_COMMAND: &'static str = "addressbooks";
     const COLLECTION_HEADINGS: [&'static str; 2] = ["Contacts", "Address book"];
     const LANDMARK_HINT: &'static str = "Ctrl-G M: go to M";
     const PROPERTY_WORDS: PropertyWords = property::WORDS;
+    const KNOWN_PROPERTIES: &'static [&'static str] = property::KNOWN;
     const HELP: RecordHelp = help::CONTACTS;
 
     type ListOptions = ListContactsOptions;

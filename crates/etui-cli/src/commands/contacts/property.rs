@@ -1,10 +1,13 @@
 //! Properties as they are written on the command line: `PROP=VALUE`, `PROP:TYPE,TYPE=VALUE`.
 
+use std::io::Read;
+use std::path::Path;
 use std::str::FromStr;
 
-use etui::contacts::{Card, NewProperty};
+use etui::contacts::{Card, NewProperty, PartialDate};
 
-use crate::commands::records::property::{PropertyWords, property_name};
+use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
+use crate::errors::Failure;
 
 /// Common words and their vCard properties.
 pub const WORDS: PropertyWords = &[
@@ -18,11 +21,106 @@ pub const WORDS: PropertyWords = &[
     ("address", "ADR"),
     ("nick", "NICKNAME"),
     ("category", "CATEGORIES"),
+    ("label", "CATEGORIES"),
+    ("web", "URL"),
 ];
+
+/// Words for the components of structured properties.
+const COMPONENTS: &[(&str, Component)] = &[
+    ("family", Component("N", 0)),
+    ("given", Component("N", 1)),
+    ("middle", Component("N", 2)),
+    ("prefix", Component("N", 3)),
+    ("suffix", Component("N", 4)),
+    ("street", Component("ADR", 2)),
+    ("city", Component("ADR", 3)),
+    ("region", Component("ADR", 4)),
+    ("postcode", Component("ADR", 5)),
+    ("country", Component("ADR", 6)),
+];
+
+/// The properties of vCard 2.1, 3.0 and 4.0 (RFC 2426, 6350, 6474, 6715, 8605, 9554, 9555).
+pub const KNOWN: &[&str] = &[
+    "ADR",
+    "AGENT",
+    "ANNIVERSARY",
+    "BDAY",
+    "BIRTHPLACE",
+    "CALADRURI",
+    "CALURI",
+    "CATEGORIES",
+    "CLASS",
+    "CLIENTPIDMAP",
+    "CONTACT-URI",
+    "CREATED",
+    "DEATHDATE",
+    "DEATHPLACE",
+    "EMAIL",
+    "EXPERTISE",
+    "FBURL",
+    "FN",
+    "GENDER",
+    "GEO",
+    "GRAMGENDER",
+    "HOBBY",
+    "IMPP",
+    "INTEREST",
+    "JSPROP",
+    "KEY",
+    "KIND",
+    "LANG",
+    "LANGUAGE",
+    "LOGO",
+    "MAILER",
+    "MEMBER",
+    "N",
+    "NAME",
+    "NICKNAME",
+    "NOTE",
+    "ORG",
+    "ORG-DIRECTORY",
+    "PHOTO",
+    "PRODID",
+    "PROFILE",
+    "PRONOUNS",
+    "RELATED",
+    "REV",
+    "ROLE",
+    "SOCIALPROFILE",
+    "SORT-STRING",
+    "SOUND",
+    "SOURCE",
+    "TEL",
+    "TITLE",
+    "TZ",
+    "UID",
+    "URL",
+    "XML",
+];
+
+/// Size of the largest photo that is read from a file, in bytes.
+const MAX_PHOTO: u64 = 16 << 20;
+
+/// A structured property and the index of a component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Component(pub &'static str, pub usize);
 
 /// `PROP=VALUE` or `PROP:TYPE,TYPE=VALUE`.
 #[derive(Debug, Clone)]
-pub struct PropertyAssignment(pub NewProperty);
+pub struct PropertyAssignment {
+    pub property: NewProperty,
+    /// The component to set, if the word is that of a component.
+    pub component: Option<Component>,
+    /// True for `name`, which is FN and N.
+    is_name: bool,
+}
+
+/// Returns the component for a word, in any case.
+pub fn component_named(word: &str) -> Option<Component> {
+    let mut known = COMPONENTS.iter();
+    let found = known.find(|(known, _)| known.eq_ignore_ascii_case(word.trim()));
+    found.map(|(_, component)| *component)
+}
 
 impl FromStr for PropertyAssignment {
     type Err = String;
@@ -31,17 +129,185 @@ impl FromStr for PropertyAssignment {
         let Some((property, value)) = text.split_once('=') else {
             return Err("write it like phone=\"+44 20 7946 0123\"".to_owned());
         };
-        let (name, types) = property.split_once(':').unwrap_or((property, ""));
-        Ok(Self(NewProperty {
-            name: property_name::<Card>(name),
-            types: types
-                .split(',')
-                .map(|t| t.trim().to_owned())
-                .filter(|t| !t.is_empty())
-                .collect(),
-            value: value.to_owned(),
-        }))
+        let (word, types) = property.split_once(':').unwrap_or((property, ""));
+        let component = component_named(word);
+        let name = match component {
+            Some(Component(name, _)) => name.to_owned(),
+            None => {
+                let components = COMPONENTS.iter().map(|(word, _)| *word);
+                known_property_name::<Card>(word, components)?
+            }
+        };
+        let value = match (component, name.as_str()) {
+            (None, "ADR") => parse_address(value)?,
+            (None, "EMAIL") => parse_email(value)?,
+            (None, "BDAY" | "ANNIVERSARY" | "DEATHDATE") => parse_date(value)?,
+            _ => value.to_owned(),
+        };
+        Ok(Self {
+            property: NewProperty {
+                name,
+                types: types
+                    .split(',')
+                    .map(|t| t.trim().to_owned())
+                    .filter(|t| !t.is_empty())
+                    .collect(),
+                value,
+            },
+            component,
+            is_name: word.trim().eq_ignore_ascii_case("name"),
+        })
     }
+}
+
+impl PropertyAssignment {
+    /// Changes the property of a card if it is one that is set even where it exists: the name, or a
+    /// component, or a photo in a file. Returns false for any other property.
+    pub fn set_part(&self, card: &mut Card) -> crate::errors::Result<bool> {
+        let NewProperty { name, types, value } = &self.property;
+        if name == "PHOTO" && !is_uri(value) {
+            if value.trim().is_empty() {
+                return Err(Failure::usage(
+                    "a photo is a file or a URL; to remove the photo: --remove photo",
+                ));
+            }
+            let bytes = read_photo(Path::new(value))?;
+            let Some(media_type) = image_type(&bytes) else {
+                return Err(Failure::Refused(format!(
+                    "{value}: is not a photo; a photo is a file in JPEG, PNG, GIF or WebP, or a URL"
+                )));
+            };
+            card.set_photo(media_type, &bytes)?;
+            return Ok(true);
+        }
+        match self.component {
+            Some(Component("N", index)) => card.set_name_component(index, value)?,
+            Some(Component(name, index)) => card.set_component(name, types, index, value)?,
+            None if self.is_name => card.set_name(value)?,
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Returns true for a family or given name.
+    pub fn is_part_of_name(&self) -> bool {
+        matches!(self.component, Some(Component("N", 0 | 1)))
+    }
+}
+
+/// Returns true for `https://example.org/a.jpg` and `data:image/jpeg;base64,...`.
+fn is_uri(value: &str) -> bool {
+    value.contains("://")
+        || value
+            .get(..5)
+            .is_some_and(|s| s.eq_ignore_ascii_case("data:"))
+}
+
+fn read_photo(file: &Path) -> crate::errors::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file);
+    let read = opened.and_then(|f| f.take(MAX_PHOTO + 1).read_to_end(&mut bytes));
+    read.map_err(|e| Failure::io(file, e))?;
+    match bytes.len() as u64 > MAX_PHOTO {
+        true => Err(Failure::Refused(format!(
+            "{}: is larger than 16 MiB, the limit of a photo",
+            file.display()
+        ))),
+        false => Ok(bytes),
+    }
+}
+
+/// Returns the media type of an image by its first bytes.
+fn image_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', ..] => Some("image/png"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// Checks a date, with or without its year: `1815-12-10`, `--12-10`, `1815`.
+fn parse_date(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    let is_valid = PartialDate::parse(text).is_some_and(|date| {
+        let year = date.year.unwrap_or(2000);
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let days = match date.month {
+            Some(2) if is_leap => 29,
+            Some(2) => 28,
+            Some(4 | 6 | 9 | 11) => 30,
+            _ => 31,
+        };
+        date != PartialDate::default() && date.day.is_none_or(|day| day <= days)
+    });
+    match is_plain && is_valid {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "\"{text}\" is not a date; write it like 1815-12-10, or without the year --12-10"
+        )),
+    }
+}
+
+/// Returns the components of ADR for an address: `STREET, POSTCODE CITY, COUNTRY`, with the region
+/// before the country, or as components with `;` between them.
+fn parse_address(text: &str) -> Result<String, String> {
+    if text.contains(';') {
+        return Ok(text.to_owned());
+    }
+    let has_digit = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let (street, city, region, country) = match parts.as_slice() {
+        [street] => (*street, "", "", ""),
+        [street, city] => (*street, *city, "", ""),
+        [street, city, region] if has_digit(region) => (*street, *city, *region, ""),
+        [street, city, country] => (*street, *city, "", *country),
+        [street, city, region, country] => (*street, *city, *region, *country),
+        _ => {
+            return Err(
+                "write an address as \"STREET, POSTCODE CITY, COUNTRY\", or its parts one by one: \
+                 street=, city=, region=, postcode=, country="
+                    .to_owned(),
+            );
+        }
+    };
+    // "10115 Berlin", "London SW1A 1AA", "IL 62704"
+    let split = |text: &str| {
+        let words = || text.split_whitespace();
+        let leading = words().take_while(has_digit).count();
+        let at = match leading {
+            0 => words().position(|word| has_digit(&word)),
+            n => Some(n),
+        };
+        let all: Vec<&str> = words().collect();
+        let (first, second) = all.split_at(at.unwrap_or(all.len()));
+        match leading {
+            0 => (first.join(" "), second.join(" ")),
+            _ => (second.join(" "), first.join(" ")),
+        }
+    };
+    let ((city, code), (region, more)) = (split(city), split(region));
+    let code = [code, more].join(" ");
+    Ok(format!(
+        ";;{street};{city};{region};{};{country}",
+        code.trim()
+    ))
 }
 
 #[cfg(test)]
@@ -51,14 +317,83 @@ mod tests {
 
     #[test]
     fn words_types_and_values() {
-        let PropertyAssignment(p) = "phone:work,cell=+44 = x".parse().unwrap();
+        let p = "phone:work,cell=+44 = x".parse::<PropertyAssignment>();
+        let p = p.unwrap().property;
         assert_eq!((p.name.as_str(), p.value.as_str()), ("TEL", "+44 = x"));
         assert_eq!(p.types, ["work", "cell"]);
-        assert_eq!(
-            "x-hobby=a".parse::<PropertyAssignment>().unwrap().0.name,
-            "X-HOBBY"
-        );
+        let own = "x-hobby=a".parse::<PropertyAssignment>().unwrap();
+        assert_eq!(own.property.name, "X-HOBBY");
         assert!("phone".parse::<PropertyAssignment>().is_err());
         assert_eq!(parse_removal::<Card>("note").unwrap().value, None);
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_the_nearest() {
+        for (text, nearest) in [
+            ("phoen=1", "phone"),
+            ("PHONE2=1", "phone"),
+            ("emial=a", "email"),
+            ("adress=a", "address"),
+            ("famly=a", "family"),
+            ("citty:home=a", "city"),
+        ] {
+            let problem = text.parse::<PropertyAssignment>().unwrap_err();
+            assert!(
+                problem.contains(&format!("did you mean {nearest}?")),
+                "{problem}"
+            );
+        }
+        let problem = "quux=1".parse::<PropertyAssignment>().unwrap_err();
+        assert!(problem.contains("x-quux"), "{problem}");
+    }
+
+    #[test]
+    fn dates_and_addresses_are_checked() {
+        for text in [
+            "birthday=1815-12-10",
+            "bday=18151210",
+            "birthday=--02-29",
+            "anniversary=2000",
+            "email=a@b.example",
+        ] {
+            assert!(text.parse::<PropertyAssignment>().is_ok(), "{text}");
+        }
+        for text in [
+            "birthday=10.12.1815",
+            "birthday=2001-02-29",
+            "birthday=1815-13-01",
+            "birthday=",
+            "birthday=--",
+            "birthday=1815-12-10 noon",
+            "email=ada",
+            "email:home=",
+        ] {
+            assert!(text.parse::<PropertyAssignment>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_have_components() {
+        for (text, expected) in [
+            ("Main St 1", ";;Main St 1;;;;"),
+            ("Hauptstr. 5, 10115 Berlin", ";;Hauptstr. 5;Berlin;;10115;"),
+            (
+                "1 Mall, London SW1A 1AA, UK",
+                ";;1 Mall;London;;SW1A 1AA;UK",
+            ),
+            (
+                "742 Elm St, Springfield, IL 62704",
+                ";;742 Elm St;Springfield;IL;62704;",
+            ),
+            (
+                "742 Elm St, Springfield, IL 62704, USA",
+                ";;742 Elm St;Springfield;IL;62704;USA",
+            ),
+            ("Box 1;;Main St 1;Town;;;", "Box 1;;Main St 1;Town;;;"),
+            ("", ";;;;;;"),
+        ] {
+            assert_eq!(parse_address(text).as_deref(), Ok(expected), "{text}");
+        }
+        assert!(parse_address("a, b, c, d, e").is_err());
     }
 }

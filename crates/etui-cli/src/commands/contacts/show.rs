@@ -1,5 +1,7 @@
 //! The details of a contact.
 
+use std::collections::HashSet;
+
 use etui::contacts::{Contact, Photo, TypedValue};
 
 use crate::commands::records::details::RecordDetails;
@@ -27,7 +29,9 @@ pub fn contact_details(contact: &Contact) -> std::result::Result<RecordDetails, 
         let town = format!("{} {}", a.code, a.locality).trim().to_owned();
         let mut parts = vec![a.street, town, a.region, a.country];
         parts.retain(|part| !part.is_empty());
-        details.add_row("Address", with_types(parts.join(", "), &a.types, false));
+        let label = a.label.as_deref();
+        let text = with_types(parts.join(", "), label, &a.types, false);
+        details.add_row("Address", text);
     }
     details.add_rows("Web", card.urls().into_iter().map(format_typed));
     let birthday = card.birthday().map(format_date);
@@ -35,16 +39,31 @@ pub fn contact_details(contact: &Contact) -> std::result::Result<RecordDetails, 
     details.add_row("Categories", card.categories().join(", "));
     details.add_rows("Note", card.note());
     let mut photo = card.photo();
+    let labels = card.group_labels();
+    let labelled: HashSet<String> = card
+        .all_properties()
+        .filter(|(_, name, _)| !is_label(name))
+        .filter_map(|(group, ..)| group.map(str::to_ascii_lowercase))
+        .collect();
     for (group, name, value) in card.all_properties() {
         let is_photo = name.eq_ignore_ascii_case("PHOTO");
         if let Some(photo) = photo.take_if(|_| is_photo) {
             details.add_row("Photo", format_photo(&photo));
-        } else if !LABELLED_PROPERTIES
-            .split(',')
-            .any(|k| k.eq_ignore_ascii_case(name))
+            continue;
+        }
+        let key = group.map(str::to_ascii_lowercase).unwrap_or_default();
+        let mut with_rows = LABELLED_PROPERTIES.split(',');
+        if is_label(name) && labelled.contains(&key)
+            || with_rows.any(|k| k.eq_ignore_ascii_case(name))
         {
-            let group = group.map_or_else(String::new, |group| format!("{group}."));
-            details.add_row(&format!("{group}{name}"), value);
+            continue;
+        }
+        match labels.get(&key).filter(|_| !is_label(name)) {
+            Some(label) => details.add_row(name, with_types(value, Some(label), &[], false)),
+            None => {
+                let group = group.map_or_else(String::new, |group| format!("{group}."));
+                details.add_row(&format!("{group}{name}"), value);
+            }
         }
     }
     let size = format_size(contact.text.len() as u64);
@@ -55,12 +74,22 @@ pub fn contact_details(contact: &Contact) -> std::result::Result<RecordDetails, 
     Ok(details)
 }
 
-fn format_typed(value: TypedValue) -> String {
-    with_types(value.value, &value.types, value.preferred)
+fn is_label(name: &str) -> bool {
+    name.eq_ignore_ascii_case("X-ABLABEL")
 }
 
-fn with_types(value: String, types: &[String], preferred: bool) -> String {
-    let mut words: Vec<&str> = types.iter().map(String::as_str).collect();
+fn format_typed(value: TypedValue) -> String {
+    with_types(
+        value.value,
+        value.label.as_deref(),
+        &value.types,
+        value.preferred,
+    )
+}
+
+fn with_types(value: String, label: Option<&str>, types: &[String], preferred: bool) -> String {
+    let types = types.iter().map(String::as_str);
+    let mut words: Vec<&str> = label.into_iter().chain(types).collect();
     words.extend(preferred.then_some("preferred"));
     match words.is_empty() || value.is_empty() {
         true => value,

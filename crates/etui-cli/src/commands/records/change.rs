@@ -7,9 +7,12 @@ use etui::record::{Collection, StoredRecord};
 use etui::{Condition, ETag, SaveOutcome, SavedRecord};
 use etui_contentline::charset::to_utf8_bytes;
 
-use super::{RecordCommands, editor, explain_conflict, report_saved};
+use super::{
+    RecordCommands, count_of, editor, explain_conflict, report_saved, title_of, undo_hint,
+};
 use crate::app::App;
 use crate::errors::{Failure, Result};
+use crate::output::json::record_change_json;
 use crate::output::one_line;
 
 /// Replaces the ETag of the record by the one given with `--if-match`.
@@ -149,6 +152,48 @@ pub fn report_change<R: RecordCommands>(
             ),
         }
     })
+}
+
+/// Saves several records of a collection in one transaction, all or, on an error, none, and reports
+/// them. Those whose text is the same are only counted. With `dry_run`, nothing is saved.
+pub fn save_several<R: RecordCommands>(
+    app: &mut App,
+    all: &Collection<'_, R>,
+    records: Vec<(&StoredRecord<R>, R)>,
+    dry_run: bool,
+) -> Result<()> {
+    let total = records.len();
+    let changed = records.into_iter();
+    let changed = changed.filter(|(record, new)| new.text() != record.text);
+    let changed = changed.map(|(record, new)| Ok((record, keep_identity(record, new)?)));
+    let changed = changed.collect::<Result<Vec<_>>>()?;
+    if !dry_run {
+        let each = changed.iter();
+        let each = each.map(|(record, new)| (new, Condition::IfMatch(record.etag)));
+        all.save_all_if(&each.collect::<Vec<_>>())?;
+    }
+    let (outcome, done) = match dry_run {
+        true => ("would_change", "Would change"),
+        false => ("changed", "Changed"),
+    };
+    for (record, new) in &changed {
+        let etag = (!dry_run).then(|| ETag::of(new.text()));
+        let name = title_of(new);
+        let object = record_change_json(record.id, &record.uid, etag, &name, outcome);
+        let text = format!("{done} {}: {}", record.id, one_line(&name));
+        app.out.report(&object, text)?;
+    }
+    let unchanged = total - changed.len();
+    if unchanged > 0 {
+        let unchanged = count_of::<R>(unchanged as u64);
+        app.out.status(format!("Unchanged: {unchanged}"))?;
+    }
+    match dry_run || changed.is_empty() {
+        true => Ok(()),
+        false => app
+            .out
+            .status(undo_hint::<R>(changed.iter().map(|(r, _)| r.id))),
+    }
 }
 
 /// Describes the first line without a colon that is not in `before`. `format` has its article.

@@ -7,8 +7,8 @@ use etui::search::query::{CollectionRows, Columns, Query};
 
 use super::query::{NamedReaders, QueryArgs, query_readers};
 use super::{
-    RecordCommands, add_row, listed_readers, lookup_record, parse_filter, parse_number,
-    record_table, resolve_record,
+    RecordCommands, add_row, lookup_record, parse_filter, parse_number, record_table,
+    resolve_record,
 };
 use crate::app::App;
 use crate::errors::{Failure, Result};
@@ -37,7 +37,7 @@ pub struct FindArgs<R: RecordCommands> {
 pub fn find_records<R: RecordCommands>(app: &mut App, args: &FindArgs<R>) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let readers = listed_readers::<R>(app, &snapshot)?;
+    let readers = app.readers_in::<R>(&snapshot)?;
     let filter = parse_filter::<R>(&args.filter)?;
     let query = args.query.build_query(filter.clone(), app.out.terminal)?;
     let count_all = || -> Result<u64> {
@@ -57,7 +57,7 @@ pub fn find_records<R: RecordCommands>(app: &mut App, args: &FindArgs<R>) -> Res
         return readers.iter().try_for_each(|(name, reader)| {
             let plan = reader.explain(&query)?;
             if app.out.json {
-                let collection = R::COLLECTION_FIELD.map(|field| NamedField(field, name.as_str()));
+                let collection = NamedField(R::COLLECTION_FIELD, name.as_str());
                 return app.out.write_json(&plan_json::<R>(&plan, collection));
             }
             if readers.len() > 1 {

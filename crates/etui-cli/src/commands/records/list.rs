@@ -1,7 +1,7 @@
 //! The list of records: in the pager, as a table, or as JSON.
 
 use super::query::{QueryArgs, count_records};
-use super::{RecordCommands, listed_readers, pager};
+use super::{RecordCommands, pager};
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::Table;
@@ -25,7 +25,7 @@ pub fn list_records<R: RecordCommands>(app: &mut App, args: &ListArgs<R>) -> Res
         return write_landmarks(app, &landmarks);
     }
     let snapshot = store.snapshot()?;
-    let readers = listed_readers::<R>(app, &snapshot)?;
+    let readers = app.readers_in::<R>(&snapshot)?;
     if count_records(&readers)? == 0 && !app.out.json {
         return app.out.status(format!(
             "No {} yet. Import some: etui import {}{}",

@@ -5,22 +5,24 @@ pub mod change;
 pub mod details;
 pub mod editor;
 pub mod find;
+pub mod labels;
 pub mod list;
 pub mod pager;
 pub mod property;
 pub mod query;
 pub mod remove;
 pub mod restore;
+pub mod selection;
 pub mod show;
 pub mod watch;
 
 use std::fmt::Debug;
 
 use clap::Subcommand;
-use etui::record::{Collection, Reader, StoredRecord};
+use etui::record::{Collection, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{ColumnSet, Row, SearchableRecord};
-use etui::{Error, RecordId, SavedRecord, Snapshot, Store};
+use etui::{Error, RecordId, SavedRecord, Store};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -64,8 +66,8 @@ pub trait RecordCommands:
     const TEXT_OPTION: [&'static str; 2];
     /// The option that selects a collection.
     const COLLECTION_OPTION: &'static str;
-    /// The JSON field of a row that names its collection, if several can be listed together.
-    const COLLECTION_FIELD: Option<&'static str>;
+    /// The JSON field of a row that names its collection.
+    const COLLECTION_FIELD: &'static str;
     /// The command for collections of these records.
     const COLLECTIONS_COMMAND: &'static str;
     /// Headings of a list of collections: number of records, name.
@@ -74,6 +76,8 @@ pub trait RecordCommands:
     const LANDMARK_HINT: &'static str;
     /// Words for properties.
     const PROPERTY_WORDS: PropertyWords;
+    /// The property names of the format, in capitals.
+    const KNOWN_PROPERTIES: &'static [&'static str];
     /// Help texts.
     const HELP: RecordHelp;
 
@@ -142,6 +146,7 @@ pub trait RecordCommands:
 pub struct RecordHelp {
     pub list: &'static str,
     pub find: &'static str,
+    pub labels: &'static str,
     pub show: &'static str,
     pub remove: &'static str,
     pub restore: &'static str,
@@ -158,6 +163,12 @@ pub enum RecordCommand<R: RecordCommands> {
     List(list::ListArgs<R>),
     #[command(about = format!("Find {}", R::MANY), after_help = R::HELP.find)]
     Find(find::FindArgs<R>),
+    #[command(
+        about = format!("List the labels of {}, with the number of each", R::MANY),
+        after_help = R::HELP.labels,
+        alias = "categories"
+    )]
+    Labels,
     #[command(about = format!("Show {} in full", R::MANY), after_help = R::HELP.show)]
     Show(show::ShowArgs<R>),
     Add(R::AddArgs),
@@ -185,15 +196,11 @@ impl<R: RecordCommands> RecordCommand<R> {
         match self {
             Self::List(args) => list::list_records(app, args),
             Self::Find(args) => find::find_records(app, args),
+            Self::Labels => labels::list_labels::<R>(app),
             Self::Show(args) => show::show_records(app, args),
             Self::Add(args) => R::add_record(app, args),
             Self::Edit(args) => R::edit_record(app, args),
-            Self::Remove(args) => {
-                let store = app.open_to_write()?;
-                let all = collection_of::<R>(app, &store, &args.ids)?;
-                remove::remove_records(app, &all, &args.ids)?;
-                Ok(store.close()?)
-            }
+            Self::Remove(args) => remove::remove_records::<R>(app, args),
             Self::Restore(args) if args.list => {
                 let store = app.open_to_read()?;
                 restore::list_trash::<R>(app, &app.open_collection(&store)?)
@@ -214,19 +221,6 @@ impl<R: RecordCommands> RecordCommand<R> {
     }
 }
 
-/// Returns the collections that are listed and searched together, with their names: the one given on
-/// the command line, else all, or the first one of a kind that is not listed together.
-fn listed_readers<'s, R: RecordCommands>(
-    app: &App,
-    snapshot: &'s Snapshot<'_>,
-) -> Result<Vec<(String, Reader<'s, R>)>> {
-    let mut readers = app.readers_in(snapshot)?;
-    if R::COLLECTION_FIELD.is_none() {
-        readers.truncate(1);
-    }
-    Ok(readers)
-}
-
 /// Returns the collection given on the command line, or the one that has the first of `ids`, or the
 /// first one. Records of several collections at once are an error.
 pub fn collection_of<'s, R: RecordCommands>(
@@ -234,7 +228,7 @@ pub fn collection_of<'s, R: RecordCommands>(
     store: &'s Store,
     ids: &[String],
 ) -> Result<Collection<'s, R>> {
-    let is_given = R::COLLECTION_FIELD.is_none() || app.collection_name::<R>().is_some();
+    let is_given = app.collection_name::<R>().is_some();
     let (false, Some((first, others))) = (is_given, ids.split_first()) else {
         return app.open_collection(store);
     };
@@ -397,6 +391,13 @@ fn unknown_record<R: RecordCommands>(id: &str) -> Failure {
             R::COMMAND
         ),
     })
+}
+
+/// Returns the command that undoes the latest change of these records.
+pub fn undo_hint<R: RecordCommands>(ids: impl Iterator<Item = RecordId>) -> String {
+    let mut hint = format!("Undo: etui {} restore", R::COMMAND);
+    ids.for_each(|id| hint.push_str(&format!(" {id}")));
+    hint
 }
 
 /// Returns the display name of a record.

@@ -276,7 +276,7 @@ impl<R: RecordCommands> QueryArgs<R> {
             });
             if fields.is_empty() {
                 let summary = R::row_summary(&row);
-                let of = R::COLLECTION_FIELD.map(|field| NamedField(field, collection));
+                let of = Some(NamedField(R::COLLECTION_FIELD, collection));
                 let object = listed_json(row.id(), R::json_summary(&summary, out), of, next);
                 out.write_json(&object)?;
                 continue;

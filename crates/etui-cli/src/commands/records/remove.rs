@@ -1,8 +1,9 @@
 //! Moves records to the trash.
 
-use etui::record::Collection;
+use etui::Condition;
 
-use super::{RecordCommands, resolve_once, resolve_record, stored_title};
+use super::selection::{Selected, SelectionArgs};
+use super::{RecordCommands, stored_title, undo_hint};
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::json::record_change_json;
@@ -10,27 +11,33 @@ use crate::output::one_line;
 
 #[derive(Debug, clap::Args)]
 pub struct RemoveRecordsArgs {
-    /// Numbers or UIDs
-    #[arg(required = true, value_name = "ID")]
-    pub ids: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
 }
 
-/// Removes the records with these numbers or UIDs. If one of them does not exist, none is removed.
-pub fn remove_records<R: RecordCommands>(
-    app: &mut App,
-    all: &Collection<'_, R>,
-    ids: &[String],
-) -> Result<()> {
-    let records = resolve_once(ids, |id| resolve_record(all, id))?;
-    let uids: Vec<&str> = records.iter().map(|r| r.uid.as_str()).collect();
-    all.remove_many(&uids)?;
-    let mut undo = format!("Undo: etui {} restore", R::COMMAND);
-    for record in &records {
-        let name = stored_title(record);
-        let object = record_change_json(record.id, &record.uid, None, &name, "removed");
-        let text = format!("Removed {}: {}", record.id, one_line(&name));
-        app.out.report(&object, text)?;
-        undo.push_str(&format!(" {}", record.id));
+/// Removes the selected records. If one of the IDs does not exist, none is removed.
+pub fn remove_records<R: RecordCommands>(app: &mut App, args: &RemoveRecordsArgs) -> Result<()> {
+    let dry_run = args.selection.dry_run;
+    let store = app.open_to_write()?;
+    for Selected { all, records } in args.selection.resolve::<R>(app, &store)? {
+        if !dry_run {
+            let each = records.iter().map(|r| (r.uid.as_str(), Condition::Always));
+            all.remove_all_if(&each.collect::<Vec<_>>())?;
+        }
+        let (outcome, done) = match dry_run {
+            true => ("would_remove", "Would remove"),
+            false => ("removed", "Removed"),
+        };
+        for record in &records {
+            let name = stored_title(record);
+            let object = record_change_json(record.id, &record.uid, None, &name, outcome);
+            let text = format!("{done} {}: {}", record.id, one_line(&name));
+            app.out.report(&object, text)?;
+        }
+        if !dry_run {
+            app.out
+                .status(undo_hint::<R>(records.iter().map(|r| r.id)))?;
+        }
     }
-    app.out.status(undo)
+    Ok(store.close()?)
 }

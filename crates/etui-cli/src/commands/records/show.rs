@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::find::{find_single, lookup_all};
-use super::{RecordCommands, collection_of, listed_readers};
+use super::{RecordCommands, collection_of};
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::escape_text;
@@ -29,7 +29,7 @@ pub fn show_records<R: RecordCommands>(app: &mut App, args: &ShowArgs<R>) -> Res
         Some(found) => found,
         None => {
             let snapshot = store.snapshot()?;
-            let readers = listed_readers::<R>(app, &snapshot)?;
+            let readers = app.readers_in::<R>(&snapshot)?;
             let (of, one) = find_single(&mut app.out, &readers, &args.which)?;
             all = store.collection(readers.get(of).map(|(name, _)| name.as_str()))?;
             all.by_id(one)?.into_iter().collect()

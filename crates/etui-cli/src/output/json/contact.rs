@@ -18,18 +18,20 @@ pub fn contact_json(
     let organizations = card.organizations().into_iter();
     let phone = |t: TypedValue| {
         let e164 = PhoneNumber::parse(&t.value, region).and_then(|n| n.e164());
-        object! { value: t.value, types: t.types, preferred: t.preferred, e164: e164 }
+        object! {
+            value: t.value, types: t.types, preferred: t.preferred, label: t.label, e164: e164,
+        }
     };
     let typed = |all: Vec<TypedValue>| {
         let object = |t: TypedValue| {
-            object! { value: t.value, types: t.types, preferred: t.preferred }
+            object! { value: t.value, types: t.types, preferred: t.preferred, label: t.label }
         };
         all.into_iter().map(object).collect::<Vec<_>>()
     };
     let address = |a: etui::contacts::PostalAddress| {
         object! {
             street: a.street, locality: a.locality, region: a.region,
-            code: a.code, country: a.country, types: a.types,
+            code: a.code, country: a.country, types: a.types, label: a.label,
         }
     };
     let photo = card.photo().map(|photo| {

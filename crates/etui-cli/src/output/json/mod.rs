@@ -62,7 +62,7 @@ pub fn listed_json(
     object! {
         id: id.0,
         #[serde(flatten)] summary: summary,
-        // The collection, if several are queried together.
+        // The collection, in lists and answers to searches.
         #[serde(flatten)] collection: collection,
         // With `--limit`: the cursor of the next page in the last line.
         #[serde(flatten)] next: next.map(|next| NamedField("next", next)),
@@ -72,7 +72,7 @@ pub fn listed_json(
 /// The output of `find --explain`.
 pub fn plan_json<R: RecordCommands>(
     plan: &QueryPlan,
-    collection: Option<NamedField<&str>>,
+    collection: NamedField<&str>,
 ) -> impl Serialize {
     object! {
         // The normalized filter.

@@ -436,6 +436,8 @@ fn files_of_both_kinds() {
     people.vcf: 4 added (590 bytes)
     week.ics: 6 added (1.4 kB)
     Total: 10 added, 0 changed, 0 unchanged, 0 rejected
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
     $ cat week.ics | etui import -
     -: 0 added, 6 unchanged (1.4 kB)
     $ etui import --calendar Home week.ics
@@ -585,6 +587,8 @@ fn calendars_keep_their_properties() {
     club.ics: 1 added (189 bytes)
     plain.ics: 1 added (136 bytes)
     Total: 3 added, 0 changed, 0 unchanged, 0 rejected
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
     $ etui export --calendars | cmp - work.ics 2>&1 | head -1
     cmp: EOF on work.ics after byte 189, line 11
     $ cat work.ics club.ics plain.ics > all.ics; etui export --calendars | cmp - all.ics && echo same
@@ -595,6 +599,8 @@ fn calendars_keep_their_properties() {
     plain.ics: 1 added (136 bytes), in the calendar plain
     work.ics: 1 added (189 bytes), in the calendar Work, mine 2
     Total: 4 added, 0 changed, 0 unchanged, 0 rejected
+    Created a store: each.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
     $ export ETUI_STORE=each.etui; etui import --each work.ics club.ics plain.ics --json | cut -c1-160
     {"added":0,"changed":0,"unchanged":3,"refused":0,"files":[{"file":"work.ics","kind":"calendar","calendar":"Work, mine","bytes":189,"added":0,"changed":0,"unchan
     $ export ETUI_STORE=each.etui; etui calendars

@@ -291,7 +291,8 @@ fn what_is_typed_is_meant() {
         "EDITOR='sed -i s/^DTSTART.*/DTSTART:tomorrow/' etui calendar edit night; rm tmp/*",
         "etui calendar add X --start 'mon 9' --set repeat=often",
         "etui calendar add X --start 'mon 9' --duration -1h",
-        "etui calendar add '' --start '2027-03-08 9' --repeat mondays | head -1; etui calendar remove 9",
+        "etui calendar add '' --start '2027-03-08 9'",
+        "etui calendar add X --start '2027-03-08 9' --repeat mondays | head -1; etui calendar edit 9 --remove title; etui calendar remove 9",
         "etui calendar undo 9",
         "etui calendar import week.ics",
         "etui agenda",
@@ -327,8 +328,14 @@ fn what_is_typed_is_meant() {
 
     For more information, try '--help'.
     [exit 2]
-    $ etui calendar add '' --start '2027-03-08 9' --repeat mondays | head -1; etui calendar remove 9
-    Added 9: (no title)
+    $ etui calendar add '' --start '2027-03-08 9'
+    error: invalid value '' for '<TITLE>': a title must not be empty; to remove it: edit --remove title
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar add X --start '2027-03-08 9' --repeat mondays | head -1; etui calendar edit 9 --remove title; etui calendar remove 9
+    Added 9: X
+    Changed 9: (no title) (undo: etui calendar restore 9)
     Removed 9: (no title)
     Undo: etui calendar restore 9
     $ etui calendar undo 9
@@ -407,4 +414,57 @@ fn changes_are_told_as_they_happen() {
     TIME + 7 Milk
     TIME ~ 7 Milk: notes
     ");
+}
+
+#[test]
+fn several_entries_are_changed_at_once() {
+    let home = with_calendar();
+    session!(home, [
+        "etui calendar edit 1 2 --set label=Job --dry-run",
+        "etui calendar edit 1 2 --set label=Job",
+        "etui calendar edit --where category:job --place 'Room 5' --remove label=None",
+        "etui calendar edit --where kind:event --remove label=Job | tail -4",
+        "etui calendar restore 1 2",
+        "etui calendar labels",
+        "etui calendar edit 1 2",
+        "etui calendar edit 1 2 --repeat often",
+        "etui calendar remove --where category:job",
+        "etui calendar restore 1 2",
+    ], @r#"
+    $ etui calendar edit 1 2 --set label=Job --dry-run
+    Would change 1: Jour fixe
+    Would change 2: Night shift
+    $ etui calendar edit 1 2 --set label=Job
+    Changed 1: Jour fixe
+    Changed 2: Night shift
+    Undo: etui calendar restore 1 2
+    $ etui calendar edit --where category:job --place 'Room 5' --remove label=None
+    Changed 1: Jour fixe
+    Changed 2: Night shift
+    Undo: etui calendar restore 1 2
+    $ etui calendar edit --where kind:event --remove label=Job | tail -4
+    Changed 1: Jour fixe
+    Changed 2: Night shift
+    Unchanged: 3 entries
+    Undo: etui calendar restore 1 2
+    $ etui calendar restore 1 2
+    Undid the latest change of 1: Jour fixe
+    Undid the latest change of 2: Night shift
+    $ etui calendar labels
+    Entries  Label
+          2  Job
+    $ etui calendar edit 1 2
+    error: several entries, and --dry-run, need options that change them, and no --if-match
+    [exit 2]
+    $ etui calendar edit 1 2 --repeat often
+    error: --repeat: "often" is not understood here; write daily, weekly on mon, thu, every 2 weeks until 2027-06-30, monthly on the 15th, monthly on the last fri, yearly, daily 10 times, or a rule like FREQ=WEEKLY;BYDAY=MO
+    [exit 2]
+    $ etui calendar remove --where category:job
+    Removed 1: Jour fixe
+    Removed 2: Night shift
+    Undo: etui calendar restore 1 2
+    $ etui calendar restore 1 2
+    Restored 1: Jour fixe
+    Restored 2: Night shift
+    "#);
 }

@@ -50,6 +50,14 @@ pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
         None
     }
 
+    /// Returns the filters for a part of a phone number without a field name; none for kinds without
+    /// phone numbers.
+    #[doc(hidden)]
+    fn number_filters(text: &str) -> Vec<Filter<Self>> {
+        let _ = text;
+        Vec::new()
+    }
+
     /// Returns the search keys of the field's values.
     #[doc(hidden)]
     fn keys(self) -> KeySet;

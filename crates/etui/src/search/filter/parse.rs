@@ -19,7 +19,9 @@
 //! `rating:<=3`.
 //!
 //! A value without a field is compared with several fields (contacts: names, organisation, e-mail,
-//! phone; calendars: titles, locations, notes). An unquoted one is a prefix: `ann` finds Anna.
+//! phone; calendars: titles, locations, notes). An unquoted one is a prefix: `ann` finds Anna. Such
+//! words of digits and the punctuation of phone numbers, with 4 digits or more in all, are also
+//! compared with phone numbers, as one: `+49 (30) 1234`.
 //! `field=value` compares the whole value.
 
 use std::collections::BTreeSet;
@@ -36,6 +38,10 @@ const MAX_TEXT_DEPTH: usize = 200;
 const MAX_FILTER_DEPTH: usize = 64;
 /// Longest text, in bytes.
 const MAX_TEXT: usize = 16 << 10;
+/// Digits that words without a field must have to be compared as a phone number.
+const MIN_NUMBER_DIGITS: usize = 4;
+/// Longest text that is compared as a phone number, in bytes.
+const MAX_NUMBER: usize = 64;
 /// The error for a UID with a `*`, or none.
 const UID_IS_WHOLE: &str =
     "a UID is compared as a whole; write uid:abc, or several in quotes: uid:\"a\",\"b\"";
@@ -143,8 +149,53 @@ impl<'a> FilterParser<'a> {
                 }
                 return Ok(collapse_single(parts, Filter::And));
             }
-            parts.push(self.parse_one(depth)?);
+            parts.push(match self.parse_number() {
+                Some(number) => number,
+                None => self.parse_one(depth)?,
+            });
         }
+    }
+
+    /// Parses words that together look like a phone number; `None` if none are here. They match as
+    /// words, or as a number.
+    fn parse_number<F: FieldSet>(&mut self) -> Option<Filter<F>> {
+        let rest = self.remaining_text();
+        let (mut end, mut depth, mut has_digit) = (0, 0usize, false);
+        let mut before = ' ';
+        let mut chars = rest.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            let next = chars.peek().map_or(' ', |(_, next)| *next);
+            let begins_word = before.is_whitespace() || before == '(';
+            match c {
+                _ if at >= MAX_NUMBER => break,
+                c if c.is_whitespace() => has_digit = false,
+                '(' => depth += 1,
+                ')' if depth > 0 => depth -= 1,
+                // A minus sign before a word is a negation.
+                '-' if begins_word && (at == 0 || !next.is_whitespace()) => break,
+                '+' | '-' | '/' | '.' | '#' => {}
+                c if c.is_numeric() => has_digit = true,
+                _ => break,
+            }
+            if has_digit && depth == 0 && (next.is_whitespace() || next == ')') {
+                end = at + c.len_utf8();
+            }
+            before = c;
+        }
+        let text = rest.get(..end)?;
+        if text.chars().filter(|c| c.is_numeric()).count() < MIN_NUMBER_DIGITS {
+            return None;
+        }
+        let numbers = F::number_filters(text);
+        if numbers.is_empty() {
+            return None;
+        }
+        self.at += end;
+        let words = text.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')'));
+        let words = words.filter(|word| word.contains(char::is_numeric));
+        let words = words.map(|word| Filter::text(F::ANY, MatchMode::Prefix, word));
+        let words = collapse_single(words.collect(), Filter::And);
+        Some(Filter::Or([vec![words], numbers].concat()))
     }
 
     fn parse_one<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
@@ -422,6 +473,37 @@ mod tests {
             parsed(r#"note:"say \"hi\"""#),
             Filter::text(Field::Note, MatchMode::Words, "say \"hi\"")
         );
+    }
+
+    #[test]
+    fn words_of_digits_are_a_number() {
+        let any = |word: &str| Filter::text(Field::Any, MatchMode::Prefix, word);
+        let number =
+            |words, text: &str| Filter::Or([vec![words], Field::number_filters(text)].concat());
+        assert_eq!(parsed("2345"), number(any("2345"), "2345"));
+        for (text, words) in [
+            ("0151 2345678", &["0151", "2345678"][..]),
+            ("+49 151 2345678", &["+49", "151", "2345678"]),
+            ("+49 (0)151 234-56", &["+49", "0", "151", "234-56"]),
+            ("(030) 12 34", &["030", "12", "34"]),
+            ("030 / 1234", &["030", "1234"]),
+        ] {
+            let words = words.iter().map(|word| any(word)).collect();
+            let expected = number(Filter::And(words), text);
+            assert_eq!(parsed(text), expected, "{text}");
+            let nested = parsed("ann").and(expected.clone()).or(parsed("bob"));
+            assert_eq!(parsed(&format!("(ann {text}) or bob")), nested, "{text}");
+        }
+        assert_eq!(parsed("123"), any("123"));
+        assert_eq!(parsed("1234*"), any("1234"));
+        assert_eq!(parsed("1 -2345"), any("1").and(any("2345").not()));
+        let either = Filter::Or(vec![parsed("0151"), parsed("ann")]);
+        assert_eq!(parsed("(0151 or ann)"), either);
+        assert_eq!(parsed("1815 ada"), parsed("1815").and(parsed("ada")));
+        assert_eq!(parsed("(-2345)"), any("2345").not());
+        assert_eq!(parsed("ada - 2345"), parsed("ada").and(any("2345").not()));
+        assert!("0151 -".parse::<Filter>().is_err());
+        assert!("+ ".repeat(8000).parse::<Filter>().is_ok());
     }
 
     #[test]

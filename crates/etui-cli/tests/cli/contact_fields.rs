@@ -1,0 +1,489 @@
+//! Names, addresses, labels and dates: as they are typed, checked, found and shown.
+
+use crate::harness::{TestHome, session};
+
+#[test]
+fn a_name_is_split_into_its_parts() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts add --name 'Zora Adams' --set uid=zora",
+        "etui contacts add --name 'Acme GmbH' --org 'Acme GmbH'",
+        "etui contacts list --fields name,family,given",
+        "etui contacts edit zora --set name='Dr. Zora van Damme'",
+        "etui contacts show zora --vcard",
+        "etui contacts edit zora --set family=Adams",
+        "etui contacts show zora --vcard | grep N:",
+        "etui contacts edit 1 --set name='Anna Meyer'",
+        "etui contacts show 1 --vcard | grep N:",
+        "etui contacts edit 1 --set given=Anne",
+        "etui contacts show 1 --vcard | grep N:",
+        "etui contacts add --name Zo --set uid=zo --set family='Marquez Diaz' --set given=Zoraida",
+        "etui contacts show zo --vcard | grep N:",
+    ], @r"
+    $ etui contacts add --name 'Zora Adams' --set uid=zora
+    Added 5: Zora Adams
+    $ etui contacts add --name 'Acme GmbH' --org 'Acme GmbH'
+    Added 6: Acme GmbH
+    $ etui contacts list --fields name,family,given
+    Name                           Family name  Given names
+    Acme GmbH
+    Zora Adams                     Adams        Zora
+    Bob Öst
+    Anna Müller                    Müller       Anna
+    Norbert Nobody                 Nobody       Norbert
+    Eve \u{1b}[31mTrouble\u{9b}2J  Trouble      Eve
+    $ etui contacts edit zora --set name='Dr. Zora van Damme'
+    Changed 5: Dr. Zora van Damme (undo: etui contacts restore 5)
+    $ etui contacts show zora --vcard
+    BEGIN:VCARD\r
+    VERSION:4.0\r
+    UID:zora\r
+    FN:Dr. Zora van Damme\r
+    N:van Damme;Zora;;Dr.;\r
+    END:VCARD\r
+    $ etui contacts edit zora --set family=Adams
+    Changed 5: Dr. Zora Adams (undo: etui contacts restore 5)
+    $ etui contacts show zora --vcard | grep N:
+    BEGIN:VCARD\r
+    VERSION:4.0\r
+    FN:Dr. Zora Adams\r
+    N:Adams;Zora;;Dr.;\r
+    $ etui contacts edit 1 --set name='Anna Meyer'
+    Changed 1: Anna Meyer (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep N:
+    BEGIN:VCARD\r
+    VERSION:3.0\r
+    N:Meyer;Anna;;;\r
+    FN:Anna Meyer\r
+    $ etui contacts edit 1 --set given=Anne
+    Changed 1: Anne Meyer (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep N:
+    BEGIN:VCARD\r
+    VERSION:3.0\r
+    N:Meyer;Anne;;;\r
+    FN:Anne Meyer\r
+    $ etui contacts add --name Zo --set uid=zo --set family='Marquez Diaz' --set given=Zoraida
+    Added 11: Zo
+    $ etui contacts show zo --vcard | grep N:
+    BEGIN:VCARD\r
+    VERSION:4.0\r
+    FN:Zo\r
+    N:Marquez Diaz;Zoraida;;;\r
+    ");
+}
+
+#[test]
+fn parts_of_an_address_are_set_by_name() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit 1 --set street='Hauptstr. 5' --set city=Berlin --set postcode=10115",
+        "etui contacts edit 1 --set city:work=Potsdam --set country:work=Germany",
+        "etui contacts edit 2 --set address='1 Mall, London SW1A 1AA, UK' --set label=Family",
+        "etui contacts show 1 --vcard | grep ADR",
+        "etui contacts show 2 | grep -e Address -e Categories",
+        "etui contacts edit 1 --remove city=Berlin --remove country",
+        "etui contacts show 1 --vcard | grep ADR",
+        "etui contacts edit 1 --remove country",
+        "etui contacts edit 1 --set phoen=1",
+        "etui contacts edit 1 --add famly=x",
+        "etui contacts add --name A --set quux=x",
+        "etui calendar add X --todo --set titel=x",
+        "etui contacts edit 1 --set x-quux=x --remove x-quux",
+        "etui contacts edit 1 --add city=Bonn",
+    ], @r#"
+    $ etui contacts edit 1 --set street='Hauptstr. 5' --set city=Berlin --set postcode=10115
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts edit 1 --set city:work=Potsdam --set country:work=Germany
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts edit 2 --set address='1 Mall, London SW1A 1AA, UK' --set label=Family
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts show 1 --vcard | grep ADR
+    ADR:;;Hauptstr. 5;Berlin;;10115;\r
+    ADR;TYPE=work:;;;Potsdam;;;Germany\r
+    $ etui contacts show 2 | grep -e Address -e Categories
+      Address     1 Mall, SW1A 1AA London, UK
+      Categories  Family
+    $ etui contacts edit 1 --remove city=Berlin --remove country
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep ADR
+    ADR:;;Hauptstr. 5;;;10115;\r
+    ADR;TYPE=work:;;;Potsdam;;;\r
+    $ etui contacts edit 1 --remove country
+    error: contact 1 has no COUNTRY; nothing was changed
+    [exit 4]
+    $ etui contacts edit 1 --set phoen=1
+    error: invalid value 'phoen=1' for '--set <PROP=VALUE>': there is no property "phoen"; did you mean phone? (one of your own begins with x-: x-phoen)
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit 1 --add famly=x
+    error: invalid value 'famly=x' for '--add <PROP=VALUE>': there is no property "famly"; did you mean family? (one of your own begins with x-: x-famly)
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts add --name A --set quux=x
+    error: invalid value 'quux=x' for '--set <PROP=VALUE>': there is no property "quux"; one of your own begins with x-: x-quux
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar add X --todo --set titel=x
+    error: invalid value 'titel=x' for '--set <PROP=VALUE>': there is no property "titel"; did you mean title? (one of your own begins with x-: x-titel)
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit 1 --set x-quux=x --remove x-quux
+    error: contact 1 has no X-QUUX; nothing was changed
+    [exit 4]
+    $ etui contacts edit 1 --add city=Bonn
+    error: --add ADR adds a whole property; use --set for a part of one
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn one_label_of_several_is_removed() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts labels",
+        "etui contacts edit 1 --set label=Family,Friends,Work",
+        "etui contacts edit 2 --add label=family --add label=Friends",
+        "etui contacts labels",
+        "etui contacts edit 1 --remove label=Friends",
+        "etui contacts show 1 --vcard | grep CAT",
+        "etui contacts edit 1 --remove category=Fam",
+        "etui contacts edit 2 --remove label=Friends",
+        "etui contacts show 2 --vcard | grep CAT",
+        "etui contacts labels --json",
+        "etui -q calendar add X --todo --set uid=x --category A --category 'B, C' --category D",
+        "etui calendar edit x --remove category='B, C'; etui calendar show x --ics | grep CAT",
+        "etui calendar edit x --remove label=A; etui calendar show x --ics | grep CAT",
+        "etui calendar labels",
+    ], @r#"
+    $ etui contacts labels
+    No labels yet. Add one: etui contacts edit ID --set label=NAME
+    $ etui contacts edit 1 --set label=Family,Friends,Work
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts edit 2 --add label=family --add label=Friends
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts labels
+    Contacts  Label
+           1  Family
+           1  family
+           2  Friends
+           1  Work
+    $ etui contacts edit 1 --remove label=Friends
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep CAT
+    CATEGORIES:Family,Work\r
+    $ etui contacts edit 1 --remove category=Fam
+    error: contact 1 has no CATEGORIES Fam; nothing was changed
+    [exit 4]
+    $ etui contacts edit 2 --remove label=Friends
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts show 2 --vcard | grep CAT
+    CATEGORIES:family\r
+    $ etui contacts labels --json
+    {"label":"Family","contacts":1}
+    {"label":"family","contacts":1}
+    {"label":"Work","contacts":1}
+    $ etui -q calendar add X --todo --set uid=x --category A --category 'B, C' --category D
+    $ etui calendar edit x --remove category='B, C'; etui calendar show x --ics | grep CAT
+    Changed 9: X (undo: etui calendar restore 9)
+    CATEGORIES:A,D\r
+    $ etui calendar edit x --remove label=A; etui calendar show x --ics | grep CAT
+    Changed 9: X (undo: etui calendar restore 9)
+    CATEGORIES:D\r
+    $ etui calendar labels
+    Entries  Label
+          1  D
+    "#);
+}
+
+/// Numbers as the list shows them, in one argument or several, and any digits in a row.
+#[test]
+fn a_number_is_found_as_it_is_typed() {
+    let home = TestHome::new();
+    home.run("etui init --locale de --region DE");
+    for (name, phone) in [
+        ("Ada", "0151 2345678"),
+        ("Bob", "+49 151 7654321"),
+        ("Cleo", "(030) 23125-001"),
+        ("Dan", "+1 (202) 555-0143"),
+        ("Eve 1815", "110"),
+    ] {
+        home.run(&format!(
+            "etui contacts add --name '{name}' --phone '{phone}'"
+        ));
+    }
+    for (typed, names) in [
+        ("0151 2345678", "Ada"),
+        ("'0151 2345678'", "Ada"),
+        ("'+49 151 2345678'", "Ada"),
+        ("+49 151 2345678", "Ada"),
+        ("01512345678", "Ada"),
+        ("2345678", "Ada"),
+        ("3456", "Ada"),
+        ("345 67", "Ada"),
+        ("0151", "Ada Bob"),
+        ("0151 7654321", "Bob"),
+        ("'+49 (151) 7654321'", "Bob"),
+        ("'(030) 23125-001'", "Cleo"),
+        ("030/23125001", "Cleo"),
+        ("3125-001", "Cleo"),
+        ("'202 555'", "Dan"),
+        ("'(202) 555-0143'", "Dan"),
+        ("'1 202 555 0143'", "Dan"),
+        ("'555-0143 dan'", "Dan"),
+        ("'555-0143 or (030 23125)'", "Cleo Dan"),
+        ("1815", "Eve 1815"),
+        ("110", "Eve 1815"),
+        ("'0151 -2345678'", "Ada Bob"),
+    ] {
+        let (text, _) = home.run(&format!(
+            "etui contacts find {typed} --fields name | tail -n +2"
+        ));
+        assert_eq!(text.trim().replace('\n', " "), names, "{typed}");
+    }
+    let (_, code) = home.run("etui contacts find 0151 9999999");
+    assert_eq!(code, Some(4));
+}
+
+#[test]
+fn apples_notations_are_shown_plainly() {
+    let home = TestHome::new();
+    std::fs::write(
+        home.path("apple.vcf"),
+        "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:a\r\nN:Appleseed;Jon;;;\r\nFN:Jon Appleseed\r\n\
+         BDAY;X-APPLE-OMIT-YEAR=1604:1604-05-17\r\nitem1.TEL;type=pref:+1 202 555 0143\r\n\
+         item1.X-ABLabel:Boat\r\nitem2.EMAIL;type=INTERNET:jon@example.org\r\n\
+         item2.X-ABLabel:_$!<Other>!$_\r\nitem3.X-ABRELATEDNAMES:Pat\r\n\
+         item3.X-ABLabel:_$!<Spouse>!$_\r\nitem4.X-ABLabel:alone\r\nEND:VCARD\r\n",
+    )
+    .unwrap();
+    session!(home, [
+        "etui import -q apple.vcf",
+        "etui contacts show 1 | head -9",
+        "etui contacts show 1 --json | grep -o '\"phones\".*\"urls\"'",
+        "etui contacts show 1 --json | grep -o '\"birthday\":[^,]*'",
+    ], @r#"
+    $ etui import -q apple.vcf
+    $ etui contacts show 1 | head -9
+    Jon Appleseed
+      Phone             +1 202 555 0143  (Boat, preferred)
+      E-mail            jon@example.org  (Other)
+      Birthday          --05-17
+      N                 Appleseed;Jon;;;
+      X-ABRELATEDNAMES  Pat  (Spouse)
+      item4.X-ABLabel   alone
+      vCard             3.0, 338 bytes
+      UID               a
+    $ etui contacts show 1 --json | grep -o '"phones".*"urls"'
+    "phones":[{"value":"+1 202 555 0143","types":[],"preferred":true,"label":"Boat","e164":"+12025550143"}],"emails":[{"value":"jon@example.org","types":[],"preferred":false,"label":"Other"}],"urls"
+    $ etui contacts show 1 --json | grep -o '"birthday":[^,]*'
+    "birthday":"--05-17"
+    "#);
+}
+
+#[test]
+fn values_are_checked() {
+    let home = TestHome::with_people();
+    let jpeg = [&[0xFF, 0xD8, 0xFF, 0xE0][..], &[7; 300]].concat();
+    std::fs::write(home.path("me.jpg"), jpeg).unwrap();
+    session!(home, [
+        "etui contacts add --name A --email nobody",
+        "etui contacts edit 1 --set email='Ada <ada@example.org>'",
+        "etui contacts edit 1 --set birthday=10.12.1815",
+        "etui contacts edit 2 --set birthday=--12-10; etui contacts show 2 --vcard | grep BDAY",
+        "etui contacts edit 1 --set birthday=1815-12-10; etui contacts show 1 --vcard | grep BDAY",
+        "etui contacts edit 1 --set photo=me.jpg; etui contacts show 1 | grep Photo",
+        "etui contacts show 1 --vcard | grep PHOTO | cut -c1-40",
+        "etui contacts edit 2 --set photo=me.jpg; etui contacts show 2 --vcard | grep PHOTO | cut -c1-40",
+        "etui contacts add --name P --set uid=p --set photo=me.jpg; etui contacts show p | grep Photo",
+        "etui contacts edit 1 --set photo=people.vcf",
+        "etui contacts edit 1 --set photo=missing.jpg",
+        "etui contacts edit 1 --set photo=",
+        "etui contacts edit 1 --set photo=https://example.org/me.jpg; etui contacts show 1 | grep Photo",
+        "etui calendar add ' ' --todo",
+        "etui -q calendar add X --todo --set uid=x --set attendee=bob@example.org --set organizer=mailto:eve@example.org",
+        "etui calendar show x --ics | grep -e ATT -e ORG",
+        "etui calendar edit x --set attendee=Bob",
+        "etui calendar edit x --title ''",
+        "etui calendar edit x --set title=",
+    ], @r#"
+    $ etui contacts add --name A --email nobody
+    error: invalid value 'nobody' for '--email <ADDRESS>': "nobody" is not an e-mail address; write it like ada@example.org
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit 1 --set email='Ada <ada@example.org>'
+    error: invalid value 'email=Ada <ada@example.org>' for '--set <PROP=VALUE>': "Ada <ada@example.org>" is not an e-mail address; write it like ada@example.org
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit 1 --set birthday=10.12.1815
+    error: invalid value 'birthday=10.12.1815' for '--set <PROP=VALUE>': "10.12.1815" is not a date; write it like 1815-12-10, or without the year --12-10
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit 2 --set birthday=--12-10; etui contacts show 2 --vcard | grep BDAY
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    BDAY:--1210\r
+    $ etui contacts edit 1 --set birthday=1815-12-10; etui contacts show 1 --vcard | grep BDAY
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    BDAY:1815-12-10\r
+    $ etui contacts edit 1 --set photo=me.jpg; etui contacts show 1 | grep Photo
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Photo         image/jpeg, 304 bytes
+    $ etui contacts show 1 --vcard | grep PHOTO | cut -c1-40
+    PHOTO;ENCODING=b;TYPE=JPEG:/9j/4AcHBwcHB
+    $ etui contacts edit 2 --set photo=me.jpg; etui contacts show 2 --vcard | grep PHOTO | cut -c1-40
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    PHOTO:data:image/jpeg;base64,/9j/4AcHBwc
+    $ etui contacts add --name P --set uid=p --set photo=me.jpg; etui contacts show p | grep Photo
+    Added 9: P
+      Photo  image/jpeg, 304 bytes
+    $ etui contacts edit 1 --set photo=people.vcf
+    error: people.vcf: is not a photo; a photo is a file in JPEG, PNG, GIF or WebP, or a URL
+    [exit 3]
+    $ etui contacts edit 1 --set photo=missing.jpg
+    error: missing.jpg: No such file or directory
+    [exit 1]
+    $ etui contacts edit 1 --set photo=
+    error: a photo is a file or a URL; to remove the photo: --remove photo
+    [exit 2]
+    $ etui contacts edit 1 --set photo=https://example.org/me.jpg; etui contacts show 1 | grep Photo
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Photo         https://example.org/me.jpg
+    $ etui calendar add ' ' --todo
+    error: invalid value ' ' for '<TITLE>': a title must not be empty; to remove it: edit --remove title
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui -q calendar add X --todo --set uid=x --set attendee=bob@example.org --set organizer=mailto:eve@example.org
+    $ etui calendar show x --ics | grep -e ATT -e ORG
+    ATTENDEE:mailto:bob@example.org\r
+    ORGANIZER:mailto:eve@example.org\r
+    $ etui calendar edit x --set attendee=Bob
+    error: invalid value 'attendee=Bob' for '--set <PROP=VALUE>': "Bob" is not an e-mail address; write it like ada@example.org
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar edit x --title ''
+    error: invalid value '' for '--title <TEXT>': a title must not be empty; to remove it: edit --remove title
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar edit x --set title=
+    error: invalid value 'title=' for '--set <PROP=VALUE>': a title must not be empty; to remove it: edit --remove title
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn several_are_changed_at_once() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit 1 2 anna --add label=Club --dry-run",
+        "etui contacts edit 1 2 anna --add label=Club",
+        "etui contacts edit --where category:club --remove label=Club --set note=left --dry-run --json",
+        "etui contacts labels",
+        "etui contacts edit --where '*' --remove label=Club",
+        "etui contacts labels",
+        "etui contacts restore 1 2",
+        "etui contacts labels",
+        "etui contacts edit 1 99 --set note=x",
+        "etui contacts edit 1 2 --set uid=x",
+        "etui contacts edit 1 2 --from people.vcf",
+        "etui contacts edit 1 --dry-run",
+        "etui contacts edit",
+        "etui contacts edit 1 --where ann --set note=x",
+        "etui contacts edit --where 'name:(' --set note=x",
+        "etui contacts remove --where nobody-here",
+        "etui contacts remove --where category:club --dry-run",
+        "etui contacts remove --where category:club",
+        "etui contacts restore 1 2",
+        "etui addressbooks -q create Work",
+        "etui contacts -q add --addressbook Work --name 'Anna Worker' --set uid=w",
+        "etui contacts remove --where anna --dry-run",
+        "etui contacts remove --where anna --addressbook Work --json",
+    ], @r#"
+    $ etui contacts edit 1 2 anna --add label=Club --dry-run
+    Would change 1: Anna Müller
+    Would change 2: Bob Öst
+    $ etui contacts edit 1 2 anna --add label=Club
+    Changed 1: Anna Müller
+    Changed 2: Bob Öst
+    Undo: etui contacts restore 1 2
+    $ etui contacts edit --where category:club --remove label=Club --set note=left --dry-run --json
+    {"id":2,"uid":"bob","etag":null,"name":"Bob Öst","outcome":"would_change"}
+    {"id":1,"uid":"anna","etag":null,"name":"Anna Müller","outcome":"would_change"}
+    $ etui contacts labels
+    Contacts  Label
+           2  Club
+    $ etui contacts edit --where '*' --remove label=Club
+    Changed 2: Bob Öst
+    Changed 1: Anna Müller
+    Unchanged: 2 contacts
+    Undo: etui contacts restore 2 1
+    $ etui contacts labels
+    No labels yet. Add one: etui contacts edit ID --set label=NAME
+    $ etui contacts restore 1 2
+    Undid the latest change of 1: Anna Müller
+    Undid the latest change of 2: Bob Öst
+    $ etui contacts labels
+    Contacts  Label
+           2  Club
+    $ etui contacts edit 1 99 --set note=x
+    error: there is no contact number 99; to search for a phone number: etui contacts find phone:99
+    [exit 4]
+    $ etui contacts edit 1 2 --set uid=x
+    error: the UID identifies the contact and cannot change: it is anna, the text has x. To add another contact: etui contacts add FILE
+    [exit 3]
+    $ etui contacts edit 1 2 --from people.vcf
+    error: several contacts, and --dry-run, need --set, --add or --remove, and no --if-match
+    [exit 2]
+    $ etui contacts edit 1 --dry-run
+    error: several contacts, and --dry-run, need --set, --add or --remove, and no --if-match
+    [exit 2]
+    $ etui contacts edit
+    error: the following required arguments were not provided:
+      <ID>...
+
+    Usage: etui contacts edit <ID>...
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit 1 --where ann --set note=x
+    error: the argument '[ID]...' cannot be used with '--where <FILTER>'
+
+    Usage: etui contacts edit --set <PROP=VALUE> <ID>...
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit --where 'name:(' --set note=x
+    error: in the filter, at character 6: something to look for is missing here
+    [exit 2]
+    $ etui contacts remove --where nobody-here
+    error: no contact matches: nobody-here
+    [exit 4]
+    $ etui contacts remove --where category:club --dry-run
+    Would remove 2: Bob Öst
+    Would remove 1: Anna Müller
+    $ etui contacts remove --where category:club
+    Removed 2: Bob Öst
+    Removed 1: Anna Müller
+    Undo: etui contacts restore 2 1
+    $ etui contacts restore 1 2
+    Restored 1: Anna Müller
+    Restored 2: Bob Öst
+    $ etui addressbooks -q create Work
+    $ etui contacts -q add --addressbook Work --name 'Anna Worker' --set uid=w
+    $ etui contacts remove --where anna --dry-run
+    Would remove 1: Anna Müller
+    Would remove 15: Anna Worker
+    $ etui contacts remove --where anna --addressbook Work --json
+    {"id":15,"uid":"w","etag":null,"name":"Anna Worker","outcome":"removed"}
+    "#);
+}
