@@ -7,6 +7,7 @@ use crate::harness::{TestHome, session};
 /// `ended` waits for it to exit and prints the output and the exit code.
 const SHELL: &str = "\
 follow() {
+    rm -f err
     etui contacts watch \"$@\" > out 2> err & pid=$!
     for i in $(seq 3000); do test -s err && return; sleep .01; done; echo not ready
 }
