@@ -71,14 +71,16 @@ fn help_teaches() {
     Usage: etui contacts [OPTIONS] <COMMAND>
 
     Commands:
-      list     List contacts by name
-      find     Find contacts
-      show     Show contacts in full
-      add      Add a contact
-      edit     Change a contact
-      remove   Remove contacts [alias: rm]
-      restore  Undo the latest change of contacts, including a removal
-      watch    Print changes as they happen
+      list       List contacts by name
+      find       Find contacts
+      labels     List the labels of contacts, with the number of each
+      show       Show contacts in full
+      add        Add a contact
+      edit       Change a contact
+      remove     Remove contacts [alias: rm]
+      restore    Undo the latest change of contacts, including a removal
+      birthdays  List birthdays and anniversaries
+      watch      Print changes as they happen
 
     Options:
       -h, --help  Print help
@@ -86,7 +88,7 @@ fn help_teaches() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
           --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
                                 redo log, which writes fewer bytes per durable commit; `system` never
                                 uses the redo log; `etui` always does, and lets one process at a time
@@ -105,6 +107,7 @@ fn help_teaches() {
       etui contacts edit 17 --set phone="+44 20 7946 0123"
       etui contacts remove 17
       etui contacts restore 17                   undo the latest change
+      etui contacts birthdays                    birthdays in the next 30 days
 
     ID is the number in the first column of lists, or a UID.
     "#);
@@ -134,7 +137,7 @@ fn help_teaches() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
           --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
                                 redo log, which writes fewer bytes per durable commit; `system` never
                                 uses the redo log; `etui` always does, and lets one process at a time
@@ -157,7 +160,8 @@ fn help_teaches() {
 
     Fields: name (display, family, given, nick), org, email, phone, category, note, any.
     Phone numbers match however they are written: phone:+493023125001 finds 030 23125-001;
-    phone:*5001 matches the last digits, like caller ID.
+    phone:*5001 matches the last digits, like caller ID. Words of digits, four or more in all, find
+    numbers that have them in a row: 0151 2345678, '+49 (151) 2345678', 3125-001.
 
     Examples:
       etui contacts find ann
@@ -230,7 +234,7 @@ fn help_on_collections_speaks_of_their_kind() {
       etui addressbooks removed                list removed ones, and until when they are kept
       etui addressbooks restore "Old job"
 
-    Without --addressbook, commands use the first address book. The last one cannot be removed.
+    Without --addressbook, changes apply to the first address book. The last one cannot be removed.
     A restored address book contains the contacts that were removed with it.
     $ etui addressbooks restore --help | sed '/^Options of all/,/^$/d'
     Restore a removed address book
@@ -248,7 +252,7 @@ fn help_on_collections_speaks_of_their_kind() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
           --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
                                 redo log, which writes fewer bytes per durable commit; `system` never
                                 uses the redo log; `etui` always does, and lets one process at a time
@@ -412,6 +416,7 @@ fn mistyped_commands_get_a_hint() {
       serve         Serve the store to other programs over D-Bus
       eds           Serve the store to desktop programs, as Evolution Data Server
       media         Find music and pictures in folders, and list them
+      settings      Show or change the locale and the region of the store
       stats         Show store statistics
       generate      Generate test contacts, a test calendar, or music and pictures
       lab           Repeat the storage studies on this machine (runs etui-lab)
@@ -425,7 +430,7 @@ fn mistyped_commands_get_a_hint() {
     Global options:
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
-          --addressbook <NAME>  Address book [default: the first one]
+          --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
           --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
                                 redo log, which writes fewer bytes per durable commit; `system` never
                                 uses the redo log; `etui` always does, and lets one process at a time
