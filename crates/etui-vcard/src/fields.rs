@@ -199,7 +199,7 @@ impl Card {
         Some(date)
     }
 
-    /// The anniversary of the wedding: `ANNIVERSARY`, or what older versions have in its place.
+    /// The anniversary of the wedding: `ANNIVERSARY`, or the property of older versions.
     pub fn anniversary(&self) -> Option<PartialDate> {
         let names = ["ANNIVERSARY", "X-EVOLUTION-ANNIVERSARY", "X-ANNIVERSARY"];
         let mut all = names.into_iter().flat_map(|name| self.named(name));

@@ -574,7 +574,7 @@ fn alarms_are_searched_within_a_limit() {
     let first = due.alarms.iter().find(is_own).unwrap();
     assert_eq!(first.at, noon.plus_seconds(60));
     assert!(due.alarms.is_sorted_by_key(|alarm| alarm.at));
-    // What is shown is found without a cut: the seconds of the alarms are those of the start.
+    // The occurrences shown are found without a cut: the seconds of the alarms are those of the start.
     let quiet = event(
         "0",
         "DTSTART:20200101T000000Z\r\nRRULE:FREQ=SECONDLY\r\n\

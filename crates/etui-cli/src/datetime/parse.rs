@@ -216,7 +216,7 @@ struct Reading {
     moment: Option<DateTime>,
 }
 
-/// A part of the day, with the time that it stands for.
+/// A part of the day, with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DayPart {
     Morning,
@@ -313,7 +313,7 @@ impl Reading {
 struct WhenParser {
     words: WordList,
     now: DateTime,
-    /// What steps with a sign are relative to.
+    /// The origin of steps with a sign.
     base: DateTime,
     found: Reading,
     /// Whether an hour can follow.

@@ -232,7 +232,7 @@ fn a_redo_log_is_asked_for_and_recovered() {
     "#);
 }
 
-/// A limit of file size stands for a full disk.
+/// A limit of file size acts as a full disk.
 #[test]
 fn a_failed_init_leaves_no_file() {
     let home = TestHome::new();

@@ -58,7 +58,7 @@ pub struct DueAlarm {
     pub action: AlarmAction,
 }
 
-/// The alarms that are due next, and what was left out.
+/// The alarms that are due next, and the omissions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DueAlarms {
     /// The alarms in order.

@@ -1,7 +1,7 @@
 //! Answers that a calendar cannot make large: of dense series only the first occurrences.
 //!
 //! A rule that fires every second has 604,800 occurrences in a week, and a calendar can have
-//! thousands of such rules. An answer of limited size would be full of them. Here each series has a
+//! thousands of these rules. An answer of limited size would be full of them. Here each series has a
 //! cap, which is halved while the answer is too large:
 //!
 //! ```text
@@ -29,7 +29,7 @@ use crate::types::RecordId;
 /// Occurrences of one series that [`Reader::between_bounded`] returns for each day of the range.
 pub const MAX_PER_DAY: usize = 100;
 
-/// A series of which an answer has only a part.
+/// A series that an answer has in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutSeries {
     /// The record.
@@ -48,12 +48,12 @@ impl CutSeries {
     }
 }
 
-/// The occurrences of a range, and what was left out.
+/// The occurrences of a range, and the omissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundedOccurrences {
     /// The occurrences by start.
     pub occurrences: Vec<Occurrence>,
-    /// Series of which only the first [`per_series`](Self::per_series) occurrences are in the answer.
+    /// Series with only their first [`per_series`](Self::per_series) occurrences in the answer.
     pub cut: Vec<CutSeries>,
     /// The cap of each series.
     pub per_series: usize,

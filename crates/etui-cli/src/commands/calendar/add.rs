@@ -107,7 +107,7 @@ struct EntryWords {
     title: String,
     start: Option<StartTime>,
     rule: Option<RecurrenceRule>,
-    /// Whether a start that is not in the rule is what the person asked for.
+    /// Whether the person asked for a start that is not in the rule.
     has_day: bool,
 }
 

@@ -163,7 +163,7 @@ pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
     Ok(())
 }
 
-/// Changes an entry and reports it; `edit` returns what it did.
+/// Changes an entry and reports it; `edit` returns a report.
 fn change_instance(
     app: &mut App,
     id: &str,

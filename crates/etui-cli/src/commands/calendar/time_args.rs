@@ -82,7 +82,7 @@ impl TimeArgs {
         self.start_of_words(&words, &what, here).map(Some)
     }
 
-    /// Converts a start in words, which the message calls `what`.
+    /// Converts a start in words; the last argument names it in messages.
     pub fn start_of_words(
         &self,
         words: &TimeWords,
@@ -219,7 +219,7 @@ pub fn note_of_move(from: &CalendarTime, to: &CalendarTime) -> String {
     )
 }
 
-/// Converts the end of an event; `what` names it in messages.
+/// Converts the end of an event; the last argument names it in messages.
 fn end_at(
     start: &CalendarTime,
     value: DateTimeValue,

@@ -110,7 +110,7 @@ pub fn contact_dates(
             if !has_dates(text) {
                 return Ok(());
             }
-            // What cannot be parsed has no dates.
+            // A card that cannot be parsed has no dates.
             let Ok(card) = Card::parse(text) else {
                 return Ok(());
             };

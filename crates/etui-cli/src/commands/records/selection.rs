@@ -17,7 +17,7 @@ pub struct SelectionArgs {
     /// Select all that match a filter, in place of IDs
     #[arg(long = "where", value_name = "FILTER", conflicts_with = "ids")]
     filter: Option<String>,
-    /// Report what would change, and change nothing
+    /// Report the changes, and make none
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -1,4 +1,4 @@
-//! Calendars made to stop a person's own: the answer has the person's entries, and names what was cut.
+//! Calendars made to stop a person's own: the answer has the person's entries, and names the parts that were cut.
 
 use std::time::{Duration, Instant};
 

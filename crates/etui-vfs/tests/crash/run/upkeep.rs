@@ -95,7 +95,7 @@ impl Run<'_> {
     /// aside; if it cannot now, the other program does not come.
     pub(super) fn write_by_other(&mut self, write: &Write) -> Result<(), Wrong> {
         let mut tables = self.committed.clone();
-        // A process with the VFS is there: without one, SQLite may be refused what a killed one left.
+        // A process with the VFS is there: without one, SQLite may be refused the files of a killed one.
         let is_open = self.session(0)?.is_some() && self.journal == Journal::Wal;
         if !is_open || !write.fits(&tables) || !self.exchange(false) {
             return Ok(());

@@ -96,7 +96,7 @@ pub fn show_agenda(app: &mut App, args: &AgendaArgs) -> Result<()> {
     Ok(())
 }
 
-/// Occurrences of several calendars by start, and notes about what was left out.
+/// Occurrences of several calendars by start, and notes about omissions.
 struct FoundOccurrences<'c> {
     occurrences: Vec<(&'c str, Occurrence)>,
     notes: Vec<String>,
@@ -173,7 +173,7 @@ fn note_of_calendar(shown: usize, name: &str) -> String {
     )
 }
 
-/// Names the entries of which only the first occurrences are shown.
+/// Names the entries with more occurrences than are shown.
 fn note_of_cut(cut: &[CutSeries], shown: usize) -> Option<String> {
     let first = match shown {
         1 => "first occurrence".to_owned(),
