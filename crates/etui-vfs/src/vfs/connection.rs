@@ -650,6 +650,11 @@ impl DatabaseConnection {
     ///
     /// `argument` is valid for the operation.
     pub unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
+        if operation == ffi::SQLITE_FCNTL_PRAGMA {
+            // It may exchange, and must not hold `Sharing`.
+            // SAFETY: as the caller promises: three strings, the first for the result.
+            return unsafe { self.pragma(argument.cast()) };
+        }
         let database = Arc::clone(&self.database);
         let sharing = database.sharing();
         if *sharing == Sharing::Shared {
@@ -715,8 +720,6 @@ impl DatabaseConnection {
                 unsafe { *argument.cast::<*mut c_char>() = BaseVfs::text("etui") };
                 ffi::SQLITE_OK
             }
-            // SAFETY: as the caller promises: three strings, the first for the result.
-            ffi::SQLITE_FCNTL_PRAGMA => unsafe { self.pragma(argument.cast()) },
             ffi::SQLITE_FCNTL_SIZE_HINT => {
                 let database = Arc::clone(&self.database);
                 let session = &mut *database.session();

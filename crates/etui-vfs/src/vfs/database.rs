@@ -91,7 +91,7 @@ impl Database {
         access: Access,
         options: Options,
     ) -> io::Result<Self> {
-        let options = options.without_buffers_if_shared();
+        let options = options.of_database();
         if options.redo_log == RedoLogUse::Always
             && let Some(name) = shared.platform.network_file_system(path)
         {

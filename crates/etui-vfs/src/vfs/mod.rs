@@ -122,14 +122,19 @@ impl Default for Options {
     }
 }
 
+/// The resting size of the log of a database that is shared (`counters`, bytes of `save one`: 256
+/// saves write less than by SQLite's WAL).
+const SHARED_LOG: u64 = 1 << 20;
+
 impl Options {
     /// Returns the options of a database. One that others may write has no buffers, whose contents
-    /// would be old (rule 45).
-    fn without_buffers_if_shared(self) -> Self {
+    /// would be old (rule 45), and a smaller log, which each first burst of a session makes again.
+    fn of_database(self) -> Self {
         if self.redo_log == RedoLogUse::Always {
             return self;
         }
         Self {
+            log_size: self.log_size.min(SHARED_LOG),
             write_back: 0,
             read_buffer: 0,
             database_step: 0,
