@@ -113,7 +113,7 @@ fn count_calls(text: &str) -> Result<BTreeMap<String, Counts>, String> {
             continue;
         }
         // Where the laboratory itself looks.
-        if file.starts_with("/proc/") || file.starts_with("/sys/") {
+        if file == "/proc" || file.starts_with("/proc/") || file.starts_with("/sys/") {
             continue;
         }
         // A thread that waits for opens of a file wakes at any time.
