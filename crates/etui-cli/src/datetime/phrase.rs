@@ -62,33 +62,32 @@ fn phrase_of(title: &[&str], time: &[&str], now: DateTime) -> Option<Phrase> {
     })
 }
 
+/// Words that are a rule by themselves.
+const FREQUENCIES: &[&str] = &[
+    "daily",
+    "weekly",
+    "biweekly",
+    "fortnightly",
+    "monthly",
+    "quarterly",
+    "yearly",
+    "annually",
+    "weekdays",
+    "weekends",
+];
+
 /// Takes a rule and a time apart; the time can be within the rule: `every monday 9:00 until june 1`.
 fn split_rule(
     words: &WordList,
     now: DateTime,
 ) -> Option<(TimeWords, bool, Option<RecurrenceRule>)> {
-    const RULE_WORDS: &[&str] = &[
-        "every",
-        "each",
-        "once",
-        "hourly",
-        "daily",
-        "weekly",
-        "biweekly",
-        "fortnightly",
-        "monthly",
-        "quarterly",
-        "yearly",
-        "annually",
-        "weekdays",
-        "weekends",
-    ];
+    const RULE_BEGINS: &[&str] = &["every", "each", "once", "hourly"];
     let today = now.date();
     let count = words.left();
     let has_rule = words
         .next_words(count)
         .iter()
-        .any(|word| RULE_WORDS.contains(word));
+        .any(|word| RULE_BEGINS.contains(word) || FREQUENCIES.contains(word));
     if !has_rule {
         return None;
     }
@@ -129,16 +128,6 @@ fn is_distinct(word: &str) -> bool {
         "yesterday",
         "noon",
         "midnight",
-        "daily",
-        "weekly",
-        "biweekly",
-        "fortnightly",
-        "monthly",
-        "quarterly",
-        "yearly",
-        "annually",
-        "weekdays",
-        "weekends",
         "week",
         "weekend",
         "day",
@@ -158,6 +147,7 @@ fn is_distinct(word: &str) -> bool {
     let singular = folded.strip_suffix('s').unwrap_or(&folded);
     folded.contains(|c: char| c.is_ascii_digit())
         || WORDS.contains(&folded.as_str())
+        || FREQUENCIES.contains(&folded.as_str())
         || is_full_name(&folded)
         || is_full_name(singular)
 }
