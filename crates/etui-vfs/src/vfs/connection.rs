@@ -470,7 +470,7 @@ impl DatabaseConnection {
             locks.unlock(&mut self.held, slots);
             let done = match &*guard {
                 None => to_result(shared.file.lock_index(first, count, flags)),
-                Some(guard) if exclusive || locks.has_sharers(slots, 0) => {
+                Some(guard) if exclusive || locks.are_free(slots) => {
                     let unlocked = guard.lock_slots(first, count, ByteLock::None);
                     unlocked.map(|_| ()).map_err(failed)
                 }
@@ -483,7 +483,7 @@ impl DatabaseConnection {
             }
             return done;
         }
-        let is_new = exclusive || locks.has_sharers(slots, 0);
+        let is_new = exclusive || locks.are_free(slots);
         if !locks.lock(&mut self.held, slots, exclusive) {
             return Err(ffi::SQLITE_BUSY);
         }
@@ -763,7 +763,6 @@ impl DatabaseConnection {
         let name = unsafe { std::ffi::CStr::from_ptr(*argument.add(1)) };
         let answer = match name.to_bytes().to_ascii_lowercase().as_slice() {
             b"etui_stats" => self.database.atomic_counters().now().to_string(),
-            b"etui_burst" => u8::from(self.database.expect_burst()).to_string(),
             b"etui_share" => u8::from(self.database.share_for_long_read()).to_string(),
             _ => return ffi::SQLITE_NOTFOUND,
         };

@@ -440,7 +440,7 @@ impl Database {
     }
 
     /// Removes the log of a shared database that its last user closes, with an exclusive lock: a
-    /// closed database is one file. Not durably: a log that has ended means nothing (rule 55).
+    /// closed database is one file. Not durably: a log that has ended means nothing (rule 56).
     pub(super) fn remove_ended_log(&self) {
         let log = sibling_path(&self.path, "-redo");
         let platform = &self.shared.platform;

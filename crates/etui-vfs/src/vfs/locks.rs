@@ -188,9 +188,9 @@ impl LockTable {
         held.shared &= !slots.0;
     }
 
-    /// Returns true if each of these slots has this number of sharers.
-    pub fn has_sharers(&self, slots: LockSlots, holders: i32) -> bool {
-        slots.each().all(|slot| self.slots[slot] == holders)
+    /// Returns true if no connection holds any of these slots.
+    pub fn are_free(&self, slots: LockSlots) -> bool {
+        slots.each().all(|slot| !self.is_held(slot))
     }
 
     /// Returns true if any connection holds the slot.

@@ -95,12 +95,6 @@ pub(crate) fn share_for_long_read(connection: &Connection) -> Result<()> {
     Ok(connection.execute_batch("PRAGMA etui_share")?)
 }
 
-/// Announces many large commits on this connection: [`Vfs::Bursts`] goes over to the redo log after the
-/// next one, if no other process has the store open. Without etui's VFS nothing happens.
-pub(crate) fn expect_burst(connection: &Connection) -> Result<()> {
-    Ok(connection.execute_batch("PRAGMA etui_burst")?)
-}
-
 /// How long to wait for a process that has the store open: it has it until it closes it.
 const PATIENCE: Duration = Duration::from_millis(250);
 

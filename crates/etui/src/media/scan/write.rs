@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::compare::{self, LostFile, Plan};
 use super::read::{Content, Message, ReadFile, Workers};
 use super::{Reporter, ScanOptions, ScanPhase, ScanReport};
-use crate::db::{IndexContext, vfs};
+use crate::db::IndexContext;
 use crate::error::{Error, Result};
 use crate::media::cover::{self, CoverId, NewCover};
 use crate::media::files::{self, FileState, StoredFile};
@@ -35,9 +35,6 @@ const BATCH_BYTES: usize = 3 << 20;
 const BATCH_COVERS: usize = 60;
 /// or after this time, which bounds the work that a killed scan repeats.
 const BATCH_TIME: Duration = Duration::from_secs(1);
-/// A scan of this many files announces its commits (`media-sync`): a batch is then written once, not to
-/// the WAL first and to the database later.
-const LARGE_SCAN: usize = 120;
 /// Messages that wait for the writer.
 const QUEUED: usize = 64;
 /// Time without a message after which the progress is told again.
@@ -314,9 +311,6 @@ pub(super) fn read_and_write(
         .read_transaction(cover::all_ids)?
         .into_iter()
         .collect();
-    if plan.tasks.len() >= LARGE_SCAN {
-        media.db.read(vfs::expect_burst)?;
-    }
     let given = options.covers.iter().map(|given| (given.id, &given.cover));
     let given: HashMap<CoverId, &NewCover> = given.filter(|(id, _)| !stored.contains(id)).collect();
     let known = stored.into_iter().chain(given.keys().copied());
