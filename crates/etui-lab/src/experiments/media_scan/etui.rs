@@ -42,6 +42,20 @@ impl EtuiLibrary {
         let store = self.store.as_ref();
         store.ok_or_else(|| Error::other("the store is closed"))
     }
+
+    /// Returns the titles with a word, in list order.
+    fn titles(&self, word: &str, limit: Option<usize>) -> Result<Vec<String>, Error> {
+        let filter = format!("title:{word}").parse();
+        let filter = filter.map_err(|e| Error::other(format!("{e}")))?;
+        let mut query = TrackQuery::new(filter).columns(TrackColumn::Title);
+        if let Some(limit) = limit {
+            query = query.limit(limit as u64);
+        }
+        let rows = self.store()?.media()?.tracks().query(&query)?;
+        let titles = (0..rows.len()).filter_map(|at| rows.get(at));
+        let titles = titles.map(|row| row.get(TrackColumn::Title).to_owned());
+        Ok(titles.collect())
+    }
 }
 
 /// Processor time of this thread, nanoseconds.
@@ -107,13 +121,11 @@ impl MediaServer for EtuiLibrary {
     }
 
     fn find_titles(&mut self, word: &str) -> Result<Vec<String>, Error> {
-        let filter = format!("title:{word}").parse();
-        let filter = filter.map_err(|e| Error::other(format!("{e}")))?;
-        let query = TrackQuery::new(filter).columns(TrackColumn::Title);
-        let rows = self.store()?.media()?.tracks().query(&query)?;
-        let titles = (0..rows.len()).filter_map(|at| rows.get(at));
-        let titles = titles.map(|row| row.get(TrackColumn::Title).to_owned());
-        Ok(titles.collect())
+        self.titles(word, None)
+    }
+
+    fn find_first_titles(&mut self, word: &str, limit: usize) -> Result<usize, Error> {
+        self.titles(word, Some(limit)).map(|titles| titles.len())
     }
 
     fn list_albums(&mut self, limit: usize) -> Result<usize, Error> {

@@ -33,6 +33,8 @@ const NAME: &str = "media-scan";
 const WORK: &str = "music";
 /// A word of titles.
 const WORD: &str = "Orchard";
+/// Hits that a list shows first.
+const FIRST_HITS: usize = 50;
 /// Albums on a page.
 const PAGE: usize = 60;
 /// Albums up to which beets is measured.
@@ -163,6 +165,13 @@ impl Experiment for MediaScan {
             )));
         }
         recorder.record("search/hits", hits.len() as f64);
+        let first = measure_rounds(recorder, "search_first", &mut *server, |server| {
+            server.find_first_titles(WORD, FIRST_HITS)
+        })?;
+        if first < FIRST_HITS.min(expected.len()) {
+            return Err(Error::other(format!("a page of {first} hits")));
+        }
+        recorder.record("search_first/hits", first as f64);
         let albums = measure_rounds(recorder, "page", &mut *server, |server| {
             server.list_albums(PAGE)
         })?;

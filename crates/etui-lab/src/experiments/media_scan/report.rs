@@ -20,6 +20,9 @@ const MAX_FILE: f64 = 8e3;
 const MAX_RENAMED: f64 = 65_536.0;
 /// Peak of the resident memory, bytes.
 const MAX_MEMORY: f64 = 120e6;
+/// Time of the first 50 hits, and of a page of 60 albums with thumbnails; nanoseconds.
+const MAX_FIRST_HITS: f64 = 300e3;
+const MAX_PAGE: f64 = 250e3;
 
 fn processor_time(phase: &str) -> Measure {
     Measure::new("processor time", format!("{phase}/processor_ns"))
@@ -116,6 +119,14 @@ fn scan_tables(groups: &[GroupKey]) -> Vec<TableSpec> {
             ],
         ),
         table(
+            "A word in the title, the first 50 hits in list order",
+            "Median of 20. MPD and beets have no pages, and give all hits.",
+            vec![
+                Measure::wall_time("time", "search_first"),
+                Measure::new("hits", "search_first/hits").informative(),
+            ],
+        ),
+        table(
             "A page of 60 albums",
             "Median of 20. etui's has a thumbnail for each album; MPD and beets have no pages, and \
              list all albums without pictures.",
@@ -189,6 +200,16 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             target("flushes, nothing changed", flushes("again")).at_most(0.0),
             target("files opened, folder renamed", files_opened("renamed")).at_most(0.0),
             target("bytes written, folder renamed", written("renamed")).at_most(MAX_RENAMED),
+            target(
+                "the first 50 hits of a word",
+                Measure::wall_time("time", "search_first"),
+            )
+            .at_most(MAX_FIRST_HITS),
+            target(
+                "a page of 60 albums with thumbnails",
+                Measure::wall_time("time", "page"),
+            )
+            .at_most(MAX_PAGE),
         ],
         conclusion: Conclusion {
             yes: "A library scans for what a listing costs if nothing changed, and reads each file \

@@ -35,6 +35,12 @@ pub(super) trait MediaServer {
     /// Returns the titles of the tracks with a word in their title.
     fn find_titles(&mut self, word: &str) -> Result<Vec<String>, Error>;
 
+    /// Returns the number of the first titles with a word in list order, or of all if it has no pages.
+    fn find_first_titles(&mut self, word: &str, limit: usize) -> Result<usize, Error> {
+        let _ = limit;
+        self.find_titles(word).map(|titles| titles.len())
+    }
+
     /// Lists the first albums of a grid, or all if it has no pages; returns their number.
     fn list_albums(&mut self, limit: usize) -> Result<usize, Error>;
 

@@ -464,6 +464,8 @@ impl<'a> BatchWriter<'a, '_> {
                 Ok(counts)
             })
         })?;
+        // A batch reads pages all over the indexes. Those of a large library would all stay mapped.
+        media.db.unmap_files();
         if std::mem::take(&mut self.structure_is_due) {
             self.report.moved += self.plan.moved();
         }
