@@ -1,10 +1,10 @@
-//! A store, and in its process a second copy of SQLite, loaded as a shared object: its locks are POSIX
-//! locks, too, and closing its connection drops those of the first copy. Nothing that was
-//! acknowledged may be lost.
+//! A store, and in its process a second copy of SQLite, loaded as a shared object or used by the system's
+//! Python in the process: its locks are POSIX locks, too, and closing its connection, or the file read
+//! as bytes, drops those of the first copy. Nothing that was acknowledged may be lost.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,6 +15,9 @@ use etui::{Error, Options, Store, Vfs};
 
 const STORE: &str = "ETUI_TEST_COPY_STORE";
 const VFS: &str = "ETUI_TEST_COPY_VFS";
+const PYTHON: &str = "/usr/bin/python3";
+/// Set: the second copy is Python's.
+const BY_PYTHON: &str = "ETUI_TEST_COPY_PYTHON";
 
 unsafe extern "C" {
     fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
@@ -38,21 +41,105 @@ struct SecondCopy {
     close: CloseFn,
 }
 
+/// The system's Python in this process.
+struct Python {
+    run: unsafe extern "C" fn(*const c_char) -> c_int,
+}
+
+/// What reads the file in the process of the store.
+enum Reader {
+    Sqlite(SecondCopy),
+    Python(Python),
+}
+
+/// Loads a shared object; it is never unloaded.
+fn load(name: &CStr, package: &str) -> impl Fn(&CStr) -> *mut c_void + use<> {
+    // Python's modules find its symbols among those of the process.
+    const NOW_GLOBAL: c_int = 0x102;
+    // SAFETY: a C string; the initialisers of these libraries do nothing that others could see.
+    let library = unsafe { dlopen(name.as_ptr(), NOW_GLOBAL) };
+    assert!(
+        !library.is_null(),
+        "{name:?} is not installed: `scripts/need {package}`"
+    );
+    move |symbol| {
+        // SAFETY: the library is open, the name a C string.
+        let found = unsafe { dlsym(library, symbol.as_ptr()) };
+        assert!(!found.is_null(), "{symbol:?}");
+        found
+    }
+}
+
+impl Python {
+    /// Starts it. Its threads are this thread alone. It looks for its modules at `PYTHONHOME`.
+    fn start() -> Self {
+        let asked = Command::new(PYTHON)
+            .args([
+                "-c",
+                "import sysconfig; print(sysconfig.get_config_var('INSTSONAME'))",
+            ])
+            .env_remove("PYTHONHOME")
+            .output()
+            .unwrap();
+        let name = String::from_utf8(asked.stdout).unwrap();
+        let symbol = load(&CString::new(name.trim()).unwrap(), "libpython3");
+        // SAFETY: the two functions have these types (Python.h); it is started once.
+        unsafe {
+            let start: unsafe extern "C" fn() = std::mem::transmute(symbol(c"Py_Initialize"));
+            start();
+            Self {
+                run: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char) -> c_int>(
+                    symbol(c"PyRun_SimpleString"),
+                ),
+            }
+        }
+    }
+
+    fn run(&self, program: &str) -> c_int {
+        let program = CString::new(program).unwrap();
+        // SAFETY: a C string; this thread started it.
+        unsafe { (self.run)(program.as_ptr()) }
+    }
+}
+
+impl Reader {
+    /// That of this process, as its environment says.
+    fn of_environment() -> Self {
+        match env::var_os(BY_PYTHON) {
+            Some(_) => Self::Python(Python::start()),
+            None => Self::Sqlite(SecondCopy::load()),
+        }
+    }
+
+    /// Opens the file, counts records, and closes it. It may be busy while another process recovers or
+    /// closes the log.
+    fn read(&self, path: &Path) {
+        match self {
+            Self::Sqlite(copy) => {
+                let code = copy.run(path, "SELECT count(*) FROM record");
+                assert!([0, 5, 26].contains(&code), "code {code}");
+            }
+            Self::Python(python) => {
+                let program = format!(
+                    "import sqlite3\n\
+                     path = {:?}\n\
+                     db = sqlite3.connect(path, timeout=0)\n\
+                     try:\n    db.execute('SELECT count(*) FROM record').fetchone()\n\
+                     except sqlite3.OperationalError as error:\n    \
+                     assert error.sqlite_errorname.startswith('SQLITE_BUSY'), error\n\
+                     db.close()\n\
+                     with open(path, 'rb') as file:\n    file.read(16)\n",
+                    path.to_str().unwrap()
+                );
+                assert_eq!(python.run(&program), 0);
+            }
+        }
+    }
+}
+
 impl SecondCopy {
     fn load() -> Self {
-        const NOW: c_int = 2;
-        // SAFETY: the library's initialisers do nothing; it is never unloaded.
-        let library = unsafe { dlopen(c"libsqlite3.so.0".as_ptr(), NOW) };
-        assert!(
-            !library.is_null(),
-            "libsqlite3.so.0 is not installed: `scripts/need sqlite3`"
-        );
-        let symbol = |name: &std::ffi::CStr| {
-            // SAFETY: the library is open, the name a C string.
-            let symbol = unsafe { dlsym(library, name.as_ptr()) };
-            assert!(!symbol.is_null());
-            symbol
-        };
+        let symbol = load(c"libsqlite3.so.0", "sqlite3");
         // SAFETY: the three functions have these types (sqlite3.h).
         unsafe {
             Self {
@@ -113,7 +200,7 @@ fn check_all_saved(path: &Path, uids: &[String]) {
 /// and delete the log under the open store.
 #[test]
 fn a_second_copy_deletes_nothing() {
-    let copy = SecondCopy::load();
+    let reader = Reader::of_environment();
     for vfs in ["system", "bursts"] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.etui");
@@ -124,7 +211,7 @@ fn a_second_copy_deletes_nothing() {
             let uid = format!("{vfs}-{round}");
             contacts.save(&card(&uid)).unwrap();
             saved.push(uid);
-            assert_eq!(copy.run(&path, "SELECT count(*) FROM record"), 0);
+            reader.read(&path);
             assert!(dir.path().join("s.etui-wal").exists(), "{vfs}, {round}");
         }
         // The files as a killed process would leave them.
@@ -140,6 +227,24 @@ fn a_second_copy_deletes_nothing() {
     }
 }
 
+/// The same with Python's module `sqlite3`, in a process of its own.
+#[test]
+fn python_in_the_process_deletes_nothing() {
+    let test = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "a_second_copy_deletes_nothing"])
+        .env(BY_PYTHON, "1")
+        .env("PYTHONHOME", "/usr")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&test.stdout);
+    assert!(
+        test.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&test.stderr)
+    );
+    assert!(said.contains("1 passed"), "{said}");
+}
+
 #[test]
 #[ignore = "a process that the next test starts and kills"]
 fn save_beside_a_second_copy() {
@@ -148,15 +253,13 @@ fn save_beside_a_second_copy() {
     };
     let path = Path::new(&path);
     let vfs = env::var(VFS).unwrap();
-    let copy = SecondCopy::load();
     let store = open(path, &vfs);
     let name = std::process::id();
     thread::scope(|scope| {
         scope.spawn(|| {
+            let reader = Reader::of_environment();
             loop {
-                // Busy while another process recovers or closes the log.
-                let code = copy.run(path, "SELECT count(*) FROM record");
-                assert!([0, 5, 26].contains(&code), "code {code}");
+                reader.read(path);
                 thread::sleep(Duration::from_millis(u64::from(name % 20)));
             }
         });
@@ -177,8 +280,8 @@ fn save_beside_a_second_copy() {
     });
 }
 
-/// Two processes save, by threads, each beside a second copy of SQLite that reads the file again and
-/// again, and a third process looks, until all are killed.
+/// Two processes save, by threads, each beside a second copy of SQLite, one of them Python's, that reads the
+/// file again and again, and a third process looks, until all are killed.
 #[test]
 fn processes_beside_a_second_copy_lose_no_saves() {
     let (rounds, length) = match env::var_os("ETUI_TEST_LONG") {
@@ -189,8 +292,12 @@ fn processes_beside_a_second_copy_lose_no_saves() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.etui");
         Store::open(&path).unwrap().close().unwrap();
-        let start = |vfs: &str| {
-            Command::new(env::current_exe().unwrap())
+        let start = |vfs: &str, by_python: bool| {
+            let mut command = Command::new(env::current_exe().unwrap());
+            if by_python {
+                command.env(BY_PYTHON, "1").env("PYTHONHOME", "/usr");
+            }
+            command
                 .args([
                     "--ignored",
                     "--exact",
@@ -204,7 +311,10 @@ fn processes_beside_a_second_copy_lose_no_saves() {
                 .unwrap()
         };
         let kinds = ["system", "bursts"];
-        let mut children = [start(kinds[round % 2]), start(kinds[round / 2 % 2])];
+        let mut children = [
+            start(kinds[round % 2], round % 3 == 0),
+            start(kinds[round / 2 % 2], true),
+        ];
         let end = Instant::now() + length;
         while Instant::now() < end {
             let shell = Command::new("sqlite3")
