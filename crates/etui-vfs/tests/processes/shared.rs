@@ -351,6 +351,51 @@ fn nothing_acknowledged_is_lost_in_a_storm() {
 }
 
 /// Threads of one process commit and read while it goes alone and steps aside.
+/// A program commits beside another one that is killed amid its commits, alone or not, and goes on. The time that it
+/// waits for the dead is printed (`--nocapture`).
+#[test]
+fn a_survivor_goes_on_after_a_kill() {
+    let _turn = TURN.lock();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let db = made(&path);
+    db.execute_batch("PRAGMA wal_autocheckpoint = 30").unwrap();
+    let rounds = match std::env::var_os("ETUI_TEST_LONG").is_some() {
+        true => 200,
+        false => 10,
+    };
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut waited = Vec::new();
+    for round in 0..rounds {
+        let mut program = child("shared::commits_and_exchanges_for_ever", &path, round);
+        let mut said = BufReader::new(program.stdout.take().unwrap());
+        wait_for(&mut said, "committed");
+        let end = Instant::now() + Duration::from_millis(random.below(60));
+        while Instant::now() < end {
+            insert(&db, 1);
+        }
+        program.kill().unwrap();
+        let killed = Instant::now();
+        insert(&db, 1);
+        waited.push(killed.elapsed());
+        program.wait().unwrap();
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        let whole = rest.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        for row in whole
+            .lines()
+            .filter_map(|line| line.strip_prefix("committed "))
+        {
+            let found = number(&db, &format!("SELECT count(*) FROM t WHERE w = '{row}'"));
+            assert_eq!(found, 1, "{row} is lost");
+        }
+    }
+    check(&db);
+    waited.sort_unstable();
+    let (middle, longest) = (waited[waited.len() / 2], waited[waited.len() - 1]);
+    println!("from a kill to the next commit: median {middle:?}, longest {longest:?}");
+}
+
 #[test]
 fn threads_go_on_over_exchanges() {
     let _turn = TURN.lock();
