@@ -299,7 +299,7 @@ impl Card {
 
 impl Property {
     /// The label of the property's group.
-    fn label(&self, labels: &HashMap<String, String>) -> Option<String> {
+    pub(crate) fn label(&self, labels: &HashMap<String, String>) -> Option<String> {
         let group = self.group.as_deref().filter(|_| !labels.is_empty())?;
         labels.get(&group.to_ascii_lowercase()).cloned()
     }

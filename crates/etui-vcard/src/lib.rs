@@ -36,6 +36,7 @@ mod fields;
 mod merge;
 mod name;
 mod property;
+mod property_ref;
 mod v3;
 mod writer;
 
@@ -44,6 +45,7 @@ pub use date::PartialDate;
 pub use edit::NewProperty;
 pub use error::CardError;
 pub use fields::{Organization, Photo, PostalAddress, StructuredName, TypedValue};
+pub use property_ref::PropertyRef;
 
 /// Runs the example of the README.
 #[cfg(doctest)]
