@@ -1,5 +1,6 @@
 //! [`ALL`]: exports in the shapes that real products write, with invented
-//! people. [`icalendar`] has those of calendars.
+//! people. [`icalendar`] has those of calendars, [`tables`]
+//! those in CSV and LDIF.
 //!
 //! How a file is counted:
 //!
@@ -15,6 +16,7 @@
 //! keeps git from changing their line ends.
 
 pub mod icalendar;
+pub mod tables;
 
 /// One file of sample cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,300 @@
+//! [`CsvReader`]: the contacts of a CSV file (RFC 4180).
+
+mod columns;
+mod convert;
+mod layout;
+mod rows;
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+use etui_vcard::Card;
+
+use self::convert::RowConverter;
+use self::layout::Layout;
+use self::rows::{Row, RowReader, split_row};
+use crate::date::{DayOrder, shown_order};
+use crate::item::{FieldCount, ForeignContact, ForeignItem, RejectedRecord};
+
+pub(crate) use columns::{CUSTOM, EVENT};
+pub(crate) use convert::{custom_property, is_custom_property};
+
+/// Lines before the header that are skipped at most, such as the notes of LinkedIn.
+const MAX_PREAMBLE: usize = 20;
+/// Rows that are read ahead to find the order of day and month, and bytes of them.
+const ROWS_AHEAD: usize = 500;
+const BYTES_AHEAD: u64 = 4 << 20;
+/// Columns that a table may have.
+const MAX_COLUMNS: usize = 1_000;
+
+/// The program whose columns a table has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CsvProgram {
+    /// Google Contacts, both forms (until 2024 and after).
+    Google,
+    /// Outlook, or Outlook on the web.
+    Outlook,
+    /// Thunderbird.
+    Thunderbird,
+    /// The connections of LinkedIn.
+    LinkedIn,
+    /// Another one, with columns of common names.
+    Other,
+}
+
+/// The meaning of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnField {
+    /// A property of vCard, such as `EMAIL`.
+    Property {
+        /// Its name.
+        name: String,
+        /// Its types, such as `work`.
+        types: Vec<String>,
+        /// The index of the component that the column has, of a structured property (N, ADR, ORG).
+        component: Option<usize>,
+    },
+    /// The column is left out.
+    Ignored,
+}
+
+/// Options of [`CsvReader::open`].
+#[derive(Debug, Clone, Default)]
+pub struct CsvOptions {
+    /// The meaning of columns by name, instead of the one that they are recognized by.
+    pub map: Vec<(String, ColumnField)>,
+}
+
+/// Reasons for which no contact of a table can be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CsvError {
+    /// The input cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The columns are not those of a known program.
+    #[error("its columns are not known: {}", list_columns(columns))]
+    UnknownColumns {
+        /// The line of the header.
+        line: u64,
+        /// The columns, in their order.
+        columns: Vec<String>,
+    },
+    /// A column of [`CsvOptions::map`] does not exist.
+    #[error(
+        "there is no column \"{name}\"; its columns are: {}",
+        list_columns(columns)
+    )]
+    NoColumn {
+        /// The name in the map.
+        name: String,
+        /// The columns, in their order.
+        columns: Vec<String>,
+    },
+    /// The columns are those of a calendar.
+    #[error("has the columns of a calendar")]
+    Calendar,
+    /// There is no text.
+    #[error("is empty")]
+    Empty,
+    /// More columns than a table may have.
+    #[error("has {0} columns; at most {MAX_COLUMNS} are read")]
+    TooManyColumns(usize),
+}
+
+/// Formats the names of columns for a message.
+fn list_columns(columns: &[String]) -> String {
+    const MOST: usize = 40;
+    let more = columns.len().saturating_sub(MOST);
+    let shown = columns.iter().take(MOST).map(|name| match name {
+        name if name.chars().count() > 60 => name.chars().take(60).chain(['…']).collect(),
+        name => name.clone(),
+    });
+    let mut text = shown.collect::<Vec<String>>().join(", ");
+    if more > 0 {
+        text.push_str(&format!(", and {more} more"));
+    }
+    text
+}
+
+/// An iterator over the contacts of a CSV file, which holds 500 rows at most.
+///
+/// The delimiter (comma, semicolon, tab), the encoding (UTF-8, UTF-16, windows-1252), the header and
+/// the program are recognized. Columns without a meaning are kept as fields of their name
+/// (`X-CUSTOM` with a label) and counted.
+///
+/// ```
+/// use etui_tables::{CsvOptions, CsvReader, ForeignItem};
+///
+/// let file = "First Name;Last Name;Email;Shoe size\nAda;Lovelace;ada@example.org;38\n";
+/// let mut contacts = CsvReader::open(file.as_bytes(), &CsvOptions::default())?;
+/// let Some(ForeignItem::Contact(ada)) = contacts.next().transpose()? else { panic!() };
+/// assert_eq!(ada.card.display_name(), "Ada Lovelace");
+/// assert_eq!(ada.card.property("X-CUSTOM").as_deref(), Some("38"));
+/// assert_eq!(contacts.kept_columns()[0].name, "Shoe size");
+/// # Ok::<(), etui_tables::CsvError>(())
+/// ```
+pub struct CsvReader<R> {
+    rows: RowReader<R>,
+    ahead: VecDeque<Row>,
+    converter: RowConverter,
+    is_done: bool,
+}
+
+impl<R: Read> CsvReader<R> {
+    /// Reads the header of a table.
+    ///
+    /// # Errors
+    /// [`CsvError`].
+    pub fn open(reader: R, options: &CsvOptions) -> Result<Self, CsvError> {
+        let mut rows = RowReader::new(reader);
+        let (skipped, layout) = find_header(&mut rows, options)?;
+        rows.skip_lines(skipped)?;
+        let columns = layout.columns.len();
+        if columns > MAX_COLUMNS {
+            return Err(CsvError::TooManyColumns(columns));
+        }
+        // The header itself.
+        rows.next_row()?;
+        rows.columns = Some(columns);
+        let mut reader = Self {
+            rows,
+            ahead: VecDeque::new(),
+            converter: RowConverter::new(layout),
+            is_done: false,
+        };
+        reader.find_day_order()?;
+        Ok(reader)
+    }
+
+    /// The program whose columns the table has.
+    pub fn program(&self) -> CsvProgram {
+        self.converter.layout.program
+    }
+
+    /// The number of bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.rows.bytes_read()
+    }
+
+    /// The columns without a meaning that were kept so far as fields of their name.
+    pub fn kept_columns(&self) -> &[FieldCount] {
+        &self.converter.kept
+    }
+
+    /// Reads rows ahead to find the order of day and month.
+    fn find_day_order(&mut self) -> io::Result<()> {
+        let until = self.bytes_read() + BYTES_AHEAD;
+        while self.ahead.len() < ROWS_AHEAD && self.bytes_read() < until {
+            let Some(row) = self.rows.next_row()? else {
+                break;
+            };
+            if let Ok(fields) = &row.fields
+                && self.converter.day_order.is_none()
+            {
+                let order = self.converter.date_fields(fields).find_map(shown_order);
+                self.converter.day_order = order;
+            }
+            self.ahead.push_back(row);
+        }
+        Ok(())
+    }
+
+    fn next_item(&mut self) -> io::Result<Option<ForeignItem>> {
+        loop {
+            let row = match self.ahead.pop_front() {
+                Some(row) => row,
+                None => match self.rows.next_row()? {
+                    Some(row) => row,
+                    None => return Ok(None),
+                },
+            };
+            let (line, last_line) = (row.line, row.last_line);
+            let excerpt = row.excerpt;
+            let converted = match &row.fields {
+                Ok(fields) => self.converter.convert(fields),
+                Err(error) => Some(Err(error.to_string())),
+            };
+            return Ok(Some(match converted {
+                // An empty row.
+                None => continue,
+                Some(Ok((card, warnings))) => ForeignItem::Contact(ForeignContact {
+                    card,
+                    line,
+                    last_line,
+                    warnings,
+                }),
+                Some(Err(reason)) => ForeignItem::Rejected(RejectedRecord {
+                    line,
+                    last_line,
+                    reason,
+                    excerpt,
+                }),
+            }));
+        }
+    }
+}
+
+impl<R: Read> Iterator for CsvReader<R> {
+    type Item = io::Result<ForeignItem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let item = self.next_item();
+        self.is_done = !matches!(item, Ok(Some(_)));
+        item.transpose()
+    }
+}
+
+/// A card and the warnings of its row, or the reason to reject the row.
+type ConvertedRow = Result<(Card, Vec<String>), String>;
+
+/// The default order of day and month: that of the programs' English versions.
+const DEFAULT_ORDER: DayOrder = DayOrder::MonthFirst;
+
+/// Finds the header in the first lines, and the delimiter. Returns the number of lines before it.
+fn find_header<R: Read>(
+    rows: &mut RowReader<R>,
+    options: &CsvOptions,
+) -> Result<(usize, Layout), CsvError> {
+    let lines = rows.peek(MAX_PREAMBLE)?;
+    let mut best: Option<(usize, usize, Layout)> = None;
+    let mut fallback: Option<(usize, usize, Layout)> = None;
+    for (index, line) in lines.iter().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        for delimiter in [b',', b';', b'\t'] {
+            let header = split_row(line.as_bytes(), delimiter);
+            if header.len() > MAX_COLUMNS {
+                return Err(CsvError::TooManyColumns(header.len()));
+            }
+            let layout = Layout::recognize(&header, &options.map);
+            let is_better = |other: &Option<(usize, usize, Layout)>, n: usize| {
+                other.as_ref().is_none_or(|(best, ..)| n > *best)
+            };
+            if layout.known >= 2 && is_better(&best, layout.known) {
+                rows.delimiter = delimiter;
+                best = Some((layout.known, index, layout));
+            } else if best.is_none() && is_better(&fallback, header.len()) {
+                rows.delimiter = delimiter;
+                fallback = Some((header.len(), index, layout));
+            }
+        }
+    }
+    let (_, index, layout) = best.or(fallback).ok_or(CsvError::Empty)?;
+    layout.check(index as u64 + 1, &options.map)?;
+    Ok((index, layout))
+}
+
+/// Returns true if a text begins like a CSV file of contacts or of a calendar: a header with known
+/// columns, perhaps after a preamble. The text may be cut off.
+pub fn is_csv(head: &[u8]) -> bool {
+    let mut rows = RowReader::new(head);
+    match find_header(&mut rows, &CsvOptions::default()) {
+        Ok((_, layout)) => layout.known >= 2,
+        Err(error) => matches!(error, CsvError::Calendar),
+    }
+}
