@@ -5,6 +5,7 @@
 //! [`Calendar::import`](crate::calendar::Calendar::import)).
 
 mod aside;
+mod cards;
 pub(crate) mod fill;
 pub(crate) mod run;
 
@@ -13,6 +14,7 @@ use std::ops::ControlFlow;
 
 use crate::contacts::{Card, Contacts, MAX_CARD};
 use crate::error::Result;
+pub use cards::{CardReader, ImportCard};
 use etui_contentline::split::{SplitItem, Splitter};
 use run::{ImportItem, ParsedRecord, RecordSource, run_import};
 
