@@ -1,4 +1,4 @@
-//! `etui import`: imports vCard and iCalendar files, recognized by their content.
+//! `etui import`: imports vCard, iCalendar, CSV and LDIF files, recognized by their content.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -14,6 +14,7 @@ use etui_contentline::edit::own_lines;
 use etui_contentline::values::{property_value, unescape_text};
 
 use crate::app::App;
+use crate::commands::import_tables::{ColumnMapping, TableReader, detect_table};
 use crate::commands::settings::region_name;
 use crate::errors::{Failure, Result};
 use crate::output::json::{imported_file_json, object};
@@ -30,14 +31,22 @@ Examples:
   etui import --calendar Work work.ics       into the calendar Work
   etui import --each *.ics                   each into a calendar of its own
   curl -s https://example.org/all.vcf | etui import -
+  etui import google.csv thunderbird.ldif    contacts in CSV and LDIF
+  etui import --map \"Tel.=phone.work\" --map \"Kundennr.=-\" kunden.csv
 
 vCard 2.1, 3.0 and 4.0 and iCalendar in any charset are recognized by content and stored byte for
 byte. A record replaces the stored record with the same UID (`etui contacts restore` and
 `etui calendar restore` undo it); importing a file twice changes nothing. Rejected input is reported
 with line number and reason, everything else is imported, and the exit code is 3. If a file is in
-another format (CSV, LDIF, jCard, zip), the error names it and nothing is imported.";
+another format (jCard, zip, a calendar as CSV), the error names it and nothing is imported.
 
-/// Import vCard and iCalendar files
+The CSV of Google Contacts, Outlook, LinkedIn and Thunderbird and columns of common names are
+recognized, whatever the separator and charset; --map names others. FIELD is as in `etui contacts
+edit --set`, with a type after a point: name, family, given, phone.work, phone.mobile, email.home,
+street, city.work, org, title, birthday, note, label, x-anything; `-` leaves the column out. Columns
+and LDIF attributes without a meaning are kept as fields of their own names, and listed.";
+
+/// Import vCard, iCalendar, CSV and LDIF files
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {
@@ -51,6 +60,9 @@ pub struct ImportArgs {
     /// that of the file; it is created if there is none
     #[arg(long, conflicts_with = "calendar")]
     each: bool,
+    /// Meaning of a column of a CSV file; `-` leaves it out
+    #[arg(long, value_name = "COLUMN=FIELD")]
+    map: Vec<ColumnMapping>,
 }
 
 /// Bytes that are searched for the kind of a file.
@@ -67,11 +79,13 @@ struct ImportSource {
     calendar: Option<String>,
     reader: Box<dyn Read>,
     size: Option<u64>,
+    /// The contacts of a CSV or LDIF file, instead of `reader`.
+    table: Option<TableReader>,
 }
 
 impl ImportSource {
     /// Opens a file and recognizes the kind of its records from its beginning.
-    fn open(path: &Path) -> Result<Self> {
+    fn open(path: &Path, map: &[ColumnMapping]) -> Result<Self> {
         let name = path.display().to_string();
         let failed = |e| Failure::named_io(name.as_str(), e);
         let mut size = None;
@@ -100,12 +114,26 @@ impl ImportSource {
         }
         // All lines of an unknown text are rejected as contacts.
         let kind = found.unwrap_or(CollectionKind::Contacts);
+        let calendar = find_calendar_name(&head);
+        let table = match found {
+            None => detect_table(&name, &head, !map.is_empty()),
+            Some(_) => None,
+        };
+        let mut reader: Box<dyn Read> = Box::new(Cursor::new(head).chain(reader));
+        let table = match table {
+            None => None,
+            Some(format) => {
+                let text = std::mem::replace(&mut reader, Box::new(std::io::empty()));
+                Some(TableReader::open(&name, format, text, map)?)
+            }
+        };
         Ok(Self {
             kind,
-            calendar: find_calendar_name(&head),
-            reader: Box::new(Cursor::new(head).chain(reader)),
+            calendar,
+            reader,
             name,
             size,
+            table,
         })
     }
 }
@@ -185,10 +213,6 @@ fn open_or_create_calendar<'s>(store: &'s Store, name: &str) -> Result<Calendar<
 /// Recognizes a text format that cannot be imported; returns its name and the way to import its
 /// content.
 fn foreign_format(head: &[u8]) -> Option<&'static str> {
-    const CSV: &str = "is a CSV file, which cannot be imported; in the program that wrote it, export \
-                       contacts as vCard (.vcf) and calendars as iCalendar (.ics)";
-    const LDIF: &str = "is an LDIF file, which cannot be imported; in the program that wrote it, \
-                        export the address book as vCard (.vcf)";
     const JCARD: &str = "is jCard (RFC 7095), which cannot be imported; convert it to vCard (.vcf)";
     const JCAL: &str =
         "is jCal (RFC 7265), which cannot be imported; convert it to iCalendar (.ics)";
@@ -211,27 +235,13 @@ fn foreign_format(head: &[u8]) -> Option<&'static str> {
             return Some(format);
         }
     }
-    let mut lines = text
-        .lines()
-        .filter(|l| !l.trim().is_empty() && !l.starts_with('#'));
-    let first = lines.next()?;
-    let second = lines.next();
-    let is_dn = |line: &str| line.starts_with("dn:");
-    if is_dn(first) || first.starts_with("version:") && second.is_some_and(is_dn) {
-        return Some(LDIF);
-    }
-    const HEADINGS: &[&str] = &[
-        "name", "mail", "phone", "telefon", "subject", "betreff", "start", "birthday",
-    ];
-    let has_heading = HEADINGS.iter().any(|word| first.contains(word));
-    let separators = [',', ';', '\t'].map(|c| first.matches(c).count());
-    let is_csv = has_heading && !first.contains(':') && separators.iter().any(|n| *n >= 2);
-    is_csv.then_some(CSV)
+    None
 }
 
 pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     // All files are opened first, so that a wrong name changes nothing.
-    let sources = args.files.iter().map(|file| ImportSource::open(file));
+    let sources = args.files.iter();
+    let sources = sources.map(|file| ImportSource::open(file, &args.map));
     let sources = sources.collect::<Result<Vec<_>>>()?;
     let has = |kind| sources.iter().any(|source| source.kind == kind);
     let mut options = app.store_options()?;
@@ -256,10 +266,15 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
                 .write_note(&format!("{given} has no effect: {none} given"));
         }
     }
+    let is_csv = |source: &ImportSource| matches!(source.table, Some(TableReader::Csv(_)));
+    if !args.map.is_empty() && !sources.iter().any(is_csv) {
+        app.out
+            .write_note("--map has no effect: no CSV file was given");
+    }
     let mut total = ImportReport::default();
     let mut files = Vec::new();
     let mut used = Vec::new();
-    for source in sources {
+    for mut source in sources {
         let name = source.name.clone();
         let kind = source.kind;
         let mut into = String::new();
@@ -269,7 +284,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             into = format!(", in the calendar {}", one_line(&own));
             used.push(own);
         }
-        let report = import_source(&mut app.out, &book, &calendar, source)?;
+        let report = import_source(&mut app.out, &book, &calendar, &mut source)?;
         app.out.status(format!(
             "{}: {}{into}",
             escape_text(&name),
@@ -280,7 +295,20 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             .as_ref()
             .filter(|_| kind == CollectionKind::Calendar);
         let into = calendar.map(|calendar| calendar.name().to_owned());
-        files.push(imported_file_json(name, kind, into, report));
+        if let Some(table) = source.table.as_ref().filter(|_| !app.out.json) {
+            table.write_notes(&mut app.out, &name);
+        }
+        files.push(imported_file_json(
+            name,
+            kind,
+            into,
+            report,
+            source.table.as_ref().map_or(&[], TableReader::kept_fields),
+            source
+                .table
+                .as_ref()
+                .map_or(&[], TableReader::skipped_entries),
+        ));
     }
     // The records are saved; without the merge, searches are slower until the next save.
     if let Err(error) = store.merge_index() {
@@ -348,10 +376,10 @@ fn import_source(
     out: &mut OutputWriter,
     book: &Option<Contacts<'_>>,
     calendar: &Option<Calendar<'_>>,
-    source: ImportSource,
+    source: &mut ImportSource,
 ) -> Result<ImportReport> {
     let mut progress = ProgressReporter::for_bytes(out, &source.name, source.size);
-    let name = source.name;
+    let name = source.name.clone();
     let json = out.json;
     let one = match source.kind {
         CollectionKind::Calendar => "entry",
@@ -377,11 +405,13 @@ fn import_source(
         }
         ControlFlow::Continue(())
     };
+    let reader = &mut source.reader;
     let imported = match (source.kind, book, calendar) {
-        (CollectionKind::Calendar, _, Some(calendar)) => {
-            calendar.import(source.reader, &mut on_event)
-        }
-        (_, Some(book), _) => book.import(source.reader, &mut on_event),
+        (CollectionKind::Calendar, _, Some(calendar)) => calendar.import(reader, &mut on_event),
+        (_, Some(book), _) => match &mut source.table {
+            Some(table) => book.import_cards(table, &mut on_event),
+            None => book.import(reader, &mut on_event),
+        },
         _ => Ok(ImportReport::default()),
     };
     drop(progress);
@@ -442,18 +472,36 @@ mod tests {
     }
 
     #[test]
+    fn tables_are_recognized() {
+        use crate::commands::import_tables::TableFormat::{Csv, Ldif};
+        for (text, format) in [
+            (
+                "Name,Given Name,E-mail 1 - Value\nAda,Ada,a@example.org\n",
+                Some(Csv),
+            ),
+            (
+                "\u{feff}\"First Name\";\"Last Name\";\"E-mail\"\r\n",
+                Some(Csv),
+            ),
+            ("Subject\tStart Date\tEnd Date\n", Some(Csv)),
+            ("# export\n\nversion: 1\ndn: cn=Ada\n", Some(Ldif)),
+            ("dn:: Y249QWRh\n", Some(Ldif)),
+            ("hello", None),
+            ("N:a;b;c", None),
+            ("dear name, hello", None),
+            ("FN:name, a, b", None),
+        ] {
+            assert_eq!(detect_table("-", text.as_bytes(), false), format, "{text}");
+        }
+        assert_eq!(detect_table("a.CSV", b"hello", false), Some(Csv));
+        assert_eq!(detect_table("-", b"hello", true), Some(Csv));
+    }
+
+    #[test]
     fn other_formats_are_recognized() {
         let wide =
             |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
         for (text, name) in [
-            (
-                "Name,Given Name,E-mail 1 - Value\nAda,Ada,a@example.org\n",
-                "CSV",
-            ),
-            ("\u{feff}\"First Name\";\"Last Name\";\"E-mail\"\r\n", "CSV"),
-            ("Subject\tStart Date\tEnd Date\n", "CSV"),
-            ("# export\n\nversion: 1\ndn: cn=Ada\n", "LDIF"),
-            ("dn:: Y249QWRh\n", "LDIF"),
             (
                 "[\"vcard\", [[\"version\", {}, \"text\", \"4.0\"]]]",
                 "jCard",

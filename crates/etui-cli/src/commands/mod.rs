@@ -22,6 +22,7 @@ pub mod stats;
 
 pub mod collections;
 mod export_target;
+mod import_tables;
 pub mod records;
 
 use crate::app::App;

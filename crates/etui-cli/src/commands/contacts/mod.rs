@@ -4,7 +4,7 @@ mod add;
 pub mod birthdays;
 mod edit;
 mod help;
-mod property;
+pub mod property;
 mod show;
 
 use clap::Subcommand;

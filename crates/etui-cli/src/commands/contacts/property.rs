@@ -5,6 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use etui::contacts::{Card, NewProperty, PartialDate};
+use etui_contentline::edit::is_property_name;
 
 use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
 use crate::errors::Failure;
@@ -120,6 +121,32 @@ pub fn component_named(word: &str) -> Option<Component> {
     let mut known = COMPONENTS.iter();
     let found = known.find(|(known, _)| known.eq_ignore_ascii_case(word.trim()));
     found.map(|(_, component)| *component)
+}
+
+/// Parses a field without a value: `phone`, `phone:work` or `phone.work`. Returns the property, its
+/// types, and the index of the component.
+pub fn parse_field(text: &str) -> Result<(String, Vec<String>, Option<usize>), String> {
+    let (word, types) = text.split_once([':', '.']).unwrap_or((text, ""));
+    let types = types.split([',', '.']).map(|kind| {
+        let kind = kind.trim().to_ascii_lowercase();
+        match kind.as_str() {
+            "mobile" => "cell".to_owned(),
+            _ => kind,
+        }
+    });
+    let types: Vec<String> = types.filter(|kind| !kind.is_empty()).collect();
+    if let Some(kind) = types.iter().find(|kind| !is_property_name(kind)) {
+        return Err(format!(
+            "\"{kind}\" is not a type; write it like phone.work"
+        ));
+    }
+    Ok(match component_named(word) {
+        Some(Component(name, index)) => (name.to_owned(), types, Some(index)),
+        None => {
+            let components = COMPONENTS.iter().map(|(word, _)| *word);
+            (known_property_name::<Card>(word, components)?, types, None)
+        }
+    })
 }
 
 impl FromStr for PropertyAssignment {

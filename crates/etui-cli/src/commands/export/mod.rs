@@ -1,4 +1,4 @@
-//! `etui export`: exports contacts as vCard, or calendars as iCalendar (`calendar`).
+//! `etui export`: exports contacts as vCard or CSV (`csv`), or calendars as iCalendar (`calendar`).
 //!
 //! ```text
 //! record [CRLF, if the record lacks a line end] record ... record
@@ -8,6 +8,7 @@
 //! after a byte order mark; else UTF-16 records are converted to UTF-8.
 
 mod calendar;
+mod csv;
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -34,15 +35,18 @@ Examples:
   etui export org:acme -o acme.vcf           one organisation
   etui export --vcard-version 4.0 | less     everything, as vCard 4.0
   etui export --json | jq .emails            everything, as JSON
+  etui export --format csv -o contacts.csv   a table for Google Contacts
+  etui export --format csv --columns outlook -o contacts.csv
 
   etui export --calendars -o calendar.ics            all calendars, byte for byte
   etui export --calendar Work -o work.ics            one of them
   etui export --calendars kind:todo -o todo.ics      all to-dos
 
-A new file (-o) is readable only by you. For FILTER see `etui contacts find --help` and
+A table does not hold everything: the parts that are not in it are counted, and with --json listed for
+each contact. A new file (-o) is readable only by you. For FILTER see `etui contacts find --help` and
 `etui calendar find --help`.";
 
-/// Export contacts as vCard, or calendars as iCalendar
+/// Export contacts as vCard or CSV, or calendars as iCalendar
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExportArgs {
@@ -61,12 +65,22 @@ pub struct ExportArgs {
     /// Byte for byte as imported, or converted to vCard 4.0 (RFC 6350)
     #[arg(long, value_name = "VERSION", default_value = "as-is", value_parser = ["as-is", "4.0"])]
     vcard_version: String,
+    /// Format of contacts
+    #[arg(long, value_name = "FORMAT", default_value = "vcard", value_parser = ["vcard", "csv"],
+        conflicts_with_all = ["calendar", "calendars"])]
+    format: String,
+    /// Columns of a table: those of the program that is to read it
+    #[arg(long, value_name = "PROGRAM", default_value = "google")]
+    columns: csv::CsvColumns,
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
 
 pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
+    if args.format == "csv" {
+        return csv::export_csv(app, args);
+    }
     if app.out.json && (args.output.is_some() || args.vcard_version != "as-is") {
         return Err(Failure::usage(
             "--json writes JSON to standard output; leave out --output and --vcard-version",

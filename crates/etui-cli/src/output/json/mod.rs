@@ -15,6 +15,7 @@ use etui::{
     CheckReport, CollectionKind, ETag, RecordId, RemovedCollection, SaveOutcome, SavedRecord,
     Stats, VfsCounters,
 };
+use etui_tables::{FieldCount, Loss, LossKind};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -122,7 +123,13 @@ pub fn imported_file_json(
     kind: CollectionKind,
     calendar: Option<String>,
     report: ImportReport,
-) -> impl Serialize {
+    kept: &[FieldCount],
+    skipped: &[FieldCount],
+) -> impl Serialize + use<> {
+    let counts = |all: &[FieldCount]| {
+        let count = |c: &FieldCount| object! { name: c.name.clone(), records: c.records };
+        all.iter().map(count).collect::<Vec<_>>()
+    };
     // The first thousand rejections or warnings.
     let pieces = |all: Vec<Refused>| {
         let piece = |r: Refused| {
@@ -146,7 +153,26 @@ pub fn imported_file_json(
         refusals: pieces(report.refusals),
         warned: report.warned,
         warnings: pieces(report.warnings),
+        // Fields of CSV and LDIF that were kept under their own names, and entries that are no people.
+        kept: counts(kept),
+        skipped: counts(skipped),
     }
+}
+
+/// The parts of a contact that a table does not hold.
+pub fn losses_json(losses: Vec<Loss>) -> Vec<impl Serialize> {
+    let one = |loss: Loss| {
+        let (kind, part) = match loss.kind {
+            LossKind::Property => ("property", None),
+            LossKind::Types(types) => ("types", Some(types.join(","))),
+            LossKind::Label(label) => ("label", Some(label)),
+            LossKind::Parameter(name) => ("parameter", Some(name)),
+            LossKind::Part(part) => ("part", Some(part)),
+            _ => ("separator", None),
+        };
+        object! { property: loss.property, kind: kind, part: part, value: loss.value }
+    };
+    losses.into_iter().map(one).collect()
 }
 
 /// `check`.

@@ -1,0 +1,231 @@
+//! CSV and LDIF files of `etui import`.
+
+use std::io::{self, Read};
+use std::str::FromStr;
+
+use etui::import::{CardReader, ImportCard, Refused};
+use etui_tables::{
+    ColumnField, CsvError, CsvOptions, CsvReader, FieldCount, ForeignItem, LdifReader, is_csv,
+    is_ldif,
+};
+
+use crate::commands::contacts::property::parse_field;
+use crate::errors::{Failure, Result};
+use crate::output::{OutputWriter, escape_text, format_count, one_line, pluralize};
+
+/// `COLUMN=FIELD` of `--map`.
+#[derive(Debug, Clone)]
+pub struct ColumnMapping {
+    column: String,
+    field: ColumnField,
+}
+
+impl FromStr for ColumnMapping {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        // The name of a column may have an equals sign in it.
+        let Some((column, field)) = text.rsplit_once('=') else {
+            return Err("write it like \"Work e-mail=email.work\"".to_owned());
+        };
+        let field = match field.trim() {
+            "-" => ColumnField::Ignored,
+            field => {
+                let (name, types, component) = parse_field(field)?;
+                ColumnField::Property {
+                    name,
+                    types,
+                    component,
+                }
+            }
+        };
+        Ok(Self {
+            column: column.trim().to_owned(),
+            field,
+        })
+    }
+}
+
+/// The text formats of contacts beside vCard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableFormat {
+    Csv,
+    Ldif,
+}
+
+/// Recognizes CSV and LDIF by the beginning of a file, and CSV by the ending of its name. With
+/// `has_map`, any other text is CSV.
+pub fn detect_table(name: &str, head: &[u8], has_map: bool) -> Option<TableFormat> {
+    let name = name.to_ascii_lowercase();
+    let has_ending = [".csv", ".tsv"].iter().any(|end| name.ends_with(end));
+    match () {
+        () if is_ldif(head) => Some(TableFormat::Ldif),
+        () if has_map || has_ending || is_csv(head) => Some(TableFormat::Csv),
+        () => None,
+    }
+}
+
+/// An opened CSV or LDIF file.
+pub enum TableReader {
+    Csv(Box<CsvReader<Box<dyn Read>>>),
+    Ldif(LdifReader<Box<dyn Read>>),
+}
+
+impl TableReader {
+    /// Reads the header of a file.
+    pub fn open(
+        name: &str,
+        format: TableFormat,
+        reader: Box<dyn Read>,
+        map: &[ColumnMapping],
+    ) -> Result<Self> {
+        if format == TableFormat::Ldif {
+            return Ok(Self::Ldif(LdifReader::new(reader)));
+        }
+        let map = map.iter().map(|m| (m.column.clone(), m.field.clone()));
+        let options = CsvOptions { map: map.collect() };
+        let opened = CsvReader::open(reader, &options);
+        let opened = opened.map_err(|error| match error {
+            CsvError::Io(error) => Failure::named_io(name, error),
+            CsvError::Calendar => Failure::Refused(format!(
+                "{}: is a calendar as CSV, which cannot be imported; in the program that wrote it, \
+                 export the calendar as iCalendar (.ics)",
+                escape_text(name)
+            )),
+            CsvError::UnknownColumns { .. } => Failure::Refused(into_line(&format!(
+                "{name}: is CSV, but {error}; name those to import: --map COLUMN=FIELD, for example \
+                 --map \"Kunde=name\" --map \"Tel.=phone.work\" (see etui import --help)"
+            ))),
+            error => Failure::Refused(into_line(&format!("{name}: {error}"))),
+        })?;
+        Ok(Self::Csv(Box::new(opened)))
+    }
+
+    /// The fields that are kept under their own names.
+    pub fn kept_fields(&self) -> &[FieldCount] {
+        match self {
+            Self::Csv(reader) => reader.kept_columns(),
+            Self::Ldif(reader) => reader.kept_attributes(),
+        }
+    }
+
+    /// The entries that are no people.
+    pub fn skipped_entries(&self) -> &[FieldCount] {
+        match self {
+            Self::Csv(_) => &[],
+            Self::Ldif(reader) => reader.skipped_entries(),
+        }
+    }
+
+    /// Reports the fields that were kept under their own names, and the entries that were skipped.
+    pub fn write_notes(&self, out: &mut OutputWriter, file: &str) {
+        let list = |counts: &[FieldCount], one: &str| {
+            let counts = counts.iter().map(|count| {
+                let records = match one {
+                    "" => format_count(count.records),
+                    one => pluralize(count.records, one),
+                };
+                format!("{} ({records})", count.name)
+            });
+            counts.collect::<Vec<_>>().join(", ")
+        };
+        let kept = self.kept_fields();
+        if !kept.is_empty() {
+            let list = list(kept, "contact");
+            out.write_note(&one_line(&format!(
+                "{file}: kept as fields of their own names, as no field of a contact has their \
+                 meaning: {list}"
+            )));
+        }
+        let skipped = self.skipped_entries();
+        if !skipped.is_empty() {
+            let list = list(skipped, "");
+            out.write_note(&one_line(&format!(
+                "{file}: skipped entries that are no people: {list}"
+            )));
+        }
+    }
+}
+
+/// A message in one line, without control characters of a file.
+fn into_line(text: &str) -> String {
+    one_line(text).into_owned()
+}
+
+impl CardReader for TableReader {
+    fn next_card(&mut self) -> io::Result<Option<std::result::Result<ImportCard, Refused>>> {
+        let item = match self {
+            Self::Csv(reader) => reader.next(),
+            Self::Ldif(reader) => reader.next(),
+        };
+        Ok(item.transpose()?.map(|item| match item {
+            ForeignItem::Contact(found) => Ok(ImportCard {
+                card: found.card,
+                line: found.line,
+                last_line: found.last_line,
+                warnings: found.warnings,
+            }),
+            ForeignItem::Rejected(record) => Err(Refused {
+                line: record.line,
+                last_line: record.last_line,
+                reason: record.reason,
+                excerpt: record.excerpt,
+            }),
+        }))
+    }
+
+    fn bytes_read(&self) -> u64 {
+        match self {
+            Self::Csv(reader) => reader.bytes_read(),
+            Self::Ldif(reader) => reader.bytes_read(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_mapped_to_fields() {
+        let mapping = |text: &str| text.parse::<ColumnMapping>();
+        let property = |text: &str| {
+            let mapping = mapping(text).unwrap();
+            let ColumnField::Property {
+                name,
+                types,
+                component,
+            } = mapping.field
+            else {
+                panic!("{text}");
+            };
+            (mapping.column, name, types.join(","), component)
+        };
+        let expected = |a: &str, b: &str, c: &str, d| (a.to_owned(), b.to_owned(), c.to_owned(), d);
+        assert_eq!(
+            property("Tel.=phone.work"),
+            expected("Tel.", "TEL", "work", None)
+        );
+        assert_eq!(
+            property("A=B=email:Home"),
+            expected("A=B", "EMAIL", "home", None)
+        );
+        assert_eq!(
+            property("M=phone.mobile"),
+            expected("M", "TEL", "cell", None)
+        );
+        assert_eq!(
+            property("Ort=city.home"),
+            expected("Ort", "ADR", "home", Some(3))
+        );
+        assert_eq!(property("x=x-hobby"), expected("x", "X-HOBBY", "", None));
+        assert_eq!(mapping("x=-").unwrap().field, ColumnField::Ignored);
+        assert!(mapping("x").is_err());
+        assert!(
+            mapping("x=phoen")
+                .unwrap_err()
+                .contains("did you mean phone")
+        );
+        assert!(mapping("x=phone.a b").is_err());
+    }
+}
