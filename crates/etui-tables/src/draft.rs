@@ -188,10 +188,10 @@ impl CardDraft {
     pub(crate) fn into_card(self, uid: &str) -> Result<Card, CardError> {
         let mut out = b"BEGIN:VCARD\r\nVERSION:4.0\r\n".to_vec();
         let mut push = |line: &str| out.extend_from_slice(&fold_line(line, b"\r\n"));
-        push(&format!("UID:{uid}"));
         for property in self.names() {
             push(&property.line());
         }
+        push(&format!("UID:{uid}"));
         let mut group = 0;
         for property in &self.properties {
             match &property.label.text {
@@ -303,8 +303,8 @@ mod tests {
         assert_eq!(
             String::from_utf8_lossy(card.text()),
             format!(
-                "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:{uid}\r\nFN:Änne Müller\r\nN:Müller;Änne;;;\r\n\
-                 item1.TEL;PREF=1:1\r\nitem1.X-ABLABEL:Boat\\; red\r\n\
+                "BEGIN:VCARD\r\nVERSION:4.0\r\nFN:Änne Müller\r\nN:Müller;Änne;;;\r\n\
+                 UID:{uid}\r\nitem1.TEL;PREF=1:1\r\nitem1.X-ABLABEL:Boat\\; red\r\n\
                  NOTE:two\\nlines\\; and more\\\\\r\nORG:Example\\, Inc.;Sales\r\nEND:VCARD\r\n"
             )
         );

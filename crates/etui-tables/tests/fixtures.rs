@@ -1,5 +1,7 @@
 //! Exports of real shape as vCards.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::fmt::Write;
 
 use etui_tables::{
@@ -144,9 +146,9 @@ fn a_calendar_is_recognized_and_not_read() {
 fn google_until_2024() {
     insta::assert_snapshot!(dump("google-2023.csv"), @r#"
     lines 2-7
-      UID:urn:uuid:c11d8cde-ca7a-88e8-8965-f509e86c03f9
       FN:Dr. Ada Augusta Lovelace
       N:Lovelace;Ada;Augusta;Dr.;
+      UID:urn:uuid:c11d8cde-ca7a-88e8-8965-f509e86c03f9
       NICKNAME:Countess
       BDAY:18151210
       NOTE:first line\nsecond line\, with "quotes"
@@ -167,23 +169,23 @@ fn google_until_2024() {
       item2.X-CUSTOM:38
       item2.X-ABLABEL:Shoe size
     lines 8-8
-      UID:urn:uuid:f6deb2ce-d5e5-85bc-9b5a-dd36eb08fc0c
       FN:Example GmbH
+      UID:urn:uuid:f6deb2ce-d5e5-85bc-9b5a-dd36eb08fc0c
       EMAIL;PREF=1:info@example-gmbh.example
       TEL;TYPE=main:+49 30 23125 001
       ORG:Example GmbH
     lines 9-9
-      UID:urn:uuid:5de295cf-353b-82f3-b714-92617e731851
       FN:Jürgen Österle
       N:Österle;Jürgen;;;
+      UID:urn:uuid:5de295cf-353b-82f3-b714-92617e731851
       BDAY:--0229
       item1.TEL:+49 30 23125 002
       item1.X-ABLABEL:Boat
       item2.X-CUSTOM:Kiel
       item2.X-ABLABEL:Location
     lines 10-10
-      UID:urn:uuid:164179ee-9cf6-8c86-ac33-9b7c50cb0d1d
       FN:newsletter@example.net
+      UID:urn:uuid:164179ee-9cf6-8c86-ac33-9b7c50cb0d1d
       EMAIL;PREF=1:newsletter@example.net
     kept Location: 1
     "#);
@@ -193,9 +195,9 @@ fn google_until_2024() {
 fn google_since_2024() {
     insta::assert_snapshot!(dump("google.csv"), @r"
     lines 2-2
-      UID:urn:uuid:4841909c-ce45-84ec-87a1-b63868a67e99
       FN:花子 山田
       N:山田;花子;;;
+      UID:urn:uuid:4841909c-ce45-84ec-87a1-b63868a67e99
       X-PHONETIC-FIRST-NAME:はなこ
       X-PHONETIC-LAST-NAME:やまだ
       PHOTO:https://photos.example/hanako.jpg
@@ -203,9 +205,9 @@ fn google_since_2024() {
       EMAIL;TYPE=home;PREF=1:hanako@example.jp
       TEL;TYPE=cell:+81 90 0000 0001
     lines 3-5
-      UID:urn:uuid:fc883ce1-eeff-897f-a7ba-4b24ec779e68
       FN:Amazing Grace
       N:Example;Grace;B.;;
+      UID:urn:uuid:fc883ce1-eeff-897f-a7ba-4b24ec779e68
       ORG:Navy;Computing
       TITLE:Admiral
       BDAY:19061209
@@ -228,9 +230,9 @@ fn google_since_2024() {
 fn outlook_in_windows_1252() {
     insta::assert_snapshot!(dump("outlook-1252.csv"), @r"
     lines 2-3
-      UID:urn:uuid:58947b43-3463-8b94-9b43-6606f1fdb661
       FN:Dr. Käthe Müller
       N:Müller;Käthe;;Dr.;
+      UID:urn:uuid:58947b43-3463-8b94-9b43-6606f1fdb661
       ORG:Bäckerei Süß
       TITLE:Geschäftsführerin
       ADR;TYPE=work:;;Große Straße 1,Hinterhaus;Köln;;50667;Germany
@@ -246,9 +248,9 @@ fn outlook_in_windows_1252() {
       item1.X-CUSTOM:K-4711
       item1.X-ABLABEL:User 1
     lines 4-4
-      UID:urn:uuid:5b5ea6f0-414b-8017-b99f-ceab62450ed0
       FN:Zoë O'Hara
       N:O'Hara;Zoë;;;
+      UID:urn:uuid:5b5ea6f0-414b-8017-b99f-ceab62450ed0
       ADR;TYPE=home:;;12 High St;Dublin;;;Ireland
       TEL;TYPE=home:+353 1 555 0101
       ANNIVERSARY:20110603
@@ -267,9 +269,9 @@ fn outlook_in_windows_1252() {
 fn outlook_on_the_web() {
     insta::assert_snapshot!(dump("outlook-web.csv"), @r#"
     lines 2-2
-      UID:urn:uuid:40980c0e-c24f-84ff-b445-2e2588b13ee3
       FN:Łukasz Przykład
       N:Przykład;Łukasz;;;
+      UID:urn:uuid:40980c0e-c24f-84ff-b445-2e2588b13ee3
       EMAIL:lukasz@example.pl
       TEL;TYPE=cell:+48 500 000 001
       ORG:Przykład sp. z o.o.
@@ -278,9 +280,9 @@ fn outlook_on_the_web() {
       item1.X-CUSTOM:Room 2.14
       item1.X-ABLABEL:Office Location
     lines 3-4
-      UID:urn:uuid:ce3401c4-e3c1-8806-9692-f4f92b15ee7f
       FN:No Fields
       N:Fields;No;;;
+      UID:urn:uuid:ce3401c4-e3c1-8806-9692-f4f92b15ee7f
       NOTE:only\, a "note"
     kept Office Location: 1
     "#);
@@ -290,9 +292,9 @@ fn outlook_on_the_web() {
 fn linkedin() {
     insta::assert_snapshot!(dump("linkedin.csv"), @r"
     lines 5-5
-      UID:urn:uuid:ecc4e396-a043-81ed-aefd-b1838f024868
       FN:Ada Lovelace\, PhD
       N:Lovelace\, PhD;Ada;;;
+      UID:urn:uuid:ecc4e396-a043-81ed-aefd-b1838f024868
       item1.URL:https://www.linkedin.com/in/example-ada
       item1.X-ABLABEL:LinkedIn
       ORG:Engine Works\, Inc.
@@ -300,9 +302,9 @@ fn linkedin() {
       item2.X-ABDATE:2020-12-10
       item2.X-ABLABEL:Connected On
     lines 6-6
-      UID:urn:uuid:f4c16bf1-dacb-8b04-9c98-d552df8538ac
       FN:Bob Öst
       N:Öst;Bob;;;
+      UID:urn:uuid:f4c16bf1-dacb-8b04-9c98-d552df8538ac
       item1.URL:https://www.linkedin.com/in/example-bob
       item1.X-ABLABEL:LinkedIn
       EMAIL:bob@example.com
@@ -315,9 +317,9 @@ fn linkedin() {
 fn thunderbird() {
     insta::assert_snapshot!(dump("thunderbird.csv"), @r"
     lines 2-3
-      UID:urn:uuid:675119d5-02c9-87f2-aa17-7af0b8e018d0
       FN:Jörg Beispiel
       N:Beispiel;Jörg;;;
+      UID:urn:uuid:675119d5-02c9-87f2-aa17-7af0b8e018d0
       NICKNAME:JB
       EMAIL:joerg@example.org
       EMAIL:jb@example.com
@@ -332,9 +334,9 @@ fn thunderbird() {
       item1.X-CUSTOM:Mitglied seit 1999
       item1.X-ABLABEL:Custom 1
     lines 4-4
-      UID:urn:uuid:3d632f3d-ce76-8ca2-ac5b-be9829e3bdec
       FN:Verteiler
       N:;Verteiler;;;
+      UID:urn:uuid:3d632f3d-ce76-8ca2-ac5b-be9829e3bdec
       EMAIL:liste@example.org
     kept Custom 1: 1
     ");
@@ -344,18 +346,18 @@ fn thunderbird() {
 fn excel_in_utf16() {
     insta::assert_snapshot!(dump("excel-utf16.txt"), @r"
     lines 2-2
-      UID:urn:uuid:0731742a-bc4b-88d3-9d8b-f29024632a46
       FN:Παράδειγμα Μαρία
       N:Μαρία;Παράδειγμα;;;
+      UID:urn:uuid:0731742a-bc4b-88d3-9d8b-f29024632a46
       EMAIL:maria@example.gr
       TEL:+30 210 000 0001
       BDAY:19800517
       item1.X-CUSTOM:0042
       item1.X-ABLABEL:Kundennummer
     lines 3-3
-      UID:urn:uuid:aac3c3a5-fa23-8c79-bf12-d7b5def1b73a
       FN:Änne Müller
       N:Müller;Änne;;;
+      UID:urn:uuid:aac3c3a5-fa23-8c79-bf12-d7b5def1b73a
       EMAIL:aenne@example.org
       BDAY;VALUE=text:unbekannt
       ! Geburtstag: the date unbekannt was not understood and is kept as text; write it like 1815-12-10
@@ -367,24 +369,24 @@ fn excel_in_utf16() {
 fn broken_rows() {
     insta::assert_snapshot!(dump("broken.csv"), @r#"
     lines 2-3
-      UID:urn:uuid:a8bfaf76-2c6f-850b-a079-88ea00fa415e
       FN:Anna Müller
       N:Müller;Anna;;;
+      UID:urn:uuid:a8bfaf76-2c6f-850b-a079-88ea00fa415e
       EMAIL:anna@example.org
       NOTE:eine\nNotiz
     rejected 4-4: the quotes of this line are wrong: text follows a closing quote; write a quote inside a quoted field twice (Bob;"Öst;bob@example.com;cut off)
     lines 5-5
-      UID:urn:uuid:970242b8-9e20-8e26-9304-8cb8229c8777
       FN:Cleo Straße
       N:Straße;Cleo;;;
+      UID:urn:uuid:970242b8-9e20-8e26-9304-8cb8229c8777
       EMAIL:cleo@example.org
       NOTE:ok
     rejected 6-6: the quotes of this line are wrong: text follows a closing quote; write a quote inside a quoted field twice ("Dan"x;Example;dan@example.org;)
     rejected 7-7: 6 fields, but the header has 4 columns; quote the field that has a separator in it (Eve;Example;eve@example.org;a;b;c)
     lines 9-9
-      UID:urn:uuid:f7b6dcee-b4fd-8e06-82b9-6f2e4dc1aaba
       FN:Fritz Größe
       N:Größe;Fritz;;;
+      UID:urn:uuid:f7b6dcee-b4fd-8e06-82b9-6f2e4dc1aaba
       EMAIL:fritz@example.org
     "#);
 }
@@ -393,9 +395,9 @@ fn broken_rows() {
 fn thunderbird_ldif() {
     insta::assert_snapshot!(dump("thunderbird.ldif"), @r"
     lines 1-36
-      UID:urn:uuid:1151e262-d9ac-8d26-9620-29ef3627a7a5
       FN:Jörg Beispiel
       N:Beispiel;Jörg;;;
+      UID:urn:uuid:1151e262-d9ac-8d26-9620-29ef3627a7a5
       NICKNAME:JB
       EMAIL:joerg@example.org
       EMAIL:jb@example.com
@@ -414,13 +416,13 @@ fn thunderbird_ldif() {
       ADR;TYPE=home:;;Hauptstr. 5,3. Stock;Berlin;;10115;Deutschland
       BDAY:19750409
     lines 38-45
-      UID:urn:uuid:bf42fe54-1f26-89b5-bb35-a5cd9b80cf85
       FN:Ada Lovelace
       N:Lovelace;Ada;;;
+      UID:urn:uuid:bf42fe54-1f26-89b5-bb35-a5cd9b80cf85
       EMAIL:ada@example.org
     lines 47-53
-      UID:urn:uuid:53e6d658-002e-86d3-9393-043dcce44958
       FN:Friends
+      UID:urn:uuid:53e6d658-002e-86d3-9393-043dcce44958
       NICKNAME:friends
       MEMBER:mailto:ada@example.org
       MEMBER:mailto:joerg@example.org
@@ -432,9 +434,9 @@ fn thunderbird_ldif() {
 fn openldap() {
     insta::assert_snapshot!(dump("openldap.ldif"), @r"
     lines 15-36
-      UID:urn:uuid:6f9619ff-8b86-d011-b42d-00cf4fc964ff
       FN:Müller\, Anna
       N:Müller;Anna;;;
+      UID:urn:uuid:6f9619ff-8b86-d011-b42d-00cf4fc964ff
       item1.X-CUSTOM:anna
       item1.X-ABLABEL:uid
       item2.X-CUSTOM:1001
@@ -454,14 +456,14 @@ fn openldap() {
       ADR;TYPE=work:;;Example GmbH,Werkstr. 1,14467 Potsdam;;;;
       ! userPassword: a password, which is not imported
     lines 38-42
-      UID:urn:uuid:eb579fe0-47bf-8a74-9c05-43b1415c4b7b
       FN:Bob
       N:;Bob;;;
+      UID:urn:uuid:eb579fe0-47bf-8a74-9c05-43b1415c4b7b
       NOTE:a long description that is folded
     rejected 44-48: a change of an entry (changetype: modify); only whole entries are imported (dn: uid=eve,ou=people,dc=example,dc=org)
     lines 50-53
-      UID:urn:uuid:7f4ba664-3b51-8851-b527-7abe96be569f
       FN:team
+      UID:urn:uuid:7f4ba664-3b51-8851-b527-7abe96be569f
       MEMBER:urn:uuid:eb579fe0-47bf-8a74-9c05-43b1415c4b7b
       KIND:group
     kept uid: 1

@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use etui::contacts::{Card, Paging};
-use etui::import::ImportReport;
+use etui::import::{CardReader, ImportCard, ImportReport, Refused};
 use etui::record::RecordKind;
 use etui::{SaveOutcome, Store};
 use etui_testkit::{fixtures, people::People};
@@ -255,4 +255,69 @@ fn a_large_import_is_all_or_nothing() {
         names.iter().all(|n| n.starts_with("personal.etui")),
         "{names:?}"
     );
+}
+
+/// A reader of `count` contacts of another format, each but the last two with a UID of its own, and
+/// a part that is none.
+struct NumberedCards {
+    next: u64,
+    count: u64,
+}
+
+impl CardReader for NumberedCards {
+    fn next_card(&mut self) -> std::io::Result<Option<Result<ImportCard, Refused>>> {
+        self.next += 1;
+        let line = self.next;
+        Ok(match line {
+            2 => Some(Err(Refused {
+                line,
+                last_line: line,
+                reason: "no contact".to_owned(),
+                excerpt: String::new(),
+            })),
+            line if line > self.count => None,
+            line => {
+                let uid = line.min(self.count - 1);
+                let text = format!("BEGIN:VCARD\r\nUID:{uid}\r\nFN:Ada {line}\r\nEND:VCARD\r\n");
+                Some(Ok(ImportCard {
+                    card: Card::parse(text).unwrap(),
+                    line,
+                    last_line: line,
+                    warnings: match line {
+                        3 => vec!["a date was not understood".to_owned()],
+                        _ => Vec::new(),
+                    },
+                }))
+            }
+        })
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.next
+    }
+}
+
+#[test]
+fn contacts_of_another_format_are_imported_like_vcards() {
+    // A small import in batches, and a large one in one transaction.
+    for count in [10, 5_000] {
+        let (_dir, store) = store();
+        let contacts = store.contacts().unwrap();
+        let mut reader = NumberedCards { next: 0, count };
+        let report = contacts.import_cards(&mut reader, &mut |_| ControlFlow::Continue(()));
+        let report = report.unwrap();
+        assert_eq!(
+            (report.added, report.refused, report.warned),
+            (count - 2, 2, 1)
+        );
+        assert_eq!(report.bytes, count + 1);
+        let lines: Vec<u64> = report.refusals.iter().map(|r| r.line).collect();
+        // The last contact has the UID of the one before it.
+        assert_eq!(lines, [2, count]);
+        assert_eq!(report.warnings[0].line, 3);
+        let mut reader = NumberedCards { next: 0, count };
+        let again = contacts.import_cards(&mut reader, &mut |_| ControlFlow::Continue(()));
+        assert_eq!(again.unwrap().unchanged, count - 2);
+        assert_eq!(contacts.count().unwrap(), count - 2);
+    }
 }

@@ -117,7 +117,7 @@ impl TableReader {
         }
     }
 
-    /// Reports the fields that were kept under their own names, and the entries that were skipped.
+    /// Reports the custom fields, and the entries that were skipped.
     pub fn write_notes(&self, out: &mut OutputWriter, file: &str) {
         let list = |counts: &[FieldCount], one: &str| {
             let counts = counts.iter().map(|count| {
@@ -132,10 +132,7 @@ impl TableReader {
         let kept = self.kept_fields();
         if !kept.is_empty() {
             let list = list(kept, "contact");
-            out.write_note(&one_line(&format!(
-                "{file}: kept as fields of their own names, as no field of a contact has their \
-                 meaning: {list}"
-            )));
+            out.write_note(&one_line(&format!("{file}: kept as custom fields: {list}")));
         }
         let skipped = self.skipped_entries();
         if !skipped.is_empty() {

@@ -249,10 +249,9 @@ fn other_formats_are_named() {
     let home = TestHome::new();
     for (name, bytes) in [
         (
-            "google.csv",
-            &b"Name,Given Name,Phone 1 - Value\nAda,Ada,555-0100\n"[..],
+            "events.csv",
+            &b"Subject,Start Date,Start Time\nLunch,6/3/2024,12:00 PM\n"[..],
         ),
-        ("mozilla.ldif", b"dn: cn=Ada\nobjectclass: person\n"),
         (
             "card.json",
             b"[\"vcard\",[[\"version\",{},\"text\",\"4.0\"]]]",
@@ -263,18 +262,14 @@ fn other_formats_are_named() {
         std::fs::write(home.path(name), bytes).unwrap();
     }
     session!(home, [
-        "etui import people.vcf google.csv",
-        "etui import mozilla.ldif",
+        "etui import people.vcf events.csv",
         "etui import card.json",
         "etui import takeout.zip",
         "etui import all.vcf.gz",
         "etui stats",
     ], @r"
-    $ etui import people.vcf google.csv
-    error: google.csv: is a CSV file, which cannot be imported; in the program that wrote it, export contacts as vCard (.vcf) and calendars as iCalendar (.ics)
-    [exit 3]
-    $ etui import mozilla.ldif
-    error: mozilla.ldif: is an LDIF file, which cannot be imported; in the program that wrote it, export the address book as vCard (.vcf)
+    $ etui import people.vcf events.csv
+    error: events.csv: is a calendar as CSV, which cannot be imported; in the program that wrote it, export the calendar as iCalendar (.ics)
     [exit 3]
     $ etui import card.json
     error: card.json: is jCard (RFC 7095), which cannot be imported; convert it to vCard (.vcf)

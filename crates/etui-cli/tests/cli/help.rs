@@ -14,12 +14,12 @@ fn help_teaches() {
     Commands:
       demo          Try etui on generated contacts, a calendar and music
       init          Create a store
-      import        Import vCard and iCalendar files
+      import        Import vCard, iCalendar, CSV and LDIF files
       contacts      List, find, show and change contacts
       calendar      Show the agenda; list, find and change calendar entries
       addressbooks  List, create, rename, remove and restore address books
       calendars     List, create, rename, remove and restore calendars
-      export        Export contacts as vCard, or calendars as iCalendar
+      export        Export contacts as vCard or CSV, or calendars as iCalendar
       check         Check the store for damage
       backup        Copy the store while it is in use
       restore       Restore a backup
@@ -403,12 +403,12 @@ fn mistyped_commands_get_a_hint() {
     Commands:
       demo          Try etui on generated contacts, a calendar and music
       init          Create a store
-      import        Import vCard and iCalendar files
+      import        Import vCard, iCalendar, CSV and LDIF files
       contacts      List, find, show and change contacts
       calendar      Show the agenda; list, find and change calendar entries
       addressbooks  List, create, rename, remove and restore address books
       calendars     List, create, rename, remove and restore calendars
-      export        Export contacts as vCard, or calendars as iCalendar
+      export        Export contacts as vCard or CSV, or calendars as iCalendar
       check         Check the store for damage
       backup        Copy the store while it is in use
       restore       Restore a backup

@@ -20,4 +20,5 @@ mod output;
 mod pager;
 mod queries;
 mod store;
+mod tables;
 mod watch;

@@ -292,7 +292,7 @@ impl GoogleRow {
         self.push_group(group, vec![label, value.to_owned()]);
     }
 
-    /// Returns the label of a value, and adds what it does not say to the losses.
+    /// Returns the label of a value, and adds the types that it does not express to the losses.
     fn label(&mut self, property: &PropertyRef<'_>) -> String {
         let types = property.types();
         let label = Label {
@@ -463,7 +463,7 @@ impl GoogleRow {
         self.push_value(CUSTOM_FIELDS, name.to_owned(), property, value);
     }
 
-    /// Adds what a column without a label does not say to the losses.
+    /// Adds label, types and parameters of a property whose column has none to the losses.
     fn push_heads(&mut self, property: &PropertyRef<'_>) {
         self.losses.push_labels(property);
         self.losses.push_parameters(property);
@@ -482,7 +482,7 @@ impl GoogleRow {
     }
 }
 
-/// Returns the label of a date, and whether it is read as the same date again.
+/// Returns the label of a date, and whether an import reads it back.
 fn event_label(property: &PropertyRef<'_>) -> (String, bool) {
     let label = property.label().unwrap_or_default();
     let read = Label::parse(label);

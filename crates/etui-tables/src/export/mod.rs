@@ -91,6 +91,11 @@ impl CsvPlan {
     }
 }
 
+/// Returns true for the characters that no table has.
+fn is_control(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\r' | '\t')
+}
+
 /// A writer of contacts as rows.
 pub struct CsvWriter<W: Write> {
     plan: CsvPlan,
@@ -98,15 +103,24 @@ pub struct CsvWriter<W: Write> {
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// Writes a contact. Returns what its row does not hold.
+    /// Writes a contact. Returns the parts that are not in its row.
     ///
     /// # Errors
     /// Those of writing.
     pub fn write(&mut self, card: &Card) -> io::Result<Vec<Loss>> {
-        let (row, losses) = match self.plan.format {
+        let (mut row, mut losses) = match self.plan.format {
             CsvFormat::Google => GoogleRow::new(card).finish(&self.plan.counts),
             CsvFormat::Outlook => outlook::row(card),
         };
+        if row.iter().any(|field| field.contains(is_control)) {
+            for field in &mut row {
+                field.retain(|c| !is_control(c));
+            }
+            let refs = card.property_refs();
+            let with_control = refs.iter().filter(|p| p.value().contains(is_control));
+            let kind = LossKind::Part("control characters".to_owned());
+            losses.extend(with_control.map(|p| Loss::new(p, kind.clone())));
+        }
         self.write_row(&row)?;
         Ok(losses)
     }

@@ -183,14 +183,16 @@ impl OutlookRow {
             "HOBBY" => self.put("Hobby", &value),
             "EMAIL" => {
                 let columns = ["E-mail Address", "E-mail 2 Address", "E-mail 3 Address"];
-                let is_kept = columns.iter().any(|column| self.put(column, &value));
-                if is_kept {
-                    self.losses.push_labels(property);
-                }
+                columns.iter().any(|column| self.put(column, &value))
+            }
+            "TEL" => {
+                let is_kept = self.put_phone(property, &types, &value);
                 return self.finish(property, is_kept);
             }
-            "TEL" => self.put_phone(property, &types, &value),
-            "ADR" => self.put_address(property, &types),
+            "ADR" => {
+                let is_kept = self.put_address(property, &types);
+                return self.finish(property, is_kept);
+            }
             "URL" => self.put("Web Page", &value),
             "BDAY" => self.put_date("Birthday", &value),
             "ANNIVERSARY" => self.put_date("Anniversary", &value),
@@ -200,7 +202,8 @@ impl OutlookRow {
                     let mut known = RELATIONS.iter();
                     known.find(|(name, _)| name.eq_ignore_ascii_case(word))
                 });
-                column.is_some_and(|(_, column)| self.put(column, &value))
+                let is_kept = column.is_some_and(|(_, column)| self.put(column, &value));
+                return self.finish(property, is_kept);
             }
             "NOTE" => {
                 if let Some(notes) = self.field("Notes") {
@@ -220,6 +223,9 @@ impl OutlookRow {
             }
             _ => false,
         };
+        if is_kept {
+            self.losses.push_labels(property);
+        }
         self.finish(property, is_kept);
     }
 
@@ -244,10 +250,7 @@ impl OutlookRow {
                 if !lost.is_empty() {
                     self.losses.push(property, LossKind::Types(lost));
                 }
-                if let Some(label) = property.label() {
-                    self.losses
-                        .push(property, LossKind::Label(label.to_owned()));
-                }
+                self.push_label(property);
                 return true;
             }
         }
@@ -281,11 +284,27 @@ impl OutlookRow {
             let texts: Vec<String> = texts.into_iter().filter(|t| !t.trim().is_empty()).collect();
             self.put(column, &texts.join("\n"));
         }
-        if let Some(label) = property.label() {
-            self.losses
-                .push(property, LossKind::Label(label.to_owned()));
+        let lost = types
+            .iter()
+            .filter(|kind| !matches!(kind.as_str(), "home" | "work"));
+        let lost: Vec<String> = lost.cloned().collect();
+        if !lost.is_empty() {
+            self.losses.push(property, LossKind::Types(lost));
         }
+        self.push_label(property);
         true
+    }
+
+    /// Adds label and preference of a value whose types its column says.
+    fn push_label(&mut self, property: &PropertyRef<'_>) {
+        if let Some(label) = property.label() {
+            let label = label.to_owned();
+            self.losses.push(property, LossKind::Label(label));
+        }
+        if property.is_preferred() {
+            let parameter = "PREF".to_owned();
+            self.losses.push(property, LossKind::Parameter(parameter));
+        }
     }
 
     /// Writes a date as month/day/year. A date without its year has no form.

@@ -82,6 +82,7 @@ impl EntryConverter {
         for attribute in &entry.attributes {
             writer.write(attribute);
         }
+        writer.write_missing(entry);
         let EntryWriter {
             draft,
             warnings,
@@ -244,6 +245,22 @@ impl EntryWriter<'_> {
                 attribute.name
             )),
             Meaning::Ignored => {}
+        }
+    }
+
+    /// Takes name and address of the entry's own name, if no attribute has them (RFC 4511 section 4.6
+    /// asks for attributes with these values, but not every program writes them).
+    fn write_missing(&mut self, entry: &Entry) {
+        let Some(dn) = entry.first("dn") else { return };
+        let has_name = self.draft.name.iter().any(|part| !part.is_empty());
+        if self.parts.full_name.is_none() && !has_name {
+            let name = dn_value(&dn, "cn");
+            self.parts.full_name = name.map(|name| (u8::MAX, name));
+        }
+        if !self.draft.has("EMAIL")
+            && let Some(mail) = dn_value(&dn, "mail")
+        {
+            self.draft.push(DraftProperty::text("EMAIL", mail));
         }
     }
 

@@ -23,17 +23,20 @@ pub enum CsvColumns {
     Outlook,
 }
 
-/// Exports the selected contacts as CSV and reports what the file does not hold.
+/// Exports the selected contacts as CSV and reports the parts that are not in the file.
 pub fn export_csv(app: &mut App, args: &ExportArgs) -> Result<()> {
     if app.out.json && args.output.is_none() {
         return Err(Failure::usage(
             "--json writes a report to standard output; name a file with --output",
         ));
     }
+    if args.vcard_version != "as-is" {
+        return Err(Failure::usage("--vcard-version is for --format vcard"));
+    }
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let books = select_records::<Card>(app, &snapshot, &args.filter)?;
-    let mut plan = CsvPlan::new(match args.columns {
+    let mut plan = CsvPlan::new(match args.columns.unwrap_or_default() {
         CsvColumns::Google => CsvFormat::Google,
         CsvColumns::Outlook => CsvFormat::Outlook,
     });

@@ -42,9 +42,9 @@ Examples:
   etui export --calendar Work -o work.ics            one of them
   etui export --calendars kind:todo -o todo.ics      all to-dos
 
-A table does not hold everything: the parts that are not in it are counted, and with --json listed for
-each contact. A new file (-o) is readable only by you. For FILTER see `etui contacts find --help` and
-`etui calendar find --help`.";
+A table does not hold everything: the parts that are not in it are counted, and with --json listed
+for each contact. A new file (-o) is readable only by you. For FILTER see `etui contacts find --help`
+and `etui calendar find --help`.";
 
 /// Export contacts as vCard or CSV, or calendars as iCalendar
 #[derive(Debug, clap::Args)]
@@ -69,9 +69,9 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FORMAT", default_value = "vcard", value_parser = ["vcard", "csv"],
         conflicts_with_all = ["calendar", "calendars"])]
     format: String,
-    /// Columns of a table: those of the program that is to read it
-    #[arg(long, value_name = "PROGRAM", default_value = "google")]
-    columns: csv::CsvColumns,
+    /// Columns of a table: those of the program that is to read it [default: google]
+    #[arg(long, value_name = "PROGRAM")]
+    columns: Option<csv::CsvColumns>,
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
@@ -80,6 +80,9 @@ pub struct ExportArgs {
 pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
     if args.format == "csv" {
         return csv::export_csv(app, args);
+    }
+    if args.columns.is_some() {
+        return Err(Failure::usage("--columns is for tables: --format csv"));
     }
     if app.out.json && (args.output.is_some() || args.vcard_version != "as-is") {
         return Err(Failure::usage(
