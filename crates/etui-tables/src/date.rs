@@ -31,10 +31,11 @@ impl TableDate {
     pub(crate) fn parse(text: &str, order: DayOrder) -> Option<Self> {
         let text = text.trim();
         let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '-');
-        if is_plain && text.contains(|c: char| matches!(c, '1'..='9')) {
-            if let Some(date) = PartialDate::parse(text).filter(is_valid) {
-                return Some(Self::certain(date));
-            }
+        if is_plain
+            && text.contains(|c: char| matches!(c, '1'..='9'))
+            && let Some(date) = PartialDate::parse(text).filter(is_valid)
+        {
+            return Some(Self::certain(date));
         }
         let is_time = |word: &&str| {
             word.contains(':') || word.eq_ignore_ascii_case("am") || word.eq_ignore_ascii_case("pm")
@@ -136,7 +137,7 @@ fn with_month_name(parts: &[&str]) -> Option<PartialDate> {
 
 fn is_valid(date: &PartialDate) -> bool {
     let year = date.year.unwrap_or(2000);
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match date.month {
         Some(2) if is_leap => 29,
         Some(2) => 28,

@@ -30,7 +30,7 @@ impl Card {
         };
         self.properties
             .iter()
-            .filter(|p| !p.is_named("VERSION") && !(is_label(p) && is_used(p)))
+            .filter(|p| !(p.is_named("VERSION") || is_label(p) && is_used(p)))
             .map(|property| PropertyRef {
                 property,
                 label: match is_label(property) {
@@ -105,7 +105,7 @@ impl<'c> PropertyRef<'c> {
     pub fn other_parameters(&self) -> impl Iterator<Item = &'c str> + use<'c> {
         let is_preferred = self.property.is_preferred();
         let all = self.property.parameters.iter();
-        all.filter(move |p| !p.is_type() && !(p.is_named("PREF") && is_preferred))
+        all.filter(move |p| !(p.is_type() || p.is_named("PREF") && is_preferred))
             .map(|p| p.name.as_str())
     }
 }

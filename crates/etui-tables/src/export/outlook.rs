@@ -237,10 +237,10 @@ impl OutlookRow {
     }
 
     fn put_phone(&mut self, property: &PropertyRef<'_>, types: &[String], value: &str) -> bool {
-        let has = |kind: &&str| types.iter().any(|t| t == kind);
+        let has = |kind: &str| types.iter().any(|t| t == kind);
         let all = PHONES
             .iter()
-            .filter(|(kinds, _)| kinds.iter().all(|kind| has(&kind)));
+            .filter(|(kinds, _)| kinds.iter().all(|kind| has(kind)));
         for (kinds, columns) in all {
             if columns.iter().any(|column| self.put(column, value)) {
                 let lost = types

@@ -131,7 +131,7 @@ impl RowConverter {
             let is_default = |(key, value): &(&str, &str)| {
                 *key == column.key && field.eq_ignore_ascii_case(value)
             };
-            if DEFAULTS.iter().any(|default| is_default(default)) {
+            if DEFAULTS.iter().any(is_default) {
                 continue;
             }
             let name = match column.name.as_str() {
@@ -247,10 +247,10 @@ impl RowWriter<'_> {
                 }
             }
             "CATEGORIES" => self.write_categories(value),
-            "GENDER" => match gender_value(value) {
-                Some(value) => self.draft.push(DraftProperty::from_text("GENDER", &value)),
-                None => {}
-            },
+            "GENDER" => {
+                let gender = gender_value(value).unwrap_or_default();
+                self.draft.push(DraftProperty::from_text("GENDER", &gender));
+            }
             "ADR" => self.write_address(fields, &label),
             "ORG" => {
                 let mut all = vec![Vec::new(); 2];
