@@ -53,6 +53,41 @@ pub fn fold_words(text: &str) -> String {
     out
 }
 
+/// Returns the folded words of `text` with its umlauts spelled out, as on a keyboard without them: `ä` is
+/// `ae`, `ö` and `ø` are `oe`, `ü` is `ue`, `å` is `aa`. `None`: there is none.
+///
+/// ```
+/// use etui_text::fold::{fold_spelled_out, fold_words};
+/// assert_eq!(fold_words("Jörg Müller"), "jorg muller");
+/// assert_eq!(fold_spelled_out("Jörg Müller").as_deref(), Some("joerg mueller"));
+/// assert_eq!(fold_spelled_out("Zoë Muller"), None);
+/// ```
+pub fn fold_spelled_out(text: &str) -> Option<String> {
+    if text.is_ascii() {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut has_umlaut = false;
+    for c in text.chars() {
+        let spelled = match c {
+            'ä' | 'Ä' => "ae",
+            'ö' | 'Ö' | 'ø' | 'Ø' => "oe",
+            'ü' | 'Ü' => "ue",
+            'å' | 'Å' => "aa",
+            // A combining diaeresis or ring follows its letter.
+            '\u{308}' if out.ends_with(['a', 'A', 'o', 'O', 'u', 'U']) => "e",
+            '\u{30a}' if out.ends_with(['a', 'A']) => "a",
+            other => {
+                out.push(other);
+                continue;
+            }
+        };
+        has_umlaut = true;
+        out.push_str(spelled);
+    }
+    has_umlaut.then(|| fold_words(&out))
+}
+
 /// Appends `text` folded as an address: without case, accents and white space, but with its
 /// punctuation.
 pub fn push_folded_address(text: &str, out: &mut String) {
@@ -167,6 +202,22 @@ mod tests {
             ("ЁЛКА", "елка"),
         ] {
             assert_eq!(fold_words(raw), folded, "{raw}");
+        }
+    }
+
+    #[test]
+    fn umlauts_are_spelled_out() {
+        for (raw, spelled) in [
+            ("Müller", Some("mueller")),
+            ("MU\u{308}LLER", Some("mueller")),
+            ("Ärzte für Öl", Some("aerzte fuer oel")),
+            ("Søren A\u{30a}se", Some("soeren aase")),
+            ("Straße", None),
+            ("Noël Peña", None),
+            ("muller", None),
+            ("\u{308}", None),
+        ] {
+            assert_eq!(fold_spelled_out(raw).as_deref(), spelled, "{raw}");
         }
     }
 

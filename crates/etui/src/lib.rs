@@ -32,10 +32,89 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The rooms: [`store`] opens and closes; [`contacts`] and [`calendar`] are what a store holds;
-//! [`record`] saves and reads either, [`search`] filters and queries them, [`watch`] follows a
-//! filter, each the same for both; [`import`] reads foreign files, [`text`] folds and sorts. How they stand on each other is drawn in the book
-//! (`docs/src/architecture.md`).
+//! # The verbs
+//!
+//! They are the same for contacts, calendar entries and media: methods of a
+//! [`Collection`](record::Collection), the handle to an address book or a calendar.
+//!
+//! | to | call |
+//! |---|---|
+//! | open | [`Store::open`], [`Store::open_with`]; then [`Store::contacts`], [`Store::calendar`], [`Store::media`] |
+//! | save | [`save`](record::Collection::save), [`save_many`](record::Collection::save_many), [`save_if`](record::Collection::save_if); foreign files by [`import`](record::Collection::import) |
+//! | find | [`find`](record::Collection::find) by a [`Filter`](search::filter::Filter), [`query`](record::Collection::query) with order, page and columns; as a person types: [`Query::ranked`](search::query::Query::ranked), [`correct`](record::Collection::correct) |
+//! | list | [`list`](record::Collection::list) by pages, [`count`](record::Collection::count), [`position`](record::Collection::position) |
+//! | read | [`get`](record::Collection::get), [`by_id`](record::Collection::by_id), [`all`](record::Collection::all); several reads of one state: [`Store::snapshot`] |
+//! | remove, undo | [`remove`](record::Collection::remove), [`restore`](record::Collection::restore) |
+//! | watch | [`view`](record::Collection::view): the changes of a filter, as they happen |
+//! | sync | [`Store::token`], [`changes_since`](record::Collection::changes_since): the changes since a state |
+//! | see a week | [`between`](calendar::Calendar::between), [`next_occurrence`](calendar::Calendar::next_occurrence), [`free_busy`](calendar::Calendar::free_busy), [`alarms`](calendar::Calendar::alarms) |
+//! | ask in SQL | [`Store::sql`] |
+//!
+//! ```
+//! use etui::{Changes, Store};
+//! use etui::contacts::{Card, Query};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().join("personal.etui");
+//! let store = Store::open(&path)?;
+//! let contacts = store.contacts()?;
+//! let token = store.token()?;                                // now
+//! let mut view = contacts.view(&"note:tea".parse()?)?;       // from now on
+//!
+//! let mut card = Card::new("Bo Müller")?;                    // save
+//! card.set("NOTE", "likes tea")?;
+//! contacts.save(&card)?;
+//!
+//! let found = contacts.query(&Query::ranked("tea".parse()?))?;       // find
+//! assert_eq!(found.iter().next().map(|row| row.name()), Some("Bo Müller"));
+//!
+//! assert!(view.wait(None)?.is_some());                       // watch
+//!
+//! match contacts.changes_since(&token)? {                    // sync
+//!     Changes::Since(changes) => assert_eq!(changes.len(), 1),
+//!     Changes::Resynchronise => { /* read all */ }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Handles, structs and threads
+//!
+//! A [`Store`] may be used by many threads at once, in an `Arc` or by reference. A handle borrows it;
+//! [`into_owned`](record::Collection::into_owned) makes one that shares it, which lives in one struct
+//! with the store and moves to a thread, as do the views and date books that it opens:
+//!
+//! ```
+//! use etui::contacts::{Contacts, View};
+//! use etui::Store;
+//!
+//! struct App {
+//!     view: View<'static>,
+//!     contacts: Contacts<'static>,
+//!     store: Store,
+//! }
+//!
+//! # fn open(path: &std::path::Path) -> Result<App, Box<dyn std::error::Error>> {
+//! let store = Store::open(path)?;
+//! let contacts = store.contacts()?.into_owned();
+//! let view = contacts.view(&"*".parse()?)?;
+//! let app = App { view, contacts, store };
+//! # Ok(app)
+//! # }
+//! # let dir = tempfile::tempdir()?;
+//! # let app = open(&dir.path().join("personal.etui"))?;
+//! std::thread::spawn(move || app.contacts.count()).join().expect("it does not panic")?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/` has whole programs: `contacts`, `week`, `live_view` and `sql`
+//! (`cargo run --example contacts`).
+//!
+//! # Modules
+//!
+//! [`store`] opens and closes; [`contacts`], [`calendar`] and [`media`] are the kinds of records;
+//! [`record`] saves and reads them, [`search`] filters and queries, [`watch`] follows a filter, each in
+//! the same way for all; [`import`] reads foreign files, [`text`] folds and sorts. The book has their
+//! layers (`docs/src/architecture.md`).
 
 pub mod calendar;
 pub mod contacts;

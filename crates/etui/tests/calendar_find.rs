@@ -53,7 +53,12 @@ fn titles(entries: &[ListEntry]) -> Vec<&str> {
 fn values(record: &CalendarObject, field: Field) -> Vec<String> {
     let mut all = Vec::new();
     for item in record.components() {
-        let mut say = |text: &Option<String>| all.extend(text.as_deref().map(fold::fold_words));
+        // Umlauts of short texts are also spelled out.
+        let mut say = |text: &Option<String>| {
+            all.extend(text.as_deref().map(fold::fold_words));
+            let short = text.as_deref().filter(|text| text.len() <= 256);
+            all.extend(short.and_then(fold::fold_spelled_out));
+        };
         match field {
             Field::Any => {
                 say(&item.summary);
@@ -63,7 +68,7 @@ fn values(record: &CalendarObject, field: Field) -> Vec<String> {
             Field::Title => say(&item.summary),
             Field::Place => say(&item.location),
             Field::Notes => say(&item.description),
-            Field::Category => all.extend(item.categories.iter().map(|c| fold::fold_words(c))),
+            Field::Category => item.categories.iter().for_each(|c| say(&Some(c.clone()))),
             Field::Kind => all.push(
                 match item.kind {
                     ComponentKind::Event => "event",
@@ -72,6 +77,9 @@ fn values(record: &CalendarObject, field: Field) -> Vec<String> {
                 }
                 .to_owned(),
             ),
+            Field::Status => all.extend(item.status.map(|status| fold::fold_words(status.name()))),
+            // A number, compared in `finding`.
+            Field::Due => {}
         }
     }
     all.retain(|value| !value.is_empty());
@@ -89,9 +97,12 @@ fn means(filter: &Filter, record: &CalendarObject) -> bool {
         Filter::PhoneEquals { .. } => false,
         Filter::Uids(uids) => record.uid().is_some_and(|uid| uids.contains(uid)),
         Filter::Text { field, mode, text } => {
-            let wanted = fold::fold_words(text);
-            !wanted.is_empty()
-                && values(record, *field).iter().any(|value| {
+            let spelled = fold::fold_spelled_out(text);
+            let all = [Some(fold::fold_words(text)), spelled]
+                .into_iter()
+                .flatten();
+            all.filter(|wanted| !wanted.is_empty()).any(|wanted| {
+                values(record, *field).iter().any(|value| {
                     let padded = format!(" {value} ");
                     match mode {
                         MatchMode::Words => padded.contains(&format!(" {wanted} ")),
@@ -101,6 +112,7 @@ fn means(filter: &Filter, record: &CalendarObject) -> bool {
                         MatchMode::Whole => *value == wanted,
                     }
                 })
+            })
         }
     }
 }
@@ -178,7 +190,9 @@ fn sought(rng: &mut SplitMix64) -> String {
 }
 
 fn any_filter(rng: &mut SplitMix64, depth: u32) -> Filter {
-    let field = Field::NAMES[rng.below(Field::NAMES.len() as u32) as usize].1;
+    let fields = Field::NAMES.iter().map(|(_, field)| *field);
+    let fields: Vec<Field> = fields.filter(|field| *field != Field::Due).collect();
+    let field = fields[rng.below(fields.len() as u32) as usize];
     let inner = |rng: &mut SplitMix64| -> Vec<Filter> {
         (0..2 + rng.below(2))
             .map(|_| any_filter(rng, depth - 1))
@@ -375,7 +389,7 @@ fn fields_have_their_names() {
     assert_eq!(
         error.problem,
         "there is no field \"name\"; fields are any, summary, title, place, location, notes, \
-         description, category, kind, uid (quote a text with \":\")"
+         description, category, kind, status, due, uid (quote a text with \":\")"
     );
 }
 
@@ -537,7 +551,13 @@ fn a_view_reports_the_changed_fields() {
     assert_eq!(told[0].summary.location, "Town Hall");
     assert_eq!(
         told[0].fields,
-        [Field::Title, Field::Place, Field::Notes, Field::Category]
+        [
+            Field::Title,
+            Field::Place,
+            Field::Notes,
+            Field::Category,
+            Field::Status
+        ]
     );
     calendar.save(&moved("Town Hall", "Opera")).unwrap();
     let told = since(view.wait(Some(Duration::from_secs(20))).unwrap().unwrap());

@@ -12,10 +12,11 @@
 //! # Ok::<(), etui::search::filter::FilterError>(())
 //! ```
 
+use super::Status;
 use super::ics::ComponentKind;
 use super::index_columns::name_of;
 use crate::record::keys::Key;
-use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher};
+use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher, NumberRange};
 use etui_text::phone::{MatchType, Region};
 
 /// A condition on calendar objects. Built by the functions below, or parsed from text
@@ -37,6 +38,12 @@ pub enum Field {
     Category,
     /// The kind: `event`, `todo` or `journal`.
     Kind,
+    /// The status (`STATUS`): `tentative`, `confirmed`, `cancelled`, `needs-action`, `in-process`,
+    /// `completed`, `draft` or `final`.
+    Status,
+    /// The day on which a to-do is due (`DUE`), in its own time zone: `2026-12-24`, `2026-12`, `2026`,
+    /// or a range of them.
+    Due,
 }
 
 impl Field {
@@ -51,6 +58,8 @@ impl Field {
         ("description", Field::Notes),
         ("category", Field::Category),
         ("kind", Field::Kind),
+        ("status", Field::Status),
+        ("due", Field::Due),
     ];
 }
 
@@ -64,13 +73,37 @@ impl FieldSet for Field {
         (Key::Description, Self::Notes),
         (Key::Category, Self::Category),
         (Key::Component, Self::Kind),
+        (Key::Status, Self::Status),
+        (Key::Due, Self::Due),
     ];
 
     fn values(self) -> &'static [&'static str] {
         match self {
             Self::Kind => &["event", "todo", "journal"],
+            Self::Status => &[
+                "tentative",
+                "confirmed",
+                "cancelled",
+                "needs-action",
+                "in-process",
+                "completed",
+                "draft",
+                "final",
+            ],
             _ => &[],
         }
+    }
+
+    fn refuse_text(self, mode: MatchMode, text: &str) -> Option<String> {
+        let is_range = || {
+            matches!(mode, MatchMode::Words | MatchMode::Whole)
+                && NumberRange::of_days(text).is_some()
+        };
+        (self == Self::Due && !is_range()).then(|| {
+            format!(
+                "\"{text}\" is no date; write 2026-12-24, 2026-12, <2026-12-24, 2026-12..2027-01"
+            )
+        })
     }
 
     fn keys(self) -> KeySet {
@@ -92,6 +125,10 @@ impl FieldSet for Field {
                     Matcher::match_words(Self::Notes.keys(), mode, text),
                 ])
             }
+            Self::Due => match NumberRange::of_days(text) {
+                Some(range) => Matcher::match_number(Key::Due, range),
+                None => Matcher::Nothing,
+            },
             _ => Matcher::match_words(self.keys(), mode, text),
         }
     }
@@ -118,6 +155,15 @@ impl Filter {
         Self::text(Field::Category, MatchMode::Words, words)
     }
 
+    /// The status is this one.
+    pub fn status(status: Status) -> Self {
+        Self::text(
+            Field::Status,
+            MatchMode::Words,
+            status.name().to_ascii_lowercase(),
+        )
+    }
+
     /// The object is of this kind.
     pub fn kind(kind: ComponentKind) -> Self {
         Self::text(Field::Kind, MatchMode::Words, name_of(kind))
@@ -128,6 +174,28 @@ impl Filter {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn every_status_has_its_name() {
+        for ((name, status), value) in std::iter::zip(Status::ALL, Field::Status.values()) {
+            assert_eq!(name.to_ascii_lowercase(), *value);
+            let text = format!("status:{}", name.to_ascii_lowercase());
+            assert_eq!(text.parse(), Ok(Filter::status(status)));
+        }
+        assert_eq!(Status::ALL.len(), Field::Status.values().len());
+    }
+
+    #[test]
+    fn due_days_are_ranges() {
+        for good in ["2026", "2026-12", "<2026-12-24", "2026-12..2027-01", "*"] {
+            assert!(format!("due:{good}").parse::<Filter>().is_ok(), "{good}");
+        }
+        assert_eq!(
+            "due:soon".parse::<Filter>().unwrap_err().to_string(),
+            "in the filter, at character 5: \"soon\" is no date; write 2026-12-24, 2026-12, \
+             <2026-12-24, 2026-12..2027-01"
+        );
+    }
 
     #[test]
     fn a_kind_is_one_of_three() {

@@ -13,7 +13,7 @@ use super::summary::Summary;
 use super::time::{CalendarTime, Date, TimeZone, Timestamp};
 use super::time_codec::{self, MAX_UTC_OFFSET};
 use super::zones::TimeZoneDefinition;
-use super::{CalendarComponent, CalendarObject};
+use super::{CalendarComponent, CalendarObject, Status};
 use crate::db::IndexContext;
 use crate::record::IndexedColumns;
 use crate::record::keys::{Key, KeyWriter};
@@ -80,7 +80,20 @@ fn search_keys(record: &CalendarObject, keys: &mut KeyWriter) {
         say(Key::Description, description);
         item.categories.iter().for_each(|c| say(Key::Category, c));
         say(Key::Component, name_of(item.kind));
+        say(Key::Status, item.status.map_or("", Status::name));
     }
+    let due = record.components().filter_map(|item| item.due.as_ref());
+    let mut days: Vec<u32> = due.map(|due| day_number(due.local().date())).collect();
+    days.sort_unstable();
+    days.dedup();
+    days.into_iter()
+        .for_each(|day| keys.push_number(Key::Due, day));
+}
+
+/// Returns a date as the number YYYYMMDD.
+fn day_number(date: Date) -> u32 {
+    let (year, month, day) = date.ymd();
+    year.unsigned_abs() * 10_000 + month * 100 + day
 }
 
 /// Returns the name of a kind of component, in filters and messages.

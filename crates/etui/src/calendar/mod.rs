@@ -29,6 +29,7 @@ mod export;
 mod filter;
 pub(crate) mod import;
 mod index_columns;
+mod next;
 pub(crate) mod object_zones;
 mod own_zones;
 mod query;

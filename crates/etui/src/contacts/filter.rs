@@ -46,6 +46,18 @@ pub enum Field {
     Category,
     /// Notes.
     Note,
+    /// Titles and roles.
+    Title,
+    /// Postal addresses, with city and country.
+    Address,
+    /// The birthday: `1990`, `1990-05`, `1990-05-17`, or of any year `05-17`, `05`, `may`.
+    Birthday,
+    /// The kind (KIND): `individual`, `org`, `group` or `location`. A card with an organisation and
+    /// without names, or shown as a company, is an `org`.
+    Kind,
+    /// All of `Any`, and titles, postal addresses, notes, categories and the domains of e-mail
+    /// addresses.
+    Everywhere,
 }
 
 impl Field {
@@ -63,6 +75,11 @@ impl Field {
         ("phone.written", Field::PhoneWritten),
         ("category", Field::Category),
         ("note", Field::Note),
+        ("title", Field::Title),
+        ("address", Field::Address),
+        ("birthday", Field::Birthday),
+        ("kind", Field::Kind),
+        ("everywhere", Field::Everywhere),
     ];
 }
 
@@ -84,7 +101,32 @@ impl FieldSet for Field {
         (Key::Phone, Self::Phone),
         (Key::Category, Self::Category),
         (Key::Note, Self::Note),
+        (Key::JobTitle, Self::Title),
+        (Key::Address, Self::Address),
+        (Key::Birthday, Self::Birthday),
+        (Key::Component, Self::Kind),
     ];
+    const RANKS: &'static [Self] = &[Self::Name, Self::Any, Self::Everywhere];
+
+    fn ranked_last() -> Option<Filter> {
+        Some(Filter::text(Self::Kind, MatchMode::Words, ORGANIZATION))
+    }
+
+    fn values(self) -> &'static [&'static str] {
+        match self {
+            Self::Kind => &[INDIVIDUAL, ORGANIZATION, "group", "location"],
+            _ => &[],
+        }
+    }
+
+    fn refuse_text(self, mode: MatchMode, text: &str) -> Option<String> {
+        let is_date = || {
+            matches!(mode, MatchMode::Words | MatchMode::Whole) && birthday_words(text).is_some()
+        };
+        (self == Self::Birthday && !is_date()).then(|| {
+            format!("\"{text}\" is no birthday; write 1990, 1990-05, 1990-05-17, 05-17, 05 or may")
+        })
+    }
 
     fn number_filters(text: &str) -> Vec<Filter> {
         let mut any = vec![
@@ -104,6 +146,12 @@ impl FieldSet for Field {
                 .with(Key::Organization)
                 .with(Key::Email)
                 .with(Key::Phone),
+            Self::Everywhere => Self::Any
+                .keys()
+                .with(Key::JobTitle)
+                .with(Key::Address)
+                .with(Key::Note)
+                .with(Key::Category),
             Self::Name => KeySet::NAMES,
             Self::PhoneWritten => KeySet::of(Key::Phone),
             field => KeySet::of_field(field),
@@ -126,9 +174,107 @@ impl FieldSet for Field {
                 }
                 Matcher::Or(any)
             }
+            Self::Everywhere => Matcher::Or(vec![
+                Self::Any.compare(mode, text, region),
+                Matcher::match_words(LONG_TEXTS, mode, text),
+                match_domain(mode, text),
+            ]),
+            Self::Birthday => match birthday_words(text) {
+                Some(words) => Matcher::match_words(self.keys(), MatchMode::Words, &words),
+                None => Matcher::Nothing,
+            },
+            // Individuals have no key.
+            Self::Kind if text.eq_ignore_ascii_case(INDIVIDUAL) => {
+                Matcher::Not(Box::new(Matcher::Present(self.keys())))
+            }
             _ => Matcher::match_words(self.keys(), mode, text),
         }
     }
+}
+
+/// The kind of a card without KIND.
+const INDIVIDUAL: &str = "individual";
+/// The kind of an organisation.
+pub(super) const ORGANIZATION: &str = "org";
+
+/// Keys of [`Field::Everywhere`] without trigrams.
+const LONG_TEXTS: KeySet = KeySet::of(Key::JobTitle)
+    .with(Key::Address)
+    .with(Key::Note)
+    .with(Key::Category);
+
+/// Returns the comparison of a word with the labels of e-mail domains, the last one excepted:
+/// `acme` finds `ada@acme.example` and `bo@mail.acme.example`.
+fn match_domain(mode: MatchMode, text: &str) -> Matcher {
+    let text = text.trim();
+    let is_label = |c: char| c.is_alphanumeric() || c == '-' || c == '.';
+    if text.is_empty() || !text.chars().all(is_label) {
+        return Matcher::Nothing;
+    }
+    let contains = |part: String| Matcher::match_address(MatchMode::Contains, &part);
+    match mode {
+        MatchMode::Prefix => Matcher::Or(vec![
+            contains(format!("@{text}")),
+            contains(format!(".{text}.")),
+        ]),
+        MatchMode::Words => Matcher::Or(vec![
+            contains(format!("@{text}.")),
+            contains(format!(".{text}.")),
+        ]),
+        _ => Matcher::Nothing,
+    }
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// Returns the words of a birthday in keys: `y1990 m05 d17`, without the parts that are not known.
+pub(super) fn birthday_key(year: Option<u16>, month: Option<u8>, day: Option<u8>) -> String {
+    let year = year.map(|year| format!("y{year:04}"));
+    let month = month.map(|month| format!("m{month:02}"));
+    let day = day.map(|day| format!("d{day:02}"));
+    let words: Vec<String> = year.into_iter().chain(month).chain(day).collect();
+    words.join(" ")
+}
+
+/// Returns the words of a birthday's key that a text means; `None` if it means none.
+fn birthday_words(text: &str) -> Option<String> {
+    let text = text.trim().trim_start_matches("--").to_ascii_lowercase();
+    let is_name = |month: &&str| text.len() >= 3 && month.starts_with(&text);
+    if let Some(month) = MONTHS.iter().position(|month| is_name(&month)) {
+        return Some(birthday_key(None, Some(month as u8 + 1), None));
+    }
+    let mut parts = text.split('-').peekable();
+    let number = |part: &str, digits: usize| -> Option<u16> {
+        let is_number = part.len() == digits && part.bytes().all(|b| b.is_ascii_digit());
+        part.parse().ok().filter(|_| is_number)
+    };
+    let year = match parts.next_if(|part| part.len() == 4) {
+        Some(year) => Some(number(year, 4)?),
+        None => None,
+    };
+    let mut part = |max: u16| -> Option<Option<u8>> {
+        let Some(part) = parts.next() else {
+            return Some(None);
+        };
+        let found = number(part, 2).filter(|n| (1..=max).contains(n))?;
+        Some(u8::try_from(found).ok())
+    };
+    let (month, day) = (part(12)?, part(31)?);
+    let is_whole = parts.next().is_none() && (year.is_some() || month.is_some());
+    is_whole.then(|| birthday_key(year, month, day))
 }
 
 /// Digits of the shortest text that is compared as a whole phone number.
@@ -195,8 +341,60 @@ impl Filter {
         Self::text(Field::Phone, MatchMode::Suffix, end)
     }
 
+    /// A title or role has these words.
+    pub fn title(words: impl Into<String>) -> Self {
+        Self::text(Field::Title, MatchMode::Words, words)
+    }
+
+    /// A postal address has these words.
+    pub fn address(words: impl Into<String>) -> Self {
+        Self::text(Field::Address, MatchMode::Words, words)
+    }
+
+    /// The birthday is on this date; see [`Field::Birthday`]. A text that is no date matches nothing.
+    pub fn birthday(date: impl Into<String>) -> Self {
+        Self::text(Field::Birthday, MatchMode::Words, date)
+    }
+
     /// A name, organisation, e-mail address or phone number contains the text.
     pub fn contains(text: impl Into<String>) -> Self {
         Self::text(Field::Any, MatchMode::Contains, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn birthdays_are_parsed() {
+        for (text, words) in [
+            ("1990", Some("y1990")),
+            ("1990-05", Some("y1990 m05")),
+            ("1990-05-17", Some("y1990 m05 d17")),
+            ("05-17", Some("m05 d17")),
+            ("--05-17", Some("m05 d17")),
+            ("05", Some("m05")),
+            ("May", Some("m05")),
+            ("sept", Some("m09")),
+            ("", None),
+            ("ma", None),
+            ("1990-13", None),
+            ("1990-05-17-1", None),
+            ("17.5.", None),
+            ("199", None),
+            ("19900", None),
+        ] {
+            assert_eq!(birthday_words(text).as_deref(), words, "{text}");
+        }
+        let refused = "bo birthday:soon"
+            .parse::<Filter>()
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            refused,
+            "in the filter, at character 13: \"soon\" is no birthday; write 1990, 1990-05, \
+             1990-05-17, 05-17, 05 or may"
+        );
     }
 }

@@ -7,9 +7,11 @@ use etui_text::phone::PhoneNumber;
 use etui_text::varint;
 use etui_vcard::Card;
 
+use super::filter::{ORGANIZATION, birthday_key};
+
 /// Version of the indexed columns. A change of [`derive`] must change this number: stores with
 /// another version are reindexed when opened for writing.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// Derives keys, sort key and summary of `card`.
 pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
@@ -49,11 +51,23 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     });
     card.for_each_text("CATEGORIES", |t| keys.push_words(Key::Category, t));
     card.for_each_text("NOTE", |t| keys.push_words(Key::Note, t));
+    card.for_each_text("TITLE", |t| keys.push_words(Key::JobTitle, t));
+    card.for_each_text("ROLE", |t| keys.push_words(Key::JobTitle, t));
+    for address in card.properties("ADR") {
+        keys.push_words(Key::Address, &address);
+    }
+    if let Some(date) = card.birthday() {
+        let words = birthday_key(date.year, date.month, date.day);
+        keys.push_words(Key::Birthday, &words);
+    }
+    let has_names = !(family.trim().is_empty() && given.trim().is_empty());
+    if let Some(kind) = kind_of(card, has_names, !organization.is_empty()) {
+        keys.push_words(Key::Component, &kind);
+    }
 
-    let sort = if family.trim().is_empty() && given.trim().is_empty() {
-        with.order.sort_key(&[&display])
-    } else {
-        with.order.sort_key(&[&family, &given, &more])
+    let sort = match has_names {
+        false => with.order.sort_key(&[&display]),
+        true => with.order.sort_key(&[&family, &given, &more]),
     };
     let mut summary = Vec::with_capacity(64);
     let phone = card.preferred_value("TEL").unwrap_or_default();
@@ -66,6 +80,23 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
         sort_key: sort,
         summary,
         ..IndexedColumns::default()
+    }
+}
+
+/// Returns the kind of a card (KIND, RFC 6350 §6.1.4); `None` for an individual. Before version 4.0
+/// an organisation has no names, or Apple's mark.
+fn kind_of(card: &Card, has_names: bool, has_organization: bool) -> Option<String> {
+    let kind = card
+        .property("KIND")
+        .or_else(|| card.property("X-ADDRESSBOOKSERVER-KIND"));
+    match kind.map(|kind| kind.trim().to_ascii_lowercase()) {
+        Some(kind) if kind == "individual" => None,
+        Some(kind) if !kind.is_empty() => Some(kind),
+        _ => {
+            let shown_as = card.property("X-ABSHOWAS").unwrap_or_default();
+            let is_company = shown_as.trim().eq_ignore_ascii_case("company");
+            (is_company || has_organization && !has_names).then(|| ORGANIZATION.to_owned())
+        }
     }
 }
 

@@ -24,6 +24,7 @@ mod wal;
 
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use etui_text::collator::Collator;
@@ -73,6 +74,40 @@ pub struct Db {
     /// The number of commits of this process.
     generation: AtomicU64,
     caches: CacheList,
+}
+
+/// A store's database, as its handles hold it: borrowed from the store, or shared with it.
+#[derive(Clone)]
+pub enum DbRef<'s> {
+    Borrowed(&'s Arc<Db>),
+    Shared(Arc<Db>),
+}
+
+impl DbRef<'_> {
+    /// Returns a shared one, which keeps the database open.
+    pub(crate) fn into_shared(self) -> DbRef<'static> {
+        DbRef::Shared(match self {
+            Self::Borrowed(db) => Arc::clone(db),
+            Self::Shared(db) => db,
+        })
+    }
+}
+
+impl Deref for DbRef<'_> {
+    type Target = Db;
+
+    fn deref(&self) -> &Db {
+        match self {
+            Self::Borrowed(db) => db,
+            Self::Shared(db) => db,
+        }
+    }
+}
+
+impl<'s> From<&'s Arc<Db>> for DbRef<'s> {
+    fn from(db: &'s Arc<Db>) -> Self {
+        Self::Borrowed(db)
+    }
 }
 
 /// The settings of the store that indexing depends on.

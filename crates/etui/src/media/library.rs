@@ -10,7 +10,7 @@ use super::group::{Album, Artist, Day, Genre, GroupVotes};
 use super::picture::Picture;
 use super::tag_lines::TagLines;
 use super::track::Track;
-use crate::db::Db;
+use crate::db::DbRef;
 use crate::error::{Error, Result};
 use crate::record::collection_table::{self, CollectionRef};
 use crate::record::{Collection, RecordKind};
@@ -22,7 +22,7 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// The media library of a store: its tracks, albums, artists, genres, pictures and days, the
 /// folders they come from, and their covers.
 pub struct Media<'s> {
-    pub(super) db: &'s Db,
+    pub(super) db: DbRef<'s>,
     collections: MediaCollections,
 }
 
@@ -106,12 +106,12 @@ impl Store {
     /// # Errors
     /// Any read or write error; [`Error::NoCollection`] in a read-only store without one.
     pub fn media(&self) -> Result<Media<'_>> {
-        Media::open(&self.db)
+        Media::open((&self.db).into())
     }
 }
 
 impl<'s> Media<'s> {
-    fn open(db: &'s Db) -> Result<Self> {
+    fn open(db: DbRef<'s>) -> Result<Self> {
         let found = db.read_transaction(MediaCollections::find);
         let collections = match found {
             Err(Error::NoCollection { .. }) if !db.is_read_only() => db.write(|conn| {
@@ -134,8 +134,18 @@ impl<'s> Media<'s> {
         self.collections.of(kind).id
     }
 
+    /// Returns a handle that does not borrow the store but shares it. See
+    /// [`Collection::into_owned`].
+    #[must_use]
+    pub fn into_owned(self) -> Media<'static> {
+        Media {
+            db: self.db.into_shared(),
+            collections: self.collections,
+        }
+    }
+
     fn collection<R: RecordKind>(&self) -> Collection<'s, R> {
-        Collection::new(self.db, self.collections.of(R::KIND).clone())
+        Collection::new(self.db.clone(), self.collections.of(R::KIND).clone())
     }
 
     /// Returns the tracks.

@@ -50,7 +50,7 @@ impl Picture {
     pub fn day(&self) -> Option<String> {
         let taken = self.taken();
         let day = taken.get(..10)?;
-        day_range(day)?;
+        NumberRange::of_date(day)?;
         Some(day.to_owned())
     }
 
@@ -77,30 +77,6 @@ impl Picture {
     }
 }
 
-/// Returns the days that a date such as `2024`, `2024-05` or `2024-05-03` means, as YYYYMMDD.
-fn day_range(date: &str) -> Option<NumberRange> {
-    let mut parts = date.split('-');
-    let mut number = |digits: usize| -> Option<Option<u32>> {
-        let Some(part) = parts.next() else {
-            return Some(None);
-        };
-        let is_number = part.len() == digits && part.bytes().all(|b| b.is_ascii_digit());
-        part.parse().ok().filter(|_| is_number).map(Some)
-    };
-    let (year, month, day) = (number(4)??, number(2)?, number(2)?);
-    if parts.next().is_some() {
-        return None;
-    }
-    let first = year * 10_000 + month.unwrap_or(0) * 100 + day.unwrap_or(0);
-    let last = match (month, day) {
-        (Some(1..=12), Some(1..=31)) => first,
-        (Some(1..=12), None) => first + 99,
-        (None, None) => first + 9_999,
-        _ => return None,
-    };
-    Some(NumberRange(first..=last))
-}
-
 impl RecordKind for Picture {
     const KIND: CollectionKind = CollectionKind::Pictures;
     const IS_SCANNED: bool = true;
@@ -123,7 +99,7 @@ impl RecordKind for Picture {
         keys.push_words(Key::Title, &name);
         keys.push_words(Key::Camera, &camera);
         keys.push_words(Key::Format, &self.property("file.format"));
-        let day = self.day().and_then(|day| day_range(&day));
+        let day = self.day().and_then(|day| NumberRange::of_date(&day));
         let seconds = self.length().map(|ms| u32::try_from(ms / 1000));
         for (key, number) in [
             (Key::Taken, day.map(|day| *day.0.start())),
@@ -310,7 +286,7 @@ impl PictureField {
 
     fn parse_range(self, text: &str) -> Option<NumberRange> {
         match self {
-            Self::Taken => NumberRange::parse(text, day_range),
+            Self::Taken => NumberRange::of_days(text),
             _ => NumberRange::of_numbers(text),
         }
     }
@@ -382,7 +358,7 @@ mod tests {
 
     #[test]
     fn dates_are_ranges_of_days() {
-        let days = |text: &str| day_range(text).map(|range| range.0);
+        let days = |text: &str| NumberRange::of_date(text).map(|range| range.0);
         assert_eq!(days("2024"), Some(20_240_000..=20_249_999));
         assert_eq!(days("2024-05"), Some(20_240_500..=20_240_599));
         assert_eq!(days("2024-05-03"), Some(20_240_503..=20_240_503));

@@ -6,13 +6,16 @@ use std::marker::PhantomData;
 use super::collection_table::CollectionRef;
 use super::kind::RecordKind;
 use super::read::{Reader, RecordTexts, StoredRecord};
-use crate::db::Db;
+use crate::db::{Db, DbRef};
 use crate::error::Result;
 use crate::types::{Changes, RecordId, SyncToken};
 
 /// A collection of a store, with records of the kind `R`: an address book, a calendar.
+///
+/// A handle borrows the store. [`into_owned`](Self::into_owned) makes one that shares it: a
+/// `Collection<'static, R>` that may be in one struct with the store, and move to a thread.
 pub struct Collection<'s, R> {
-    db: &'s Db,
+    db: DbRef<'s>,
     named: CollectionRef,
     records: PhantomData<fn() -> R>,
 }
@@ -24,17 +27,61 @@ pub struct CollectionKey<R> {
     records: PhantomData<fn() -> R>,
 }
 
+impl<R> Clone for Collection<'_, R> {
+    fn clone(&self) -> Self {
+        Self {
+            db: self.db.clone(),
+            named: self.named.clone(),
+            records: PhantomData,
+        }
+    }
+}
+
 impl<R: RecordKind> CollectionKey<R> {
-    pub(crate) fn handle<'s>(&self, db: &'s Db) -> Collection<'s, R> {
+    pub(crate) fn handle<'s>(&self, db: impl Into<DbRef<'s>>) -> Collection<'s, R> {
         Collection::new(db, self.named.clone())
     }
 }
 
 impl<'s, R: RecordKind> Collection<'s, R> {
-    pub(crate) fn new(db: &'s Db, named: CollectionRef) -> Self {
+    pub(crate) fn new(db: impl Into<DbRef<'s>>, named: CollectionRef) -> Self {
         Self {
-            db,
+            db: db.into(),
             named,
+            records: PhantomData,
+        }
+    }
+
+    /// Returns a handle that does not borrow the store but shares it. The store stays open while there is
+    /// one; see [`Store::close`](crate::Store::close).
+    ///
+    /// ```
+    /// use etui::contacts::{Card, Contacts};
+    /// use etui::Store;
+    ///
+    /// struct App {
+    ///     contacts: Contacts<'static>,
+    ///     store: Store,
+    /// }
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("personal.etui");
+    /// let store = Store::open(&path)?;
+    /// let app = App { contacts: store.contacts()?.into_owned(), store };
+    /// let saved = std::thread::spawn(move || -> etui::Result<_> {
+    ///     let saved = app.contacts.save(&Card::new("Ada Lovelace")?)?;
+    ///     drop(app.contacts);
+    ///     app.store.close()?;
+    ///     Ok(saved)
+    /// });
+    /// saved.join().expect("it does not panic")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn into_owned(self) -> Collection<'static, R> {
+        Collection {
+            db: self.db.into_shared(),
+            named: self.named,
             records: PhantomData,
         }
     }
@@ -45,13 +92,13 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     }
 
     /// Returns the database it is in.
-    pub(crate) fn db(&self) -> &'s Db {
-        self.db
+    pub(crate) fn db(&self) -> &Db {
+        &self.db
     }
 
-    /// Returns another handle to it.
-    pub(crate) fn reopen(&self) -> Self {
-        Self::new(self.db, self.named.clone())
+    /// Returns the database it is in, for another handle.
+    pub(crate) fn db_ref(&self) -> DbRef<'s> {
+        self.db.clone()
     }
 
     /// Returns its id and name.
@@ -77,9 +124,9 @@ impl<'s, R: RecordKind> Collection<'s, R> {
 
     /// Runs `work` with a reader of one state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader<'_, R>) -> Result<T>) -> Result<T> {
-        R::commit_dirty(self.db);
+        R::commit_dirty(&self.db);
         self.db
-            .read_transaction(|conn| work(&Reader::new(self.db, conn, self.named.id)))
+            .read_transaction(|conn| work(&Reader::new(&self.db, conn, self.named.id)))
     }
 
     /// Runs `work` with a reader of one state, after reindexing if necessary.
@@ -96,10 +143,10 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// # Errors
     /// Any read error.
     pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
-        R::commit_dirty(self.db);
+        R::commit_dirty(&self.db);
         // One statement sees one state; it needs no transaction around it.
         self.db
-            .read(|conn| Reader::new(self.db, conn, self.named.id).get(uid))
+            .read(|conn| Reader::new(&self.db, conn, self.named.id).get(uid))
     }
 
     /// Returns the records with these UIDs, in their order. See [`Reader::get_many`].
@@ -115,10 +162,10 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// # Errors
     /// Any read error.
     pub fn by_id(&self, id: RecordId) -> Result<Option<StoredRecord<R>>> {
-        R::commit_dirty(self.db);
+        R::commit_dirty(&self.db);
         // One statement, as for `get`.
         self.db
-            .read(|conn| Reader::new(self.db, conn, self.named.id).by_id(id))
+            .read(|conn| Reader::new(&self.db, conn, self.named.id).by_id(id))
     }
 
     /// Returns the texts of all records. See [`Reader::all`].
@@ -143,10 +190,10 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// Any read error.
     pub fn count(&self) -> Result<u64> {
         self.db.ensure_indexed()?;
-        R::commit_dirty(self.db);
+        R::commit_dirty(&self.db);
         // One statement sees one state.
         self.db
-            .read(|conn| Reader::<R>::new(self.db, conn, self.named.id).count())
+            .read(|conn| Reader::<R>::new(&self.db, conn, self.named.id).count())
     }
 
     /// Returns the position of a record in the list. See [`Reader::position`].

@@ -7,6 +7,7 @@
 //! keys   := entry*
 //! entry  := field:u8  length:varint  value[length]
 //! value  := ' ' folded text ' '                       (all fields but phones)
+//!         | ' ' folded text, umlauts spelled out ' '    (after it, for words with umlauts)
 //!         | form:u8 ' ' digits ' ' extension [ ' ' written ]     (phones)
 //!         | ' ' 10 decimal digits ' '                           (numbers)
 //! ```
@@ -49,6 +50,11 @@ pub enum Key {
     Rating = 24,
     Taken = 25,
     AlbumUid = 26,
+    JobTitle = 27,
+    Address = 28,
+    Birthday = 29,
+    Status = 30,
+    Due = 31,
 }
 
 impl Key {
@@ -80,6 +86,11 @@ impl Key {
             24 => Self::Rating,
             25 => Self::Taken,
             26 => Self::AlbumUid,
+            27 => Self::JobTitle,
+            28 => Self::Address,
+            29 => Self::Birthday,
+            30 => Self::Status,
+            31 => Self::Due,
             _ => return None,
         })
     }
@@ -96,6 +107,9 @@ pub(crate) struct SearchKeys<'r> {
 
 /// Longest value that is folded and stored, in bytes; the rest of a longer note is not searched.
 const MAX_VALUE: usize = 8 << 10;
+/// Longest value, in bytes, that has a second entry with its umlauts spelled out. It doubles a value,
+/// so texts such as descriptions have none.
+const MAX_SPELLED_OUT: usize = 256;
 /// Maximum size of a record's keys in bytes; values beyond it (after the ten-thousandth phone
 /// number or so) are not searched.
 const MAX_KEYS: usize = 1 << 20;
@@ -121,8 +135,14 @@ pub(crate) struct KeyWriter {
 }
 
 impl KeyWriter {
+    /// Appends words. Words with umlauts are appended twice, so that `mueller` finds Müller.
     pub(crate) fn push_words(&mut self, key: Key, text: &str) {
         self.push_folded(key, text, fold::push_folded_words);
+        if text.len() <= MAX_SPELLED_OUT
+            && let Some(spelled) = fold::fold_spelled_out(text)
+        {
+            self.push_entry(key, format!(" {spelled} ").as_bytes());
+        }
     }
 
     pub(crate) fn push_address(&mut self, key: Key, text: &str) {

@@ -1,6 +1,7 @@
-//! Finding records: [`filter`] defines which records match, [`query`] plans and answers, and the
-//! index (`index`) supplies candidates.
+//! Finding records: [`filter`] defines which records match, [`query`] plans and answers, the index
+//! (`index`) supplies candidates, and [`spelling`] corrects words that are not found.
 
 pub mod filter;
 pub(crate) mod index;
 pub mod query;
+pub mod spelling;

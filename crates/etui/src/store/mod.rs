@@ -10,6 +10,7 @@ mod sql;
 pub(crate) mod write_queue;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use etui_text::collator::{Collator, locale_from_environment};
@@ -122,7 +123,7 @@ impl Options {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Store {
-    pub(crate) db: Db,
+    pub(crate) db: Arc<Db>,
     options: Options,
 }
 
@@ -182,7 +183,7 @@ impl Store {
             initialize(conn, path, options)
         })?;
         Ok(Self {
-            db,
+            db: Arc::new(db),
             options: options.clone(),
         })
     }
@@ -257,9 +258,13 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadLocale`], or any write error; the settings are then unchanged.
+    /// [`Error::HandlesOpen`]: this process has owned handles of it; [`Error::BadLocale`], or any write
+    /// error. The settings are then unchanged.
     pub fn change_settings(self, locale: &str, region: Option<Region>) -> Result<()> {
         let order = Collator::new(locale)?;
+        if Arc::strong_count(&self.db) > 1 {
+            return Err(Error::HandlesOpen(self.path().to_owned()));
+        }
         if self.locale()? != locale || self.db.region() != region {
             self.commit_dirty();
             self.drain_write_queue()?;
@@ -321,10 +326,18 @@ impl Store {
     ///
     /// Dropping a store closes it too, but cannot report an error.
     ///
+    /// Owned handles ([`Collection::into_owned`](crate::record::Collection::into_owned)) keep the store
+    /// open: with some left, this is [`Error::HandlesOpen`], and the last one to be dropped closes it.
+    ///
     /// # Errors
-    /// Any error of the last checkpoint. Every acknowledged save is durable all the same.
+    /// [`Error::HandlesOpen`], or any error of the last checkpoint. Every acknowledged save is durable all
+    /// the same.
     pub fn close(self) -> Result<()> {
-        self.db.close()
+        let path = self.path().to_owned();
+        match Arc::into_inner(self.db) {
+            Some(db) => db.close(),
+            None => Err(Error::HandlesOpen(path)),
+        }
     }
 
     /// Returns the schema version of the library.

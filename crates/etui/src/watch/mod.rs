@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::db::Db;
+use crate::db::DbRef;
 use crate::error::{Error, Result};
 use crate::record::{Collection, Paging, Reader, changes, collection_table};
 use crate::search::filter::{Filter, Matcher};
@@ -92,8 +92,11 @@ pub struct LoadedPage<S, F> {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A view of an owned handle ([`Collection::into_owned`]) is a `View<'static, _>`, which may move to a
+/// thread.
 pub struct View<'s, R: SearchableRecord> {
-    db: &'s Db,
+    db: DbRef<'s>,
     collection: i64,
     filter: Filter<R::Field>,
     subscription: Arc<Subscription>,
@@ -146,7 +149,7 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
             .cache::<Notifier>()
             .subscribe(self.db(), &subscription)?;
         Ok(View {
-            db: self.db(),
+            db: self.db_ref(),
             collection: self.id(),
             filter: filter.clone(),
             subscription,
@@ -260,7 +263,7 @@ impl<R: SearchableRecord> View<'_, R> {
                 &reading.from,
                 &now,
             )?;
-            let also = also(&changes, &Reader::new(self.db, conn, self.collection))?;
+            let also = also(&changes, &Reader::new(&self.db, conn, self.collection))?;
             Ok((now, changes, also))
         })?;
         reading.finish(now);
@@ -272,6 +275,6 @@ impl<R: SearchableRecord> Drop for View<'_, R> {
     fn drop(&mut self) {
         self.db
             .cache::<Notifier>()
-            .unsubscribe(self.db, &self.subscription);
+            .unsubscribe(&self.db, &self.subscription);
     }
 }

@@ -159,8 +159,14 @@ impl Filters<'_> {
         Filter::uids(uids)
     }
 
+    /// Returns a field of words; kinds and birthdays are not any text.
     fn field(&mut self) -> Field {
-        Field::NAMES[self.rng.below(Field::NAMES.len() as u32) as usize].1
+        loop {
+            let field = Field::NAMES[self.rng.below(Field::NAMES.len() as u32) as usize].1;
+            if !matches!(field, Field::Kind | Field::Birthday) {
+                return field;
+            }
+        }
     }
 
     /// Returns a value of a contact, of `field` if given.

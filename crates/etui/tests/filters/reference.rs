@@ -16,6 +16,8 @@ use memchr::memmem::Finder;
 
 /// Bytes of a value that are indexed (`contacts/keys.rs`).
 const MAX_KEY: usize = 8 << 10;
+/// Bytes of a value that is also compared with its umlauts spelled out (`record/keys.rs`).
+const MAX_SPELLED_OUT: usize = 256;
 /// Bytes of a value in a summary (`contacts/keys.rs`).
 const MAX_SUMMARY: usize = 200;
 
@@ -80,6 +82,9 @@ impl ReferenceContact {
         more(Field::Phone, phones.clone());
         more(Field::Category, card.categories());
         more(Field::Note, card.properties("NOTE"));
+        more(Field::Title, card.properties("TITLE"));
+        more(Field::Title, card.properties("ROLE"));
+        more(Field::Address, card.properties("ADR"));
         values.retain(|(_, value)| !value.trim().is_empty());
 
         let unnamed = name.family.is_empty() && name.given.is_empty();
@@ -107,7 +112,14 @@ impl ReferenceContact {
             texts: values
                 .iter()
                 .filter(|(field, _)| !matches!(field, Field::Email | Field::Phone))
-                .map(|(field, value)| (*field, FoldedText::new(clip(value, MAX_KEY))))
+                .flat_map(|(field, value)| {
+                    let spelled = fold::fold_spelled_out(value);
+                    let spelled = spelled.filter(|_| value.len() <= MAX_SPELLED_OUT);
+                    let all = [Some(clip(value, MAX_KEY).to_owned()), spelled];
+                    all.into_iter()
+                        .flatten()
+                        .map(|text| (*field, FoldedText::new(&text)))
+                })
                 .filter(|(_, folded)| !folded.words.is_empty())
                 .collect(),
             emails: emails
@@ -133,7 +145,11 @@ impl ReferenceContact {
         self.texts
             .iter()
             .filter(move |(own, _)| match field {
-                Field::Any => !matches!(own, Field::Category | Field::Note),
+                Field::Any => !matches!(
+                    own,
+                    Field::Category | Field::Note | Field::Title | Field::Address
+                ),
+                Field::Everywhere => true,
                 Field::Name => matches!(
                     own,
                     Field::Display | Field::Family | Field::Given | Field::Nickname
@@ -152,6 +168,9 @@ impl ReferenceContact {
                     || self.has(Field::Organization)
                     || self.has(Field::Email)
                     || self.has(Field::Phone)
+            }
+            Field::Everywhere => {
+                self.has(Field::Any) || self.texts(Field::Everywhere).next().is_some()
             }
             field => self.texts(field).next().is_some(),
         }
@@ -209,6 +228,14 @@ impl ReferenceFilter {
                         any.push(number(*mode, text, region));
                     }
                     Self::AnyOf(any)
+                }
+                Field::Everywhere => {
+                    let any = Filter::text(Field::Any, *mode, text);
+                    Self::AnyOf(vec![
+                        Self::compile(&any, region),
+                        words(Field::Everywhere, *mode, text),
+                        domain(*mode, text),
+                    ])
                 }
                 Field::Email => address(*mode, text),
                 Field::Phone => number(*mode, text, region),
@@ -270,6 +297,12 @@ fn number_any(
 }
 
 fn words(field: Field, mode: MatchMode, text: &str) -> ReferenceFilter {
+    let spelled = fold::fold_spelled_out(text).into_iter();
+    let each = [text.to_owned()].into_iter().chain(spelled);
+    ReferenceFilter::AnyOf(each.map(|text| plain_words(field, mode, &text)).collect())
+}
+
+fn plain_words(field: Field, mode: MatchMode, text: &str) -> ReferenceFilter {
     let folded = FoldedText::new(text);
     if folded.words.is_empty() {
         return ReferenceFilter::Nothing;
@@ -308,6 +341,24 @@ fn address(mode: MatchMode, text: &str) -> ReferenceFilter {
         folded if folded.is_empty() => ReferenceFilter::Nothing,
         folded => ReferenceFilter::Address(mode, folded),
     }
+}
+
+/// A label of a domain, or the start of the first one.
+fn domain(mode: MatchMode, text: &str) -> ReferenceFilter {
+    let label = text.trim();
+    let is_label = |c: char| c.is_alphanumeric() || c == '-' || c == '.';
+    let end = match mode {
+        MatchMode::Prefix => "",
+        MatchMode::Words => ".",
+        _ => return ReferenceFilter::Nothing,
+    };
+    if label.is_empty() || !label.chars().all(is_label) {
+        return ReferenceFilter::Nothing;
+    }
+    ReferenceFilter::AnyOf(vec![
+        address(MatchMode::Contains, &format!("@{label}{end}")),
+        address(MatchMode::Contains, &format!(".{label}.")),
+    ])
 }
 
 fn number_is(text: &str, strength: MatchType, region: Option<Region>) -> ReferenceFilter {

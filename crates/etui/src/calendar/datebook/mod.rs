@@ -75,7 +75,7 @@ impl<'s> Calendar<'s> {
     pub fn date_book(&self) -> Result<DateBook<'s>> {
         self.db().cache::<DateBooks>().count_opened();
         Ok(DateBook {
-            calendar: self.reopen(),
+            calendar: self.clone(),
             page: BookPage::default(),
             is_closed: false,
         })
@@ -147,7 +147,7 @@ impl<'s> DateBook<'s> {
         }
         match self.peek(index)? {
             Some(found) if found.id.0 == id => {
-                Ok(CheckedOut::new(hold, found, self.calendar.reopen()))
+                Ok(CheckedOut::new(hold, found, self.calendar.clone()))
             }
             // The order changed.
             _ => self.read_locked(hold, id),
@@ -172,8 +172,8 @@ impl<'s> DateBook<'s> {
     }
 
     fn lock_record(&self, id: i64) -> Result<RecordLock<'s>> {
-        let db = self.calendar.db();
-        db.cache::<DateBooks>().lock_record(db, id)
+        let books = self.calendar.db().cache::<DateBooks>();
+        books.lock_record(self.calendar.db_ref(), id)
     }
 
     /// Reads the record that is locked.
@@ -189,7 +189,7 @@ impl<'s> DateBook<'s> {
                     found.etag = ETag::of(&text);
                     found.text = text;
                 }
-                Ok(CheckedOut::new(hold, found, self.calendar.reopen()))
+                Ok(CheckedOut::new(hold, found, self.calendar.clone()))
             }
             None => Err(Error::NoRecord {
                 kind: crate::CollectionKind::Calendar,
@@ -248,7 +248,7 @@ impl<'s> DateBook<'s> {
         visit: impl FnOnce(PageEntry<'_>) -> T,
     ) -> Result<Option<T>> {
         let collection = self.calendar.id();
-        let db = self.calendar.db();
+        let db = self.calendar.db_ref();
         loop {
             if self.page.entry(index).is_none() || !self.is_valid() {
                 self.read_page(|conn, page| match page.entry(index) {

@@ -44,7 +44,10 @@ impl DateBook<'_> {
             let mut holds = Vec::with_capacity(some.len());
             let mut free = Vec::with_capacity(some.len());
             for past in some {
-                match db.cache::<DateBooks>().lock_record(db, past.id) {
+                match db
+                    .cache::<DateBooks>()
+                    .lock_record(self.calendar.db_ref(), past.id)
+                {
                     Ok(hold) => holds.push(hold),
                     Err(Error::CheckedOut { .. }) => continue,
                     Err(e) => return Err(e),

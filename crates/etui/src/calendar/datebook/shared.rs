@@ -8,10 +8,10 @@ use rusqlite::Connection;
 
 use super::checked_out::{CheckedOut, LockFile};
 use crate::calendar::CalendarObject;
-use crate::db::Db;
 use crate::db::IndexContext;
 use crate::db::TransactionSize;
 use crate::db::metadata;
+use crate::db::{Db, DbRef};
 use crate::error::{Error, Result};
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::RecordWriter;
@@ -87,7 +87,7 @@ impl DateBooks {
     }
 
     /// Checks out a record.
-    pub(super) fn lock_record<'s>(&'s self, db: &Db, record: i64) -> Result<RecordLock<'s>> {
+    pub(super) fn lock_record<'s>(&self, db: DbRef<'s>, record: i64) -> Result<RecordLock<'s>> {
         if db.is_read_only() {
             return Err(Error::ReadOnly(db.path().to_owned()));
         }
@@ -108,10 +108,7 @@ impl DateBooks {
             }
         }
         state.taken.insert(record);
-        Ok(RecordLock {
-            books: self,
-            record,
-        })
+        Ok(RecordLock { db, record })
     }
 
     /// Returns the text of a dirty record.
@@ -284,13 +281,13 @@ impl DateBooksState {
 
 /// Lock of a record that is checked out.
 pub(super) struct RecordLock<'s> {
-    books: &'s DateBooks,
+    db: DbRef<'s>,
     record: i64,
 }
 
 impl Drop for RecordLock<'_> {
     fn drop(&mut self) {
-        let mut state = self.books.lock_state();
+        let mut state = self.db.cache::<DateBooks>().lock_state();
         state.taken.remove(&self.record);
         state.unlock_unused(self.record);
         state.close_unused();

@@ -36,7 +36,7 @@ impl KeySet {
     }
 
     /// Returns the keys in the order of their numbers.
-    pub(super) fn iter(self) -> impl Iterator<Item = Key> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = Key> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
             let number = rest.trailing_zeros();

@@ -18,6 +18,7 @@ use etui_text::phone::{
 };
 
 /// A compiled filter.
+#[derive(Clone)]
 pub enum Matcher {
     All,
     Nothing,
@@ -32,6 +33,7 @@ pub enum Matcher {
 }
 
 /// A substring of a padded value (`keys`).
+#[derive(Clone)]
 pub struct TextPredicate {
     keys: KeySet,
     mode: MatchMode,
@@ -39,6 +41,7 @@ pub struct TextPredicate {
 }
 
 /// A comparison with a phone number.
+#[derive(Clone)]
 pub enum PhonePredicate {
     Equals(PhoneNumber, MatchType),
     StartsWith(Vec<Vec<u8>>),
@@ -69,9 +72,14 @@ impl Matcher {
         }
     }
 
-    /// Returns a comparison of the words of these keys' values.
+    /// Returns a comparison of the words of these keys' values. Umlauts also match their spelled-out
+    /// form; keys have that of their own umlauts.
     pub(crate) fn match_words(keys: KeySet, mode: MatchMode, text: &str) -> Self {
-        match_padded(keys, mode, fold::fold_words(text))
+        let words = match_padded(keys, mode, fold::fold_words(text));
+        match fold::fold_spelled_out(text) {
+            Some(spelled) => Self::Or(vec![words, match_padded(keys, mode, spelled)]),
+            None => words,
+        }
     }
 
     /// Returns a comparison of e-mail addresses.

@@ -9,6 +9,7 @@ mod keyset;
 mod matcher;
 mod number_range;
 mod parse;
+mod ranked;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -36,6 +37,16 @@ pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     /// Each search key with its field.
     #[doc(hidden)]
     const KEYS: &'static [(Key, Self)];
+    /// The fields that a plain word is looked for in by a ranked search, the closest first. Each
+    /// includes those before it, and the last includes [`Self::ANY`]. None: [`Self::ANY`] alone.
+    #[doc(hidden)]
+    const RANKS: &'static [Self] = &[];
+
+    /// Returns the records that follow the others of their rank.
+    #[doc(hidden)]
+    fn ranked_last() -> Option<Filter<Self>> {
+        None
+    }
 
     /// Returns the permitted values of the field; empty if any value is.
     #[doc(hidden)]

@@ -52,6 +52,35 @@ impl NumberRange {
         })
     }
 
+    /// Parses a range of days, numbers YYYYMMDD.
+    pub(crate) fn of_days(text: &str) -> Option<Self> {
+        Self::parse(text, Self::of_date)
+    }
+
+    /// Returns the days that a date such as `2024`, `2024-05` or `2024-05-03` means, as YYYYMMDD.
+    pub(crate) fn of_date(date: &str) -> Option<Self> {
+        let mut parts = date.split('-');
+        let mut number = |digits: usize| -> Option<Option<u32>> {
+            let Some(part) = parts.next() else {
+                return Some(None);
+            };
+            let is_number = part.len() == digits && part.bytes().all(|b| b.is_ascii_digit());
+            part.parse().ok().filter(|_| is_number).map(Some)
+        };
+        let (year, month, day) = (number(4)??, number(2)?, number(2)?);
+        if parts.next().is_some() {
+            return None;
+        }
+        let first = year * 10_000 + month.unwrap_or(0) * 100 + day.unwrap_or(0);
+        let last = match (month, day) {
+            (Some(1..=12), Some(1..=31)) => first,
+            (Some(1..=12), None) => first + 99,
+            (None, None) => first + 9_999,
+            _ => return None,
+        };
+        Some(Self(first..=last))
+    }
+
     /// A range without a number.
     #[allow(clippy::reversed_empty_ranges)]
     fn nothing() -> RangeInclusive<u32> {

@@ -27,6 +27,8 @@ pub(crate) struct PostingSql {
     list: String,
     range: String,
     rows: String,
+    keys: String,
+    first_key: String,
     last_block: String,
     block_at: String,
     block_after: String,
@@ -45,6 +47,8 @@ impl PostingSql {
                 "SELECT KEY, first, ids FROM TABLE WHERE KEY >= ?1 AND KEY < ?2 \
                  ORDER BY KEY, first",
             ),
+            keys: sql("SELECT DISTINCT KEY FROM TABLE WHERE KEY >= ?1 AND KEY < ?2"),
+            first_key: sql("SELECT KEY FROM TABLE WHERE KEY >= ?1 AND KEY < ?2 LIMIT 1"),
             last_block: sql(&format!("{list} ORDER BY first DESC LIMIT 1")),
             block_at: sql(&format!(
                 "{list} AND first <= ?2 ORDER BY first DESC LIMIT 1"
@@ -129,6 +133,28 @@ pub(crate) fn each_row(
         visit(term, row.get(1)?, ids);
     }
     Ok(())
+}
+
+/// Calls `visit` with each term in a range, once, in order.
+pub(crate) fn each_term(
+    conn: &Connection,
+    terms: Range<&[u8]>,
+    mut visit: impl FnMut(&[u8]),
+) -> Result<()> {
+    let mut statement = conn.prepare_cached(&<&[u8]>::sql().keys)?;
+    let mut rows = statement.query((terms.start, terms.end))?;
+    while let Some(row) = rows.next()? {
+        visit(row.get_ref(0)?.as_blob().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// Returns the first term in a range.
+pub(crate) fn first_term(conn: &Connection, terms: Range<&[u8]>) -> Result<Option<Vec<u8>>> {
+    Ok(conn
+        .prepare_cached(&<&[u8]>::sql().first_key)?
+        .query_row((terms.start, terms.end), |row| row.get(0))
+        .optional()?)
 }
 
 /// Returns the records of `key`.
@@ -312,6 +338,8 @@ mod tests {
                 (&sql.list, "KEY=?"),
                 (&sql.range, "KEY>? AND KEY<?"),
                 (&sql.rows, "KEY>? AND KEY<?"),
+                (&sql.keys, "KEY>? AND KEY<?"),
+                (&sql.first_key, "KEY>? AND KEY<?"),
                 (&sql.last_block, "KEY=?"),
                 (&sql.block_at, "KEY=? AND first<?"),
                 (&sql.block_after, "KEY=? AND first>?"),

@@ -11,6 +11,9 @@
 //!                                                  composer, genre, file format, camera
 //!       | 'y' | 'z' | 'v' | 'L' | 'T' digits   a year, rating, number of plays, length in seconds,
 //!                                                  day as YYYYMMDD, in ten digits
+//!       | 'J' | 'A' | 'S' word                 a word of a job title, postal address, status
+//!       | 'D' word       a part of a birthday: `y1990`, `m05`, `d17`
+//!       | 'U' digits     a due day as YYYYMMDD, in ten digits
 //!       | 'p' digits     a phone number, country code first
 //!       | 'r' digits     a phone number reversed: a suffix of the number is a prefix of the term
 //!       | 'w' digits     a phone number as written, if it is not written in a usual form
@@ -55,6 +58,11 @@ pub(crate) fn kind_of(key: Key) -> u8 {
         Key::Length => b'L',
         Key::Taken => b'T',
         Key::AlbumUid => b'B',
+        Key::JobTitle => b'J',
+        Key::Address => b'A',
+        Key::Birthday => b'D',
+        Key::Status => b'S',
+        Key::Due => b'U',
     }
 }
 

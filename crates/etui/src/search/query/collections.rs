@@ -49,13 +49,24 @@ pub fn query_collections<'r, 's: 'r, R: SearchableRecord + 'r>(
     let mut merged: Vec<MergedRow> = Vec::new();
     for (collection, reader) in collections.into_iter().enumerate() {
         let rows = reader.query(&each)?;
+        let ranks = reader.ranks(&query.ranks);
         for (row, &id) in rows.ids().iter().enumerate() {
             let sort = match window.sort.is_list() {
                 true => sort_key(reader, id)?,
                 false => Vec::new(),
             };
+            let rank = match window.sort {
+                SortOrder::Rank => {
+                    reader.explain_errors(|| ranks.of_id(reader.conn, reader.collection, id))?
+                }
+                _ => 0,
+            };
             merged.push(MergedRow {
-                cursor: Cursor { sort, id: id.0 },
+                cursor: Cursor {
+                    sort,
+                    id: id.0,
+                    rank,
+                },
                 collection,
                 row,
             });
@@ -63,7 +74,9 @@ pub fn query_collections<'r, 's: 'r, R: SearchableRecord + 'r>(
         answers.push((rows, reader));
     }
     if window.sort != SortOrder::Unordered {
-        merged.sort_by_cached_key(|row| (row.cursor.sort.clone(), row.cursor.id));
+        merged.sort_by_cached_key(|MergedRow { cursor, .. }| {
+            (cursor.rank, cursor.sort.clone(), cursor.id)
+        });
         if window.sort.is_reversed() {
             merged.reverse();
         }

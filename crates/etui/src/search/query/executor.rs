@@ -5,16 +5,21 @@
 //! | [`AccessPath::ListScan`] | no filter | the page |
 //! | [`AccessPath::IndexLookup`] | up to [`MAX_LOOKUPS`] candidates; orders that follow the ids | the candidates, each fetched by id |
 //! | [`AccessPath::BitmapScan`] | more candidates, in list order | the candidates, some nanoseconds each, and the list up to the end of the page, some 20 ns an entry |
+//!
+//! A query with ranks ([`Ranks`]) looks its widest filter up. Up to [`MAX_LOOKUPS`] candidates are ranked
+//! by their keys; of more, each rank is a query of its own until the page is full.
 
 mod bitmap_scan;
 mod index_lookup;
 mod list_scan;
+mod ranked_scan;
 
 use rusqlite::Connection;
 
 use super::candidates::Candidates;
 use super::columns::RowShape;
 use super::query_plan::{AccessPath, QueryPlan};
+use super::ranks::Ranks;
 use super::record_reader::read_sort_key;
 use super::row_sink::RowSink;
 use super::rows::RowBuffer;
@@ -51,16 +56,20 @@ pub(super) fn execute_query(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
+    ranks: &Ranks,
     window: &ResultWindow,
     shape: RowShape,
 ) -> Result<QueryResult> {
+    let mut sink = RowSink::new(conn, collection, shape);
     let mut executor = QueryExecutor {
         conn,
         collection,
         matcher,
+        ranks,
         window,
         skip: window.offset,
-        sink: RowSink::new(conn, collection, shape),
+        first_row: 0,
+        sink: &mut sink,
         plan: QueryPlan::default(),
     };
     let mut next = None;
@@ -68,8 +77,8 @@ pub(super) fn execute_query(
         executor.run_query()?;
         next = executor.next_cursor()?;
     }
-    let rows = executor.sink.rows;
     let mut plan = executor.plan;
+    let rows = sink.rows;
     plan.rows = rows.len() as u64;
     if plan.candidates >= RELEASE_MEMORY_FROM {
         etui_vfs::release_free_memory();
@@ -77,21 +86,24 @@ pub(super) fn execute_query(
     Ok(QueryResult { rows, next, plan })
 }
 
-struct QueryExecutor<'q> {
-    conn: &'q Connection,
+struct QueryExecutor<'q, 'c> {
+    conn: &'c Connection,
     collection: i64,
     matcher: &'q Matcher,
+    ranks: &'q Ranks,
     window: &'q ResultWindow,
     /// Matches before the page that are still to be skipped.
     skip: u64,
-    sink: RowSink<'q>,
+    /// The rows before this one are of better ranks.
+    first_row: usize,
+    sink: &'q mut RowSink<'c>,
     plan: QueryPlan,
 }
 
 /// Decides whether the record with an id matches. `None` stops the scan.
 type Predicate<'p> = dyn FnMut(i64) -> Result<Option<bool>> + 'p;
 
-impl QueryExecutor<'_> {
+impl QueryExecutor<'_, '_> {
     fn run_query(&mut self) -> Result<()> {
         if matches!(self.matcher, Matcher::All) {
             self.plan.access_path = AccessPath::ListScan;
@@ -110,6 +122,9 @@ impl QueryExecutor<'_> {
         match ids {
             Some(ids) if !self.window.sort.is_list() => self.lookup_by_id(ids, candidates),
             Some(ids) if ids.len() <= MAX_LOOKUPS => self.lookup_and_sort(ids, candidates),
+            _ if self.window.sort == SortOrder::Rank && !self.ranks.0.is_empty() => {
+                self.scan_ranks()
+            }
             _ => self.scan_bitmap(candidates),
         }
     }
@@ -154,7 +169,14 @@ impl QueryExecutor<'_> {
         else {
             return Ok(None);
         };
-        let sort = read_sort_key(self.conn, id)?;
-        Ok(sort.map(|sort| Cursor { sort, id: id.0 }))
+        let Some(sort) = read_sort_key(self.conn, id)? else {
+            return Ok(None);
+        };
+        let rank = match self.window.sort {
+            SortOrder::Rank => self.ranks.of_id(self.conn, self.collection, id)?,
+            _ => 0,
+        };
+        let id = id.0;
+        Ok(Some(Cursor { sort, id, rank }))
     }
 }

@@ -10,6 +10,7 @@ mod columns;
 mod executor;
 mod given_records;
 mod query_plan;
+mod ranks;
 pub(crate) mod record_reader;
 mod row_sink;
 mod rows;
@@ -27,6 +28,7 @@ pub use collections::{CollectionRows, query_collections};
 pub use columns::{ColumnSet, Columns, UnknownColumn};
 pub(crate) use columns::{SummaryReader, columns};
 pub use query_plan::{AccessPath, QueryPlan};
+use ranks::Ranks;
 pub(crate) use rows::RowBuffer;
 pub use rows::{Row, Rows};
 
@@ -71,6 +73,9 @@ pub enum SortOrder {
     AddedReversed,
     /// The cheapest order. It is stable while the store does not change.
     Unordered,
+    /// The best matches first, those of one rank in list order: the order of [`Query::ranked`]. Other
+    /// queries have one rank.
+    Rank,
 }
 
 impl SortOrder {
@@ -95,7 +100,7 @@ impl SortOrder {
     }
 
     fn is_list(self) -> bool {
-        matches!(self, Self::List | Self::ListReversed)
+        matches!(self, Self::List | Self::ListReversed | Self::Rank)
     }
 
     fn is_by_id(self) -> bool {
@@ -114,17 +119,24 @@ pub struct UnknownSortOrder {
 /// A position in an ordered answer, after one record and before the next. It stays valid while
 /// records are added and removed, its own record included.
 ///
-/// In text: the record's id and its sort key in hexadecimal digits, `42.2b2f01`.
+/// In text: the record's id, its sort key in hexadecimal digits and its rank if there is more than
+/// one, `42.2b2f01` or `42.2b2f01.3`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cursor {
     pub(crate) sort: Vec<u8>,
     pub(crate) id: i64,
+    /// The index of its rank among [`Query::ranked`]'s.
+    pub(crate) rank: u8,
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.", self.id)?;
-        self.sort.iter().try_for_each(|b| write!(f, "{b:02x}"))
+        self.sort.iter().try_for_each(|b| write!(f, "{b:02x}"))?;
+        match self.rank {
+            0 => Ok(()),
+            rank => write!(f, ".{rank}"),
+        }
     }
 }
 
@@ -138,6 +150,7 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> std::result::Result<Self, InvalidCursor> {
         let (id, sort) = text.split_once('.').ok_or(InvalidCursor)?;
+        let (sort, rank) = sort.split_once('.').unwrap_or((sort, "0"));
         let digit = |b: u8| (b as char).to_digit(16).ok_or(InvalidCursor);
         let sort = sort.as_bytes().chunks(2).map(|pair| match pair {
             &[high, low] => Ok((digit(high)? << 4 | digit(low)?) as u8),
@@ -146,6 +159,7 @@ impl FromStr for Cursor {
         Ok(Self {
             id: id.parse().map_err(|_| InvalidCursor)?,
             sort: sort.collect::<std::result::Result<_, _>>()?,
+            rank: rank.parse().map_err(|_| InvalidCursor)?,
         })
     }
 }
@@ -155,6 +169,8 @@ impl FromStr for Cursor {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query<C: ColumnSet> {
     filter: Filter<C::Field>,
+    /// The filters of the ranks, the best first; the last is `filter`.
+    ranks: Vec<Filter<C::Field>>,
     columns: Columns<C>,
     window: ResultWindow,
 }
@@ -174,6 +190,7 @@ impl<C: ColumnSet> Query<C> {
     pub fn new(filter: Filter<C::Field>) -> Self {
         Self {
             filter,
+            ranks: Vec::new(),
             columns: Columns::SUMMARY,
             window: ResultWindow {
                 sort: SortOrder::List,
@@ -182,6 +199,44 @@ impl<C: ColumnSet> Query<C> {
                 after: None,
             },
         }
+    }
+
+    /// Returns a query for the records that a person means by `filter`, the best matches first
+    /// ([`SortOrder::Rank`]).
+    ///
+    /// Plain words of contacts, those without a field, are looked for in names, then in organisations,
+    /// e-mail addresses and phone numbers, then in titles, postal addresses, notes, categories and
+    /// e-mail domains; of one rank, people are before organisations. Calendar objects have one rank.
+    ///
+    /// ```
+    /// # use etui::{Store, contacts::{Card, Query}};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let store = Store::open(dir.path().join("personal.etui"))?;
+    /// # let contacts = store.contacts()?;
+    /// for card in ["FN:Ada Baker\nN:Baker;Ada\nNOTE:drinks tea", "FN:Tea House\nORG:Tea House",
+    ///     "FN:Tea Zimmer\nN:Zimmer;Tea"]
+    /// {
+    ///     contacts.save(&Card::parse(format!("BEGIN:VCARD\nVERSION:3.0\n{card}\nEND:VCARD\n"))?)?;
+    /// }
+    /// let found = contacts.query(&Query::ranked("tea".parse()?))?;
+    /// let names: Vec<&str> = found.iter().map(|row| row.name()).collect();
+    /// assert_eq!(names, ["Tea Zimmer", "Tea House", "Ada Baker"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ranked(filter: Filter<C::Field>) -> Self {
+        let ranks = filter.ranks();
+        match ranks.last() {
+            Some(widest) if ranks.len() > 1 => Self {
+                ranks: ranks.clone(),
+                ..Self::new(widest.clone()).sort(SortOrder::Rank)
+            },
+            _ => Self::new(filter),
+        }
+    }
+
+    /// Returns the filter. Of [`Query::ranked`] it is the widest.
+    pub fn filter(&self) -> &Filter<C::Field> {
+        &self.filter
     }
 
     /// Returns a query for all records.
@@ -325,7 +380,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
                 limit: page.limit,
                 after: None,
             };
-            let found = self.execute_filter(filter, &window, RowShape::encoded_summaries())?;
+            let found = self.execute_filter(filter, &[], &window, RowShape::encoded_summaries())?;
             let mut decode = R::summary_decoder();
             let ids = found.rows.ids().iter().enumerate();
             let entries = ids.map(|(at, &id)| ListEntry {
@@ -338,7 +393,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
 
     fn run_query(&self, query: &Query<R::Column>) -> Result<(Rows<R::Column>, QueryPlan)> {
         let shape = RowShape::new(query.columns);
-        let found = self.execute_filter(&query.filter, &query.window, shape)?;
+        let found = self.execute_filter(&query.filter, &query.ranks, &query.window, shape)?;
         let rows = Rows::new(query.columns, found.rows, found.next);
         Ok((rows, found.plan))
     }
@@ -346,11 +401,24 @@ impl<R: SearchableRecord> Reader<'_, R> {
     fn execute_filter(
         &self,
         filter: &Filter<R::Field>,
+        ranks: &[Filter<R::Field>],
         window: &ResultWindow,
         shape: RowShape,
     ) -> Result<executor::QueryResult> {
         let matcher = Matcher::new(filter, self.db.region());
-        executor::execute_query(self.conn, self.collection, &matcher, window, shape)
+        let ranks = match window.sort {
+            SortOrder::Rank => self.ranks(ranks),
+            _ => self.ranks(&[]),
+        };
+        executor::execute_query(self.conn, self.collection, &matcher, &ranks, window, shape)
+    }
+
+    /// Compiles the filters of the ranks.
+    fn ranks(&self, ranks: &[Filter<R::Field>]) -> Ranks {
+        let ranks = ranks
+            .iter()
+            .map(|rank| Matcher::new(rank, self.db.region()));
+        Ranks(ranks.collect())
     }
 }
 
@@ -363,10 +431,28 @@ mod tests {
         let cursor = Cursor {
             sort: vec![0x2b, 0x00, 0xff],
             id: 42,
+            rank: 0,
         };
         assert_eq!(cursor.to_string(), "42.2b00ff");
-        assert_eq!(cursor.to_string().parse(), Ok(cursor));
-        for bad in ["", "42", "x.00", "42.0", "42.0g", "42.é"] {
+        let ranked = Cursor {
+            rank: 3,
+            ..cursor.clone()
+        };
+        assert_eq!(ranked.to_string(), "42.2b00ff.3");
+        for cursor in [cursor, ranked] {
+            assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        }
+        for bad in [
+            "",
+            "42",
+            "x.00",
+            "42.0",
+            "42.0g",
+            "42.é",
+            "42.00.",
+            "42.00.x",
+            "42.00.300",
+        ] {
             assert_eq!(bad.parse::<Cursor>(), Err(InvalidCursor), "{bad}");
         }
     }

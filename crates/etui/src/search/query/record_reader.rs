@@ -202,8 +202,9 @@ pub(super) struct SortBuffer {
     entries: Vec<SortEntry>,
 }
 
-/// A match: its id, and the offsets of its sort key and summary.
+/// A match: its rank and id, and the offsets of its sort key and summary.
 struct SortEntry {
+    rank: u8,
     id: i64,
     sort_start: usize,
     summary_start: usize,
@@ -211,12 +212,13 @@ struct SortEntry {
 }
 
 impl SortBuffer {
-    pub(super) fn push(&mut self, id: i64, sort: &[u8], summary: &[u8]) {
+    pub(super) fn push(&mut self, rank: u8, id: i64, sort: &[u8], summary: &[u8]) {
         let sort_start = self.bytes.len();
         self.bytes.extend_from_slice(sort);
         let summary_start = self.bytes.len();
         self.bytes.extend_from_slice(summary);
         self.entries.push(SortEntry {
+            rank,
             id,
             sort_start,
             summary_start,
@@ -227,14 +229,14 @@ impl SortBuffer {
     pub(super) fn sort(&mut self) {
         let bytes = &self.bytes;
         self.entries
-            .sort_unstable_by_key(|e| (&bytes[e.sort_start..e.summary_start], e.id));
+            .sort_unstable_by_key(|e| (e.rank, &bytes[e.sort_start..e.summary_start], e.id));
     }
 
-    /// Returns each match in order: id, sort key, summary.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (i64, &[u8], &[u8])> {
+    /// Returns each match in order: rank, id, sort key, summary.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u8, i64, &[u8], &[u8])> {
         self.entries.iter().map(|e| {
             let sort = &self.bytes[e.sort_start..e.summary_start];
-            (e.id, sort, &self.bytes[e.summary_start..e.end])
+            (e.rank, e.id, sort, &self.bytes[e.summary_start..e.end])
         })
     }
 }

@@ -39,8 +39,9 @@ impl<'c> RowSink<'c> {
         self.rows.len()
     }
 
-    pub(super) fn clear(&mut self) {
-        self.rows = RowBuffer::default();
+    /// Removes the rows from `len` on.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.rows.truncate(len);
     }
 
     /// Appends the row of the record with this id and summary.

@@ -44,6 +44,15 @@ impl RowBuffer {
         self.starts.push(self.bytes.len());
     }
 
+    /// Removes the rows from `len` on.
+    pub(super) fn truncate(&mut self, len: usize) {
+        if let Some(&start) = self.starts.get(len) {
+            self.ids.truncate(len);
+            self.starts.truncate(len);
+            self.bytes.truncate(start);
+        }
+    }
+
     /// Appends encoded values to the row.
     pub(crate) fn push_encoded(&mut self, values: &[u8]) {
         self.bytes.extend_from_slice(values);

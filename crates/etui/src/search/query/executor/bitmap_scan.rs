@@ -6,7 +6,7 @@ use super::super::record_reader::{RecheckReader, each_key_set};
 use super::{FILE_ORDER_GAIN, MAX_LIST_RECHECKS, QueryExecutor};
 use crate::error::Result;
 
-impl QueryExecutor<'_> {
+impl QueryExecutor<'_, '_> {
     /// Scans in the query's order. Lossy candidates are rechecked as they are met, or if that takes
     /// too many rechecks, all at once in file order.
     pub(super) fn scan_bitmap(&mut self, candidates: &Candidates) -> Result<()> {
@@ -21,7 +21,7 @@ impl QueryExecutor<'_> {
             if self.scan_candidates(candidates, max_rechecks)? {
                 return Ok(());
             }
-            self.sink.clear();
+            self.sink.truncate(self.first_row);
             self.skip = self.window.offset;
         }
         let matcher = self.matcher;

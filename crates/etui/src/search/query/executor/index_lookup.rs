@@ -8,7 +8,7 @@ use super::QueryExecutor;
 use crate::error::Result;
 use crate::search::index::id_set::RecordIds;
 
-impl QueryExecutor<'_> {
+impl QueryExecutor<'_, '_> {
     /// Fetches all candidates and sorts the matches in list order.
     pub(super) fn lookup_and_sort(
         &mut self,
@@ -26,7 +26,11 @@ impl QueryExecutor<'_> {
                 matcher.matches(row.search)
             };
             if is_match {
-                matches.push(row.id, row.sort, row.summary);
+                let rank = match self.window.sort {
+                    SortOrder::Rank => self.ranks.of(row.search),
+                    _ => 0,
+                };
+                matches.push(rank, row.id, row.sort, row.summary);
             }
             Ok(())
         })?;
@@ -41,16 +45,16 @@ impl QueryExecutor<'_> {
     /// Appends the matches after the query's cursor until the page is full.
     fn push_matches<'m>(
         &mut self,
-        matches: impl Iterator<Item = (i64, &'m [u8], &'m [u8])>,
+        matches: impl Iterator<Item = (u8, i64, &'m [u8], &'m [u8])>,
         backward: bool,
     ) -> Result<()> {
         let window = self.window;
-        for (id, sort, summary) in matches {
+        for (rank, id, sort, summary) in matches {
             let is_after = window.after.as_ref().is_none_or(|after| {
-                let after = (&after.sort[..], after.id);
+                let after = (after.rank, &after.sort[..], after.id);
                 match backward {
-                    false => (sort, id) > after,
-                    true => (sort, id) < after,
+                    false => (rank, sort, id) > after,
+                    true => (rank, sort, id) < after,
                 }
             });
             if is_after && self.accept_match() {

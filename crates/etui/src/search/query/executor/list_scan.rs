@@ -11,7 +11,7 @@ use crate::record::list;
 /// none exceeds that of U+FFFF (0xff 0xff); other sort keys are shorter.
 const END_OF_LIST: [u8; 512] = [0xff; 512];
 
-impl QueryExecutor<'_> {
+impl QueryExecutor<'_, '_> {
     /// Scans the unfiltered list, from the page's position at once.
     pub(super) fn scan_whole_list(&mut self) -> Result<()> {
         let every = &mut |_| Ok(Some(true));
