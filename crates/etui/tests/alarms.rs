@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::{AlarmTrigger, Calendar, CalendarObject};
+use etui::calendar::{AlarmTrigger, Calendar, CalendarObject, Status};
 use etui::{RecordId, Store};
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::rng::SplitMix64;
@@ -40,14 +40,19 @@ fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &TimeZone) -> Vec<Du
     for (uid, id) in uids(calendar) {
         let (_, record) = calendar.record(&uid).unwrap().unwrap();
         let items: Vec<_> = record.components().filter(|i| i.timing.is_some()).collect();
-        let mut take =
-            |item: &etui::calendar::CalendarComponent, alarm: &etui::calendar::Alarm, due| {
-                let done = item.acknowledged.as_ref().map(|t| t.at(viewer));
-                let done = done.max(alarm.acknowledged);
-                if (after..until).contains(&due) && done.is_none_or(|done| due > done) {
-                    all.push((due, id, item.summary.clone().unwrap_or_default()));
-                }
-            };
+        let is_over = |item: &etui::calendar::CalendarComponent| {
+            matches!(item.status, Some(Status::Cancelled | Status::Completed))
+        };
+        let mut take = |item: &etui::calendar::CalendarComponent,
+                        alarm: &etui::calendar::Alarm,
+                        due| {
+            let done = item.acknowledged.as_ref().map(|t| t.at(viewer));
+            let done = done.max(alarm.acknowledged);
+            if (after..until).contains(&due) && done.is_none_or(|done| due > done) && !is_over(item)
+            {
+                all.push((due, id, item.summary.clone().unwrap_or_default()));
+            }
+        };
         let wide = after.plus_seconds(-40 * DAY)..until.plus_seconds(40 * DAY);
         for instance in record.recurrence_set().between(wide, viewer) {
             let item = items[instance.component];

@@ -295,6 +295,10 @@ fn a_view_reports_rename_and_removal_of_its_collection() {
         home.changes_and_name().unwrap().1.as_deref(),
         Some("Contacts")
     );
+    other.create_address_book("New").unwrap();
+    let (changes, name) = read_woken(&mut home);
+    assert!(changes.is_empty());
+    assert_eq!(name.as_deref(), Some("Contacts"));
 }
 
 #[test]

@@ -322,6 +322,7 @@ fn every_command_has_examples() {
         "export",
         "check",
         "backup",
+        "calendar remind",
         "restore",
         "stats",
         "generate",
@@ -357,6 +358,72 @@ fn every_command_has_examples() {
             "{command}: {text}"
         );
     }
+}
+
+#[test]
+fn manual_pages_keep_the_examples_as_they_are_written() {
+    let home = TestHome::new();
+    assert_eq!(home.run("etui -q man pages").1, Some(0));
+    session!(home, [
+        "sed -n '/^.SH EXAMPLES/,$p' pages/etui-calendars-rename.1",
+        "sed -n '/^.SH NOTES/,$p' pages/etui-contacts-find.1 | head -9",
+    ], @r#"
+    $ sed -n '/^.SH EXAMPLES/,$p' pages/etui-calendars-rename.1
+    .SH EXAMPLES
+    .nf
+      etui calendars rename Work "Old job"
+      etui calendars rename \-\- \-x Work  a name that begins with \-
+
+    Nothing else changes: a running \(gawatch\(ga continues, and sync tokens stay valid.
+    .fi
+    $ sed -n '/^.SH NOTES/,$p' pages/etui-contacts-find.1 | head -9
+    .SH NOTES
+    .nf
+    A word matches the beginning of a word in names, organisations, e\-mail addresses and phone numbers:
+    \(gaann\(ga finds Anna and Annika. Case and accents are ignored: \(gamuller\(ga finds Müller.
+
+      ann acme              both                 name:anna            in one field
+      ann or bob            either               name:ann*            begins with
+      \-acme                 not                  name:*son            ends with
+      (a or b) \-c           groups               org:*soft*           contains
+    "#);
+    // Each line of the help after the options is one of the page.
+    for command in [
+        "",
+        "-calendar-add",
+        "-calendar-remind",
+        "-contacts-find",
+        "-export",
+        "-man",
+    ] {
+        let page = std::fs::read_to_string(home.path(&format!("pages/etui{command}.1"))).unwrap();
+        let plain = [
+            ("\\-", "-"),
+            ("\\(aq", "'"),
+            ("\\(ga", "`"),
+            ("\\(ha", "^"),
+            ("\\(ti", "~"),
+        ];
+        let page = plain
+            .iter()
+            .fold(page, |page, (of, to)| page.replace(of, to));
+        let page = page.replace("\\&", "").replace("\\e", "\\");
+        let (_, filled) = page.split_once("\n.nf\n").unwrap();
+        let help = home
+            .run(&format!("etui{} --help", command.replace('-', " ")))
+            .0;
+        let (_, examples) = help.split_once("Examples:\n").unwrap();
+        for line in examples.lines() {
+            assert!(
+                filled.lines().any(|l| l == line),
+                "{command}: {line}\n{filled}"
+            );
+        }
+    }
+    // Nothing that roff complains about.
+    let (out, code) =
+        home.run("for p in pages/*.1; do groff -man -ww -Tutf8 -z $p || exit 1; done");
+    assert!(code == Some(0) || out.contains("groff: not found"), "{out}");
 }
 
 #[test]
@@ -472,7 +539,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-addressbooks-create.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-move.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-create.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-recover.1 etui-restore.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui.1 
+    etui-addressbooks-create.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-move.1 etui-calendar-remind.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-create.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-recover.1 etui-restore.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

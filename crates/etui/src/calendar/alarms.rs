@@ -18,12 +18,13 @@ use std::ops::Range;
 
 use super::Calendar;
 use super::bounded::CutSeries;
+use super::ics::ComponentKind;
 use super::object_zones::ObjectZones;
 use super::recurrence::Instance;
 use super::series_cache::{ParsedComponent, ParsedSeries, SeriesCache};
 use super::time::{CalendarTime, TimeZone, Timestamp};
 use super::time_codec::MAX_UTC_OFFSET;
-use super::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject};
+use super::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, Status};
 use crate::error::Result;
 use crate::record::Reader;
 use crate::record::time_index::{self, SpanRow, SpanTable, TimeSpan};
@@ -50,10 +51,18 @@ pub struct DueAlarm {
     pub component: usize,
     /// When it is due.
     pub at: Timestamp,
-    /// Start of the instance that it announces.
+    /// Whether it is a repetition (`REPEAT`) of an alarm that was due before.
+    pub is_repetition: bool,
+    /// Kind of the component.
+    pub kind: ComponentKind,
+    /// Start of the instance that it announces; of a to-do without a start, when it is due.
     pub start: Option<CalendarTime>,
+    /// End of the instance; of a to-do, when it is due.
+    pub end: Option<CalendarTime>,
     /// Title of the component.
     pub title: String,
+    /// Location of the component.
+    pub location: String,
     /// What it does.
     pub action: AlarmAction,
 }
@@ -98,8 +107,8 @@ impl Calendar<'_> {
 
 impl Reader<'_, CalendarObject> {
     /// Returns the first `limit` alarms that are due at `after` or later, in order. Acknowledged
-    /// alarms are left out, as are repetitions of an alarm beyond the hundredth. Days and floating
-    /// times are read in the zone `viewer`.
+    /// alarms are left out, as are those of cancelled and completed components, and repetitions of an
+    /// alarm beyond the hundredth. Days and floating times are read in the zone `viewer`.
     ///
     /// Time is bounded: see [`alarms_bounded`](Self::alarms_bounded).
     ///
@@ -256,12 +265,15 @@ impl AlarmExpansion<'_> {
     /// Finds the alarms. Returns false if it was stopped by the limit of steps.
     fn expand_record(&mut self, series: &ParsedSeries) -> bool {
         for component in series.components.iter().chain(&series.undated) {
+            if is_over(component) {
+                continue;
+            }
             let absolute = |alarm: &&Alarm| matches!(alarm.trigger, AlarmTrigger::At(_));
             for alarm in component.alarms.iter().filter(absolute) {
                 let start = component.start.as_ref();
                 let nowhere = CalendarTime::Utc(self.window.start);
                 let times = (start.unwrap_or(&nowhere), start.unwrap_or(&nowhere));
-                self.push_due(component, alarm, start, times);
+                self.push_due(component, alarm, (start, None), times);
             }
         }
         let offsets = AlarmOffsets::new(series, self.viewer);
@@ -293,10 +305,14 @@ impl AlarmExpansion<'_> {
                 return false;
             };
             self.steps_left = left;
+            if is_over(component) {
+                continue;
+            }
             for alarm in &component.alarms {
                 if !matches!(alarm.trigger, AlarmTrigger::At(_)) {
                     let times = (&instance.start, &instance.end);
-                    self.push_due(component, alarm, Some(&instance.start), times);
+                    let shown = (Some(&instance.start), Some(&instance.end));
+                    self.push_due(component, alarm, shown, times);
                 }
             }
         }
@@ -308,20 +324,25 @@ impl AlarmExpansion<'_> {
         &mut self,
         component: &ParsedComponent,
         alarm: &Alarm,
-        shown_start: Option<&CalendarTime>,
+        (shown_start, shown_end): (Option<&CalendarTime>, Option<&CalendarTime>),
         (start, end): (&CalendarTime, &CalendarTime),
     ) {
         let done = component.acknowledged.max(alarm.acknowledged);
         let full_at = self.full_at.unwrap_or(Timestamp::MAX);
         let due = alarm.due_within(start, end, self.viewer, self.window);
+        let first = alarm.due(start, end, self.viewer).next();
         for at in due.take_while(|at| *at <= full_at) {
             if done.is_none_or(|done| at > done) {
                 self.due.push(DueAlarm {
                     record: self.record,
                     component: component.position,
                     at,
+                    is_repetition: first.is_some_and(|first| at > first),
+                    kind: component.kind,
                     start: shown_start.cloned(),
+                    end: shown_end.cloned(),
                     title: component.title.to_string(),
+                    location: component.location.to_string(),
                     action: alarm.action,
                 });
             }
@@ -331,6 +352,14 @@ impl AlarmExpansion<'_> {
             self.full_at = self.due.last().map(|last| last.at);
         }
     }
+}
+
+/// Returns true if nobody waits for the component any more.
+fn is_over(component: &ParsedComponent) -> bool {
+    matches!(
+        component.status,
+        Some(Status::Cancelled | Status::Completed)
+    )
 }
 
 /// Bounds of the time between the start of an instance and its alarms.

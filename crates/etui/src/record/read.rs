@@ -121,6 +121,13 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         }
     }
 
+    /// Returns the collection's id in the store, as
+    /// [`Collection::id`](crate::record::Collection::id).
+    #[must_use]
+    pub fn id(&self) -> i64 {
+        self.collection
+    }
+
     /// Runs `work`, and translates its errors to this crate's.
     pub(crate) fn explain_errors<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         work().map_err(|e| self.db.explain(e))

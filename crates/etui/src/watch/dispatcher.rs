@@ -256,16 +256,20 @@ impl LogComparison {
         self.views.iter().for_each(|v| v.wake());
     }
 
-    /// Wakes the views whose collection was renamed, removed or restored.
+    /// Wakes the views whose collection was renamed, removed or restored; and all views if one was
+    /// created, since who follows all collections opens a view of it.
     fn compare_statuses(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<()> {
         let collections = collection_table::read_statuses(conn)?;
         if collections == self.collections {
             return Ok(());
         }
         self.refresh(shared);
+        let is_new = collections
+            .keys()
+            .any(|id| !self.collections.contains_key(id));
         let is_other = |id| collections.get(id) != self.collections.get(id);
         let views = self.views.iter();
-        let concerned = views.filter(|view| is_other(&view.collection));
+        let concerned = views.filter(|view| is_new || is_other(&view.collection));
         concerned.for_each(|view| view.wake());
         self.collections = collections;
         Ok(())

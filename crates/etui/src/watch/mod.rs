@@ -179,8 +179,9 @@ impl<R: SearchableRecord> View<'_, R> {
     /// Returns the changes since the view was last read, and the collection's name in the same
     /// state. `None`: the collection was removed; all its records are then among the changes.
     ///
-    /// Renaming or removing the collection makes the view's [descriptor](Self::descriptor) readable,
-    /// even if no record matches. It does not end [`View::wait`].
+    /// Renaming, removing or restoring the collection makes the view's [descriptor](Self::descriptor)
+    /// readable, even if no record matches; creating a collection makes those of all views readable.
+    /// Neither ends [`View::wait`].
     ///
     /// # Errors
     /// Whatever reading reports. The changes are then reported by the next call.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use etui::RecordId;
 use etui::calendar::time::{TimeZone, Timestamp};
-use etui::calendar::{AlarmTrigger, Calendar, DueAlarm, Occurrence};
+use etui::calendar::{AlarmTrigger, Calendar, DueAlarm, Occurrence, Status};
 
 /// Times and titles.
 pub fn told(all: &[Occurrence]) -> Vec<String> {
@@ -71,7 +71,8 @@ pub fn naive_alarms(
         }
         of_record.retain(|(due, item)| {
             let done = item.acknowledged.as_ref().map(|t| t.at(viewer));
-            range.contains(due) && done.is_none_or(|done| *due > done)
+            let is_over = matches!(item.status, Some(Status::Cancelled | Status::Completed));
+            range.contains(due) && done.is_none_or(|done| *due > done) && !is_over
         });
         all.extend(of_record.into_iter().map(|(due, item)| {
             (

@@ -8,6 +8,7 @@ mod freebusy;
 mod help;
 mod property;
 mod record;
+pub mod remind;
 mod reschedule;
 mod show;
 mod single;
@@ -38,6 +39,7 @@ Examples:
   etui calendar skip 17 --on friday          leave out one time of a series
   etui calendar todos                        open to-dos; complete one: etui calendar done 17
   etui calendar freebusy --from monday --to friday
+  etui calendar remind                       notify of alarms as they become due
 
 Calendars and files:
   etui calendars                             list, create and remove calendars
@@ -78,6 +80,7 @@ enum CalendarCommand {
     #[command(visible_alias = "busy")]
     Freebusy(freebusy::FreeBusyArgs),
     Alarms(alarms::AlarmsArgs),
+    Remind(remind::RemindArgs),
     Todos(todos::TodosArgs),
     Done(single::DoneArgs),
     Skip(single::SkipArgs),
@@ -92,6 +95,7 @@ pub fn run_command(app: &mut App, args: CalendarArgs) -> Result<()> {
         CalendarCommand::Records(command) => command.run_command(app),
         CalendarCommand::Freebusy(args) => freebusy::show_free_busy(app, &args),
         CalendarCommand::Alarms(args) => alarms::show_alarms(app, &args),
+        CalendarCommand::Remind(args) => remind::run_reminders(app, &args),
         CalendarCommand::Todos(args) => todos::list_todos(app, &args),
         CalendarCommand::Done(args) => single::complete_todos(app, &args),
         CalendarCommand::Skip(args) => single::skip_instance(app, &args),

@@ -10,6 +10,7 @@ use etui::record::StoredRecord;
 use serde::Serialize;
 
 use super::object;
+use crate::commands::calendar::remind::{Reminder, ReminderText};
 use crate::commands::calendar::todos::TodoItem;
 use crate::datetime::{iso_instant, iso_time};
 
@@ -104,6 +105,25 @@ pub fn due_alarm_json(calendar: &str, alarm: &DueAlarm, zone: &TimeZone) -> impl
         start: optional_time(&alarm.start, zone),
         title: &alarm.title,
         action: action_name(alarm.action),
+    }
+}
+
+/// A line of `calendar remind`.
+pub fn reminder_json(reminder: &Reminder, text: &ReminderText, zone: &TimeZone) -> impl Serialize {
+    let alarm = &reminder.alarm;
+    object! {
+        calendar: &reminder.calendar,
+        id: alarm.record.0,
+        uid: &reminder.uid,
+        kind: kind_name(alarm.kind),
+        at: iso_instant(alarm.at, zone),
+        start: optional_time(&alarm.start, zone),
+        end: optional_time(&alarm.end, zone),
+        title: &alarm.title,
+        place: &alarm.location,
+        // The time in words.
+        when: &text.when,
+        missed: reminder.is_missed,
     }
 }
 
