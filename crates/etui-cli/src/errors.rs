@@ -89,12 +89,15 @@ impl Failure {
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
                 | Error::BadRegion { .. }
+                | Error::NothingToMerge
+                | Error::SameCollection { .. }
                 | Error::Card(CardError::BadProperty(_))
                 | Error::Record(ObjectError::BadProperty(_)) => (2, "usage"),
                 Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => (3, "refused"),
                 Error::NoCollection { .. }
                 | Error::NoRemovedCollection { .. }
                 | Error::NoRecord { .. }
+                | Error::NoVersion { .. }
                 | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }
                 | Error::BatchConflict { .. }

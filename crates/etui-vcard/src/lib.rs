@@ -3,6 +3,7 @@
 //! [`Card`] keeps the bytes of one vCard as they came and gives typed access to its properties.
 //! Edits change only the lines they concern. [`Card::to_v4`] converts a card of any version to
 //! vCard 4.0, [`Card::to_v3`] to 3.0; [`Card::merge_v3`] brings an edit of the latter back.
+//! [`Card::merge_with`] merges cards of one person.
 //!
 //! ```
 //! use etui_vcard::{Card, NewProperty};
@@ -34,6 +35,7 @@ mod edit;
 mod error;
 mod fields;
 mod merge;
+mod merge_cards;
 mod name;
 mod property;
 mod property_ref;
@@ -45,6 +47,7 @@ pub use date::PartialDate;
 pub use edit::NewProperty;
 pub use error::CardError;
 pub use fields::{Organization, Photo, PostalAddress, StructuredName, TypedValue};
+pub use merge_cards::MergedCard;
 pub use property_ref::PropertyRef;
 
 /// Runs the example of the README.

@@ -256,7 +256,7 @@ impl<'t> LineMerge<'t> {
 }
 
 /// A range of a text, and the bytes that replace it.
-type TextEdit = (Range<usize>, Vec<u8>);
+pub(crate) type TextEdit = (Range<usize>, Vec<u8>);
 
 /// Returns the removals of the hidden alternatives (ALTID) of a line.
 fn alternatives<'h>(
@@ -352,7 +352,7 @@ fn add_parameters(property: &mut Property, parameters: &[PropertyParameter]) {
 }
 
 /// Applies edits of disjoint ranges to a text.
-fn apply_edits(text: &str, mut edits: Vec<TextEdit>) -> Vec<u8> {
+pub(crate) fn apply_edits(text: &str, mut edits: Vec<TextEdit>) -> Vec<u8> {
     // Stable: new lines at one place keep their order.
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let bytes = text.as_bytes();

@@ -244,6 +244,28 @@ pub enum Error {
         /// The requested UID.
         uid: String,
     },
+    /// Fewer than two contacts were to be merged, or one with itself.
+    #[error("there is nothing to merge; give two or more different contacts")]
+    NothingToMerge,
+    /// Records were to be copied or moved to the collection that they are in.
+    #[error("the records are in the {kind} \"{name}\" already; choose another one")]
+    SameCollection {
+        /// The kind of the collection.
+        kind: CollectionKind,
+        /// Its name.
+        name: String,
+    },
+    /// A version of a record is no longer kept.
+    #[error(
+        "version {number} of record {id} is no longer kept; versions are kept for 30 days after they \
+         are replaced"
+    )]
+    NoVersion {
+        /// The record.
+        id: RecordId,
+        /// The number of the version.
+        number: i64,
+    },
     /// A text was to be saved under another UID than its own.
     #[error("the text has the UID \"{found}\", and was to be saved as \"{uid}\"")]
     OtherUid {

@@ -1,5 +1,7 @@
 //! Formats for days and times.
 
+use std::time::SystemTime;
+
 use etui::calendar::time::{CalendarTime, Date, DateTime, TimeZone, Timestamp};
 
 use super::names::{month_name, weekday_name};
@@ -58,6 +60,13 @@ pub fn format_short(time: &CalendarTime, zone: &TimeZone) -> String {
             format!("{} {}", iso_day(local.date()), format_clock(local))
         }
     }
+}
+
+/// Formats a time for a table, rounded down to the minute: `2026-11-23 09:00`.
+pub fn format_minute(time: SystemTime, zone: &TimeZone) -> String {
+    let seconds = Timestamp::from(time).seconds();
+    let minute = Timestamp::from_seconds(seconds - seconds.rem_euclid(60));
+    format_short(&CalendarTime::Utc(minute), zone)
 }
 
 /// Formats a time in ISO 8601 in the display zone. A date has no zone.

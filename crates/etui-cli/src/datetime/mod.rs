@@ -28,8 +28,8 @@ mod words;
 
 pub use duration::{describe_duration, parse_duration};
 pub use format::{
-    format_clock, format_day, format_long_day, format_range, format_short, iso_day, iso_instant,
-    iso_time,
+    format_clock, format_day, format_long_day, format_minute, format_range, format_short, iso_day,
+    iso_instant, iso_time,
 };
 pub use parse::{EndWords, TimeWords, parse_end_of, parse_times_on, parse_when, parse_when_on};
 pub use parse_rule::parse_recurrence;

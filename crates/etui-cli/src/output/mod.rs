@@ -33,8 +33,10 @@ pub enum Style {
     Bold,
     /// Secondary text.
     Dim,
-    /// Errors.
+    /// Errors and removed lines.
     Red,
+    /// Added lines.
+    Green,
     /// Cancelled events.
     Struck,
 }
@@ -259,6 +261,7 @@ fn apply_style(colour: bool, style: Style, text: &str) -> Cow<'_, str> {
         Style::Bold => 1,
         Style::Dim => 2,
         Style::Red => 31,
+        Style::Green => 32,
         Style::Struck => 9,
     };
     Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))

@@ -9,20 +9,24 @@
 //! of every [`Collection`].
 
 mod card;
+mod duplicates;
 mod filter;
 pub(crate) mod keys;
 mod letters;
+mod merge;
 mod photos;
 mod query;
 mod sorted;
 
+pub use duplicates::{DuplicatePair, DuplicateReason, LIKELY_DUPLICATE};
 pub use etui_vcard::{
-    Card, CardError, MAX_CARD, NewProperty, Organization, PartialDate, Photo, PostalAddress,
-    StructuredName, TypedValue, VCardVersion,
+    Card, CardError, MAX_CARD, MergedCard, NewProperty, Organization, PartialDate, Photo,
+    PostalAddress, StructuredName, TypedValue, VCardVersion,
 };
 pub use filter::{Field, Filter};
 pub use keys::Summary;
 pub use letters::Letter;
+pub use merge::MergedContacts;
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
 pub use sorted::{SortBy, SortField, SortedContacts};
 

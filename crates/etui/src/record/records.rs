@@ -94,7 +94,11 @@ pub(crate) fn find_record(
         .optional()?)
 }
 
-fn check_condition(uid: &str, condition: Condition, found: Option<&ExistingRecord>) -> Result<()> {
+pub(crate) fn check_condition(
+    uid: &str,
+    condition: Condition,
+    found: Option<&ExistingRecord>,
+) -> Result<()> {
     let live = found.filter(|f| !f.removed).map(|f| f.etag);
     let (expected, holds) = match condition {
         Condition::Always => return Ok(()),

@@ -260,7 +260,7 @@ impl<R: RecordKind> Collection<'_, R> {
         let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
         self.write(TransactionSize::of(uids.len(), 0), |conn, writing| {
             uids.iter()
-                .map(|uid| bring_back::<R>(conn, writing, &with, self.id(), uid))
+                .map(|uid| undo_latest::<R>(conn, writing, &with, self.id(), uid))
                 .collect()
         })
     }
@@ -284,7 +284,7 @@ impl<R: RecordKind> Collection<'_, R> {
 }
 
 /// Undoes a record's latest change; returns `None` if there is nothing to restore.
-pub(crate) fn bring_back<R: RecordKind>(
+pub(crate) fn undo_latest<R: RecordKind>(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
     with: &IndexContext<'_>,

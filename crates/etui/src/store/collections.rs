@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::record::changes::KEPT_MS;
 use crate::record::collection_table::{CollectionRef, RemovedRef};
 use crate::record::records::{RecordWriter, count_removed_at, remove_all_records, uids_removed_at};
-use crate::record::write::bring_back;
+use crate::record::write::undo_latest;
 use crate::record::{Collection, CollectionKey, RecordKind, collection_table, external_id};
 use crate::store::Store;
 use crate::types::CollectionKind;
@@ -264,7 +264,7 @@ impl Store {
             let uids = uids_removed_at(conn, id, at)?;
             RecordWriter::run(conn, with.order, |writing| {
                 uids.iter()
-                    .try_for_each(|uid| bring_back::<R>(conn, writing, &with, id, uid).map(|_| ()))
+                    .try_for_each(|uid| undo_latest::<R>(conn, writing, &with, id, uid).map(|_| ()))
             })?;
             collection_table::start_history(conn, id)?;
             Ok(uids.len() as u64)

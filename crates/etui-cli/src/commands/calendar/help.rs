@@ -9,6 +9,8 @@ pub const ENTRIES: RecordHelp = RecordHelp {
     show: SHOW,
     remove: REMOVE,
     restore: RESTORE,
+    history: HISTORY,
+    copy: COPY,
     watch: WATCH,
 };
 
@@ -106,6 +108,25 @@ Examples:
   etui calendar restore --list               list the trash
 
 Removed entries and earlier versions are kept for 30 days.";
+
+const HISTORY: &str = "\
+Examples:
+  etui calendar history 17                   versions, the latest first, and what each changed
+  etui calendar history 17 --diff 305        the lines that version 305 changed
+  etui calendar history 17 --diff 305 --with 17
+  etui calendar history 17 --show 305        the entry as it was
+  etui calendar history 17 --show 305 --ics
+  etui calendar history 17 --restore 305     bring version 305 back; this is a new version
+
+A version has the number of the change that made it. Versions are kept for 30 days after they were
+replaced or removed. `etui calendar restore --list` lists the removed entries.";
+
+const COPY: &str = "\
+Examples:
+  etui calendar copy --to Work 17 18
+  etui calendar copy --to Work --where category:project --dry-run
+
+A copy keeps its UID. If the calendar has another entry with that UID, nothing is copied.";
 
 const WATCH: &str = "\
 Examples:

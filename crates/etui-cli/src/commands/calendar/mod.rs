@@ -36,6 +36,8 @@ Examples:
   etui calendar edit 17 --start \"2026-12-01 10:00\"
   etui calendar remove 17
   etui calendar restore 17                   undo the latest change
+  etui calendar history 17                   its earlier versions
+  etui calendar move --to Work 17            to another calendar
   etui calendar skip 17 --on friday          leave out one time of a series
   etui calendar todos                        open to-dos; complete one: etui calendar done 17
   etui calendar freebusy --from monday --to friday
@@ -99,6 +101,6 @@ pub fn run_command(app: &mut App, args: CalendarArgs) -> Result<()> {
         CalendarCommand::Todos(args) => todos::list_todos(app, &args),
         CalendarCommand::Done(args) => single::complete_todos(app, &args),
         CalendarCommand::Skip(args) => single::skip_instance(app, &args),
-        CalendarCommand::Move(args) => single::move_instance(app, &args),
+        CalendarCommand::Move(args) => single::move_entries(app, &args),
     }
 }

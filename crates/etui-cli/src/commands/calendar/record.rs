@@ -130,8 +130,8 @@ impl RecordCommands for CalendarObject {
         calendar: &Calendar<'_>,
         stored: &StoredRecord<Self>,
     ) -> Result<()> {
-        let (stored, record) = read_record(calendar, &stored.uid)?;
-        out.write_json(&entry_json(&stored, &record, &out.time_zone()))
+        let record = parse_stored(calendar, stored)?;
+        out.write_json(&entry_json(stored, &record, &out.time_zone()))
     }
 
     fn cells(summary: &Summary, out: &OutputWriter) -> Vec<String> {
@@ -192,9 +192,9 @@ impl RecordCommands for CalendarObject {
         name: Option<&str>,
         out: &OutputWriter,
     ) -> std::result::Result<RecordDetails, String> {
-        let record = calendar.record(&stored.uid).map_err(|e| e.to_string())?;
-        let (stored, record) = record.ok_or("The entry was removed.")?;
-        Ok(show::entry_details(&stored, &record, name, &local_now(out)))
+        let record = parse_stored(calendar, stored)
+            .map_err(|error| format!("Entry {} cannot be read: {error}", stored.id))?;
+        Ok(show::entry_details(stored, &record, name, &local_now(out)))
     }
 
     fn cell_text(column: Column, value: &str, out: &OutputWriter) -> String {
@@ -272,6 +272,15 @@ pub fn check_understood(record: &CalendarObject, before: Option<&CalendarObject>
         Some(what) => Err(Failure::usage(what)),
         None => Ok(()),
     }
+}
+
+/// Parses a record, or an earlier version of it, with the zones that it can name.
+fn parse_stored(
+    calendar: &Calendar<'_>,
+    stored: &StoredRecord<CalendarObject>,
+) -> Result<CalendarObject> {
+    let zones = calendar.zones(stored.id)?;
+    Ok(CalendarObject::parse(stored.text.clone(), &zones)?)
 }
 
 /// Returns the record with this number or UID, stored and parsed.

@@ -13,6 +13,8 @@ use super::show::{in_form_of, shift_time};
 use super::span_args::local_now;
 use super::time_args::{EventEnd, TimeArgs};
 use crate::app::App;
+use crate::commands::records::selection::SelectionArgs;
+use crate::commands::records::transfer::{Transfer, TransferArgs, transfer_records};
 use crate::commands::records::{change, collection_of, report_saved};
 use crate::datetime::{LocalNow, TimeWords, format_range, parse_times_on, parse_when, to_instant};
 use crate::errors::{Failure, Result};
@@ -34,7 +36,13 @@ Examples:
   etui calendar move 17 \"2026-12-28 10:00-11:00\" --on 2026-12-24
   etui calendar restore 17                   undo
 
-The other times of the series stay. To move all: etui calendar edit 17 --start WHEN.";
+The other times of the series stay. To move all: etui calendar edit 17 --start WHEN.
+
+  etui calendar move --to Work 17 18         entries to another calendar
+  etui calendar move --to Work --where category:project --dry-run
+
+A moved entry gets a new number, and keeps its UID. If the calendar has another entry with that UID,
+nothing is moved.";
 
 const DONE_EXAMPLES: &str = "\
 Examples:
@@ -62,19 +70,45 @@ pub struct SkipArgs {
     on: Option<String>,
 }
 
-/// Move one time of a recurring entry
+/// Move one time of a recurring entry, or entries to another calendar
 #[derive(Debug, clap::Args)]
-#[command(after_help = MOVE_EXAMPLES)]
+#[command(
+    after_help = MOVE_EXAMPLES,
+    override_usage = "etui calendar move ID WHEN [--on WHEN]\n       \
+        etui calendar move --to NAME [--dry-run] {ID... | --where FILTER}"
+)]
 pub struct MoveArgs {
     /// Number or UID
-    #[arg(value_name = "ID")]
-    id: String,
-    /// The new start, or start and end
-    #[arg(value_name = "WHEN", allow_hyphen_values = true)]
-    to: String,
+    #[arg(value_name = "ID", required_unless_present = "filter")]
+    id: Option<String>,
+    /// The new start, or start and end; with --to, another number or UID
+    #[arg(
+        value_name = "WHEN",
+        allow_hyphen_values = true,
+        required_unless_present = "to"
+    )]
+    when: Option<String>,
+    /// With --to: further numbers or UIDs
+    #[arg(value_name = "ID", requires = "to")]
+    more: Vec<String>,
     /// The day or time that is moved [default: the next one]
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     on: Option<String>,
+    /// The calendar that the entries go to
+    #[arg(long, value_name = "NAME", conflicts_with = "on")]
+    to: Option<String>,
+    /// With --to: select all that match a filter, in place of IDs
+    #[arg(
+        long = "where",
+        id = "filter",
+        value_name = "FILTER",
+        requires = "to",
+        conflicts_with = "id"
+    )]
+    filter: Option<String>,
+    /// With --to: report the changes, and make none
+    #[arg(long, requires = "to")]
+    dry_run: bool,
 }
 
 /// Complete to-dos
@@ -108,13 +142,31 @@ pub fn skip_instance(app: &mut App, args: &SkipArgs) -> Result<()> {
     })
 }
 
-pub fn move_instance(app: &mut App, args: &MoveArgs) -> Result<()> {
-    change_instance(app, &args.id, |record, zones, here| {
-        let instance = find_instance(record, &args.id, args.on.as_deref(), here)?;
+/// Moves one time of a series, or, with `--to`, entries to another calendar.
+pub fn move_entries(app: &mut App, args: &MoveArgs) -> Result<()> {
+    if let Some(to) = &args.to {
+        let ids = args.id.iter().chain(&args.when).chain(&args.more);
+        let selection =
+            SelectionArgs::new(ids.cloned().collect(), args.filter.clone(), args.dry_run);
+        return transfer_records(
+            app,
+            &TransferArgs::<CalendarObject>::new(selection, to),
+            Transfer::Move,
+        );
+    }
+    match (&args.id, &args.when) {
+        (Some(id), Some(when)) => move_instance(app, id, when, args.on.as_deref()),
+        _ => Err(Failure::usage("name an entry and its new time")),
+    }
+}
+
+fn move_instance(app: &mut App, id: &str, to: &str, on: Option<&str>) -> Result<()> {
+    change_instance(app, id, |record, zones, here| {
+        let instance = find_instance(record, id, on, here)?;
         let day = here.zone.to_local(instance.during.start).date();
-        let words = parse_times_on(&args.to, day, here.now)
-            .map_err(|e| Failure::usage(format!("{}: {e}", args.to)))?;
-        let (start, end) = moved_times(&instance, &words, &args.to, here)?;
+        let words =
+            parse_times_on(to, day, here.now).map_err(|e| Failure::usage(format!("{to}: {e}")))?;
+        let (start, end) = moved_times(&instance, &words, to, here)?;
         let mut part = part_of(record, &instance, zones)?;
         set_times(&mut part, &instance, &start, &end, zones)?;
         record.replace_components(&part, zones)?;

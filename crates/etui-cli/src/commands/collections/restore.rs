@@ -1,14 +1,11 @@
 //! Restores a removed collection; lists the removed ones.
 
-use std::time::SystemTime;
-
-use etui::calendar::time::{CalendarTime, TimeZone, Timestamp};
 use etui::{Error, RemovedCollection};
 
 use super::{command_line, count_of};
 use crate::app::App;
 use crate::commands::records::RecordCommands;
-use crate::datetime::format_short;
+use crate::datetime::format_minute;
 use crate::errors::{Failure, Result};
 use crate::output::json::{collection_json, removed_collection_json};
 use crate::output::{Table, format_count, one_line, quote_operand};
@@ -134,10 +131,3 @@ pub fn list_removed<R: RecordCommands>(app: &mut App) -> Result<()> {
 
 /// Minimum terminal width for both times.
 const WIDTH: usize = 70;
-
-/// Formats a table cell, rounded down to the minute: `2026-11-23 09:00`.
-fn format_minute(time: SystemTime, zone: &TimeZone) -> String {
-    let seconds = Timestamp::from(time).seconds();
-    let minute = Timestamp::from_seconds(seconds - seconds.rem_euclid(60));
-    format_short(&CalendarTime::Utc(minute), zone)
-}

@@ -9,6 +9,8 @@ pub const CONTACTS: RecordHelp = RecordHelp {
     show: SHOW,
     remove: REMOVE,
     restore: RESTORE,
+    history: HISTORY,
+    copy: COPY,
     watch: WATCH,
 };
 
@@ -108,6 +110,35 @@ Examples:
   etui contacts restore --list               list the trash
 
 Removed contacts and earlier versions are kept for 30 days.";
+
+const HISTORY: &str = "\
+Examples:
+  etui contacts history 17                   versions, the latest first, and what each changed
+  etui contacts history 17 --diff 305        the lines that version 305 changed
+  etui contacts history 17 --diff 305 --with 17
+  etui contacts history 17 --show 305        the contact as it was
+  etui contacts history 17 --show 305 --vcard
+  etui contacts history 17 --restore 305     bring version 305 back; this is a new version
+
+A version has the number of the change that made it. Versions are kept for 30 days after they were
+replaced or removed. `etui contacts restore --list` lists the removed contacts.";
+
+const COPY: &str = "\
+Examples:
+  etui contacts copy --to Work 17 18
+  etui contacts copy --to Work --where org:acme --dry-run
+
+A copy keeps its UID. If the address book has another contact with that UID, nothing is copied.";
+
+pub const MOVE: &str = "\
+Examples:
+  etui contacts move --to Work 17 18
+  etui contacts move --to Work --where org:acme --dry-run
+  etui --addressbook Old contacts move --to Work --where '*'
+
+A moved contact gets a new number, and keeps its UID. Moving it back, with the command that is
+printed, restores the former number. If the address book has another contact with that UID, nothing
+is moved.";
 
 const WATCH: &str = "\
 Examples:

@@ -2,8 +2,10 @@
 
 mod add;
 pub mod birthdays;
+mod duplicates;
 mod edit;
 mod help;
+mod merge;
 pub mod property;
 mod show;
 
@@ -16,6 +18,7 @@ use super::records::change::find_line_without_colon;
 use super::records::details::RecordDetails;
 use super::records::pager::{COLUMN_GAP, ListLandmark};
 use super::records::property::PropertyWords;
+use super::records::transfer::{Transfer, TransferArgs, transfer_records};
 use super::records::{RecordCommand, RecordCommands, RecordHelp};
 use crate::app::App;
 use crate::errors::Result;
@@ -31,6 +34,9 @@ Examples:
   etui contacts edit 17 --set phone=\"+44 20 7946 0123\"
   etui contacts remove 17
   etui contacts restore 17                   undo the latest change
+  etui contacts history 17                   its earlier versions
+  etui contacts move --to Work 17 18         to another address book
+  etui contacts duplicates                   contacts that are perhaps one person
   etui contacts birthdays                    birthdays in the next 30 days
 
 ID is the number in the first column of lists, or a UID.";
@@ -39,6 +45,11 @@ ID is the number in the first column of lists, or a UID.";
 pub enum ContactsCommand {
     #[command(flatten)]
     Records(RecordCommand<Card>),
+    /// Move contacts to another address book
+    #[command(alias = "mv", after_help = help::MOVE)]
+    Move(TransferArgs<Card>),
+    Duplicates(duplicates::DuplicatesArgs),
+    Merge(merge::MergeArgs),
     Birthdays(birthdays::BirthdaysArgs),
 }
 
@@ -46,6 +57,9 @@ impl ContactsCommand {
     pub fn run_command(&self, app: &mut App) -> Result<()> {
         match self {
             Self::Records(command) => command.run_command(app),
+            Self::Move(args) => transfer_records(app, args, Transfer::Move),
+            Self::Duplicates(args) => duplicates::find_duplicates(app, args),
+            Self::Merge(args) => merge::merge_contacts(app, args),
             Self::Birthdays(args) => birthdays::list_birthdays(app, args),
         }
     }

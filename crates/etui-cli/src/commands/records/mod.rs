@@ -5,6 +5,7 @@ pub mod change;
 pub mod details;
 pub mod editor;
 pub mod find;
+pub mod history;
 pub mod labels;
 pub mod list;
 pub mod pager;
@@ -14,6 +15,8 @@ pub mod remove;
 pub mod restore;
 pub mod selection;
 pub mod show;
+pub mod text_diff;
+pub mod transfer;
 pub mod watch;
 
 use std::fmt::Debug;
@@ -150,6 +153,8 @@ pub struct RecordHelp {
     pub show: &'static str,
     pub remove: &'static str,
     pub restore: &'static str,
+    pub history: &'static str,
+    pub copy: &'static str,
     pub watch: &'static str,
 }
 
@@ -186,6 +191,17 @@ pub enum RecordCommand<R: RecordCommands> {
         after_help = R::HELP.restore
     )]
     Restore(restore::RestoreRecordsArgs),
+    #[command(
+        about = format!("List, compare and bring back earlier versions of a {}", R::ONE),
+        after_help = R::HELP.history
+    )]
+    History(history::HistoryArgs<R>),
+    #[command(
+        about = format!("Copy {} to another {}", R::MANY, R::KIND),
+        alias = "cp",
+        after_help = R::HELP.copy
+    )]
+    Copy(transfer::TransferArgs<R>),
     /// Print changes as they happen
     #[command(after_help = R::HELP.watch, display_order = 99)]
     Watch(watch::WatchArgs),
@@ -212,6 +228,8 @@ impl<R: RecordCommands> RecordCommand<R> {
                 store.close()?;
                 restored
             }
+            Self::History(args) => history::show_history(app, args),
+            Self::Copy(args) => transfer::transfer_records(app, args, transfer::Transfer::Copy),
             Self::Watch(args) => {
                 let store = app.open_to_read()?;
                 watch::watch_records::<R>(app, &app.open_collection(&store)?, args)?;
@@ -341,7 +359,7 @@ fn is_known<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<bool
 }
 
 /// Resolves `ids`, each record once.
-fn resolve_once<R>(
+pub fn resolve_once<R>(
     ids: &[String],
     resolve: impl Fn(&str) -> Result<StoredRecord<R>>,
 ) -> Result<Vec<StoredRecord<R>>> {
@@ -406,7 +424,7 @@ pub fn title_of<R: RecordCommands>(record: &R) -> String {
 }
 
 /// Returns the display name of a stored record, whether or not its text can be parsed.
-fn stored_title<R: RecordCommands>(record: &StoredRecord<R>) -> String {
+pub fn stored_title<R: RecordCommands>(record: &StoredRecord<R>) -> String {
     let parsed = R::parse_text(record.text.clone(), None);
     parsed.map_or_else(|_| R::UNNAMED.to_owned(), |record| title_of(&record))
 }

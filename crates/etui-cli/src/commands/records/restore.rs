@@ -57,7 +57,7 @@ pub fn restore_records<R: RecordCommands>(
     )))
 }
 
-fn find_or_in_trash<R: RecordCommands>(
+pub(super) fn find_or_in_trash<R: RecordCommands>(
     all: &Collection<'_, R>,
     id: &str,
 ) -> Result<StoredRecord<R>> {

@@ -29,6 +29,14 @@ pub struct Selected<'s, R: RecordCommands> {
 }
 
 impl SelectionArgs {
+    pub fn new(ids: Vec<String>, filter: Option<String>, dry_run: bool) -> Self {
+        Self {
+            ids,
+            filter,
+            dry_run,
+        }
+    }
+
     /// Returns the only ID, unless records are selected by a filter or several IDs.
     pub fn single_id(&self) -> Option<&str> {
         match (self.ids.as_slice(), &self.filter) {
