@@ -16,6 +16,8 @@ pub fn first_weekday(locale: &str, region: Option<&str>) -> Weekday {
     let lower = locale.to_ascii_lowercase().replace('_', "-");
     let mut subtags = lower.split('-').skip(1);
     let mut own_region = None;
+    // Extensions begin with a subtag of one letter.
+    let mut in_extension = false;
     while let Some(subtag) = subtags.next() {
         match subtag {
             "fw" => {
@@ -26,8 +28,8 @@ pub fn first_weekday(locale: &str, region: Option<&str>) -> Weekday {
                     return day;
                 }
             }
-            // Before the extensions, which begin with one letter.
-            _ if subtag.len() == 2 && own_region.is_none() => own_region = Some(subtag),
+            _ if subtag.len() == 1 => in_extension = true,
+            _ if subtag.len() == 2 && !in_extension => own_region = Some(subtag),
             _ => {}
         }
     }

@@ -252,7 +252,7 @@ fn control_characters_are_escaped() {
     session.types("\x1b[F\r");
     session.sees("Eve \\u{1b}[31mTrouble\\u{9b}2J");
     session.types("y");
-    session.sees("Copy of Eve \\u{1b}[31mTrouble");
+    session.sees("Copy from Eve \\u{1b}[31mTrouble");
     session.types("xd");
     session.sees("Remove Eve \\u{1b}[31mTrouble");
     assert!(!session.raw_output().contains("\x1b[31m"));

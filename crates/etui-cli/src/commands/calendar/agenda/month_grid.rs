@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `>` marks the selected day, `*` today; `+2` counts the entries that are not shown. In cells of one line
-//! each entry is a dot.
+//! each entry is a dot, or a plus sign if there is no room for all.
 
 use etui::calendar::time::{Date, Weekday};
 use unicode_width::UnicodeWidthStr;
@@ -136,7 +136,8 @@ impl MonthGrid {
         let shown = entries.len().min(height.saturating_sub(1));
         let room = width.saturating_sub(used + 1);
         if height == 1 {
-            head.push((dots(entries.len(), room), None));
+            // The gap to the next cell may be used: that begins with a mark or a space.
+            head.push((dots(entries.len(), width.saturating_sub(used)), None));
         } else if shown < entries.len() {
             let rest = truncate_text(&format!("+{}", entries.len() - shown), room).0;
             let pad = room.saturating_sub(rest.width());
@@ -157,11 +158,14 @@ fn cell_width(width: usize) -> usize {
     width / 7
 }
 
-/// Returns a dot for each entry, or their number if there are too many.
+/// Returns a dot for each entry; a plus sign stands for those without room.
 fn dots(count: usize, room: usize) -> String {
-    match count <= room {
-        true => DOT.to_string().repeat(count),
-        false => truncate_text(&count.to_string(), room).0,
+    let dots = DOT
+        .to_string()
+        .repeat(count.min(room.saturating_sub(usize::from(count > room))));
+    match count > room && room > 0 {
+        true => format!("{dots}+"),
+        false => dots,
     }
 }
 

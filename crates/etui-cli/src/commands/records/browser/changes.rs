@@ -417,7 +417,7 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
             choices.push(Choice::new(key, label, Action::Copy(value)));
         }
         dialogs.ask(Question {
-            text: format!("Copy of {}:", subject.title),
+            text: format!("Copy from {}:", subject.title),
             choices,
             escape: None,
         });

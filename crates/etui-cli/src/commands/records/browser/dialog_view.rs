@@ -31,7 +31,7 @@ pub fn draw_dialogs(dialogs: &Dialogs, frame: &mut Frame<'_>, size: (usize, usiz
                     view,
                     buffer,
                     size,
-                    "q: back   e: edit   y: copy   d: remove   ?: keys",
+                    "q: back   ?: keys   e: edit   y: copy   d: remove",
                 );
             }
             Dialog::Prompt(prompt) => {

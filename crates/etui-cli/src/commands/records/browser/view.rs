@@ -139,8 +139,9 @@ fn draw_status<R: RecordCommands>(list: &ListState<R::Field>, buffer: &mut Buffe
     draw_text(buffer, (0, row), &position, columns, PLAIN);
     let keys: &[&str] = match (list.searching, list.is_search()) {
         (true, _) => &["Enter: use this result", "Esc: whole list"],
-        (false, true) => &["Enter: show", "Esc: whole list", "?: keys"],
-        (false, false) => &["Enter: show", "a: add", "e: edit", "?: keys", "q: quit"],
+        (false, true) => &["Esc: whole list", "?: keys", "Enter: show"],
+        (false, false) if window.lines.is_empty() => &["?: keys", "a: add", "q: quit"],
+        (false, false) => &["?: keys", "Enter: show", "a: add", "e: edit", "q: quit"],
     };
     let took = format_duration(list.took);
     draw_hints(buffer, (position.width() + 3, row), columns, keys, &took);

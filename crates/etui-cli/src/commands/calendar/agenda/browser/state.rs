@@ -125,6 +125,7 @@ impl AgendaState {
 
     pub fn resize(&mut self, (columns, rows): (usize, usize)) {
         (self.columns, self.rows) = (columns, rows);
+        self.scroll();
     }
 
     pub fn is_done(&self) -> bool {
@@ -313,7 +314,7 @@ impl AgendaState {
         let page = (self.columns, self.rows.saturating_sub(1).max(1));
         let handled = self.dialogs.handle_key(key, page);
         self.preview_day();
-        match handled {
+        let action = match handled {
             Handled::Nothing => None,
             Handled::Act(action) => Some(action),
             Handled::Command(command, subject) => self.run_command(command, Some(subject)),
@@ -337,12 +338,10 @@ impl AgendaState {
                 self.to_find = Some(true);
                 None
             }
-            Handled::NoDialog => {
-                let action = self.view_key(key);
-                self.scroll();
-                action
-            }
-        }
+            Handled::NoDialog => self.view_key(key),
+        };
+        self.scroll();
+        action
     }
 
     /// Answers the preview of a day to go to: it needs no data.
