@@ -30,21 +30,58 @@ fn days_weeks_and_months() {
     session.sees("Day  Monday, 10 March 2031");
     session.types("\r");
     session.sees("Week 11, Mon 10 Mar 2031 to Sun 16 Mar 2031");
-    insta::assert_snapshot!(session.screen(), @"");
+    insta::assert_snapshot!(session.screen(), @"
+    Week 11, Mon 10 Mar 2031 to Sun 16 Mar 2031   Calendar
+    Monday, 10 March 2031
+    > 08:00-09:00  Dentist  City Hall  #1
+      09:00-10:00  Jour fixe ↻  #2
+      12:30-13:30  Lunch with 山田 太郎  #3
+    Tuesday, 11 March 2031
+          all day  [ ] Tax return  #5
+    Wednesday, 12 March 2031
+          all day  Fair (day 1 of 3)  #4
+    Thursday, 13 March 2031
+          all day  Fair (day 2 of 3)  #4
+    Friday, 14 March 2031
+          all day  Fair (day 3 of 3)  #4
+    Saturday, 15 March 2031
+      nothing
+    Sunday, 16 March 2031
+      nothing
+
+
+
+
+
+
+    ?: keys   Enter: show   a: add   D W M: view   t: today   q: quit
+    ");
     session.types("M");
-    session.sees("March 2031");
-    session.sees(" Mon ");
+    session.sees(" Mon        Tue");
     insta::assert_snapshot!(session.screen(), @"");
     session.resize(40, 12);
     session.wait_until("narrow", |output| output.size() == (12, 40));
     session.types("\x1b[C");
     session.sees("[ ] Tax return");
-    insta::assert_snapshot!(session.screen(), @"");
+    insta::assert_snapshot!(session.screen(), @"
+    March 2031   Calendar
+     Mon  Tue  Wed  Thu  Fri  Sat  Sun
+     24   25   26   27   28    1    2
+      3    4    5    6    7    8    9
+     10•+>11•  12•  13•  14•  15   16
+     17•  18   19   20   21   22   23
+     24•  25   26   27   28   29   30
+     31    1    2    3    4    5    6
+    Tuesday, 11 March 2031
+    >     all day  [ ] Tax return
+
+    ?: keys   Enter: show   a: add
+    ");
     session.resize(80, 24);
     session.types("\r");
     session.sees("Tuesday, 11 March 2031");
     session.types("q");
-    session.sees(" Mon ");
+    session.sees(" Mon        Tue");
     session.types("?");
     session.sees("next friday, 24.12.");
     session.types("qq");
@@ -110,9 +147,7 @@ fn details_copies_and_changes_of_others() {
     session.types("y");
     session.sees("3: Where City Hall");
     session.types("3");
-    session.wait_until("OSC 52", |_| {
-        session.raw_output().contains("\x1b]52;c;Q2l0eSBIYWxs")
-    });
+    session.writes("\x1b]52;c;Q2l0eSBIYWxs");
     home.run("etui -q calendar edit 1 --place 'Room 5'");
     session.sees("Room 5");
     session.types("q");
@@ -133,7 +168,56 @@ fn a_month_is_printed() {
         "etui calendar month 2031-03 --json | cut -c1-60",
         "etui calendar agenda 2031-03 --json | wc -l",
         "etui calendar month 2031-13",
-    ], @"");
+    ], @r#"
+    $ etui calendar month 2031-03
+    March 2031
+     Mon        Tue        Wed        Thu        Fri        Sat        Sun
+     24         25         26         27         28          1          2
+
+      3          4          5          6          7          8          9
+
+     10     +1  11         12         13         14         15         16
+     Dentist    [ ] Tax …  Fair       Fair       Fair
+     Jour fixe
+     Lunch wi…
+     Second
+     17         18         19         20         21         22         23
+     Jour fixe
+     24         25         26         27         28         29         30
+     Jour fixe
+     31          1          2          3          4          5          6
+
+    $ etui settings region US
+    Region: US (before: none)
+    $ etui calendar month 2031-02
+    February 2031
+     Sun        Mon        Tue        Wed        Thu        Fri        Sat
+     26         27         28         29         30         31          1
+
+      2          3          4          5          6          7          8
+
+      9         10         11         12         13         14         15
+
+     16         17         18         19         20         21         22
+
+     23         24         25         26         27         28          1
+
+    $ etui calendar month 2031-03 --json | cut -c1-60
+    {"calendar":"Calendar","id":1,"kind":"event","title":"Dentis
+    {"calendar":"Calendar","id":2,"kind":"event","title":"Jour f
+    {"calendar":"Calendar","id":3,"kind":"event","title":"Lunch 
+    {"calendar":"Calendar","id":6,"kind":"event","title":"Second
+    {"calendar":"Calendar","id":7,"kind":"event","title":"Third"
+    {"calendar":"Calendar","id":5,"kind":"todo","title":"Tax ret
+    {"calendar":"Calendar","id":4,"kind":"event","title":"Fair",
+    {"calendar":"Calendar","id":2,"kind":"event","title":"Jour f
+    {"calendar":"Calendar","id":2,"kind":"event","title":"Jour f
+    $ etui calendar agenda 2031-03 --json | wc -l
+    9
+    $ etui calendar month 2031-13
+    error: "2031-13" is not a period; write today, tomorrow, week, next week, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
+    [exit 2]
+    "#);
 }
 
 #[test]

@@ -70,6 +70,8 @@ fn a_contact_is_edited_and_the_edit_undone() {
     session.sees("q: back");
     session.types("u");
     session.sees("Undone: Norbert Somebody");
+    // The next key removes the message.
+    session.types("j");
     session.loses("Somebody");
     assert_eq!(text_of(&home, "norbert", "^FN"), "FN:Norbert Nobody\n");
     session.types("u");
@@ -104,9 +106,7 @@ fn an_invalid_edit_is_kept() {
         session.types("/bob\re");
         session.sees("\"gibberish\" has no colon");
         session.types(end);
-        session.wait_until("the path", |_| {
-            session.raw_output().contains("Your text is kept in")
-        });
+        session.writes("Your text is kept in");
         assert_eq!(
             home.run("grep -c gibberish tmp/etui-edit-*.vcf; rm tmp/*")
                 .0,
@@ -172,8 +172,8 @@ fn contacts_are_added_and_removed() {
     session.sees("Undone: Ada Lovelace");
     // Undoing the addition removes it.
     session.types("u");
-    session.sees("Undone: Ada Lovelace");
-    session.loses("Ada Lovelace   ");
+    session.types("j");
+    session.loses("Ada Lovelace");
     // With the editor; properties without a value are left out.
     session.types("a\x0f");
     session.sees("Added: Charles Babbage");
@@ -196,7 +196,7 @@ fn values_are_copied_to_the_clipboard() {
     session.sees("Copied: anna.mueller@example.org");
     // OSC 52, the text in base64.
     let sequence = "\x1b]52;c;YW5uYS5tdWVsbGVyQGV4YW1wbGUub3Jn";
-    session.wait_until(sequence, |_| session.raw_output().contains(sequence));
+    session.writes(sequence);
     session.types("cy");
     session.sees("Copied: BEGIN:VCARD");
     session.types("q");
@@ -214,7 +214,9 @@ fn changes_of_other_programs_appear() {
     session.sees("Aaron Aardvark");
     // The selected contact stays selected.
     session.sees("5 of 5");
-    home.run("etui -q contacts edit eve --set phone=+12025550199; etui -q contacts remove aaron");
+    home.run(
+        "etui -q contacts edit eve --set phone=+12025550199; etui -q contacts remove --where aaron",
+    );
     session.sees("4 of 4");
     session.sees("+12025550199");
     session.types("q");

@@ -104,6 +104,13 @@ impl TerminalSession {
         });
     }
 
+    /// Waits until the program has written `text`, escape sequences included.
+    pub fn writes(&self, text: &str) {
+        self.wait_until(text, |output| {
+            String::from_utf8_lossy(&output.bytes).contains(text)
+        });
+    }
+
     pub fn wait_until(&self, what: &str, is_met: impl Fn(&Output) -> bool) {
         let start = Instant::now();
         while !is_met(&self.output.lock().unwrap()) {
@@ -195,12 +202,18 @@ impl TerminalSession {
         };
         // Cursor, line wrap, bracketed paste, main screen.
         for sequence in ["\x1b[?25h", "\x1b[?7h", "\x1b[?2004l", "\x1b[?1049l"] {
-            self.wait_until(sequence, |output| {
-                String::from_utf8_lossy(&output.bytes).contains(sequence)
-            });
+            self.writes(sequence);
         }
         self.is_restored();
         status
+    }
+}
+
+impl Drop for TerminalSession {
+    /// Ends the program of a test that failed.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
