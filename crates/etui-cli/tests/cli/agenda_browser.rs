@@ -58,7 +58,32 @@ fn days_weeks_and_months() {
     ");
     session.types("M");
     session.sees(" Mon        Tue");
-    insta::assert_snapshot!(session.screen(), @"");
+    insta::assert_snapshot!(session.screen(), @"
+    March 2031   Calendar
+     Mon        Tue        Wed        Thu        Fri        Sat        Sun
+     24         25         26         27         28          1          2
+
+      3          4          5          6          7          8          9
+
+    >10     +2  11         12         13         14         15         16
+     Dentist    [ ] Tax …  Fair       Fair       Fair
+     17         18         19         20         21         22         23
+     Jour fixe
+     24         25         26         27         28         29         30
+     Jour fixe
+     31          1          2          3          4          5          6
+
+    Monday, 10 March 2031
+    > 08:00-09:00  Dentist  City Hall  #1
+      09:00-10:00  Jour fixe ↻  #2
+      12:30-13:30  Lunch with 山田 太郎  #3
+
+
+
+
+
+    ?: keys   Enter: show   a: add   D W M: view   t: today   q: quit
+    ");
     session.resize(40, 12);
     session.wait_until("narrow", |output| output.size() == (12, 40));
     session.types("\x1b[C");

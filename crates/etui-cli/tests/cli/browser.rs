@@ -314,6 +314,29 @@ fn a_calendar_has_years_as_landmarks() {
 }
 
 #[test]
+fn several_address_books_are_listed_in_turn() {
+    let home = TestHome::with_people();
+    home.run("etui -q addressbooks create Club");
+    home.run("etui -q contacts add --name 'Carl Club' --addressbook Club");
+    let mut session = contacts(&home, (80, 24), NO_EDITOR);
+    session.sees("1 of 4");
+    session.types("G\t");
+    session.sees("Carl Club");
+    session.sees("1 of 1");
+    session.types("aDora Club dora@example.org\r");
+    session.sees("Added: Dora Club");
+    session.types("\t");
+    session.sees("1 of 4");
+    // A change of another address book is undone.
+    session.types("u");
+    session.sees("Undone: Dora Club");
+    session.types("\t");
+    session.sees("1 of 1");
+    session.types("q");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}
+
+#[test]
 fn signals_restore_the_terminal() {
     let home = TestHome::with_people();
     for signal in [Signal::TERM, Signal::HUP, Signal::INT] {

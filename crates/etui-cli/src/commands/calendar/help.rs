@@ -54,12 +54,13 @@ const LIST: &str = "\
 A recurring entry is listed once, at its first occurrence; `etui calendar agenda` shows all
 occurrences. Entries without a time are at the end.
 
-All calendars are listed together, or the one given with --calendar. On a terminal, one calendar is
-browsed from today on, and entries are changed there:
+All calendars are listed together, or the one given with --calendar. On a terminal, they are browsed,
+one at a time and from today on, and entries are changed there:
   /                     search as you type, with the filters of `etui calendar find`
   Enter, Esc            use the search result; back to the whole list
   arrows, j, k, g, G    move; also PgUp, PgDn, Home, End
   left, right, Ctrl-G   previous year, next year, any year: Ctrl-G 6 goes to a year ending in 6
+  Tab                   next calendar
   Enter                 show the entry
   a, e, d, u            add, edit, remove, undo the last change
   Space                 complete a to-do, or open it again

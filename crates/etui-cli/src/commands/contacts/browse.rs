@@ -30,7 +30,13 @@ impl BrowserRecord for Card {
         let args = parse_contact_phrase(text)?;
         let record = build_card(args.name.as_deref().unwrap_or_default(), &args)?;
         let mut rows = vec![("Name".to_owned(), record.display_name())];
-        rows.extend(card_details(&record).rows);
+        // The name is in the first row.
+        rows.extend(
+            card_details(&record)
+                .rows
+                .into_iter()
+                .filter(|(label, _)| label != "N"),
+        );
         Ok(NewRecord { record, rows })
     }
 

@@ -59,11 +59,12 @@ begin with - are options; a filter that begins with - goes after --.
 The exit code is 4 when nothing matches, except with --count and --explain.";
 
 const LIST: &str = "\
-On a terminal, the list of one address book is browsed, and contacts are changed there:
+On a terminal, the list is browsed, one address book at a time, and contacts are changed there:
   /                     search as you type, with the filters of `etui contacts find`
   Enter, Esc            use the search result; back to the whole list
   arrows, j, k, g, G    move; also PgUp, PgDn, Home, End
   left, right, Ctrl-G   previous letter, next letter, any letter: Ctrl-G M goes to M
+  Tab                   next address book
   Enter                 show the contact
   a, e, d, u            add, edit, remove, undo the last change
   y                     copy the vCard, a number or an address to the clipboard

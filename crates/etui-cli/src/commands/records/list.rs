@@ -39,18 +39,12 @@ pub fn list_records<R: BrowserRecord>(app: &mut App, args: &ListArgs<R>) -> Resu
     }
     let is_plain = args.no_pager || app.out.json || !args.query.is_default();
     if !is_plain && TerminalSession::is_possible(&app.out) {
-        if readers.len() == 1 {
-            drop(readers);
-            drop(snapshot);
-            let all = app.open_collection::<R>(&store)?;
-            return run_browser(app, all);
-        }
-        app.out.write_note(&format!(
-            "To browse one {}: etui {} list {} NAME",
-            R::KIND,
-            R::COMMAND,
-            R::COLLECTION_OPTION
-        ));
+        let names = readers.iter();
+        let names: Vec<String> = names.map(|(name, _)| name.clone()).collect();
+        drop(readers);
+        drop(snapshot);
+        let all = names.iter().map(|name| store.collection::<R>(Some(name)));
+        return run_browser(app, all.collect::<etui::Result<_>>()?);
     }
     args.query.list_records(app, &readers)
 }

@@ -56,7 +56,6 @@ pub enum Command {
     Copy,
     ToggleDone,
     Undo,
-    Suspend,
 }
 
 impl Command {
@@ -70,7 +69,6 @@ impl Command {
             Key::Char('y' | 'c') => Self::Copy,
             Key::Char(' ') => Self::ToggleDone,
             Key::Char('u') => Self::Undo,
-            Key::Control('z') => Self::Suspend,
             _ => return None,
         })
     }

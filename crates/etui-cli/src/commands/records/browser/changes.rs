@@ -63,10 +63,10 @@ pub struct Outcome {
 }
 
 impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
-    pub fn new(collections: Vec<Collection<'s, R>>, target: usize) -> Self {
+    pub fn new(collections: Vec<Collection<'s, R>>) -> Self {
         Self {
             collections,
-            target,
+            target: 0,
             steps: Vec::new(),
             refused: None,
         }

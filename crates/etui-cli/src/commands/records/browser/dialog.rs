@@ -236,11 +236,11 @@ impl Dialogs {
 
     /// Handles a key; `size` is that of the part above the last row.
     pub fn handle_key(&mut self, key: &Key, size: (usize, usize)) -> Handled {
-        let handled = match self.stack.last_mut() {
-            None => return Handled::NoDialog,
+        match self.stack.last_mut() {
+            None => Handled::NoDialog,
             Some(Dialog::Help(view)) => match view.scroll_by(key, size) {
                 true => Handled::Nothing,
-                false => return self.close(Handled::Nothing),
+                false => self.close(Handled::Nothing),
             },
             Some(Dialog::Details(subject, view)) => {
                 let command = Command::of_key(key);
@@ -251,20 +251,19 @@ impl Dialogs {
                 }
                 match (command, key) {
                     (Some(command), _) => Handled::Command(command, subject.clone()),
-                    (None, key) if closes(key) => return self.close(Handled::Nothing),
+                    (None, key) if closes(key) => self.close(Handled::Nothing),
                     _ => Handled::Nothing,
                 }
             }
             Some(Dialog::Prompt(prompt)) => match prompt.handle_key(key) {
                 Some(handled) => handled,
-                None => return self.close(Handled::Nothing),
+                None => self.close(Handled::Nothing),
             },
             Some(Dialog::Question(question)) => match question.answer(key) {
-                Some(handled) => return self.close(handled),
+                Some(handled) => self.close(handled),
                 None => Handled::Nothing,
             },
-        };
-        handled
+        }
     }
 
     fn close(&mut self, handled: Handled) -> Handled {

@@ -29,6 +29,10 @@ pub fn list_keys(words: &ListWords) -> KeyRows {
             "search as you type; Enter: use the result, Esc: whole list",
         ),
         ("Enter", &format!("show the {one}")),
+        (
+            "Tab",
+            &format!("next {}; Shift-Tab: the one before", words.kind),
+        ),
     ]);
     rows.extend(record_keys(one));
     rows.extend(key_rows(&[

@@ -45,10 +45,10 @@ use crate::errors::Result;
 use crate::output::{OutputWriter, escape_text, one_line};
 use crate::terminal::{TerminalEvent, TerminalSession};
 
-/// Runs the browser of a collection until the user quits.
-pub fn run_browser<R: BrowserRecord>(app: &mut App, all: Collection<'_, R>) -> Result<()> {
+/// Runs the browser of collections, of which one is listed at a time, until the user quits.
+pub fn run_browser<R: BrowserRecord>(app: &mut App, all: Vec<Collection<'_, R>>) -> Result<()> {
     app.out.flush_output()?;
-    let mut changer = RecordChanger::new(vec![all], 0);
+    let mut changer = RecordChanger::new(all);
     let run = browse_list(app, &mut changer);
     if let Some(path) = changer.keep_refused() {
         app.out.write_note(&format!("Your text is kept in {path}"));
@@ -57,30 +57,33 @@ pub fn run_browser<R: BrowserRecord>(app: &mut App, all: Collection<'_, R>) -> R
 }
 
 fn browse_list<R: BrowserRecord>(app: &App, changer: &mut RecordChanger<'_, R>) -> Result<()> {
-    let Some(all) = changer.collections.first() else {
-        return Ok(());
-    };
-    let opening = R::opening_position(all, &app.out)?;
+    let names = changer.collections.iter();
+    let names = names.map(|all| one_line(all.name()).into_owned()).collect();
     let mut terminal = TerminalSession::open(app.out.colour)?;
-    let mut list = ListState::new(&one_line(all.name()), words::<R>(), terminal.size());
-    if opening > 0 {
-        answer_requests(&mut list, all, &app.out)?;
-        list.window.scroll_to(opening);
-    }
+    let mut list = ListState::new(names, words::<R>(), terminal.size());
     // A read-only medium may have no changes to follow.
-    let mut changes = all.view(&Filter::All).ok();
+    let all = changer.collections.iter();
+    let mut changes: Vec<View<'_, R>> = all.flat_map(|all| all.view(&Filter::All)).collect();
+    let mut opened = None;
     while !list.is_done() {
-        let Some(all) = changer.collections.first() else {
+        changer.target = list.collection();
+        let Some(all) = changer.collections.get(changer.target) else {
             break;
         };
+        if opened.replace(changer.target) != Some(changer.target) {
+            answer_requests(&mut list, all, &app.out)?;
+            list.window.scroll_to(R::opening_position(all, &app.out)?);
+        }
         answer_requests(&mut list, all, &app.out)?;
         terminal.draw_frame(|frame| view::draw_list::<R>(&list, frame))?;
         // Pending keys are handled before the next frame.
         loop {
             let watched: Vec<BorrowedFd<'_>> = changes.iter().flat_map(View::descriptor).collect();
-            match terminal.next_event(&watched, None)? {
+            let event = terminal.next_event(&watched, None)?;
+            drop(watched);
+            match event {
                 TerminalEvent::Key(key) => {
-                    if let Some(all) = changer.collections.first()
+                    if let Some(all) = changer.collections.get(changer.target)
                         && list.needs_answer_before(&key)
                     {
                         answer_requests(&mut list, all, &app.out)?;
@@ -89,23 +92,25 @@ fn browse_list<R: BrowserRecord>(app: &App, changer: &mut RecordChanger<'_, R>) 
                         let dialogs = &mut list.dialogs;
                         let outcome = changer.perform(action, dialogs, &mut terminal, &app.out)?;
                         match outcome.changed {
-                            Some((_, id)) => list.reload_at(id, outcome.is_new),
-                            None => list.reload(),
+                            Some((of, id)) if of == list.collection() => {
+                                list.reload_at(id, outcome.is_new);
+                            }
+                            _ => list.reload(),
                         }
                         break;
                     }
                 }
                 TerminalEvent::Redraw => list.resize(terminal.size()),
-                TerminalEvent::Changed(_) => {
-                    drop(watched);
-                    if let Some(view) = &mut changes {
+                TerminalEvent::Changed(at) => {
+                    if let Some(view) = changes.get_mut(at) {
                         view.changes()?;
                     }
                     list.reload();
                 }
                 TerminalEvent::Timeout | TerminalEvent::Other => {}
             }
-            if list.is_done() || !terminal.has_event()? {
+            let switched = list.collection() != changer.target;
+            if switched || list.is_done() || !terminal.has_event()? {
                 break;
             }
         }
@@ -116,6 +121,7 @@ fn browse_list<R: BrowserRecord>(app: &App, changer: &mut RecordChanger<'_, R>) 
 fn words<R: BrowserRecord>() -> ListWords {
     ListWords {
         one: R::ONE,
+        kind: R::KIND,
         phrase_example: R::PHRASE_EXAMPLE,
         unnamed: R::UNNAMED,
         name_cell: R::NAME_CELL,

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use etui::RecordId;
 use etui::search::filter::{FieldSet, Filter};
+use etui::{CollectionKind, RecordId};
 
 use super::action::{Action, Command, Subject};
 use super::dialog::{Dialogs, Handled, PromptKind};
@@ -54,6 +54,8 @@ enum LandmarkMove {
 pub struct ListWords {
     /// The noun for one record.
     pub one: &'static str,
+    /// The noun for a collection of them.
+    pub kind: CollectionKind,
     /// An example of a phrase for a new one.
     pub phrase_example: &'static str,
     /// The name of a record without one.
@@ -69,8 +71,10 @@ pub struct ListWords {
 /// The state of the list.
 #[derive(Debug)]
 pub struct ListState<F: FieldSet> {
-    /// The name of the address book or calendar.
-    pub name: String,
+    /// The names of the address books or calendars.
+    names: Vec<String>,
+    /// The one that is listed.
+    collection: usize,
     pub words: ListWords,
     /// The search text.
     pub search: LineInput,
@@ -95,9 +99,10 @@ pub struct ListState<F: FieldSet> {
 
 impl<F: FieldSet> ListState<F> {
     /// Returns the state at the beginning of the list on a terminal of this size.
-    pub fn new(name: &str, words: ListWords, (columns, rows): (usize, usize)) -> Self {
+    pub fn new(names: Vec<String>, words: ListWords, (columns, rows): (usize, usize)) -> Self {
         Self {
-            name: name.to_owned(),
+            names,
+            collection: 0,
             words,
             search: LineInput::default(),
             searching: false,
@@ -113,6 +118,21 @@ impl<F: FieldSet> ListState<F> {
             landmark_move: None,
             done: false,
         }
+    }
+
+    /// Returns the position of the collection that is listed.
+    pub fn collection(&self) -> usize {
+        self.collection
+    }
+
+    /// Returns the name of the collection that is listed.
+    pub fn name(&self) -> &str {
+        self.names.get(self.collection).map_or("", String::as_str)
+    }
+
+    /// Returns the number of collections.
+    pub fn collections(&self) -> usize {
+        self.names.len()
     }
 
     /// Returns columns and rows.
@@ -217,6 +237,9 @@ impl<F: FieldSet> ListState<F> {
             self.done = true;
             return None;
         }
+        if *key == Key::Control('z') {
+            return Some(Action::Suspend);
+        }
         let page = (self.columns, self.rows.saturating_sub(1).max(1));
         match self.dialogs.handle_key(key, page) {
             Handled::Nothing => None,
@@ -243,10 +266,13 @@ impl<F: FieldSet> ListState<F> {
             Key::Char('q') => self.done = true,
             Key::Char('/') => self.begin_search(),
             Key::Escape => self.clear_search(),
-            Key::Enter => match self.subject() {
-                Some(subject) => self.dialogs.show_details(subject),
-                None => {}
-            },
+            Key::Enter => {
+                if let Some(subject) = self.subject() {
+                    self.dialogs.show_details(subject);
+                }
+            }
+            Key::Tab => self.switch_collection(1),
+            Key::BackTab => self.switch_collection(-1),
             Key::Left | Key::Char('[' | 'h') if !self.is_search() => {
                 self.landmark_move = Some(LandmarkMove::Before);
             }
@@ -278,13 +304,12 @@ impl<F: FieldSet> ListState<F> {
                 return None;
             }
             Command::Add => {
-                let title = format!("New {} in {}", self.words.one, self.name);
+                let title = format!("New {} in {}", self.words.one, self.name());
                 let example = self.words.phrase_example;
                 self.dialogs.open_prompt(PromptKind::Add, &title, example);
                 return None;
             }
             Command::Undo => return Some(Action::Undo),
-            Command::Suspend => return Some(Action::Suspend),
             _ => {}
         }
         let Some(subject) = subject else {
@@ -345,6 +370,18 @@ impl<F: FieldSet> ListState<F> {
         }
     }
 
+    /// Lists the next collection, or one before, from its beginning.
+    fn switch_collection(&mut self, by: isize) {
+        let count = isize::try_from(self.names.len()).unwrap_or(1).max(1);
+        let at = isize::try_from(self.collection).unwrap_or(0) + by;
+        let at = usize::try_from(at.rem_euclid(count)).unwrap_or(0);
+        if at != self.collection {
+            self.clear_search();
+            self.collection = at;
+            self.window.reset((0, 0));
+        }
+    }
+
     fn begin_jump(&mut self) {
         self.clear_search();
         self.landmark_move = Some(LandmarkMove::Show);
@@ -390,7 +427,7 @@ impl<F: FieldSet> ListState<F> {
         let name = name.filter(|name| !name.is_empty());
         Some(Subject {
             id: line.id,
-            collection: 0,
+            collection: self.collection,
             instance: None,
             title: name.map_or_else(|| self.words.unnamed.to_owned(), Clone::clone),
         })

@@ -14,12 +14,17 @@ type ListRequest = super::ListRequest<Field>;
 
 pub const WORDS: ListWords = ListWords {
     one: "contact",
+    kind: CollectionKind::Contacts,
     phrase_example: "Ada Lovelace ada@example.org",
     unnamed: "(no name)",
     name_cell: 0,
     has_done: false,
     landmark: "letter",
 };
+
+fn names() -> Vec<String> {
+    ["Contacts", "Club", "Work"].map(str::to_owned).into()
+}
 
 /// Answers requests for an address book of this size; a filter matches every tenth contact. A phrase is a
 /// problem if it begins with `?`.
@@ -78,7 +83,7 @@ fn position(list: &ListState) -> (u64, u64, Option<u64>) {
 
 /// Returns a list with ten rows.
 fn list(contacts: u64) -> ListState {
-    let mut list = ListState::new("Contacts", WORDS, (80, 12));
+    let mut list = ListState::new(names(), WORDS, (80, 12));
     answer(&mut list, contacts);
     list
 }
@@ -123,7 +128,7 @@ fn subject(n: i64) -> Subject {
 
 #[test]
 fn only_the_visible_page_is_requested() {
-    let mut list = ListState::new("Contacts", WORDS, (80, 12));
+    let mut list = ListState::new(names(), WORDS, (80, 12));
     let wants = answer(&mut list, 12_800);
     assert_eq!(
         wants,
@@ -337,6 +342,23 @@ fn a_new_record_ends_the_search() {
     answer(&mut list, 100);
     assert!(!list.is_search());
     assert_eq!(list.window.selected, 77);
+}
+
+#[test]
+fn tab_lists_the_next_address_book() {
+    let mut list = list(100);
+    press_keys(&mut list, 100, &[Key::PageDown]);
+    let wants = press_keys(&mut list, 30, &[Key::Tab]);
+    assert!(matches!(wants[..], [ListRequest::Page { offset: 0, .. }]));
+    assert_eq!((list.name(), list.window.total), ("Club", Some(30)));
+    let edit = act(&mut list, "e");
+    assert!(matches!(edit, Some(Action::Edit(subject)) if subject.collection == 1));
+    press_keys(&mut list, 30, &[Key::Tab]);
+    assert_eq!(list.name(), "Work");
+    press_keys(&mut list, 30, &[Key::Tab]);
+    assert_eq!(list.name(), "Contacts");
+    press_keys(&mut list, 30, &[Key::BackTab]);
+    assert_eq!((list.collection(), list.name()), (2, "Work"));
 }
 
 #[test]

@@ -74,9 +74,12 @@ fn draw_title<F: FieldSet>(list: &ListState<F>, buffer: &mut Buffer) -> Option<u
         let column = list.search.draw_input(buffer, 0, label, columns);
         return list.searching.then_some(column);
     }
-    draw_text(buffer, (0, 0), &list.name, columns, BOLD);
-    let column = list.name.width() + 3;
-    let hint = "/: search";
+    draw_text(buffer, (0, 0), list.name(), columns, BOLD);
+    let column = list.name().width() + 3;
+    let hint = match list.collections() {
+        0 | 1 => "/: search",
+        _ => "Tab: next   /: search",
+    };
     if column + hint.width() <= columns {
         draw_text(buffer, (column, 0), hint, hint.width(), DIM);
     }

@@ -36,7 +36,7 @@ const PEOPLE: &[[&str; 4]] = &[
 ];
 
 fn list_of(size: (usize, usize), people: &[[&str; 4]]) -> ListState<Field> {
-    let mut list = ListState::new("Contacts", words::<Card>(), size);
+    let mut list = ListState::new(vec!["Contacts".to_owned()], words::<Card>(), size);
     answer(&mut list, people);
     list
 }
@@ -369,6 +369,7 @@ fn the_keys() {
     Ctrl-G        go to a letter by its first or last character
     /             search as you type; Enter: use the result, Esc: whole list
     Enter         show the contact
+    Tab           next address book; Shift-Tab: the one before
     a             add: a new contact in one phrase, or with Ctrl-O in the editor
     e             edit the text in $VISUAL or $EDITOR
     d             remove, after a question
@@ -378,7 +379,6 @@ fn the_keys() {
     Ctrl-L        draw the screen again
     Space         one screen down
     q, Ctrl-C     quit; q: back from a page
-
 
 
 

@@ -56,7 +56,7 @@ pub fn run_agenda(
     };
     let calendars = names.iter().map(|name| store.collection(Some(name)));
     let calendars: Vec<Collection<'_, CalendarObject>> = calendars.collect::<etui::Result<_>>()?;
-    let mut changer = RecordChanger::new(calendars, 0);
+    let mut changer = RecordChanger::new(calendars);
     let agenda = browse_agenda(app, store, &mut changer, (view, day), with_birthdays);
     if let Some(path) = changer.keep_refused() {
         app.out.write_note(&format!("Your text is kept in {path}"));

@@ -311,6 +311,9 @@ impl AgendaState {
             self.done = true;
             return None;
         }
+        if *key == Key::Control('z') {
+            return Some(Action::Suspend);
+        }
         let page = (self.columns, self.rows.saturating_sub(1).max(1));
         let handled = self.dialogs.handle_key(key, page);
         self.preview_day();
@@ -423,7 +426,6 @@ impl AgendaState {
                 return None;
             }
             Command::Undo => return Some(Action::Undo),
-            Command::Suspend => return Some(Action::Suspend),
             _ => {}
         }
         let Some(subject) = subject else {
