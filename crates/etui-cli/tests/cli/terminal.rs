@@ -130,8 +130,10 @@ impl TerminalSession {
             .unwrap();
     }
 
-    /// Returns the lines of the screen.
+    /// Returns the lines of the screen, at the end of a frame.
     pub fn screen(&self) -> String {
+        // The end of a synchronized update.
+        self.wait_until("a frame", |output| output.bytes.ends_with(b"\x1b[?2026l"));
         let contents = self.output.lock().unwrap().screen.screen().contents();
         let lines = contents.lines().map(str::trim_end);
         lines.collect::<Vec<_>>().join("\n")
