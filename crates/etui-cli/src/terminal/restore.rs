@@ -149,7 +149,11 @@ pub fn install_handlers() -> io::Result<()> {
 
 fn handle_signal(signal: i32) {
     match signal {
-        SIGWINCH => wake(),
+        SIGWINCH => {
+            // crossterm misses the signal if a key arrives with it.
+            IS_STALE.store(true, Ordering::SeqCst);
+            wake();
+        }
         SIGINT | SIGQUIT if IS_LENT.load(Ordering::SeqCst) => {}
         SIGTSTP => {
             let lock = lock_output();

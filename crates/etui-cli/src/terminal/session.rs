@@ -102,6 +102,9 @@ impl TerminalSession {
         watched: &[BorrowedFd<'_>],
         timeout: Option<Duration>,
     ) -> Result<TerminalEvent> {
+        if take_stale() {
+            return self.redraw();
+        }
         // Keys that were read with earlier ones are not reported by poll.
         if self.has_event()? {
             return self.read_event();
