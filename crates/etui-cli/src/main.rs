@@ -10,6 +10,7 @@ mod datetime;
 mod errors;
 mod output;
 mod stop_signal;
+mod terminal;
 
 use std::process::ExitCode;
 

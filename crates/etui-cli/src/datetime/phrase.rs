@@ -1,7 +1,7 @@
 //! A title and a time in one phrase: `Lunch with Bob tomorrow 12:30`, `Gym every monday 18:00-19:30`.
 
 use etui::calendar::recurrence::RecurrenceRule;
-use etui::calendar::time::{DateTime, DateTimeValue};
+use etui::calendar::time::{Date, DateTime, DateTimeValue};
 
 use super::names::{fold_word, is_full_name};
 use super::parse::{TimeWords, parse_words};
@@ -22,8 +22,9 @@ pub struct Phrase {
 }
 
 /// Takes the time from the end or the beginning of a text; `None` if there is none, or if it may be a
-/// part of the title: a time has a figure or a whole name, so that "Sun" and "May" are none.
-pub fn parse_phrase(text: &str, now: DateTime) -> Option<Phrase> {
+/// part of the title: a time has a figure or a whole name, so that "Sun" and "May" are none. A time alone is on
+/// `day`.
+pub fn parse_phrase(text: &str, day: Date, now: DateTime) -> Option<Phrase> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let most = MAX_TIME_WORDS.min(words.len().checked_sub(1)?);
     // The longest time first.
@@ -31,16 +32,16 @@ pub fn parse_phrase(text: &str, now: DateTime) -> Option<Phrase> {
         let (title, time) = words.split_at(words.len() - count);
         let leading = || {
             let (time, title) = words.split_at(count);
-            phrase_of(title, time, now)
+            phrase_of(title, time, day, now)
         };
-        if let Some(phrase) = phrase_of(title, time, now).or_else(leading) {
+        if let Some(phrase) = phrase_of(title, time, day, now).or_else(leading) {
             return Some(phrase);
         }
     }
     None
 }
 
-fn phrase_of(title: &[&str], time: &[&str], now: DateTime) -> Option<Phrase> {
+fn phrase_of(title: &[&str], time: &[&str], day: Date, now: DateTime) -> Option<Phrase> {
     if !time.iter().any(|word| is_distinct(word)) {
         return None;
     }
@@ -50,9 +51,9 @@ fn phrase_of(title: &[&str], time: &[&str], now: DateTime) -> Option<Phrase> {
         return None;
     }
     let words = WordList::split(&spread_words(&time.join(" ")));
-    let (times, has_day, rule) = match parse_words(&without_and(&words), now.date(), now) {
+    let (times, has_day, rule) = match parse_words(&without_and(&words), day, now) {
         Ok(times) => (times, true, None),
-        Err(_) => split_rule(&words, now)?,
+        Err(_) => split_rule(&words, day, now)?,
     };
     Some(Phrase {
         title: title.to_owned(),
@@ -79,10 +80,10 @@ const FREQUENCIES: &[&str] = &[
 /// Takes a rule and a time apart; the time can be within the rule: `every monday 9:00 until june 1`.
 fn split_rule(
     words: &WordList,
+    day: Date,
     now: DateTime,
 ) -> Option<(TimeWords, bool, Option<RecurrenceRule>)> {
     const RULE_BEGINS: &[&str] = &["every", "each", "once", "hourly"];
-    let today = now.date();
     let count = words.left();
     let has_rule = words
         .next_words(count)
@@ -97,17 +98,17 @@ fn split_rule(
             let (rule, time) = words.without(first, length);
             let times = match length {
                 0 => TimeWords {
-                    start: DateTimeValue::Date(today),
+                    start: DateTimeValue::Date(day),
                     end: None,
                 },
-                _ => match parse_words(&time, today, now) {
+                _ => match parse_words(&time, day, now) {
                     Ok(times) => times,
                     Err(_) => continue,
                 },
             };
             let start = times.start.local().date();
             if let Ok(rule) = parse_rule_words(&rule, start, now) {
-                let has_day = length > 0 && start != today;
+                let has_day = length > 0 && start != day;
                 return Some((times, has_day, Some(rule)));
             }
         }
@@ -179,7 +180,7 @@ mod tests {
         match kind {
             "start" => parse_times_on(text, today, now()).map(|times| describe(&times)),
             "repeat" => parse_recurrence(text, today, now()).map(|rule| rule.to_string()),
-            "add" => Ok(match parse_phrase(text, now()) {
+            "add" => Ok(match parse_phrase(text, today, now()) {
                 None => "none".to_owned(),
                 Some(phrase) => {
                     let rule = phrase.rule.map(|rule| format!("; {rule}"));
@@ -224,14 +225,14 @@ mod tests {
     proptest! {
         #[test]
         fn any_phrase_is_parsed(text in "\\PC{0,40}") {
-            let _ = parse_phrase(&text, now());
+            let _ = parse_phrase(&text, now().date(), now());
         }
 
         #[test]
         fn similar_phrases_are_parsed(
             text in "((Lunch|every|second|last|friday|mar|dec|25|25th|24-26|at|9|9:00|-|to|for|10|weeks|until|next|in|of|the|month|am|half|past|pm|\\+3d|2026-12-24|from) ?){0,12}"
         ) {
-            let _ = parse_phrase(&text, now());
+            let _ = parse_phrase(&text, now().date(), now());
             let _ = parse_times_on(&text, now().date(), now());
             let _ = parse_recurrence(&text, now().date(), now());
         }

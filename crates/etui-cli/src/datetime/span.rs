@@ -51,6 +51,21 @@ impl TimeSpan {
         Self::between_values(from, to, here)
     }
 
+    /// Returns the period from one day to another, both included.
+    pub fn of_days(first: Date, last: Date, here: &LocalNow) -> Self {
+        let instant = |day: Date| to_instant(DateTimeValue::Date(day), &here.zone);
+        let end = match last {
+            // The day after the maximum cannot be represented.
+            Date::MAX => to_instant(DateTimeValue::Local(DateTime::MAX), &here.zone),
+            last => instant(last.plus_days(1)),
+        };
+        Self {
+            during: instant(first)..end,
+            first,
+            last,
+        }
+    }
+
     /// Formats `on Mon 23 Nov 2026` or `from Mon 23 Nov 2026 to Fri 27 Nov 2026`.
     pub fn describe_days(&self) -> String {
         let [first, last] = [self.first, self.last].map(format_day);

@@ -37,6 +37,8 @@ pub enum Style {
     Red,
     /// Added lines.
     Green,
+    /// The selected line, today.
+    Reverse,
     /// Cancelled events.
     Struck,
 }
@@ -76,6 +78,20 @@ impl OutputWriter {
             quiet: global.quiet,
             colour: wanted(terminal),
             colour_errors: wanted(std::io::stderr().is_terminal()),
+        }
+    }
+
+    /// Returns a writer for tests, in a time zone.
+    #[cfg(test)]
+    pub fn for_tests(zone: TimeZone) -> Self {
+        Self {
+            stdout: BufWriter::new(std::io::stdout()),
+            json: false,
+            terminal: false,
+            zone: Some(zone),
+            quiet: false,
+            colour: false,
+            colour_errors: false,
         }
     }
 
@@ -262,6 +278,7 @@ fn apply_style(colour: bool, style: Style, text: &str) -> Cow<'_, str> {
         Style::Dim => 2,
         Style::Red => 31,
         Style::Green => 32,
+        Style::Reverse => 7,
         Style::Struck => 9,
     };
     Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))

@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod harness;
+mod terminal;
 
 mod addressbooks;
+mod agenda_browser;
 mod birthdays;
+mod browser;
 mod calendar;
 mod contact_fields;
 mod contacts;
@@ -17,7 +20,6 @@ mod help;
 mod json;
 mod media;
 mod output;
-mod pager;
 mod queries;
 mod store;
 mod tables;

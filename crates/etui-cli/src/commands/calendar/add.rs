@@ -1,7 +1,7 @@
 //! `etui calendar add`.
 
 use etui::calendar::recurrence::RecurrenceRule;
-use etui::calendar::time::Duration;
+use etui::calendar::time::{CalendarTime, Duration};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Draft};
 use etui::{Condition, Error};
@@ -42,7 +42,7 @@ the next week. A start that its rule does not have is moved to the first day tha
 --end and --duration, an event lasts one hour, or one day. `etui import` imports files.";
 
 /// Add an event or a to-do
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AddEntryArgs {
     /// Title; without --start with its time, as in "Lunch tomorrow 12:30"
@@ -64,7 +64,7 @@ pub struct AddEntryArgs {
     alarm: Vec<Duration>,
     /// Add a to-do, even without --due
     #[arg(long)]
-    todo: bool,
+    pub todo: bool,
     /// Any other property
     #[arg(long, value_name = "PROP=VALUE", value_parser = parse_assignment)]
     set: Vec<EntryAssignment>,
@@ -103,12 +103,14 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
 }
 
 /// The title and the times of a new entry.
-struct EntryWords {
-    title: String,
-    start: Option<StartTime>,
-    rule: Option<RecurrenceRule>,
+pub struct EntryWords {
+    pub title: String,
+    pub start: Option<StartTime>,
+    /// The due time of a to-do.
+    pub due: Option<CalendarTime>,
+    pub rule: Option<RecurrenceRule>,
     /// Whether the person asked for a start that is not in the rule.
-    has_day: bool,
+    pub has_day: bool,
 }
 
 /// Returns the title and the start: that of `--start`, or that in the title.
@@ -117,13 +119,14 @@ fn parse_words(args: &AddEntryArgs, here: &LocalNow) -> Result<EntryWords> {
     let plain = EntryWords {
         title: args.title.clone(),
         start: time.parse_start(here.now.date(), here)?,
+        due: time.parse_due(here.now.date(), here)?,
         rule: None,
         has_day: true,
     };
     if plain.start.is_some() || time.due.is_some() || args.todo {
         return Ok(plain);
     }
-    let Some(phrase) = parse_phrase(&args.title, here.now) else {
+    let Some(phrase) = parse_phrase(&args.title, here.now.date(), here.now) else {
         return Ok(plain);
     };
     let Phrase {
@@ -138,6 +141,7 @@ fn parse_words(args: &AddEntryArgs, here: &LocalNow) -> Result<EntryWords> {
     Ok(EntryWords {
         title,
         start: Some(time.start_of_words(&times, "the time in the title", here)?),
+        due: None,
         rule,
         has_day,
     })
@@ -145,14 +149,22 @@ fn parse_words(args: &AddEntryArgs, here: &LocalNow) -> Result<EntryWords> {
 
 /// Returns the new entry, and a note if its start was moved.
 fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<(CalendarObject, Option<String>)> {
+    build_entry(args, parse_words(args, here)?, here)
+}
+
+/// Returns the entry with this title and these times, and a note if its start was moved.
+pub fn build_entry(
+    args: &AddEntryArgs,
+    words: EntryWords,
+    here: &LocalNow,
+) -> Result<(CalendarObject, Option<String>)> {
     let time = &args.time;
-    let is_todo = args.todo || time.due.is_some();
-    let words = parse_words(args, here)?;
+    let due = words.due;
+    let is_todo = args.todo || due.is_some();
     let mut draft = match is_todo {
         true => Draft::todo(&words.title),
         false => Draft::event(&words.title),
     };
-    let due = time.parse_due(here.now.date(), here)?;
     match (&words.start, &due) {
         (None, None) if !is_todo => {
             return Err(Failure::usage(

@@ -56,18 +56,21 @@ const LIST: &str = "\
 A recurring entry is listed once, at its first occurrence; `etui calendar agenda` shows all
 occurrences. Entries without a time are at the end.
 
-All calendars are listed together, or the one given with --calendar. On a terminal, one calendar is
-shown in a pager, which opens at today:
-  letters and digits    search as you type, with the filters of `etui calendar find`
-  /                     start a search, also one that begins with q
-  Esc                   back to the whole list
-  arrows, PgUp, PgDn    move; Home, End: first and last
+All calendars are listed together, or the one given with --calendar. On a terminal, they are browsed,
+one at a time and from today on, and entries are changed there:
+  /                     search as you type, with the filters of `etui calendar find`
+  Enter, Esc            use the search result; back to the whole list
+  arrows, j, k, g, G    move; also PgUp, PgDn, Home, End
   left, right, Ctrl-G   previous year, next year, any year: Ctrl-G 6 goes to a year ending in 6
-  Enter                 show the entry; any key returns to the list
-  q or Ctrl-C           quit (q: outside a search)
+  Tab                   next calendar
+  Enter                 show the entry
+  a, e, d, u            add, edit, remove, undo the last change
+  Space                 complete a to-do, or open it again
+  y                     copy the text, the title, the place to the clipboard
+  ?, q                  all keys; quit
 
 Examples:
-  etui calendar list                         open the pager (in a pipe: print all entries)
+  etui calendar list                         open the browser (in a pipe: print all entries)
   etui calendar list --no-pager              the first 50
   etui calendar list --sort -start           the latest first
   etui calendar list --sort -added --limit 5 the five added last

@@ -3,9 +3,11 @@
 mod add;
 mod agenda;
 mod alarms;
+mod browse;
 mod edit;
 mod freebusy;
 mod help;
+mod month;
 mod property;
 mod record;
 pub mod remind;
@@ -28,7 +30,7 @@ use crate::errors::Result;
 const EXAMPLES: &str = "\
 Examples:
   etui calendar agenda                       the next seven days
-  etui calendar agenda month                 this month
+  etui calendar month                        a month as a grid
   etui calendar add \"Jour fixe\" --start \"monday 9:00\" --repeat weekly
   etui calendar add \"Lunch with Bob tomorrow 12:30\"
   etui calendar find dentist                 search titles, locations and notes
@@ -77,6 +79,7 @@ pub struct CalendarArgs {
 #[derive(Debug, Subcommand)]
 enum CalendarCommand {
     Agenda(agenda::AgendaArgs),
+    Month(month::MonthArgs),
     #[command(flatten)]
     Records(Box<RecordCommand<CalendarObject>>),
     #[command(visible_alias = "busy")]
@@ -94,6 +97,7 @@ pub fn run_command(app: &mut App, args: CalendarArgs) -> Result<()> {
     app.out.zone = args.zone;
     match args.command {
         CalendarCommand::Agenda(args) => agenda::show_agenda(app, &args),
+        CalendarCommand::Month(args) => month::show_month(app, &args),
         CalendarCommand::Records(command) => command.run_command(app),
         CalendarCommand::Freebusy(args) => freebusy::show_free_busy(app, &args),
         CalendarCommand::Alarms(args) => alarms::show_alarms(app, &args),

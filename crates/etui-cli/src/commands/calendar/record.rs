@@ -12,9 +12,9 @@ use serde_json::Value;
 use super::span_args::local_now;
 use super::{add, edit, help, property, show};
 use crate::app::App;
+use crate::commands::records::browser::{COLUMN_GAP, ListLandmark};
 use crate::commands::records::change::find_line_without_colon;
 use crate::commands::records::details::RecordDetails;
-use crate::commands::records::pager::{COLUMN_GAP, ListLandmark};
 use crate::commands::records::property::PropertyWords;
 use crate::commands::records::{RecordCommands, RecordHelp, resolve_record};
 use crate::datetime::{format_short, iso_time};
@@ -22,7 +22,7 @@ use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
 use crate::output::json::calendar::{entry_json, entry_summary_json};
 
-/// Width of a start in the pager: `2026-11-23 09:00`.
+/// Width of a start in the browser: `2026-11-23 09:00`.
 const START_WIDTH: usize = 16;
 
 // The list of entries has no options of its own.
@@ -50,7 +50,7 @@ impl RecordCommands for CalendarObject {
     const COLLECTIONS_COMMAND: &'static str = "calendars";
     const COLLECTION_HEADINGS: [&'static str; 2] = ["Entries", "Calendar"];
 
-    const LANDMARK_HINT: &'static str = "left, right: year";
+    const LANDMARK: &'static str = "year";
     const PROPERTY_WORDS: PropertyWords = property::WORDS;
     const KNOWN_PROPERTIES: &'static [&'static str] = property::KNOWN;
     const HELP: RecordHelp = help::ENTRIES;

@@ -15,7 +15,7 @@ use super::time_args::{EventEnd, TimeArgs};
 use crate::app::App;
 use crate::commands::records::selection::SelectionArgs;
 use crate::commands::records::transfer::{Transfer, TransferArgs, transfer_records};
-use crate::commands::records::{change, collection_of, report_saved};
+use crate::commands::records::{change, collection_of, report_saved, title_of};
 use crate::datetime::{LocalNow, TimeWords, format_range, parse_times_on, parse_when, to_instant};
 use crate::errors::{Failure, Result};
 use crate::output::escape_text;
@@ -55,6 +55,10 @@ Of a recurring to-do the first open time is completed. `etui calendar todos` lis
 
 /// Times of a recurring to-do that are searched for one with a state.
 const MAX_SEARCHED: usize = 1_000;
+/// How far an override of all later times moves them, at most, where one is searched by its id.
+const MAX_MOVE_SECONDS: i64 = 32 * 86_400;
+/// Times that are searched for one with an id.
+const MAX_NEAR: usize = 100_000;
 /// Years in which the next time is searched.
 const SEARCH_YEARS: i64 = 10;
 
@@ -179,12 +183,7 @@ fn move_instance(app: &mut App, id: &str, to: &str, on: Option<&str>) -> Result<
 pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
     for id in &args.ids {
         change_instance(app, id, |record, zones, here| {
-            if record.master().kind != ComponentKind::Todo {
-                return Err(Failure::usage(format!(
-                    "entry {} is not a to-do; only to-dos can be completed",
-                    escape_text(id)
-                )));
-            }
+            expect_todo(record, id)?;
             let what = if args.undo { "Opened" } else { "Done" };
             if !record.master().recurs() {
                 let at = record.master_index();
@@ -201,18 +200,92 @@ pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
                     ))
                 })?,
             };
-            let mut part = part_of(record, &instance, zones)?;
-            let is_override = record.find_override(&instance.id).is_some();
-            if !is_override {
-                set_times(&mut part, &instance, &instance.start, &instance.end, zones)?;
-            }
-            set_done(&mut part, 0, args.undo, zones)?;
-            record.replace_components(&part, zones)?;
+            set_instance_done(record, &instance, args.undo, zones)?;
             let when = describe_times(&instance.start, &instance.end);
             Ok(format!("{what} {when} of"))
         })?;
     }
     Ok(())
+}
+
+fn expect_todo(record: &CalendarObject, id: &str) -> Result<()> {
+    match record.master().kind {
+        ComponentKind::Todo => Ok(()),
+        _ => Err(Failure::usage(format!(
+            "entry {} is not a to-do; only to-dos can be completed",
+            escape_text(id)
+        ))),
+    }
+}
+
+/// Completes one time of a to-do, or opens it again.
+fn set_instance_done(
+    record: &mut CalendarObject,
+    instance: &Instance,
+    undo: bool,
+    zones: &TimeZoneResolver,
+) -> Result<()> {
+    let mut part = part_of(record, instance, zones)?;
+    let is_override = record.find_override(&instance.id).is_some();
+    if !is_override {
+        set_times(&mut part, instance, &instance.start, &instance.end, zones)?;
+    }
+    set_done(&mut part, 0, undo, zones)?;
+    Ok(record.replace_components(&part, zones)?)
+}
+
+/// Completes a to-do, or the given time of a recurring one or its first open time; opens it again if it
+/// was completed. Returns the word for the change.
+pub fn toggle_done(
+    record: &mut CalendarObject,
+    at: Option<&CalendarTime>,
+    zones: &TimeZoneResolver,
+    here: &LocalNow,
+) -> Result<&'static str> {
+    expect_todo(record, &title_of(record))?;
+    let undo = if record.master().recurs() {
+        let instance = match at {
+            Some(id) => instance_with_id(record, id, here),
+            None => first_with_state(record, false, here),
+        };
+        let instance =
+            instance.ok_or_else(|| Failure::NotFound("this to-do has no open time".to_owned()))?;
+        let undo = is_instance_done(record, &instance);
+        set_instance_done(record, &instance, undo, zones)?;
+        undo
+    } else {
+        let undo = super::todos::is_done(record.master().status);
+        set_done(record, record.master_index(), undo, zones)?;
+        undo
+    };
+    touch(record, zones)?;
+    Ok(if undo { "Opened" } else { "Done" })
+}
+
+/// Excludes one time of a series.
+pub fn skip_time(
+    record: &mut CalendarObject,
+    id: &CalendarTime,
+    zones: &TimeZoneResolver,
+) -> Result<()> {
+    match record.exclude_instance(id, zones) {
+        Err(ObjectError::Empty) => Err(Failure::usage(
+            "this is the only time of the entry; remove the entry",
+        )),
+        excluded => {
+            excluded?;
+            touch(record, zones)
+        }
+    }
+}
+
+/// Raises the sequence number and sets the time of the change.
+fn touch(record: &mut CalendarObject, zones: &TimeZoneResolver) -> Result<()> {
+    let at = record.master_index();
+    let sequence = record.master().sequence.saturating_add(1);
+    record.set(at, "SEQUENCE", &sequence.to_string(), zones)?;
+    let now = Timestamp::from(std::time::SystemTime::now()).to_string();
+    Ok(record.set(at, "LAST-MODIFIED", &now, zones)?)
 }
 
 /// Changes an entry and reports it; `edit` returns a report.
@@ -228,11 +301,7 @@ fn change_instance(
     let (stored, mut record): (StoredRecord<CalendarObject>, _) = read_record(&calendar, id)?;
     let zones = calendar.zones(stored.id)?;
     let what = edit(&mut record, &zones, &here)?;
-    let at = record.master_index();
-    let sequence = record.master().sequence.saturating_add(1);
-    record.set(at, "SEQUENCE", &sequence.to_string(), &zones)?;
-    let now = Timestamp::from(std::time::SystemTime::now()).to_string();
-    record.set(at, "LAST-MODIFIED", &now, &zones)?;
+    touch(&mut record, &zones)?;
     let (record, saved) = change::save_changed(&calendar, &stored, id, record)?;
     store.close()?;
     report_saved(
@@ -300,15 +369,38 @@ fn find_instance(
 /// Returns the first time of a recurring to-do that is completed, or that is not.
 fn first_with_state(record: &CalendarObject, is_done: bool, here: &LocalNow) -> Option<Instance> {
     let set = record.recurrence_set();
-    let components = record.components().filter(|c| c.timing.is_some());
-    let components: Vec<_> = components.collect();
     let mut all = set
         .between(Timestamp::MIN..Timestamp::MAX, &here.zone)
         .take(MAX_SEARCHED);
-    all.find(|instance| {
-        let component = components.get(instance.component);
-        component.is_some_and(|c| super::todos::is_done(c.status) == is_done)
-    })
+    all.find(|instance| is_instance_done(record, instance) == is_done)
+}
+
+/// Returns the time of a series with this `RECURRENCE-ID`.
+fn instance_with_id(
+    record: &CalendarObject,
+    id: &CalendarTime,
+    here: &LocalNow,
+) -> Option<Instance> {
+    let component = record
+        .find_override(id)
+        .and_then(|at| record.components().nth(at));
+    let moved = component.and_then(|c| c.start.as_ref().or(c.due.as_ref()));
+    let start = moved.unwrap_or(id).at(&here.zone);
+    let set = record.recurrence_set();
+    // The second range has the times that an override of all later ones has moved.
+    let near = start.plus_seconds(-MAX_MOVE_SECONDS)..start.plus_seconds(MAX_MOVE_SECONDS);
+    [start..start.plus_seconds(1), near]
+        .into_iter()
+        .find_map(|range| {
+            let mut all = set.between(range, &here.zone).take(MAX_NEAR);
+            all.find(|instance| instance.id == *id)
+        })
+}
+
+fn is_instance_done(record: &CalendarObject, instance: &Instance) -> bool {
+    let mut components = record.components().filter(|c| c.timing.is_some());
+    let component = components.nth(instance.component);
+    component.is_some_and(|c| super::todos::is_done(c.status))
 }
 
 /// Returns the new start and end, in the form of the old ones.

@@ -1,5 +1,6 @@
 //! The options for a period of time.
 
+use super::agenda::browser::AgendaView;
 use crate::datetime::{LocalNow, SpanWords, TimeSpan};
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
@@ -25,6 +26,34 @@ pub struct SpanArgs {
 }
 
 impl SpanArgs {
+    /// Returns the view of the browser for the period; `None` if it is none of its own.
+    pub fn view(&self) -> Option<AgendaView> {
+        if self.from.is_some() || self.to.is_some() {
+            return None;
+        }
+        let name = self.period.join(" ").to_ascii_lowercase();
+        let unit = name.rsplit(' ').next().unwrap_or_default();
+        let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        Some(match unit {
+            "" | "week" => AgendaView::Week,
+            "month" => AgendaView::Month,
+            "year" => return None,
+            // 2026, 2026-12
+            _ if is_number(&name) => return None,
+            _ if name.len() == 7 && name.split('-').all(is_number) => AgendaView::Month,
+            _ => AgendaView::Day,
+        })
+    }
+
+    /// Returns the arguments for a period in words.
+    pub fn of_period(words: &[String]) -> Self {
+        Self {
+            period: words.to_owned(),
+            from: None,
+            to: None,
+        }
+    }
+
     pub fn parse_span(&self, here: &LocalNow) -> Result<TimeSpan> {
         let name = self.period.join(" ");
         let words = SpanWords {

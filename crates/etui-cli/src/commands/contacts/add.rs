@@ -30,7 +30,7 @@ birthday, address, street, city, region, postcode, country, label, web, photo; o
 address is \"STREET, POSTCODE CITY, COUNTRY\"; photo=FILE reads an image.";
 
 /// Add a contact
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AddContactArgs {
     /// File with one vCard; `-` is standard input
@@ -38,13 +38,13 @@ pub struct AddContactArgs {
     file: Option<PathBuf>,
     /// Display name
     #[arg(long, value_name = "NAME")]
-    name: Option<String>,
+    pub name: Option<String>,
     /// E-mail address
     #[arg(long, value_name = "ADDRESS", requires = "name", value_parser = parse_email)]
-    email: Vec<String>,
+    pub email: Vec<String>,
     /// Phone number
     #[arg(long, value_name = "NUMBER", requires = "name")]
-    phone: Vec<String>,
+    pub phone: Vec<String>,
     /// Organisation, then each unit after a `;`
     #[arg(long, value_name = "NAME", requires = "name")]
     org: Option<String>,
@@ -53,7 +53,7 @@ pub struct AddContactArgs {
     note: Option<String>,
     /// Any other property
     #[arg(long, value_name = "PROP=VALUE", requires = "name")]
-    set: Vec<PropertyAssignment>,
+    pub set: Vec<PropertyAssignment>,
 }
 
 pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
@@ -87,7 +87,7 @@ pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
     })
 }
 
-fn build_card(name: &str, args: &AddContactArgs) -> Result<Card> {
+pub fn build_card(name: &str, args: &AddContactArgs) -> Result<Card> {
     let mut card = Card::new(name)?;
     let org_name = args.org.as_deref().and_then(|org| org.split(';').next());
     let has_parts = args.set.iter().any(PropertyAssignment::is_part_of_name);

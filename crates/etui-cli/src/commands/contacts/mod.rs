@@ -2,6 +2,7 @@
 
 mod add;
 pub mod birthdays;
+mod browse;
 mod duplicates;
 mod edit;
 mod help;
@@ -14,9 +15,9 @@ use etui::contacts::{Card, Column, Contact, Contacts, Row, Summary, TypedValue};
 use etui::{RecordId, Store};
 use serde::Serialize;
 
+use super::records::browser::{COLUMN_GAP, ListLandmark};
 use super::records::change::find_line_without_colon;
 use super::records::details::RecordDetails;
-use super::records::pager::{COLUMN_GAP, ListLandmark};
 use super::records::property::PropertyWords;
 use super::records::transfer::{Transfer, TransferArgs, transfer_records};
 use super::records::{RecordCommand, RecordCommands, RecordHelp};
@@ -65,7 +66,7 @@ impl ContactsCommand {
     }
 }
 
-/// Width of a phone number in the pager.
+/// Width of a phone number in the browser.
 const PHONE_WIDTH: usize = 18;
 
 // Flattened into the arguments of `list`.
@@ -100,7 +101,7 @@ impl RecordCommands for Card {
     const COLLECTION_FIELD: &'static str = "addressbook";
     const COLLECTIONS_COMMAND: &'static str = "addressbooks";
     const COLLECTION_HEADINGS: [&'static str; 2] = ["Contacts", "Address book"];
-    const LANDMARK_HINT: &'static str = "Ctrl-G M: go to M";
+    const LANDMARK: &'static str = "letter";
     const PROPERTY_WORDS: PropertyWords = property::WORDS;
     const KNOWN_PROPERTIES: &'static [&'static str] = property::KNOWN;
     const HELP: RecordHelp = help::CONTACTS;

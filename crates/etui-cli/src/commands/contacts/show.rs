@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use etui::contacts::{Contact, Photo, TypedValue};
+use etui::contacts::{Card, Contact, Photo, TypedValue};
 
 use crate::commands::records::details::RecordDetails;
 use crate::output::format_size;
@@ -17,6 +17,17 @@ pub fn contact_details(contact: &Contact) -> std::result::Result<RecordDetails, 
     let card = contact
         .card()
         .map_err(|error| format!("Contact {} cannot be read: {error}", contact.id))?;
+    let mut details = card_details(&card);
+    let size = format_size(contact.text.len() as u64);
+    details.add_row("vCard", format!("{}, {size}", card.version()));
+    details.add_row("UID", contact.uid.clone());
+    details.add_row("ETag", contact.etag.to_string());
+    details.add_row("#", contact.id.to_string());
+    Ok(details)
+}
+
+/// Returns the details of a card.
+pub fn card_details(card: &Card) -> RecordDetails {
     let mut details = RecordDetails::new(&card.display_name());
     details.add_row("Nickname", card.nicknames().join(", "));
     let organizations = card.organizations().into_iter();
@@ -66,12 +77,7 @@ pub fn contact_details(contact: &Contact) -> std::result::Result<RecordDetails, 
             }
         }
     }
-    let size = format_size(contact.text.len() as u64);
-    details.add_row("vCard", format!("{}, {size}", card.version()));
-    details.add_row("UID", contact.uid.clone());
-    details.add_row("ETag", contact.etag.to_string());
-    details.add_row("#", contact.id.to_string());
-    Ok(details)
+    details
 }
 
 fn is_label(name: &str) -> bool {

@@ -7,9 +7,8 @@ use etui::record::{Collection, StoredRecord};
 use etui::{Condition, ETag, SaveOutcome, SavedRecord};
 use etui_contentline::charset::to_utf8_bytes;
 
-use super::{
-    RecordCommands, count_of, editor, explain_conflict, report_saved, title_of, undo_hint,
-};
+use super::editor::EditFile;
+use super::{RecordCommands, count_of, explain_conflict, report_saved, title_of, undo_hint};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::record_change_json;
@@ -65,7 +64,7 @@ pub fn save_changed<R: RecordCommands>(
 }
 
 /// Checks that a changed record keeps its UID.
-fn keep_identity<R: RecordCommands>(record: &StoredRecord<R>, mut new: R) -> Result<R> {
+pub fn keep_identity<R: RecordCommands>(record: &StoredRecord<R>, mut new: R) -> Result<R> {
     if new.text() == record.text {
         return Ok(new);
     }
@@ -102,7 +101,8 @@ pub fn edit_in_editor<R: RecordCommands>(
             "this {format} is not in UTF-8; it is converted when you change it"
         ));
     }
-    let Some(edited) = editor::edit_text(&text, R::SUFFIX)? else {
+    let mut file = EditFile::create(&text, R::SUFFIX)?;
+    let Some(edited) = file.run_editor()? else {
         let unchanged = SavedRecord {
             id: record.id,
             etag: record.etag,
@@ -110,29 +110,34 @@ pub fn edit_in_editor<R: RecordCommands>(
         };
         return Ok((R::parse_text(record.text.clone(), None)?, unchanged));
     };
-    let parsed = match R::find_typing_error(&edited.bytes, &text) {
-        Some(problem) => Err(Failure::Refused(problem)),
-        None => R::parse_text(edited.bytes.clone(), Some((all, record.id)))
-            .and_then(|new| keep_identity(record, new)),
-    };
-    let new = match parsed {
-        Ok(new) => new,
-        Err(failure) => {
-            let file = edited.keep_file()?;
-            return Err(Failure::Refused(format!(
-                "{failure}\nNothing was changed. Your text is kept in {file}; to continue:\n  \
-                 $EDITOR {file}\n  etui {command} edit {id} --from {file} --if-match {}",
-                record.etag
-            )));
-        }
-    };
+    let new = parse_edited(all, record, &edited).map_err(|failure| {
+        let file = file.keep_file();
+        Failure::Refused(format!(
+            "{failure}\nNothing was changed. Your text is kept in {file}; to continue:\n  \
+             $EDITOR {file}\n  etui {command} edit {id} --from {file} --if-match {}",
+            record.etag
+        ))
+    })?;
     match all.save_if(&new, Condition::IfMatch(record.etag)) {
         Ok(saved) => Ok((new, saved)),
         Err(error) => {
-            let file = edited.keep_file()?;
+            let file = file.keep_file();
             Err(explain_conflict::<R>(error, id, Some(&file)))
         }
     }
+}
+
+/// Parses the edited text of a record, which keeps its UID.
+pub fn parse_edited<R: RecordCommands>(
+    all: &Collection<'_, R>,
+    record: &StoredRecord<R>,
+    edited: &[u8],
+) -> Result<R> {
+    if let Some(problem) = R::find_typing_error(edited, &to_utf8_bytes(&record.text)) {
+        return Err(Failure::Refused(problem));
+    }
+    let new = R::parse_text(edited.to_owned(), Some((all, record.id)))?;
+    keep_identity(record, new)
 }
 
 /// Reports the outcome of a change.

@@ -1,11 +1,14 @@
-//! The list of records: in the pager, as a table, or as JSON.
+//! The list of records: in the browser, as a table, or as JSON.
 
+use super::RecordCommands;
+use super::browser::kind::BrowserRecord;
+use super::browser::{ListLandmark, run_browser};
 use super::query::{QueryArgs, count_records};
-use super::{RecordCommands, pager};
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::Table;
 use crate::output::json::object;
+use crate::terminal::TerminalSession;
 
 #[derive(Debug, clap::Args)]
 pub struct ListArgs<R: RecordCommands> {
@@ -13,12 +16,12 @@ pub struct ListArgs<R: RecordCommands> {
     query: QueryArgs<R>,
     #[command(flatten)]
     options: R::ListOptions,
-    /// Print the list on a terminal too, instead of opening the pager
+    /// Print the list on a terminal too, instead of opening the browser
     #[arg(long)]
     no_pager: bool,
 }
 
-pub fn list_records<R: RecordCommands>(app: &mut App, args: &ListArgs<R>) -> Result<()> {
+pub fn list_records<R: BrowserRecord>(app: &mut App, args: &ListArgs<R>) -> Result<()> {
     let store = app.open_to_read()?;
     if R::lists_landmarks(&args.options) {
         let landmarks = R::landmarks(&app.open_collection(&store)?, &app.out)?;
@@ -35,25 +38,19 @@ pub fn list_records<R: RecordCommands>(app: &mut App, args: &ListArgs<R>) -> Res
         ));
     }
     let is_plain = args.no_pager || app.out.json || !args.query.is_default();
-    if !is_plain && pager::is_possible(&app.out) {
-        if readers.len() == 1 {
-            drop(readers);
-            drop(snapshot);
-            let all = app.open_collection::<R>(&store)?;
-            return pager::run_pager(app, &all);
-        }
-        app.out.write_note(&format!(
-            "To open one {} in the pager: etui {} list {} NAME",
-            R::KIND,
-            R::COMMAND,
-            R::COLLECTION_OPTION
-        ));
+    if !is_plain && TerminalSession::is_possible(&app.out) {
+        let names = readers.iter();
+        let names: Vec<String> = names.map(|(name, _)| name.clone()).collect();
+        drop(readers);
+        drop(snapshot);
+        let all = names.iter().map(|name| store.collection::<R>(Some(name)));
+        return run_browser(app, all.collect::<etui::Result<_>>()?);
     }
     args.query.list_records(app, &readers)
 }
 
 /// Lists the position of the first name of each letter.
-fn write_landmarks(app: &mut App, landmarks: &[pager::ListLandmark]) -> Result<()> {
+fn write_landmarks(app: &mut App, landmarks: &[ListLandmark]) -> Result<()> {
     let mut table = Table::new(&["Position", "Letter"]);
     for landmark in landmarks {
         table.add_row([landmark.position.to_string().as_str(), &landmark.label]);

@@ -1,6 +1,7 @@
 //! The commands that contacts and calendar entries share: lists, search, watching, editing,
 //! removing and restoring.
 
+pub mod browser;
 pub mod change;
 pub mod details;
 pub mod editor;
@@ -8,7 +9,6 @@ pub mod find;
 pub mod history;
 pub mod labels;
 pub mod list;
-pub mod pager;
 pub mod property;
 pub mod query;
 pub mod remove;
@@ -29,8 +29,9 @@ use etui::{Error, RecordId, SavedRecord, Store};
 use serde::Serialize;
 use serde_json::Value;
 
+use self::browser::ListLandmark;
+use self::browser::kind::BrowserRecord;
 use self::details::RecordDetails;
-use self::pager::ListLandmark;
 use self::property::PropertyWords;
 use crate::app::App;
 use crate::errors::{Failure, Result};
@@ -75,8 +76,8 @@ pub trait RecordCommands:
     const COLLECTIONS_COMMAND: &'static str;
     /// Headings of a list of collections: number of records, name.
     const COLLECTION_HEADINGS: [&'static str; 2];
-    /// The hint of the pager for the keys that go to a landmark.
-    const LANDMARK_HINT: &'static str;
+    /// The noun for a landmark: `letter`.
+    const LANDMARK: &'static str;
     /// Words for properties.
     const PROPERTY_WORDS: PropertyWords;
     /// The property names of the format, in capitals.
@@ -126,7 +127,7 @@ pub trait RecordCommands:
     /// Returns the indexes of the cells that fit into `room` columns, with their widths.
     fn layout_columns(room: usize) -> Vec<(usize, usize)>;
     fn landmarks(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<Vec<ListLandmark>>;
-    /// Returns the position at which the pager opens.
+    /// Returns the position at which the browser opens.
     fn opening_position(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<u64>;
     /// Returns the details of a record, with the name of its collection if given, or why its text
     /// cannot be parsed.
@@ -207,7 +208,7 @@ pub enum RecordCommand<R: RecordCommands> {
     Watch(watch::WatchArgs),
 }
 
-impl<R: RecordCommands> RecordCommand<R> {
+impl<R: BrowserRecord> RecordCommand<R> {
     pub fn run_command(&self, app: &mut App) -> Result<()> {
         match self {
             Self::List(args) => list::list_records(app, args),

@@ -343,6 +343,8 @@ fn what_is_typed_is_meant() {
     $ etui calendar import week.ics
     error: unrecognized subcommand 'import'
 
+      tip: a similar subcommand exists: 'month'
+
     Usage: etui calendar [OPTIONS] <COMMAND>
 
     For more information, try '--help'.

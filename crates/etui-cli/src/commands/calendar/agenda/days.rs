@@ -1,6 +1,9 @@
 //! [`AgendaDays`]: splits entries into the lines of each day.
 
-use etui::calendar::time::{Date, DateTime};
+use std::collections::BTreeMap;
+
+use etui::RecordId;
+use etui::calendar::time::{CalendarTime, Date, DateTime};
 
 /// An occurrence in local time of the display zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +19,21 @@ pub struct AgendaEntry {
     /// The name of its calendar, if several are shown.
     pub calendar: Option<String>,
     pub is_recurring: bool,
+    /// Its record, where it can be changed.
+    pub source: Option<EntrySource>,
     pub mark: EntryMark,
     /// Whether a to-do is completed; `None` for events.
     pub done: Option<bool>,
+}
+
+/// The record of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntrySource {
+    pub id: RecordId,
+    /// The position of its calendar among those shown.
+    pub calendar: usize,
+    /// Its `RECURRENCE-ID`, if the entry recurs.
+    pub instance: Option<CalendarTime>,
 }
 
 /// The status of an entry.
@@ -84,6 +99,16 @@ impl AgendaEntry {
     }
 }
 
+/// Returns the lines of each day with entries.
+pub fn days_of(entries: &[AgendaEntry], (first, last): (Date, Date)) -> DayMap {
+    let days = AgendaDays::new(entries, first, last);
+    days.map(|(day, lines)| {
+        let lines = lines.into_iter().map(|(part, entry)| (part, entry.clone()));
+        (day, lines.collect())
+    })
+    .collect()
+}
+
 /// Iterator over the days with entries. Costs O(lines), whatever the length of the period.
 pub struct AgendaDays<'e> {
     /// Entries that start later, the earliest last.
@@ -94,6 +119,9 @@ pub struct AgendaDays<'e> {
     last: Date,
     done: bool,
 }
+
+/// The lines of days; a day without entries is not in it.
+pub type DayMap = BTreeMap<Date, Vec<(DayPart, AgendaEntry)>>;
 
 /// A day and its lines.
 pub type AgendaDay<'e> = (Date, Vec<(DayPart, &'e AgendaEntry)>);
@@ -165,6 +193,7 @@ mod tests {
             place: String::new(),
             calendar: None,
             is_recurring: false,
+            source: None,
             mark: EntryMark::Confirmed,
             done: None,
         }

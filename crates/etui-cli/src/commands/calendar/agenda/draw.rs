@@ -28,15 +28,7 @@ pub fn format_line(part: DayPart, entry: &AgendaEntry, room: Option<usize>) -> V
     let time = format_time(part);
     let mut pieces = vec![(format!("{:GAP$}{time:>TIME_WIDTH$}{:GAP$}", "", ""), None)];
     let used = 2 * GAP + TIME_WIDTH.max(time.width());
-    let title = match one_line(&entry.title) {
-        title if title.trim().is_empty() => "(no title)".to_owned(),
-        title => title.into_owned(),
-    };
-    let title = match entry.done {
-        None => title,
-        Some(true) => format!("[x] {title}"),
-        Some(false) => format!("[ ] {title}"),
-    };
+    let title = entry_title(entry);
     let is_narrow = room.is_some_and(|room| room < MIN_FULL_WIDTH);
     let marks = format_marks(part, entry, is_narrow);
     let number = match entry.id {
@@ -62,6 +54,19 @@ pub fn format_line(part: DayPart, entry: &AgendaEntry, room: Option<usize>) -> V
     pieces.push((number, Some(Style::Dim)));
     pieces.retain(|(text, _)| !text.is_empty());
     pieces
+}
+
+/// Returns the title in one line; that of a to-do with its box.
+pub fn entry_title(entry: &AgendaEntry) -> String {
+    let title = match one_line(&entry.title) {
+        title if title.trim().is_empty() => "(no title)".to_owned(),
+        title => title.into_owned(),
+    };
+    match entry.done {
+        None => title,
+        Some(true) => format!("[x] {title}"),
+        Some(false) => format!("[ ] {title}"),
+    }
 }
 
 /// Truncates title and location to `room` columns. The location is truncated first, down to a third.
@@ -145,6 +150,7 @@ mod tests {
             place: place.to_owned(),
             calendar: None,
             is_recurring: false,
+            source: None,
             mark: EntryMark::Confirmed,
             done: None,
         }

@@ -3,9 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 
-use super::state::PagerKey;
-use super::view::{BOLD, DIM, PLAIN, draw_text};
 use crate::output::{escape_text, truncate_text, wrap_text};
+use crate::terminal::{BOLD, DIM, Key, Move, PLAIN, draw_text};
 
 /// On a narrower terminal, each value is below its label.
 const MIN_TWO_COLUMN_WIDTH: usize = 48;
@@ -33,20 +32,23 @@ impl DetailsView {
         self.wrapped_lines(columns).len() <= rows
     }
 
-    /// Scrolls. Returns false if there is nothing to scroll or the key is not for scrolling.
-    pub fn scroll_by(&mut self, key: &PagerKey, (columns, rows): (usize, usize)) -> bool {
+    /// Replaces the content; the position stays.
+    pub fn set_content(&mut self, name: String, rows: Vec<(String, String)>) {
+        (self.name, self.rows) = (name, rows);
+    }
+
+    /// Scrolls. Returns false if the key is not for scrolling; of space, also if there is nothing to
+    /// scroll.
+    pub fn scroll_by(&mut self, key: &Key, (columns, rows): (usize, usize)) -> bool {
         let last = self.wrapped_lines(columns).len().saturating_sub(rows);
-        let top = match key {
-            _ if last == 0 => return false,
-            PagerKey::Up => self.top.saturating_sub(1),
-            PagerKey::Down => self.top + 1,
-            PagerKey::PageUp => self.top.saturating_sub(rows),
-            PagerKey::PageDown | PagerKey::Char(' ') => self.top + rows,
-            PagerKey::Home => 0,
-            PagerKey::End => last,
-            _ => return false,
+        let step = match key {
+            Key::Char(' ') if last > 0 => Move::PageDown,
+            key => match key.to_move() {
+                Some(step) => step,
+                None => return false,
+            },
         };
-        self.top = top.min(last);
+        self.top = step.apply(self.top, rows, last);
         true
     }
 
@@ -99,16 +101,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_scrolls_only_if_it_does_not_fit() {
+    fn it_scrolls_by_the_keys_of_less() {
         let rows = (0..9)
             .map(|n| ("Phone".to_owned(), n.to_string()))
             .collect();
         let mut details = DetailsView::new("Ada".to_owned(), rows);
-        assert!(!details.scroll_by(&PagerKey::Down, (80, 10)));
-        assert!(details.scroll_by(&PagerKey::End, (80, 4)));
+        assert!(!details.scroll_by(&Key::Char(' '), (80, 10)));
+        assert!(details.scroll_by(&Key::Char('G'), (80, 4)));
         assert_eq!(details.top, 6);
-        assert!(details.scroll_by(&PagerKey::Down, (80, 4)));
+        assert!(details.scroll_by(&Key::Down, (80, 4)));
         assert_eq!(details.top, 6);
-        assert!(!details.scroll_by(&PagerKey::Char('x'), (80, 4)));
+        assert!(details.scroll_by(&Key::Char('k'), (80, 4)));
+        assert_eq!(details.top, 5);
+        assert!(!details.scroll_by(&Key::Char('x'), (80, 4)));
     }
 }

@@ -1,0 +1,219 @@
+//! Calendar entries in the browser: new ones of a phrase, values to copy, completed to-dos.
+
+use etui::calendar::ics::ComponentKind;
+use etui::calendar::time::{CalendarTime, Date, DateTimeValue};
+use etui::calendar::{Calendar, CalendarObject};
+use etui::record::StoredRecord;
+
+use super::add::{AddEntryArgs, EntryWords, build_entry};
+use super::record::read_record;
+use super::show::describe_times;
+use super::single;
+use super::span_args::local_now;
+use super::time_args::{StartTime, TimeArgs};
+use crate::commands::records::browser::kind::{BrowserRecord, NewRecord};
+use crate::commands::records::title_of;
+use crate::datetime::{LocalNow, TimeWords, parse_phrase};
+use crate::errors::{Failure, Result};
+use crate::output::OutputWriter;
+
+/// Words at the beginning of a phrase for a to-do.
+const TODO_WORDS: &[&str] = &["todo", "to-do", "task"];
+
+impl BrowserRecord for CalendarObject {
+    const PHRASE_EXAMPLE: &'static str = "Lunch with Bob tomorrow 12:30; todo Buy milk friday";
+    const HAS_DONE: bool = true;
+
+    fn of_phrase(text: &str, day: Option<Date>, out: &OutputWriter) -> Result<NewRecord<Self>> {
+        let here = local_now(out);
+        let (args, words) = parse_entry_phrase(text, day, &here)?;
+        let (record, note) = build_entry(&args, words, &here)?;
+        let label = match record.master().kind {
+            ComponentKind::Todo => "To-do",
+            _ => "Title",
+        };
+        let mut rows = vec![(label.to_owned(), title_of(&record))];
+        let times = describe_times(&record).into_iter();
+        rows.extend(
+            times
+                .zip(["When", ""].iter().chain(std::iter::repeat(&"")))
+                .map(|(line, label)| ((*label).to_owned(), line)),
+        );
+        rows.extend(note.map(|note| ("Note".to_owned(), note)));
+        Ok(NewRecord { record, rows })
+    }
+
+    fn template(name: &str, day: Option<Date>, out: &OutputWriter) -> Result<Vec<u8>> {
+        let here = local_now(out);
+        let title = match name.trim() {
+            "" => "New entry",
+            name => name,
+        };
+        let day = day.unwrap_or_else(|| here.now.date());
+        let (args, words) = parse_entry_phrase(title, Some(day), &here)?;
+        Ok(build_entry(&args, words, &here)?.0.text().to_owned())
+    }
+
+    fn first_day(record: &Self) -> Option<Date> {
+        let main = record.master();
+        let first = main.start.as_ref().or(main.due.as_ref());
+        first.map(|time| time.local().date())
+    }
+
+    fn copy_texts(record: &Self) -> Vec<(String, String)> {
+        let main = record.master();
+        let mut all = vec![("Title", title_of(record))];
+        all.extend(
+            describe_times(record)
+                .into_iter()
+                .next()
+                .map(|when| ("When", when)),
+        );
+        all.extend(main.location.clone().map(|place| ("Where", place)));
+        all.extend(main.url.clone().map(|url| ("Web", url)));
+        all.extend(main.description.clone().map(|notes| ("Notes", notes)));
+        let all = all.into_iter();
+        all.map(|(label, value)| (label.to_owned(), value))
+            .collect()
+    }
+
+    fn toggle_done(
+        all: &Calendar<'_>,
+        stored: &StoredRecord<Self>,
+        instance: Option<&CalendarTime>,
+        out: &OutputWriter,
+    ) -> Result<(Self, &'static str)> {
+        let (_, mut record) = read_record(all, &stored.uid)?;
+        let zones = all.zones(stored.id)?;
+        let what = single::toggle_done(&mut record, instance, &zones, &local_now(out))?;
+        Ok((record, what))
+    }
+
+    fn skip_instance(
+        all: &Calendar<'_>,
+        stored: &StoredRecord<Self>,
+        instance: &CalendarTime,
+    ) -> Result<Self> {
+        let (_, mut record) = read_record(all, &stored.uid)?;
+        single::skip_time(&mut record, instance, &all.zones(stored.id)?)?;
+        Ok(record)
+    }
+}
+
+/// Parses a title with its time; after the word todo, with its due time. With a day, a phrase without a
+/// time is the whole day.
+fn parse_entry_phrase(
+    text: &str,
+    day: Option<Date>,
+    here: &LocalNow,
+) -> Result<(AddEntryArgs, EntryWords)> {
+    let (is_todo, text) = split_todo(text);
+    let mut args = AddEntryArgs::default();
+    args.todo = is_todo;
+    let phrase = parse_phrase(text, day.unwrap_or_else(|| here.now.date()), here.now);
+    let mut words = EntryWords {
+        title: text.to_owned(),
+        start: None,
+        due: None,
+        rule: None,
+        has_day: true,
+    };
+    let times = match (phrase, day) {
+        (Some(phrase), _) => {
+            words.title = phrase.title;
+            words.rule = phrase.rule;
+            words.has_day = phrase.has_day;
+            Some(phrase.times)
+        }
+        (None, Some(day)) if !is_todo => Some(TimeWords {
+            start: DateTimeValue::Date(day),
+            end: None,
+        }),
+        (None, _) => None,
+    };
+    if words.title.is_empty() {
+        return Err(Failure::usage("a title is missing"));
+    }
+    if times.is_none() && !is_todo {
+        return Err(Failure::usage(
+            "a time is missing, such as tomorrow 12:30; a to-do begins with todo",
+        ));
+    }
+    if let Some(times) = times {
+        let what = "the time in the phrase";
+        let found = TimeArgs::default().start_of_words(&times, what, here)?;
+        match is_todo {
+            true => words.due = Some(found.start),
+            false => words.start = Some(StartTime { ..found }),
+        }
+    }
+    Ok((args, words))
+}
+
+/// Splits the word for a to-do from the beginning.
+fn split_todo(text: &str) -> (bool, &str) {
+    let text = text.trim();
+    let Some((first, rest)) = text.split_once(char::is_whitespace) else {
+        return (false, text);
+    };
+    let first = first.trim_end_matches(':');
+    match TODO_WORDS
+        .iter()
+        .any(|word| word.eq_ignore_ascii_case(first))
+    {
+        true => (true, rest.trim_start()),
+        false => (false, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use etui::calendar::time::{DateTime, TimeZone};
+
+    use super::*;
+
+    /// A Saturday.
+    fn describe(text: &str, day: Option<Date>) -> String {
+        let here = LocalNow {
+            zone: TimeZone::named("Europe/Berlin").unwrap(),
+            now: DateTime::new(2026, 11, 21, 14, 5, 30).unwrap(),
+        };
+        let built = parse_entry_phrase(text, day, &here)
+            .and_then(|(args, words)| build_entry(&args, words, &here));
+        match built {
+            Ok((record, _)) => {
+                let main = record.master();
+                let times = [&main.start, &main.due].map(|time| {
+                    time.as_ref()
+                        .map_or_else(String::new, |time| time.value().to_string())
+                });
+                format!("{}; {}; {}", title_of(&record), times[0], times[1])
+            }
+            Err(failure) => failure.to_string(),
+        }
+    }
+
+    #[test]
+    fn phrases_on_a_day() {
+        let day = Date::new(2026, 12, 1);
+        for (text, day, expected) in [
+            ("Lunch tomorrow 12:30", None, "Lunch; 20261122T123000; "),
+            ("Lunch 12:30", None, "Lunch; 20261121T123000; "),
+            ("Lunch 12:30", day, "Lunch; 20261201T123000; "),
+            ("Lunch tomorrow 12:30", day, "Lunch; 20261122T123000; "),
+            ("Fair", day, "Fair; 20261201; "),
+            ("todo Buy milk", day, "Buy milk; ; "),
+            ("todo: Buy milk friday", None, "Buy milk; ; 20261127"),
+            ("Task Call Bob 15:00", day, "Call Bob; ; 20261201T150000"),
+            ("todo", day, "todo; 20261201; "),
+            (
+                "Fair",
+                None,
+                "a time is missing, such as tomorrow 12:30; a to-do begins with todo",
+            ),
+        ] {
+            assert_eq!(describe(text, day), expected, "{text}");
+        }
+    }
+}

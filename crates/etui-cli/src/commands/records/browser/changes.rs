@@ -1,0 +1,448 @@
+//! [`RecordChanger`]: makes the changes that are asked for in a browser, and undoes them.
+
+use etui::calendar::time::{CalendarTime, Date};
+use etui::record::{Collection, StoredRecord};
+use etui::{Condition, ETag, Error, RecordId, SaveOutcome};
+use etui_contentline::charset::to_utf8_bytes;
+
+use super::action::{Action, Subject};
+use super::dialog::{Choice, Dialogs, Question};
+use super::kind::BrowserRecord;
+use crate::commands::records::change::{keep_identity, parse_edited};
+use crate::commands::records::editor::EditFile;
+use crate::commands::records::{stored_title, title_of};
+use crate::errors::{Failure, Result};
+use crate::output::{OutputWriter, one_line};
+use crate::terminal::TerminalSession;
+
+/// Changes that can be undone; older ones are forgotten.
+const MAX_UNDO: usize = 1_000;
+
+/// The collections that are browsed, and the changes made to them.
+pub struct RecordChanger<'s, R> {
+    pub collections: Vec<Collection<'s, R>>,
+    /// The position of the collection that new records go into.
+    pub target: usize,
+    steps: Vec<UndoStep>,
+    refused: Option<RefusedText<R>>,
+}
+
+/// A change that can be undone.
+struct UndoStep {
+    collection: usize,
+    uid: String,
+    title: String,
+    kind: StepKind,
+}
+
+enum StepKind {
+    /// A record was added with this ETag.
+    Added(ETag),
+    /// A record with this text got this ETag.
+    Changed(Vec<u8>, ETag),
+    Removed,
+}
+
+/// An edited text that was not saved.
+struct RefusedText<R> {
+    file: EditFile,
+    collection: usize,
+    /// The record that was edited; `None` if it is a new one.
+    stored: Option<StoredRecord<R>>,
+}
+
+/// The effect of an action.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The record that was changed, to be selected.
+    pub changed: Option<(usize, RecordId)>,
+    /// Whether it was added.
+    pub is_new: bool,
+    /// The first day of a record that was added.
+    pub day: Option<Date>,
+}
+
+impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
+    pub fn new(collections: Vec<Collection<'s, R>>) -> Self {
+        Self {
+            collections,
+            target: 0,
+            steps: Vec::new(),
+            refused: None,
+        }
+    }
+
+    /// Performs an action. Messages and questions go to `dialogs`.
+    ///
+    /// # Errors
+    /// Those of the terminal. Errors of the store are messages.
+    pub fn perform(
+        &mut self,
+        action: Action,
+        dialogs: &mut Dialogs,
+        terminal: &mut TerminalSession,
+        out: &OutputWriter,
+    ) -> Result<Outcome> {
+        let done = match action {
+            Action::Edit(subject) => self.edit(&subject, dialogs, terminal)?,
+            Action::EditAgain => self.edit_again(dialogs, terminal)?,
+            Action::AddInEditor(text, day) => {
+                self.add_in_editor(&text, day, dialogs, terminal, out)?
+            }
+            Action::KeepText => {
+                if let Some(path) = self.keep_refused() {
+                    dialogs.set_message(format!("Your text is kept in {path}"));
+                }
+                Ok(Outcome::default())
+            }
+            Action::Add(text, day) => self.add(&text, day, dialogs, out),
+            Action::Remove(subject) => self.remove(&subject, dialogs),
+            Action::SkipInstance(subject) => self.skip(&subject, dialogs),
+            Action::ToggleDone(subject) => self.toggle_done(&subject, dialogs, out),
+            Action::Undo => self.undo(dialogs),
+            Action::ChooseCopy(subject) => self.choose_copy(&subject, dialogs),
+            Action::Copy(text) => {
+                terminal.copy_text(&text)?;
+                let shown = one_line(text.lines().next().unwrap_or_default()).into_owned();
+                dialogs.set_message(format!("Copied: {shown}"));
+                Ok(Outcome::default())
+            }
+            Action::Suspend => {
+                if !terminal.suspend()? {
+                    dialogs.set_message("There is no shell to return to.");
+                }
+                Ok(Outcome::default())
+            }
+        };
+        Ok(done.unwrap_or_else(|failure| {
+            dialogs.set_message(failure.to_string());
+            Outcome::default()
+        }))
+    }
+
+    /// Keeps the text that was refused. Returns the path of its file.
+    pub fn keep_refused(&mut self) -> Option<String> {
+        self.refused
+            .take()
+            .map(|mut refused| refused.file.keep_file())
+    }
+
+    fn collection(&self, at: usize) -> Result<&Collection<'s, R>> {
+        let found = self.collections.get(at);
+        found.ok_or_else(|| Failure::NotFound(format!("there is no {}", R::KIND)))
+    }
+
+    fn stored(&self, subject: &Subject) -> Result<StoredRecord<R>> {
+        let stored = self.collection(subject.collection)?.by_id(subject.id)?;
+        stored.ok_or_else(|| Failure::NotFound(format!("{} was removed", subject.title)))
+    }
+
+    fn remember(&mut self, collection: usize, uid: &str, title: &str, kind: StepKind) {
+        if self.steps.len() == MAX_UNDO {
+            self.steps.remove(0);
+        }
+        self.steps.push(UndoStep {
+            collection,
+            uid: uid.to_owned(),
+            title: one_line(title).into_owned(),
+            kind,
+        });
+    }
+
+    fn edit(
+        &mut self,
+        subject: &Subject,
+        dialogs: &mut Dialogs,
+        terminal: &mut TerminalSession,
+    ) -> Result<Result<Outcome>> {
+        let opened = self.stored(subject).and_then(|stored| {
+            let text = to_utf8_bytes(&stored.text);
+            Ok((EditFile::create(&text, R::SUFFIX)?, stored))
+        });
+        Ok(match opened {
+            Ok((file, stored)) => {
+                let stored = Some(stored);
+                self.run_editor(file, subject.collection, stored, dialogs, terminal)?
+            }
+            Err(failure) => Err(failure),
+        })
+    }
+
+    fn edit_again(
+        &mut self,
+        dialogs: &mut Dialogs,
+        terminal: &mut TerminalSession,
+    ) -> Result<Result<Outcome>> {
+        let Some(refused) = self.refused.take() else {
+            return Ok(Ok(Outcome::default()));
+        };
+        // After a conflict, the text replaces the present one.
+        let stored = refused.stored.map(|stored| {
+            let all = self.collections.get(refused.collection);
+            let now = all.and_then(|all| all.by_id(stored.id).ok().flatten());
+            now.unwrap_or(stored)
+        });
+        self.run_editor(refused.file, refused.collection, stored, dialogs, terminal)
+    }
+
+    fn add_in_editor(
+        &mut self,
+        text: &str,
+        day: Option<Date>,
+        dialogs: &mut Dialogs,
+        terminal: &mut TerminalSession,
+        out: &OutputWriter,
+    ) -> Result<Result<Outcome>> {
+        let template = match R::of_phrase(text, day, out) {
+            Ok(new) => Ok(new.record.text().to_owned()),
+            Err(_) => R::template(text, day, out),
+        };
+        let file = template.and_then(|template| EditFile::create(&template, R::SUFFIX));
+        Ok(match file {
+            Ok(file) => self.run_editor(file, self.target, None, dialogs, terminal)?,
+            Err(failure) => Err(failure),
+        })
+    }
+
+    /// Opens the editor and saves the text. A text that cannot be saved is offered again.
+    fn run_editor(
+        &mut self,
+        mut file: EditFile,
+        collection: usize,
+        stored: Option<StoredRecord<R>>,
+        dialogs: &mut Dialogs,
+        terminal: &mut TerminalSession,
+    ) -> Result<Result<Outcome>> {
+        let text = match terminal.lend_to(|| file.run_editor())? {
+            Ok(Some(text)) => text,
+            Ok(None) => {
+                dialogs.set_message("Nothing was changed.");
+                return Ok(Ok(Outcome::default()));
+            }
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let saved = match &stored {
+            Some(stored) => self.save_edited(collection, stored, &text),
+            None => self.save_new(collection, &text),
+        };
+        Ok(match saved {
+            Ok((outcome, message)) => {
+                dialogs.close_prompt();
+                dialogs.set_message(message);
+                Ok(outcome)
+            }
+            Err(failure) => {
+                ask_about_refused::<R>(&failure, dialogs);
+                self.refused = Some(RefusedText {
+                    file,
+                    collection,
+                    stored,
+                });
+                Ok(Outcome::default())
+            }
+        })
+    }
+
+    fn save_edited(
+        &mut self,
+        collection: usize,
+        stored: &StoredRecord<R>,
+        text: &[u8],
+    ) -> Result<(Outcome, String)> {
+        let new = parse_edited(self.collection(collection)?, stored, text)?;
+        self.save_changed(collection, stored, &new, "Changed")
+    }
+
+    fn save_new(&mut self, collection: usize, text: &[u8]) -> Result<(Outcome, String)> {
+        if let Some(problem) = R::find_typing_error(text, b"") {
+            return Err(Failure::Refused(problem));
+        }
+        let new = R::complete_new(R::parse_text(text.to_owned(), None)?)?;
+        self.save_added(collection, &new)
+    }
+
+    /// Saves a changed record, to be undone.
+    fn save_changed(
+        &mut self,
+        collection: usize,
+        stored: &StoredRecord<R>,
+        new: &R,
+        what: &str,
+    ) -> Result<(Outcome, String)> {
+        let all = self.collection(collection)?;
+        let saved = all.save_if(new, Condition::IfMatch(stored.etag))?;
+        let title = title_of(new);
+        let outcome = Outcome {
+            changed: Some((collection, saved.id)),
+            ..Outcome::default()
+        };
+        if saved.outcome == SaveOutcome::Unchanged {
+            return Ok((outcome, "Nothing was changed.".to_owned()));
+        }
+        let step = StepKind::Changed(stored.text.clone(), saved.etag);
+        self.remember(collection, &stored.uid, &title, step);
+        Ok((outcome, format!("{what}: {}   u: undo", one_line(&title))))
+    }
+
+    fn save_added(&mut self, collection: usize, new: &R) -> Result<(Outcome, String)> {
+        let all = self.collection(collection)?;
+        let saved = all.save_if(new, Condition::IfAbsent)?;
+        let title = title_of(new);
+        let uid = new.identity().into_owned();
+        self.remember(collection, &uid, &title, StepKind::Added(saved.etag));
+        let outcome = Outcome {
+            changed: Some((collection, saved.id)),
+            is_new: true,
+            day: R::first_day(new),
+        };
+        Ok((outcome, format!("Added: {}   u: undo", one_line(&title))))
+    }
+
+    fn add(
+        &mut self,
+        text: &str,
+        day: Option<Date>,
+        dialogs: &mut Dialogs,
+        out: &OutputWriter,
+    ) -> Result<Outcome> {
+        let new = R::of_phrase(text, day, out)?;
+        let (outcome, message) = self.save_added(self.target, &new.record)?;
+        dialogs.close_prompt();
+        dialogs.set_message(message);
+        Ok(outcome)
+    }
+
+    fn remove(&mut self, subject: &Subject, dialogs: &mut Dialogs) -> Result<Outcome> {
+        let stored = self.stored(subject)?;
+        let all = self.collection(subject.collection)?;
+        all.remove_if(&stored.uid, Condition::IfMatch(stored.etag))?;
+        let title = stored_title(&stored);
+        self.remember(subject.collection, &stored.uid, &title, StepKind::Removed);
+        dialogs.set_message(format!("Removed: {}   u: undo", one_line(&title)));
+        Ok(Outcome::default())
+    }
+
+    fn skip(&mut self, subject: &Subject, dialogs: &mut Dialogs) -> Result<Outcome> {
+        let stored = self.stored(subject)?;
+        let Some(instance) = &subject.instance else {
+            return self.remove(subject, dialogs);
+        };
+        let all = self.collection(subject.collection)?;
+        let new = keep_identity(&stored, R::skip_instance(all, &stored, instance)?)?;
+        let what = "Removed one time of";
+        let (outcome, message) = self.save_changed(subject.collection, &stored, &new, what)?;
+        dialogs.set_message(message.replace(&format!("{what}:"), what));
+        Ok(outcome)
+    }
+
+    fn toggle_done(
+        &mut self,
+        subject: &Subject,
+        dialogs: &mut Dialogs,
+        out: &OutputWriter,
+    ) -> Result<Outcome> {
+        let stored = self.stored(subject)?;
+        let all = self.collection(subject.collection)?;
+        let instance: Option<&CalendarTime> = subject.instance.as_ref();
+        let (new, what) = R::toggle_done(all, &stored, instance, out)?;
+        let new = keep_identity(&stored, new)?;
+        let (outcome, message) = self.save_changed(subject.collection, &stored, &new, what)?;
+        dialogs.set_message(message);
+        Ok(outcome)
+    }
+
+    /// Undoes the last change, unless the record was changed since by another program.
+    fn undo(&mut self, dialogs: &mut Dialogs) -> Result<Outcome> {
+        let Some(step) = self.steps.pop() else {
+            dialogs.set_message("Nothing was changed here that could be undone.");
+            return Ok(Outcome::default());
+        };
+        match self.undo_step(&step) {
+            Ok(outcome) => {
+                dialogs.set_message(format!("Undone: {}", step.title));
+                Ok(outcome)
+            }
+            Err(Failure::Library(Error::Conflict { .. })) => Err(Failure::Conflict(format!(
+                "{} was changed since by another program; its change was not undone",
+                step.title
+            ))),
+            Err(failure) => {
+                self.steps.push(step);
+                Err(failure)
+            }
+        }
+    }
+
+    fn undo_step(&self, step: &UndoStep) -> Result<Outcome> {
+        let all = self.collection(step.collection)?;
+        let id = match &step.kind {
+            StepKind::Added(etag) => {
+                all.remove_if(&step.uid, Condition::IfMatch(*etag))?;
+                return Ok(Outcome::default());
+            }
+            StepKind::Removed => all.restore(&step.uid)?.id,
+            StepKind::Changed(before, etag) => {
+                let now = all.get(&step.uid)?;
+                let id = now.as_ref().map_or(RecordId(0), |now| now.id);
+                match R::parse_text(before.clone(), Some((all, id))) {
+                    Ok(old) => {
+                        let saved = all.save_as(&step.uid, &old, Condition::IfMatch(*etag))?;
+                        saved.id
+                    }
+                    // A text that cannot be parsed is the version before.
+                    Err(_) if now.is_some_and(|now| now.etag == *etag) => {
+                        all.restore(&step.uid)?.id
+                    }
+                    Err(failure) => return Err(failure),
+                }
+            }
+        };
+        Ok(Outcome {
+            changed: Some((step.collection, id)),
+            ..Outcome::default()
+        })
+    }
+
+    fn choose_copy(&mut self, subject: &Subject, dialogs: &mut Dialogs) -> Result<Outcome> {
+        let stored = self.stored(subject)?;
+        let text = String::from_utf8_lossy(&to_utf8_bytes(&stored.text)).into_owned();
+        let all = self.collection(subject.collection)?;
+        let values = match R::parse_text(stored.text.clone(), Some((all, stored.id))) {
+            Ok(record) => R::copy_texts(&record),
+            Err(_) => Vec::new(),
+        };
+        let mut choices = vec![Choice::new('y', R::FORMAT, Action::Copy(text))];
+        for (key, (label, value)) in ('1'..='9').zip(values) {
+            let label = format!("{label} {value}");
+            choices.push(Choice::new(key, label, Action::Copy(value)));
+        }
+        dialogs.ask(Question {
+            text: format!("Copy from {}:", subject.title),
+            choices,
+            escape: None,
+        });
+        Ok(Outcome::default())
+    }
+}
+
+/// Asks what is done with an edited text that was not saved.
+fn ask_about_refused<R: BrowserRecord>(failure: &Failure, dialogs: &mut Dialogs) {
+    let (text, again) = match failure {
+        Failure::Library(Error::Conflict { .. }) => (
+            format!(
+                "The {} was changed or removed meanwhile; nothing was overwritten.",
+                R::ONE
+            ),
+            "edit again, and replace it",
+        ),
+        failure => (format!("Not saved: {failure}"), "edit again"),
+    };
+    dialogs.ask(Question {
+        text,
+        choices: vec![
+            Choice::new('e', again, Action::EditAgain),
+            Choice::new('k', "keep the text in a file", Action::KeepText),
+        ],
+        escape: Some(Action::KeepText),
+    });
+}

@@ -1,0 +1,264 @@
+//! The browser of `calendar agenda` and `calendar month` on a pseudo-terminal, and the printed month.
+
+use crate::harness::{TestHome, session};
+use crate::terminal::TerminalSession;
+
+/// Two days of March 2031.
+fn with_entries() -> TestHome {
+    let home = TestHome::new();
+    home.run(
+        "etui -q init --locale en
+        etui -q calendar add Dentist --start '2031-03-10 08:00' --place 'City Hall'
+        etui -q calendar add 'Jour fixe' --start '2031-03-10 9:00' --repeat 'weekly for 3 weeks'
+        etui -q calendar add 'Lunch with 山田 太郎' --start '2031-03-10 12:30'
+        etui -q calendar add Fair --start 2031-03-12 --end 2031-03-14
+        etui -q calendar add 'Tax return' --due 2031-03-11",
+    );
+    home
+}
+
+fn agenda(home: &TestHome, size: (u16, u16), args: &[&str], editor: &str) -> TerminalSession {
+    TerminalSession::start(home, size, &[&["calendar"], args].concat(), editor)
+}
+
+#[test]
+fn days_weeks_and_months() {
+    let home = with_entries();
+    let mut session = agenda(&home, (80, 24), &["agenda"], "true");
+    session.sees("Week ");
+    session.types(":2031-03-10");
+    session.sees("Day  Monday, 10 March 2031");
+    session.types("\r");
+    session.sees("Week 11, Mon 10 Mar 2031 to Sun 16 Mar 2031");
+    insta::assert_snapshot!(session.screen(), @"
+    Week 11, Mon 10 Mar 2031 to Sun 16 Mar 2031   Calendar
+    Monday, 10 March 2031
+    > 08:00-09:00  Dentist  City Hall  #1
+      09:00-10:00  Jour fixe ↻  #2
+      12:30-13:30  Lunch with 山田 太郎  #3
+    Tuesday, 11 March 2031
+          all day  [ ] Tax return  #5
+    Wednesday, 12 March 2031
+          all day  Fair (day 1 of 3)  #4
+    Thursday, 13 March 2031
+          all day  Fair (day 2 of 3)  #4
+    Friday, 14 March 2031
+          all day  Fair (day 3 of 3)  #4
+    Saturday, 15 March 2031
+      nothing
+    Sunday, 16 March 2031
+      nothing
+
+
+
+
+
+
+    ?: keys   Enter: show   a: add   D W M: view   t: today   q: quit
+    ");
+    session.types("M");
+    session.sees(" Mon        Tue");
+    insta::assert_snapshot!(session.screen(), @"
+    March 2031   Calendar
+     Mon        Tue        Wed        Thu        Fri        Sat        Sun
+     24         25         26         27         28          1          2
+
+      3          4          5          6          7          8          9
+
+    >10     +2  11         12         13         14         15         16
+     Dentist    [ ] Tax …  Fair       Fair       Fair
+     17         18         19         20         21         22         23
+     Jour fixe
+     24         25         26         27         28         29         30
+     Jour fixe
+     31          1          2          3          4          5          6
+
+    Monday, 10 March 2031
+    > 08:00-09:00  Dentist  City Hall  #1
+      09:00-10:00  Jour fixe ↻  #2
+      12:30-13:30  Lunch with 山田 太郎  #3
+
+
+
+
+
+    ?: keys   Enter: show   a: add   D W M: view   t: today   q: quit
+    ");
+    session.resize(40, 12);
+    session.wait_until("narrow", |output| output.size() == (12, 40));
+    session.types("\x1b[C");
+    session.sees("[ ] Tax return");
+    insta::assert_snapshot!(session.screen(), @"
+    March 2031   Calendar
+     Mon  Tue  Wed  Thu  Fri  Sat  Sun
+     24   25   26   27   28    1    2
+      3    4    5    6    7    8    9
+     10•+>11•  12•  13•  14•  15   16
+     17•  18   19   20   21   22   23
+     24•  25   26   27   28   29   30
+     31    1    2    3    4    5    6
+    Tuesday, 11 March 2031
+    >     all day  [ ] Tax return
+
+    ?: keys   Enter: show   a: add
+    ");
+    session.resize(80, 24);
+    session.types("\r");
+    session.sees("Tuesday, 11 March 2031");
+    session.types("q");
+    session.sees(" Mon        Tue");
+    session.types("?");
+    session.sees("next friday, 24.12.");
+    session.types("qq");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}
+
+#[test]
+fn entries_are_added_changed_and_removed() {
+    let home = with_entries();
+    let mut session = agenda(
+        &home,
+        (80, 24),
+        &["agenda", "2031-03-11"],
+        "sed -i s/Lunch/Supper/",
+    );
+    session.sees("Tuesday, 11 March 2031");
+    session.sees("[ ] Tax return");
+    // A to-do is completed, and opened again.
+    session.types(" ");
+    session.sees("[x] Tax return");
+    session.sees("Done: Tax return");
+    session.types("u");
+    session.sees("[ ] Tax return");
+    // A phrase without a day is on the selected one.
+    session.types("aLunch with Bob 12:30");
+    session.sees("When   Tue 11 Mar 2031, 12:30-13:30");
+    session.types("\r");
+    session.sees("Added: Lunch with Bob");
+    session.types("e");
+    session.sees("Changed: Supper with Bob");
+    session.types("dy");
+    session.sees("Removed: Supper with Bob");
+    session.types("uu");
+    session.sees("12:30-13:30  Lunch with Bob");
+    session.types("u");
+    session.loses("12:30-13:30");
+    // A series: one time, or all.
+    session.types("Wkkd");
+    session.sees("t: this time only");
+    session.types("x");
+    session.types("/jour\rd");
+    session.sees("Remove Jour fixe?");
+    session.types("t");
+    session.sees("Removed one time of Jour fixe");
+    session.types("n");
+    session.sees("Mon 17 Mar 2031");
+    session.types("da");
+    session.sees("Removed: Jour fixe");
+    session.types("y");
+    session.sees("There is no entry");
+    session.types("\x03");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+    assert_eq!(home.run("etui calendar find jour").1, Some(4));
+}
+
+#[test]
+fn details_copies_and_changes_of_others() {
+    let home = with_entries();
+    let mut session = agenda(&home, (80, 24), &["agenda", "2031-03-10"], "true");
+    session.sees("Dentist");
+    session.types("\r");
+    session.sees("City Hall");
+    session.types("y");
+    session.sees("3: Where City Hall");
+    session.types("3");
+    session.writes("\x1b]52;c;Q2l0eSBIYWxs");
+    home.run("etui -q calendar edit 1 --place 'Room 5'");
+    session.sees("Room 5");
+    session.types("q");
+    home.run("etui -q calendar add Breakfast --start '2031-03-10 07:00'");
+    session.sees("07:00-08:00  Breakfast");
+    session.types("q");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}
+
+#[test]
+fn a_month_is_printed() {
+    let home = with_entries();
+    home.run("etui -q calendar add Second --start '2031-03-10 18:00'; etui -q calendar add Third --start '2031-03-10 19:00'");
+    session!(home, [
+        "etui calendar month 2031-03",
+        "etui settings region US",
+        "etui calendar month 2031-02",
+        "etui calendar month 2031-03 --json | cut -c1-60",
+        "etui calendar agenda 2031-03 --json | wc -l",
+        "etui calendar month 2031-13",
+    ], @r#"
+    $ etui calendar month 2031-03
+    March 2031
+     Mon        Tue        Wed        Thu        Fri        Sat        Sun
+     24         25         26         27         28          1          2
+
+      3          4          5          6          7          8          9
+
+     10     +1  11         12         13         14         15         16
+     Dentist    [ ] Tax …  Fair       Fair       Fair
+     Jour fixe
+     Lunch wi…
+     Second
+     17         18         19         20         21         22         23
+     Jour fixe
+     24         25         26         27         28         29         30
+     Jour fixe
+     31          1          2          3          4          5          6
+
+    $ etui settings region US
+    Region: US (before: none)
+    $ etui calendar month 2031-02
+    February 2031
+     Sun        Mon        Tue        Wed        Thu        Fri        Sat
+     26         27         28         29         30         31          1
+
+      2          3          4          5          6          7          8
+
+      9         10         11         12         13         14         15
+
+     16         17         18         19         20         21         22
+
+     23         24         25         26         27         28          1
+
+    $ etui calendar month 2031-03 --json | cut -c1-60
+    {"calendar":"Calendar","id":1,"kind":"event","title":"Dentis
+    {"calendar":"Calendar","id":2,"kind":"event","title":"Jour f
+    {"calendar":"Calendar","id":3,"kind":"event","title":"Lunch 
+    {"calendar":"Calendar","id":6,"kind":"event","title":"Second
+    {"calendar":"Calendar","id":7,"kind":"event","title":"Third"
+    {"calendar":"Calendar","id":5,"kind":"todo","title":"Tax ret
+    {"calendar":"Calendar","id":4,"kind":"event","title":"Fair",
+    {"calendar":"Calendar","id":2,"kind":"event","title":"Jour f
+    {"calendar":"Calendar","id":2,"kind":"event","title":"Jour f
+    $ etui calendar agenda 2031-03 --json | wc -l
+    9
+    $ etui calendar month 2031-13
+    error: "2031-13" is not a period; write today, tomorrow, week, next week, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn other_periods_are_printed_on_a_terminal() {
+    let home = with_entries();
+    for args in [
+        &["agenda", "--from", "2031-03-10"][..],
+        &["agenda", "2031-03-10", "--no-pager"],
+        &["agenda", "2031"],
+        &["agenda", "2031-03-10", "--limit", "1"],
+        &["agenda", "2031-03-10", "--json"],
+        &["month", "2031-03", "--no-pager"],
+    ] {
+        let mut session = agenda(&home, (80, 24), args, "true");
+        assert!(session.child.wait().unwrap().success());
+        session.sees("Dentist");
+        assert!(!session.raw_output().contains("\x1b[?1049h"), "{args:?}");
+    }
+}
