@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
 
 use crate::commands as c;
@@ -108,7 +109,8 @@ pub fn clap_command() -> clap::Command {
 /// Parses the command line. A usage error is printed, as JSON with `--json`; the result is then
 /// its exit code.
 pub fn parse_command_line() -> Result<CommandLine, ExitCode> {
-    CommandLine::try_parse().map_err(|error| {
+    CommandLine::try_parse().map_err(|mut error| {
+        drop_value_tips(&mut error);
         let wants_json = std::env::args_os().any(|arg| arg == "--json");
         if wants_json && error.use_stderr() {
             let text = error.render().to_string();
@@ -120,6 +122,25 @@ pub fn parse_command_line() -> Result<CommandLine, ExitCode> {
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
+}
+
+/// Drops the tip to pass a mistyped option as a value, after `--`: no value begins with two hyphens.
+fn drop_value_tips(error: &mut clap::Error) {
+    let is_option = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(arg)) => arg.starts_with("--"),
+        _ => false,
+    };
+    let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested) else {
+        return;
+    };
+    let mut kept = tips.clone();
+    kept.retain(|tip| !tip.to_string().starts_with("to pass '"));
+    if is_option && kept.len() < tips.len() {
+        error.remove(ContextKind::Suggested);
+        if !kept.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(kept));
+        }
+    }
 }
 
 #[cfg(test)]

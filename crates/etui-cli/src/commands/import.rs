@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use etui::calendar::Calendar;
+use etui::calendar::{Calendar, Color};
 use etui::contacts::Contacts;
 use etui::import::{ImportEvent, ImportReport};
 use etui::{CollectionKind, Error, Store};
@@ -77,6 +77,8 @@ struct ImportSource {
     kind: CollectionKind,
     /// The name that a calendar file gives its calendar.
     calendar: Option<String>,
+    /// The colour that it gives it.
+    color: Option<Color>,
     reader: Box<dyn Read>,
     size: Option<u64>,
     /// The contacts of a CSV or LDIF file, instead of `reader`.
@@ -115,6 +117,7 @@ impl ImportSource {
         // All lines of an unknown text are rejected as contacts.
         let kind = found.unwrap_or(CollectionKind::Contacts);
         let calendar = find_calendar_name(&head);
+        let color = Color::in_object(&to_utf8_bytes(&head));
         let table = match found {
             None => detect_table(&name, &head, !map.is_empty()),
             Some(_) => None,
@@ -130,6 +133,7 @@ impl ImportSource {
         Ok(Self {
             kind,
             calendar,
+            color,
             reader,
             name,
             size,
@@ -284,7 +288,17 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             into = format!(", in the calendar {}", one_line(&own));
             used.push(own);
         }
+        let color = match &calendar {
+            Some(own) if kind == CollectionKind::Calendar => {
+                let takes_color = own.color()?.is_none() && (args.each || own.count()? == 0);
+                source.color.filter(|_| takes_color)
+            }
+            _ => None,
+        };
         let report = import_source(&mut app.out, &book, &calendar, &mut source)?;
+        if let (Some(own), Some(_)) = (&calendar, color) {
+            own.set_color(color)?;
+        }
         app.out.status(format!(
             "{}: {}{into}",
             escape_text(&name),

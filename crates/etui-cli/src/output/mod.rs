@@ -14,13 +14,14 @@ use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::process::ExitCode;
 
 use clap::ColorChoice;
+use etui::calendar::Color;
 use etui::calendar::time::TimeZone;
 use serde::Serialize;
 
 use self::json::object;
 pub use escape::{escape_text, one_line, quote_operand, quote_option};
 pub use progress::ProgressReporter;
-pub use table::{Table, truncate_text, wrap_text};
+pub use table::{COLOR_MARK, Table, truncate_text, wrap_text};
 pub use units::{format_count, format_duration, format_size, pluralize};
 
 use crate::args::GlobalArgs;
@@ -41,6 +42,8 @@ pub enum Style {
     Reverse,
     /// Cancelled events.
     Struck,
+    /// The colour of a calendar.
+    Color(Color),
 }
 
 /// Standard output and standard error of a command.
@@ -274,12 +277,57 @@ fn apply_style(colour: bool, style: Style, text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let code = match style {
-        Style::Bold => 1,
-        Style::Dim => 2,
-        Style::Red => 31,
-        Style::Green => 32,
-        Style::Reverse => 7,
-        Style::Struck => 9,
+        Style::Bold => "1".to_owned(),
+        Style::Dim => "2".to_owned(),
+        Style::Red => "31".to_owned(),
+        Style::Green => "32".to_owned(),
+        Style::Reverse => "7".to_owned(),
+        Style::Struck => "9".to_owned(),
+        Style::Color(color) => format!("38;5;{}", palette_index(color)),
     };
     Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
+}
+
+/// Returns the nearest colour of the cube of 6 x 6 x 6 colours, or of the greys, that terminals with 256
+/// colours have. Fewer of them know all colours.
+pub fn palette_index(Color { red, green, blue }: Color) -> u8 {
+    let parts = [red, green, blue];
+    if parts.iter().max() == parts.iter().min() {
+        // 24 greys, 8, 18 ... 238; black and white are in the cube.
+        return match red {
+            0..4 => 16,
+            4..244 => 232 + (red.saturating_sub(3) / 10).min(23),
+            244.. => 231,
+        };
+    }
+    // The steps of the cube are 0, 95, 135, 175, 215, 255.
+    let [red, green, blue] = parts.map(|part| match part {
+        0..48 => 0,
+        48..115 => 1,
+        part => (part - 35) / 40,
+    });
+    16 + 36 * red + 6 * green + blue
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn colours_have_a_place_in_the_palette() {
+        for (color, index) in [
+            ("#000000", 16),
+            ("#ffffff", 231),
+            ("#ff0000", 196),
+            ("#008080", 30),
+            ("#0000ff", 21),
+            ("#5f87af", 67),
+            ("#808080", 244),
+            ("#080808", 232),
+            ("#eeeeee", 255),
+        ] {
+            assert_eq!(palette_index(color.parse().unwrap()), index, "{color}");
+        }
+    }
 }

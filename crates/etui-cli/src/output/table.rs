@@ -1,9 +1,13 @@
 //! [`Table`]: one line per row, truncated to the width of the terminal.
 
+use etui::calendar::Color;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{OutputWriter, Style, one_line};
 use crate::errors::Result;
+
+/// The mark of a colour, and the gap after it.
+pub const COLOR_MARK: &str = "● ";
 
 /// Columns between two cells.
 const COLUMN_GAP: usize = 2;
@@ -16,6 +20,8 @@ pub struct Table {
     /// A column of numbers: right-aligned and never truncated.
     number_column: Option<usize>,
     rows: Vec<Vec<String>>,
+    /// The colour of each row; it may be shorter.
+    colors: Vec<Option<Color>>,
 }
 
 impl Table {
@@ -29,6 +35,7 @@ impl Table {
             headings: headings.to_vec(),
             number_column,
             rows: Vec::new(),
+            colors: Vec::new(),
         }
     }
 
@@ -39,15 +46,36 @@ impl Table {
         self.rows.push(cells.collect());
     }
 
+    /// Adds a row with a colour, which is shown as a dot before it where there are colours.
+    pub fn add_marked_row(
+        &mut self,
+        cells: impl IntoIterator<Item = impl AsRef<str>>,
+        color: Option<Color>,
+    ) {
+        self.add_row(cells);
+        self.colors.resize(self.rows.len(), None);
+        if let Some(last) = self.colors.last_mut() {
+            *last = color;
+        }
+    }
+
     /// Writes the table. On a terminal, wide cells are truncated and end in `…`.
     pub fn write_to(&self, out: &mut OutputWriter) -> Result<()> {
-        let widths = self.column_widths(out.width());
+        let is_marked = out.colour && self.colors.iter().any(Option::is_some);
+        let margin = if is_marked { COLOR_MARK.width() } else { 0 };
+        let room = out.width().map(|room| room.saturating_sub(margin));
+        let widths = self.column_widths(room);
         let headings: Vec<String> = self.headings.iter().map(|h| (*h).to_owned()).collect();
         let heading = self.format_line(&headings, &widths);
         let heading = out.with_style(Style::Dim, &heading).into_owned();
-        out.write_line(heading)?;
-        for row in &self.rows {
-            out.write_line(self.format_line(row, &widths))?;
+        out.write_line(format!("{:margin$}{heading}", ""))?;
+        for (n, row) in self.rows.iter().enumerate() {
+            let line = self.format_line(row, &widths);
+            let mark = match self.colors.get(n).copied().flatten() {
+                Some(color) if is_marked => out.with_style(Style::Color(color), COLOR_MARK),
+                _ => format!("{:margin$}", "").into(),
+            };
+            out.write_line(format!("{mark}{line}"))?;
         }
         Ok(())
     }

@@ -41,8 +41,8 @@ fn birthdays_are_listed_and_in_the_agenda() {
           all day  Cy, anniversary (7)
           all day  Fair  #9
     $ etui calendar agenda 2028-02-29 --birthdays --json
-    {"calendar":null,"id":2,"kind":"birthday","title":"Bob Öst","place":"","start":"2028-02-29","end":"2028-03-01","all_day":true,"zone":null,"instance":null,"status":null,"transparent":true}
-    {"calendar":null,"id":8,"kind":"birthday","title":"Cy","place":"","start":"2028-02-29","end":"2028-03-01","all_day":true,"zone":null,"instance":null,"status":null,"transparent":true}
+    {"calendar":null,"id":2,"kind":"birthday","title":"Bob Öst","place":"","start":"2028-02-29","end":"2028-03-01","all_day":true,"zone":null,"instance":null,"status":null,"transparent":true,"color":null}
+    {"calendar":null,"id":8,"kind":"birthday","title":"Cy","place":"","start":"2028-02-29","end":"2028-03-01","all_day":true,"zone":null,"instance":null,"status":null,"transparent":true,"color":null}
     $ etui calendar agenda 2027-02-28
     Sunday, 28 February 2027
           all day  Fair  #9

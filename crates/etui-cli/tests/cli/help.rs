@@ -203,6 +203,7 @@ fn help_on_collections_speaks_of_their_kind() {
       create   Create a calendar
       rename   Rename a calendar
       remove   Remove a calendar and its entries [alias: rm]
+      color    Show, set or clear the colour of a calendar [alias: colour]
       restore  Restore a removed calendar
       removed  List the calendars that can be restored
 
@@ -211,6 +212,7 @@ fn help_on_collections_speaks_of_their_kind() {
       etui calendars create Work
       etui import --calendar Work work.ics
       etui calendars rename Work "Old job"
+      etui calendars color Work teal
       etui calendars remove "Old job"
       etui calendars removed                   list removed ones, and until when they are kept
       etui calendars restore "Old job"
@@ -344,6 +346,7 @@ fn every_command_has_examples() {
         "addressbooks removed",
         "addressbooks restore",
         "calendars",
+        "calendars color",
         "calendars create",
         "calendars rename",
         "calendars remove",
@@ -433,6 +436,9 @@ fn mistyped_commands_get_a_hint() {
         "etui contcts",
         "etui contacts lst",
         "etui import --jsn",
+        "etui calendar add Lunch --strat monday 2>&1 | head -3",
+        "etui calendar add --titel Lunch 2>&1 | head -3",
+        "etui contacts find -emial:x 2>&1 | head -3",
         "etui | head -3",
     ], @"
     $ etui contcts
@@ -462,6 +468,18 @@ fn mistyped_commands_get_a_hint() {
 
     For more information, try '--help'.
     [exit 2]
+    $ etui calendar add Lunch --strat monday 2>&1 | head -3
+    error: unexpected argument '--strat' found
+
+      tip: a similar argument exists: '--start'
+    $ etui calendar add --titel Lunch 2>&1 | head -3
+    error: unexpected argument '--titel' found
+
+    Usage: etui calendar add [OPTIONS] <TITLE>
+    $ etui contacts find -emial:x 2>&1 | head -3
+    error: unexpected argument '-e' found
+
+      tip: to pass '-e' as a value, use '-- -e'
     $ etui | head -3
     Contacts and calendars in one file on your own device
 
@@ -539,7 +557,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-addressbooks-create.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-month.1 etui-calendar-move.1 etui-calendar-remind.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-create.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-recover.1 etui-restore.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui.1 
+    etui-addressbooks-create.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-month.1 etui-calendar-move.1 etui-calendar-remind.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-color.1 etui-calendars-create.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-recover.1 etui-restore.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

@@ -24,6 +24,7 @@
 mod alarms;
 mod bounded;
 mod busy;
+mod color;
 pub mod datebook;
 mod export;
 mod filter;
@@ -48,6 +49,7 @@ pub use etui_ical::{
 pub use alarms::{DueAlarm, DueAlarms};
 pub use bounded::{BoundedOccurrences, CutSeries, MAX_PER_DAY};
 pub use busy::{BusyPeriod, merge_busy};
+pub use color::{Color, InvalidColor};
 pub use filter::{Field, Filter};
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
 pub use range::Occurrence;

@@ -22,6 +22,9 @@ pub(crate) const SYNCS: &str = "syncs";
 /// Changes up to this sequence number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 
+/// Before the id of a calendar: its color.
+pub(crate) const COLOR_PREFIX: &str = "color.";
+
 /// The settings of a store.
 #[derive(Debug, Default)]
 pub(crate) struct StoreMetadata {
@@ -66,6 +69,12 @@ pub(crate) fn get_value<T: FromSql>(conn: &Connection, key: &str) -> Result<Opti
 pub(crate) fn set(conn: &Connection, key: &str, value: impl ToSql) -> Result<()> {
     conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
         .execute((key, value))?;
+    Ok(())
+}
+
+pub(crate) fn remove(conn: &Connection, key: &str) -> Result<()> {
+    conn.prepare_cached("DELETE FROM meta WHERE key = ?1")?
+        .execute([key])?;
     Ok(())
 }
 

@@ -313,6 +313,11 @@ pub(crate) fn purge_removed(conn: &Connection, now: i64) -> Result<()> {
         [now - changes::KEPT_MS],
     )?;
     conn.execute(
+        "DELETE FROM meta WHERE key GLOB 'color.*' \
+         AND CAST(substr(key, 7) AS INTEGER) NOT IN (SELECT id FROM collection)",
+        [],
+    )?;
+    conn.execute(
         "DELETE FROM calendar_zone WHERE collection NOT IN (SELECT id FROM collection)",
         [],
     )?;

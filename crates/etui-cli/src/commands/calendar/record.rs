@@ -3,7 +3,7 @@
 use etui::calendar::ics::{ComponentKind, ObjectPiece, ObjectReader};
 use etui::calendar::time::{self, CalendarTime, Date, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::{Calendar, CalendarObject, Column, Row, Status, Summary};
+use etui::calendar::{Calendar, CalendarObject, Color, Column, Row, Status, Summary};
 use etui::record::{Paging, StoredRecord};
 use etui::{RecordId, Store};
 use serde::Serialize;
@@ -50,6 +50,7 @@ impl RecordCommands for CalendarObject {
     const COLLECTIONS_COMMAND: &'static str = "calendars";
     const COLLECTION_HEADINGS: [&'static str; 2] = ["Entries", "Calendar"];
 
+    const HAS_COLORS: bool = true;
     const LANDMARK: &'static str = "year";
     const PROPERTY_WORDS: PropertyWords = property::WORDS;
     const KNOWN_PROPERTIES: &'static [&'static str] = property::KNOWN;
@@ -65,6 +66,14 @@ impl RecordCommands for CalendarObject {
 
     fn edit_record(app: &mut App, args: &Self::EditArgs) -> Result<()> {
         edit::edit_entry(app, args)
+    }
+
+    fn collection_color(calendar: &Calendar<'_>) -> Result<Option<Color>> {
+        Ok(calendar.color()?)
+    }
+
+    fn set_collection_color(calendar: &Calendar<'_>, color: Option<Color>) -> Result<()> {
+        Ok(calendar.set_color(color)?)
     }
 
     fn lists_landmarks(_: &NoOptions) -> bool {

@@ -5,12 +5,14 @@ mod restore;
 
 use std::marker::PhantomData;
 
+use etui::calendar::Color;
+
 use self::restore::RestoreCollectionArgs;
 use super::records::{RecordCommands, count_of};
 use crate::app::App;
-use crate::errors::Result;
-use crate::output::json::collection_json;
-use crate::output::{Table, format_count, one_line, quote_option};
+use crate::errors::{Failure, Result};
+use crate::output::json::{collection_json, listed_collection_json};
+use crate::output::{COLOR_MARK, Style, Table, format_count, one_line, quote_option};
 
 pub const ADDRESS_BOOK_EXAMPLES: &str = "\
 Examples:
@@ -31,6 +33,7 @@ Examples:
   etui calendars create Work
   etui import --calendar Work work.ics
   etui calendars rename Work \"Old job\"
+  etui calendars color Work teal
   etui calendars remove \"Old job\"
   etui calendars removed                   list removed ones, and until when they are kept
   etui calendars restore \"Old job\"
@@ -67,6 +70,18 @@ enum CollectionCommand<R: RecordCommands> {
         #[arg(long, short)]
         yes: bool,
     },
+    #[command(
+        about = for_kind::<R>("Show, set or clear the colour of ONE"),
+        after_help = for_kind::<R>(COLOR),
+        visible_alias = "colour",
+        hide = !R::HAS_COLORS
+    )]
+    Color {
+        name: String,
+        /// A name of CSS such as teal, or #008080; none: no colour
+        #[arg(id = "new_color", value_name = "COLOR")]
+        color: Option<String>,
+    },
     #[command(about = for_kind::<R>("Restore a removed KIND"), after_help = for_kind::<R>(RESTORE))]
     Restore(RestoreCollectionArgs),
     #[command(
@@ -90,6 +105,15 @@ Examples:
   ETUI rename -- -x Work  a name that begins with -
 
 Nothing else changes: a running `watch` continues, and sync tokens stay valid.";
+
+const COLOR: &str = "\
+Examples:
+  ETUI color Work         show it
+  ETUI color Work teal
+  ETUI color Work '#008080'
+  ETUI color Work none
+
+An import into an empty KIND, and `import --each`, take the colour of the file.";
 
 const REMOVE: &str = "\
 Examples:
@@ -138,6 +162,9 @@ impl<R: RecordCommands> CollectionsArgs<R> {
             None => list_collections::<R>(app),
             Some(CollectionCommand::Create { name, .. }) => create_collection::<R>(app, name),
             Some(CollectionCommand::Rename { old, new }) => rename_collection::<R>(app, old, new),
+            Some(CollectionCommand::Color { name, color }) => {
+                color_collection::<R>(app, name, color.as_deref())
+            }
             Some(CollectionCommand::Remove { name, yes }) => {
                 remove::remove_collection::<R>(app, name, *yes)
             }
@@ -173,17 +200,58 @@ fn rename_collection<R: RecordCommands>(app: &mut App, old: &str, new: &str) -> 
     app.out.report(&collection_json::<R>(new, records), text)
 }
 
-/// Lists the collections with their number of records.
+/// Shows the colour of a collection, or sets it.
+fn color_collection<R: RecordCommands>(
+    app: &mut App,
+    name: &str,
+    color: Option<&str>,
+) -> Result<()> {
+    let store = match color {
+        None => app.open_to_read()?,
+        Some(_) => app.open_to_write()?,
+    };
+    let collection = store.collection::<R>(Some(name))?;
+    let new = match color {
+        None => R::collection_color(&collection)?,
+        Some("none") => None,
+        Some(text) => {
+            let color = text.parse::<Color>();
+            Some(color.map_err(|e| Failure::usage(format!("{}: {e}", one_line(text))))?)
+        }
+    };
+    if color.is_some() {
+        R::set_collection_color(&collection, new)?;
+    }
+    let records = collection.count()?;
+    let shown = match new {
+        Some(new) if app.out.colour => {
+            let dot = app.out.with_style(Style::Color(new), COLOR_MARK);
+            format!("{dot}{new}")
+        }
+        Some(new) => new.to_string(),
+        None => "no colour".to_owned(),
+    };
+    let text = format!("{}: {shown}", one_line(name));
+    let object = listed_collection_json::<R>(name, records, new);
+    match color {
+        None if !app.out.json => app.out.write_line(text),
+        _ => app.out.report(&object, text),
+    }
+}
+
+/// Lists the collections with their number of records and, in colour, a dot of theirs.
 fn list_collections<R: RecordCommands>(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
     let mut table = Table::new(&R::COLLECTION_HEADINGS);
     let mut all = Vec::new();
     for name in store.collections::<R>()? {
-        let records = store.collection::<R>(Some(&name))?.count()?;
-        table.add_row([format_count(records).as_str(), &name]);
-        all.push((name, records));
+        let collection = store.collection::<R>(Some(&name))?;
+        let (records, color) = (collection.count()?, R::collection_color(&collection)?);
+        table.add_marked_row([format_count(records).as_str(), &name], color);
+        all.push((name, records, color));
     }
-    app.out.write_table(&table, &all, |out, (name, records)| {
-        out.write_json(&collection_json::<R>(name, *records))
-    })
+    app.out
+        .write_table(&table, &all, |out, (name, records, color)| {
+            out.write_json(&listed_collection_json::<R>(name, *records, *color))
+        })
 }

@@ -22,6 +22,7 @@ pub mod watch;
 use std::fmt::Debug;
 
 use clap::Subcommand;
+use etui::calendar::Color;
 use etui::record::{Collection, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{ColumnSet, Row, SearchableRecord};
@@ -76,6 +77,8 @@ pub trait RecordCommands:
     const COLLECTIONS_COMMAND: &'static str;
     /// Headings of a list of collections: number of records, name.
     const COLLECTION_HEADINGS: [&'static str; 2];
+    /// Whether a collection can have a colour.
+    const HAS_COLORS: bool = false;
     /// The noun for a landmark: `letter`.
     const LANDMARK: &'static str;
     /// Words for properties.
@@ -91,6 +94,19 @@ pub trait RecordCommands:
     type AddArgs: clap::Args + Debug;
     /// The arguments of `edit`.
     type EditArgs: clap::Args + Debug;
+
+    /// Returns the colour of a collection.
+    fn collection_color(_: &Collection<'_, Self>) -> Result<Option<Color>> {
+        Ok(None)
+    }
+
+    /// Sets the colour of a collection, or clears it.
+    fn set_collection_color(_: &Collection<'_, Self>, _: Option<Color>) -> Result<()> {
+        Err(Failure::usage(format!(
+            "{} has no colour",
+            Self::KIND.with_article()
+        )))
+    }
 
     fn add_record(app: &mut App, args: &Self::AddArgs) -> Result<()>;
     fn edit_record(app: &mut App, args: &Self::EditArgs) -> Result<()>;

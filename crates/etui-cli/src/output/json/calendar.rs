@@ -4,7 +4,7 @@ use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};
 use etui::calendar::{
     Alarm, AlarmAction, AlarmTrigger, BusyPeriod, CalendarComponent, CalendarObject, CalendarUser,
-    Classification, DueAlarm, Occurrence, Status, Summary,
+    Classification, Color, DueAlarm, Occurrence, Status, Summary,
 };
 use etui::record::StoredRecord;
 use serde::Serialize;
@@ -53,7 +53,11 @@ pub fn entry_summary_json<'a>(summary: &'a Summary, zone: &TimeZone) -> impl Ser
 }
 
 /// A line of `calendar agenda`.
-pub fn occurrence_json(calendar: &str, occurrence: &Occurrence, zone: &TimeZone) -> impl Serialize {
+pub fn occurrence_json(
+    (calendar, color): (&str, Option<Color>),
+    occurrence: &Occurrence,
+    zone: &TimeZone,
+) -> impl Serialize {
     object! {
         calendar: calendar,
         id: occurrence.record.0,
@@ -70,6 +74,8 @@ pub fn occurrence_json(calendar: &str, occurrence: &Occurrence, zone: &TimeZone)
         instance: optional_time(&occurrence.instance, zone),
         status: occurrence.status.map(status_name),
         transparent: occurrence.transparent,
+        // The colour of the calendar: `#rrggbb`, or `null`.
+        color: color.map(|color| color.to_string()),
     }
 }
 

@@ -110,6 +110,7 @@ pub fn contact_date_occurrence_json(date: &ContactDate) -> impl Serialize {
         instance: None::<&str>,
         status: None::<&str>,
         transparent: true,
+        color: None::<&str>,
     }
 }
 

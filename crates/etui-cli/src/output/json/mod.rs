@@ -8,6 +8,7 @@ mod contact;
 
 use std::collections::BTreeMap;
 
+use etui::calendar::Color;
 use etui::calendar::time::TimeZone;
 use etui::import::{ImportReport, Refused};
 use etui::search::query::QueryPlan;
@@ -194,6 +195,19 @@ pub fn check_json(report: &CheckReport, repaired: bool) -> impl Serialize {
 /// An address book or calendar and its number of records.
 pub fn collection_json<R: RecordCommands>(name: &str, records: u64) -> impl Serialize {
     counted_json(name, R::MANY, records)
+}
+
+/// A line of `addressbooks` and `calendars`; a calendar has a colour, or `null`.
+pub fn listed_collection_json<R: RecordCommands>(
+    name: &str,
+    records: u64,
+    color: Option<Color>,
+) -> impl Serialize {
+    let color = R::HAS_COLORS.then(|| NamedField("color", color.map(|c| c.to_string())));
+    object! {
+        #[serde(flatten)] collection: collection_json::<R>(name, records),
+        #[serde(flatten)] color: color,
+    }
 }
 
 fn counted_json(name: &str, many: &'static str, records: u64) -> impl Serialize {

@@ -95,8 +95,8 @@ fn several_calendars() {
           6  Calendar
           1  Work
     $ etui calendars --json
-    {"name":"Calendar","entries":6}
-    {"name":"Work","entries":1}
+    {"name":"Calendar","entries":6,"color":null}
+    {"name":"Work","entries":1,"color":null}
     $ etui calendars create Work
     error: a calendar named "Work" exists already
     [exit 1]
@@ -615,4 +615,91 @@ fn calendars_keep_their_properties() {
     $ etui import --each --calendar Work work.ics 2>&1 | head -1
     error: the argument '--each' cannot be used with '--calendar <NAME>'
     "#);
+}
+
+/// Colours of calendars are shown as a dot where there are colours, and given to programs.
+#[test]
+fn calendars_have_colours() {
+    let home = with_calendar();
+    let file = |lines: &str| {
+        format!(
+            "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//example//EN\n{lines}BEGIN:VEVENT\nUID:club\n\
+             DTSTART;TZID=Europe/Berlin:20270308T193000\nSUMMARY:Club\nEND:VEVENT\nEND:VCALENDAR\n"
+        )
+    };
+    let apple = "X-WR-CALNAME:Club\nCOLOR:teal\nX-APPLE-CALENDAR-COLOR:#FF2968FF\n";
+    std::fs::write(home.path("club.ics"), file(apple)).unwrap();
+    std::fs::write(home.path("red.ics"), file("COLOR:red\n")).unwrap();
+    session!(home, [
+        "etui -q import --each club.ics",
+        "etui calendars",
+        "etui --color always calendars",
+        "etui calendars --json",
+        "etui --color always calendar agenda 2027-03-08",
+        "etui calendar agenda 2027-03-08 --json | sed 's/,.id.*transparent/ .../'",
+        "etui -q import --calendar Club red.ics; etui calendars color Club",
+        "etui calendars create Work",
+        "etui -q import --calendar Work red.ics; etui calendars color Work",
+        "etui calendars color Calendar Teal",
+        "etui --color always calendars colour Calendar",
+        "etui calendars rename Calendar Home; etui calendars color Home --json",
+        "etui calendars color Home none",
+        "etui calendars color Home bleu",
+        "etui calendars color Wrok red",
+        "etui addressbooks color Contacts red",
+        "etui export --calendar Club | grep -a COLOR",
+        "etui -q calendars remove Club --yes; etui -q calendars restore Club; etui calendars color Club",
+        "etui check",
+    ], @r##"
+    $ etui -q import --each club.ics
+    $ etui calendars
+    Entries  Calendar
+          6  Calendar
+          1  Club
+    $ etui --color always calendars
+      \e[2mEntries  Calendar\e[0m
+            6  Calendar
+    \e[38;5;197m● \e[0m      1  Club
+    $ etui calendars --json
+    {"name":"Calendar","entries":6,"color":null}
+    {"name":"Club","entries":1,"color":"#ff2968"}
+    $ etui --color always calendar agenda 2027-03-08
+    \e[1mMonday, 8 March 2027\e[0m
+      09:00-09:45  Jour fixe\e[2m ↻\e[0m\e[2m  Room 4 · Calendar\e[0m\e[2m  #1\e[0m
+    \e[38;5;197m● \e[0m      19:30  Club\e[2m  · Club\e[0m\e[2m  #7\e[0m
+    $ etui calendar agenda 2027-03-08 --json | sed 's/,.id.*transparent/ .../'
+    {"calendar":"Calendar" ...":false,"color":null}
+    {"calendar":"Club" ...":false,"color":"#ff2968"}
+    $ etui -q import --calendar Club red.ics; etui calendars color Club
+    Club: #ff2968
+    $ etui calendars create Work
+    Created the calendar Work (use it with --calendar Work)
+    $ etui -q import --calendar Work red.ics; etui calendars color Work
+    Work: #ff0000
+    $ etui calendars color Calendar Teal
+    Calendar: #008080
+    $ etui --color always calendars colour Calendar
+    Calendar: \e[38;5;30m● \e[0m#008080
+    $ etui calendars rename Calendar Home; etui calendars color Home --json
+    Renamed the calendar Calendar to Home
+    {"name":"Home","entries":6,"color":"#008080"}
+    $ etui calendars color Home none
+    Home: no colour
+    $ etui calendars color Home bleu
+    error: bleu: not a colour; use a name of CSS such as teal, or #008080
+    [exit 2]
+    $ etui calendars color Wrok red
+    error: there is no calendar named "Wrok" (there are: Home, Club, Work)
+    [exit 4]
+    $ etui addressbooks color Contacts red
+    error: an address book has no colour
+    [exit 2]
+    $ etui export --calendar Club | grep -a COLOR
+    COLOR:teal
+    X-APPLE-CALENDAR-COLOR:#FF2968FF
+    $ etui -q calendars remove Club --yes; etui -q calendars restore Club; etui calendars color Club
+    Club: #ff2968
+    $ etui check
+    The store is intact: 0 contacts, 8 calendar entries, 0 in the trash.
+    "##);
 }

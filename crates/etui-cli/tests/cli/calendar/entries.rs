@@ -70,8 +70,8 @@ fn the_agenda_tells_day_by_day() {
           all day  [ ] Tax return\e[2m  #6\e[0m
       13:00-14:00  \e[9mEve [31mTrouble2J\e[0m\e[2m (cancelled)\e[0m\e[2m  #5\e[0m
     $ etui calendar agenda 2027-03-11 --json
-    {"calendar":"Calendar","id":3,"kind":"event","title":"Fair","place":"Leipzig","start":"2027-03-10","end":"2027-03-13","all_day":true,"zone":null,"instance":null,"status":null,"transparent":true}
-    {"calendar":"Calendar","id":1,"kind":"event","title":"Jour fixe, later","place":"","start":"2027-03-11T11:00:00+01:00","end":"2027-03-11T11:45:00+01:00","all_day":false,"zone":"Europe/Berlin","instance":"2027-03-11T09:00:00+01:00","status":null,"transparent":false}
+    {"calendar":"Calendar","id":3,"kind":"event","title":"Fair","place":"Leipzig","start":"2027-03-10","end":"2027-03-13","all_day":true,"zone":null,"instance":null,"status":null,"transparent":true,"color":null}
+    {"calendar":"Calendar","id":1,"kind":"event","title":"Jour fixe, later","place":"","start":"2027-03-11T11:00:00+01:00","end":"2027-03-11T11:45:00+01:00","all_day":false,"zone":"Europe/Berlin","instance":"2027-03-11T09:00:00+01:00","status":null,"transparent":false,"color":null}
     "#);
 }
 

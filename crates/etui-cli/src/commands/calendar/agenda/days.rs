@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use etui::RecordId;
+use etui::calendar::Color;
 use etui::calendar::time::{CalendarTime, Date, DateTime};
 
 /// An occurrence in local time of the display zone.
@@ -18,6 +19,8 @@ pub struct AgendaEntry {
     pub place: String,
     /// The name of its calendar, if several are shown.
     pub calendar: Option<String>,
+    /// The colour of its calendar.
+    pub color: Option<Color>,
     pub is_recurring: bool,
     /// Its record, where it can be changed.
     pub source: Option<EntrySource>,
@@ -192,6 +195,7 @@ mod tests {
             title: title.to_owned(),
             place: String::new(),
             calendar: None,
+            color: None,
             is_recurring: false,
             source: None,
             mark: EntryMark::Confirmed,

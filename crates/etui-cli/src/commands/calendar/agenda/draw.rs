@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::days::{AgendaEntry, DayPart, EntryMark};
 use crate::datetime::format_clock;
-use crate::output::{Style, one_line, truncate_text};
+use crate::output::{COLOR_MARK, Style, one_line, truncate_text};
 
 /// Width of a time: `09:00-10:30`.
 const TIME_WIDTH: usize = 11;
@@ -26,7 +26,12 @@ pub type StyledText = (String, Option<Style>);
 /// Formats one part of an entry in at most `room` columns.
 pub fn format_line(part: DayPart, entry: &AgendaEntry, room: Option<usize>) -> Vec<StyledText> {
     let time = format_time(part);
-    let mut pieces = vec![(format!("{:GAP$}{time:>TIME_WIDTH$}{:GAP$}", "", ""), None)];
+    // A dot in the colour of the calendar is in the margin.
+    let margin = match entry.color {
+        Some(color) => (COLOR_MARK.to_owned(), Some(Style::Color(color))),
+        None => (format!("{:GAP$}", ""), None),
+    };
+    let mut pieces = vec![margin, (format!("{time:>TIME_WIDTH$}{:GAP$}", ""), None)];
     let used = 2 * GAP + TIME_WIDTH.max(time.width());
     let title = entry_title(entry);
     let is_narrow = room.is_some_and(|room| room < MIN_FULL_WIDTH);
@@ -149,6 +154,7 @@ mod tests {
             title: title.to_owned(),
             place: place.to_owned(),
             calendar: None,
+            color: None,
             is_recurring: false,
             source: None,
             mark: EntryMark::Confirmed,

@@ -1,9 +1,11 @@
 //! Reads the occurrences of a period from calendars, bounded, and makes entries of them.
 
+use std::collections::HashMap;
+
 use etui::Snapshot;
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};
-use etui::calendar::{CalendarObject, CutSeries, Occurrence, Status};
+use etui::calendar::{CalendarObject, Color, CutSeries, Occurrence, Status};
 use etui::record::Reader;
 
 use super::super::alarms::name_cut;
@@ -42,7 +44,14 @@ impl AgendaSource<'_> {
         let found = find_occurrences(self.calendars, span, here, self.limit)?;
         let dates = self.contact_dates(app, span)?;
         let mut all: Vec<_> = dates.iter().map(contact_date_entry).collect();
-        all.extend(agenda_entries(&found, self, &here.zone));
+        let mut entries = agenda_entries(&found, self, &here.zone);
+        if app.out.colour {
+            let colors = self.colors()?;
+            for (entry, (name, _)) in entries.iter_mut().zip(&found.occurrences) {
+                entry.color = colors.get(name).copied();
+            }
+        }
+        all.extend(entries);
         Ok((all, found.notes))
     }
 
@@ -52,7 +61,9 @@ impl AgendaSource<'_> {
         for date in &self.contact_dates(app, span)? {
             app.out.write_json(&contact_date_occurrence_json(date))?;
         }
+        let colors = self.colors()?;
         for (calendar, occurrence) in &found.occurrences {
+            let calendar = (*calendar, colors.get(calendar).copied());
             let object = occurrence_json(calendar, occurrence, &here.zone);
             app.out.write_json(&object)?;
         }
@@ -60,6 +71,15 @@ impl AgendaSource<'_> {
             app.out.write_note(note);
         }
         Ok(())
+    }
+
+    /// Returns the colours of the calendars that have one, by name.
+    fn colors(&self) -> Result<HashMap<&str, Color>> {
+        let mut colors = HashMap::new();
+        for (name, reader) in self.calendars {
+            colors.extend(reader.color()?.map(|color| (name.as_str(), color)));
+        }
+        Ok(colors)
     }
 
     fn contact_dates(&self, app: &App, span: &TimeSpan) -> Result<Vec<ContactDate>> {
@@ -201,6 +221,7 @@ fn agenda_entry(
         title: occurrence.title.to_string(),
         place: occurrence.location.to_string(),
         calendar,
+        color: None,
         source,
         is_recurring: occurrence.instance.is_some(),
         mark: match occurrence.status {
@@ -223,6 +244,7 @@ fn contact_date_entry(date: &ContactDate) -> AgendaEntry {
         title: format!("{}, {}", date.name, date.describe()),
         place: String::new(),
         calendar: None,
+        color: None,
         is_recurring: false,
         source: None,
         mark: EntryMark::Confirmed,

@@ -30,6 +30,7 @@ pub fn entry(id: i64, title: &str, on: Date, hours: Option<(u32, u32)>) -> Agend
         title: title.to_owned(),
         place: String::new(),
         calendar: None,
+        color: None,
         is_recurring: false,
         source: Some(EntrySource {
             id: RecordId(id),
