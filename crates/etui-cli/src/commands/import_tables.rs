@@ -68,7 +68,7 @@ pub fn detect_table(name: &str, head: &[u8], has_map: bool) -> Option<TableForma
 /// An opened CSV or LDIF file.
 pub enum TableReader {
     Csv(Box<CsvReader<Box<dyn Read>>>),
-    Ldif(LdifReader<Box<dyn Read>>),
+    Ldif(Box<LdifReader<Box<dyn Read>>>),
 }
 
 impl TableReader {
@@ -80,7 +80,7 @@ impl TableReader {
         map: &[ColumnMapping],
     ) -> Result<Self> {
         if format == TableFormat::Ldif {
-            return Ok(Self::Ldif(LdifReader::new(reader)));
+            return Ok(Self::Ldif(Box::new(LdifReader::new(reader))));
         }
         let map = map.iter().map(|m| (m.column.clone(), m.field.clone()));
         let options = CsvOptions { map: map.collect() };
