@@ -124,12 +124,14 @@ fn help_teaches() {
           --fields <NAME,...>  Fields to show: id, name, org, phone, email, uid, etag, family, given,
                                nick, phones, emails, categories, note, card
           --sort <ORDER>       Order: by name, by time of addition, or unordered (none, the fastest); -:
-                               descending [default: name] [possible values: name, -name, added, -added,
-                               none]
+                               descending [default: name; of `find` the best match first] [possible
+                               values: name, -name, added, -added, none]
           --limit <N>          Maximum number of rows [default: 50 on a terminal, else all]
           --all                Show all rows
           --at <N>             Start at position N, counted from 0 [default: 0] [alias: --offset]
           --after <CURSOR>     Start after this cursor: `next` in the output of --json --limit
+          --exact              No corrections, and in the order of the list; contacts: plain words are
+                               not looked for in notes, titles, postal addresses, labels and domains
           --count              Print only the number of matches
           --explain            Print the query plan and its costs instead of the matches
       -h, --help               Print help
@@ -148,8 +150,12 @@ fn help_teaches() {
                                 [possible values: auto, always, never]
       -q, --quiet               Print only the requested data
 
-    A word matches the beginning of a word in names, organisations, e-mail addresses and phone numbers:
-    `ann` finds Anna and Annika. Case and accents are ignored: `muller` finds Müller.
+    A word matches the beginning of a word: `ann` finds Anna and Annika. Case and accents are ignored,
+    and umlauts may be spelled out: `muller` and `mueller` find Müller. Matches in names are first,
+    then those in organisations, e-mail addresses and phone numbers, then those in titles, postal
+    addresses, notes, labels and e-mail domains; people are before organisations. If nothing matches,
+    a word of four letters or more may have one typing mistake: `mullr` finds Müller, and a note on
+    standard error says so.
 
       ann acme              both                 name:anna            in one field
       ann or bob            either               name:ann*            begins with
@@ -158,7 +164,8 @@ fn help_teaches() {
       *                     all contacts         given=anna           is the whole value
       email:*               has any              name:"van der Berg"  a phrase
 
-    Fields: name (display, family, given, nick), org, email, phone, category, note, any.
+    Fields: name (display, family, given, nick), org, email, phone, title, address, birthday (1990,
+    1990-05-17, 05-17, may), category, note, kind (individual, org, group, location), any, everywhere.
     Phone numbers match however they are written: phone:+493023125001 finds 030 23125-001;
     phone:*5001 matches the last digits, like caller ID. Words of digits, four or more in all, find
     numbers that have them in a row: 0151 2345678, '+49 (151) 2345678', 3125-001.
@@ -167,6 +174,7 @@ fn help_teaches() {
       etui contacts find ann
       etui contacts find 'name:mül* -email:*@example.org'
       etui contacts find org:acme or category:work
+      etui contacts find address:berlin birthday:may
       etui contacts find 'phone:*0123' --json
 
       etui contacts find org:acme --fields name,phones,emails     select fields

@@ -94,6 +94,7 @@ fn orders() {
     $ etui contacts find e --sort none --fields id | sort
     #
     1
+    2
     3
     $ etui contacts list --sort size
     error: invalid value 'size' for '--sort <ORDER>'
@@ -255,24 +256,24 @@ fn how_many_and_how() {
     scanned      0 of 4
     rows         1
     $ etui contacts find ann --sort none --explain
-    filter       any:"ann"*
+    filter       everywhere:"ann"*
     access path  index lookup
-    candidates   1 (exact)
+    candidates   1
     pending      0
     rechecked    0
     scanned      0 of 4
     rows         1
     $ etui contacts find ann --explain --json
-    {"filter":"any:\"ann\"*","access_path":"index_lookup","contacts":4,"candidates":1,"exact":true,"pending":0,"rechecked":0,"scanned":0,"rows":1,"addressbook":"Contacts"}
+    {"filter":"everywhere:\"ann\"*","access_path":"index_lookup","contacts":4,"candidates":1,"exact":false,"pending":0,"rechecked":0,"scanned":0,"rows":1,"addressbook":"Contacts"}
     $ etui contacts find '*' --explain --limit 2
     filter       *
     access path  list scan
     scanned      2 of 4
     rows         2
     $ etui contacts find zz --explain
-    filter       any:"zz"*
+    filter       everywhere:"zz"*
     access path  index lookup
-    candidates   0 (exact)
+    candidates   0
     pending      0
     rechecked    0
     scanned      0 of 4
@@ -351,8 +352,8 @@ fn help_of_the_list() {
           --fields <NAME,...>  Fields to show: id, name, org, phone, email, uid, etag, family, given,
                                nick, phones, emails, categories, note, card
           --sort <ORDER>       Order: by name, by time of addition, or unordered (none, the fastest); -:
-                               descending [default: name] [possible values: name, -name, added, -added,
-                               none]
+                               descending [default: name; of `find` the best match first] [possible
+                               values: name, -name, added, -added, none]
           --limit <N>          Maximum number of rows [default: 50 on a terminal, else all]
           --all                Show all rows
           --at <N>             Start at position N, counted from 0 [default: 0] [alias: --offset]
@@ -399,4 +400,64 @@ fn help_of_the_list() {
       etui contacts list --json --limit 100                   `next` in the last line is a cursor
       etui contacts list --json --limit 100 --after CURSOR    the page after it
     ");
+}
+
+#[test]
+fn typing_mistakes_are_corrected_and_reported() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts find mullr --fields id,name",
+        "etui contacts find jax mulelr --fields id,name",
+        "etui contacts find anan mueler --fields id,name --json",
+        "etui contacts find mueller --fields id,name",
+        "etui contacts find mullr --exact",
+        "etui contacts find mullr --count",
+        "etui contacts find name:mullr",
+    ], @r#""#);
+}
+
+#[test]
+fn names_are_before_notes() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts add --name 'Tea Zimmer' --set title=Teacher",
+        "etui contacts add --name 'Al Other' --set 'address=4 Tea Road, London'",
+        "etui contacts find tea --fields id,name",
+        "etui contacts find tea --fields id,name --sort name",
+        "etui contacts find tea --exact --fields id,name",
+        "etui contacts find tea --limit 1 --json",
+        "etui contacts find tea --explain",
+        "etui contacts find address:london title:teacher or birthday:02",
+    ], @r#"
+    $ etui contacts add --name 'Tea Zimmer' --set title=Teacher
+    Added 5: Tea Zimmer
+    $ etui contacts add --name 'Al Other' --set 'address=4 Tea Road, London'
+    Added 6: Al Other
+    $ etui contacts find tea --fields id,name
+    #  Name
+    5  Tea Zimmer
+    2  Bob Öst
+    6  Al Other
+    $ etui contacts find tea --fields id,name --sort name
+    #  Name
+    2  Bob Öst
+    6  Al Other
+    5  Tea Zimmer
+    $ etui contacts find tea --exact --fields id,name
+    #  Name
+    5  Tea Zimmer
+    $ etui contacts find tea --limit 1 --json
+    {"id":5,"name":"Tea Zimmer","organization":"","phone":"","email":"","addressbook":"Contacts","next":"5.5d3b4343334d0251332b010e01dcc0dc06"}
+    $ etui contacts find tea --explain
+    filter       everywhere:"tea"*
+    access path  index lookup
+    candidates   1
+    pending      2
+    rechecked    2
+    scanned      0 of 6
+    rows         3
+    $ etui contacts find address:london title:teacher or birthday:02
+    #  Name     Organisation  Phone  E-mail
+    2  Bob Öst                       bob@example.com
+    "#);
 }

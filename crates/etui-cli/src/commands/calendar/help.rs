@@ -25,7 +25,9 @@ Labels are the entries of CATEGORIES, those of all calendars.";
 
 const FIND: &str = "\
 A word matches the beginning of a word in titles, locations and notes: `dent` finds Dentist. Case
-and accents are ignored.
+and accents are ignored, and umlauts may be spelled out. If nothing matches, a word of four
+letters or more may have one typing mistake: `dentst` finds Dentist, and a note on standard error
+says so.
 
   dentist monday        both                 title:dentist        in one field
   lunch or dinner       either               title:dent*          begins with
@@ -36,10 +38,13 @@ and accents are ignored.
 
 All calendars are searched, or the one given with --calendar.
 
-Fields: title, place, notes, category, kind (event, todo, journal), any.
+Fields: title, place, notes, category, kind (event, todo, journal), status (confirmed, tentative,
+cancelled, needs-action, in-process, completed, draft, final), due (2026-12-24, 2026-12, <2027), any.
 
 Examples:
   etui calendar find dentist
+  etui calendar find dentist --next             when it is next, in one line
+  etui calendar find 'due:<2027 -status:completed'
   etui calendar find 'kind:todo -category:done'
   etui calendar find 'place:*berlin*' --sort -start --limit 10
   etui calendar find 'title:lunch*' --fields id,start,title,notes

@@ -8,6 +8,7 @@ mod edit;
 mod freebusy;
 mod help;
 mod month;
+mod next;
 mod property;
 mod record;
 pub mod remind;
@@ -34,6 +35,7 @@ Examples:
   etui calendar add \"Jour fixe\" --start \"monday 9:00\" --repeat weekly
   etui calendar add \"Lunch with Bob tomorrow 12:30\"
   etui calendar find dentist                 search titles, locations and notes
+  etui calendar find dentist --next          the next one, in one line
   etui calendar show 17                      show entry number 17
   etui calendar edit 17 --start \"2026-12-01 10:00\"
   etui calendar remove 17

@@ -3,20 +3,21 @@
 use etui::calendar::ics::{ComponentKind, ObjectPiece, ObjectReader};
 use etui::calendar::time::{self, CalendarTime, Date, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::{Calendar, CalendarObject, Color, Column, Row, Status, Summary};
+use etui::calendar::{Calendar, CalendarObject, Color, Column, Filter, Row, Status, Summary};
 use etui::record::{Paging, StoredRecord};
 use etui::{RecordId, Store};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::span_args::local_now;
-use super::{add, edit, help, property, show};
+use super::{add, edit, help, next, property, show};
 use crate::app::App;
 use crate::commands::records::browser::{COLUMN_GAP, ListLandmark};
 use crate::commands::records::change::find_line_without_colon;
 use crate::commands::records::details::RecordDetails;
 use crate::commands::records::property::PropertyWords;
-use crate::commands::records::{RecordCommands, RecordHelp, resolve_record};
+use crate::commands::records::query::NamedReaders;
+use crate::commands::records::{NoOptions, RecordCommands, RecordHelp, resolve_record};
 use crate::datetime::{format_short, iso_time};
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
@@ -25,9 +26,16 @@ use crate::output::json::calendar::{entry_json, entry_summary_json};
 /// Width of a start in the browser: `2026-11-23 09:00`.
 const START_WIDTH: usize = 16;
 
-// The list of entries has no options of its own.
+// Flattened into the arguments of `find`.
 #[derive(Debug, clap::Args)]
-pub struct NoOptions {}
+pub struct FindEntryOptions {
+    /// Print only the next occurrence from now, in one line
+    #[arg(
+        long,
+        conflicts_with_all = ["fields", "sort", "limit", "all", "at", "after", "count", "explain"]
+    )]
+    next: bool,
+}
 
 impl RecordCommands for CalendarObject {
     const ONE: &'static str = "entry";
@@ -42,8 +50,8 @@ impl RecordCommands for CalendarObject {
     const COLUMN_HEADINGS: &'static str = "Title,Place,Start,End,Kind,Status,UID,ETag,Notes,\
         Categories,Organiser,Attendees,Web,iCalendar";
     const UNKNOWN_NUMBER_HINT: &'static str = "`etui calendar list` lists the numbers";
-    const SORT_HELP: &'static str =
-        "Order: by start, by time of addition, or unordered (none, the fastest); -: descending";
+    const SORT_HELP: &'static str = "Order: by start, by time of addition, or unordered (none, the fastest); -: descending \
+         [default: start]";
     const TEXT_OPTION: [&'static str; 2] = ["ics", "Print the iCalendar text as it was imported"];
     const COLLECTION_OPTION: &'static str = "--calendar";
     const COLLECTION_FIELD: &'static str = "calendar";
@@ -57,6 +65,7 @@ impl RecordCommands for CalendarObject {
     const HELP: RecordHelp = help::ENTRIES;
 
     type ListOptions = NoOptions;
+    type FindOptions = FindEntryOptions;
     type AddArgs = add::AddEntryArgs;
     type EditArgs = edit::EditEntryArgs;
 
@@ -78,6 +87,18 @@ impl RecordCommands for CalendarObject {
 
     fn lists_landmarks(_: &NoOptions) -> bool {
         false
+    }
+
+    fn finds_otherwise(options: &FindEntryOptions) -> bool {
+        options.next
+    }
+
+    fn find_otherwise(
+        app: &mut App,
+        readers: &NamedReaders<'_, Self>,
+        filter: &Filter,
+    ) -> Result<bool> {
+        next::show_next(app, readers, filter)
     }
 
     fn parse_text(text: Vec<u8>, replaces: Option<(&Calendar<'_>, RecordId)>) -> Result<Self> {

@@ -24,8 +24,12 @@ Examples:
 Labels are the entries of CATEGORIES, those of all address books.";
 
 const FIND: &str = "\
-A word matches the beginning of a word in names, organisations, e-mail addresses and phone numbers:
-`ann` finds Anna and Annika. Case and accents are ignored: `muller` finds Müller.
+A word matches the beginning of a word: `ann` finds Anna and Annika. Case and accents are ignored,
+and umlauts may be spelled out: `muller` and `mueller` find Müller. Matches in names are first,
+then those in organisations, e-mail addresses and phone numbers, then those in titles, postal
+addresses, notes, labels and e-mail domains; people are before organisations. If nothing matches,
+a word of four letters or more may have one typing mistake: `mullr` finds Müller, and a note on
+standard error says so.
 
   ann acme              both                 name:anna            in one field
   ann or bob            either               name:ann*            begins with
@@ -34,7 +38,8 @@ A word matches the beginning of a word in names, organisations, e-mail addresses
   *                     all contacts         given=anna           is the whole value
   email:*               has any              name:\"van der Berg\"  a phrase
 
-Fields: name (display, family, given, nick), org, email, phone, category, note, any.
+Fields: name (display, family, given, nick), org, email, phone, title, address, birthday (1990,
+1990-05-17, 05-17, may), category, note, kind (individual, org, group, location), any, everywhere.
 Phone numbers match however they are written: phone:+493023125001 finds 030 23125-001;
 phone:*5001 matches the last digits, like caller ID. Words of digits, four or more in all, find
 numbers that have them in a row: 0151 2345678, '+49 (151) 2345678', 3125-001.
@@ -43,6 +48,7 @@ Examples:
   etui contacts find ann
   etui contacts find 'name:mül* -email:*@example.org'
   etui contacts find org:acme or category:work
+  etui contacts find address:berlin birthday:may
   etui contacts find 'phone:*0123' --json
 
   etui contacts find org:acme --fields name,phones,emails     select fields

@@ -20,7 +20,7 @@ use super::records::change::find_line_without_colon;
 use super::records::details::RecordDetails;
 use super::records::property::PropertyWords;
 use super::records::transfer::{Transfer, TransferArgs, transfer_records};
-use super::records::{RecordCommand, RecordCommands, RecordHelp};
+use super::records::{NoOptions, RecordCommand, RecordCommands, RecordHelp};
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::OutputWriter;
@@ -94,8 +94,8 @@ impl RecordCommands for Card {
         Given names,Nicknames,Phones,E-mails,Categories,Note,vCard";
     const UNKNOWN_NUMBER_HINT: &'static str =
         "to search for a phone number: etui contacts find phone:{}";
-    const SORT_HELP: &'static str =
-        "Order: by name, by time of addition, or unordered (none, the fastest); -: descending";
+    const SORT_HELP: &'static str = "Order: by name, by time of addition, or unordered (none, the fastest); -: descending \
+         [default: name; of `find` the best match first]";
     const TEXT_OPTION: [&'static str; 2] = ["vcard", "Print the vCard as it was imported"];
     const COLLECTION_OPTION: &'static str = "--addressbook";
     const COLLECTION_FIELD: &'static str = "addressbook";
@@ -107,6 +107,7 @@ impl RecordCommands for Card {
     const HELP: RecordHelp = help::CONTACTS;
 
     type ListOptions = ListContactsOptions;
+    type FindOptions = NoOptions;
     type AddArgs = add::AddContactArgs;
     type EditArgs = edit::EditContactArgs;
 

@@ -4,6 +4,7 @@ use etui::RecordId;
 use etui::record::{Collection, Reader, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{CollectionRows, Columns, Query};
+use etui::search::spelling::correct_filter;
 
 use super::query::{NamedReaders, QueryArgs, query_readers};
 use super::{
@@ -22,6 +23,10 @@ pub struct FindArgs<R: RecordCommands> {
     filter: Vec<String>,
     #[command(flatten)]
     query: QueryArgs<R>,
+    /// No corrections, and in the order of the list; contacts: plain words are not looked for in notes,
+    /// titles, postal addresses, labels and domains
+    #[arg(long)]
+    exact: bool,
     /// Print only the number of matches
     #[arg(
         long,
@@ -31,6 +36,8 @@ pub struct FindArgs<R: RecordCommands> {
     /// Print the query plan and its costs instead of the matches
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    options: R::FindOptions,
 }
 
 /// Runs a search.
@@ -39,22 +46,113 @@ pub fn find_records<R: RecordCommands>(app: &mut App, args: &FindArgs<R>) -> Res
     let snapshot = store.snapshot()?;
     let readers = app.readers_in::<R>(&snapshot)?;
     let filter = parse_filter::<R>(&args.filter)?;
-    let query = args.query.build_query(filter.clone(), app.out.terminal)?;
-    let count_all = || -> Result<u64> {
-        let readers = readers.iter();
-        readers.map(|(_, all)| count_matches(all, &filter)).sum()
-    };
+    let query = args.query_for(filter.clone(), app.out.terminal)?;
     if args.count {
-        let count = count_all()?;
+        let count = count_all(&readers, query.filter())?;
         return match app.out.json {
             true => app.out.write_json(&object! { count: count }),
             false => app.out.write_line(count.to_string()),
         };
     }
     if args.explain {
+        return args.explain_query(app, &readers, query);
+    }
+    let mut search = Search {
+        filter,
+        query,
+        corrected: None,
+    };
+    if R::finds_otherwise(&args.options) {
+        let found = R::find_otherwise(app, &readers, &search.filter)?;
+        if !found
+            && !(args.correct(app, &readers, &mut search)?
+                && R::find_otherwise(app, &readers, &search.filter)?)
+        {
+            return Err(no_match::<R>(&args.filter));
+        }
+        return Ok(());
+    }
+    let mut answer = query_readers(&readers, &search.query)?;
+    // An empty page can also be a page after the last match.
+    if answer.rows.is_empty() && count_all(&readers, search.query.filter())? == 0 {
+        if !args.correct(app, &readers, &mut search)? {
+            return Err(no_match::<R>(&args.filter));
+        }
+        answer = query_readers(&readers, &search.query)?;
+    }
+    let corrected = search.corrected.as_deref();
+    args.query
+        .write_answer(&mut app.out, &readers, &answer, corrected)?;
+    if app.out.terminal && !app.out.json {
+        let count = count_all(&readers, search.query.filter())?;
+        args.query.write_position(app, &answer.rows, count)?;
+    }
+    Ok(())
+}
+
+/// What is searched.
+struct Search<R: RecordCommands> {
+    filter: Filter<R::Field>,
+    query: Query<R::Column>,
+    /// The words that were searched in place of others.
+    corrected: Option<String>,
+}
+
+impl<R: RecordCommands> FindArgs<R> {
+    fn query_for(&self, filter: Filter<R::Field>, terminal: bool) -> Result<Query<R::Column>> {
+        let query = match self.exact {
+            true => Query::new(filter),
+            false => Query::ranked(filter),
+        };
+        self.query.complete_query(query, terminal)
+    }
+
+    /// Corrects typing mistakes of a search without a match, and says so. Returns false if there still
+    /// is none.
+    fn correct(
+        &self,
+        app: &mut App,
+        readers: &NamedReaders<'_, R>,
+        search: &mut Search<R>,
+    ) -> Result<bool> {
+        if self.exact {
+            return Ok(false);
+        }
+        let each = readers.iter().map(|(_, reader)| reader);
+        let Some(corrected) = correct_filter(each, &search.filter)? else {
+            return Ok(false);
+        };
+        let words = corrected.to_string();
+        let query = self.query_for(corrected.filter.clone(), app.out.terminal)?;
+        if count_all(readers, query.filter())? == 0 {
+            return Ok(false);
+        }
+        let typed = corrected
+            .corrections
+            .iter()
+            .map(|correction| correction.typed.as_str());
+        let typed = typed.collect::<Vec<_>>().join(" ");
+        app.out.write_note(&format!(
+            "nothing for \"{}\"; showing results for \"{words}\"",
+            one_line(&typed)
+        ));
+        *search = Search {
+            filter: corrected.filter,
+            query,
+            corrected: Some(words),
+        };
+        Ok(true)
+    }
+
+    fn explain_query(
+        &self,
+        app: &mut App,
+        readers: &NamedReaders<'_, R>,
+        query: Query<R::Column>,
+    ) -> Result<()> {
         let (collections, terminal) = (readers.len(), app.out.terminal);
-        let query = args.query.limited_for_each(query, collections, terminal);
-        return readers.iter().try_for_each(|(name, reader)| {
+        let query = self.query.limited_for_each(query, collections, terminal);
+        readers.iter().try_for_each(|(name, reader)| {
             let plan = reader.explain(&query)?;
             if app.out.json {
                 let collection = NamedField(R::COLLECTION_FIELD, name.as_str());
@@ -64,18 +162,19 @@ pub fn find_records<R: RecordCommands>(app: &mut App, args: &FindArgs<R>) -> Res
                 app.out.write_line(format!("{}:", one_line(name)))?;
             }
             app.out.write_line(plan.to_string())
-        });
+        })
     }
-    let answer = query_readers(&readers, &query)?;
-    // An empty page can also be a page after the last match.
-    if answer.rows.is_empty() && count_all()? == 0 {
-        return Err(no_match::<R>(&args.filter));
-    }
-    args.query.write_answer(&mut app.out, &readers, &answer)?;
-    if app.out.terminal && !app.out.json {
-        args.query.write_position(app, &answer.rows, count_all()?)?;
-    }
-    Ok(())
+}
+
+/// Counts the records of all collections that match `filter`.
+fn count_all<R: RecordCommands>(
+    readers: &NamedReaders<'_, R>,
+    filter: &Filter<R::Field>,
+) -> Result<u64> {
+    readers
+        .iter()
+        .map(|(_, all)| count_matches(all, filter))
+        .sum()
 }
 
 /// Returns the error for a filter without matches.

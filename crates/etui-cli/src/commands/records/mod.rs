@@ -34,6 +34,7 @@ use self::browser::ListLandmark;
 use self::browser::kind::BrowserRecord;
 use self::details::RecordDetails;
 use self::property::PropertyWords;
+use self::query::NamedReaders;
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::saved_json;
@@ -90,6 +91,8 @@ pub trait RecordCommands:
 
     /// Options that only the list of this kind has.
     type ListOptions: clap::Args + Debug;
+    /// Options that only the search of this kind has.
+    type FindOptions: clap::Args + Debug;
     /// The arguments of `add`.
     type AddArgs: clap::Args + Debug;
     /// The arguments of `edit`.
@@ -112,6 +115,18 @@ pub trait RecordCommands:
     fn edit_record(app: &mut App, args: &Self::EditArgs) -> Result<()>;
     /// Returns true if the landmarks are listed instead of the records.
     fn lists_landmarks(options: &Self::ListOptions) -> bool;
+    /// Returns true if [`Self::find_otherwise`] answers a search.
+    fn finds_otherwise(_options: &Self::FindOptions) -> bool {
+        false
+    }
+    /// Answers a search in a way of its own. Returns false if nothing matches.
+    fn find_otherwise(
+        _app: &mut App,
+        _readers: &NamedReaders<'_, Self>,
+        _filter: &Filter<Self::Field>,
+    ) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Parses a text. With `replaces`, it replaces the record with this id.
     fn parse_text(
@@ -161,6 +176,10 @@ pub trait RecordCommands:
         value.into()
     }
 }
+
+// For a kind without options of its own.
+#[derive(Debug, clap::Args)]
+pub struct NoOptions {}
 
 /// Help texts of the commands on a kind of record.
 pub struct RecordHelp {

@@ -2,7 +2,6 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etui::record::Reader;
-use etui::search::filter::Filter;
 use etui::search::query::{
     CollectionRows, ColumnSet, Columns, Cursor, Query, Row, Rows, SortOrder, query_collections,
 };
@@ -35,12 +34,11 @@ pub struct QueryArgs<R: RecordCommands> {
     #[arg(
         long,
         value_name = "ORDER",
-        default_value = R::Column::SORTS[0].0,
         allow_hyphen_values = true,
         value_parser = sort_parser::<R::Column>(),
         help = R::SORT_HELP
     )]
-    sort: SortOrder,
+    sort: Option<SortOrder>,
     /// Maximum number of rows [default: 50 on a terminal, else all]
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -149,25 +147,28 @@ impl<R: RecordCommands> QueryArgs<R> {
     /// Returns true if no option was given.
     pub fn is_default(&self) -> bool {
         self.fields.is_empty()
-            && self.sort == SortOrder::List
+            && self.sort.is_none_or(|sort| sort == SortOrder::List)
             && self.limit.is_none()
             && !self.all
             && self.at == 0
             && self.after.is_none()
     }
 
-    /// Returns the query for `filter`.
-    pub fn build_query(
+    /// Adds order, page and columns to a query.
+    pub fn complete_query(
         &self,
-        filter: Filter<R::Field>,
+        query: Query<R::Column>,
         terminal: bool,
     ) -> Result<Query<R::Column>> {
-        let mut query = Query::new(filter).sort(self.sort).offset(self.at);
+        let mut query = query.offset(self.at);
+        if let Some(sort) = self.sort {
+            query = query.sort(sort);
+        }
         if let Some(limit) = self.row_limit(terminal) {
             query = query.limit(limit);
         }
         if let Some(after) = &self.after {
-            if self.sort == SortOrder::Unordered {
+            if self.sort == Some(SortOrder::Unordered) {
                 let problem = "--after needs an order; --sort none has none";
                 return Err(Failure::usage(problem));
             }
@@ -218,25 +219,27 @@ impl<R: RecordCommands> QueryArgs<R> {
 
     /// Lists the records of all readers.
     pub fn list_records(&self, app: &mut App, readers: &NamedReaders<'_, R>) -> Result<()> {
-        let query = self.build_query(Filter::All, app.out.terminal)?;
+        let query = self.complete_query(Query::all(), app.out.terminal)?;
         let answer = query_readers(readers, &query)?;
-        self.write_answer(&mut app.out, readers, &answer)?;
+        self.write_answer(&mut app.out, readers, &answer, None)?;
         self.write_position(app, &answer.rows, count_records(readers)?)
     }
 
-    /// Writes the answer as texts, a table, or JSON.
+    /// Writes the answer as texts, a table, or JSON. `corrected`: the words that were searched in place
+    /// of others.
     pub fn write_answer(
         &self,
         out: &mut OutputWriter,
         readers: &NamedReaders<'_, R>,
         answer: &CollectionRows<R::Column>,
+        corrected: Option<&str>,
     ) -> Result<()> {
         let rows = &answer.rows;
         let collections = answer.collections.iter();
         let collections =
             collections.map(|&of| readers.get(of).map_or("", |(name, _)| name.as_str()));
         if out.json {
-            return self.write_json(out, rows, collections);
+            return self.write_json(out, rows, collections, corrected);
         }
         if self.is_text_only() {
             return rows.iter().try_for_each(|row| out.write_bytes(row.text()));
@@ -266,6 +269,7 @@ impl<R: RecordCommands> QueryArgs<R> {
         out: &mut OutputWriter,
         rows: &Rows<R::Column>,
         collections: impl Iterator<Item = &'h str>,
+        corrected: Option<&str>,
     ) -> Result<()> {
         let fields = self.unique_fields();
         let last = rows.len().saturating_sub(1);
@@ -277,14 +281,16 @@ impl<R: RecordCommands> QueryArgs<R> {
             if fields.is_empty() {
                 let summary = R::row_summary(&row);
                 let of = Some(NamedField(R::COLLECTION_FIELD, collection));
-                let object = listed_json(row.id(), R::json_summary(&summary, out), of, next);
+                let summary = R::json_summary(&summary, out);
+                let object = listed_json(row.id(), summary, of, corrected, next);
                 out.write_json(&object)?;
                 continue;
             }
             let values = fields.iter();
             let values = values.map(|f| (field_name(*f), json_value::<R>(*f, &row, out)));
             let next = next.map(|next| ("next", next.into()));
-            out.write_json(&RowJson(values.chain(next).collect()))?;
+            let corrected = corrected.map(|words| ("corrected", words.into()));
+            out.write_json(&RowJson(values.chain(corrected).chain(next).collect()))?;
         }
         Ok(())
     }

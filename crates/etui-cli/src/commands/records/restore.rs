@@ -82,7 +82,7 @@ pub fn list_trash<R: RecordCommands>(app: &mut App, all: &Collection<'_, R>) -> 
         records.push((stored.id, summary));
     }
     app.out.write_table(&table, &records, |out, (id, summary)| {
-        let object = listed_json(*id, R::json_summary(summary, out), None, None);
+        let object = listed_json(*id, R::json_summary(summary, out), None, None, None);
         out.write_json(&object)
     })
 }

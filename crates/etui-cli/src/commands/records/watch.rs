@@ -119,7 +119,7 @@ fn write_matches<R: RecordCommands>(app: &mut App, view: &mut View<'_, R>) -> Re
         let summary = R::json_summary(&entry.summary, &app.out);
         let object = object! {
             event: "present",
-            #[serde(flatten)] entry: listed_json(entry.id, summary, None, None),
+            #[serde(flatten)] entry: listed_json(entry.id, summary, None, None, None),
         };
         let name = name_or_placeholder::<R>(R::summary_name(&entry.summary));
         write_event(

@@ -59,6 +59,7 @@ pub fn listed_json(
     id: RecordId,
     summary: impl Serialize,
     collection: Option<NamedField<&str>>,
+    corrected: Option<&str>,
     next: Option<Option<String>>,
 ) -> impl Serialize {
     object! {
@@ -66,6 +67,8 @@ pub fn listed_json(
         #[serde(flatten)] summary: summary,
         // The collection, in lists and answers to searches.
         #[serde(flatten)] collection: collection,
+        // Only if nothing matched the words as typed: those that were searched instead.
+        #[serde(flatten)] corrected: corrected.map(|words| NamedField("corrected", words)),
         // With `--limit`: the cursor of the next page in the last line.
         #[serde(flatten)] next: next.map(|next| NamedField("next", next)),
     }

@@ -264,7 +264,7 @@ fn lists_are_in_order_and_findable() {
     $ etui calendar find tax --fields uid,start,kind,record --json
     {"uid":"tax","start":"2027-03-12","kind":"todo","record":"BEGIN:VTODO\r\nUID:tax\r\nDUE;VALUE=DATE:20270312\r\nSUMMARY:Tax return\r\nPRIORITY:1\r\nDESCRIPTION:not again\\, please\\nreally\r\nEND:VTODO\r\n"}
     $ etui calendar find 'name:x'
-    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, place, location, notes, description, category, kind, uid (quote a text with ":")
+    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, place, location, notes, description, category, kind, status, due, uid (quote a text with ":")
     [exit 2]
     $ etui calendar list --limit 1 --json | sed 's/1\.[0-9a-f]*/PLACE/'
     {"id":1,"kind":"event","title":"Jour fixe","place":"Room 4","start":"2027-03-08T09:00:00+01:00","end":"2027-03-08T09:45:00+01:00","all_day":false,"status":null,"calendar":"Calendar","next":"PLACE"}
@@ -357,4 +357,47 @@ fn conferences_and_attachments_are_shown() {
       UID         c
       #           1
     ");
+}
+
+#[test]
+fn the_next_occurrence_is_one_line() {
+    let home = TestHome::new();
+    session!(home, [
+        "etui -q calendar add Dentist --start '2090-03-08 16:00' --duration 30m --place 'Room 4'",
+        "etui -q calendar add 'Dentist: the children' --start 2091-01-02",
+        "etui -q calendar add 'Old dentist' --start '2001-03-08 16:00'",
+        "etui calendar find dentist --next",
+        "etui calendar find dentist --next --zone America/New_York",
+        "etui calendar find dentst children --next",
+        "etui calendar find dentist --next --json",
+        "etui calendar find old --next",
+        "etui calendar find nothing --next",
+        "etui calendar find dentist --next --count",
+    ], @r#"
+    $ etui -q calendar add Dentist --start '2090-03-08 16:00' --duration 30m --place 'Room 4'
+    $ etui -q calendar add 'Dentist: the children' --start 2091-01-02
+    $ etui -q calendar add 'Old dentist' --start '2001-03-08 16:00'
+    $ etui calendar find dentist --next
+    Wed 8 Mar 2090, 16:00-16:30  Dentist  Room 4  #1
+    $ etui calendar find dentist --next --zone America/New_York
+    Wed 8 Mar 2090, 10:00-10:30  Dentist  Room 4  #1
+    $ etui calendar find dentst children --next
+    nothing for "dentst"; showing results for "dentist"
+    Tue 2 Jan 2091, all day  Dentist: the children  #2
+    $ etui calendar find dentist --next --json
+    {"calendar":"Calendar","id":1,"kind":"event","title":"Dentist","place":"Room 4","start":"2090-03-08T16:00:00+01:00","end":"2090-03-08T16:30:00+01:00","all_day":false,"zone":"Europe/Berlin","instance":null,"status":null,"transparent":false}
+    $ etui calendar find old --next
+    error: the matching entries have no occurrence from now on; without --next they are listed
+    [exit 4]
+    $ etui calendar find nothing --next
+    error: no entry matches: nothing
+    [exit 4]
+    $ etui calendar find dentist --next --count
+    error: the argument '--next' cannot be used with '--count'
+
+    Usage: etui calendar find --next <FILTER>...
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
 }
