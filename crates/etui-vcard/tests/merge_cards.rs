@@ -92,6 +92,12 @@ fn properties_are_united() {
                 "NOTE:FN: Ada King\\nN: King\\;Ada\\nBDAY: 1815-12-11",
             ],
         ),
+        // An address in place of a name is none.
+        (
+            "FN:A\nEMAIL:a@example.org",
+            "FN:A@example.org\nEMAIL:a@example.org",
+            &["FN:A", "EMAIL:a@example.org"],
+        ),
         // A fuller date completes one.
         (
             "FN:A\nBDAY:--1210",
