@@ -18,6 +18,7 @@ pub fn style_of(style: Option<output::Style>) -> Style {
         Some(output::Style::Bold) => BOLD,
         Some(output::Style::Dim) => DIM,
         Some(output::Style::Red) => PLAIN.fg(ratatui::style::Color::Red),
+        Some(output::Style::Green) => PLAIN.fg(ratatui::style::Color::Green),
         Some(output::Style::Reverse) => REVERSE,
         Some(output::Style::Struck) => PLAIN.add_modifier(Modifier::CROSSED_OUT),
     }
