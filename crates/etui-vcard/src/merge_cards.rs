@@ -423,6 +423,11 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
 
     /// Records another value of a property that a card has once, or completes a date.
     fn add_conflict(&mut self, index: usize, one: &PropertyLine<'_>, name: &str) {
+        // A name that stands for a missing one.
+        let address = ("EMAIL".to_owned(), self.value_key("EMAIL", &one.property));
+        if name == "FN" && self.by_value.contains_key(&address) {
+            return;
+        }
         let Some(line) = self.base.get_mut(index) else {
             return;
         };

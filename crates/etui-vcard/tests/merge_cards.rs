@@ -92,6 +92,12 @@ fn properties_are_united() {
                 "NOTE:FN: Ada King\\nN: King\\;Ada\\nBDAY: 1815-12-11",
             ],
         ),
+        // An address in place of a name is none.
+        (
+            "FN:A\nEMAIL:a@example.org",
+            "FN:A@example.org\nEMAIL:a@example.org",
+            &["FN:A", "EMAIL:a@example.org"],
+        ),
         // A fuller date completes one.
         (
             "FN:A\nBDAY:--1210",
@@ -252,7 +258,7 @@ fn cards_of_several_versions_become_the_newest() {
         "FN:Anna Müller\nN:Müller;Anna;;;\nTEL;TYPE=WORK:12345678\nEMAIL;TYPE=INTERNET:a@example.org",
     );
     let newest = card("4.0", "FN:Anna Müller\nBDAY:--0102");
-    let merged = merge(&old, &[newer.clone()]);
+    let merged = merge(&old, std::slice::from_ref(&newer));
     assert_eq!(merged.card.version(), VCardVersion::V3_0);
     assert_eq!(merged.card.phones()[0].types, ["cell", "work"]);
     assert_eq!(merged.card.name().family, "Müller");
@@ -261,7 +267,7 @@ fn cards_of_several_versions_become_the_newest() {
     assert_eq!(merged.card.birthday().unwrap().day, Some(2));
     assert_eq!(merged.card.emails()[0].value, "a@example.org");
     // Two old cards become one that has FN.
-    let merged = merge(&old, &[old.clone()]);
+    let merged = merge(&old, std::slice::from_ref(&old));
     assert_eq!(merged.card.version(), VCardVersion::V3_0);
     assert_eq!(merged.card.display_name(), "Anna Müller");
 }

@@ -38,6 +38,11 @@ const PAIRS: &[(&str, &str, bool)] = &[
         "FN:Anna Müller\nBDAY:19910304",
         false,
     ),
+    (
+        "FN:Anna Müller\nBDAY:19800102\nTEL:030 23125 001",
+        "FN:Anna Müller\nBDAY:19800103\nTEL:030 23125 001",
+        true,
+    ),
     // One number, however it is written.
     (
         "FN:Anna Müller\nTEL:030 23125 001",

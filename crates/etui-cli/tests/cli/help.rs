@@ -71,16 +71,21 @@ fn help_teaches() {
     Usage: etui contacts [OPTIONS] <COMMAND>
 
     Commands:
-      list       List contacts by name
-      find       Find contacts
-      labels     List the labels of contacts, with the number of each
-      show       Show contacts in full
-      add        Add a contact
-      edit       Change a contact
-      remove     Remove contacts [alias: rm]
-      restore    Undo the latest change of contacts, including a removal
-      birthdays  List birthdays and anniversaries
-      watch      Print changes as they happen
+      list        List contacts by name
+      find        Find contacts
+      labels      List the labels of contacts, with the number of each
+      show        Show contacts in full
+      add         Add a contact
+      edit        Change a contact
+      remove      Remove contacts [alias: rm]
+      restore     Undo the latest change of contacts, including a removal
+      history     List, compare and bring back earlier versions of a contact
+      copy        Copy contacts to another address book
+      move        Move contacts to another address book
+      duplicates  Find contacts that are perhaps the same person
+      merge       Merge contacts into one
+      birthdays   List birthdays and anniversaries
+      watch       Print changes as they happen
 
     Options:
       -h, --help  Print help
@@ -107,6 +112,9 @@ fn help_teaches() {
       etui contacts edit 17 --set phone="+44 20 7946 0123"
       etui contacts remove 17
       etui contacts restore 17                   undo the latest change
+      etui contacts history 17                   its earlier versions
+      etui contacts move --to Work 17 18         to another address book
+      etui contacts duplicates                   contacts that are perhaps one person
       etui contacts birthdays                    birthdays in the next 30 days
 
     ID is the number in the first column of lists, or a UID.

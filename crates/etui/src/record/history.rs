@@ -250,7 +250,8 @@ fn version_text(
     if !is_latest && metadata::get_number(conn, metadata::LOG_FLOOR)? >= version.end {
         return Ok(None);
     }
-    let (mut text, mut source): (Option<Vec<u8>>, Option<(Option<i64>, Vec<u8>)>) = (None, None);
+    let mut text: Option<Vec<u8>> = None;
+    let mut source: Option<(Option<i64>, Vec<u8>)> = None;
     if !is_latest {
         let mut log = conn.prepare_cached(
             "SELECT text, source, positions FROM change \

@@ -99,6 +99,18 @@ for (card, result) in cards.iter().zip(contacts.save_each(
 
 { // library.md
 let contacts = store.contacts()?;
+let versions = contacts.history("ada")?;
+for version in &versions {
+    println!("{} {:?} {:?}", version.number, version.at, version.kind);
+}
+if let Some(before) = versions.get(1) {
+    let contact = contacts.read_version(before)?;                // None: no longer kept
+    contacts.bring_back(before)?;                                // `restore` undoes it
+}
+
+
+{ // library.md
+let contacts = store.contacts()?;
 let one = contacts.get("bo-1")?;                       // Option<Contact>
 let some = contacts.get_many(&["bo-1", "ada-1"])?;     // in the order asked, None where absent
 let by_number = contacts.by_id(etui::RecordId(17))?;
@@ -404,6 +416,6 @@ while let Some(changes) = view.wait(None)? {
     }
 }
 
-}}}}}}}}}}}}}}}}}}}}}}}}}}}}
+}}}}}}}}}}}}}}}}}}}}}}}}}}}}}
 Ok(())
 }

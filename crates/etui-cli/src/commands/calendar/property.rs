@@ -15,8 +15,8 @@ pub const WORDS: PropertyWords = &[
     ("place", "LOCATION"),
     ("notes", "DESCRIPTION"),
     ("note", "DESCRIPTION"),
-    ("category", "CATEGORIES"),
     ("label", "CATEGORIES"),
+    ("category", "CATEGORIES"),
     ("repeat", "RRULE"),
 ];
 

@@ -15,14 +15,15 @@ pub const WORDS: PropertyWords = &[
     ("name", "FN"),
     ("phone", "TEL"),
     ("tel", "TEL"),
+    ("email", "EMAIL"),
     ("mail", "EMAIL"),
     ("organisation", "ORG"),
     ("organization", "ORG"),
     ("birthday", "BDAY"),
     ("address", "ADR"),
     ("nick", "NICKNAME"),
-    ("category", "CATEGORIES"),
     ("label", "CATEGORIES"),
+    ("category", "CATEGORIES"),
     ("web", "URL"),
 ];
 

@@ -307,18 +307,23 @@ pub fn collection_of<'s, R: RecordCommands>(
     Ok(found)
 }
 
-/// Returns the first collection with a record of this number or UID.
+/// Returns the first collection with a record of this number or UID, or else that with a removed one.
 fn find_collection_of<'s, R: RecordCommands>(
     store: &'s Store,
     id: &str,
 ) -> Result<Option<Collection<'s, R>>> {
+    let mut removed = None;
     for name in store.collections::<R>()? {
         let all = store.collection(Some(&name))?;
-        if is_known(&all, id)? {
+        if lookup_record(&all, id)?.is_some() {
             return Ok(Some(all));
         }
+        // One that was moved is in the trash of its former collection.
+        if removed.is_none() && lookup_in_trash(&all, id)?.is_some() {
+            removed = Some(all);
+        }
     }
-    Ok(None)
+    Ok(removed)
 }
 
 /// Returns a table for records, with a column for the collection if several are listed.

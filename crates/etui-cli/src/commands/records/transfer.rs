@@ -126,15 +126,12 @@ fn check_conflicts<R: RecordCommands>(
             continue;
         };
         return Err(Failure::Conflict(format!(
-            "{} {} is also in {}, with another text, as {}; nothing was changed. Compare them: \
-             etui {command} show {} {}. Remove one of them first",
+            "{} {} is also in {}, with another text, as {}; nothing was changed. Remove one of \
+             them first",
             R::ONE,
             record.id,
             one_line(target.name()),
             there.id,
-            record.id,
-            there.id,
-            command = R::COMMAND,
         )));
     }
     Ok(())
@@ -148,7 +145,11 @@ fn report_record<R: RecordCommands>(
     target: &Collection<'_, R>,
     transfer: Transfer,
 ) -> Result<()> {
-    let (outcome, done) = transfer.words(saved.is_none());
+    let is_there = saved.is_some_and(|saved| saved.outcome == SaveOutcome::Unchanged);
+    let (outcome, done) = match is_there && transfer == Transfer::Copy {
+        true => ("unchanged", "Unchanged"),
+        false => transfer.words(saved.is_none()),
+    };
     let name = stored_title(record);
     let etag = saved.map(|saved| saved.etag);
     let id = saved.map_or(record.id, |saved| saved.id);
@@ -161,7 +162,10 @@ fn report_record<R: RecordCommands>(
     let (shown, to) = (one_line(&name), one_line(target.name()));
     let text = match saved {
         None => format!("{done} {} to {to}: {shown}", record.id),
-        Some(saved) if saved.outcome == SaveOutcome::Unchanged => {
+        Some(_) if is_there && transfer == Transfer::Copy => {
+            format!("{done}: {} is in {to}, as {id}: {shown}", record.id)
+        }
+        Some(_) if is_there => {
             format!(
                 "{done} {} to {to}: {shown} (it was there, as {id})",
                 record.id

@@ -4,8 +4,8 @@
 //! same name       50   of one word 30, of many contacts 35     phone    50   of several 25, of many 5
 //! similar name    25                                            e-mail   50   of several 25, of many 5
 //! one word equal -10   different names -30                      further ones of either, 5 each
-//! same birthday   35   different birthdays -40                  organisation 25 with a similar name,
-//!                                                               10 with the same
+//! same birthday   35   different birthdays -40, -15 with the    organisation 25 with a similar name,
+//!                      same name and phone or e-mail                          10 with the same
 //! ```
 //!
 //! A pair is likely from 50 on: a name alone, or a number or address alone where one contact has no
@@ -164,7 +164,8 @@ pub(super) fn score_pair(
         }
         (Some(a), Some(b)) if is_other_day(a, b) => {
             reasons.push(DuplicateReason::DifferentBirthday);
-            score -= 40;
+            let is_mistake = name == NameMatch::Same && phones + emails > 0;
+            score -= if is_mistake { 15 } else { 40 };
         }
         _ => {}
     }
