@@ -1,7 +1,7 @@
 //! Text in a frame.
 
 use ratatui::buffer::Buffer;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 use crate::output;
 use crate::output::truncate_text;
@@ -17,7 +17,8 @@ pub fn style_of(style: Option<output::Style>) -> Style {
         None => PLAIN,
         Some(output::Style::Bold) => BOLD,
         Some(output::Style::Dim) => DIM,
-        Some(output::Style::Red) => PLAIN.fg(ratatui::style::Color::Red),
+        Some(output::Style::Red) => PLAIN.fg(Color::Red),
+        Some(output::Style::Green) => PLAIN.fg(Color::Green),
         Some(output::Style::Reverse) => REVERSE,
         Some(output::Style::Struck) => PLAIN.add_modifier(Modifier::CROSSED_OUT),
     }
