@@ -20,7 +20,6 @@ pub fn style_of(style: Option<output::Style>) -> Style {
         Some(output::Style::Red) => PLAIN.fg(ratatui::style::Color::Red),
         Some(output::Style::Green) => PLAIN.fg(ratatui::style::Color::Green),
         Some(output::Style::Reverse) => REVERSE,
-        Some(output::Style::Green) => PLAIN.fg(ratatui::style::Color::Green),
         Some(output::Style::Color(color)) => {
             PLAIN.fg(ratatui::style::Color::Indexed(output::palette_index(color)))
         }

@@ -183,6 +183,69 @@ fn details_copies_and_changes_of_others() {
 }
 
 #[test]
+fn changes_that_are_undone_leave_no_trace() {
+    let home = TestHome::new();
+    let text = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//example//EN\r\nX-WR-CALNAME:Work\r\n\
+        BEGIN:VEVENT\r\nUID:fixe\r\nDTSTAMP:20300101T000000Z\r\nSUMMARY:Jour fixe\r\n\
+        DTSTART:20310310T080000Z\r\nRRULE:FREQ=WEEKLY\r\nX-COLOUR;X-A=1:red\r\nEND:VEVENT\r\n\
+        BEGIN:VTODO\r\nUID:tax\r\nDTSTAMP:20300101T000000Z\r\nSUMMARY:Tax return\r\n\
+        DUE;VALUE=DATE:20310310\r\nEND:VTODO\r\nEND:VCALENDAR\r\n";
+    std::fs::write(home.path("work.ics"), text).unwrap();
+    home.run("etui -q import work.ics");
+    let before = home.run("etui export --calendars").0;
+    assert!(before.contains("X-COLOUR"), "{before}");
+    let edit = "sed -i s/SUMMARY:/SUMMARY:My\\ /";
+    let mut session = agenda(&home, (80, 24), &["agenda", "2031-03-10"], edit);
+    session.sees("[ ] Tax return");
+    for (keys, done) in [
+        (" ", "Done: Tax return"),
+        (" ", "Opened: Tax return"),
+        ("e", "Changed: My Tax return"),
+        ("dy", "Removed: My Tax return"),
+        ("e", "Changed: My Jour fixe"),
+        ("dt", "Removed one time of My Jour fixe"),
+        ("]]]]]]]dt", "Removed one time of My Jour fixe"),
+        ("]]]]]]]da", "Removed: My Jour fixe"),
+    ] {
+        session.types(keys);
+        session.sees(done);
+    }
+    for _ in 0..8 {
+        session.types("u");
+        session.sees("Undone");
+        session.types("t");
+        session.loses("Undone");
+    }
+    session.types("u");
+    session.sees("Nothing was changed here");
+    assert_eq!(home.run("etui export --calendars").0, before);
+    session.types("q");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}
+
+#[test]
+fn without_colour_there_are_no_styles() {
+    let home = with_entries();
+    let args = ["agenda", "2031-03-10", "--color", "never"];
+    let mut session = agenda(&home, (80, 24), &args, "true");
+    session.sees("> 08:00-09:00  Dentist");
+    session.types("Mt?q");
+    session.sees("*");
+    session.types("q");
+    // Only the sequences (SGR) that reset styles and colours.
+    let raw = session.raw_output();
+    for (at, _) in raw.match_indices("\x1b[") {
+        let code = raw[at + 2..].split_inclusive(char::is_alphabetic).next();
+        let code = code.unwrap_or_default();
+        assert!(
+            !code.ends_with('m') || ["0m", "39m", "49m", "59m"].contains(&code),
+            "{code}"
+        );
+    }
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}
+
+#[test]
 fn a_month_is_printed() {
     let home = with_entries();
     home.run("etui -q calendar add Second --start '2031-03-10 18:00'; etui -q calendar add Third --start '2031-03-10 19:00'");

@@ -1,10 +1,13 @@
 //! [`RecordChanger`]: makes the changes that are asked for in a browser, and undoes them.
 
+mod undo;
+
 use etui::calendar::time::{CalendarTime, Date};
 use etui::record::{Collection, StoredRecord};
-use etui::{Condition, ETag, Error, RecordId, SaveOutcome};
+use etui::{Condition, Error, RecordId, SaveOutcome};
 use etui_contentline::charset::to_utf8_bytes;
 
+use self::undo::{StepKind, UndoStep};
 use super::action::{Action, Subject};
 use super::dialog::{Choice, Dialogs, Question};
 use super::kind::BrowserRecord;
@@ -15,9 +18,6 @@ use crate::errors::{Failure, Result};
 use crate::output::{OutputWriter, one_line};
 use crate::terminal::TerminalSession;
 
-/// Changes that can be undone; older ones are forgotten.
-const MAX_UNDO: usize = 1_000;
-
 /// The collections that are browsed, and the changes made to them.
 pub struct RecordChanger<'s, R> {
     pub collections: Vec<Collection<'s, R>>,
@@ -25,22 +25,6 @@ pub struct RecordChanger<'s, R> {
     pub target: usize,
     steps: Vec<UndoStep>,
     refused: Option<RefusedText<R>>,
-}
-
-/// A change that can be undone.
-struct UndoStep {
-    collection: usize,
-    uid: String,
-    title: String,
-    kind: StepKind,
-}
-
-enum StepKind {
-    /// A record was added with this ETag.
-    Added(ETag),
-    /// A record with this text got this ETag.
-    Changed(Vec<u8>, ETag),
-    Removed,
 }
 
 /// An edited text that was not saved.
@@ -135,18 +119,6 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
     fn stored(&self, subject: &Subject) -> Result<StoredRecord<R>> {
         let stored = self.collection(subject.collection)?.by_id(subject.id)?;
         stored.ok_or_else(|| Failure::NotFound(format!("{} was removed", subject.title)))
-    }
-
-    fn remember(&mut self, collection: usize, uid: &str, title: &str, kind: StepKind) {
-        if self.steps.len() == MAX_UNDO {
-            self.steps.remove(0);
-        }
-        self.steps.push(UndoStep {
-            collection,
-            uid: uid.to_owned(),
-            title: one_line(title).into_owned(),
-            kind,
-        });
     }
 
     fn edit(
@@ -349,58 +321,6 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         let (outcome, message) = self.save_changed(subject.collection, &stored, &new, what)?;
         dialogs.set_message(message);
         Ok(outcome)
-    }
-
-    /// Undoes the last change, unless the record was changed since by another program.
-    fn undo(&mut self, dialogs: &mut Dialogs) -> Result<Outcome> {
-        let Some(step) = self.steps.pop() else {
-            dialogs.set_message("Nothing was changed here that could be undone.");
-            return Ok(Outcome::default());
-        };
-        match self.undo_step(&step) {
-            Ok(outcome) => {
-                dialogs.set_message(format!("Undone: {}", step.title));
-                Ok(outcome)
-            }
-            Err(Failure::Library(Error::Conflict { .. })) => Err(Failure::Conflict(format!(
-                "{} was changed since by another program; its change was not undone",
-                step.title
-            ))),
-            Err(failure) => {
-                self.steps.push(step);
-                Err(failure)
-            }
-        }
-    }
-
-    fn undo_step(&self, step: &UndoStep) -> Result<Outcome> {
-        let all = self.collection(step.collection)?;
-        let id = match &step.kind {
-            StepKind::Added(etag) => {
-                all.remove_if(&step.uid, Condition::IfMatch(*etag))?;
-                return Ok(Outcome::default());
-            }
-            StepKind::Removed => all.restore(&step.uid)?.id,
-            StepKind::Changed(before, etag) => {
-                let now = all.get(&step.uid)?;
-                let id = now.as_ref().map_or(RecordId(0), |now| now.id);
-                match R::parse_text(before.clone(), Some((all, id))) {
-                    Ok(old) => {
-                        let saved = all.save_as(&step.uid, &old, Condition::IfMatch(*etag))?;
-                        saved.id
-                    }
-                    // A text that cannot be parsed is the version before.
-                    Err(_) if now.is_some_and(|now| now.etag == *etag) => {
-                        all.restore(&step.uid)?.id
-                    }
-                    Err(failure) => return Err(failure),
-                }
-            }
-        };
-        Ok(Outcome {
-            changed: Some((step.collection, id)),
-            ..Outcome::default()
-        })
     }
 
     fn choose_copy(&mut self, subject: &Subject, dialogs: &mut Dialogs) -> Result<Outcome> {

@@ -2,6 +2,8 @@
 //! [`ListState::next_request`] names the data it needs, [`ListState::handle_key`] returns the effect of a
 //! key on the store or the terminal.
 
+mod search;
+
 use std::time::Duration;
 
 use etui::search::filter::{FieldSet, Filter};
@@ -329,47 +331,6 @@ impl<F: FieldSet> ListState<F> {
         }
     }
 
-    fn search_key(&mut self, key: &Key) {
-        if let Some(step) = key.to_text_move() {
-            return self.window.move_by(step);
-        }
-        match key {
-            Key::Escape => self.clear_search(),
-            Key::Enter => {
-                self.searching = false;
-                if self.search.text().is_empty() || self.problem.is_some() {
-                    self.clear_search();
-                }
-            }
-            Key::Control('g') => self.begin_jump(),
-            Key::Backspace if self.search.text().is_empty() => self.clear_search(),
-            key => {
-                self.search.handle_key(key);
-                self.update_search();
-            }
-        }
-    }
-
-    /// Handles a key in the choice of landmarks: goes to the one whose label begins with the character,
-    /// or else ends with it. Other keys return to the list.
-    fn jump_key(&mut self, key: &Key, marks: &[ListLandmark]) {
-        match key {
-            Key::Char(typed) => {
-                let typed = typed.to_uppercase().to_string();
-                let begins = |m: &&ListLandmark| m.label.to_uppercase().starts_with(&typed);
-                let ends = |m: &&ListLandmark| m.label.to_uppercase().ends_with(&typed);
-                let mark = marks.iter().find(begins);
-                match mark.or_else(|| marks.iter().find(ends)) {
-                    Some(mark) => self.window.scroll_to(mark.position),
-                    None => self.dialogs.set_message(format!("No {typed}.")),
-                }
-            }
-            Key::Left => self.landmark_move = Some(LandmarkMove::Before),
-            Key::Right => self.landmark_move = Some(LandmarkMove::Next),
-            _ => {}
-        }
-    }
-
     /// Lists the next collection, or one before, from its beginning.
     fn switch_collection(&mut self, by: isize) {
         let count = isize::try_from(self.names.len()).unwrap_or(1).max(1);
@@ -380,44 +341,6 @@ impl<F: FieldSet> ListState<F> {
             self.collection = at;
             self.window.reset((0, 0));
         }
-    }
-
-    fn begin_jump(&mut self) {
-        self.clear_search();
-        self.landmark_move = Some(LandmarkMove::Show);
-    }
-
-    fn begin_search(&mut self) {
-        self.searching = true;
-        if !self.is_search() {
-            self.before = (self.window.top, self.window.selected);
-        }
-    }
-
-    fn clear_search(&mut self) {
-        self.search.set_text("");
-        self.update_search();
-        self.searching = false;
-    }
-
-    /// Applies the search text; an empty one restores the list.
-    fn update_search(&mut self) {
-        self.problem = None;
-        let filter = match self.search.text().parse::<Filter<F>>() {
-            Ok(filter) => filter,
-            Err(error) => {
-                self.problem = Some(error.problem);
-                return;
-            }
-        };
-        if filter == self.filter {
-            return;
-        }
-        self.filter = filter;
-        self.window.reset(match self.filter {
-            Filter::All => self.before,
-            _ => (0, 0),
-        });
     }
 
     /// Returns the selected record.
