@@ -253,7 +253,7 @@ pub(super) fn birthday_key(year: Option<u16>, month: Option<u8>, day: Option<u8>
 fn birthday_words(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches("--").to_ascii_lowercase();
     let is_name = |month: &&str| text.len() >= 3 && month.starts_with(&text);
-    if let Some(month) = MONTHS.iter().position(|month| is_name(month)) {
+    if let Some(month) = MONTHS.iter().position(is_name) {
         return Some(birthday_key(None, Some(month as u8 + 1), None));
     }
     let mut parts = text.split('-').peekable();

@@ -1,7 +1,7 @@
 //! The next occurrence of the entries that match: `etui calendar find dentist --next`.
 
 use etui::calendar::time::{CalendarTime, TimeZone};
-use etui::calendar::{CalendarObject, Filter, Occurrence};
+use etui::calendar::{CalendarObject, Color, Filter, Occurrence};
 use etui::record::Paging;
 
 use super::span_args::local_now;
@@ -21,12 +21,15 @@ pub fn show_next(
 ) -> Result<bool> {
     let here = local_now(&app.out);
     let now = here.zone.to_utc(here.now);
-    let mut next: Option<(&str, Occurrence)> = None;
+    let mut next: Option<((&str, Option<Color>), Occurrence)> = None;
     let mut has_match = false;
     for (calendar, reader) in readers {
         has_match = has_match || !reader.find_page(filter, Paging::first(1))?.is_empty();
         let found = reader.next_occurrence(filter, now, &here.zone)?;
-        let found = found.map(|occurrence| (calendar.as_str(), occurrence));
+        let found = match found {
+            Some(occurrence) => Some(((calendar.as_str(), reader.color()?), occurrence)),
+            None => None,
+        };
         next = next
             .into_iter()
             .chain(found)

@@ -63,14 +63,13 @@ pub fn find_records<R: RecordCommands>(app: &mut App, args: &FindArgs<R>) -> Res
         corrected: None,
     };
     if R::finds_otherwise(&args.options) {
-        let found = R::find_otherwise(app, &readers, &search.filter)?;
-        if !found
-            && !(args.correct(app, &readers, &mut search)?
-                && R::find_otherwise(app, &readers, &search.filter)?)
-        {
-            return Err(no_match::<R>(&args.filter));
-        }
-        return Ok(());
+        let found = R::find_otherwise(app, &readers, &search.filter)?
+            || (args.correct(app, &readers, &mut search)?
+                && R::find_otherwise(app, &readers, &search.filter)?);
+        return match found {
+            true => Ok(()),
+            false => Err(no_match::<R>(&args.filter)),
+        };
     }
     let mut answer = query_readers(&readers, &search.query)?;
     // An empty page can also be a page after the last match.
