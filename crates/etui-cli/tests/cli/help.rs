@@ -398,13 +398,12 @@ fn manual_pages_keep_the_examples_as_they_are_written() {
     $ sed -n '/^.SH NOTES/,$p' pages/etui-contacts-find.1 | head -9
     .SH NOTES
     .nf
-    A word matches the beginning of a word in names, organisations, e\-mail addresses and phone numbers:
-    \(gaann\(ga finds Anna and Annika. Case and accents are ignored: \(gamuller\(ga finds Müller.
-
-      ann acme              both                 name:anna            in one field
-      ann or bob            either               name:ann*            begins with
-      \-acme                 not                  name:*son            ends with
-      (a or b) \-c           groups               org:*soft*           contains
+    A word matches the beginning of a word: \(gaann\(ga finds Anna and Annika. Case and accents are ignored,
+    and umlauts may be spelled out: \(gamuller\(ga and \(gamueller\(ga find Müller. Matches in names are first,
+    then those in organisations, e\-mail addresses and phone numbers, then those in titles, postal
+    addresses, notes, labels and e\-mail domains; people are before organisations. If nothing matches,
+    a word of four letters or more may have one typing mistake: \(gamullr\(ga finds Müller, and a note on
+    standard error says so.
     "#);
     // Each line of the help after the options is one of the page.
     for command in [

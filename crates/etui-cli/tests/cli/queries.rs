@@ -413,7 +413,29 @@ fn typing_mistakes_are_corrected_and_reported() {
         "etui contacts find mullr --exact",
         "etui contacts find mullr --count",
         "etui contacts find name:mullr",
-    ], @r#""#);
+    ], @r#"
+    $ etui contacts find mullr --fields id,name
+    nothing for "mullr"; showing results for "muller"
+    #  Name
+    1  Anna Müller
+    $ etui contacts find jax mulelr --fields id,name
+    error: no contact matches: jax mulelr
+    [exit 4]
+    $ etui contacts find anan mueler --fields id,name --json
+    nothing for "anan mueler"; showing results for "anna mueller or muller"
+    {"id":1,"name":"Anna Müller","corrected":"anna mueller or muller"}
+    $ etui contacts find mueller --fields id,name
+    #  Name
+    1  Anna Müller
+    $ etui contacts find mullr --exact
+    error: no contact matches: mullr
+    [exit 4]
+    $ etui contacts find mullr --count
+    0
+    $ etui contacts find name:mullr
+    error: no contact matches: name:mullr
+    [exit 4]
+    "#);
 }
 
 #[test]

@@ -51,6 +51,21 @@ let id = store.contacts()?.external_id()?;
 
 { // library.md
 let contacts = store.contacts()?;
+use etui::contacts::{Contacts, View};
+
+struct App {
+    view: View<'static>,
+    contacts: Contacts<'static>,                       // Media<'static> and Calendar<'static> alike
+    store: Store,
+}
+
+let contacts = store.contacts()?.into_owned();
+let view = contacts.view(&"*".parse()?)?;
+let follower = std::thread::spawn(move || { let mut view = view; view.wait(None).map(|_| ()) });
+
+
+{ // library.md
+let contacts = store.contacts()?;
 use etui::contacts::{Card, NewProperty};
 
 let card = Card::parse(std::fs::read("ada.vcf")?)?;    // exactly one vCard
@@ -211,6 +226,16 @@ assert_eq!(typed, built);
 
 let caller = contacts.find(&Filter::phone("+49 30 23125 001", MatchType::Exact))?;
 let page = contacts.find_page(&typed, Paging::first(50))?;
+
+
+{ // library.md
+let contacts = store.contacts()?;
+let filter: Filter = "mullr".parse()?;
+let mut found = contacts.query(&Query::ranked(filter.clone()))?;
+if found.is_empty() && let Some(corrected) = contacts.correct(&filter)? {
+    println!("nothing for mullr; results for {corrected}");
+    found = contacts.query(&Query::ranked(corrected.filter))?;
+}
 
 
 { // library.md
@@ -416,6 +441,6 @@ while let Some(changes) = view.wait(None)? {
     }
 }
 
-}}}}}}}}}}}}}}}}}}}}}}}}}}}}}
+}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}
 Ok(())
 }
