@@ -81,6 +81,8 @@ pub(crate) fn from_rule(
         && rule.by_position.is_empty();
     let is_day_of_month = match rule.by_month_day[..] {
         [] => true,
+        // Of a year, it is a day of every month.
+        [_] if rule.frequency == Frequency::Yearly && rule.by_month.is_empty() => false,
         [one] => i64::from(one) == i64::from(day) && rule.by_day.is_empty(),
         _ => false,
     };
@@ -290,6 +292,7 @@ mod tests {
             "FREQ=MONTHLY;BYDAY=5TU",
             "FREQ=MONTHLY;BYDAY=MO,TU;BYSETPOS=1",
             "FREQ=YEARLY;BYMONTH=4",
+            "FREQ=YEARLY;BYMONTHDAY=25",
             "FREQ=YEARLY;BYWEEKNO=20",
             "FREQ=YEARLY;INTERVAL=22;BYMONTH=3;BYDAY=1TU",
         ] {
