@@ -1,6 +1,6 @@
 //! [`read_database`]: a Palm file as vCards or as a calendar object.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::address::Address;
 use crate::app_info::AppInfo;
@@ -105,11 +105,11 @@ pub fn read_database(file: &[u8], page: Option<CodePage>) -> Result<ImportedData
         deleted: 0,
         notes: Vec::new(),
     };
-    let mut outside = HashMap::new();
+    let mut outside = HashSet::new();
     for problem in problems {
         match problem {
             PartProblem::BadRecordOffset { record } => {
-                outside.insert(record, problem.to_string());
+                outside.insert(record);
             }
             _ => imported.notes.push(RecordNote {
                 record: 0,
@@ -129,9 +129,12 @@ pub fn read_database(file: &[u8], page: Option<CodePage>) -> Result<ImportedData
             imported.deleted += 1;
             continue;
         }
-        let converted = match outside.remove(&number) {
-            Some(problem) => Err(problem),
-            None => convert(kind, record, &info, page).map_err(|error| error.to_string()),
+        let converted = match outside.contains(&number) {
+            true => Err(
+                "is outside the file or overlaps another; the file is damaged or cut off"
+                    .to_owned(),
+            ),
+            false => convert(kind, record, &info, page).map_err(|error| error.to_string()),
         };
         match converted {
             Ok(Converted { text, title, notes }) => {
