@@ -16,7 +16,11 @@ fuzz_target!(|data: &[u8]| {
     let Ok((database, problems)) = Database::parse(data) else {
         return;
     };
-    let bytes: usize = database.records.iter().map(|record| record.data.len()).sum();
+    let bytes: usize = database
+        .records
+        .iter()
+        .map(|record| record.data.len())
+        .sum();
     assert!(bytes <= data.len(), "records are parts of the file");
     let written = database.to_bytes();
     if problems.is_empty() && written.len() == data.len() {

@@ -1,7 +1,7 @@
 //! What a Palm has survives the way to vCard or iCalendar and back; what comes from there is kept or
 //! noted.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::{BTreeMap, HashSet};
 
