@@ -1,5 +1,10 @@
-//! `etui import`: imports vCard, iCalendar, CSV and LDIF files, recognized by their content.
+//! `etui import`: imports vCard, iCalendar, CSV and LDIF files, Palm databases and folders of items
+//! (vdir), recognized by their content.
 
+mod folder;
+mod palm;
+
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::ops::ControlFlow;
@@ -8,11 +13,15 @@ use std::path::{Path, PathBuf};
 use etui::calendar::{Calendar, Color};
 use etui::contacts::Contacts;
 use etui::import::{ImportEvent, ImportReport};
+use etui::record::{Collection, RecordKind};
 use etui::{CollectionKind, Error, Store};
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::own_lines;
 use etui_contentline::values::{property_value, unescape_text};
 
+use self::folder::SourceFolder;
+pub use self::palm::PalmCharset;
+use self::palm::PalmNotes;
 use crate::app::App;
 use crate::commands::import_tables::{ColumnMapping, TableReader, detect_table};
 use crate::commands::settings::region_name;
@@ -30,6 +39,9 @@ Examples:
   etui import phone.vcf backup/*.vcf *.ics   several files of both kinds
   etui import --calendar Work work.ics       into the calendar Work
   etui import --each *.ics                   each into a calendar of its own
+  etui import ~/.contacts/friends            a folder of khard, khal or vdirsyncer (vdir)
+  etui import --each ~/.calendars            a folder of such folders, each a calendar of its own
+  etui import AddressDB.pdb DatebookDB.pdb   databases of a Palm
   curl -s https://example.org/all.vcf | etui import -
   etui import google.csv thunderbird.ldif    contacts in CSV and LDIF
   etui import --map \"Tel.=phone.work\" --map \"Kundennr.=-\" kunden.csv
@@ -44,25 +56,32 @@ The CSV of Google Contacts, Outlook, LinkedIn and Thunderbird and columns of com
 recognized, whatever the separator and charset; --map names others. FIELD is as in `etui contacts
 edit --set`, with a type after a point: name, family, given, phone.work, phone.mobile, email.home,
 street, city.work, org, title, birthday, note, label, x-anything; `-` leaves the column out. Columns
-and LDIF attributes without a meaning are kept as fields of their own names, and listed.";
+and LDIF attributes without a meaning are kept as fields of their own names, and listed.
 
-/// Import vCard, iCalendar, CSV and LDIF files
+A folder's .vcf and .ics files are items, one record each; hidden and .tmp files are ignored. Records
+whose files are gone stay. AddressDB, DatebookDB, ToDoDB and MemoDB of a Palm become contacts, events,
+to-dos and journal entries with local times.";
+
+/// Import vCard, iCalendar, CSV and LDIF files, vdir folders and Palm databases
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {
-    /// Files; `-` is standard input
+    /// Files and folders; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Calendar for the entries [default: the first one]
     #[arg(long, value_name = "NAME")]
     calendar: Option<String>,
-    /// Import each calendar file into a calendar of its own, with the name that the file gives it, else
-    /// that of the file; it is created if there is none
+    /// Import each calendar file and each folder into a calendar or address book of its own, with the
+    /// name that the file or folder gives it, else its own; it is created if there is none
     #[arg(long, conflicts_with = "calendar")]
     each: bool,
     /// Meaning of a column of a CSV file; `-` leaves it out
     #[arg(long, value_name = "COLUMN=FIELD")]
     map: Vec<ColumnMapping>,
+    /// Charset of Palm databases [default: detected]
+    #[arg(long, value_name = "CHARSET")]
+    palm_charset: Option<PalmCharset>,
 }
 
 /// Bytes that are searched for the kind of a file.
@@ -83,11 +102,16 @@ struct ImportSource {
     size: Option<u64>,
     /// The contacts of a CSV or LDIF file, instead of `reader`.
     table: Option<TableReader>,
+    /// The folder of items that it is read from.
+    folder: Option<SourceFolder>,
+    /// What could not be read of a Palm database.
+    palm: Option<PalmNotes>,
 }
 
 impl ImportSource {
     /// Opens a file and recognizes the kind of its records from its beginning.
-    fn open(path: &Path, map: &[ColumnMapping]) -> Result<Self> {
+    fn open(path: &Path, args: &ImportArgs) -> Result<Self> {
+        let map = &args.map;
         let name = path.display().to_string();
         let failed = |e| Failure::named_io(name.as_str(), e);
         let mut size = None;
@@ -96,11 +120,6 @@ impl ImportSource {
             _ => {
                 let file = File::open(path).map_err(failed)?;
                 let metadata = file.metadata().map_err(failed)?;
-                if metadata.is_dir() {
-                    return Err(Failure::Other(format!(
-                        "{name}: is a directory; name the files in it"
-                    )));
-                }
                 size = metadata.is_file().then_some(metadata.len());
                 Box::new(file)
             }
@@ -108,6 +127,9 @@ impl ImportSource {
         let mut head = Vec::new();
         let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
         read.map_err(failed)?;
+        if let Some(database) = palm::open_database(&name, &head, &mut reader, args.palm_charset)? {
+            return Ok(database);
+        }
         let found = detect_kind(&head);
         let text_format = || foreign_format(&head).filter(|_| found.is_none());
         if let Some(format) = archive_format(&head).or_else(text_format) {
@@ -138,6 +160,8 @@ impl ImportSource {
             name,
             size,
             table,
+            folder: None,
+            palm: None,
         })
     }
 }
@@ -189,27 +213,53 @@ fn calendar_name(text: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Returns the name of the calendar that a file is imported into. Of several files with one name, the
-/// later ones get a number.
-fn own_calendar_name(source: &ImportSource, used: &[String]) -> String {
-    let stem = Path::new(&source.name)
-        .file_stem()
-        .map(|stem| stem.to_string_lossy());
-    let stem = stem.and_then(|stem| calendar_name(&stem));
-    let name = source
-        .calendar
-        .clone()
-        .or(stem)
-        .unwrap_or_else(|| "Calendar".to_owned());
-    let numbered = (2..).map(|n| format!("{} {n}", name.trim_end()));
-    let mut names = std::iter::once(name.clone()).chain(numbered);
-    names.find(|name| !used.contains(name)).unwrap_or(name)
+/// The names of the collections that `--each` imports into.
+#[derive(Default)]
+struct OwnCollections {
+    used: Vec<(bool, String)>,
+    /// Those of folders, which may be several sources each.
+    folders: HashMap<(bool, PathBuf), String>,
 }
 
-/// Returns the calendar with a name, and creates it if there is none.
-fn open_or_create_calendar<'s>(store: &'s Store, name: &str) -> Result<Calendar<'s>> {
+impl OwnCollections {
+    /// Returns the name of the collection that a source is imported into. Of several sources with one
+    /// name, the later ones get a number.
+    fn name_for(&mut self, source: &ImportSource) -> String {
+        let is_calendar = source.kind == CollectionKind::Calendar;
+        let folder = source.folder.as_ref();
+        let key = folder.map(|folder| (is_calendar, folder.path.clone()));
+        if let Some(name) = key.as_ref().and_then(|key| self.folders.get(key)) {
+            return name.clone();
+        }
+        let of_file = || {
+            let stem = Path::new(&source.name).file_stem()?;
+            calendar_name(&stem.to_string_lossy())
+        };
+        let title = folder.and_then(|folder| folder.title.clone());
+        let name = title.or_else(|| source.calendar.clone()).or_else(of_file);
+        let name = name.unwrap_or_else(|| match is_calendar {
+            true => "Calendar".to_owned(),
+            false => "Contacts".to_owned(),
+        });
+        let numbered = (2..).map(|n| format!("{} {n}", name.trim_end()));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        let is_free = |name: &String| !self.used.contains(&(is_calendar, name.clone()));
+        let name = names.find(is_free).unwrap_or(name);
+        self.used.push((is_calendar, name.clone()));
+        if let Some(key) = key {
+            self.folders.insert(key, name.clone());
+        }
+        name
+    }
+}
+
+/// Returns the collection with a name, and creates it if there is none.
+fn open_or_create_collection<'s, R: RecordKind>(
+    store: &'s Store,
+    name: &str,
+) -> Result<Collection<'s, R>> {
     match store.collection(Some(name)) {
-        Err(Error::NoCollection { .. }) => Ok(store.create_calendar(name)?),
+        Err(Error::NoCollection { .. }) => Ok(store.create_collection(name)?),
         opened => Ok(opened?),
     }
 }
@@ -244,10 +294,22 @@ fn foreign_format(head: &[u8]) -> Option<&'static str> {
 
 pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     // All files are opened first, so that a wrong name changes nothing.
-    let sources = args.files.iter();
-    let sources = sources.map(|file| ImportSource::open(file, &args.map));
-    let sources = sources.collect::<Result<Vec<_>>>()?;
-    let has = |kind| sources.iter().any(|source| source.kind == kind);
+    let mut sources = Vec::new();
+    let mut each = args.each;
+    for file in &args.files {
+        match file.is_dir() {
+            true => sources.extend(folder::open_folder(app, file, &mut each)?),
+            false => sources.push(ImportSource::open(file, args)?),
+        }
+    }
+    let has_own = |source: &ImportSource| {
+        each && (source.kind == CollectionKind::Calendar || source.folder.is_some())
+    };
+    let has = |kind| {
+        sources
+            .iter()
+            .any(|source| source.kind == kind && !has_own(source))
+    };
     let mut options = app.store_options()?;
     options.merge_substrings = false;
     let is_new = !app.store_path()?.exists();
@@ -255,9 +317,9 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     app.calendar.clone_from(&args.calendar);
     let book = has(CollectionKind::Contacts).then(|| app.open_collection(&store));
     let book: Option<Contacts<'_>> = book.transpose()?;
-    let has_calendar = has(CollectionKind::Calendar) && !args.each;
+    let has_calendar = has(CollectionKind::Calendar);
     let calendar = has_calendar.then(|| app.open_target_calendar(&store));
-    let mut calendar = calendar.transpose()?;
+    let calendar = calendar.transpose()?;
     let unused_calendar = app.calendar.as_ref().filter(|_| calendar.is_none());
     let unused_book = app.address_book.as_ref().filter(|_| book.is_none());
     for (flag, name, none) in [
@@ -277,27 +339,50 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     }
     let mut total = ImportReport::default();
     let mut files = Vec::new();
-    let mut used = Vec::new();
+    let mut own_collections = OwnCollections::default();
     for mut source in sources {
         let name = source.name.clone();
         let kind = source.kind;
         let mut into = String::new();
-        if args.each && kind == CollectionKind::Calendar {
-            let own = own_calendar_name(&source, &used);
-            calendar = Some(open_or_create_calendar(&store, &own)?);
-            into = format!(", in the calendar {}", one_line(&own));
-            used.push(own);
+        let (mut own_book, mut own_calendar) = (None, None);
+        if has_own(&source) {
+            let own = own_collections.name_for(&source);
+            let noun = match kind {
+                CollectionKind::Calendar => {
+                    own_calendar = Some(open_or_create_collection(&store, &own)?);
+                    "calendar"
+                }
+                _ => {
+                    own_book = Some(open_or_create_collection(&store, &own)?);
+                    "address book"
+                }
+            };
+            into = format!(", in the {noun} {}", one_line(&own));
         }
-        let color = match &calendar {
+        let book = own_book.as_ref().or(book.as_ref());
+        let calendar = own_calendar.as_ref().or(calendar.as_ref());
+        let (palm, folder) = (source.palm.take(), source.folder.clone());
+        let is_empty_item = folder.is_some() && source.size == Some(0);
+        let color = match calendar {
             Some(own) if kind == CollectionKind::Calendar => {
                 let takes_color = own.color()?.is_none() && (args.each || own.count()? == 0);
                 source.color.filter(|_| takes_color)
             }
             _ => None,
         };
-        let report = import_source(&mut app.out, &book, &calendar, &mut source)?;
-        if let (Some(own), Some(_)) = (&calendar, color) {
+        let mut report = import_source(&mut app.out, book, calendar, &mut source)?;
+        if let (Some(own), Some(_)) = (calendar, color) {
             own.set_color(color)?;
+        }
+        if let Some(palm) = palm {
+            palm.report(&mut app.out, &name, &mut report);
+        }
+        if is_empty_item {
+            folder::reject_empty(&mut app.out, &name, &mut report);
+        }
+        if let Some(folder) = folder {
+            folder.localize(&mut report);
+            folder::update_ledger(&folder)?;
         }
         app.out.status(format!(
             "{}: {}{into}",
@@ -305,9 +390,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             summarize_report(&report)
         ))?;
         add_report(&mut total, &report);
-        let calendar = calendar
-            .as_ref()
-            .filter(|_| kind == CollectionKind::Calendar);
+        let calendar = calendar.filter(|_| kind == CollectionKind::Calendar);
         let into = calendar.map(|calendar| calendar.name().to_owned());
         if let Some(table) = source.table.as_ref().filter(|_| !app.out.json) {
             table.write_notes(&mut app.out, &name);
@@ -388,8 +471,8 @@ pub fn add_report(total: &mut ImportReport, report: &ImportReport) {
 
 fn import_source(
     out: &mut OutputWriter,
-    book: &Option<Contacts<'_>>,
-    calendar: &Option<Calendar<'_>>,
+    book: Option<&Contacts<'_>>,
+    calendar: Option<&Calendar<'_>>,
     source: &mut ImportSource,
 ) -> Result<ImportReport> {
     let mut progress = ProgressReporter::for_bytes(out, &source.name, source.size);
@@ -399,6 +482,8 @@ fn import_source(
         CollectionKind::Calendar => "entry",
         _ => "contact",
     };
+    let files = source.folder.as_ref();
+    let files = files.map(|folder| folder.files.clone());
     let (mut saved, mut read) = (0, (0, 0));
     let mut on_event = |event: ImportEvent<'_>| {
         match event {
@@ -406,11 +491,21 @@ fn import_source(
                 read = (bytes, records);
                 progress.set_position(bytes, pluralize(records, one));
             }
-            ImportEvent::Refused(r) | ImportEvent::Warned(r) if !json => {
-                let line = format!("{name}:{}: {} ({})", r.line, r.reason, r.excerpt);
-                progress.suspend(|| out.write_error_line(&one_line(&line)));
+            ImportEvent::Refused(r) | ImportEvent::Warned(r) => {
+                let mut place = format!("{name}:{}", r.line);
+                if let Some(files) = &files {
+                    if let Some((path, line)) = files.borrow().locate(r.line) {
+                        place = format!("{}:{line}", path.display());
+                    }
+                    if matches!(event, ImportEvent::Refused(_)) {
+                        files.borrow_mut().refuse(r.line);
+                    }
+                }
+                if !json {
+                    let line = format!("{place}: {} ({})", r.reason, r.excerpt);
+                    progress.suspend(|| out.write_error_line(&one_line(&line)));
+                }
             }
-            ImportEvent::Refused(_) | ImportEvent::Warned(_) => {}
             ImportEvent::Indexing => {
                 let text = format!("{}, building the list", pluralize(read.1, one));
                 progress.set_position(read.0, text);

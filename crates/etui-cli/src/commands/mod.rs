@@ -24,6 +24,7 @@ pub mod collections;
 mod export_target;
 mod import_tables;
 pub mod records;
+mod vdir;
 
 use crate::app::App;
 use crate::args::Command;

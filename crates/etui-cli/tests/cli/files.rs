@@ -97,7 +97,7 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
     error: nothing.vcf: No such file or directory
     [exit 1]
     $ etui import tmp
-    error: tmp: is a directory; name the files in it
+    error: tmp: is a directory without .vcf or .ics files, and without folders of them
     [exit 1]
     $ etui import
     error: the following required arguments were not provided:

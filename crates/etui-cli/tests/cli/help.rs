@@ -14,7 +14,7 @@ fn help_teaches() {
     Commands:
       demo          Try etui on generated contacts, a calendar and music
       init          Create a store
-      import        Import vCard, iCalendar, CSV and LDIF files
+      import        Import vCard, iCalendar, CSV and LDIF files, vdir folders and Palm databases
       contacts      List, find, show and change contacts
       calendar      Show the agenda; list, find and change calendar entries
       addressbooks  List, create, rename, remove and restore address books
@@ -502,7 +502,7 @@ fn mistyped_commands_get_a_hint() {
     Commands:
       demo          Try etui on generated contacts, a calendar and music
       init          Create a store
-      import        Import vCard, iCalendar, CSV and LDIF files
+      import        Import vCard, iCalendar, CSV and LDIF files, vdir folders and Palm databases
       contacts      List, find, show and change contacts
       calendar      Show the agenda; list, find and change calendar entries
       addressbooks  List, create, rename, remove and restore address books

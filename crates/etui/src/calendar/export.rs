@@ -172,34 +172,30 @@ impl Reader<'_, CalendarObject> {
         records: Option<&[RecordId]>,
         export: &mut ExportPlan,
     ) -> Result<()> {
-        let wanted: Option<HashSet<i64>> = records.map(|all| all.iter().map(|id| id.0).collect());
-        let mut statement = self.conn.prepare_cached(
-            "SELECT id, source, positions, text, changed <> id FROM record NOT INDEXED \
-             WHERE collection = ?1 AND removed_at IS NULL ORDER BY id",
-        )?;
-        let mut rows = statement.query([self.collection])?;
-        while let Some(row) = rows.next()? {
-            let id: i64 = row.get(0)?;
-            if wanted.as_ref().is_some_and(|w| !w.contains(&id)) {
-                continue;
+        const COLUMNS: &str = "SELECT id, source, positions, text, changed <> id FROM record";
+        const LIVE: &str = "collection = ?1 AND removed_at IS NULL";
+        match records {
+            Some(records) => {
+                let sql = format!("{COLUMNS} WHERE id = ?2 AND {LIVE}");
+                let mut statement = self.conn.prepare_cached(&sql)?;
+                let mut ids: Vec<i64> = records.iter().map(|id| id.0).collect();
+                ids.sort_unstable();
+                ids.dedup();
+                for id in ids {
+                    let mut rows = statement.query((self.collection, id))?;
+                    while let Some(row) = rows.next()? {
+                        export.add_record(row)?;
+                    }
+                }
             }
-            let text = row.get_ref(3)?.as_blob().unwrap_or_default();
-            let components = CalendarObject::count_components(text).max(1);
-            let places = row.get_ref(2)?.as_blob().unwrap_or_default();
-            let mut numbers = shared::decode_positions(places);
-            numbers.resize(components, u32::MAX);
-            let object: Option<i64> = row.get(1)?;
-            let all = export
-                .objects
-                .entry(object.unwrap_or(NO_OBJECT))
-                .or_default();
-            for (at, number) in (0..).zip(numbers) {
-                all.push((number, id, at));
+            None => {
+                let sql = format!("{COLUMNS} NOT INDEXED WHERE {LIVE} ORDER BY id");
+                let mut statement = self.conn.prepare_cached(&sql)?;
+                let mut rows = statement.query([self.collection])?;
+                while let Some(row) = rows.next()? {
+                    export.add_record(row)?;
+                }
             }
-            if row.get(4)? {
-                export.changed.insert(id);
-            }
-            export.records += 1;
         }
         for places in export.objects.values_mut() {
             places.sort_unstable();
@@ -347,4 +343,26 @@ struct ExportPlan {
     objects: BTreeMap<i64, Vec<ComponentSlot>>,
     /// Records that were changed after they were imported.
     changed: HashSet<i64>,
+}
+
+impl ExportPlan {
+    /// Adds the components of a row of `id, source, positions, text, is changed`.
+    fn add_record(&mut self, row: &rusqlite::Row<'_>) -> Result<()> {
+        let id: i64 = row.get(0)?;
+        let text = row.get_ref(3)?.as_blob().unwrap_or_default();
+        let components = CalendarObject::count_components(text).max(1);
+        let places = row.get_ref(2)?.as_blob().unwrap_or_default();
+        let mut numbers = shared::decode_positions(places);
+        numbers.resize(components, u32::MAX);
+        let object: Option<i64> = row.get(1)?;
+        let all = self.objects.entry(object.unwrap_or(NO_OBJECT)).or_default();
+        for (at, number) in (0..).zip(numbers) {
+            all.push((number, id, at));
+        }
+        if row.get(4)? {
+            self.changed.insert(id);
+        }
+        self.records += 1;
+        Ok(())
+    }
 }

@@ -1,4 +1,5 @@
-//! `etui export`: exports contacts as vCard or CSV (`csv`), or calendars as iCalendar (`calendar`).
+//! `etui export`: exports contacts as vCard or CSV (`csv`), or calendars as iCalendar (`calendar`),
+//! into folders (`vdir`) or as Palm databases (`palm`).
 //!
 //! ```text
 //! record [CRLF, if the record lacks a line end] record ... record
@@ -9,12 +10,15 @@
 
 mod calendar;
 mod csv;
+mod palm;
+mod vdir;
 
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::record::{Reader, RecordKind};
 use etui::search::filter::Filter;
@@ -22,6 +26,7 @@ use etui::{Error, RecordId, Snapshot};
 use etui_contentline::charset::detect_utf16;
 
 use super::export_target::{ExportTarget, write_failure};
+use super::import::PalmCharset;
 use super::records::find::no_match;
 use super::records::{RecordCommands, parse_filter};
 use crate::app::App;
@@ -42,9 +47,17 @@ Examples:
   etui export --calendar Work -o work.ics            one of them
   etui export --calendars kind:todo -o todo.ics      all to-dos
 
+  etui export --vdir ~/.contacts                     a folder for each address book (khard)
+  etui export --calendar Work --vdir ~/work --delete one calendar into this folder (khal)
+  etui export --palm address -o AddressDB.pdb        contacts for a Palm
+  etui export --palm datebook -o DatebookDB.pdb      events; also todo and memo
+
 A table does not hold everything: the parts that are not in it are counted, and with --json listed
-for each contact. A new file (-o) is readable only by you. For FILTER see `etui contacts find --help`
-and `etui calendar find --help`.";
+for each contact. A folder (--vdir) has a file for each record, UID.vcf or UID.ics. Files that are
+the same already are not written; a file that another program changed since is kept and named: import
+the folder first. A Palm has fewer fields: what is lost or changed is reported for each record, and
+events are written in your time zone. A new file (-o) is readable only by you. For FILTER see
+`etui contacts find --help` and `etui calendar find --help`.";
 
 /// Export contacts as vCard or CSV, or calendars as iCalendar
 #[derive(Debug, clap::Args)]
@@ -67,17 +80,33 @@ pub struct ExportArgs {
     vcard_version: String,
     /// Format of contacts
     #[arg(long, value_name = "FORMAT", default_value = "vcard", value_parser = ["vcard", "csv"],
-        conflicts_with_all = ["calendar", "calendars"])]
+        conflicts_with_all = ["calendar", "calendars", "vdir", "palm"])]
     format: String,
     /// Columns of a table: those of the program that is to read it [default: google]
     #[arg(long, value_name = "PROGRAM")]
     columns: Option<csv::CsvColumns>,
-    /// Replace an existing file
-    #[arg(long, requires = "output")]
+    /// Replace an existing file, and files of a folder that other programs have changed
+    #[arg(long)]
     force: bool,
+    /// Write a file for each record into this folder (vdir); of several address books or calendars,
+    /// into a folder for each
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    vdir: Option<PathBuf>,
+    /// Remove the files of the folder that have no record
+    #[arg(long, requires = "vdir")]
+    delete: bool,
+    /// Write this database of a Palm
+    #[arg(long, value_name = "DATABASE", conflicts_with_all = ["vdir", "vcard_version"])]
+    palm: Option<palm::PalmDatabase>,
+    /// Charset of the Palm [default: cp1252]
+    #[arg(long, value_name = "CHARSET", requires = "palm")]
+    palm_charset: Option<PalmCharset>,
 }
 
 pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
+    if args.force && args.output.is_none() && args.vdir.is_none() {
+        return Err(Failure::usage("--force needs --output or --vdir"));
+    }
     if args.format == "csv" {
         return csv::export_csv(app, args);
     }
@@ -89,7 +118,26 @@ pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
             "--json writes JSON to standard output; leave out --output and --vcard-version",
         ));
     }
-    match args.calendars || args.calendar.is_some() {
+    let is_calendar = args.calendars || args.calendar.is_some();
+    if let Some(database) = args.palm {
+        if app.out.json {
+            return Err(Failure::usage("--palm writes no JSON; leave out --json"));
+        }
+        if database.is_contacts() && is_calendar {
+            return Err(Failure::usage(
+                "--palm address writes contacts; for calendars: --palm datebook, todo or memo",
+            ));
+        }
+        return palm::export_database(app, args, database);
+    }
+    if let Some(folder) = &args.vdir {
+        app.calendar.clone_from(&args.calendar);
+        return match is_calendar {
+            true => vdir::export_folders::<CalendarObject>(app, args, folder),
+            false => vdir::export_folders::<Card>(app, args, folder),
+        };
+    }
+    match is_calendar {
         true => calendar::export_calendars(app, args),
         false => export_contacts(app, args),
     }
