@@ -385,7 +385,7 @@ fn the_next_occurrence_is_one_line() {
     nothing for "dentst"; showing results for "dentist"
     Tue 2 Jan 2091, all day  Dentist: the children  #2
     $ etui calendar find dentist --next --json
-    {"calendar":"Calendar","id":1,"kind":"event","title":"Dentist","place":"Room 4","start":"2090-03-08T16:00:00+01:00","end":"2090-03-08T16:30:00+01:00","all_day":false,"zone":"Europe/Berlin","instance":null,"status":null,"transparent":false}
+    {"calendar":"Calendar","id":1,"kind":"event","title":"Dentist","place":"Room 4","start":"2090-03-08T16:00:00+01:00","end":"2090-03-08T16:30:00+01:00","all_day":false,"zone":"Europe/Berlin","instance":null,"status":null,"transparent":false,"color":null}
     $ etui calendar find old --next
     error: the matching entries have no occurrence from now on; without --next they are listed
     [exit 4]
