@@ -266,7 +266,7 @@ struct NumberedCards {
 
 impl CardReader for NumberedCards {
     fn next_card(&mut self) -> std::io::Result<Option<Result<ImportCard, Refused>>> {
-        self.next += 1;
+        self.next = (self.next + 1).min(self.count + 1);
         let line = self.next;
         Ok(match line {
             2 => Some(Err(Refused {

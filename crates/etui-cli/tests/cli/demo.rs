@@ -59,7 +59,7 @@ fn the_demo_shows_its_steps() {
       TIME  the first page of albums                          8 albums with 7 covers of 25 kB
       TIME  longer tracks of the nineties                     10: Électrique Lumière, Blå Orchard, …
 
-    289 contacts and 50 calendar entries were stored in one file of 582 kB, now removed.
+    289 contacts and 50 calendar entries were stored in one file of 618 kB, now removed.
 
     Next, your own data:
       etui import contacts.vcf      an export of your phone or address book

@@ -359,7 +359,7 @@ fn help_of_the_list() {
           --at <N>             Start at position N, counted from 0 [default: 0] [alias: --offset]
           --after <CURSOR>     Start after this cursor: `next` in the output of --json --limit
           --letters            Print the position of the first name of each letter
-          --no-pager           Print the list on a terminal too, instead of opening the pager
+          --no-pager           Print the list on a terminal too, instead of opening the browser
       -h, --help               Print help
 
     Global options:
@@ -376,17 +376,19 @@ fn help_of_the_list() {
                                 [possible values: auto, always, never]
       -q, --quiet               Print only the requested data
 
-    On a terminal, the list is shown in a pager:
-      letters and digits    search as you type, with the filters of `etui contacts find`
-      /                     start a search, also one that begins with q
-      Esc                   back to the whole list
-      arrows, PgUp, PgDn    move; Home, End: first and last
+    On a terminal, the list is browsed, one address book at a time, and contacts are changed there:
+      /                     search as you type, with the filters of `etui contacts find`
+      Enter, Esc            use the search result; back to the whole list
+      arrows, j, k, g, G    move; also PgUp, PgDn, Home, End
       left, right, Ctrl-G   previous letter, next letter, any letter: Ctrl-G M goes to M
-      Enter                 show the contact; any key returns to the list
-      q or Ctrl-C           quit (q: outside a search)
+      Tab                   next address book
+      Enter                 show the contact
+      a, e, d, u            add, edit, remove, undo the last change
+      y                     copy the vCard, a number or an address to the clipboard
+      ?, q                  all keys; quit
 
     Examples:
-      etui contacts list                         open the pager (in a pipe: print all contacts)
+      etui contacts list                         open the browser (in a pipe: print all contacts)
       etui contacts list --no-pager              the first 50
       etui contacts list --at 50 --limit 50      the next 50
       etui contacts list --letters               the position of each letter, for --at

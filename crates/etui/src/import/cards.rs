@@ -23,7 +23,8 @@ pub struct ImportCard {
 
 /// A reader of another format, for [`Contacts::import_cards`].
 pub trait CardReader {
-    /// Returns the next contact, or a part of the input that is none; `None` at the end.
+    /// Returns the next contact, or a part of the input that is none; `None` at the end, also when it
+    /// is asked again.
     ///
     /// # Errors
     /// Those of reading the input, which end the import.

@@ -18,9 +18,10 @@ use std::rc::Rc;
 use etui::calendar::Color;
 use etui::import::{ImportReport, Refused};
 use etui::{CollectionKind, ETag};
+use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::lines::physical_line;
 
-use super::{ImportSource, calendar_name};
+use super::{HEAD_BYTES, ImportSource, calendar_name};
 use crate::app::App;
 use crate::commands::vdir::ledger::ExportLedger;
 use crate::commands::vdir::{
@@ -166,6 +167,13 @@ fn open_items(app: &mut App, folder: &Path) -> Result<Vec<ImportSource>> {
             continue;
         }
         let title = folder_title(folder)?;
+        let color = match (kind, items.first()) {
+            (CollectionKind::Calendar, Some(first)) => match color {
+                None => color_of_item(first)?,
+                own => own,
+            },
+            _ => None,
+        };
         let mut joined = VecDeque::new();
         let mut alone = Vec::new();
         for item in items {
@@ -186,7 +194,7 @@ fn open_items(app: &mut App, folder: &Path) -> Result<Vec<ImportSource>> {
                 name: path.display().to_string(),
                 kind,
                 calendar: None,
-                color: color.filter(|_| kind == CollectionKind::Calendar),
+                color,
                 table: None,
                 size: Some(items.iter().map(|item| item.size).sum()),
                 reader: Box::new(FileStream {
@@ -219,6 +227,17 @@ fn open_items(app: &mut App, folder: &Path) -> Result<Vec<ImportSource>> {
         ));
     }
     Ok(sources)
+}
+
+/// Returns the colour that a calendar's item gives its calendar.
+fn color_of_item(item: &FolderItem) -> Result<Option<Color>> {
+    let failed = |e| Failure::io(&item.path, e);
+    let file = File::open(&item.path).map_err(failed)?;
+    let mut head = Vec::new();
+    file.take(HEAD_BYTES)
+        .read_to_end(&mut head)
+        .map_err(failed)?;
+    Ok(Color::in_object(&to_utf8_bytes(&head)))
 }
 
 /// Returns the name of the collection: that in the folder, or that of the folder.
