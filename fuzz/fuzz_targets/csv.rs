@@ -43,7 +43,10 @@ fn read(data: &[u8]) -> Result<Vec<Card>, etui_tables::CsvError> {
             }
             ForeignItem::Rejected(row) => (row.line, row.last_line),
         };
-        assert!(last < line && line <= last_line, "{last} {line} {last_line}");
+        assert!(
+            last < line && line <= last_line,
+            "{last} {line} {last_line}"
+        );
         last = last_line;
     }
     assert_eq!(reader.bytes_read(), data.len() as u64);

@@ -18,14 +18,19 @@ fuzz_target!(|data: &[u8]| {
             }
             ForeignItem::Rejected(entry) => (entry.line, entry.last_line),
         };
-        assert!(last < line && line <= last_line, "{last} {line} {last_line}");
+        assert!(
+            last < line && line <= last_line,
+            "{last} {line} {last_line}"
+        );
         last = last_line;
     }
 });
 
 fn read(data: &[u8]) -> Vec<ForeignItem> {
     let mut reader = LdifReader::new(data);
-    let items = reader.by_ref().map(|item| item.expect("memory can be read"));
+    let items = reader
+        .by_ref()
+        .map(|item| item.expect("memory can be read"));
     let items = items.collect();
     assert_eq!(reader.bytes_read(), data.len() as u64);
     items
