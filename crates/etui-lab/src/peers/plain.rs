@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use etui_text::varint;
 use rusqlite::types::{FromSql, Value};
 use rusqlite::{Connection, params_from_iter};
 
@@ -118,7 +119,7 @@ impl PlainRows {
                     uid: row.get(1)?,
                     etag: row.get(2)?,
                     sort: row.get(3)?,
-                    keys: row.get(4)?,
+                    keys: compared_keys(row.get_ref(4)?.as_blob()?),
                     text: row.get(5)?,
                     summary: row.get(6)?,
                     terms: Vec::new(),
@@ -155,6 +156,26 @@ impl PlainRows {
     }
 }
 
+/// First of the fields that the schema made by hand leaves out, as its queries compare none of them: titles,
+/// postal addresses, birthdays (the book, *Schema*).
+const FIRST_LEFT_OUT: u8 = 27;
+
+/// Returns the entries of a record's search keys that the schema made by hand has.
+fn compared_keys(mut keys: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(keys.len());
+    while let Some((&field, rest)) = keys.split_first() {
+        keys = rest;
+        let Some(value) = varint::take_bytes(&mut keys) else {
+            break;
+        };
+        if field < FIRST_LEFT_OUT {
+            kept.push(field);
+            varint::push_bytes(&mut kept, value);
+        }
+    }
+    kept
+}
+
 /// A term as the schema made by hand has it: words of every field are of the kind `w`. `None`: it
 /// has no use for it.
 fn by_hand(mut term: Vec<u8>) -> Option<Vec<u8>> {
@@ -163,7 +184,7 @@ fn by_hand(mut term: Vec<u8>) -> Option<Vec<u8>> {
     }
     match term[0] {
         b'e' | b'p' | b'r' => Some(term),
-        b'h' => None,
+        b'h' | b'J' | b'A' | b'D' => None,
         _ => {
             term[0] = b'w';
             Some(term)
