@@ -61,7 +61,7 @@ pub struct AppInfo {
 }
 
 impl AppInfo {
-    /// Parses an app info. What is cut off is empty.
+    /// Parses an app info. Parts that are cut off are empty.
     pub fn parse(info: &[u8], kind: DatabaseKind, page: CodePage) -> Self {
         let mut bytes = ByteReader::new(info);
         let text = |name: [u8; NAME]| page.decode(until_zero(&name)).text.trim().to_owned();

@@ -1,4 +1,4 @@
-//! The lines of a calendar component, and what events, to-dos and memos have in common.
+//! The lines of a calendar component, and the common parts of events, to-dos and memos.
 
 use etui_contentline::charset::repair_charset;
 use etui_contentline::lines::{ContentLines, Delimiter};

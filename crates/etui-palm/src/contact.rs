@@ -25,7 +25,7 @@ const UNNAMED: &str = "Unnamed";
 /// Properties that describe the card and not the person; left out without a note.
 const BOOKKEEPING: &[&str] = &["BEGIN", "END", "VERSION", "PRODID", "REV", "UID", ""];
 
-/// What a record has beside its fields.
+/// Properties of a record beside its fields.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordContext<'a> {
     /// The UID of the card or component.

@@ -45,7 +45,7 @@ pub struct DatabaseWriter {
     used_ids: HashSet<u32>,
 }
 
-/// What a Palm application sorts its records by.
+/// Sort order of the records of a Palm application.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct SortKey {
     rank: i64,

@@ -30,11 +30,11 @@ pub struct ImportedDatabase {
     pub records: usize,
     /// Number of records that were deleted on the device; they are not in the text.
     pub deleted: usize,
-    /// What could not be read.
+    /// Unreadable parts.
     pub notes: Vec<RecordNote>,
 }
 
-/// What could not be read of a record, or of the file.
+/// Unreadable parts of a record, or of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordNote {
     /// The number of the record, from 1; 0 for the file.

@@ -8,7 +8,7 @@ use crate::code_page::CodePage;
 pub struct Decoded<T> {
     /// The record.
     pub record: T,
-    /// What could not be read as it is: a sentence for each.
+    /// Parts that were not read as they are: a sentence for each.
     pub notes: Vec<String>,
 }
 
@@ -17,7 +17,7 @@ pub struct Decoded<T> {
 pub struct Encoded {
     /// The record.
     pub data: Vec<u8>,
-    /// What could not be written as it is: a sentence for each.
+    /// Parts that were not written as they are: a sentence for each.
     pub notes: Vec<String>,
 }
 

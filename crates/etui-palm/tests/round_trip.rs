@@ -77,7 +77,7 @@ fn database(kind: DatabaseKind, records: &[(u8, bool, Vec<u8>)]) -> Vec<u8> {
     database.to_bytes()
 }
 
-/// Reads a database and writes what was read into another one.
+/// Reads a database and writes its records into another one.
 fn through_standard_formats(file: &[u8], page: CodePage) -> Vec<u8> {
     let read = read_database(file, Some(page)).unwrap();
     assert_eq!(read.notes, []);

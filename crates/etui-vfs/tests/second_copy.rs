@@ -46,7 +46,7 @@ struct Python {
     run: unsafe extern "C" fn(*const c_char) -> c_int,
 }
 
-/// What reads the file in the process of the store.
+/// Reader of the file in the process of the store.
 enum Reader {
     Sqlite(SecondCopy),
     Python(Python),

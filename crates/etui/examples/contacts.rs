@@ -60,7 +60,7 @@ fn run(path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     contacts.save_if(&card, Condition::IfMatch(stored.etag))?;
     contacts.restore(uid)?;
 
-    // What changed since the token, for a synchronisation.
+    // Changes since the token, for a synchronisation.
     if let Changes::Since(changes) = contacts.changes_since(&token)? {
         lines.push(format!("{} changes", changes.len()));
     }

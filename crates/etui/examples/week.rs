@@ -70,7 +70,7 @@ fn run(path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
         ));
     }
 
-    // What others may know: busy or not.
+    // For others: busy or not.
     lines.push(format!(
         "{} busy periods",
         calendar.free_busy(week, &here)?.len()

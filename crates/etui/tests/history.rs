@@ -199,7 +199,7 @@ fn a_version_that_is_no_longer_kept_is_an_error() {
     contacts.save(&card("a", "Second")).unwrap();
     contacts.save(&card("a", "Third")).unwrap();
     let versions = contacts.history("a").unwrap();
-    // What a trim of the change log deletes.
+    // Rows that a trim of the change log deletes.
     let plain = rusqlite::Connection::open(&path).unwrap();
     let floor = versions[1].number;
     plain

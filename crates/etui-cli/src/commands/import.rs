@@ -104,7 +104,7 @@ struct ImportSource {
     table: Option<TableReader>,
     /// The folder of items that it is read from.
     folder: Option<SourceFolder>,
-    /// What could not be read of a Palm database.
+    /// Unreadable parts of a Palm database.
     palm: Option<PalmNotes>,
 }
 

@@ -32,7 +32,7 @@ impl From<PalmCharset> for CodePage {
     }
 }
 
-/// What could not be read of a database.
+/// Unreadable parts of a database.
 #[derive(Debug)]
 pub struct PalmNotes {
     file_bytes: u64,

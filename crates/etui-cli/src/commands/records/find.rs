@@ -89,7 +89,7 @@ pub fn find_records<R: RecordCommands>(app: &mut App, args: &FindArgs<R>) -> Res
     Ok(())
 }
 
-/// What is searched.
+/// A search.
 struct Search<R: RecordCommands> {
     filter: Filter<R::Field>,
     query: Query<R::Column>,

@@ -32,7 +32,7 @@ impl<R: RecordCommands> TransferArgs<R> {
     }
 }
 
-/// What happens to the original.
+/// Whether the original stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfer {
     Copy,

@@ -1,4 +1,4 @@
-//! [`ExportLedger`]: what etui has written into a folder.
+//! [`ExportLedger`]: the files that etui has written into a folder.
 //!
 //! A file that differs from its hash was changed by another program after the export: an export must
 //! not overwrite or remove it before it was imported.

@@ -7,7 +7,7 @@
 //! contacts are paired if they share their name as well, each with the first one. The number of
 //! pairs is thus linear in the number of contacts.
 //!
-//! Each pair gets a score from 0 to 100 from what is equal and what contradicts (`score`).
+//! Each pair gets a score from 0 to 100 from equal and contradicting values (`score`).
 
 mod score;
 
@@ -42,7 +42,7 @@ pub struct DuplicatePair {
     pub second: RecordId,
     /// How likely they are one person: 0 to 100. [`LIKELY_DUPLICATE`] is a sensible minimum.
     pub score: u8,
-    /// What the score comes from.
+    /// Reasons of the score.
     pub reasons: Vec<DuplicateReason>,
 }
 

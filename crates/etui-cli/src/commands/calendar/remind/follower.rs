@@ -168,7 +168,7 @@ impl<'a> Follower<'a> {
         self.selected.as_ref().is_none_or(|all| all.contains(&id))
     }
 
-    /// Shows what is due, if there is somebody to show it to.
+    /// Shows the due alarms, if there is somebody to show them to.
     async fn show_due_or_wait(&mut self, target: &mut ReminderTarget) -> Result<Option<Timestamp>> {
         let ReminderTarget::Notifications(server) = target else {
             return self.show_due(target).await;
@@ -229,7 +229,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Reads what is due, and the open notifications whose alarms are no more.
+    /// Reads the due alarms, and the open notifications whose alarms are no more.
     fn look(
         &self,
         state: &LockedState<'_>,

@@ -30,7 +30,7 @@ impl WakeTimer {
     }
 
     /// Sets the time; without one, it wakes after the longest sleep. Returns false if the clock was
-    /// set since the last call: what was computed from `now` is not valid any more.
+    /// set since the last call: times computed from `now` are not valid any more.
     pub fn set(&self, now: Timestamp, next: Option<Timestamp>) -> Result<bool> {
         let latest = now.plus_seconds(MAX_SLEEP);
         // 0 would disarm the timer.

@@ -243,7 +243,7 @@ impl FolderWriter {
         Ok(())
     }
 
-    /// Flushes what was written to the file system of the folder.
+    /// Flushes all writes to the file system of the folder.
     fn flush(&self) -> Result<()> {
         let failed = |e: rustix::io::Errno| Failure::io(&self.folder, e.into());
         #[cfg(target_os = "linux")]

@@ -66,7 +66,7 @@ pub struct ListWords {
     pub name_cell: usize,
     /// Whether records can be completed.
     pub has_done: bool,
-    /// What left and right go to: `letter`.
+    /// Target of left and right: `letter`.
     pub landmark: &'static str,
 }
 

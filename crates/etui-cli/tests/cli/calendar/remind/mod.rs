@@ -363,7 +363,7 @@ fn it_sleeps_until_something_is_due() {
     import(&home, "", &event("Later", 300, ""));
     let running = Reminding::start(&home, &desktop, "");
     desktop.wait_notified(1);
-    // Time for the reply, and for what follows it.
+    // Time for the reply, and for messages after it.
     std::thread::sleep(Duration::from_millis(500));
     let switches = || -> u64 {
         let tasks = fs::read_dir(format!("/proc/{}/task", running.id())).unwrap();

@@ -64,7 +64,7 @@ pub fn run_agenda(
     agenda
 }
 
-/// Reads what the agenda asks for.
+/// Reads the entries of the agenda.
 struct AgendaReader<'a> {
     app: &'a App,
     store: &'a Store,

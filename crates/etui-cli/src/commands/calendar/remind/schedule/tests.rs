@@ -59,7 +59,7 @@ impl Fixture {
         find_due(&readers, &self.shown, self.at(now), &self.zone, DAY).unwrap()
     }
 
-    /// Shows what is due at a local time: titles, `!` for missed; then the next look.
+    /// Shows the alarms that are due at a local time: titles, `!` for missed; then the next look.
     fn show(&mut self, now: &str) -> String {
         let due = self.look(now);
         let at = self.at(now);
