@@ -7,7 +7,7 @@
 //! sn:: TG92ZWxhY2U=                base64
 //! description: a value that is
 //!  folded                          one value, "a value that isfolded"
-//! jpegPhoto:< file:///tmp/a.jpg    the content of a file, which is not read
+//! jpegPhoto:< file:///photos/a.jpg the content of a file, which is not read
 //!                                  an empty line ends the entry
 //! ```
 

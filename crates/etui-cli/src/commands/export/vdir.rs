@@ -224,15 +224,15 @@ fn export_folder<R: ItemRecord>(
     }
     let as_v4 = args.vcard_version == "4.0";
     let mut writer = FolderWriter::open::<R>(folder, args.force)?;
-    let mut color = None;
+    let color = match chosen.first() {
+        Some((reader, _)) => R::color(reader)?,
+        None => None,
+    };
     for_each_record(&chosen, |reader, id, text| {
         let Some(stored) = reader.by_id(id)? else {
             return Ok(());
         };
         let bytes = R::file_bytes(reader, id, text, as_v4)?;
-        if color.is_none() {
-            color = R::color(reader)?;
-        }
         writer.write(&stored.uid, bytes)
     })?;
     let is_all = args.filter.is_empty();

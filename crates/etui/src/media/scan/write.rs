@@ -464,7 +464,8 @@ impl<'a> BatchWriter<'a, '_> {
                 Ok(counts)
             })
         })?;
-        // A batch reads pages all over the indexes. Those of a large library would all stay mapped.
+        // A batch reads pages all over the indexes. Those of a large library would all stay mapped:
+        // the peak memory of `media-scan`.
         media.db.unmap_files();
         if std::mem::take(&mut self.structure_is_due) {
             self.report.moved += self.plan.moved();
