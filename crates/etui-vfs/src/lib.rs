@@ -15,6 +15,7 @@ mod counters;
 mod deferred_writes;
 pub mod device;
 mod error;
+mod file_identity;
 mod fork;
 mod memory;
 mod mutation;
@@ -32,6 +33,7 @@ mod wal_image;
 
 pub use counters::Counters;
 pub use error::Error;
+pub use file_identity::file_identity;
 pub use memory::release_free_memory;
 #[doc(hidden)]
 pub use mutation::Mutation;

@@ -20,6 +20,7 @@ use rustix::io::Errno;
 
 use crate::base_vfs::BaseVfs;
 use crate::device::{Access, DatabaseLock, File, Lock, Platform, Role};
+use crate::file_identity::file_identity;
 use crate::fork::LockedFile;
 use crate::ofd_lock::OfdLock;
 
@@ -244,8 +245,7 @@ impl Platform for SystemPlatform {
     }
 
     fn file_identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
-        let metadata = fs::metadata(path)?;
-        Ok(Some((metadata.dev(), metadata.ino())))
+        file_identity(path).map(Some)
     }
 
     fn recover_foreign_wal(&self, path: &Path) -> io::Result<()> {

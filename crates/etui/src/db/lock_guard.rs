@@ -28,7 +28,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -242,6 +241,5 @@ fn read_lock((start, length): (i64, i64)) -> libc::flock {
 }
 
 fn file_id(path: &Path) -> Option<FileId> {
-    let found = std::fs::metadata(path).ok()?;
-    Some((found.dev(), found.ino()))
+    etui_vfs::file_identity(path).ok()
 }
