@@ -216,6 +216,21 @@ pub enum Error {
         /// The external id.
         external_id: String,
     },
+    /// A device of this name exists already.
+    #[error("a device named \"{0}\" exists already; remove it first, or choose another name")]
+    DeviceExists(String),
+    /// No device of this name.
+    #[error("there is no device named \"{name}\"{}", existing(known))]
+    NoDevice {
+        /// The requested name.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// An invalid name for a device.
+    #[error("\"{0}\" cannot be the name of a device: use 1 to 100 characters, no line breaks or \
+             other control characters, and no blanks at the ends")]
+    BadDeviceName(String),
     /// No live record with this UID.
     #[error("there is no {} with UID \"{uid}\"", kind.record_noun())]
     NoRecord {
@@ -348,6 +363,13 @@ pub struct FilterError {
     pub at: usize,
     /// The problem, and a correction.
     pub problem: String,
+}
+
+fn existing(known: &[String]) -> String {
+    match known {
+        [] => String::new(),
+        known => format!(" (there are: {})", known.join(", ")),
+    }
 }
 
 fn removed(known: &[String]) -> String {

@@ -3,6 +3,7 @@
 mod backup;
 pub(crate) mod check;
 pub(crate) mod collections;
+mod devices;
 mod external_ids;
 mod hooks;
 pub(crate) mod snapshot;
@@ -17,6 +18,7 @@ use etui_text::collator::{Collator, locale_from_environment};
 use etui_text::phone::Region;
 use rusqlite::Connection;
 
+pub use self::devices::{Device, DeviceAccess, DevicePassword};
 pub use self::sql::{SqlRows, SqlValue};
 use crate::calendar::CalendarObject;
 use crate::contacts::Card;
