@@ -85,6 +85,7 @@ impl Failure {
             Self::Other(_) => (1, "failed"),
             Self::Library(error) => match error {
                 Error::BadName { .. }
+                | Error::BadDeviceName(_)
                 | Error::BadExternalId { .. }
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
@@ -97,6 +98,7 @@ impl Failure {
                 Error::NoCollection { .. }
                 | Error::NoRemovedCollection { .. }
                 | Error::NoRecord { .. }
+                | Error::NoDevice { .. }
                 | Error::NoVersion { .. }
                 | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }
@@ -116,7 +118,8 @@ impl Failure {
                 Error::Damaged { .. } => (7, "damaged"),
                 Error::Exists { .. }
                 | Error::CollectionExists { .. }
-                | Error::ExternalIdExists { .. } => (1, "exists"),
+                | Error::ExternalIdExists { .. }
+                | Error::DeviceExists(_) => (1, "exists"),
                 Error::Io { .. } => (1, "io"),
                 _ => (1, "failed"),
             },

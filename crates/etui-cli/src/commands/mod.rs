@@ -39,7 +39,7 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Calendars(args) => args.run_command(app),
         Command::Contacts(command) => command.run_command(app),
         Command::Addressbooks(args) => args.run_command(app),
-        Command::Serve(args) => serve::serve_store(app, &args),
+        Command::Serve(args) => serve::run_command(app, &args),
         Command::Media(args) => media::run_command(app, &args),
         Command::Eds(args) => eds::run_command(app, &args),
         Command::Export(args) => export::export_records(app, &args),
