@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use etui::calendar::CalendarObject;
+use etui::calendar::time::TimeZone;
 use etui::contacts::Card;
 use etui::record::RecordKind;
 use etui::store::{Device, DeviceAccess};
@@ -226,8 +227,8 @@ fn visible_collections(device: &Device, names: &BTreeMap<i64, String>) -> Option
 fn device_json(
     device: &Device,
     names: &BTreeMap<i64, String>,
-    zone: &etui::calendar::time::TimeZone,
-) -> impl Serialize {
+    zone: &TimeZone,
+) -> impl Serialize + use<> {
     object! {
         name: device.name.clone(),
         read_only: device.access.is_read_only,

@@ -130,7 +130,7 @@ fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Re
     if app.out.json {
         let users = args.users.as_ref().map(|_| &users);
         app.out.write_json(&object! {
-            addresses: addresses, unix: unix, fingerprint: fingerprint, users: users
+            addresses: &addresses, unix: &unix, fingerprint: &fingerprint, users: users
         })?;
     }
     for address in addresses.iter().chain(&unix) {
