@@ -1,0 +1,14 @@
+//! Requests as real clients send them, to a real store.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod access;
+mod apple;
+mod bytes;
+mod conflicts;
+mod davx5;
+mod discovery;
+mod eds;
+mod support;
+mod thunderbird;
+mod vdirsyncer;
