@@ -6,6 +6,7 @@ use etui::resource::{Resource, ResourceCondition, SavedResource, StoredResource}
 use etui::{SaveOutcome, calendar::CalendarObject};
 use etui_vcard::VCardVersion;
 use http::StatusCode;
+use http::header::CONTENT_RANGE;
 
 use super::refused::{Attempt, refusal_of};
 use super::{answer_body, answer_empty};
@@ -120,6 +121,10 @@ pub(crate) fn put<R: PutKind>(
     let found = cx.expect::<R>(segment)?;
     outcome.collection = Some(found.collection.id());
     cx.expect_may_write()?;
+    // RFC 9110 section 14.5.
+    if cx.request.headers().contains_key(CONTENT_RANGE) {
+        return Err(Refusal::bad_request("a part of a resource cannot be put").into());
+    }
     let bytes = cx.request.body().as_slice();
     if bytes.len() as u64 > cx.options.max_resource {
         let detail = format!("a resource has at most {} bytes", cx.options.max_resource);

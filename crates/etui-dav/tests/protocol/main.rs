@@ -4,11 +4,14 @@
 
 mod access;
 mod apple;
+mod attacks;
 mod bytes;
+mod collections;
 mod conflicts;
 mod davx5;
 mod discovery;
 mod eds;
+mod moving;
 mod support;
 mod thunderbird;
 mod vdirsyncer;

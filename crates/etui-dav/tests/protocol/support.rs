@@ -185,6 +185,9 @@ fn show_response(response: &Element, out: &mut String) {
                 for property in &child.child(&Namespace::Dav, "prop").unwrap().children {
                     show_value(property, 2, out);
                 }
+                if let Some(error) = child.child(&Namespace::Dav, "error") {
+                    show_value(error, 1, out);
+                }
             }
             _ => show_value(child, 1, out),
         }
