@@ -145,6 +145,19 @@ fn decode(segment: &str) -> Result<String, BadPath> {
     Ok(text.into_owned())
 }
 
+/// Returns true for the paths at which clients look for a server (RFC 6764 section 5). Requests of any method
+/// are redirected from there to the root, with 301.
+///
+/// ```
+/// assert!(etui_dav::well_known("/.well-known/carddav"));
+/// assert!(!etui_dav::well_known("/dav/"));
+/// ```
+#[must_use]
+pub fn well_known(path: &str) -> bool {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    matches!(path, "/.well-known/caldav" | "/.well-known/carddav")
+}
+
 /// Returns the href of a home.
 pub(crate) fn home_href(root: &str, home: Home) -> String {
     format!("{root}{}/", home.segment())
