@@ -36,6 +36,7 @@ mod own_zones;
 mod query;
 mod range;
 mod record_kind;
+mod record_scan;
 pub(crate) mod series_cache;
 mod summary;
 mod time_codec;
@@ -53,6 +54,7 @@ pub use color::{Color, InvalidColor};
 pub use filter::{Field, Filter};
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
 pub use range::Occurrence;
+pub use record_scan::RecordZones;
 pub use summary::Summary;
 pub(crate) use time_codec::{MAX_UTC_OFFSET, is_near};
 
