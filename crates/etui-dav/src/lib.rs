@@ -1,0 +1,3 @@
+//! CalDAV and CardDAV over an etui store.
+
+pub mod xml;
