@@ -1,3 +1,4 @@
 //! CalDAV and CardDAV over an etui store.
 
+pub mod query;
 pub mod xml;

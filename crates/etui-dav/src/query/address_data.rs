@@ -56,7 +56,11 @@ impl AddressData {
         let is_all = of("allprop").next().is_some() || of("prop").next().is_none();
         let properties = match is_all {
             true => None,
-            false => Some(of("prop").map(PropSelection::parse).collect::<Result<_, _>>()?),
+            false => Some(
+                of("prop")
+                    .map(PropSelection::parse)
+                    .collect::<Result<_, _>>()?,
+            ),
         };
         Ok(Self {
             version,

@@ -109,7 +109,10 @@ fn of_property(filter: &PropFilter) -> Option<Filter> {
     };
     let name = filter.name.to_ascii_uppercase();
     let texts = texts.iter().map(|text| of_text(&name, text));
-    combine(*combination, texts.chain(params.iter().map(|_| None)).collect())
+    combine(
+        *combination,
+        texts.chain(params.iter().map(|_| None)).collect(),
+    )
 }
 
 fn of_text(name: &str, text: &TextMatch) -> Option<Filter> {
@@ -148,12 +151,26 @@ mod tests {
                 "<C:prop-filter name=\"{name}\"><C:text-match>{text}</C:text-match></C:prop-filter>"
             )
         };
-        let of = |name: &str, text: &str| candidates_of(&format!("<C:filter>{}</C:filter>", one(name, text)));
+        let of = |name: &str, text: &str| {
+            candidates_of(&format!("<C:filter>{}</C:filter>", one(name, text)))
+        };
         let contains = |field, text: &str| Some(Filter::text(field, MatchMode::Contains, text));
         assert_eq!(of("fn", "Ada B"), contains(Field::Display, "Ada B"));
-        assert_eq!(of("EMAIL", "@Ex-1.org"), contains(Field::Email, "@Ex-1.org"));
-        assert_eq!(of("TEL", "(030) 12"), contains(Field::PhoneWritten, "(030) 12"));
-        for (name, text) in [("FN", "ø"), ("FN", "a-b"), ("TEL", "-"), ("NOTE", "a"), ("FN", "")] {
+        assert_eq!(
+            of("EMAIL", "@Ex-1.org"),
+            contains(Field::Email, "@Ex-1.org")
+        );
+        assert_eq!(
+            of("TEL", "(030) 12"),
+            contains(Field::PhoneWritten, "(030) 12")
+        );
+        for (name, text) in [
+            ("FN", "ø"),
+            ("FN", "a-b"),
+            ("TEL", "-"),
+            ("NOTE", "a"),
+            ("FN", ""),
+        ] {
             assert_eq!(of(name, text), None, "{name} {text}");
         }
         let two = |test: &str| {

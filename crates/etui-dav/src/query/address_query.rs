@@ -181,15 +181,23 @@ impl FilterParser {
 fn name_of(element: &Element) -> Result<&str, QueryError> {
     match element.attribute("name").map(str::trim) {
         Some(name) if !name.is_empty() => Ok(name),
-        _ => Err(QueryError::malformed(format!("{} needs a name", element.name))),
+        _ => Err(QueryError::malformed(format!(
+            "{} needs a name",
+            element.name
+        ))),
     }
 }
 
 /// Returns true if a filter has `is-not-defined`, which has to be alone.
 fn is_not_defined(element: &Element) -> Result<bool, QueryError> {
-    let has = element.child(&Namespace::CardDav, "is-not-defined").is_some();
+    let has = element
+        .child(&Namespace::CardDav, "is-not-defined")
+        .is_some();
     let own = element.children.iter();
-    match (has, own.filter(|child| child.ns == Namespace::CardDav).count()) {
+    match (
+        has,
+        own.filter(|child| child.ns == Namespace::CardDav).count(),
+    ) {
         (false, _) => Ok(false),
         (true, 1) => Ok(true),
         (true, _) => Err(QueryError::malformed(
@@ -288,7 +296,9 @@ fn param_values(params: &[u8], name: &str) -> Option<Vec<String>> {
             _ => continue,
         };
         let found = String::from_utf8_lossy(found);
-        let each = found.split(',').map(|v| v.trim().trim_matches('"').to_owned());
+        let each = found
+            .split(',')
+            .map(|v| v.trim().trim_matches('"').to_owned());
         values.get_or_insert_default().extend(each);
     }
     values

@@ -81,9 +81,8 @@ impl CalendarData {
             ));
         }
         let child = |name| element.child(&Namespace::CalDav, name);
-        let range = |element: &Element| {
-            TimeRange::parse_bounded(element).map_err(QueryError::Malformed)
-        };
+        let range =
+            |element: &Element| TimeRange::parse_bounded(element).map_err(QueryError::Malformed);
         let recurrences = match (child("expand"), child("limit-recurrence-set")) {
             (None, None) => Recurrences::Stored,
             (Some(element), None) => Recurrences::Expanded(range(element)?),
@@ -95,7 +94,10 @@ impl CalendarData {
             }
         };
         let selection = child("comp").map(CompSelection::parse).transpose()?;
-        if selection.as_ref().is_some_and(|all| all.name != "VCALENDAR") {
+        if selection
+            .as_ref()
+            .is_some_and(|all| all.name != "VCALENDAR")
+        {
             return Err(QueryError::malformed(
                 "the comp of calendar-data is that of VCALENDAR",
             ));
@@ -263,7 +265,11 @@ impl CompSelection {
         let is_empty = !["allprop", "prop", "allcomp", "comp"].into_iter().any(has);
         let properties = match has("prop") && !has("allprop") {
             false => None,
-            true => Some(of("prop").map(PropSelection::parse).collect::<Result<_, _>>()?),
+            true => Some(
+                of("prop")
+                    .map(PropSelection::parse)
+                    .collect::<Result<_, _>>()?,
+            ),
         };
         let components = match is_empty || has("allcomp") {
             true => None,
@@ -290,6 +296,9 @@ impl PropSelection {
 fn name_of(element: &Element) -> Result<String, QueryError> {
     match element.attribute("name").map(str::trim) {
         Some(name) if !name.is_empty() => Ok(name.to_ascii_uppercase()),
-        _ => Err(QueryError::malformed(format!("{} needs a name", element.name))),
+        _ => Err(QueryError::malformed(format!(
+            "{} needs a name",
+            element.name
+        ))),
     }
 }

@@ -16,18 +16,19 @@
 
 use std::ops::Range;
 
+use etui::RecordId;
+use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::ics::ComponentKind;
 use etui::calendar::{Column, Field, Filter, Query, Reader};
+use etui::record::Paging;
 use etui::search::filter::MatchMode;
 use etui::search::query::SortOrder;
-use etui::{Paging, RecordId};
 
 use super::calendar_match::{RECORD_COMPONENTS, only_time_range};
 use super::calendar_query::{CalendarQuery, CompFilter, CompTest, PropFilter, PropTest, ValueTest};
 use super::error::QueryError;
-use super::time_range::TimeRange;
+use super::times::Budget;
 
 /// Records of a page when ids are read from the list or the index.
 const PAGE: u64 = 4_096;
@@ -52,8 +53,9 @@ enum Candidates {
 /// Returns the records that match a query, in the order in which they were added. Dates and floating
 /// times are in the time zone of the query, else in `zone`.
 ///
-/// Memory holds one record and the ids. Times are examined within limits: a component whose rules
-/// make more than 100,000 instances before one that matches counts as matching.
+/// Memory holds one record and the ids. A query examines about a million instances, of one component at
+/// most 10,000, then 1,024 of each further component; one with more instances before a match counts as
+/// matching.
 ///
 /// # Errors
 /// [`QueryError::Store`].
@@ -77,10 +79,11 @@ pub fn find(
     }
     let needs_zones = query.has_time_range();
     let none = TimeZoneResolver::new();
+    let budget = Budget::default();
     reader.for_each_with_zones(ids, |id, text, zones| {
         let is_match = match needs_zones {
-            true => query.matches(text, &*zones.resolver()?, zone),
-            false => query.matches(text, &none, zone),
+            true => query.matches_within(&budget, text, &*zones.resolver()?, zone),
+            false => query.matches_within(&budget, text, &none, zone),
         };
         found.extend(is_match.then_some(id));
         Ok(())
@@ -104,12 +107,12 @@ fn find_in_objects(
             &all
         }
     };
-    let mut object = Vec::new();
+    let (mut object, budget) = (Vec::new(), Budget::default());
     for id in ids {
         object.clear();
         reader.export(&mut object, Some(&[*id]))?;
         let zones = reader.zones(*id)?;
-        if query.matches(&object, &zones, zone) {
+        if query.matches_within(&budget, &object, &zones, zone) {
             found.push(*id);
         }
     }
@@ -136,7 +139,10 @@ impl Candidates {
         else {
             return Self::All;
         };
-        let Some(place) = RECORD_COMPONENTS.iter().position(|name| *name == filter.name) else {
+        let Some(place) = RECORD_COMPONENTS
+            .iter()
+            .position(|name| *name == filter.name)
+        else {
             return Self::All;
         };
         let kind = [
@@ -170,8 +176,12 @@ impl Candidates {
         };
         match (value, filter.name.as_str()) {
             (ValueTest::TimeRange(range), "DTSTART") => Some(Self::Between(range.widened())),
-            (ValueTest::Text(text), "SUMMARY") => Self::of_text(Field::Title, text.required_text()?),
-            (ValueTest::Text(text), "LOCATION") => Self::of_text(Field::Place, text.required_text()?),
+            (ValueTest::Text(text), "SUMMARY") => {
+                Self::of_text(Field::Title, text.required_text()?)
+            }
+            (ValueTest::Text(text), "LOCATION") => {
+                Self::of_text(Field::Place, text.required_text()?)
+            }
             _ => None,
         }
     }
@@ -297,12 +307,18 @@ mod tests {
     #[test]
     fn conditions_are_looked_up_where_an_index_has_them() {
         let within = |component: &str, inner: &str| {
-            candidates(&format!("<C:comp-filter name=\"{component}\">{inner}</C:comp-filter>"))
+            candidates(&format!(
+                "<C:comp-filter name=\"{component}\">{inner}</C:comp-filter>"
+            ))
         };
         let range = r#"<C:time-range start="20060104T000000Z" end="20060105T000000Z"/>"#;
-        let title = r#"<C:prop-filter name="SUMMARY"><C:text-match>Fair 2</C:text-match></C:prop-filter>"#;
+        let title =
+            r#"<C:prop-filter name="SUMMARY"><C:text-match>Fair 2</C:text-match></C:prop-filter>"#;
         let found = within("VTODO", &format!("{range}{title}"));
-        assert!(matches!(found, Candidates::BetweenOrUndated(_)), "{found:?}");
+        assert!(
+            matches!(found, Candidates::BetweenOrUndated(_)),
+            "{found:?}"
+        );
         let fair = Filter::text(Field::Title, MatchMode::Contains, "Fair 2");
         assert_eq!(within("VEVENT", title), Candidates::Filter(fair));
         let other = title.replace("Fair 2", "a-b");

@@ -13,7 +13,7 @@ use super::calendar_query::{
 };
 use super::component_tree::Component;
 use super::time_range::TimeRange;
-use super::times::ObjectTimes;
+use super::times::{Budget, ObjectTimes};
 
 /// The components of a record, which a store keeps in calendar objects.
 pub(super) const RECORD_COMPONENTS: [&str; 3] = ["VEVENT", "VTODO", "VJOURNAL"];
@@ -26,11 +26,24 @@ impl CalendarQuery {
     /// else in `zone`.
     #[must_use]
     pub fn matches(&self, object: &[u8], zones: &TimeZoneResolver, zone: &TimeZone) -> bool {
+        self.matches_within(&Budget::default(), object, zones, zone)
+    }
+
+    /// Returns the result of [`matches`](Self::matches), with the instances that it examines taken from
+    /// a budget.
+    pub(super) fn matches_within(
+        &self,
+        budget: &Budget,
+        object: &[u8],
+        zones: &TimeZoneResolver,
+        zone: &TimeZone,
+    ) -> bool {
         let text = to_utf8(object);
         let roots = Component::read_all(&text);
         let calendar = roots.iter().find(|root| root.is_named("VCALENDAR"));
         let components = calendar.map_or(&roots[..], |calendar| &calendar.children);
         let scope = Scope {
+            budget,
             components,
             text: &text,
             zones,
@@ -99,6 +112,7 @@ fn has_time_range(filter: &CompFilter) -> bool {
 
 /// The components of one calendar object.
 struct Scope<'o> {
+    budget: &'o Budget,
     components: &'o [Component<'o>],
     text: &'o str,
     zones: &'o TimeZoneResolver,
@@ -112,7 +126,8 @@ type Parent = Option<usize>;
 impl<'o> Scope<'o> {
     fn times(&self) -> &ObjectTimes<'o> {
         self.times.get_or_init(|| {
-            ObjectTimes::new(self.components, self.text, self.zones, self.display_zone)
+            let (components, text) = (self.components, self.text);
+            ObjectTimes::new(components, text, self.zones, self.display_zone, self.budget)
         })
     }
 
@@ -120,7 +135,9 @@ impl<'o> Scope<'o> {
         let mut all = self.components.iter().enumerate();
         match &filter.test {
             CompTest::NotDefined => !all.any(|(_, one)| one.is_named(&filter.name)),
-            CompTest::Defined { .. } => all.any(|(at, one)| self.holds(filter, one, Some(at), None)),
+            CompTest::Defined { .. } => {
+                all.any(|(at, one)| self.holds(filter, one, Some(at), None))
+            }
         }
     }
 
@@ -143,7 +160,8 @@ impl<'o> Scope<'o> {
         };
         component.is_named(&filter.name)
             && properties.iter().all(|one| {
-                self.has_property(one, &component.lines) || self.has_effective_end(one, component, at)
+                self.has_property(one, &component.lines)
+                    || self.has_effective_end(one, component, at)
             })
             && components
                 .iter()
@@ -165,7 +183,8 @@ impl<'o> Scope<'o> {
 
     fn has_property(&self, filter: &PropFilter, lines: &[ContentLine<'_>]) -> bool {
         // Group names are of vCard, not of iCalendar.
-        let is_wanted = |line: &&ContentLine<'_>| line.group.is_none() && line.name_is(&filter.name);
+        let is_wanted =
+            |line: &&ContentLine<'_>| line.group.is_none() && line.name_is(&filter.name);
         let mut lines = lines.iter().filter(is_wanted);
         match &filter.test {
             PropTest::NotDefined => lines.next().is_none(),

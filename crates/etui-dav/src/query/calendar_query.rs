@@ -212,10 +212,12 @@ impl FilterParser {
         if time_range.is_some() && !TIME_COMPONENTS.contains(&name.as_str()) {
             return Err(invalid(format!("{name} has no time-range")));
         }
-        let properties = element.children_named(&Namespace::CalDav, "prop-filter")
+        let properties = element
+            .children_named(&Namespace::CalDav, "prop-filter")
             .map(|child| self.prop_filter(child))
             .collect::<Result<_, _>>()?;
-        let components = element.children_named(&Namespace::CalDav, "comp-filter")
+        let components = element
+            .children_named(&Namespace::CalDav, "comp-filter")
             .map(|child| self.comp_filter(child, Some(&name)))
             .collect::<Result<_, _>>()?;
         Ok(CompFilter {
@@ -248,10 +250,13 @@ impl FilterParser {
             }
             (None, Some(text)) => ValueTest::Text(TextMatch::parse_caldav(text)?),
             (Some(_), Some(_)) => {
-                return Err(invalid("prop-filter has time-range or text-match, not both"));
+                return Err(invalid(
+                    "prop-filter has time-range or text-match, not both",
+                ));
             }
         };
-        let params = element.children_named(&Namespace::CalDav, "param-filter")
+        let params = element
+            .children_named(&Namespace::CalDav, "param-filter")
             .map(|child| self.param_filter(child))
             .collect::<Result<_, _>>()?;
         let test = PropTest::Defined { value, params };
@@ -304,8 +309,14 @@ fn name_of(element: &Element) -> Result<String, QueryError> {
 
 /// Returns true if a filter has `is-not-defined`, which has to be alone.
 fn is_not_defined(element: &Element) -> Result<bool, QueryError> {
-    let is_defined = element.children_named(&Namespace::CalDav, "is-not-defined").next().is_none();
-    let own = element.children.iter().filter(|child| child.ns == Namespace::CalDav);
+    let is_defined = element
+        .children_named(&Namespace::CalDav, "is-not-defined")
+        .next()
+        .is_none();
+    let own = element
+        .children
+        .iter()
+        .filter(|child| child.ns == Namespace::CalDav);
     match (is_defined, own.count()) {
         (true, _) => Ok(false),
         (false, 1) => Ok(true),

@@ -101,7 +101,11 @@ impl<'t> Component<'t> {
     }
 }
 
-fn attach<'t>(component: Component<'t>, open: &mut [Component<'t>], roots: &mut Vec<Component<'t>>) {
+fn attach<'t>(
+    component: Component<'t>,
+    open: &mut [Component<'t>],
+    roots: &mut Vec<Component<'t>>,
+) {
     match open.last_mut() {
         Some(parent) => parent.children.push(component),
         None => roots.push(component),

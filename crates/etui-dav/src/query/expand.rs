@@ -22,7 +22,7 @@ use super::calendar_match::RECORD_COMPONENTS;
 use super::component_tree::{Component, time_of};
 use super::error::QueryError;
 use super::time_range::TimeRange;
-use super::times::ObjectTimes;
+use super::times::{Budget, ObjectTimes};
 
 /// Limits of one expanded object.
 const MAX_INSTANCES: usize = 10_000;
@@ -38,7 +38,8 @@ pub(super) fn expand(text: &str, range: &TimeRange, zone: &TimeZone) -> Result<S
         return Ok(text.to_owned());
     };
     let zones = defined_zones(calendar, text);
-    let times = ObjectTimes::new(&calendar.children, text, &zones, zone);
+    let budget = Budget::default();
+    let times = ObjectTimes::new(&calendar.children, text, &zones, zone, &budget);
     let mut writer = InstanceWriter {
         text,
         zones: &zones,
@@ -90,13 +91,17 @@ pub(super) fn limit(text: &str, range: &TimeRange, zone: &TimeZone) -> String {
         return text.to_owned();
     };
     let zones = defined_zones(calendar, text);
-    let times = ObjectTimes::new(&calendar.children, text, &zones, zone);
+    let budget = Budget::default();
+    let times = ObjectTimes::new(&calendar.children, text, &zones, zone, &budget);
     let length = (0..calendar.children.len())
         .filter_map(|at| times.timing(at))
         .find(|timing| timing.recurrence_id.is_none())
         .map_or(0, |master| length_of(master, zone));
     let is_kept = |at: usize, component: &Component<'_>| {
-        let Some(id) = times.timing(at).and_then(|timing| timing.recurrence_id.as_ref()) else {
+        let Some(id) = times
+            .timing(at)
+            .and_then(|timing| timing.recurrence_id.as_ref())
+        else {
             return true;
         };
         let from = id.id.at(zone);

@@ -68,7 +68,10 @@ fn write_object(periods: &[BusyPeriod], range: &TimeRange, now: Timestamp) -> Ve
             true => "BUSY-TENTATIVE",
             false => "BUSY",
         };
-        line(&format!("FREEBUSY;FBTYPE={kind}:{}/{}", during.start, during.end));
+        line(&format!(
+            "FREEBUSY;FBTYPE={kind}:{}/{}",
+            during.start, during.end
+        ));
     }
     line("END:VFREEBUSY");
     line("END:VCALENDAR");

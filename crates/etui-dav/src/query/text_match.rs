@@ -177,7 +177,9 @@ mod tests {
             (UnicodeCasemap, "ö", "Ö", true),
             (UnicodeCasemap, "o\u{308}", "Ö", true),
             (UnicodeCasemap, "o", "Ö", true),
-            (UnicodeCasemap, "fi", "ﬁsh", true),
+            // Decomposed after the title case.
+            (UnicodeCasemap, "fi", "ﬁsh", false),
+            (UnicodeCasemap, "Ⅻ", "ⅻ", true),
             (UnicodeCasemap, "ss", "ß", false),
             (UnicodeCasemap, "ол", "ОЛЬГА", true),
         ] {

@@ -14,6 +14,7 @@
 //!
 //! Only `DTEND` after `DTSTART` is valid; another one counts as an event without length.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use etui::calendar::recurrence::{EventEnd, Instance, RecurrenceSet, Timing};
@@ -26,9 +27,13 @@ use etui_contentline::values::{param_value, property_value};
 use super::component_tree::{Component, time_of};
 use super::time_range::TimeRange;
 
-/// Instances that are examined for one component. Rules can fire every second; a component with more
-/// instances counts as one that overlaps the range.
-const MAX_EXAMINED: usize = 100_000;
+/// Instances that are examined for one query, until only [`MIN_EXAMINED`] are examined of each further
+/// component. Rules can fire every second; a component with more instances counts as one that overlaps
+/// the range.
+const MAX_EXAMINED: usize = 1 << 20;
+const MIN_EXAMINED: usize = 1 << 10;
+/// Instances that are examined of one component at most.
+const MAX_EXAMINED_OF_COMPONENT: usize = 10_000;
 
 /// Margin of ranges in which alarms are looked for, in seconds: days of a calendar are longer or
 /// shorter where the clocks change.
@@ -37,8 +42,19 @@ const ALARM_MARGIN: i64 = 2 * 86_400;
 /// Periods of a `VFREEBUSY` that are read.
 const MAX_PERIODS: usize = 100_000;
 
+/// The instances that one query may still examine.
+#[derive(Debug)]
+pub(super) struct Budget(Cell<usize>);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(Cell::new(MAX_EXAMINED))
+    }
+}
+
 /// The times of the components of one calendar object.
 pub(super) struct ObjectTimes<'z> {
+    budget: &'z Budget,
     zones: &'z TimeZoneResolver,
     display_zone: &'z TimeZone,
     set: RecurrenceSet,
@@ -67,6 +83,7 @@ impl<'z> ObjectTimes<'z> {
         text: &str,
         zones: &'z TimeZoneResolver,
         display_zone: &'z TimeZone,
+        budget: &'z Budget,
     ) -> Self {
         let (mut timings, mut timed) = (Vec::new(), Vec::new());
         let mut places = Vec::with_capacity(components.len());
@@ -81,6 +98,7 @@ impl<'z> ObjectTimes<'z> {
             timings.extend(timing);
         }
         Self {
+            budget,
             zones,
             display_zone,
             set: RecurrenceSet::new(&timings),
@@ -134,7 +152,10 @@ impl<'z> ObjectTimes<'z> {
         range: &TimeRange,
     ) -> bool {
         let TimeRange { start, end } = *range;
-        let Range { start: from, end: to } = instance.during;
+        let Range {
+            start: from,
+            end: to,
+        } = instance.during;
         if component.is_named("VTODO") {
             let shape = TodoShape::of(component);
             let to = self.due_of(at, component, instance).at(self.display_zone);
@@ -147,9 +168,10 @@ impl<'z> ObjectTimes<'z> {
         }
         if component.is_named("VJOURNAL") {
             let to = match &instance.start {
-                CalendarTime::Date(date) => {
-                    self.display_zone.to_utc(date.plus_days(1).midnight()).max(from)
-                }
+                CalendarTime::Date(date) => self
+                    .display_zone
+                    .to_utc(date.plus_days(1).midnight())
+                    .max(from),
                 _ => from,
             };
             return overlaps(&(from..to), range);
@@ -234,16 +256,14 @@ impl<'z> ObjectTimes<'z> {
         let latest = offset.saturating_add(last).saturating_add(ALARM_MARGIN);
         let around = range.start.plus_seconds(latest.saturating_neg())
             ..range.end.plus_seconds(ALARM_MARGIN.saturating_sub(offset));
-        self.any_instance(at, around, |instance| is_due(&instance.start, &instance.end))
+        self.any_instance(at, around, |instance| {
+            is_due(&instance.start, &instance.end)
+        })
     }
 
     /// Returns true if a property of a component is in a range. `DTEND` and `DUE` are also what
     /// `DTSTART` and `DURATION` give.
-    pub(super) fn property_overlaps(
-        &self,
-        line: &ContentLine<'_>,
-        range: &TimeRange,
-    ) -> bool {
+    pub(super) fn property_overlaps(&self, line: &ContentLine<'_>, range: &TimeRange) -> bool {
         let time = time_of(line, self.zones);
         time.is_some_and(|time| range.contains(time.at(self.display_zone)))
     }
@@ -257,7 +277,9 @@ impl<'z> ObjectTimes<'z> {
         let set = RecurrenceSet::new(&[once(timing)]);
         let mut all = set.between(Timestamp::MIN..Timestamp::MAX, self.display_zone);
         matches!(timing.end, EventEnd::After(_))
-            && all.next().is_some_and(|only| range.contains(only.during.end))
+            && all
+                .next()
+                .is_some_and(|only| range.contains(only.during.end))
     }
 
     /// Returns true if a condition holds for an instance of a component, of those that overlap
@@ -279,13 +301,19 @@ impl<'z> ObjectTimes<'z> {
             Some(place) == self.master || later.is_some_and(|id| id.this_and_future);
         if !makes_instances {
             let set = RecurrenceSet::new(&[once(timing)]);
-            return set.between(range, self.display_zone).any(|only| holds(&only));
+            return set
+                .between(range, self.display_zone)
+                .any(|only| holds(&only));
         }
+        let left = self.budget.0.get();
+        let most = left.clamp(MIN_EXAMINED, MAX_EXAMINED_OF_COMPONENT);
         let mut examined = 0;
-        self.set.between(range, self.display_zone).any(|instance| {
+        let found = self.set.between(range, self.display_zone).any(|instance| {
             examined += 1;
-            examined > MAX_EXAMINED || (instance.component == place && holds(&instance))
-        })
+            examined > most || (instance.component == place && holds(&instance))
+        });
+        self.budget.0.set(left.saturating_sub(examined));
+        found
     }
 }
 

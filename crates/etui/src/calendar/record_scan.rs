@@ -16,7 +16,7 @@ use crate::record::Reader;
 use crate::types::RecordId;
 
 /// Instances of a series that are examined for one of the right kind.
-const MAX_EXAMINED: usize = 100_000;
+const MAX_EXAMINED: usize = 10_000;
 
 /// The time zones that one record can name, read when they are asked for.
 pub struct RecordZones<'r> {
@@ -40,7 +40,7 @@ impl Reader<'_, CalendarObject> {
     /// each once. Days and floating times are read in the zone `viewer`. No text is read beyond the
     /// cache of parsed series.
     ///
-    /// A series with components of several kinds, of which the first 100,000 occurrences in the range
+    /// A series with components of several kinds, of which the first 10,000 occurrences in the range
     /// are of other kinds, counts as one that has some.
     ///
     /// # Errors
@@ -60,9 +60,8 @@ impl Reader<'_, CalendarObject> {
                 let is_match = match candidate {
                     RangeCandidate::Once(stored, _) => stored.kind() == kind,
                     RangeCandidate::Series(known) => {
-                        let is_kind = |at: usize| {
-                            known.components.get(at).is_some_and(|c| c.kind == kind)
-                        };
+                        let is_kind =
+                            |at: usize| known.components.get(at).is_some_and(|c| c.kind == kind);
                         let has_kind = (0..known.components.len()).any(is_kind);
                         let mut all = known.series.between(range.clone(), viewer).enumerate();
                         has_kind && all.any(|(n, i)| n >= MAX_EXAMINED || is_kind(i.component))
