@@ -1,5 +1,6 @@
 //! [`Context`]: a request with all that it needs, and the collections that it finds.
 
+use etui::calendar::time::TimeZone;
 use etui::record::{Collection, Reader};
 use etui::{Snapshot, Store};
 use http::{Request, StatusCode};
@@ -8,6 +9,7 @@ use crate::failure::{Failure, Refusal, Result};
 use crate::kind::DavKind;
 use crate::path::{BadPath, Target, collection_href};
 use crate::property::CollectionNode;
+use crate::query::zone_of_object;
 use crate::session::{DavOptions, Session};
 use crate::xml::{Element, Limits, Namespace, XmlError};
 
@@ -138,6 +140,14 @@ impl<'a> Context<'a> {
             collection,
             found.href.clone(),
         )
+    }
+
+    /// Returns the time zone of dates and floating times in a collection: that of its
+    /// `calendar-timezone` (RFC 4791 section 5.2.2), else the system's.
+    pub(crate) fn zone<R: DavKind>(&self, found: &FoundCollection<'a, R>) -> Result<TimeZone> {
+        let definition = self.node(found).time_zone()?;
+        let zone = definition.and_then(|definition| zone_of_object(&definition));
+        Ok(zone.unwrap_or_else(TimeZone::system))
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use etui::Error;
 use http::{Response, StatusCode};
 
+use crate::query::QueryError;
 use crate::respond::Respond;
 use crate::xml::{Namespace, Writer};
 
@@ -138,6 +139,24 @@ impl From<Error> for Failure {
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::Refused(Refusal::new(status, error.to_string()))
+    }
+}
+
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Store(error) => error.into(),
+            error => Self::Refused(refusal_of_query(&error)),
+        }
+    }
+}
+
+/// Returns the refusal of a query, or of the form of a resource.
+pub(crate) fn refusal_of_query(error: &QueryError) -> Refusal {
+    let refusal = Refusal::new(error.status(), error.to_string());
+    match error.precondition() {
+        Some((ns, condition)) => refusal.with(ns.clone(), condition),
+        None => refusal,
     }
 }
 

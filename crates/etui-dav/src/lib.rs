@@ -84,6 +84,7 @@ mod method;
 mod multistatus;
 mod path;
 mod property;
+pub mod query;
 mod report;
 mod respond;
 mod session;

@@ -1,6 +1,5 @@
 //! [`MemberWriter`]: resources of a collection in a multistatus answer.
 
-use std::borrow::Cow;
 use std::io;
 use std::marker::PhantomData;
 
@@ -8,6 +7,7 @@ use etui::resource::StoredResource;
 
 use crate::context::Context;
 use crate::data::DataForm;
+use crate::failure::refusal_of_query;
 use crate::kind::DavKind;
 use crate::multistatus::Multistatus;
 use crate::property::{MEMBER_NAMES, Member, MemberValues, Name, Wanted};
@@ -91,7 +91,14 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
         href: &str,
         stored: &StoredResource,
     ) -> io::Result<()> {
-        let data: Option<Cow<'_, str>> = self.form.as_ref().map(|form| form.apply(&stored.bytes));
+        let data = match &self.form {
+            None => None,
+            Some(form) => match form.apply(&stored.bytes) {
+                Ok(data) => Some(data),
+                // One that cannot be given in this form does not end the answer.
+                Err(error) => return answer.status(href, &refusal_of_query(&error)),
+            },
+        };
         let member = Member {
             tag: stored.tag,
             size: None,

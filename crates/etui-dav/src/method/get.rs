@@ -1,13 +1,11 @@
 //! GET and HEAD of a resource.
 
-use std::borrow::Cow;
-
 use http::{Method, Response, StatusCode};
 
 use super::answer_empty;
 use crate::condition;
 use crate::context::Context;
-use crate::data::CardVersion;
+use crate::data::card_as_version;
 use crate::failure::{Refusal, Result};
 use crate::headers::{self, Conditions};
 use crate::kind::DavKind;
@@ -42,23 +40,15 @@ pub(crate) fn get<R: DavKind>(
         Home::AddressBooks => headers::accepted_vcard(cx.request.headers()),
         Home::Calendars => None,
     };
-    let version = version.and_then(|version| CardVersion::of(&version));
-    let (body, content_type) = match version {
-        Some(version) => match version.convert(&stored.bytes) {
-            Cow::Borrowed(text) => (Cow::Borrowed(text.as_bytes()), R::content_type(None)),
-            Cow::Owned(text) => (Cow::Owned(text.into_bytes()), R::content_type(None)),
-        },
-        None => (
-            Cow::Borrowed(stored.bytes.as_slice()),
-            R::content_type(Some(&stored.bytes)),
-        ),
-    };
+    let converted = version.and_then(|version| card_as_version(&stored.bytes, &version));
+    let content_type = R::content_type(Some(converted.as_ref().unwrap_or(&stored.bytes)));
+    let body = converted.as_ref().unwrap_or(&stored.bytes);
     let mut head = Response::builder()
         .status(StatusCode::OK)
         .header("content-type", content_type.as_ref())
         .header("content-length", body.len());
     // The tag is that of the stored bytes.
-    if body == stored.bytes {
+    if *body == stored.bytes {
         head = head.header("etag", tag);
     }
     if R::HOME == Home::AddressBooks {
@@ -66,7 +56,7 @@ pub(crate) fn get<R: DavKind>(
     }
     let body_out = out.start(head.body(()).map_err(std::io::Error::other)?)?;
     if cx.request.method() != Method::HEAD {
-        body_out.write_all(&body)?;
+        body_out.write_all(body)?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use super::{Name, Value};
 use crate::failure::Result;
 use crate::kind::{COMPONENTS, DavKind};
 use crate::path::Home;
+use crate::query::COLLATIONS;
 use crate::session::{DavOptions, Session};
 use crate::xml::{Element, Namespace};
 
@@ -48,9 +49,6 @@ const CALENDAR_NAMES: &[(Namespace, &str)] = &[
     (Namespace::CalDav, "supported-collation-set"),
     (Namespace::CalDav, "max-resource-size"),
 ];
-
-/// Collations of a `text-match` in a calendar (RFC 4791 section 7.5), and in an address book (RFC 6352 section 8.3).
-const COLLATIONS: &[&str] = &["i;ascii-casemap", "i;octet", "i;unicode-casemap"];
 
 /// The name of the property with the calendar's colour.
 pub(crate) const COLOR: (Namespace, &str) = (Namespace::Apple, "calendar-color");
@@ -123,6 +121,16 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         Ok(match self.kept_value(&Name::new(ns, name))? {
             Some(Value::Whole(set)) => component_names(&set),
             _ => COMPONENTS.iter().map(|name| (*name).to_owned()).collect(),
+        })
+    }
+
+    /// Returns the calendar object with the time zone of the collection.
+    pub(crate) fn time_zone(&self) -> Result<Option<String>> {
+        let name = Name::new(Namespace::CalDav, "calendar-timezone");
+        Ok(match self.kept_value(&name)? {
+            Some(Value::Text(text)) => Some(text.into_owned()),
+            Some(Value::Whole(element)) => Some(element.text),
+            _ => None,
         })
     }
 

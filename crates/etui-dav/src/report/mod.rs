@@ -3,9 +3,10 @@
 mod expand_property;
 mod multiget;
 mod principals;
+mod query;
 mod sync_collection;
 
-use crate::context::{Context, for_kind};
+use crate::context::{Context, FoundCollection, for_kind};
 use crate::data::DataForm;
 use crate::failure::{Refusal, Result};
 use crate::kind::DavKind;
@@ -18,6 +19,7 @@ use crate::xml::{Element, Namespace};
 use expand_property::expand_property;
 use multiget::multiget;
 use principals::{principal_match, principal_property_search, principal_search_property_set};
+use query::{address_query, calendar_query, free_busy_query};
 use sync_collection::sync_collection;
 
 pub(crate) fn report(
@@ -33,6 +35,9 @@ pub(crate) fn report(
         (Namespace::Dav, "principal-match") => "principal-match",
         (Namespace::Dav, "principal-property-search") => "principal-property-search",
         (Namespace::Dav, "principal-search-property-set") => "principal-search-property-set",
+        (Namespace::CalDav, "calendar-query") => "calendar-query",
+        (Namespace::CalDav, "free-busy-query") => "free-busy-query",
+        (Namespace::CardDav, "addressbook-query") => "addressbook-query",
         (Namespace::CalDav, "calendar-multiget") => "calendar-multiget",
         (Namespace::CardDav, "addressbook-multiget") => "addressbook-multiget",
         _ => return Err(unsupported()),
@@ -60,6 +65,15 @@ pub(crate) fn report(
             Target::Collection(Home::AddressBooks, segment)
             | Target::Resource(Home::AddressBooks, segment, _),
         ) => multiget::<etui::contacts::Card>(cx, segment, &report, out, outcome),
+        ("calendar-query", Target::Collection(Home::Calendars, segment)) => {
+            calendar_query(cx, segment, &report, out, outcome)
+        }
+        ("free-busy-query", Target::Collection(Home::Calendars, segment)) => {
+            free_busy_query(cx, segment, &report, out, outcome)
+        }
+        ("addressbook-query", Target::Collection(Home::AddressBooks, segment)) => {
+            address_query(cx, segment, &report, out, outcome)
+        }
         _ => Err(unsupported()),
     }
 }
@@ -71,12 +85,16 @@ fn unsupported() -> crate::failure::Failure {
 }
 
 /// Returns the form of the content that a report wants; `None`: it wants none.
-pub(crate) fn data_form<R: DavKind>(wanted: &Wanted) -> Result<Option<DataForm>> {
+pub(crate) fn data_form<R: DavKind>(
+    cx: &Context<'_>,
+    found: &FoundCollection<'_, R>,
+    wanted: &Wanted,
+) -> Result<Option<DataForm>> {
     let (ns, name) = R::DATA;
     let Some(element) = wanted.named(&ns, name) else {
         return Ok(None);
     };
-    DataForm::of::<R>(element).map(Some)
+    DataForm::of::<R>(element, || cx.zone(found)).map(Some)
 }
 
 /// Returns the number in `DAV:limit/DAV:nresults` (RFC 5323 section 5.17).

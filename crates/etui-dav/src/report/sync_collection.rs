@@ -38,7 +38,7 @@ pub(super) fn sync_collection<R: DavKind>(
     }
     let limit = limit_of(report)?;
     let wanted = Wanted::of(report);
-    let form = data_form::<R>(&wanted)?;
+    let form = data_form(cx, &found, &wanted)?;
     let refused = || refused_token(cx);
     let token = report.child(&Namespace::Dav, "sync-token");
     let since = match token

@@ -37,6 +37,7 @@ mod own_zones;
 mod query;
 mod range;
 mod record_kind;
+mod record_scan;
 mod resource;
 pub(crate) mod series_cache;
 mod summary;
@@ -55,6 +56,7 @@ pub use color::{Color, InvalidColor};
 pub use filter::{Field, Filter};
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
 pub use range::Occurrence;
+pub use record_scan::RecordZones;
 pub use summary::Summary;
 pub(crate) use time_codec::{MAX_UTC_OFFSET, is_near};
 
