@@ -154,7 +154,9 @@ impl Accounts {
     /// The first error of a last checkpoint. Every answered write is durable all the same.
     pub fn close(&self) -> etui::Result<()> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let stores = open.drain().filter_map(|(_, open)| Arc::into_inner(open.store));
+        let stores = open
+            .drain()
+            .filter_map(|(_, open)| Arc::into_inner(open.store));
         let closed: Vec<_> = stores.map(Store::close).collect();
         closed.into_iter().collect()
     }
@@ -189,7 +191,11 @@ fn read_users(directory: &Path) -> Result<(Vec<String>, Vec<String>), ServeError
     let (mut users, mut others) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(directory).map_err(about)? {
         let path = entry.map_err(about)?.path();
-        if path.extension().is_none_or(|extension| extension != EXTENSION) || !path.is_file() {
+        if path
+            .extension()
+            .is_none_or(|extension| extension != EXTENSION)
+            || !path.is_file()
+        {
             continue;
         }
         match path.file_stem().and_then(|name| name.to_str()) {
@@ -211,7 +217,18 @@ mod tests {
         for good in ["ada", "Ada.Lovelace", "a-1_b"] {
             assert!(is_user_name(good), "{good}");
         }
-        for bad in ["", ".", "..", ".ada", "a/b", "a\0", "a b", "jürgen", "a%2fb", &"x".repeat(101)] {
+        for bad in [
+            "",
+            ".",
+            "..",
+            ".ada",
+            "a/b",
+            "a\0",
+            "a b",
+            "jürgen",
+            "a%2fb",
+            &"x".repeat(101),
+        ] {
             assert!(!is_user_name(bad), "{bad}");
         }
     }

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::dav::Respond;
+use etui_dav::Respond;
 
 /// Answers below this size, in bytes, are collected.
 const COLLECTED: usize = 64 << 10;
@@ -40,13 +40,6 @@ pub enum AnswerBody {
 
 /// Pieces of an answer from a worker.
 pub struct Pieces(mpsc::Receiver<Piece>);
-
-impl AnswerBody {
-    /// Returns an empty one.
-    pub fn empty() -> Self {
-        Self::Whole(Bytes::new())
-    }
-}
 
 impl<T: Into<Bytes>> From<T> for AnswerBody {
     fn from(bytes: T) -> Self {
@@ -103,7 +96,10 @@ pub struct AnswerWriter {
 impl AnswerWriter {
     /// Returns one whose answer is received by the other value. A client that takes nothing for `pause`
     /// gets no more.
-    pub fn new(runtime: Handle, pause: Duration) -> (Self, oneshot::Receiver<Response<AnswerBody>>) {
+    pub fn new(
+        runtime: Handle,
+        pause: Duration,
+    ) -> (Self, oneshot::Receiver<Response<AnswerBody>>) {
         let (answer, received) = oneshot::channel();
         let writer = Self {
             answer: Some(answer),

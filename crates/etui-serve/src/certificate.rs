@@ -201,7 +201,9 @@ fn make_certificate(files: &TlsFiles, names: &[String]) -> Result<(), String> {
     parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let key = KeyPair::generate().map_err(|e| e.to_string())?;
     let made = parameters.self_signed(&key).map_err(|e| e.to_string())?;
-    let seconds = until.duration_since(UNIX_EPOCH).map_err(|e| e.to_string())?;
+    let seconds = until
+        .duration_since(UNIX_EPOCH)
+        .map_err(|e| e.to_string())?;
     let text = format!("{VALID_UNTIL}{}\n{}", seconds.as_secs(), made.pem());
     // The key first: a certificate without its key would not be made again.
     replace_file(&files.key, &key.serialize_pem(), 0o600)
@@ -217,7 +219,11 @@ fn replace_file(path: &Path, text: &str, mode: u32) -> io::Result<()> {
         _ => {}
     }
     let mut options = OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(mode).open(&part)?;
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(&part)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     std::fs::rename(&part, path)

@@ -28,7 +28,6 @@ mod accounts;
 mod answer_body;
 mod basic;
 mod certificate;
-mod dav;
 mod error;
 mod limits;
 mod listener;

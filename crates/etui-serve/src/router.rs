@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use etui::calendar::time::TimeZone;
+use etui_dav::{DavOptions, Session};
 use http::header::{CONTENT_TYPE, EXPECT, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -16,9 +17,8 @@ use tokio::task::spawn_blocking;
 use crate::accounts::{Accounts, DAV_ROOT, Login};
 use crate::answer_body::{AnswerBody, AnswerWriter};
 use crate::basic::{CHALLENGE, read_credentials};
-use crate::dav::{self, DavOptions, Session};
 use crate::limits::Limits;
-use crate::log::{LogSink, RequestLine};
+use crate::log::{LogSink, RequestLine, notice};
 use crate::request_body::{RefusedBody, drain_body, read_body};
 use crate::throttle::Throttle;
 use crate::web;
@@ -69,12 +69,11 @@ type Short = (Response<AnswerBody>, &'static str);
 impl Router {
     pub fn new(accounts: Accounts, limits: Limits, log: LogSink) -> Self {
         let permits = usize::try_from(limits.bodies_bytes / PERMIT_BYTES).unwrap_or(usize::MAX);
+        let mut dav = DavOptions::default();
+        (dav.max_resource, dav.max_xml) = (limits.resource_bytes, limits.xml_bytes);
         Self {
             accounts,
-            dav: DavOptions {
-                max_resource: limits.resource_bytes,
-                max_xml: limits.xml_bytes,
-            },
+            dav,
             behind_proxy: false,
             zone: TimeZone::system(),
             log,
@@ -165,7 +164,7 @@ impl Router {
                 Err((unauthorized(), "wrong-password"))
             }
             Ok(Err(error)) => {
-                (self.log)(&crate::log::notice(format_args!("error: {error}")));
+                (self.log)(&notice(format_args!("error: {error}")));
                 Err((unavailable(), "store-error"))
             }
             Err(_) => Err((plain(StatusCode::INTERNAL_SERVER_ERROR, ""), "fault")),
@@ -217,13 +216,18 @@ impl Router {
                 user: &login.user,
                 root: &login.root,
             };
-            let outcome = dav::answer(&login.store, &session, &self.dav, &request, &mut writer);
+            let outcome =
+                etui_dav::answer(&login.store, &session, &self.dav, &request, &mut writer);
             drop((request, permit));
             let written = writer.written();
             let outcome = outcome.and_then(|outcome| writer.finish().map(|()| outcome));
             match outcome {
                 Ok(outcome) => {
-                    self.write_log(&asked, Some(&login), outcome.kind, outcome.status, written);
+                    if let Some(error) = &outcome.failure {
+                        (self.log)(&notice(format_args!("error: {error}")));
+                    }
+                    let status = StatusCode::from_u16(outcome.status).unwrap_or_default();
+                    self.write_log(&asked, Some(&login), outcome.kind, status, written);
                 }
                 Err(error) => {
                     let kind = format!("not-answered ({error})");
@@ -244,7 +248,7 @@ impl Router {
             let short = match page {
                 Ok(page) => (page, "page"),
                 Err(error) => {
-                    (router.log)(&crate::log::notice(format_args!("error: {error}")));
+                    (router.log)(&notice(format_args!("error: {error}")));
                     (unavailable(), "store-error")
                 }
             };

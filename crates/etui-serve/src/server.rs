@@ -95,7 +95,8 @@ impl Server {
     /// other errors as named.
     pub fn bind(options: ServeOptions) -> Result<Self, ServeError> {
         let is_safe = options.tls.is_some() || options.behind_proxy;
-        let is_open = |address: &&SocketAddr| !is_safe && !address.ip().to_canonical().is_loopback();
+        let is_open =
+            |address: &&SocketAddr| !is_safe && !address.ip().to_canonical().is_loopback();
         if let Some(address) = options.listen.iter().find(is_open) {
             return Err(ServeError::Unencrypted(*address));
         }
@@ -217,7 +218,9 @@ fn watch_connections() -> (Running, tokio::sync::mpsc::Receiver<()>) {
 
 /// Held by a connection while it is open.
 #[derive(Clone)]
-struct Running(#[expect(dead_code, reason = "its drop is the signal")] tokio::sync::mpsc::Sender<()>);
+struct Running(
+    #[expect(dead_code, reason = "its drop is the signal")] tokio::sync::mpsc::Sender<()>,
+);
 
 /// Accepts the connections of an address.
 struct Acceptor {
@@ -236,7 +239,10 @@ impl Acceptor {
             let accepted = async {
                 // The semaphore is never closed.
                 let permit = Arc::clone(&self.room).acquire_owned().await.ok()?;
-                Some((permit, self.listener.accept(self.router.limits.answer_pause).await))
+                Some((
+                    permit,
+                    self.listener.accept(self.router.limits.answer_pause).await,
+                ))
             };
             let accepted = tokio::select! {
                 () = wait_for_stop(&mut stop) => return,

@@ -21,7 +21,10 @@ fn a_store_without_devices_has_no_table_of_them() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path().join("s.etui")).unwrap();
     assert_eq!(store.devices().unwrap(), []);
-    assert_eq!(store.find_device("0123456789abcdefghjkmnpqrstv").unwrap(), None);
+    assert_eq!(
+        store.find_device("0123456789abcdefghjkmnpqrstv").unwrap(),
+        None
+    );
     assert!(matches!(
         store.remove_device("Pixel"),
         Err(Error::NoDevice { name, known }) if name == "Pixel" && known.is_empty()
@@ -51,12 +54,20 @@ fn each_device_has_its_own_password() {
     // They are there for another process.
     store.close().unwrap();
     let store = Store::open(&path).unwrap();
-    let names: Vec<_> = store.devices().unwrap().into_iter().map(|d| d.name).collect();
+    let names: Vec<_> = store
+        .devices()
+        .unwrap()
+        .into_iter()
+        .map(|d| d.name)
+        .collect();
     assert_eq!(names, ["Pixel", "Ada's tablet"]);
     let found = store.find_device(&pixel).unwrap().unwrap();
     assert_eq!((found.name.as_str(), found.access), ("Pixel", all));
     let found = store.find_device(&tablet).unwrap().unwrap();
-    assert_eq!((found.name.as_str(), &found.access), ("Ada's tablet", &some));
+    assert_eq!(
+        (found.name.as_str(), &found.access),
+        ("Ada's tablet", &some)
+    );
 
     // The file has no password in it.
     let query = "SELECT hex(hash), length(hash) FROM device";

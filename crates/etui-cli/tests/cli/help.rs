@@ -24,7 +24,7 @@ fn help_teaches() {
       backup        Copy the store while it is in use
       restore       Restore a backup
       recover       Recover a database that was not closed cleanly (replay its redo log)
-      serve         Serve the store to other programs over D-Bus
+      serve         Serve the store to phones and other devices, or to programs over D-Bus
       eds           Serve the store to desktop programs, as Evolution Data Server
       media         Find music and pictures in folders, and list them
       settings      Show or change the locale and the region of the store
@@ -512,7 +512,7 @@ fn mistyped_commands_get_a_hint() {
       backup        Copy the store while it is in use
       restore       Restore a backup
       recover       Recover a database that was not closed cleanly (replay its redo log)
-      serve         Serve the store to other programs over D-Bus
+      serve         Serve the store to phones and other devices, or to programs over D-Bus
       eds           Serve the store to desktop programs, as Evolution Data Server
       media         Find music and pictures in folders, and list them
       settings      Show or change the locale and the region of the store

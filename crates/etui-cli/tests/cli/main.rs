@@ -24,6 +24,7 @@ mod media;
 mod output;
 mod palm;
 mod queries;
+mod serve;
 mod store;
 mod tables;
 mod transfer;

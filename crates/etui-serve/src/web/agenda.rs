@@ -51,7 +51,11 @@ pub fn show_day(sight: &Sight<'_>, day: Date, zone: &TimeZone) -> etui::Result<M
     // All-day entries first.
     entries.sort_by_key(|entry| {
         let occurrence = &entry.occurrence;
-        (!occurrence.is_all_day(), occurrence.during.start, occurrence.during.end)
+        (
+            !occurrence.is_all_day(),
+            occurrence.during.start,
+            occurrence.during.end,
+        )
     });
     Ok(html! {
         h1 { "Today" }
@@ -140,6 +144,8 @@ fn format_day(date: Date) -> String {
         Weekday::Saturday => "Saturday",
         Weekday::Sunday => "Sunday",
     };
-    let month = usize::try_from(month).ok().and_then(|m| MONTHS.get(m.checked_sub(1)?));
+    let month = usize::try_from(month)
+        .ok()
+        .and_then(|m| MONTHS.get(m.checked_sub(1)?));
     format!("{weekday}, {day} {} {year}", month.unwrap_or(&""))
 }

@@ -117,7 +117,12 @@ pub fn show_contact(
 fn show_card(card: &Card, name: &str, book: &str) -> Markup {
     let organizations = card.organizations().into_iter();
     let organizations = organizations.map(|o| [vec![o.name], o.units].concat().join(", "));
-    let organizations: Vec<String> = card.title().map(str::to_owned).into_iter().chain(organizations).collect();
+    let organizations: Vec<String> = card
+        .title()
+        .map(str::to_owned)
+        .into_iter()
+        .chain(organizations)
+        .collect();
     let birthday = card.property("BDAY");
     html! {
         h1 { (name) }
@@ -166,7 +171,9 @@ fn types(value: &TypedValue) -> String {
 
 /// Returns the link of a phone number (RFC 3966), of its digits.
 fn phone_link(number: &str) -> String {
-    let digits = number.chars().filter(|c| c.is_ascii_digit() || matches!(c, '+' | '*' | '#'));
+    let digits = number
+        .chars()
+        .filter(|c| c.is_ascii_digit() || matches!(c, '+' | '*' | '#'));
     let digits: String = digits.collect();
     format!("tel:{}", digits.replace('#', "%23"))
 }
@@ -183,7 +190,9 @@ fn mail_link(address: &str) -> String {
 
 /// Returns true for a link that a browser follows without running anything.
 fn is_web(url: &str) -> bool {
-    let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let scheme = url
+        .split_once("://")
+        .map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https"))
 }
 
@@ -193,12 +202,23 @@ mod tests {
 
     #[test]
     fn links_have_only_what_they_may() {
-        assert_eq!(phone_link("+49 (30) 23125-001"), "tel:+4930231250 01".replace(' ', ""));
+        assert_eq!(
+            phone_link("+49 (30) 23125-001"),
+            "tel:+4930231250 01".replace(' ', "")
+        );
         assert_eq!(phone_link("javascript:alert(1)"), "tel:1");
         assert_eq!(mail_link("ada@example.org"), "mailto:ada@example.org");
-        assert_eq!(mail_link("a?bcc=b@example.org"), "mailto:a%3Fbcc%3Db@example.org");
+        assert_eq!(
+            mail_link("a?bcc=b@example.org"),
+            "mailto:a%3Fbcc%3Db@example.org"
+        );
         assert!(is_web("https://example.org/") && is_web("HTTP://example.org"));
-        for bad in ["javascript:alert(1)", "data:text/html,x", "example.org", "javascript://%0aalert(1)"] {
+        for bad in [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "example.org",
+            "javascript://%0aalert(1)",
+        ] {
             assert!(!is_web(bad), "{bad}");
         }
     }

@@ -65,7 +65,11 @@ pub fn answer_page(
         (StatusCode::OK, name, (content, String::new()))
     } else {
         let title = "Not found".to_owned();
-        (StatusCode::NOT_FOUND, title, (layout::not_found(), String::new()))
+        (
+            StatusCode::NOT_FOUND,
+            title,
+            (layout::not_found(), String::new()),
+        )
     };
     let (content, search) = content;
     let page = layout::page(&title, &search, &content);
@@ -162,7 +166,13 @@ mod tests {
         assert_eq!(read_search("a=1&q=+M%C3%BCller%26+"), "Müller&");
         assert_eq!(read_search("q"), "");
         assert_eq!(contact_of("/contacts/3/17"), Some((3, RecordId(17))));
-        for bad in ["/contacts/", "/contacts/3", "/contacts/3/17/", "/contacts/x/1", "/contact/3/1"] {
+        for bad in [
+            "/contacts/",
+            "/contacts/3",
+            "/contacts/3/17/",
+            "/contacts/x/1",
+            "/contact/3/1",
+        ] {
             assert_eq!(contact_of(bad), None, "{bad}");
         }
     }

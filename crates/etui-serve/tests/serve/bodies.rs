@@ -23,12 +23,18 @@ fn what_is_put_is_got() {
     assert_eq!((answer.status, answer.text()), (200, card.as_str()));
     let head = client.ask("HEAD", &path("ada"), "");
     assert_eq!((head.status, head.body.len()), (200, 0));
-    assert_eq!(head.header("content-length"), Some(card.len().to_string().as_str()));
+    assert_eq!(
+        head.header("content-length"),
+        Some(card.len().to_string().as_str())
+    );
     assert_eq!(client.ask("DELETE", &path("ada"), "").status, 204);
     assert_eq!(client.get(&path("ada")).status, 404);
     // A line for each request, without the name of the record.
     let line = server.wait_for_log(" PUT ");
-    assert!(line.contains(" Phone PUT ") && line.contains(" 201 "), "{line}");
+    assert!(
+        line.contains(" Phone PUT ") && line.contains(" 201 "),
+        "{line}"
+    );
     assert!(!server.log.lock().unwrap().concat().contains("ada"));
 }
 
@@ -41,7 +47,9 @@ fn chunked_bodies_are_read() {
         .send_head("PUT", &path("ada"), "Transfer-Encoding: chunked\r\n")
         .unwrap();
     for part in card.as_bytes().chunks(7) {
-        client.send(format!("{:x}\r\n", part.len()).as_bytes()).unwrap();
+        client
+            .send(format!("{:x}\r\n", part.len()).as_bytes())
+            .unwrap();
         client.send(part).unwrap();
         client.send(b"\r\n").unwrap();
     }
@@ -66,7 +74,10 @@ fn requests_may_come_in_pieces_or_several_at_once() {
     }
     assert_eq!(client.read_answer(false).unwrap().status, 201);
     // Pipelined.
-    let get = format!("GET {} HTTP/1.1\r\nHost: x\r\n{authorization}\r\n", path("ada"));
+    let get = format!(
+        "GET {} HTTP/1.1\r\nHost: x\r\n{authorization}\r\n",
+        path("ada")
+    );
     client.send(get.repeat(5).as_bytes()).unwrap();
     for _ in 0..5 {
         assert_eq!(client.read_answer(false).unwrap().text(), card);
@@ -98,12 +109,27 @@ fn bodies_have_a_largest_size() {
     let server = TestServer::start_with(|options| {
         (options.limits.resource_bytes, options.limits.xml_bytes) = (2000, 3000);
     });
-    let note = |length: usize| format!("{}NOTE:{}\r\nEND:VCARD\r\n", card("a", "A").replace("END:VCARD\r\n", ""), "x".repeat(length));
+    let note = |length: usize| {
+        format!(
+            "{}NOTE:{}\r\nEND:VCARD\r\n",
+            card("a", "A").replace("END:VCARD\r\n", ""),
+            "x".repeat(length)
+        )
+    };
     let fits = note(1500);
     assert_eq!(server.client().ask("PUT", &path("a"), &fits).status, 201);
     let answer = server.client().ask("PUT", &path("a"), &note(2000));
-    assert_eq!((answer.status, answer.text()), (413, "At most 2000 bytes are taken.\n"));
-    assert_eq!(server.client().ask("PROPFIND", "/dav/", &" ".repeat(3001)).status, 413);
+    assert_eq!(
+        (answer.status, answer.text()),
+        (413, "At most 2000 bytes are taken.\n")
+    );
+    assert_eq!(
+        server
+            .client()
+            .ask("PROPFIND", "/dav/", &" ".repeat(3001))
+            .status,
+        413
+    );
     assert_eq!(server.client().get(&path("a")).text(), fits);
 }
 
@@ -122,7 +148,15 @@ fn an_endless_body_is_cut_off() {
         assert!(sent < 64 << 20, "it takes everything");
     }
     server.wait_for_log("too-large");
-    assert_eq!(Store::open(server.path("ada.etui")).unwrap().contacts().unwrap().count().unwrap(), 0);
+    assert_eq!(
+        Store::open(server.path("ada.etui"))
+            .unwrap()
+            .contacts()
+            .unwrap()
+            .count()
+            .unwrap(),
+        0
+    );
 }
 
 #[test]
@@ -176,7 +210,11 @@ fn malformed_requests_are_refused() {
     ] {
         let mut client = server.stranger();
         client.send(bad.as_bytes()).unwrap();
-        client.stream.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
+        client
+            .stream
+            .get_ref()
+            .shutdown(std::net::Shutdown::Write)
+            .unwrap();
         match client.read_head() {
             Ok(answer) => assert_eq!(answer.status, 400, "{bad:?}"),
             Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof, "{bad:?}"),
@@ -213,13 +251,21 @@ fn many_clients_at_once() {
 fn the_memory_for_bodies_is_shared() {
     // Room for one body at a time.
     let server = TestServer::start_with(|options| {
-        (options.limits.bodies_bytes, options.limits.body_pause) = (10 << 20, Duration::from_millis(500));
+        (options.limits.bodies_bytes, options.limits.body_pause) =
+            (10 << 20, Duration::from_millis(500));
     });
     let mut slow = server.client();
-    slow.send_head("PUT", &path("a"), "Content-Length: 10485760\r\n").unwrap();
+    slow.send_head("PUT", &path("a"), "Content-Length: 10485760\r\n")
+        .unwrap();
     slow.send(b"BEGIN").unwrap();
     std::thread::sleep(Duration::from_millis(100));
     // The other waits until the slow one is cut off.
-    assert_eq!(server.client().ask("PUT", &path("b"), &card("b", "B")).status, 201);
+    assert_eq!(
+        server
+            .client()
+            .ask("PUT", &path("b"), &card("b", "B"))
+            .status,
+        201
+    );
     assert_eq!(slow.read_head().unwrap().status, 408);
 }

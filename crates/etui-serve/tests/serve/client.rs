@@ -192,9 +192,8 @@ impl<S: Read + Write> Client<S> {
     /// Sends a head with further lines.
     pub fn send_head(&mut self, method: &str, path: &str, lines: &str) -> io::Result<()> {
         let authorization = self.authorization.clone().unwrap_or_default();
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}{lines}\r\n"
-        );
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}{lines}\r\n");
         self.send(head.as_bytes())
     }
 

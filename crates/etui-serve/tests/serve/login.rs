@@ -13,8 +13,19 @@ const CARD: &str = "/dav/addressbooks/1/ada.vcf";
 #[test]
 fn nothing_is_there_without_a_password() {
     let server = TestServer::start();
-    let methods = ["GET", "HEAD", "PUT", "DELETE", "PROPFIND", "REPORT", "OPTIONS", "POST", "X"];
-    for path in ["/", "/dav/", "/dav/me/", CARD, "/contacts/1/1", "/nowhere", "//", "/dav/../"] {
+    let methods = [
+        "GET", "HEAD", "PUT", "DELETE", "PROPFIND", "REPORT", "OPTIONS", "POST", "X",
+    ];
+    for path in [
+        "/",
+        "/dav/",
+        "/dav/me/",
+        CARD,
+        "/contacts/1/1",
+        "/nowhere",
+        "//",
+        "/dav/../",
+    ] {
         for method in methods {
             let answer = server.stranger().ask(method, path, "");
             assert_eq!(answer.status, 401, "{method} {path}");
@@ -44,13 +55,21 @@ fn wrong_passwords_are_refused() {
     for authorization in bad {
         let mut client = server.stranger();
         client.authorization = Some(authorization.clone());
-        assert_eq!(client.ask("PROPFIND", "/dav/", "").status, 401, "{authorization}");
+        assert_eq!(
+            client.ask("PROPFIND", "/dav/", "").status,
+            401,
+            "{authorization}"
+        );
     }
     let line = server.wait_for_log("wrong-password");
     assert!(line.ends_with("from 127.0.0.1"), "{line}");
     assert!(!line.contains(&good[..4]), "{line}");
     // As a person types it.
-    for password in [good.replace('-', ""), good.replace('-', " "), good.to_uppercase()] {
+    for password in [
+        good.replace('-', ""),
+        good.replace('-', " "),
+        good.to_uppercase(),
+    ] {
         let mut client = server.stranger();
         client.authorization = Some(basic("ada", &password));
         assert_eq!(client.ask("PROPFIND", "/dav/", "").status, 207);
@@ -61,7 +80,10 @@ fn wrong_passwords_are_refused() {
 fn answers_to_wrong_passwords_wait_and_others_do_not() {
     let wait = Duration::from_millis(400);
     let server = TestServer::start_with(|options| {
-        (options.limits.wrong_passwords, options.limits.wrong_password_wait) = (3, wait);
+        (
+            options.limits.wrong_passwords,
+            options.limits.wrong_password_wait,
+        ) = (3, wait);
     });
     let fail = || {
         let mut client = server.stranger();
@@ -94,7 +116,9 @@ fn a_removed_device_is_refused_at_once() {
     let store = Store::open(server.path("ada.etui")).unwrap();
     store.remove_device("Phone").unwrap();
     assert_eq!(client.ask("PROPFIND", "/dav/", "").status, 401);
-    let password = store.add_device("Tablet", &DeviceAccess::default()).unwrap();
+    let password = store
+        .add_device("Tablet", &DeviceAccess::default())
+        .unwrap();
     client.authorization = Some(basic("ada", &password.to_string()));
     assert_eq!(client.ask("PROPFIND", "/dav/", "").status, 207);
 }
@@ -102,7 +126,11 @@ fn a_removed_device_is_refused_at_once() {
 #[test]
 fn well_known_addresses_lead_to_the_root() {
     let server = TestServer::start();
-    for path in ["/.well-known/caldav", "/.well-known/carddav", "/.well-known/carddav/"] {
+    for path in [
+        "/.well-known/caldav",
+        "/.well-known/carddav",
+        "/.well-known/carddav/",
+    ] {
         for method in ["GET", "HEAD", "PROPFIND", "OPTIONS", "PUT", "REPORT"] {
             let answer = server.stranger().ask(method, path, "");
             assert_eq!(answer.status, 301, "{method} {path}");
@@ -110,7 +138,10 @@ fn well_known_addresses_lead_to_the_root() {
         }
     }
     let answer = server.client().ask("PROPFIND", "/dav", "");
-    assert_eq!((answer.status, answer.header("location")), (301, Some("/dav/")));
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (301, Some("/dav/"))
+    );
     assert_eq!(server.stranger().get("/.well-known/other").status, 401);
 }
 
@@ -126,7 +157,15 @@ fn a_read_only_device_writes_nothing() {
     let server = TestServer::start_in(dir, password, |_| {});
     let answer = server.client().ask("PUT", CARD, &card("ada", "Ada"));
     assert_eq!(answer.status, 403);
-    assert_eq!(Store::open(&path).unwrap().contacts().unwrap().count().unwrap(), 0);
+    assert_eq!(
+        Store::open(&path)
+            .unwrap()
+            .contacts()
+            .unwrap()
+            .count()
+            .unwrap(),
+        0
+    );
 }
 
 #[test]

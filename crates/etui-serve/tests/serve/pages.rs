@@ -21,11 +21,14 @@ const ANNA: &str = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:anna\r\nFN:Anna Müller\r\
     URL:https://example.org/\r\nBDAY:1990-05-04\r\nADR:;;Street 1;Town;;12345;Land\r\nEND:VCARD\r\n";
 
 fn import(store: &Store, calendar: &str) {
-    let calendar = format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n{calendar}END:VCALENDAR\r\n");
+    let calendar =
+        format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n{calendar}END:VCALENDAR\r\n");
     store
         .calendar()
         .unwrap()
-        .import(calendar.as_bytes(), &mut |_| std::ops::ControlFlow::Continue(()))
+        .import(calendar.as_bytes(), &mut |_| {
+            std::ops::ControlFlow::Continue(())
+        })
         .unwrap();
 }
 
@@ -35,7 +38,11 @@ fn server() -> TestServer {
     let password = add_device(&path, "Phone", &DeviceAccess::default());
     let store = Store::open(&path).unwrap();
     for text in [EVIL, ANNA] {
-        store.contacts().unwrap().save(&Card::parse(text).unwrap()).unwrap();
+        store
+            .contacts()
+            .unwrap()
+            .save(&Card::parse(text).unwrap())
+            .unwrap();
     }
     let today = Timestamp::from(SystemTime::now()).utc().date();
     let (year, month, day) = today.ymd();
@@ -63,7 +70,10 @@ fn the_first_page_has_the_day() {
     let answer = server.client().get("/");
     assert_eq!(answer.status, 200);
     let text = answer.text();
-    assert!(text.contains("09:00–10:30") && text.contains("Meeting"), "{text}");
+    assert!(
+        text.contains("09:00–10:30") && text.contains("Meeting"),
+        "{text}"
+    );
     assert!(text.contains("&lt;b&gt;Room&lt;/b&gt;"));
     assert!(text.find("&lt;script&gt;x").unwrap() < text.find("Meeting").unwrap());
     assert!(text.contains("UTC") && !text.contains("Later"));
@@ -76,7 +86,10 @@ fn contacts_are_found_and_shown() {
     let server = server();
     let answer = server.client().get("/?q=m%C3%BCll");
     let text = answer.text();
-    assert!(text.contains("Anna Müller") && text.contains("anna@example.org"), "{text}");
+    assert!(
+        text.contains("Anna Müller") && text.contains("anna@example.org"),
+        "{text}"
+    );
     assert!(text.contains("value=\"müll\""));
     let link = text.split("href=\"/contacts/").nth(1).unwrap();
     let link = format!("/contacts/{}", link.split('"').next().unwrap());
@@ -93,9 +106,20 @@ fn contacts_are_found_and_shown() {
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(server.client().get("/?q=nobody").text().contains("No contact matches"));
+    assert!(
+        server
+            .client()
+            .get("/?q=nobody")
+            .text()
+            .contains("No contact matches")
+    );
     assert_eq!(server.client().get("/?q=%22").status, 200);
-    for path in ["/contacts/1/999", "/contacts/2/1", "/contacts/x", "/nowhere"] {
+    for path in [
+        "/contacts/1/999",
+        "/contacts/2/1",
+        "/contacts/x",
+        "/nowhere",
+    ] {
         assert_eq!(server.client().get(path).status, 404, "{path}");
     }
 }
@@ -109,21 +133,41 @@ fn nothing_in_a_page_runs() {
     let link = found.text().split("href=\"/contacts/").nth(1).unwrap();
     let evil = format!("/contacts/{}", link.split('"').next().unwrap());
     let evil = client.get(&evil);
-    assert!(evil.text().contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(
+        evil.text()
+            .contains("&lt;script&gt;alert(1)&lt;/script&gt;")
+    );
     for answer in [search, found, evil, client.get("/"), client.get("/nowhere")] {
         let text = answer.text();
-        for bad in ["<script", "<img", "<b>", "<i>", "<u>", "href=\"javascript", "onmouseover=alert(1)@example.org\""] {
+        for bad in [
+            "<script",
+            "<img",
+            "<b>",
+            "<i>",
+            "<u>",
+            "href=\"javascript",
+            "onmouseover=alert(1)@example.org\"",
+        ] {
             assert!(!text.contains(bad), "{bad} in {text}");
         }
         let policy = answer.header("content-security-policy").unwrap();
-        assert!(policy.starts_with("default-src 'none'; style-src 'self';"), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none'; style-src 'self';"),
+            "{policy}"
+        );
         assert!(!policy.contains("unsafe"));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-        assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(
+            answer.header("content-type"),
+            Some("text/html; charset=utf-8")
+        );
     }
     let style = server.stranger().get("/style.css");
-    assert_eq!((style.status, style.header("content-type")), (200, Some("text/css; charset=utf-8")));
+    assert_eq!(
+        (style.status, style.header("content-type")),
+        (200, Some("text/css; charset=utf-8"))
+    );
 }
 
 #[test]
@@ -131,7 +175,8 @@ fn a_limited_device_sees_only_its_collections() {
     let server = server();
     let store = Store::open(server.path("ada.etui")).unwrap();
     let friends = store.create_address_book("Friends").unwrap();
-    let bob = Card::parse("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:bob\r\nFN:Bob\r\nEND:VCARD\r\n").unwrap();
+    let bob =
+        Card::parse("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:bob\r\nFN:Bob\r\nEND:VCARD\r\n").unwrap();
     let bob = friends.save(&bob).unwrap().id;
     let access = DeviceAccess {
         is_read_only: true,
@@ -145,7 +190,22 @@ fn a_limited_device_sees_only_its_collections() {
     assert!(client.get("/?q=bob").text().contains("Bob"));
     let book = store.contacts().unwrap();
     let anna = book.get("anna").unwrap().unwrap().id;
-    assert_eq!(client.get(&format!("/contacts/{}/{anna}", book.id())).status, 404);
-    assert_eq!(client.get(&format!("/contacts/{}/{anna}", friends.id())).status, 404);
-    assert_eq!(client.get(&format!("/contacts/{}/{bob}", friends.id())).status, 200);
+    assert_eq!(
+        client
+            .get(&format!("/contacts/{}/{anna}", book.id()))
+            .status,
+        404
+    );
+    assert_eq!(
+        client
+            .get(&format!("/contacts/{}/{anna}", friends.id()))
+            .status,
+        404
+    );
+    assert_eq!(
+        client
+            .get(&format!("/contacts/{}/{bob}", friends.id()))
+            .status,
+        200
+    );
 }

@@ -45,16 +45,28 @@ fn a_slow_body_is_cut_off() {
     });
     let lines = "Content-Length: 1000\r\n";
     let mut client = server.client();
-    client.send_head("PUT", "/dav/addressbooks/1/a.vcf", lines).unwrap();
+    client
+        .send_head("PUT", "/dav/addressbooks/1/a.vcf", lines)
+        .unwrap();
     client.send(b"BEGIN:VCARD").unwrap();
     assert_eq!(client.read_answer(false).unwrap().status, 408);
     // Slow, but never silent.
     let mut client = server.client();
     let begun = Instant::now();
-    client.send_head("PUT", "/dav/addressbooks/1/a.vcf", lines).unwrap();
+    client
+        .send_head("PUT", "/dav/addressbooks/1/a.vcf", lines)
+        .unwrap();
     while begun.elapsed() < TIMEOUT && client.send(b"x").is_ok() {
         std::thread::sleep(SHORT / 6);
-        if server.log.lock().unwrap().iter().filter(|l| l.contains("too-slow")).count() == 2 {
+        if server
+            .log
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|l| l.contains("too-slow"))
+            .count()
+            == 2
+        {
             break;
         }
     }
@@ -97,7 +109,9 @@ fn a_large_answer_comes_in_pieces_to_who_reads_it() {
     let least = fill(&server);
     let mut client = server.client();
     let length = format!("Content-Length: {}\r\nDepth: 1\r\n", ALL.len());
-    client.send_head("REPORT", "/dav/addressbooks/1/", &length).unwrap();
+    client
+        .send_head("REPORT", "/dav/addressbooks/1/", &length)
+        .unwrap();
     client.send(ALL.as_bytes()).unwrap();
     let answer = client.read_answer(false).unwrap();
     assert_eq!(answer.status, 207);
@@ -115,7 +129,9 @@ fn who_does_not_read_a_large_answer_loses_it() {
     fill(&server);
     let mut client = server.client();
     let length = format!("Content-Length: {}\r\nDepth: 1\r\n", ALL.len());
-    client.send_head("REPORT", "/dav/addressbooks/1/", &length).unwrap();
+    client
+        .send_head("REPORT", "/dav/addressbooks/1/", &length)
+        .unwrap();
     client.send(ALL.as_bytes()).unwrap();
     // The only worker is free again.
     let begun = Instant::now();

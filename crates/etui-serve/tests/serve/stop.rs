@@ -17,7 +17,9 @@ fn a_running_request_is_answered_and_idle_connections_end() {
     let mut running = server.client();
     let card = card("a", "Ada");
     let lines = format!("Content-Length: {}\r\n", card.len());
-    running.send_head("PUT", "/dav/addressbooks/1/a.vcf", &lines).unwrap();
+    running
+        .send_head("PUT", "/dav/addressbooks/1/a.vcf", &lines)
+        .unwrap();
     let (first, rest) = card.as_bytes().split_at(20);
     running.send(first).unwrap();
     std::thread::sleep(Duration::from_millis(100));
@@ -31,8 +33,17 @@ fn a_running_request_is_answered_and_idle_connections_end() {
     server.stop();
     assert!(begun.elapsed() < TIMEOUT / 4, "{:?}", begun.elapsed());
     // Closed: one plain file, complete.
-    let files: Vec<_> = server.dir.path().read_dir().unwrap().map(|f| f.unwrap().file_name()).collect();
-    assert!(!files.iter().any(|f| f.to_string_lossy().ends_with("-wal")), "{files:?}");
+    let files: Vec<_> = server
+        .dir
+        .path()
+        .read_dir()
+        .unwrap()
+        .map(|f| f.unwrap().file_name())
+        .collect();
+    assert!(
+        !files.iter().any(|f| f.to_string_lossy().ends_with("-wal")),
+        "{files:?}"
+    );
     let store = Store::open(server.path("ada.etui")).unwrap();
     assert_eq!(store.contacts().unwrap().count().unwrap(), 1);
     assert!(std::net::TcpStream::connect(server.address).is_err());
@@ -40,10 +51,15 @@ fn a_running_request_is_answered_and_idle_connections_end() {
 
 #[test]
 fn a_request_that_never_ends_does_not_keep_the_server() {
-    let mut server = TestServer::start_with(|options| options.limits.stop = Duration::from_millis(300));
+    let mut server =
+        TestServer::start_with(|options| options.limits.stop = Duration::from_millis(300));
     let mut running = server.client();
     running
-        .send_head("PUT", "/dav/addressbooks/1/a.vcf", "Content-Length: 100\r\n")
+        .send_head(
+            "PUT",
+            "/dav/addressbooks/1/a.vcf",
+            "Content-Length: 100\r\n",
+        )
         .unwrap();
     std::thread::sleep(Duration::from_millis(100));
     let begun = Instant::now();
@@ -67,7 +83,12 @@ fn a_unix_socket_serves_too() {
     };
     assert_eq!(connect(None).get("/").status, 401);
     let mut client = connect(Some(&server.password));
-    assert_eq!(client.ask("PUT", "/dav/addressbooks/1/a.vcf", &card("a", "A")).status, 201);
+    assert_eq!(
+        client
+            .ask("PUT", "/dav/addressbooks/1/a.vcf", &card("a", "A"))
+            .status,
+        201
+    );
     drop(client);
     server.stop();
     assert!(!socket.exists());
@@ -83,7 +104,10 @@ fn a_socket_that_was_left_is_replaced_and_one_in_use_is_not() {
     let store = etui_serve::StoreSource::One(server.path("ada.etui"));
     let mut second = etui_serve::ServeOptions::new(store);
     second.unix = Some(socket.clone());
-    let refused = etui_serve::Server::bind(second.clone()).err().unwrap().to_string();
+    let refused = etui_serve::Server::bind(second.clone())
+        .err()
+        .unwrap()
+        .to_string();
     assert!(refused.contains("etui.sock"), "{refused}");
     // A file that is no socket stays.
     let file = dir.path().join("notes");

@@ -26,7 +26,9 @@ fn make(directory: &Path) -> TlsFiles {
 /// Connects, trusting only this certificate.
 fn connect(server: &TestServer, trusted: &Path, name: &str) -> TlsClient {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(trusted).unwrap()).unwrap();
+    roots
+        .add(CertificateDer::from_pem_file(trusted).unwrap())
+        .unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -51,7 +53,10 @@ fn a_certificate_of_its_own() {
     for name in ["localhost", "127.0.0.1"] {
         let mut client = connect(&server, &files.certificate, name);
         let path = "/dav/addressbooks/1/a.vcf";
-        assert!(matches!(client.ask("PUT", path, &card("a", "A")).status, 201 | 204));
+        assert!(matches!(
+            client.ask("PUT", path, &card("a", "A")).status,
+            201 | 204
+        ));
         assert_eq!(client.get(path).text(), card("a", "A"));
     }
     // The fingerprint is that which a client sees.
@@ -62,7 +67,10 @@ fn a_certificate_of_its_own() {
     // It is used again.
     let again = OwnCertificate::ensure(dir.path(), &[]).unwrap();
     assert!(!again.is_new);
-    assert_eq!(CertificateDer::from_pem_file(&again.files.certificate).unwrap(), der);
+    assert_eq!(
+        CertificateDer::from_pem_file(&again.files.certificate).unwrap(),
+        der
+    );
 }
 
 #[test]
@@ -78,12 +86,20 @@ fn plain_http_gets_nothing_and_hurts_nothing() {
     let mut answer = Vec::new();
     match plain.stream.read_to_end(&mut answer) {
         // At most an alert of TLS.
-        Ok(_) => assert!(answer.len() < 20 && !answer.starts_with(b"HTTP"), "{answer:?}"),
+        Ok(_) => assert!(
+            answer.len() < 20 && !answer.starts_with(b"HTTP"),
+            "{answer:?}"
+        ),
         Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
     }
     // Nor is silence answered.
     assert!(server.client().is_closed());
-    assert_eq!(connect(&server, &files.certificate, "localhost").get("/").status, 200);
+    assert_eq!(
+        connect(&server, &files.certificate, "localhost")
+            .get("/")
+            .status,
+        200
+    );
 }
 
 #[test]
@@ -100,14 +116,33 @@ fn changed_files_are_read_again() {
     assert_eq!(connect(&server, &first, "localhost").get("/").status, 200);
     server.wait_for_log("the former one stays");
     std::fs::copy(&other.key, &files.key).unwrap();
-    assert_eq!(connect(&server, &other.certificate, "localhost").get("/").status, 200);
+    assert_eq!(
+        connect(&server, &other.certificate, "localhost")
+            .get("/")
+            .status,
+        200
+    );
     server.wait_for_log("the certificate was read again");
-    assert!(connect(&server, &first, "localhost").try_ask("GET", "/", "").is_err());
+    assert!(
+        connect(&server, &first, "localhost")
+            .try_ask("GET", "/", "")
+            .is_err()
+    );
     // Broken, then gone: the last good one stays. Open connections go on.
     std::fs::write(&files.certificate, "-----BEGIN CERTIFICATE-----\n").unwrap();
-    assert_eq!(connect(&server, &other.certificate, "localhost").get("/").status, 200);
+    assert_eq!(
+        connect(&server, &other.certificate, "localhost")
+            .get("/")
+            .status,
+        200
+    );
     std::fs::remove_file(&files.certificate).unwrap();
-    assert_eq!(connect(&server, &other.certificate, "localhost").get("/").status, 200);
+    assert_eq!(
+        connect(&server, &other.certificate, "localhost")
+            .get("/")
+            .status,
+        200
+    );
     assert_eq!(open.get("/").status, 200);
 }
 
@@ -126,7 +161,11 @@ fn bad_files_are_named() {
     let cases = [
         (&text, &files.key, "has no certificate in PEM"),
         (&files.certificate, &text, "has no private key in PEM"),
-        (&files.certificate, &dir.path().join("missing.pem"), "No such file"),
+        (
+            &files.certificate,
+            &dir.path().join("missing.pem"),
+            "No such file",
+        ),
     ];
     for (certificate, key, reason) in cases {
         let error = bind(TlsFiles {

@@ -33,13 +33,22 @@ fn each_user_has_a_root() {
     let (server, [_, bob]) = family();
     for path in ["/dav/", "/dav", "/dav/ada"] {
         let answer = server.client().ask("PROPFIND", path, "");
-        assert_eq!((answer.status, answer.header("location")), (301, Some("/dav/ada/")), "{path}");
+        assert_eq!(
+            (answer.status, answer.header("location")),
+            (301, Some("/dav/ada/")),
+            "{path}"
+        );
     }
     assert_eq!(server.client().ask("PROPFIND", "/dav/ada/", "").status, 207);
     let mut client = server.stranger();
     client.authorization = Some(basic("bob", &bob));
     assert_eq!(client.ask("PROPFIND", "/dav/bob/", "").status, 207);
-    assert_eq!(client.ask("PUT", "/dav/bob/addressbooks/1/n.vcf", &card("n", "N")).status, 201);
+    assert_eq!(
+        client
+            .ask("PUT", "/dav/bob/addressbooks/1/n.vcf", &card("n", "N"))
+            .status,
+        201
+    );
     let line = server.wait_for_log(" PUT ");
     assert!(line.contains(" bob/Phone PUT "), "{line}");
     // Stores that come later are served too.
@@ -69,10 +78,20 @@ fn a_password_opens_only_its_own_store() {
     for (user, password) in wrong {
         let mut client = server.stranger();
         client.authorization = Some(basic(user, password));
-        assert_eq!(client.ask("PROPFIND", "/dav/ada/", "").status, 401, "{user}");
+        assert_eq!(
+            client.ask("PROPFIND", "/dav/ada/", "").status,
+            401,
+            "{user}"
+        );
     }
     // Nothing was made.
-    let mut names: Vec<_> = server.dir.path().read_dir().unwrap().map(|f| f.unwrap().file_name()).collect();
+    let mut names: Vec<_> = server
+        .dir
+        .path()
+        .read_dir()
+        .unwrap()
+        .map(|f| f.unwrap().file_name())
+        .collect();
     names.retain(|name| name.to_string_lossy().ends_with(".etui"));
     names.sort();
     assert_eq!(names, ["ada.etui", "bob.etui"]);
@@ -105,7 +124,9 @@ fn no_path_leads_to_another_user() {
         "/.well-known/../dav/bob/",
     ];
     for path in paths {
-        for method in ["GET", "PROPFIND", "REPORT", "PUT", "DELETE", "MKCOL", "MOVE", "OPTIONS"] {
+        for method in [
+            "GET", "PROPFIND", "REPORT", "PUT", "DELETE", "MKCOL", "MOVE", "OPTIONS",
+        ] {
             let mut client = server.client();
             let body = match method {
                 "PUT" => card("evil", "Evil"),
@@ -119,14 +140,19 @@ fn no_path_leads_to_another_user() {
             client.send(body.as_bytes()).unwrap();
             let answer = client.read_answer(false).unwrap();
             let text = String::from_utf8_lossy(&answer.body);
-            assert!(!text.contains("Secret of bob") && !text.contains("directory"), "{method} {path}");
+            assert!(
+                !text.contains("Secret of bob") && !text.contains("directory"),
+                "{method} {path}"
+            );
             assert!(!text.contains("/dav/bob"), "{method} {path}: {text}");
         }
     }
     // Ada's contact cannot be moved over to Bob.
     let mut client = server.client();
     let lines = "Destination: /dav/bob/addressbooks/1/evil.vcf\r\n";
-    client.send_head("MOVE", "/dav/ada/addressbooks/1/etui-1.vcf", lines).unwrap();
+    client
+        .send_head("MOVE", "/dav/ada/addressbooks/1/etui-1.vcf", lines)
+        .unwrap();
     assert!(client.read_answer(false).unwrap().status >= 400);
     for user in ["ada", "bob"] {
         let store = Store::open(server.path(&format!("{user}.etui"))).unwrap();

@@ -351,7 +351,10 @@ mod tests {
     fn passwords_are_groups_that_people_can_type() {
         let password = DevicePassword::generate().unwrap();
         let shown = password.to_string();
-        assert_eq!(shown.len(), PASSWORD_DIGITS + PASSWORD_DIGITS / GROUP_DIGITS - 1);
+        assert_eq!(
+            shown.len(),
+            PASSWORD_DIGITS + PASSWORD_DIGITS / GROUP_DIGITS - 1
+        );
         assert_eq!(shown.split('-').count(), PASSWORD_DIGITS / GROUP_DIGITS);
         assert_ne!(password, DevicePassword::generate().unwrap());
         assert_eq!(format!("{password:?}"), "DevicePassword(...)");
@@ -364,7 +367,11 @@ mod tests {
             format!(" {shown}\n"),
         ];
         for text in typed {
-            assert_eq!(DevicePassword::parse(&text), Some(password.clone()), "{text}");
+            assert_eq!(
+                DevicePassword::parse(&text),
+                Some(password.clone()),
+                "{text}"
+            );
         }
     }
 

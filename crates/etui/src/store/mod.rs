@@ -6,6 +6,7 @@ pub(crate) mod collections;
 mod devices;
 mod external_ids;
 mod hooks;
+mod refused;
 pub(crate) mod snapshot;
 mod sql;
 pub(crate) mod write_queue;
@@ -19,6 +20,7 @@ use etui_text::phone::Region;
 use rusqlite::Connection;
 
 pub use self::devices::{Device, DeviceAccess, DevicePassword};
+pub use self::refused::{MAX_REFUSED, MAX_REFUSED_BYTES, RefusedText, RefusedVersion};
 pub use self::sql::{SqlRows, SqlValue};
 use crate::calendar::CalendarObject;
 use crate::contacts::Card;

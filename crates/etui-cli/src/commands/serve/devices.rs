@@ -11,8 +11,8 @@ use etui::{Error, Store};
 use etui_serve::user_name_of;
 use serde::Serialize;
 
-use super::qr_code::qr_code;
 use super::DEFAULT_ADDRESS;
+use super::qr_code::qr_code;
 use crate::app::App;
 use crate::datetime::{format_minute, iso_instant};
 use crate::errors::{Failure, Result};
@@ -89,7 +89,11 @@ impl ServerUrl {
 
     /// Returns the link that DAVx5 opens, with user and password.
     fn link(&self, user: &str, password: &str) -> String {
-        let scheme = if self.is_encrypted { "caldavs" } else { "caldav" };
+        let scheme = if self.is_encrypted {
+            "caldavs"
+        } else {
+            "caldav"
+        };
         format!("{scheme}://{user}:{password}@{}", self.rest)
     }
 }
@@ -103,7 +107,8 @@ fn parse_url(text: &str) -> std::result::Result<ServerUrl, String> {
         "http" => false,
         _ => return Err(hint.to_owned()),
     };
-    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '@' | '?' | '#' | '"' | '<' | '>');
+    let is_plain =
+        |c: char| c.is_ascii_graphic() && !matches!(c, '@' | '?' | '#' | '"' | '<' | '>');
     let host = rest.split('/').next().unwrap_or_default();
     if host.is_empty() || !rest.chars().all(is_plain) {
         return Err(hint.to_owned());
@@ -140,11 +145,16 @@ pub fn add_device(app: &mut App, args: &AddDeviceArgs) -> Result<()> {
     }
     let name = one_line(&args.name);
     app.out.status(format!("Added the device {name}\n"))?;
-    for (label, value) in [("Address", &address), ("User", &user), ("Password", &password)] {
+    for (label, value) in [
+        ("Address", &address),
+        ("User", &user),
+        ("Password", &password),
+    ] {
         app.out.write_line(format!("  {label:<8}  {value}"))?;
     }
     if args.url.is_some() && app.out.terminal {
-        app.out.status("\nFor DAVx5, scan this with the phone's camera:\n")?;
+        app.out
+            .status("\nFor DAVx5, scan this with the phone's camera:\n")?;
         app.out.write_line(qr_code(&link, app.out.colour)?)?;
     }
     app.out.status(match args.url {
@@ -202,7 +212,11 @@ pub fn list_devices(app: &mut App) -> Result<()> {
     let headings = ["Device", "Access", "Collections", "Added", "Last seen"];
     let mut table = Table::with_number_column(&headings, None);
     for device in &devices {
-        let access = if device.access.is_read_only { "read" } else { "write" };
+        let access = if device.access.is_read_only {
+            "read"
+        } else {
+            "write"
+        };
         let seen = device.last_seen();
         table.add_row([
             device.name.clone(),
@@ -270,7 +284,15 @@ mod tests {
         assert_eq!(url.link("ada", "1-2"), "caldavs://ada:1-2@dav.example.org/");
         let url = parse_url("HTTP://192.0.2.1:5233/").unwrap();
         assert_eq!(url.link("ada", "1"), "caldav://ada:1@192.0.2.1:5233/");
-        for bad in ["", "dav.example.org", "ftp://x", "https://", "https:///x", "https://a@b", "https://a b"] {
+        for bad in [
+            "",
+            "dav.example.org",
+            "ftp://x",
+            "https://",
+            "https:///x",
+            "https://a@b",
+            "https://a b",
+        ] {
             assert!(parse_url(bad).is_err(), "{bad}");
         }
     }

@@ -41,7 +41,11 @@ pub fn serve_http(app: &mut App, args: &HttpArgs) -> Result<()> {
             let _ = writeln!(std::io::stderr(), "{line}");
         });
     }
-    let scheme = if options.tls.is_some() { "https" } else { "http" };
+    let scheme = if options.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
     let server = Server::bind(options).map_err(explain)?;
     let stop = server.stop_handle();
     ctrlc::set_handler(move || stop.stop()).map_err(|e| Failure::Other(e.to_string()))?;
@@ -134,7 +138,8 @@ fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Re
         })?;
     }
     for address in addresses.iter().chain(&unix) {
-        app.out.status(format!("Serving on {}", one_line(address)))?;
+        app.out
+            .status(format!("Serving on {}", one_line(address)))?;
     }
     if let Some(fingerprint) = fingerprint {
         app.out

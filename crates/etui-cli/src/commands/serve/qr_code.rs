@@ -16,7 +16,9 @@ pub fn qr_code(text: &str, colour: bool) -> Result<String> {
     let code = code.map_err(|e| Failure::Other(format!("no QR code: {e}")))?;
     let mut renderer = code.render::<Dense1x2>();
     if !colour {
-        renderer.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark);
+        renderer
+            .dark_color(Dense1x2::Light)
+            .light_color(Dense1x2::Dark);
     }
     let lines = renderer.build();
     let lines = lines.lines().map(|line| match colour {
