@@ -1,4 +1,5 @@
-//! [`Accounts`]: who may use which store. One store, or a directory with one for each member of a family.
+//! [`Accounts`]: the stores that are served, and the devices that may use them. One store, or a directory with one
+//! for each member of a family.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

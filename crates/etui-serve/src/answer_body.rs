@@ -118,7 +118,7 @@ impl AnswerWriter {
         self.written
     }
 
-    /// Sends what is collected, and the end.
+    /// Sends the collected bytes, and the end.
     ///
     /// # Errors
     /// The client is gone, or does not read.

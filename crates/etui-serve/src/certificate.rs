@@ -69,9 +69,9 @@ impl Certificates {
     }
 
     /// Returns the configuration for the next connection. If the files changed, they are read again; the
-    /// result of that is told by `tell`. Files that cannot be used, such as a certificate whose key has not been
+    /// result is reported to `report`. Files that cannot be used, such as a certificate whose key has not been
     /// replaced yet, leave the former ones in use.
-    pub fn current(&self, tell: impl FnOnce(Result<&str, ServeError>)) -> Arc<ServerConfig> {
+    pub fn current(&self, report: impl FnOnce(Result<&str, ServeError>)) -> Arc<ServerConfig> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = read_stamp(&self.files).ok();
         if stamp.is_some() && stamp != state.stamp {
@@ -79,9 +79,9 @@ impl Certificates {
             match read_config(&self.files) {
                 Ok((config, fingerprint)) => {
                     (state.config, state.fingerprint) = (config, fingerprint);
-                    tell(Ok(&state.fingerprint));
+                    report(Ok(&state.fingerprint));
                 }
-                Err(error) => tell(Err(error)),
+                Err(error) => report(Err(error)),
             }
         }
         Arc::clone(&state.config)

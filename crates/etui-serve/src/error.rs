@@ -44,7 +44,7 @@ pub enum ServeError {
     /// The operating system refused something else.
     #[error("{what}: {source}")]
     System {
-        /// What was attempted.
+        /// The failed operation.
         what: &'static str,
         /// The operating system's error.
         source: io::Error,

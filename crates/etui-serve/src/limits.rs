@@ -1,4 +1,4 @@
-//! [`Limits`]: what a server grants to clients.
+//! [`Limits`] of a server.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest head of a request, in bytes; what comes in one read may be twice as much.
+    /// The largest head of a request, in bytes. One that comes in a single read may be twice as large.
     pub head_bytes: usize,
     /// The largest resource that may be written, in bytes.
     pub resource_bytes: u64,

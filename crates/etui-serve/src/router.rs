@@ -1,4 +1,4 @@
-//! From a request to its answer: who asks, whether they may, and who answers.
+//! [`Router`]: from a request to its answer: the password, the limits, and the worker that answers.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::web;
 /// Bytes of a permit for bodies in memory.
 const PERMIT_BYTES: u64 = 1 << 10;
 
-/// What all requests share.
+/// State that all requests share.
 pub struct Router {
     pub accounts: Accounts,
     pub limits: Limits,

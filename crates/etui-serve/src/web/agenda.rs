@@ -91,7 +91,7 @@ fn show_entry(entry: &Entry<'_>, day: Date, zone: &TimeZone, has_several: bool) 
                 @if !occurrence.location.trim().is_empty() {
                     div.detail { (occurrence.location) }
                 }
-                @if has_several || entry.color.is_some() {
+                @if has_several {
                     div.detail { (dot(entry.color)) (entry.calendar) }
                 }
             }

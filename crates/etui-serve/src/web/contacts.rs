@@ -157,11 +157,17 @@ fn show_card(card: &Card, name: &str, book: &str) -> Markup {
     }
 }
 
+/// Types that say nothing to a person.
+const SILENT_TYPES: [&str; 3] = ["voice", "internet", "pref"];
+
 /// Returns the label or the types of a value, in parentheses.
 fn types(value: &TypedValue) -> String {
     let words: Vec<&str> = match &value.label {
         Some(label) => vec![label],
-        None => value.types.iter().map(String::as_str).collect(),
+        None => {
+            let types = value.types.iter().map(String::as_str);
+            types.filter(|word| !SILENT_TYPES.contains(word)).collect()
+        }
     };
     match words.is_empty() {
         true => String::new(),

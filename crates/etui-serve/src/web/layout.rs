@@ -1,4 +1,4 @@
-//! What all pages have.
+//! The frame of all pages.
 
 use maud::{DOCTYPE, Markup, html};
 

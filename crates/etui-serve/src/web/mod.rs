@@ -1,6 +1,6 @@
 //! The web page: today's agenda, a search in the contacts, and a contact's details.
 //!
-//! It reads only, has no script, and shows what the device may see. All foreign text is escaped by `maud`.
+//! It reads only, has no script, and shows only collections that the device may see. All foreign text is escaped by `maud`.
 
 mod agenda;
 mod contacts;
@@ -129,7 +129,7 @@ fn contact_of(path: &str) -> Option<(i64, RecordId)> {
     Some((collection.parse().ok()?, RecordId(record.parse().ok()?)))
 }
 
-/// What a device sees of one state of its store.
+/// One state of a store, as a device sees it.
 struct Sight<'a> {
     login: &'a Login,
     snapshot: &'a Snapshot<'a>,

@@ -1,4 +1,4 @@
-//! Passwords, and what is there without one.
+//! Passwords, and requests without one.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The web page: what it shows, to whom, and that nothing in it runs.
+//! The web page: its contents, for each device, and that nothing in it runs.
 
 use std::collections::HashSet;
 use std::time::SystemTime;

@@ -48,7 +48,7 @@ const PASSWORD_DIGITS: usize = 28;
 /// Digits of a group of a password as it is shown.
 const GROUP_DIGITS: usize = 4;
 
-/// What a device may do.
+/// The rights of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceAccess {
     /// It may read and not write.
@@ -66,7 +66,7 @@ pub struct Device {
     pub id: i64,
     /// Its name, unique in the store.
     pub name: String,
-    /// What it may do.
+    /// Its rights.
     pub access: DeviceAccess,
     /// Unix ms.
     added_at: i64,
@@ -102,7 +102,7 @@ impl DevicePassword {
         Ok(Self(digits.map(char::from).collect()))
     }
 
-    /// Reads what a person or a program entered; `None` if it cannot be a password.
+    /// Reads a password as a person or a program entered it; `None` if it cannot be a password.
     fn parse(text: &str) -> Option<Self> {
         let mut digits = String::with_capacity(PASSWORD_DIGITS);
         for c in text.chars().filter(|c| *c != '-' && !c.is_whitespace()) {

@@ -119,7 +119,7 @@ fn reachable(address: IpAddr) -> IpAddr {
     found.map_or(DEFAULT_ADDRESS.ip(), |found| found.ip())
 }
 
-/// Writes where the server listens, and what is still missing.
+/// Writes the addresses of the server.
 fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Result<()> {
     let addresses = server.addresses().iter();
     let addresses: Vec<String> = addresses
