@@ -149,6 +149,14 @@ impl Accounts {
         Ok(store)
     }
 
+    /// Gives memory back to the system. The next requests read again what they need.
+    pub fn release_memory(&self) {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let stores: Vec<_> = open.values().map(|open| Arc::clone(&open.store)).collect();
+        drop(open);
+        stores.iter().for_each(|store| store.release_memory());
+    }
+
     /// Closes the stores that no worker uses any more.
     ///
     /// # Errors

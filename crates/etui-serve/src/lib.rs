@@ -32,6 +32,7 @@ mod error;
 mod limits;
 mod listener;
 mod log;
+mod removals;
 mod request_body;
 mod router;
 mod server;

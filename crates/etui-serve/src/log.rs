@@ -21,7 +21,7 @@ pub struct RequestLine<'a> {
     /// The address, where it helps to find an attacker.
     pub address: Option<IpAddr>,
     pub method: &'a Method,
-    /// The kind of the request, or the reason for its refusal.
+    /// The kind of the request, or the reason for its refusal; `-` is written if it is the method.
     pub kind: &'a str,
     pub status: StatusCode,
     /// Bytes of the answer's body.
@@ -40,7 +40,7 @@ impl fmt::Display for RequestLine<'_> {
             "{} {} {method} {} {status} {} B {milliseconds:.1} ms",
             local_time(),
             self.device.unwrap_or("-"),
-            self.kind,
+            if self.kind == method { "-" } else { self.kind },
             self.bytes,
         )?;
         match self.address {

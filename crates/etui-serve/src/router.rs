@@ -4,14 +4,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
+use etui::contacts::Card;
 use etui_dav::{DavOptions, Session};
 use http::header::{CONTENT_TYPE, EXPECT, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use crate::accounts::{Accounts, DAV_ROOT, Login};
@@ -19,6 +21,7 @@ use crate::answer_body::{AnswerBody, AnswerWriter};
 use crate::basic::{CHALLENGE, read_credentials};
 use crate::limits::Limits;
 use crate::log::{LogSink, RequestLine, notice};
+use crate::removals::Removals;
 use crate::request_body::{RefusedBody, drain_body, read_body};
 use crate::throttle::Throttle;
 use crate::web;
@@ -36,7 +39,10 @@ pub struct Router {
     /// The zone of the web page.
     pub zone: TimeZone,
     pub log: LogSink,
+    /// Notified of each request.
+    pub used: Notify,
     throttle: Throttle,
+    removals: Removals,
     bodies: Arc<Semaphore>,
 }
 
@@ -77,7 +83,9 @@ impl Router {
             behind_proxy: false,
             zone: TimeZone::system(),
             log,
+            used: Notify::new(),
             throttle: Throttle::default(),
+            removals: Removals::default(),
             bodies: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
             limits,
         }
@@ -89,6 +97,7 @@ impl Router {
         request: Request<Incoming>,
         address: Option<IpAddr>,
     ) -> Response<AnswerBody> {
+        self.used.notify_one();
         let (head, mut body) = request.into_parts();
         let asked = Asked {
             address: self.client_of(address, &head.headers),
@@ -226,6 +235,11 @@ impl Router {
                     if let Some(error) = &outcome.failure {
                         (self.log)(&notice(format_args!("error: {error}")));
                     }
+                    if let Some(collection) = outcome.collection
+                        && outcome.removed > 0
+                    {
+                        self.note_removals(&login, collection, outcome.removed);
+                    }
                     let status = StatusCode::from_u16(outcome.status).unwrap_or_default();
                     self.write_log(&asked, Some(&login), outcome.kind, status, written);
                 }
@@ -239,6 +253,28 @@ impl Router {
         // Without an answer the reason is in the log.
         let failed = |_| plain(StatusCode::INTERNAL_SERVER_ERROR, "The answer failed.\n");
         answer.await.unwrap_or_else(failed)
+    }
+
+    /// Logs that a device has removed more than half of a collection.
+    fn note_removals(&self, login: &Login, collection: i64, removed: u64) {
+        // An address book, or a calendar; neither if the whole collection was removed.
+        let book = login.store.collection_by_id::<Card>(collection);
+        let remaining = match book {
+            Ok(book) => book.count(),
+            Err(_) => {
+                let calendar = login.store.collection_by_id::<CalendarObject>(collection);
+                calendar.and_then(|calendar| calendar.count())
+            }
+        };
+        let key = (login.user.clone(), login.device.id, collection);
+        let remaining = remaining.unwrap_or(0);
+        if let Some(count) = self.removals.count(key, removed, remaining, Instant::now()) {
+            let device = &login.device.name;
+            (self.log)(&notice(format_args!(
+                "notice: {device} removed {count} records of collection {collection} within ten minutes, and {remaining} \
+                 are left; they are in the trash for 30 days"
+            )));
+        }
     }
 
     async fn answer_page(self: Arc<Self>, asked: Asked, login: Login) -> Response<AnswerBody> {

@@ -25,6 +25,9 @@ use crate::router::Router;
 /// How long accepting rests after an error, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long after the last request memory is given back.
+const IDLE: Duration = Duration::from_secs(5);
+
 /// Options of a server.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -189,6 +192,7 @@ impl Server {
                 };
                 acceptors.push(tokio::spawn(acceptor.run()));
             }
+            tokio::spawn(release_when_idle(Arc::clone(&router)));
             let mut stop = self.stop.subscribe();
             wait_for_stop(&mut stop).await;
             drop(running);
@@ -201,6 +205,17 @@ impl Server {
         drop(self.socket_file);
         router.accounts.close()?;
         served
+    }
+}
+
+/// Gives memory back some seconds after the last of each group of requests.
+async fn release_when_idle(router: Arc<Router>) {
+    loop {
+        router.used.notified().await;
+        while timeout(IDLE, router.used.notified()).await.is_ok() {}
+        let router = Arc::clone(&router);
+        // The result of a worker that was stopped is of no interest.
+        let _ = tokio::task::spawn_blocking(move || router.accounts.release_memory()).await;
     }
 }
 

@@ -180,11 +180,14 @@ impl<S: Read + Write> Client<S> {
     }
 
     pub fn try_ask(&mut self, method: &str, path: &str, body: &str) -> io::Result<Answer> {
-        let length = match body.is_empty() {
+        let mut lines = match body.is_empty() {
             true => String::new(),
             false => format!("Content-Length: {}\r\n", body.len()),
         };
-        self.send_head(method, path, &length)?;
+        if method == "PROPFIND" {
+            lines += "Depth: 0\r\n";
+        }
+        self.send_head(method, path, &lines)?;
         self.send(body.as_bytes())?;
         self.read_answer(method == "HEAD")
     }
