@@ -25,12 +25,12 @@ Examples:
   etui serve add-device Phone --url https://dav.example.org
                                                with a QR code for DAVx5
   etui serve add-device Frame --read-only --only Family
-                                               sees the calendar or address book Family, changes nothing
+                                               sees only the collection Family
   etui --store family/ada.etui serve add-device Phone
                                                for a store that `etui serve --users family` serves
 
-The password is shown once; the store keeps a hash of it. Each device gets its own, so that a lost one is
-removed by itself. On the device enter address, user and password; it finds the rest.";
+The password is shown once; the store keeps a hash of it. Each device gets its own, so that a lost
+one is removed by itself. On the device enter address, user and password; it finds the rest.";
 
 pub const LIST_EXAMPLES: &str = "\
 Examples:
@@ -45,8 +45,8 @@ Examples:
   etui serve remove-device Phone
   etui serve add-device Phone          give it a new password
 
-The password is refused from the next request on, also by a running server. The data on the device stay
-there.";
+The password is refused from the next request on, also by a running server. The data on the device
+stay there.";
 
 /// Make a password for a device, with which it may use the store
 #[derive(Debug, clap::Args)]

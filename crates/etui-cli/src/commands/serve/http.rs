@@ -172,6 +172,11 @@ fn explain(error: ServeError) -> Failure {
         ServeError::Listen { address, source } => {
             Failure::named_io(format!("cannot listen on {address}"), source)
         }
+        ServeError::Certificate { path, reason } => {
+            // Without Rust's "(os error 2)".
+            let reason = reason.split(" (os error").next().unwrap_or_default();
+            Failure::Other(format!("{}: {reason}", path.display()))
+        }
         ServeError::Directory { path, source } => Failure::io(&path, source),
         other => Failure::Other(other.to_string()),
     }

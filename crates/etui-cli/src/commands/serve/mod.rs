@@ -17,7 +17,7 @@ Examples:
   etui serve add-device Phone         make a password for your phone
   etui serve                          serve your store on http://127.0.0.1:5233/, until Ctrl-C
   etui serve --tls --listen 0.0.0.0:5233
-                                      to all of your network, encrypted, with a certificate of its own
+                                      to your network, with a certificate of its own
   etui serve --listen 0.0.0.0:5233 --cert fullchain.pem --key privkey.pem
                                       ... with your certificate, read again when it changes
   etui serve --unix /run/etui/serve.sock --behind-proxy
@@ -26,9 +26,9 @@ Examples:
   etui serve devices                  list the devices that have a password
   etui serve --dbus                   serve programs on the session bus, until nobody uses it
 
-Phones, Thunderbird and GNOME find contacts and calendars by the address alone (CardDAV, CalDAV). In a
-browser the address shows today's agenda and a search. Phones step by step, and recipes for Caddy, nginx
-and tunnels: the page \"Your phone and etui\" of the book (phone.md); D-Bus: dbus.md.";
+Phones, Thunderbird and GNOME find contacts and calendars by the address alone (CardDAV, CalDAV).
+In a browser it shows today's agenda and a search. The book has the steps for each program, and
+recipes for nginx, Caddy, Apache and tunnels (phone.md); for D-Bus see dbus.md.";
 
 /// The port without `--listen`.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 5233);
