@@ -200,6 +200,9 @@ impl Router {
         use http_body::Body;
         // A body without a known length may become the largest.
         let bytes = body.size_hint().upper().unwrap_or(most).min(most);
+        if bytes == 0 {
+            return None;
+        }
         let all = self.limits.bodies_bytes / PERMIT_BYTES;
         let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES).min(all)).unwrap_or(u32::MAX);
         let bodies = Arc::clone(&self.bodies);
