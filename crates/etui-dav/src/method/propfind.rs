@@ -151,7 +151,8 @@ fn of_collection<R: DavKind>(
     let snapshot = cx.store.snapshot()?;
     let reader = snapshot.collection_by_id::<R>(collection.id())?;
     let members = MemberWriter::<R>::new(cx, wanted, None);
-    let node = cx.node(&found);
+    // A later token would hide the changes between.
+    let node = cx.node(&found).with_token(&reader.collection_token()?);
     let own = values(&node, wanted)?;
     let minimal = headers::prefers_minimal(cx.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;

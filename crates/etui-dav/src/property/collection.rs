@@ -2,9 +2,9 @@
 
 use std::cell::OnceCell;
 
-use etui::Store;
 use etui::calendar::CalendarObject;
 use etui::record::Collection;
+use etui::{Store, SyncToken};
 
 use super::dead::{DeadValue, parse_clark_name};
 use super::tree::{Node, common_value, privileges, reports};
@@ -85,6 +85,13 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
             token: OnceCell::new(),
             kept: OnceCell::new(),
         }
+    }
+
+    /// Sets the token, for an answer that lists the resources of the same state.
+    pub(crate) fn with_token(self, token: &SyncToken) -> Self {
+        // It is the first one.
+        let _ = self.token.set(token_text(token));
+        self
     }
 
     /// Returns the token of the latest change.
@@ -282,11 +289,11 @@ pub(crate) fn component_names(set: &Element) -> Vec<String> {
 }
 
 /// Returns a token as a URI (RFC 6578 section 3.2).
-pub(crate) fn token_text(token: &etui::SyncToken) -> String {
+pub(crate) fn token_text(token: &SyncToken) -> String {
     format!("data:,{token}")
 }
 
 /// Parses a token of [`token_text`].
-pub(crate) fn parse_token(text: &str) -> Option<etui::SyncToken> {
+pub(crate) fn parse_token(text: &str) -> Option<SyncToken> {
     text.trim().strip_prefix("data:,")?.parse().ok()
 }
