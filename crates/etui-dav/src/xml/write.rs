@@ -79,7 +79,7 @@ impl<'w> Writer<'w> {
         if let Some(start) = self.open.pop() {
             self.buffer.extend_from_slice(b"</");
             self.buffer
-                .extend_from_slice(self.open_names[start..].as_bytes());
+                .extend_from_slice(&self.open_names.as_bytes()[start..]);
             self.open_names.truncate(start);
             self.push(b">")?;
         }
@@ -198,7 +198,7 @@ impl<'w> Writer<'w> {
         self.open_names.push_str(name);
         self.buffer.push(b'<');
         self.buffer
-            .extend_from_slice(self.open_names[start..].as_bytes());
+            .extend_from_slice(&self.open_names.as_bytes()[start..]);
         if !self.has_root {
             self.has_root = true;
             for known in &Namespace::KNOWN {
