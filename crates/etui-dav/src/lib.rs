@@ -68,7 +68,7 @@
 //! property/    multistatus         names and values of properties; the answer 207
 //! query/       data                filters, parts of objects; forms of content
 //! kind  condition  headers  path   contacts or calendar objects; parts of a request
-//! failure      respond  session    refusals; where answers go; who asks
+//! failure      respond  session    refusals; where answers go; the device
 //! xml/                             trees in, streams out
 //! ```
 

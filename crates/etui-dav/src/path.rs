@@ -39,7 +39,7 @@ impl Home {
     }
 }
 
-/// What a path names. Nothing says that it exists.
+/// The target of a path, which may not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// `/` of the server, above the root.

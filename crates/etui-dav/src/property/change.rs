@@ -91,7 +91,7 @@ fn with_language(element: &Element, around: &[&Element]) -> Element {
 /// The result for each property; `None`: it is as the client wants it.
 pub(crate) type ChangeResults = Vec<(Name, Option<Refusal>)>;
 
-/// Returns the refusals of changes that cannot be made, before anything is made; `None` if all can be.
+/// Checks that all changes can be made, before any is; the error has the refusal of each.
 pub(crate) fn check<R: DavKind>(
     changes: &[PropertyChange],
     is_new: bool,
@@ -191,8 +191,8 @@ fn conflict(detail: String) -> Refusal {
     Refusal::new(StatusCode::CONFLICT, detail)
 }
 
-/// Makes the changes; all have been checked. The kept properties change together; a name or colour that
-/// the store refuses is told with the others.
+/// Makes the changes, which have been checked. The kept properties change together. A name or size that the store refuses
+/// is among the results.
 pub(crate) fn apply<R: DavKind>(
     store: &Store,
     collection: &Collection<'_, R>,

@@ -30,8 +30,7 @@ pub(super) fn principal_match(
     let values = values(&principal, &wanted)?;
     let minimal = headers::prefers_minimal(cx.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
-    let all = values.iter().map(|(name, value)| (name, value.clone()));
-    answer.properties(&principal.href(), all)?;
+    answer.values(&principal.href(), &values)?;
     Ok(answer.finish()?)
 }
 
@@ -55,8 +54,7 @@ pub(super) fn principal_property_search(
     let minimal = headers::prefers_minimal(cx.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
     if is_match {
-        let all = values.iter().map(|(name, value)| (name, value.clone()));
-        answer.properties(&principal.href(), all)?;
+        answer.values(&principal.href(), &values)?;
     }
     Ok(answer.finish()?)
 }
