@@ -13,7 +13,7 @@ use crate::query::zone_of_object;
 use crate::session::{DavOptions, Session};
 use crate::xml::{Element, Limits, Namespace, XmlError};
 
-/// A request, and who sends it.
+/// A request and its session.
 pub(crate) struct Context<'a> {
     pub(crate) store: &'a Store,
     pub(crate) session: Session<'a>,

@@ -109,7 +109,7 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
     }
 }
 
-/// The steps of a visit of the store, each of which writes to an answer.
+/// The steps of a visit of the store. Each writes to an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     failed: Option<io::Error>,

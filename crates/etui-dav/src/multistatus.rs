@@ -100,7 +100,7 @@ impl<'o> Multistatus<'o> {
         self.properties(href, all)
     }
 
-    /// Writes what became of each property that a client wanted to change.
+    /// Writes the result for each property that a client wanted to change.
     pub(crate) fn changed(
         &mut self,
         href: &str,

@@ -101,7 +101,7 @@ impl Target {
         })
     }
 
-    /// Parses an href: an absolute path, or a URL, of which only the path counts.
+    /// Parses an href: an absolute path, or the path of a URL.
     pub(crate) fn parse_href(href: &str, root: &str) -> Result<Self, BadPath> {
         Self::parse(path_of_href(href.trim())?, root)
     }

@@ -19,7 +19,7 @@ use crate::xml::{Element, Namespace};
 /// Media types and versions of calendar data.
 const CALENDAR_DATA: &[(&str, &str)] = &[("text/calendar", "2.0")];
 
-/// Versions of cards: 3.0 alone, because Apple's programs fail on 4.0, and others write what is advertised.
+/// Versions of cards: 3.0 alone, because Apple's programs fail on 4.0, and others write the version that is advertised.
 const ADDRESS_DATA: &[(&str, &str)] = &[("text/vcard", "3.0")];
 
 /// Names of properties of any collection; those of `allprop` are the first two.

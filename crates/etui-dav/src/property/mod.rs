@@ -1,4 +1,4 @@
-//! Properties of what paths name: their names, their values, and which a request wants.
+//! Properties of the targets of paths: names, values, and the selection of a request.
 
 pub(crate) mod change;
 mod collection;

@@ -1,4 +1,4 @@
-//! Reports about principals (RFC 3744 section 9), of which there is one.
+//! Reports about principals (RFC 3744 section 9). There is one.
 
 use http::{Response, StatusCode};
 
@@ -82,7 +82,7 @@ fn finds(node: &dyn Node, search: &Element) -> Result<bool> {
     Ok(true)
 }
 
-/// `principal-search-property-set` (RFC 3744 section 9.5): what a search is likely to find.
+/// `principal-search-property-set` (RFC 3744 section 9.5): the properties to search by.
 pub(super) fn principal_search_property_set(out: &mut dyn Respond) -> Result<()> {
     let head = Response::builder()
         .status(StatusCode::OK)

@@ -129,7 +129,7 @@ impl<'w> Writer<'w> {
         self.push(b"")
     }
 
-    /// Writes the text in `bytes`; what is not UTF-8 becomes U+FFFD.
+    /// Writes the text in `bytes`; invalid UTF-8 becomes U+FFFD.
     ///
     /// # Errors
     /// Those of the stream.
@@ -155,7 +155,7 @@ impl<'w> Writer<'w> {
         self.close()
     }
 
-    /// Writes what is in an element: its text and its children with their tails.
+    /// Writes the content of an element: its text and its children with their tails.
     ///
     /// # Errors
     /// Those of the stream.

@@ -2,7 +2,7 @@
 
 use crate::support::{Served, card, event};
 
-/// What Contacts asks of a collection: most of it nobody but Apple's server has.
+/// The properties that Contacts asks for. Most of them only Apple's server has.
 const PROPERTIES: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <A:propfind xmlns:A="DAV:"><A:prop><A:add-member/><B:bulk-requests xmlns:B="http://me.com/_namespace/"/>
 <A:current-user-privilege-set/><A:displayname/><C:max-image-size xmlns:C="urn:ietf:params:xml:ns:carddav"/>
@@ -119,7 +119,7 @@ END:VCALENDAR&#13;
     );
     let calendar = served.store.calendar_named("Family").unwrap();
     assert_eq!(calendar.color().unwrap().unwrap().to_string(), "#1badf8");
-    // A to-do does not belong there, and what was written is kept.
+    // A to-do does not belong there.
     let todo = event("t", "Buy tea", 5)
         .replace("VEVENT", "VTODO")
         .replace("DTEND", "DUE");
