@@ -3,6 +3,8 @@
 use std::cell::OnceCell;
 
 use etui::calendar::CalendarObject;
+use etui::calendar::time::TimeZone;
+use etui::calendar::zones::TimeZoneResolver;
 use etui::record::Collection;
 use etui::{Store, SyncToken};
 
@@ -12,7 +14,7 @@ use super::{Name, Value};
 use crate::failure::Result;
 use crate::kind::{COMPONENTS, DavKind};
 use crate::path::Home;
-use crate::query::COLLATIONS;
+use crate::query::{COLLATIONS, zone_of_object};
 use crate::session::{DavOptions, Session};
 use crate::xml::{Element, Namespace};
 
@@ -131,14 +133,23 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         })
     }
 
-    /// Returns the calendar object with the time zone of the collection.
-    pub(crate) fn time_zone(&self) -> Result<Option<String>> {
-        let name = Name::new(Namespace::CalDav, "calendar-timezone");
-        Ok(match self.kept_value(&name)? {
-            Some(Value::Text(text)) => Some(text.into_owned()),
-            Some(Value::Whole(element)) => Some(element.text),
-            _ => None,
-        })
+    /// Returns the time zone of `calendar-timezone` (RFC 4791 section 5.2.2), else of `calendar-timezone-id` (RFC 7809
+    /// section 5.2).
+    pub(crate) fn time_zone(&self) -> Result<Option<TimeZone>> {
+        let text = |name| -> Result<Option<String>> {
+            let value = self.kept_value(&Name::new(Namespace::CalDav, name))?;
+            Ok(match value {
+                Some(Value::Text(text)) => Some(text.into_owned()),
+                Some(Value::Whole(element)) => Some(element.text),
+                _ => None,
+            })
+        };
+        let defined = text("calendar-timezone")?.and_then(|object| zone_of_object(&object));
+        if defined.is_some() {
+            return Ok(defined);
+        }
+        let id = text("calendar-timezone-id")?;
+        Ok(id.and_then(|id| TimeZoneResolver::new().resolve(id.trim())))
     }
 
     /// Returns the colour of a calendar.
