@@ -23,7 +23,7 @@ pub(crate) fn proppatch(
     if !body.is(&Namespace::Dav, "propertyupdate") {
         return Err(Refusal::bad_request("the body is not DAV:propertyupdate").into());
     }
-    let changes = change::changes_of(&body);
+    let changes = change::changes_of(&body)?;
     if changes.is_empty() {
         return Err(Refusal::bad_request("the body changes no property").into());
     }

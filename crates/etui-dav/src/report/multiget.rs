@@ -22,7 +22,7 @@ pub(super) fn multiget<R: DavKind>(
 ) -> Result<()> {
     let found = cx.expect::<R>(segment)?;
     outcome.collection = Some(found.collection.id());
-    let wanted = Wanted::of(report);
+    let wanted = Wanted::of(report)?;
     let form = data_form(cx, &found, &wanted)?;
     let hrefs: Vec<&str> = report
         .children_named(&Namespace::Dav, "href")

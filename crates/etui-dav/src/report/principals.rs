@@ -24,7 +24,7 @@ pub(super) fn principal_match(
     }
     let principal = TreeNode::Principal(cx.session);
     let wanted = match report.child(&Namespace::Dav, "prop") {
-        Some(_) => Wanted::of(report),
+        Some(_) => Wanted::of(report)?,
         None => Wanted::These(Vec::new()),
     };
     let values = values(&principal, &wanted)?;
@@ -47,7 +47,7 @@ pub(super) fn principal_property_search(
         is_match &= finds(&principal, search)?;
     }
     let wanted = match report.child(&Namespace::Dav, "prop") {
-        Some(_) => Wanted::of(report),
+        Some(_) => Wanted::of(report)?,
         None => Wanted::These(Vec::new()),
     };
     let values = values(&principal, &wanted)?;

@@ -120,7 +120,7 @@ fn answer_ids<R: DavKind>(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let wanted = Wanted::of(report);
+    let wanted = Wanted::of(report)?;
     let form = data_form(cx, found, &wanted)?;
     let minimal = headers::prefers_minimal(cx.request.headers());
     let members = MemberWriter::<R>::new(cx, &wanted, form);

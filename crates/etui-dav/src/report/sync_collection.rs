@@ -37,7 +37,7 @@ pub(super) fn sync_collection<R: DavKind>(
         .into());
     }
     let limit = limit_of(report)?;
-    let wanted = Wanted::of(report);
+    let wanted = Wanted::of(report)?;
     let form = data_form(cx, &found, &wanted)?;
     let refused = || refused_token(cx);
     let token = report.child(&Namespace::Dav, "sync-token");
