@@ -46,6 +46,8 @@ mod properties;
 mod read;
 mod seq;
 pub(crate) mod tag;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use changes::{ResourceChange, ResourceChanges};
