@@ -181,7 +181,7 @@ impl<R: Resource> Reader<'_, R> {
         }
         let mut statement = self.conn.prepare_cached(
             "SELECT released, record, name FROM resource \
-             WHERE collection = ?1 AND released > 0 AND released > ?2",
+             WHERE collection = ?1 AND released <> 0 AND released > ?2",
         )?;
         let mut rows = statement.query((self.collection, after))?;
         while let Some(row) = rows.next()? {

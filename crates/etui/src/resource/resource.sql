@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS resource (
 
 CREATE UNIQUE INDEX IF NOT EXISTS resource_record ON resource (record, released);
 
-CREATE INDEX IF NOT EXISTS resource_released ON resource (collection, released) WHERE released > 0;
+CREATE INDEX IF NOT EXISTS resource_released ON resource (collection, released) WHERE released <> 0;
 
 -- A record that is purged takes its names along.
 CREATE TRIGGER IF NOT EXISTS resource_purge AFTER DELETE ON record BEGIN

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use etui::contacts::Contacts;
 use etui::resource::{ListedResource, ResourceChanges, ResourceCondition, ResourceTag};
-use etui::{Error, SyncToken};
+use etui::{Durability, Error, Store, SyncToken};
 use etui_testkit::rng::SplitMix64;
 
-use super::support::{card, clean, vcard};
-use super::{new_store, put};
+use super::put;
+use super::support::{card, clean, directory, german, vcard};
 
 const NAMES: [&str; 5] = ["a.vcf", "b.vcf", "c d.vcf", "100%.vcf", "e"];
 const UIDS: [&str; 6] = ["1", "2", "3", "4", "5", "6"];
@@ -234,7 +234,10 @@ fn clients_that_follow_the_changes_end_with_the_listing() {
     for seed in seed..seed + rounds {
         println!("seed {seed}");
         let mut rng = SplitMix64::new(seed);
-        let (_dir, store) = new_store();
+        let (_dir, path) = directory();
+        let mut options = german();
+        options.durability = Durability::Deferred;
+        let store = Store::open_with(&path, &options).unwrap();
         let contacts = store.contacts().unwrap();
         let other = store.create_address_book("Other").unwrap();
         let mut model = Model::default();
