@@ -6,7 +6,7 @@
 //!                                            components, END:VCALENDAR
 //! ```
 //!
-//! A `METHOD` of the larger object is left out: it says what an exported file is for, and a stored
+//! A `METHOD` of the larger object is left out: it belongs to the exchange of a file, and a stored
 //! object has none (RFC 4791 section 4.1). A zone that the record names and its source does not
 //! define is written from the time zone database.
 
@@ -166,6 +166,9 @@ fn write_components<'c>(
     writer.finish().ok()
 }
 
+/// Maximum number of templates that are kept for further records.
+const MAX_TEMPLATES: usize = 64;
+
 /// Composes the objects of records, one after another. Records of one source object share its
 /// template.
 #[derive(Default)]
@@ -188,6 +191,9 @@ impl ObjectComposer {
             Some(template) => Rc::clone(template),
             None => {
                 let template = Rc::new(StoredTemplate::read(conn, source)?);
+                if self.templates.len() >= MAX_TEMPLATES {
+                    self.templates.clear();
+                }
                 self.templates.insert(source, Rc::clone(&template));
                 template
             }

@@ -2,8 +2,8 @@
 
 -- The names that clients gave to records. A record without a row has a name that is computed from
 -- its id.
---   released  sequence number at which the record lost the name: clients are told that the name is
---             gone; 0: it has the name
+--   released  sequence number at which the record lost the name: the name is reported to clients
+--             as removed; 0: it has the name
 CREATE TABLE IF NOT EXISTS resource (
     collection INTEGER NOT NULL,
     name       TEXT NOT NULL,

@@ -110,7 +110,7 @@ fn a_purged_removal_is_not_missed() {
     assert!(store.check().unwrap().is_clean());
 }
 
-/// A name that a record lost is kept as long as a client may have to be told.
+/// A name that a record lost is kept as long as clients may ask for changes before that.
 #[test]
 fn released_names_are_forgotten_with_the_log() {
     let (_dir, store) = new_store();

@@ -40,7 +40,7 @@ impl Model {
         self.0.get(uid).filter(|record| record.text.is_some())
     }
 
-    /// Expects what a put does: `Err` is the name of the resource that has the UID.
+    /// Returns the expected result of a put: `Err` is the name of the resource that has the UID.
     fn expect_put(&self, name: &str, uid: &str) -> Result<(), String> {
         match self.named(name) {
             Some(there) if there != uid && self.live(there).is_some() => Err(name.to_owned()),

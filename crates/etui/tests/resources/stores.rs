@@ -1,4 +1,4 @@
-//! Names in backups, copies and damaged stores, and what a store without resources pays.
+//! Names in backups, copies and damaged stores, and the cost for a store without resources.
 
 use std::fs;
 
