@@ -22,7 +22,7 @@ use super::calendar_match::RECORD_COMPONENTS;
 use super::component_tree::{Component, time_of};
 use super::error::QueryError;
 use super::time_range::TimeRange;
-use super::times::{Budget, ObjectTimes};
+use super::times::{InstanceBudget, ObjectTimes};
 
 /// Limits of one expanded object.
 const MAX_INSTANCES: usize = 10_000;
@@ -38,7 +38,7 @@ pub(super) fn expand(text: &str, range: &TimeRange, zone: &TimeZone) -> Result<S
         return Ok(text.to_owned());
     };
     let zones = defined_zones(calendar, text);
-    let budget = Budget::default();
+    let budget = InstanceBudget::default();
     let times = ObjectTimes::new(&calendar.children, text, &zones, zone, &budget);
     let mut writer = InstanceWriter {
         text,
@@ -91,7 +91,7 @@ pub(super) fn limit(text: &str, range: &TimeRange, zone: &TimeZone) -> String {
         return text.to_owned();
     };
     let zones = defined_zones(calendar, text);
-    let budget = Budget::default();
+    let budget = InstanceBudget::default();
     let times = ObjectTimes::new(&calendar.children, text, &zones, zone, &budget);
     let length = (0..calendar.children.len())
         .filter_map(|at| times.timing(at))

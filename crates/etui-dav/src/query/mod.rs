@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! calendar-query     parse_calendar_query  find            which records match    RFC 4791 7.8, 9.7-9.9
-//!   calendar-data    CalendarData::parse   apply           what is returned       9.6
+//!   calendar-data    CalendarData::parse   apply           parts of an object     9.6
 //! free-busy-query    parse_free_busy_query free_busy                              7.10
 //! addressbook-query  parse_address_query   find_contacts                          RFC 6352 8.6, 10.5
 //!   address-data     AddressData::parse    apply                                  10.4

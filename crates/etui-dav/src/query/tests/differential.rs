@@ -36,10 +36,7 @@ fn shapes(rng: &mut SplitMix64) -> Vec<String> {
             match (has(1), has(2)) {
                 (true, false) if is_date => push(format!("DURATION:P{}D", 1 + rng.below(3))),
                 (true, false) => push(format!("DURATION:PT{}M", rng.below(4) * 45)),
-                (false, true) => push(time(
-                    "DUE",
-                    after(rng).plus_seconds(if is_date { DAY } else { 0 }),
-                )),
+                (false, true) => push(time("DUE", after(rng))),
                 _ => {}
             }
             if has(3) {
@@ -86,7 +83,11 @@ fn overlaps(
     let timed: Vec<_> = object.components().filter(|c| c.timing.is_some()).collect();
     let any_instance = record.instances.iter().any(|instance| {
         let component = timed[instance.component];
-        let (from, to) = (instance.during.start, instance.during.end);
+        let (from, mut to) = (instance.during.start, instance.during.end);
+        // A due date can be the day of the start.
+        if let Some(due) = component.due.as_ref().filter(|_| !component.recurs()) {
+            to = due.at(zone);
+        }
         if component.kind != kind {
             return false;
         }
