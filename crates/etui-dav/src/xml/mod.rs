@@ -24,5 +24,6 @@ mod write;
 
 pub use element::Element;
 pub use namespace::Namespace;
+pub(crate) use read::is_ncname as is_name;
 pub use read::{Limits, XmlError};
 pub use write::Writer;

@@ -382,7 +382,7 @@ fn split_name(name: &str, at: u64) -> Result<(&str, &str), XmlError> {
 }
 
 /// Returns true for a name without colon (Namespaces in XML 1.0, production 4).
-fn is_ncname(name: &str) -> bool {
+pub(crate) fn is_ncname(name: &str) -> bool {
     let is_start = |c: char| {
         c.is_ascii_alphabetic()
             || c == '_'
