@@ -22,12 +22,14 @@ use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Column, Field, Filter, Query, Reader};
 use etui::record::Paging;
+use etui::resource::StoredResource;
 use etui::search::filter::MatchMode;
 use etui::search::query::SortOrder;
 
 use super::calendar_match::{RECORD_COMPONENTS, only_time_range};
 use super::calendar_query::{CalendarQuery, CompFilter, CompTest, PropFilter, PropTest, ValueTest};
 use super::error::QueryError;
+use super::expand::zones_of_object;
 use super::times::InstanceBudget;
 
 /// Records of a page when ids are read from the list or the index.
@@ -107,15 +109,16 @@ fn find_in_objects(
             &all
         }
     };
-    let (mut object, budget) = (Vec::new(), InstanceBudget::default());
-    for id in ids {
-        object.clear();
-        reader.export(&mut object, Some(&[*id]))?;
-        let zones = reader.zones(*id)?;
-        if query.matches_within(&budget, &object, &zones, zone) {
-            found.push(*id);
-        }
-    }
+    let budget = InstanceBudget::default();
+    reader.resources_by_ids(ids, |_, resource| {
+        // The object has the zones that it names.
+        let is_match = |one: &StoredResource| {
+            let zones = zones_of_object(&one.bytes);
+            query.matches_within(&budget, &one.bytes, &zones, zone)
+        };
+        found.extend(resource.filter(is_match).map(|one| one.id));
+        Ok(())
+    })?;
     Ok(())
 }
 

@@ -14,6 +14,7 @@
 use etui::calendar::recurrence::{Instance, RecurrenceSet, Timing};
 use etui::calendar::time::{CalendarTime, TimeZone, Timestamp};
 use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
+use etui_contentline::charset::to_utf8;
 use etui_contentline::edit::{fold_line, head_without, line_ending, remove_spans};
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::param_value;
@@ -140,6 +141,16 @@ fn is_record(component: &Component<'_>) -> bool {
     RECORD_COMPONENTS
         .iter()
         .any(|name| component.is_named(name))
+}
+
+/// Returns the time zones that an object defines, whichever charset it is in.
+pub(super) fn zones_of_object(object: &[u8]) -> TimeZoneResolver {
+    let text = to_utf8(object);
+    let roots = Component::read_all(&text);
+    let calendar = roots.iter().find(|root| root.is_named("VCALENDAR"));
+    calendar.map_or_else(TimeZoneResolver::new, |calendar| {
+        defined_zones(calendar, &text)
+    })
 }
 
 /// Returns the time zones that an object defines.

@@ -35,7 +35,7 @@ pub use address_find::{FoundContacts, find_contacts};
 pub use address_query::{AddressQuery, parse_address_query};
 pub use calendar_data::CalendarData;
 pub use calendar_find::find;
-pub use calendar_query::{CalendarQuery, parse_calendar_query, zone_of_object};
+pub use calendar_query::{CalendarQuery, parse_calendar_query, zone_of_object, zone_of_request};
 pub use error::QueryError;
 pub use free_busy::{free_busy, parse_free_busy_query};
 pub use text_match::COLLATIONS;
