@@ -52,7 +52,6 @@ pub struct CalendarQuery {
 impl CalendarQuery {
     /// Returns the time zone of dates and floating times: that of the request, else `zone`, that of the
     /// calendar.
-    #[must_use]
     pub fn zone_or<'q>(&'q self, zone: &'q TimeZone) -> &'q TimeZone {
         self.zone.as_ref().unwrap_or(zone)
     }
