@@ -43,7 +43,7 @@ fn shapes(rng: &mut SplitMix64) -> Vec<String> {
                 push(format!("COMPLETED:{}", after(rng)));
             }
             if has(4) {
-                push(format!("CREATED:{}", start.plus_seconds(-3_600)));
+                push(format!("CREATED:{}", after(rng)));
             }
             let kind = match has(5) {
                 // A journal entry has no duration and is not due.
@@ -61,13 +61,37 @@ fn shapes(rng: &mut SplitMix64) -> Vec<String> {
 struct Expanded<'r> {
     object: &'r CalendarObject,
     instances: Vec<Instance>,
+    created: Option<Timestamp>,
+    /// Times near which ranges begin and end.
+    bounds: Vec<Timestamp>,
 }
 
 impl<'r> Expanded<'r> {
     fn new(object: &'r CalendarObject, first: Timestamp, zone: &TimeZone) -> Self {
         let around = first.plus_seconds(-30 * DAY)..first.plus_seconds(1_500 * DAY);
-        let instances = object.recurrence_set().between(around, zone).collect();
-        Self { object, instances }
+        let instances: Vec<_> = object.recurrence_set().between(around, zone).collect();
+        let text = String::from_utf8_lossy(object.text()).into_owned();
+        let created = text
+            .split_once("\nCREATED:")
+            .and_then(|(_, rest)| rest.lines().next());
+        let created = created.map(instant);
+        let completed = object.master().completed.as_ref().map(|time| time.at(zone));
+        let of_instances = instances.iter().take(20).map(|one| &one.during);
+        let bounds = match instances.is_empty() {
+            true => [Some(first), created, completed]
+                .into_iter()
+                .flatten()
+                .collect(),
+            false => of_instances
+                .flat_map(|during| [during.start, during.end])
+                .collect(),
+        };
+        Self {
+            object,
+            instances,
+            created,
+            bounds,
+        }
     }
 }
 
@@ -115,17 +139,12 @@ fn overlaps(
             ComponentKind::Todo => start <= from && end > from,
         }
     });
-    let created = |object: &CalendarObject| {
-        let text = String::from_utf8_lossy(object.text()).into_owned();
-        let (_, rest) = text.split_once("\nCREATED:")?;
-        Some(instant(rest.lines().next()?))
-    };
     let undated = object.components().any(|component| {
         let is_undated =
             component.kind == kind && kind == ComponentKind::Todo && component.timing.is_none();
         let completed = component.completed.as_ref().map(|time| time.at(zone));
         is_undated
-            && match (completed, created(object)) {
+            && match (completed, record.created) {
                 (Some(done), Some(made)) => {
                     (start <= made || start <= done) && (end >= made || end >= done)
                 }
@@ -196,14 +215,9 @@ fn time_ranges_equal_an_evaluation_of_every_instance() {
         let (zone, expanded) = (&zones[round % zones.len()], &expanded[round % zones.len()]);
         // Ranges begin and end at the bounds of instances, where the tables differ.
         let bound = |rng: &mut SplitMix64| {
-            let one = &expanded[rng.below(expanded.len() as u32) as usize];
-            let at = match one.instances.len() {
-                0 => first,
-                count => {
-                    let during = &one.instances[rng.below(count.min(20) as u32) as usize].during;
-                    [during.start, during.end][rng.below(2) as usize]
-                }
-            };
+            let pool = &expanded[rng.below(4).min(1) as usize * entries as usize..];
+            let one = &pool[rng.below(pool.len() as u32) as usize];
+            let at = one.bounds[rng.below(one.bounds.len() as u32) as usize];
             at.plus_seconds(i64::from(rng.below(3)) - 1)
         };
         let start = bound(&mut rng).min(first.plus_seconds(500 * DAY));
