@@ -94,16 +94,23 @@ impl Failure {
                 | Error::SameCollection { .. }
                 | Error::Card(CardError::BadProperty(_))
                 | Error::Record(ObjectError::BadProperty(_)) => (2, "usage"),
-                Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => (3, "refused"),
+                Error::Card(_)
+                | Error::Record(_)
+                | Error::NotOneObject { .. }
+                | Error::LastCollection { .. } => (3, "refused"),
                 Error::NoCollection { .. }
                 | Error::NoRemovedCollection { .. }
                 | Error::NoRecord { .. }
                 | Error::NoDevice { .. }
                 | Error::NoVersion { .. }
+                | Error::NoRefused(_)
+                | Error::NoResource(_)
                 | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }
                 | Error::BatchConflict { .. }
                 | Error::OtherUid { .. }
+                | Error::UidTaken { .. }
+                | Error::ConditionFailed { .. }
                 | Error::SettingsChanged { .. }
                 | Error::CollectionChanged { .. } => (5, "conflict"),
                 Error::NoStore { .. } => (6, "no_store"),

@@ -9,11 +9,10 @@ use crate::failure::{Failure, Refusal, Result};
 use crate::kind::DavKind;
 use crate::path::{BadPath, Target, collection_href};
 use crate::property::CollectionNode;
-use crate::query::zone_of_object;
 use crate::session::{DavOptions, Session};
 use crate::xml::{Element, Limits, Namespace, XmlError};
 
-/// A request, and who sends it.
+/// A request and its session.
 pub(crate) struct Context<'a> {
     pub(crate) store: &'a Store,
     pub(crate) session: Session<'a>,
@@ -142,11 +141,10 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// Returns the time zone of dates and floating times in a collection: that of its
-    /// `calendar-timezone` (RFC 4791 section 5.2.2), else the system's.
+    /// Returns the time zone of dates and floating times in a collection: that of its properties, else
+    /// the system's.
     pub(crate) fn zone<R: DavKind>(&self, found: &FoundCollection<'a, R>) -> Result<TimeZone> {
-        let definition = self.node(found).time_zone()?;
-        let zone = definition.and_then(|definition| zone_of_object(&definition));
+        let zone = self.node(found).time_zone()?;
         Ok(zone.unwrap_or_else(TimeZone::system))
     }
 }

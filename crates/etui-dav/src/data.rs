@@ -10,7 +10,7 @@ use crate::path::Home;
 use crate::query::{AddressData, CalendarData, QueryError};
 use crate::xml::{Element, Namespace};
 
-/// The version of a card that is given to whoever asks for none.
+/// The version of a card if the request names none.
 const DEFAULT_VERSION: &str = "3.0";
 
 /// The form of `address-data` or `calendar-data`.

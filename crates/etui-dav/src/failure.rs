@@ -10,7 +10,7 @@ use crate::respond::Respond;
 use crate::xml::{Namespace, Writer};
 
 /// A refused request: a status, the broken precondition as an element of `DAV:error` (RFC 4918 section 16), and a
-/// sentence for the person who reads the log.
+/// sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,

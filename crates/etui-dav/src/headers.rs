@@ -122,7 +122,7 @@ pub(crate) enum Depth {
     Infinity,
 }
 
-/// Returns the depth; `None` if the header is missing or says something else.
+/// Returns the depth; `None` if the header is missing or has another value.
 pub(crate) fn depth(headers: &HeaderMap) -> Option<Depth> {
     match text(headers, "depth")?.trim() {
         "0" => Some(Depth::Zero),

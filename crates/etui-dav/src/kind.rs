@@ -21,7 +21,7 @@ pub(crate) trait DavKind: Resource {
     /// The precondition of content that is not valid.
     const VALID_DATA: &'static str;
 
-    /// Returns the media type of a resource, with what its bytes say if they were read.
+    /// Returns the media type of a resource; its parameters depend on the bytes, if they were read.
     fn content_type(bytes: Option<&[u8]>) -> Cow<'static, str>;
 }
 

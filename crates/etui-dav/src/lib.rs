@@ -50,14 +50,14 @@
 //!
 //! # Promises
 //!
-//! - What was put comes back byte for byte, or the answer to the PUT had no entity tag.
+//! - A resource comes back byte for byte as it was put, or the answer to the PUT had no entity tag.
 //! - A text that is refused is kept by the store before the refusal is sent
 //!   ([`Store::keep_refused`](etui::Store::keep_refused)): clients drop it.
-//! - What is removed or overwritten is in the trash or the history of the store.
+//! - Removed and overwritten versions are in the trash or the history of the store.
 //! - An answer is of one state of the store, and has one resource in memory at a time.
 //! - No request makes the program panic, read another file or use memory beyond [`DavOptions`].
 //!
-//! The book (`docs/src/dav.md`) has methods, reports, properties, limits, and what is left out.
+//! The book (`docs/src/dav.md`) has methods, reports, properties, limits and omissions.
 //!
 //! # Modules
 //!
@@ -68,7 +68,7 @@
 //! property/    multistatus         names and values of properties; the answer 207
 //! query/       data                filters, parts of objects; forms of content
 //! kind  condition  headers  path   contacts or calendar objects; parts of a request
-//! failure      respond  session    refusals; where answers go; who asks
+//! failure      respond  session    refusals; where answers go; the device
 //! xml/                             trees in, streams out
 //! ```
 

@@ -7,7 +7,7 @@ use etui::resource::StoredResource;
 
 use crate::context::Context;
 use crate::data::DataForm;
-use crate::failure::refusal_of_query;
+use crate::failure::{Result, refusal_of_query};
 use crate::kind::DavKind;
 use crate::multistatus::Multistatus;
 use crate::property::{MEMBER_NAMES, Member, MemberValues, Name, Wanted};
@@ -109,13 +109,28 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
     }
 }
 
-/// Runs a step of a visit of the store; keeps its error and ends the visit by another one.
-pub(crate) fn stopping_at_first_error(
-    failed: &mut Option<io::Error>,
-    step: impl FnOnce() -> io::Result<()>,
-) -> etui::Result<()> {
-    step().map_err(|error| {
-        *failed = Some(error);
-        etui::Error::Stopped
-    })
+/// The steps of a visit of the store. Each writes to an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    failed: Option<io::Error>,
+}
+
+impl Steps {
+    /// Takes the result of a step: an error is kept, and another one ends the visit.
+    pub(crate) fn take(&mut self, result: io::Result<()>) -> etui::Result<()> {
+        result.map_err(|error| {
+            self.failed = Some(error);
+            etui::Error::Stopped
+        })
+    }
+}
+
+/// Runs a visit of the store; returns the error of a step, else that of the store.
+pub(crate) fn visit(run: impl FnOnce(&mut Steps) -> etui::Result<()>) -> Result<()> {
+    let mut steps = Steps::default();
+    let visited = run(&mut steps);
+    match steps.failed {
+        Some(error) => Err(error.into()),
+        None => Ok(visited?),
+    }
 }

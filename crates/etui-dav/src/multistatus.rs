@@ -65,7 +65,6 @@ impl<'o> Multistatus<'o> {
             w.close()?;
             end_propstat(w, StatusCode::OK)?;
         }
-        let is_hidden = self.is_minimal && has_found;
         if !missing.is_empty() && !self.is_minimal {
             w.open(&Namespace::Dav, "propstat")?;
             w.open(&Namespace::Dav, "prop")?;
@@ -74,7 +73,7 @@ impl<'o> Multistatus<'o> {
             }
             w.close()?;
             end_propstat(w, StatusCode::NOT_FOUND)?;
-        } else if !has_found && !is_hidden {
+        } else if !has_found {
             // A response has at least one propstat.
             w.open(&Namespace::Dav, "propstat")?;
             w.empty(&Namespace::Dav, "prop")?;
@@ -83,13 +82,25 @@ impl<'o> Multistatus<'o> {
         w.close()
     }
 
+    /// Writes a resource and its properties, which were read before.
+    pub(crate) fn values(
+        &mut self,
+        href: &str,
+        values: &[(Name, Option<Value<'_>>)],
+    ) -> io::Result<()> {
+        self.properties(
+            href,
+            values.iter().map(|(name, value)| (name, value.clone())),
+        )
+    }
+
     /// Writes the names of properties without values.
     pub(crate) fn names(&mut self, href: &str, names: &[Name]) -> io::Result<()> {
         let all = names.iter().map(|name| (name, Some(Value::Empty)));
         self.properties(href, all)
     }
 
-    /// Writes what became of each property that a client wanted to change.
+    /// Writes the result for each property that a client wanted to change.
     pub(crate) fn changed(
         &mut self,
         href: &str,

@@ -39,7 +39,7 @@ impl Home {
     }
 }
 
-/// What a path names. Nothing says that it exists.
+/// The target of a path, which may not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// `/` of the server, above the root.
@@ -101,7 +101,7 @@ impl Target {
         })
     }
 
-    /// Parses an href: an absolute path, or a URL, of which only the path counts.
+    /// Parses an href: an absolute path, or the path of a URL.
     pub(crate) fn parse_href(href: &str, root: &str) -> Result<Self, BadPath> {
         Self::parse(path_of_href(href.trim())?, root)
     }

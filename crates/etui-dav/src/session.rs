@@ -1,8 +1,8 @@
-//! [`Session`], who asks; [`DavOptions`], the limits; [`Outcome`], what a request was, for the log.
+//! [`Session`]: the device that asks; [`DavOptions`]: limits; [`Outcome`]: a summary for the log.
 
 use std::collections::HashSet;
 
-/// The device that sends a request, and what it may do. The caller has authenticated it.
+/// The device that sends a request, and its rights. The caller has authenticated it.
 #[derive(Debug, Clone, Copy)]
 pub struct Session<'a> {
     /// The device's name, which is kept with a refused version.
@@ -45,7 +45,7 @@ impl Default for DavOptions {
     }
 }
 
-/// What a request was and did, for a log: no names of records, no paths.
+/// Kind and effect of a request, for a log, without names of records and paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -61,7 +61,7 @@ pub struct Outcome {
     pub removed: u64,
     /// The collection that the request was about ([`Collection::id`](etui::record::Collection::id)).
     pub collection: Option<i64>,
-    /// The error of the store, if the status is 500 or more. The device is not told of it.
+    /// The error of the store, if the status is 500 or more. The answer does not have it.
     pub failure: Option<String>,
 }
 

@@ -10,6 +10,7 @@ mod agenda_browser;
 mod birthdays;
 mod browser;
 mod calendar;
+mod conflicts;
 mod contact_fields;
 mod contacts;
 mod dbus;

@@ -81,7 +81,10 @@ fn make<R: DavKind>(
         let detail = "a collection's name in a path is not a number only";
         return Err(Refusal::forbidden(detail).into());
     }
-    let changes = body.map(change::changes_of).unwrap_or_default();
+    let changes = body
+        .map(change::changes_of)
+        .transpose()?
+        .unwrap_or_default();
     check_type::<R>(&changes)?;
     if let Err(results) = change::check::<R>(&changes, true) {
         return answer_failed(out, &results, is_mkcalendar);

@@ -7,7 +7,7 @@ use crate::context::{Context, FoundCollection, for_kind};
 use crate::failure::{Refusal, Result};
 use crate::headers::{self, Depth};
 use crate::kind::DavKind;
-use crate::member_writer::{MemberWriter, stopping_at_first_error};
+use crate::member_writer::{MemberWriter, visit};
 use crate::multistatus::Multistatus;
 use crate::path::{Home, Target, resource_href};
 use crate::property::{Member, Name, Node, TreeNode, Value, Wanted};
@@ -93,10 +93,7 @@ fn write_nodes(
     let minimal = headers::prefers_minimal(cx.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
     for (href, values) in read {
-        answer.properties(
-            &href,
-            values.iter().map(|(name, value)| (name, value.clone())),
-        )?;
+        answer.values(&href, &values)?;
     }
     Ok(answer.finish()?)
 }
@@ -151,14 +148,14 @@ fn of_collection<R: DavKind>(
     let snapshot = cx.store.snapshot()?;
     let reader = snapshot.collection_by_id::<R>(collection.id())?;
     let members = MemberWriter::<R>::new(cx, wanted, None);
-    let node = cx.node(&found);
+    // A later token would hide the changes between.
+    let node = cx.node(&found).with_token(&reader.collection_token()?);
     let own = values(&node, wanted)?;
     let minimal = headers::prefers_minimal(cx.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
-    answer.properties(href, own.iter().map(|(name, value)| (name, value.clone())))?;
-    let mut failed = None;
-    let visited = reader.for_each_resource(|listed| {
-        stopping_at_first_error(&mut failed, || {
+    answer.values(href, &own)?;
+    visit(|steps| {
+        reader.for_each_resource(|listed| {
             outcome.read += 1;
             let member = Member {
                 tag: listed.tag,
@@ -166,13 +163,9 @@ fn of_collection<R: DavKind>(
                 bytes: None,
                 data: None,
             };
-            members.write(&mut answer, &resource_href(href, &listed.name), &member)
+            steps.take(members.write(&mut answer, &resource_href(href, &listed.name), &member))
         })
-    });
-    match failed {
-        Some(failed) => return Err(failed.into()),
-        None => visited?,
-    }
+    })?;
     Ok(answer.finish()?)
 }
 

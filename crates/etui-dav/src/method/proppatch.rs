@@ -23,7 +23,7 @@ pub(crate) fn proppatch(
     if !body.is(&Namespace::Dav, "propertyupdate") {
         return Err(Refusal::bad_request("the body is not DAV:propertyupdate").into());
     }
-    let changes = change::changes_of(&body);
+    let changes = change::changes_of(&body)?;
     if changes.is_empty() {
         return Err(Refusal::bad_request("the body changes no property").into());
     }
@@ -51,7 +51,7 @@ pub(crate) fn proppatch(
     Ok(answer.finish()?)
 }
 
-/// Refuses to change properties of what has none to change.
+/// Refuses to change the properties of a path that is no collection.
 fn all_forbidden(changes: &[PropertyChange]) -> ChangeResults {
     let refusal = Refusal::forbidden("only collections have properties that can be set");
     let all = changes.iter();

@@ -85,7 +85,7 @@ impl PutKind for Card {
 }
 
 /// Returns the text to keep for an edited card of version 3.0, if that is another one. A client that was
-/// given a 4.0 card as 3.0 could not see all of it; what it could not see is kept.
+/// given a 4.0 card as 3.0 could not see all of it; the rest is kept.
 fn merged(stored: Option<&StoredResource>, edited: &Card) -> etui::Result<Option<Vec<u8>>> {
     let Some(stored) = stored.map(|stored| Card::parse(stored.bytes.as_slice())) else {
         return Ok(None);

@@ -5,9 +5,9 @@ use etui::calendar::{CalendarObject, Color};
 use etui::record::Collection;
 use http::StatusCode;
 
-use super::Name;
 use super::collection::{COLOR, COMPONENT_SET, component_names};
 use super::dead::{DeadValue, clark_name};
+use super::{Name, expect_few};
 use crate::failure::{Failure, Refusal, Result};
 use crate::kind::{COMPONENTS, DavKind};
 use crate::path::Home;
@@ -56,7 +56,7 @@ enum Applied {
 }
 
 /// Returns the changes of the `set` and `remove` elements of a request, in their order.
-pub(crate) fn changes_of(request: &Element) -> Vec<PropertyChange> {
+pub(crate) fn changes_of(request: &Element) -> std::result::Result<Vec<PropertyChange>, Refusal> {
     let mut changes = Vec::new();
     for step in &request.children {
         let is_set = step.is(&Namespace::Dav, "set");
@@ -72,7 +72,8 @@ pub(crate) fn changes_of(request: &Element) -> Vec<PropertyChange> {
             }
         }
     }
-    changes
+    expect_few(changes.len())?;
+    Ok(changes)
 }
 
 /// Returns an element with the language that one around it declares (RFC 4918 section 4.3).
@@ -91,7 +92,7 @@ fn with_language(element: &Element, around: &[&Element]) -> Element {
 /// The result for each property; `None`: it is as the client wants it.
 pub(crate) type ChangeResults = Vec<(Name, Option<Refusal>)>;
 
-/// Returns the refusals of changes that cannot be made, before anything is made; `None` if all can be.
+/// Checks that all changes can be made, before any is; the error has the refusal of each.
 pub(crate) fn check<R: DavKind>(
     changes: &[PropertyChange],
     is_new: bool,
@@ -191,8 +192,8 @@ fn conflict(detail: String) -> Refusal {
     Refusal::new(StatusCode::CONFLICT, detail)
 }
 
-/// Makes the changes; all have been checked. The kept properties change together; a name or colour that
-/// the store refuses is told with the others.
+/// Makes the changes, which have been checked. The kept properties change together. A name or size that the store refuses
+/// is among the results.
 pub(crate) fn apply<R: DavKind>(
     store: &Store,
     collection: &Collection<'_, R>,

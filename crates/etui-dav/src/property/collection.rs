@@ -2,9 +2,11 @@
 
 use std::cell::OnceCell;
 
-use etui::Store;
 use etui::calendar::CalendarObject;
+use etui::calendar::time::TimeZone;
+use etui::calendar::zones::TimeZoneResolver;
 use etui::record::Collection;
+use etui::{Store, SyncToken};
 
 use super::dead::{DeadValue, parse_clark_name};
 use super::tree::{Node, common_value, privileges, reports};
@@ -12,14 +14,14 @@ use super::{Name, Value};
 use crate::failure::Result;
 use crate::kind::{COMPONENTS, DavKind};
 use crate::path::Home;
-use crate::query::COLLATIONS;
+use crate::query::{COLLATIONS, zone_of_object};
 use crate::session::{DavOptions, Session};
 use crate::xml::{Element, Namespace};
 
 /// Media types and versions of calendar data.
 const CALENDAR_DATA: &[(&str, &str)] = &[("text/calendar", "2.0")];
 
-/// Versions of cards: 3.0 alone, because Apple's programs fail on 4.0, and others write what is advertised.
+/// Versions of cards: 3.0 alone, because Apple's programs fail on 4.0, and others write the version that is advertised.
 const ADDRESS_DATA: &[(&str, &str)] = &[("text/vcard", "3.0")];
 
 /// Names of properties of any collection; those of `allprop` are the first two.
@@ -87,6 +89,13 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         }
     }
 
+    /// Sets the token, for an answer that lists the resources of the same state.
+    pub(crate) fn with_token(self, token: &SyncToken) -> Self {
+        // It is the first one.
+        let _ = self.token.set(token_text(token));
+        self
+    }
+
     /// Returns the token of the latest change.
     fn token(&self) -> Result<&str> {
         if let Some(token) = self.token.get() {
@@ -124,14 +133,23 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         })
     }
 
-    /// Returns the calendar object with the time zone of the collection.
-    pub(crate) fn time_zone(&self) -> Result<Option<String>> {
-        let name = Name::new(Namespace::CalDav, "calendar-timezone");
-        Ok(match self.kept_value(&name)? {
-            Some(Value::Text(text)) => Some(text.into_owned()),
-            Some(Value::Whole(element)) => Some(element.text),
-            _ => None,
-        })
+    /// Returns the time zone of `calendar-timezone` (RFC 4791 section 5.2.2), else of `calendar-timezone-id` (RFC 7809
+    /// section 5.2).
+    pub(crate) fn time_zone(&self) -> Result<Option<TimeZone>> {
+        let text = |name| -> Result<Option<String>> {
+            let value = self.kept_value(&Name::new(Namespace::CalDav, name))?;
+            Ok(match value {
+                Some(Value::Text(text)) => Some(text.into_owned()),
+                Some(Value::Whole(element)) => Some(element.text),
+                _ => None,
+            })
+        };
+        let defined = text("calendar-timezone")?.and_then(|object| zone_of_object(&object));
+        if defined.is_some() {
+            return Ok(defined);
+        }
+        let id = text("calendar-timezone-id")?;
+        Ok(id.and_then(|id| TimeZoneResolver::new().resolve(id.trim())))
     }
 
     /// Returns the colour of a calendar.
@@ -282,11 +300,11 @@ pub(crate) fn component_names(set: &Element) -> Vec<String> {
 }
 
 /// Returns a token as a URI (RFC 6578 section 3.2).
-pub(crate) fn token_text(token: &etui::SyncToken) -> String {
+pub(crate) fn token_text(token: &SyncToken) -> String {
     format!("data:,{token}")
 }
 
 /// Parses a token of [`token_text`].
-pub(crate) fn parse_token(text: &str) -> Option<etui::SyncToken> {
+pub(crate) fn parse_token(text: &str) -> Option<SyncToken> {
     text.trim().strip_prefix("data:,")?.parse().ok()
 }

@@ -4,17 +4,17 @@
 //! begins with `<`. Names are in Clark's notation, `{NAMESPACE}local`.
 
 use super::{Name, Value};
-use crate::xml::{Element, Limits, Namespace, Writer};
+use crate::xml::{Element, Limits, Namespace, Writer, is_name};
 
 /// Returns the name in Clark's notation.
 pub(crate) fn clark_name(name: &Name) -> String {
     format!("{{{}}}{}", name.ns, name.local)
 }
 
-/// Parses a name in Clark's notation.
+/// Parses a name in Clark's notation; `None` for one that XML cannot have.
 pub(crate) fn parse_clark_name(text: &str) -> Option<Name> {
     let (uri, local) = text.strip_prefix('{')?.rsplit_once('}')?;
-    Some(Name::new(Namespace::of(uri), local))
+    is_name(local).then(|| Name::new(Namespace::of(uri), local))
 }
 
 /// A property as it is kept.

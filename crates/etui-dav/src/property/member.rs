@@ -26,7 +26,7 @@ pub(crate) const MEMBER_NAMES: (&[&str], usize) = (
     4,
 );
 
-/// What is known of a resource.
+/// A resource, with the parts that were read.
 pub(crate) struct Member<'m> {
     pub(crate) tag: ResourceTag,
     pub(crate) size: Option<u64>,

@@ -1,4 +1,4 @@
-//! Properties of what paths name: their names, their values, and which a request wants.
+//! Properties of the targets of paths: names, values, and the selection of a request.
 
 pub(crate) mod change;
 mod collection;
@@ -15,6 +15,9 @@ use crate::xml::{Element, Namespace, Writer};
 pub(crate) use collection::{CollectionNode, parse_token, token_text};
 pub(crate) use member::{MEMBER_NAMES, Member, MemberValues, quoted};
 pub(crate) use tree::{Node, TreeNode};
+
+/// The properties of one request.
+const MAX_PROPERTIES: usize = 500;
 
 /// The name of a property.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,22 +122,23 @@ pub(crate) enum Wanted {
 
 impl Wanted {
     /// Reads the children of a `propfind` or of a report; without any of them all are wanted.
-    pub(crate) fn of(request: &Element) -> Self {
+    pub(crate) fn of(request: &Element) -> Result<Self, Refusal> {
         if let Some(prop) = request.child(&Namespace::Dav, "prop") {
-            return Self::These(properties_of(prop));
+            return properties_of(prop).map(Self::These);
         }
         if request.child(&Namespace::Dav, "propname").is_some() {
-            return Self::Names;
+            return Ok(Self::Names);
         }
         let include = request.child(&Namespace::Dav, "include");
-        Self::All(include.map(properties_of).unwrap_or_default())
+        let include = include.map(properties_of).transpose()?;
+        Ok(Self::All(include.unwrap_or_default()))
     }
 
     /// Reads the body of a PROPFIND; an empty one wants all (RFC 4918 section 9.1).
     pub(crate) fn of_propfind(body: Option<&Element>) -> Result<Self, Refusal> {
         match body {
             None => Ok(Self::All(Vec::new())),
-            Some(root) if root.is(&Namespace::Dav, "propfind") => Ok(Self::of(root)),
+            Some(root) if root.is(&Namespace::Dav, "propfind") => Self::of(root),
             Some(root) => Err(Refusal::bad_request(format!(
                 "the body is {}, not DAV:propfind",
                 root.name
@@ -153,11 +157,22 @@ impl Wanted {
 }
 
 /// Returns the properties in an element, each once.
-fn properties_of(prop: &Element) -> Vec<(Name, Element)> {
+fn properties_of(prop: &Element) -> Result<Vec<(Name, Element)>, Refusal> {
+    expect_few(prop.children.len())?;
     let mut seen = std::collections::HashSet::new();
     let all = prop.children.iter().filter_map(|child| {
         let name = Name::of(child);
         seen.insert(name.clone()).then(|| (name, child.clone()))
     });
-    all.collect()
+    Ok(all.collect())
+}
+
+/// Fails if a request names more properties than any client does: each is in the answer for each resource.
+pub(super) fn expect_few(properties: usize) -> Result<(), Refusal> {
+    match properties <= MAX_PROPERTIES {
+        true => Ok(()),
+        false => Err(Refusal::bad_request(format!(
+            "a request has at most {MAX_PROPERTIES} properties"
+        ))),
+    }
 }

@@ -118,7 +118,7 @@ impl Node for TreeNode<'_> {
                 .into(),
             )),
             (Namespace::Dav, "current-user-privilege-set") => {
-                // Whoever sees some collections only creates none.
+                // A device that sees some collections only creates none.
                 let may_create =
                     session.may_write && session.sees.is_none() && matches!(self, Self::Home(..));
                 Some(privileges(match may_create {

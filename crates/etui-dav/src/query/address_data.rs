@@ -10,12 +10,12 @@ use etui_contentline::lines::{ContentLine, ContentLines};
 use super::error::QueryError;
 use crate::xml::{Element, Namespace};
 
-/// What a report returns of a card. The default is all of it as vCard 3.0.
+/// The version and the properties of cards in a report. The default is all of them, as vCard 3.0.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AddressData {
     version: CardVersion,
     /// `None` for all.
-    properties: Option<Vec<PropSelection>>,
+    properties: Option<Vec<CardPropSelection>>,
 }
 
 /// The version of a card that is returned.
@@ -28,7 +28,7 @@ enum CardVersion {
 
 /// A `prop` element.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct PropSelection {
+struct CardPropSelection {
     /// The group before the name; `None` for any.
     group: Option<String>,
     name: String,
@@ -58,7 +58,7 @@ impl AddressData {
             true => None,
             false => Some(
                 of("prop")
-                    .map(PropSelection::parse)
+                    .map(CardPropSelection::parse)
                     .collect::<Result<_, _>>()?,
             ),
         };
@@ -102,7 +102,7 @@ fn unsupported() -> QueryError {
     )
 }
 
-impl PropSelection {
+impl CardPropSelection {
     fn parse(element: &Element) -> Result<Self, QueryError> {
         let name = element.attribute("name").map(str::trim).unwrap_or_default();
         let (group, name) = match name.split_once('.') {
@@ -130,7 +130,7 @@ impl PropSelection {
 }
 
 /// Returns the selected lines of a card.
-fn select(text: &str, properties: &[PropSelection]) -> Vec<u8> {
+fn select(text: &str, properties: &[CardPropSelection]) -> Vec<u8> {
     let ending = line_ending(text.as_bytes());
     let mut out = Vec::new();
     for line in ContentLines::of_text(text) {

@@ -10,7 +10,7 @@ use etui::RecordId;
 use etui::contacts::{Column, Field, Filter, MatchMode, Query, Reader};
 use etui::search::query::SortOrder;
 
-use super::address_query::{AddressQuery, Combination, PropFilter, PropTest};
+use super::address_query::{AddressQuery, CardFilter, CardTest, Combination};
 use super::error::QueryError;
 use super::text_match::TextMatch;
 
@@ -98,8 +98,8 @@ fn combine(combination: Combination, all: Vec<Option<Filter>>) -> Option<Filter>
     }
 }
 
-fn of_property(filter: &PropFilter) -> Option<Filter> {
-    let PropTest::Defined {
+fn of_property(filter: &CardFilter) -> Option<Filter> {
+    let CardTest::Defined {
         combination,
         texts,
         params,

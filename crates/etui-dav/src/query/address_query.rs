@@ -19,7 +19,7 @@ const MAX_CONDITIONS: usize = 1_000;
 pub struct AddressQuery {
     pub(super) combination: Combination,
     /// The conditions; none hold for every card.
-    pub(super) properties: Vec<PropFilter>,
+    pub(super) properties: Vec<CardFilter>,
     /// The number of cards that are returned at most (`nresults`).
     pub(super) limit: Option<usize>,
 }
@@ -33,36 +33,36 @@ pub(super) enum Combination {
 
 /// A `prop-filter` element.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PropFilter {
+pub(super) struct CardFilter {
     /// The group before the name; `None` for any.
     pub(super) group: Option<String>,
     /// The name as written.
     pub(super) name: String,
-    pub(super) test: PropTest,
+    pub(super) test: CardTest,
 }
 
 /// The condition on a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PropTest {
+pub(super) enum CardTest {
     /// There is none of this name.
     NotDefined,
     /// There is one for which these hold.
     Defined {
         combination: Combination,
         texts: Vec<TextMatch>,
-        params: Vec<ParamFilter>,
+        params: Vec<CardParamFilter>,
     },
 }
 
 /// A `param-filter` element.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ParamFilter {
+pub(super) struct CardParamFilter {
     name: String,
-    test: ParamTest,
+    test: CardParamTest,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum ParamTest {
+enum CardParamTest {
     NotDefined,
     Defined(Option<TextMatch>),
 }
@@ -75,7 +75,7 @@ pub fn parse_address_query(report: &Element) -> Result<AddressQuery, QueryError>
     let filter = report
         .child(&Namespace::CardDav, "filter")
         .ok_or_else(|| QueryError::malformed("addressbook-query needs a filter"))?;
-    let mut parser = FilterParser { conditions: 0 };
+    let mut parser = CardFilterParser { conditions: 0 };
     parser.check(filter, &["prop-filter"])?;
     let properties = filter
         .children_named(&Namespace::CardDav, "prop-filter")
@@ -109,12 +109,12 @@ fn combination_of(element: &Element) -> Result<Combination, QueryError> {
     }
 }
 
-struct FilterParser {
+struct CardFilterParser {
     conditions: usize,
 }
 
-impl FilterParser {
-    fn prop_filter(&mut self, element: &Element) -> Result<PropFilter, QueryError> {
+impl CardFilterParser {
+    fn prop_filter(&mut self, element: &Element) -> Result<CardFilter, QueryError> {
         self.check(element, &["is-not-defined", "text-match", "param-filter"])?;
         let name = name_of(element)?;
         let (group, name) = match name.split_once('.') {
@@ -122,11 +122,11 @@ impl FilterParser {
             None => (None, name.to_owned()),
         };
         let test = match is_not_defined(element)? {
-            true => PropTest::NotDefined,
+            true => CardTest::NotDefined,
             false => {
                 let of = |name| element.children_named(&Namespace::CardDav, name);
                 self.conditions += of("text-match").count();
-                PropTest::Defined {
+                CardTest::Defined {
                     combination: combination_of(element)?,
                     texts: of("text-match")
                         .map(TextMatch::parse_carddav)
@@ -137,19 +137,19 @@ impl FilterParser {
                 }
             }
         };
-        Ok(PropFilter { group, name, test })
+        Ok(CardFilter { group, name, test })
     }
 
-    fn param_filter(&mut self, element: &Element) -> Result<ParamFilter, QueryError> {
+    fn param_filter(&mut self, element: &Element) -> Result<CardParamFilter, QueryError> {
         self.check(element, &["is-not-defined", "text-match"])?;
         let test = match is_not_defined(element)? {
-            true => ParamTest::NotDefined,
+            true => CardParamTest::NotDefined,
             false => {
                 let text = element.child(&Namespace::CardDav, "text-match");
-                ParamTest::Defined(text.map(TextMatch::parse_carddav).transpose()?)
+                CardParamTest::Defined(text.map(TextMatch::parse_carddav).transpose()?)
             }
         };
-        Ok(ParamFilter {
+        Ok(CardParamFilter {
             name: name_of(element)?.to_owned(),
             test,
         })
@@ -237,15 +237,15 @@ impl AddressQuery {
     }
 }
 
-impl PropFilter {
+impl CardFilter {
     fn holds(&self, lines: &[ContentLine<'_>]) -> bool {
         let mut lines = lines.iter().filter(|line| self.is_of(line));
         match &self.test {
-            PropTest::NotDefined => lines.next().is_none(),
-            PropTest::Defined { texts, params, .. } if texts.is_empty() && params.is_empty() => {
+            CardTest::NotDefined => lines.next().is_none(),
+            CardTest::Defined { texts, params, .. } if texts.is_empty() && params.is_empty() => {
                 lines.next().is_some()
             }
-            PropTest::Defined {
+            CardTest::Defined {
                 combination,
                 texts,
                 params,
@@ -271,14 +271,14 @@ impl PropFilter {
     }
 }
 
-impl ParamFilter {
+impl CardParamFilter {
     fn holds(&self, line: &ContentLine<'_>) -> bool {
         let params = line.unfolded_params();
         let values = param_values(&params, &self.name);
         match (&self.test, values) {
-            (ParamTest::NotDefined, values) => values.is_none(),
-            (ParamTest::Defined(_), None) => false,
-            (ParamTest::Defined(text), Some(values)) => text
+            (CardParamTest::NotDefined, values) => values.is_none(),
+            (CardParamTest::Defined(_), None) => false,
+            (CardParamTest::Defined(text), Some(values)) => text
                 .as_ref()
                 .is_none_or(|text| text.matches_any(values.iter().map(String::as_str))),
         }

@@ -25,7 +25,7 @@ use super::time_range::TimeRange;
 use super::times::free_busy_periods;
 use crate::xml::{Element, Namespace};
 
-/// What a report returns of a calendar object. The default is all of it.
+/// The parts of calendar objects in a report. The default is all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CalendarData {
     /// The parts of the `VCALENDAR`; `None` for all.
@@ -146,27 +146,29 @@ impl CalendarData {
     fn select(&self, text: &str) -> Vec<u8> {
         let ending = line_ending(text.as_bytes());
         let mut out = Vec::with_capacity(text.len());
-        let mut open: Vec<(Part<'_>, &[u8])> = Vec::new();
+        let mut open: Vec<(ComponentPart<'_>, &[u8])> = Vec::new();
         for line in ContentLines::of_text(text) {
             match line.delimiter() {
                 Some((Delimiter::Begin, name)) => {
                     let part = match (open.last(), &self.selection) {
                         (Some((part, _)), _) => part.component(name),
-                        (None, Some(all)) if is_name(name, &all.name) => Part::Selected(all),
-                        (None, _) => Part::All,
+                        (None, Some(all)) if is_name(name, &all.name) => {
+                            ComponentPart::Selected(all)
+                        }
+                        (None, _) => ComponentPart::All,
                     };
-                    if !matches!(part, Part::Nothing) {
+                    if !matches!(part, ComponentPart::Nothing) {
                         out.extend_from_slice(line.raw());
                     }
                     open.push((part, name));
                 }
                 Some((Delimiter::End, _)) => {
-                    if !matches!(open.pop(), Some((Part::Nothing, _))) {
+                    if !matches!(open.pop(), Some((ComponentPart::Nothing, _))) {
                         out.extend_from_slice(line.raw());
                     }
                 }
                 None => {
-                    let (part, within) = open.last().copied().unwrap_or((Part::All, b""));
+                    let (part, within) = open.last().copied().unwrap_or((ComponentPart::All, b""));
                     let is_periods = is_name(within, "VFREEBUSY") && line.name_is("FREEBUSY");
                     match (part.property(&line), self.free_busy) {
                         (LinePart::Nothing, _) => {}
@@ -186,15 +188,15 @@ impl CalendarData {
     }
 }
 
-/// What is returned of a component.
+/// The selected part of a component.
 #[derive(Debug, Clone, Copy)]
-enum Part<'s> {
+enum ComponentPart<'s> {
     All,
     Nothing,
     Selected(&'s CompSelection),
 }
 
-/// What is returned of a line.
+/// The selected part of a line.
 enum LinePart {
     All,
     /// The name, without a value.
@@ -202,7 +204,7 @@ enum LinePart {
     Nothing,
 }
 
-impl<'s> Part<'s> {
+impl<'s> ComponentPart<'s> {
     fn component(self, name: &[u8]) -> Self {
         match self {
             Self::Selected(selection) => match &selection.components {

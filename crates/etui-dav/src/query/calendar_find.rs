@@ -22,13 +22,15 @@ use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Column, Field, Filter, Query, Reader};
 use etui::record::Paging;
+use etui::resource::StoredResource;
 use etui::search::filter::MatchMode;
 use etui::search::query::SortOrder;
 
 use super::calendar_match::{RECORD_COMPONENTS, only_time_range};
 use super::calendar_query::{CalendarQuery, CompFilter, CompTest, PropFilter, PropTest, ValueTest};
 use super::error::QueryError;
-use super::times::Budget;
+use super::expand::zones_of_object;
+use super::times::InstanceBudget;
 
 /// Records of a page when ids are read from the list or the index.
 const PAGE: u64 = 4_096;
@@ -64,7 +66,7 @@ pub fn find(
     query: &CalendarQuery,
     zone: &TimeZone,
 ) -> Result<Vec<RecordId>, QueryError> {
-    let zone = query.zone.as_ref().unwrap_or(zone);
+    let zone = query.zone_or(zone);
     if let Some(("VEVENT", range)) = only_time_range(query) {
         let mut found = reader.records_between(range.instants(), zone, ComponentKind::Event)?;
         found.sort_unstable();
@@ -79,7 +81,7 @@ pub fn find(
     }
     let needs_zones = query.has_time_range();
     let none = TimeZoneResolver::new();
-    let budget = Budget::default();
+    let budget = InstanceBudget::default();
     reader.for_each_with_zones(ids, |id, text, zones| {
         let is_match = match needs_zones {
             true => query.matches_within(&budget, text, &*zones.resolver()?, zone),
@@ -107,15 +109,16 @@ fn find_in_objects(
             &all
         }
     };
-    let (mut object, budget) = (Vec::new(), Budget::default());
-    for id in ids {
-        object.clear();
-        reader.export(&mut object, Some(&[*id]))?;
-        let zones = reader.zones(*id)?;
-        if query.matches_within(&budget, &object, &zones, zone) {
-            found.push(*id);
-        }
-    }
+    let budget = InstanceBudget::default();
+    reader.resources_by_ids(ids, |_, resource| {
+        // The object has the zones that it names.
+        let is_match = |one: &StoredResource| {
+            let zones = zones_of_object(&one.bytes);
+            query.matches_within(&budget, &one.bytes, &zones, zone)
+        };
+        found.extend(resource.filter(is_match).map(|one| one.id));
+        Ok(())
+    })?;
     Ok(())
 }
 

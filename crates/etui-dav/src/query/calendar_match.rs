@@ -13,7 +13,7 @@ use super::calendar_query::{
 };
 use super::component_tree::Component;
 use super::time_range::TimeRange;
-use super::times::{Budget, ObjectTimes};
+use super::times::{InstanceBudget, ObjectTimes};
 
 /// The components of a record, which a store keeps in calendar objects.
 pub(super) const RECORD_COMPONENTS: [&str; 3] = ["VEVENT", "VTODO", "VJOURNAL"];
@@ -26,14 +26,14 @@ impl CalendarQuery {
     /// else in `zone`.
     #[must_use]
     pub fn matches(&self, object: &[u8], zones: &TimeZoneResolver, zone: &TimeZone) -> bool {
-        self.matches_within(&Budget::default(), object, zones, zone)
+        self.matches_within(&InstanceBudget::default(), object, zones, zone)
     }
 
     /// Returns the result of [`matches`](Self::matches), with the instances that it examines taken from
     /// a budget.
     pub(super) fn matches_within(
         &self,
-        budget: &Budget,
+        budget: &InstanceBudget,
         object: &[u8],
         zones: &TimeZoneResolver,
         zone: &TimeZone,
@@ -42,12 +42,12 @@ impl CalendarQuery {
         let roots = Component::read_all(&text);
         let calendar = roots.iter().find(|root| root.is_named("VCALENDAR"));
         let components = calendar.map_or(&roots[..], |calendar| &calendar.children);
-        let scope = Scope {
+        let scope = ObjectScope {
             budget,
             components,
             text: &text,
             zones,
-            display_zone: self.zone.as_ref().unwrap_or(zone),
+            display_zone: self.zone_or(zone),
             times: OnceCell::new(),
         };
         match &self.calendar.test {
@@ -111,8 +111,8 @@ fn has_time_range(filter: &CompFilter) -> bool {
 }
 
 /// The components of one calendar object.
-struct Scope<'o> {
-    budget: &'o Budget,
+struct ObjectScope<'o> {
+    budget: &'o InstanceBudget,
     components: &'o [Component<'o>],
     text: &'o str,
     zones: &'o TimeZoneResolver,
@@ -123,7 +123,7 @@ struct Scope<'o> {
 /// The component around an alarm: its index.
 type Parent = Option<usize>;
 
-impl<'o> Scope<'o> {
+impl<'o> ObjectScope<'o> {
     fn times(&self) -> &ObjectTimes<'o> {
         self.times.get_or_init(|| {
             let (components, text) = (self.components, self.text);

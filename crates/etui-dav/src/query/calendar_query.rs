@@ -49,6 +49,14 @@ pub struct CalendarQuery {
     pub(super) zone: Option<TimeZone>,
 }
 
+impl CalendarQuery {
+    /// Returns the time zone of dates and floating times: that of the request, else `zone`, that of the
+    /// calendar.
+    pub fn zone_or<'q>(&'q self, zone: &'q TimeZone) -> &'q TimeZone {
+        self.zone.as_ref().unwrap_or(zone)
+    }
+}
+
 /// A `comp-filter` element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CompFilter {
@@ -128,13 +136,16 @@ pub fn parse_calendar_query(report: &Element) -> Result<CalendarQuery, QueryErro
     };
     Ok(CalendarQuery {
         calendar: parser.comp_filter(calendar, None)?,
-        zone: parse_zone(report)?,
+        zone: zone_of_request(report)?,
     })
 }
 
-/// Returns the time zone of `timezone` (RFC 4791 section 9.8) or `timezone-id` (RFC 7809 section
-/// 5.1.1).
-fn parse_zone(report: &Element) -> Result<Option<TimeZone>, QueryError> {
+/// Returns the time zone that a report gives for dates and floating times: its `timezone` (RFC 4791
+/// section 9.8) or `timezone-id` (RFC 7809).
+///
+/// # Errors
+/// The preconditions `valid-calendar-data` and `valid-timezone`.
+pub fn zone_of_request(report: &Element) -> Result<Option<TimeZone>, QueryError> {
     if let Some(id) = report.child(&Namespace::CalDav, "timezone-id") {
         let id = id.text.trim();
         let zone = TimeZoneResolver::new().resolve(id);

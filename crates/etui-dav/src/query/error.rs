@@ -4,11 +4,11 @@ use http::StatusCode;
 
 use crate::xml::Namespace;
 
-/// The error of a query or of what it asks to be returned.
+/// The error of a query, or of the parts of objects that it asks for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// The request is not what its DTD allows.
+    /// The request does not follow its DTD.
     #[error("{0}")]
     Malformed(String),
     /// The request violates a precondition (RFC 4791 section 7.8, RFC 6352 section 8.6).
@@ -18,7 +18,7 @@ pub enum QueryError {
         namespace: Namespace,
         /// The name of the precondition's element, such as `valid-filter`.
         element: &'static str,
-        /// What is wrong.
+        /// The fault.
         detail: String,
     },
     /// The store could not be read.

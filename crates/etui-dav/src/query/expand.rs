@@ -14,6 +14,7 @@
 use etui::calendar::recurrence::{Instance, RecurrenceSet, Timing};
 use etui::calendar::time::{CalendarTime, TimeZone, Timestamp};
 use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
+use etui_contentline::charset::to_utf8;
 use etui_contentline::edit::{fold_line, head_without, line_ending, remove_spans};
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::param_value;
@@ -22,7 +23,7 @@ use super::calendar_match::RECORD_COMPONENTS;
 use super::component_tree::{Component, time_of};
 use super::error::QueryError;
 use super::time_range::TimeRange;
-use super::times::{Budget, ObjectTimes};
+use super::times::{InstanceBudget, ObjectTimes};
 
 /// Limits of one expanded object.
 const MAX_INSTANCES: usize = 10_000;
@@ -38,7 +39,7 @@ pub(super) fn expand(text: &str, range: &TimeRange, zone: &TimeZone) -> Result<S
         return Ok(text.to_owned());
     };
     let zones = defined_zones(calendar, text);
-    let budget = Budget::default();
+    let budget = InstanceBudget::default();
     let times = ObjectTimes::new(&calendar.children, text, &zones, zone, &budget);
     let mut writer = InstanceWriter {
         text,
@@ -91,7 +92,7 @@ pub(super) fn limit(text: &str, range: &TimeRange, zone: &TimeZone) -> String {
         return text.to_owned();
     };
     let zones = defined_zones(calendar, text);
-    let budget = Budget::default();
+    let budget = InstanceBudget::default();
     let times = ObjectTimes::new(&calendar.children, text, &zones, zone, &budget);
     let length = (0..calendar.children.len())
         .filter_map(|at| times.timing(at))
@@ -140,6 +141,16 @@ fn is_record(component: &Component<'_>) -> bool {
     RECORD_COMPONENTS
         .iter()
         .any(|name| component.is_named(name))
+}
+
+/// Returns the time zones that an object defines, whichever charset it is in.
+pub(super) fn zones_of_object(object: &[u8]) -> TimeZoneResolver {
+    let text = to_utf8(object);
+    let roots = Component::read_all(&text);
+    let calendar = roots.iter().find(|root| root.is_named("VCALENDAR"));
+    calendar.map_or_else(TimeZoneResolver::new, |calendar| {
+        defined_zones(calendar, &text)
+    })
 }
 
 /// Returns the time zones that an object defines.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! calendar-query     parse_calendar_query  find            which records match    RFC 4791 7.8, 9.7-9.9
-//!   calendar-data    CalendarData::parse   apply           what is returned       9.6
+//!   calendar-data    CalendarData::parse   apply           parts of an object     9.6
 //! free-busy-query    parse_free_busy_query free_busy                              7.10
 //! addressbook-query  parse_address_query   find_contacts                          RFC 6352 8.6, 10.5
 //!   address-data     AddressData::parse    apply                                  10.4
@@ -35,7 +35,7 @@ pub use address_find::{FoundContacts, find_contacts};
 pub use address_query::{AddressQuery, parse_address_query};
 pub use calendar_data::CalendarData;
 pub use calendar_find::find;
-pub use calendar_query::{CalendarQuery, parse_calendar_query, zone_of_object};
+pub use calendar_query::{CalendarQuery, parse_calendar_query, zone_of_object, zone_of_request};
 pub use error::QueryError;
 pub use free_busy::{free_busy, parse_free_busy_query};
 pub use text_match::COLLATIONS;

@@ -17,7 +17,7 @@ pub struct TimeRange {
 
 impl TimeRange {
     /// Parses the attributes `start` and `end` of an element, which are dates with UTC times
-    /// (RFC 4791 section 9.9). The error says what is wrong.
+    /// (RFC 4791 section 9.9). The error is the text of the fault.
     pub(super) fn parse(element: &Element) -> Result<Self, String> {
         let name = &element.name;
         let bound = |attribute: &str| match element.attribute(attribute) {

@@ -44,9 +44,9 @@ const MAX_PERIODS: usize = 100_000;
 
 /// The instances that one query may still examine.
 #[derive(Debug)]
-pub(super) struct Budget(Cell<usize>);
+pub(super) struct InstanceBudget(Cell<usize>);
 
-impl Default for Budget {
+impl Default for InstanceBudget {
     fn default() -> Self {
         Self(Cell::new(MAX_EXAMINED))
     }
@@ -54,7 +54,7 @@ impl Default for Budget {
 
 /// The times of the components of one calendar object.
 pub(super) struct ObjectTimes<'z> {
-    budget: &'z Budget,
+    budget: &'z InstanceBudget,
     zones: &'z TimeZoneResolver,
     display_zone: &'z TimeZone,
     set: RecurrenceSet,
@@ -83,7 +83,7 @@ impl<'z> ObjectTimes<'z> {
         text: &str,
         zones: &'z TimeZoneResolver,
         display_zone: &'z TimeZone,
-        budget: &'z Budget,
+        budget: &'z InstanceBudget,
     ) -> Self {
         let (mut timings, mut timed) = (Vec::new(), Vec::new());
         let mut places = Vec::with_capacity(components.len());
@@ -261,8 +261,7 @@ impl<'z> ObjectTimes<'z> {
         })
     }
 
-    /// Returns true if a property of a component is in a range. `DTEND` and `DUE` are also what
-    /// `DTSTART` and `DURATION` give.
+    /// Returns true if the time of a property is in a range.
     pub(super) fn property_overlaps(&self, line: &ContentLine<'_>, range: &TimeRange) -> bool {
         let time = time_of(line, self.zones);
         time.is_some_and(|time| range.contains(time.at(self.display_zone)))

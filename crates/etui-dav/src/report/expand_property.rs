@@ -24,10 +24,7 @@ pub(super) fn expand_property(
     };
     let minimal = headers::prefers_minimal(cx.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
-    answer.properties(
-        &href,
-        values.iter().map(|(name, value)| (name, value.clone())),
-    )?;
+    answer.values(&href, &values)?;
     Ok(answer.finish()?)
 }
 

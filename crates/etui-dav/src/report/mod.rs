@@ -50,7 +50,7 @@ pub(crate) fn report(
     match (kind, target) {
         ("expand-property", _) => expand_property(cx, target, &report, out),
         ("principal-match", _) => principal_match(cx, &report, out),
-        ("principal-property-search", _) => principal_property_search(out),
+        ("principal-property-search", _) => principal_property_search(cx, &report, out),
         ("principal-search-property-set", _) => principal_search_property_set(out),
         ("sync-collection", Target::Collection(home, segment)) => {
             for_kind!(*home, sync_collection(cx, segment, &report, out, outcome))

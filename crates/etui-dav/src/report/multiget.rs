@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::failure::{Refusal, Result};
 use crate::headers;
 use crate::kind::DavKind;
-use crate::member_writer::{MemberWriter, stopping_at_first_error};
+use crate::member_writer::{MemberWriter, visit};
 use crate::multistatus::Multistatus;
 use crate::path::Target;
 use crate::property::Wanted;
@@ -22,7 +22,7 @@ pub(super) fn multiget<R: DavKind>(
 ) -> Result<()> {
     let found = cx.expect::<R>(segment)?;
     outcome.collection = Some(found.collection.id());
-    let wanted = Wanted::of(report);
+    let wanted = Wanted::of(report)?;
     let form = data_form(cx, &found, &wanted)?;
     let hrefs: Vec<&str> = report
         .children_named(&Namespace::Dav, "href")
@@ -44,23 +44,16 @@ pub(super) fn multiget<R: DavKind>(
     let minimal = headers::prefers_minimal(cx.request.headers());
     let members = MemberWriter::<R>::new(cx, &wanted, form);
     let mut answer = Multistatus::start(out, minimal)?;
-    let mut failed = None;
-    let visited = reader.resources(&names, |index, stored| {
-        stopping_at_first_error(&mut failed, || {
+    visit(|steps| {
+        reader.resources(&names, |index, stored| {
             // The href as the client wrote it, by which it finds the answer.
             let href = hrefs.get(index).copied().unwrap_or_default();
-            match stored {
-                Some(stored) => {
-                    outcome.read += 1;
-                    members.write_stored(&mut answer, href, &stored)
-                }
+            outcome.read += u64::from(stored.is_some());
+            steps.take(match stored {
+                Some(stored) => members.write_stored(&mut answer, href, &stored),
                 None => answer.not_found(href),
-            }
+            })
         })
-    });
-    match failed {
-        Some(failed) => return Err(failed.into()),
-        None => visited?,
-    }
+    })?;
     Ok(answer.finish()?)
 }

@@ -15,7 +15,7 @@ use crate::context::{Context, FoundCollection};
 use crate::failure::{Refusal, Result};
 use crate::headers;
 use crate::kind::DavKind;
-use crate::member_writer::{MemberWriter, stopping_at_first_error};
+use crate::member_writer::{MemberWriter, visit};
 use crate::method::answer_body;
 use crate::multistatus::Multistatus;
 use crate::path::resource_href;
@@ -120,7 +120,7 @@ fn answer_ids<R: DavKind>(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let wanted = Wanted::of(report);
+    let wanted = Wanted::of(report)?;
     let form = data_form(cx, found, &wanted)?;
     let minimal = headers::prefers_minimal(cx.request.headers());
     let members = MemberWriter::<R>::new(cx, &wanted, form);
@@ -139,21 +139,16 @@ fn answer_ids<R: DavKind>(
             }
             continue;
         }
-        let mut failed = None;
-        let visited = reader.resources_by_ids(batch, |_, stored| {
-            stopping_at_first_error(&mut failed, || {
+        visit(|steps| {
+            reader.resources_by_ids(batch, |_, stored| {
                 let Some(stored) = stored else {
                     return Ok(());
                 };
                 outcome.read += 1;
                 let href = resource_href(&found.href, &stored.name);
-                members.write_stored(&mut answer, &href, &stored)
+                steps.take(members.write_stored(&mut answer, &href, &stored))
             })
-        });
-        match failed {
-            Some(failed) => return Err(failed.into()),
-            None => visited?,
-        }
+        })?;
     }
     if is_cut {
         let cut = Refusal::new(StatusCode::INSUFFICIENT_STORAGE, "there are more matches")

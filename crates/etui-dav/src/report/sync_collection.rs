@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::failure::{Refusal, Result};
 use crate::headers;
 use crate::kind::DavKind;
-use crate::member_writer::{MemberWriter, stopping_at_first_error};
+use crate::member_writer::{MemberWriter, visit};
 use crate::multistatus::Multistatus;
 use crate::path::resource_href;
 use crate::property::{Member, Wanted, parse_token, token_text};
@@ -37,7 +37,7 @@ pub(super) fn sync_collection<R: DavKind>(
         .into());
     }
     let limit = limit_of(report)?;
-    let wanted = Wanted::of(report);
+    let wanted = Wanted::of(report)?;
     let form = data_form(cx, &found, &wanted)?;
     let refused = || refused_token(cx);
     let token = report.child(&Namespace::Dav, "sync-token");
@@ -89,20 +89,17 @@ pub(super) fn sync_collection<R: DavKind>(
             }
         }
         let ids: Vec<_> = live.iter().map(|change| change.id).collect();
-        let mut failed = None;
-        let visited = reader.resources_by_ids(&ids, |index, stored| {
-            stopping_at_first_error(&mut failed, || match (live.get(index), stored) {
-                (Some(change), Some(stored)) => {
-                    members.write_stored(&mut answer, &href(change), &stored)
-                }
-                (Some(change), None) => answer.not_found(&href(change)),
-                (None, _) => Ok(()),
+        visit(|steps| {
+            reader.resources_by_ids(&ids, |index, stored| {
+                let Some(change) = live.get(index) else {
+                    return Ok(());
+                };
+                steps.take(match stored {
+                    Some(stored) => members.write_stored(&mut answer, &href(change), &stored),
+                    None => answer.not_found(&href(change)),
+                })
             })
-        });
-        match failed {
-            Some(failed) => return Err(failed.into()),
-            None => visited?,
-        }
+        })?;
     }
     if !is_complete {
         // RFC 6578 section 3.6: there is more, from the token on.

@@ -79,7 +79,7 @@ impl<'w> Writer<'w> {
         if let Some(start) = self.open.pop() {
             self.buffer.extend_from_slice(b"</");
             self.buffer
-                .extend_from_slice(self.open_names[start..].as_bytes());
+                .extend_from_slice(&self.open_names.as_bytes()[start..]);
             self.open_names.truncate(start);
             self.push(b">")?;
         }
@@ -129,7 +129,7 @@ impl<'w> Writer<'w> {
         self.push(b"")
     }
 
-    /// Writes the text in `bytes`; what is not UTF-8 becomes U+FFFD.
+    /// Writes the text in `bytes`; invalid UTF-8 becomes U+FFFD.
     ///
     /// # Errors
     /// Those of the stream.
@@ -155,7 +155,7 @@ impl<'w> Writer<'w> {
         self.close()
     }
 
-    /// Writes what is in an element: its text and its children with their tails.
+    /// Writes the content of an element: its text and its children with their tails.
     ///
     /// # Errors
     /// Those of the stream.
@@ -198,7 +198,7 @@ impl<'w> Writer<'w> {
         self.open_names.push_str(name);
         self.buffer.push(b'<');
         self.buffer
-            .extend_from_slice(self.open_names[start..].as_bytes());
+            .extend_from_slice(&self.open_names.as_bytes()[start..]);
         if !self.has_root {
             self.has_root = true;
             for known in &Namespace::KNOWN {

@@ -2,7 +2,7 @@
 
 use crate::support::{Served, card, event};
 
-/// What Contacts asks of a collection: most of it nobody but Apple's server has.
+/// The properties that Contacts asks for. Most of them only Apple's server has.
 const PROPERTIES: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <A:propfind xmlns:A="DAV:"><A:prop><A:add-member/><B:bulk-requests xmlns:B="http://me.com/_namespace/"/>
 <A:current-user-privilege-set/><A:displayname/><C:max-image-size xmlns:C="urn:ietf:params:xml:ns:carddav"/>
@@ -119,7 +119,7 @@ END:VCALENDAR&#13;
     );
     let calendar = served.store.calendar_named("Family").unwrap();
     assert_eq!(calendar.color().unwrap().unwrap().to_string(), "#1badf8");
-    // A to-do does not belong there, and what was written is kept.
+    // A to-do does not belong there.
     let todo = event("t", "Buy tea", 5)
         .replace("VEVENT", "VTODO")
         .replace("DTEND", "DUE");
@@ -190,17 +190,35 @@ fn groups_and_members_are_expanded() {
 }
 
 #[test]
-fn principals_are_not_searched() {
+fn the_principal_is_searched_by_its_name() {
     let served = Served::new();
     let body = r#"<A:principal-search-property-set xmlns:A="DAV:"/>"#;
     let answer = served.request("REPORT", "/dav/").body(body);
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.find("prop").unwrap().children[0].name, "displayname");
+    let search = |searches: &str| {
+        let body = format!(
+            r#"<A:principal-property-search xmlns:A="DAV:">{searches}<A:prop><A:displayname/></A:prop></A:principal-property-search>"#
+        );
+        served
+            .request("REPORT", "/dav/")
+            .header("depth", "0")
+            .body(body)
+            .hrefs()
+    };
+    let by = |property: &str, text: &str| {
+        format!(
+            "<A:property-search><A:prop><A:{property}/></A:prop><A:match>{text}</A:match></A:property-search>"
+        )
+    };
+    assert_eq!(search(&by("displayname", "AD")), ["/dav/me/"]);
+    assert_eq!(search(&by("principal-URL", "/me")), ["/dav/me/"]);
     assert_eq!(
-        (answer.status(), answer.xml().name.as_str()),
-        (200, "principal-search-property-set")
+        search(&(by("displayname", "ada") + &by("displayname", "bo"))),
+        [""; 0]
     );
-    let body = r#"<A:principal-property-search xmlns:A="DAV:"><A:property-search><A:prop><A:displayname/></A:prop><A:match>a</A:match></A:property-search></A:principal-property-search>"#;
-    let answer = served.request("REPORT", "/dav/").body(body);
-    assert_eq!(answer.lines(), "207\n");
+    assert_eq!(search(&by("email", "ada")), [""; 0]);
+    assert_eq!(search(""), ["/dav/me/"]);
     let body = r#"<A:principal-match xmlns:A="DAV:"><A:self/></A:principal-match>"#;
     let answer = served.request("REPORT", "/dav/").body(body);
     assert_eq!(answer.lines(), "207\n/dav/me/\n  HTTP/1.1 200 OK\n");

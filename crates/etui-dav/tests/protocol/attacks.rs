@@ -1,6 +1,11 @@
 //! Requests that are meant to harm.
 
-use crate::support::{Served, card};
+use std::io;
+
+use etui_dav::{Respond, answer};
+use http::{Request, Response};
+
+use crate::support::{SESSION, Served, card};
 
 const BOOK: &str = "/dav/addressbooks/1/";
 
@@ -177,4 +182,58 @@ fn other_methods_are_refused() {
         .header("content-range", "bytes 0-1/3")
         .body("x");
     assert_eq!(part.status(), 400);
+}
+
+/// A connection that breaks after some bytes.
+struct Broken {
+    left: usize,
+}
+
+impl Respond for Broken {
+    fn start(&mut self, _: Response<()>) -> io::Result<&mut dyn io::Write> {
+        Ok(self)
+    }
+}
+
+impl io::Write for Broken {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match bytes.len().min(self.left) {
+            0 if !bytes.is_empty() => Err(io::ErrorKind::BrokenPipe.into()),
+            len => {
+                self.left -= len;
+                Ok(len)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_broken_connection_ends_the_answer() {
+    let served = Served::new();
+    for n in 0..200 {
+        served.put(&format!("{BOOK}{n}.vcf"), &card(&n.to_string(), "Someone"));
+    }
+    let sync = r#"<sync-collection xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:carddav"><sync-token/><prop><getetag/><c:address-data/></prop></sync-collection>"#;
+    for (method, body) in [("PROPFIND", ""), ("REPORT", sync)] {
+        let request = Request::builder()
+            .method(method)
+            .uri(BOOK)
+            .header("depth", "1");
+        let request = request.body(body.as_bytes().to_vec()).unwrap();
+        for left in [0, 10, 20_000] {
+            let mut out = Broken { left };
+            let ended = answer(&served.store, &SESSION, &served.options, &request, &mut out);
+            assert_eq!(
+                ended.unwrap_err().kind(),
+                io::ErrorKind::BrokenPipe,
+                "{method} {left}"
+            );
+        }
+    }
+    // The store is usable.
+    served.put(&format!("{BOOK}last.vcf"), &card("last", "Someone"));
 }

@@ -1,4 +1,4 @@
-//! What is put comes back byte for byte, whatever it is.
+//! Resources come back byte for byte.
 
 use std::ops::ControlFlow;
 
@@ -65,7 +65,7 @@ fn odd_cards_come_back() {
         }
     }
     assert!(taken > 60, "{taken}");
-    // Whoever asks for nothing gets all of them as 3.0.
+    // Without a version in the request all of them are 3.0.
     let hrefs: String = served
         .request("PROPFIND", "/dav/addressbooks/1/")
         .header("depth", "1")
@@ -132,13 +132,13 @@ fn imported_objects_are_resources() {
     for href in &hrefs[1..] {
         let get = served.get(href);
         assert_eq!(get.status(), 200, "{href}");
-        // A client writes back what it read.
+        // A client writes back the bytes that it read.
         let put = served
             .request("PUT", href)
             .header("if-match", get.header("etag"))
             .body(get.bytes());
         if put.status() == 403 {
-            // What no client would have made: no UID, or an event and a journal entry of one.
+            // No client makes such an object: without a UID, or an event and a journal entry of one.
             let is_odd = put.text().contains("no UID") || put.text().contains("several kinds");
             assert!(is_odd, "{href} {}", put.text());
             continue;
@@ -180,7 +180,7 @@ fn an_edit_as_3_0_loses_nothing_of_a_4_0_card() {
         now.text(),
         stored.replace("a@example.org", "ada@example.org")
     );
-    // Writing back what was read changes nothing.
+    // The same edit again changes nothing.
     let token = served.token("/dav/addressbooks/1/");
     let put = served
         .request("PUT", path)

@@ -135,3 +135,42 @@ fn every_refused_text_is_kept() {
     let collection = served.store.refused_versions().unwrap()[0].collection;
     assert_eq!(calendar, format!("/dav/calendars/{collection}/"));
 }
+
+#[test]
+fn of_edits_at_one_time_one_is_saved_and_all_are_kept() {
+    let served = Served::new();
+    let tag = served.put(PATH, &card("a", "Ada"));
+    let edit = &|number: usize| {
+        let request = served.request("PUT", PATH).header("if-match", &tag);
+        request.body(card("a", &format!("Ada {number}"))).status()
+    };
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|number| scope.spawn(move || edit(number)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 204).count(),
+        1,
+        "{statuses:?}"
+    );
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 412).count(),
+        7,
+        "{statuses:?}"
+    );
+    let mut texts: Vec<String> = refused(&served)
+        .into_iter()
+        .map(|(_, _, text)| text)
+        .collect();
+    texts.push(served.get(PATH).text().to_owned());
+    texts.sort();
+    let expected: Vec<String> = (0..8)
+        .map(|number| card("a", &format!("Ada {number}")))
+        .collect();
+    assert_eq!(texts, expected);
+}

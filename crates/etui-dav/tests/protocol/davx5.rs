@@ -250,7 +250,7 @@ fn a_listing_by_pages_misses_nothing() {
         assert!(hrefs.len() <= 10);
         seen.append(&mut hrefs);
         if page == 0 {
-            // A change on the way is told later.
+            // A change meanwhile is on a later page.
             let path = format!("{BOOK}3.vcf");
             let changed = served
                 .request("PUT", &path)
@@ -308,7 +308,7 @@ fn a_new_contact_of_a_taken_name_is_refused() {
     assert_eq!(again("if-match", "\"0\"", card("a", "Other")).status(), 412);
     assert_eq!(served.get(&path).text(), card("a", "Ada"));
 
-    // The UID is told with the resource that has it, by 403 (409 would drop the edit without a word).
+    // 403 with the resource that has the UID; after 409 DAVx5 would drop the edit without a message.
     let other = served
         .request("PUT", &format!("{BOOK}b.vcf"))
         .body(card("a", "Ada"));

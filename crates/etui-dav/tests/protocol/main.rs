@@ -12,6 +12,7 @@ mod davx5;
 mod discovery;
 mod eds;
 mod moving;
+mod mutated;
 mod queries;
 mod support;
 mod thunderbird;

@@ -29,7 +29,7 @@ fn a_resource_moves_within_the_store() {
     assert_eq!((moved.status(), moved.header("etag")), (201, tag.as_str()));
     assert_eq!(served.get(FROM).status(), 404);
     assert_eq!(served.get(to).text(), card("a", "Ada"));
-    // To another name, which the old one is told of.
+    // To another name. The old one is gone in the next synchronisation.
     let token = served.token("/dav/addressbooks/work/");
     let moved = transfer(&served, "MOVE", to, "/dav/addressbooks/work/d.vcf", "T");
     assert_eq!(moved.status(), 201);

@@ -183,4 +183,15 @@ fn dates_are_in_the_zone_of_the_calendar() {
     }
     let expected = ["20260105", "20260111", "20260112"].map(|date| format!("{CALENDAR}{date}.ics"));
     assert_eq!(week(&served, "").hrefs(), expected);
+    // Or that of its id.
+    let body = r#"<propertyupdate xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><remove><prop><C:calendar-timezone/></prop></remove><set><prop><C:calendar-timezone-id>Pacific/Honolulu</C:calendar-timezone-id></prop></set></propertyupdate>"#;
+    assert!(
+        served
+            .request("PROPPATCH", CALENDAR)
+            .body(body)
+            .lines()
+            .contains("200 OK")
+    );
+    let expected = ["20260104", "20260105", "20260111"].map(|date| format!("{CALENDAR}{date}.ics"));
+    assert_eq!(week(&served, "").hrefs(), expected);
 }

@@ -1,4 +1,4 @@
-//! Requests of vdirsyncer, and what its tests look at.
+//! Requests of vdirsyncer, and cases of its tests.
 
 use crate::support::{Served, card, event};
 

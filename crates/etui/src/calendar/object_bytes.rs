@@ -6,7 +6,7 @@
 //!                                            components, END:VCALENDAR
 //! ```
 //!
-//! A `METHOD` of the larger object is left out: it says what an exported file is for, and a stored
+//! A `METHOD` of the larger object is left out: it belongs to the exchange of a file, and a stored
 //! object has none (RFC 4791 section 4.1). A zone that the record names and its source does not
 //! define is written from the time zone database.
 
@@ -35,6 +35,8 @@ use crate::types::ETag;
 pub(super) struct StoredTemplate {
     template: ObjectTemplate,
     zones: Vec<StoredZone>,
+    /// The end of the object. Its template may have many segments before it.
+    end: Vec<u8>,
 }
 
 /// A time zone of an object.
@@ -46,12 +48,12 @@ struct StoredZone {
 }
 
 impl StoredZone {
-    fn new(text: Vec<u8>) -> Self {
+    fn new(key: ZoneKey, text: Vec<u8>) -> Self {
         let tzid = own_lines(&text, None)
             .find(|line| line.name_is("TZID"))
             .map(|line| property_value(&line).into_owned());
         Self {
-            key: object_zones::zone_key(&text),
+            key,
             tzid: tzid.unwrap_or_default().trim_matches('"').to_owned(),
             text,
         }
@@ -64,12 +66,26 @@ pub(super) fn has_method(text: &[u8]) -> bool {
 }
 
 impl StoredTemplate {
-    /// Returns a template with the texts of its zones.
-    pub(super) fn new(template: ObjectTemplate, zones: Vec<Vec<u8>>) -> Self {
-        Self {
-            template,
-            zones: zones.into_iter().map(StoredZone::new).collect(),
+    /// Returns a template; `read` returns the texts of its zones.
+    pub(super) fn new(
+        template: ObjectTemplate,
+        mut read: impl FnMut(&ZoneKey) -> Result<Option<Vec<u8>>>,
+    ) -> Result<Self> {
+        let (mut zones, mut end) = (Vec::new(), Vec::new());
+        for segment in template.segments() {
+            match segment {
+                TemplateSegment::Zone(key) => {
+                    zones.extend(read(&key)?.map(|text| StoredZone::new(key, text)));
+                }
+                TemplateSegment::Text(TemplatePart::End, text) => end = text.to_vec(),
+                _ => {}
+            }
         }
+        Ok(Self {
+            template,
+            zones,
+            end,
+        })
     }
 
     fn read(conn: &Connection, row: Option<i64>) -> Result<Self> {
@@ -78,11 +94,7 @@ impl StoredTemplate {
             None => None,
         };
         let template = template.unwrap_or_else(ObjectTemplate::plain);
-        let mut zones = Vec::new();
-        for key in template.zones() {
-            zones.extend(shared::find_text(conn, ETag(key.0))?);
-        }
-        Ok(Self::new(template, zones))
+        Self::new(template, |key| shared::find_text(conn, ETag(key.0)))
     }
 
     /// Returns the whole object with the components of `text` at their positions; `None` if they are
@@ -114,35 +126,25 @@ impl StoredTemplate {
     /// these zones.
     fn cut(&self, zones: &[StoredZone], count: usize) -> ObjectTemplate {
         let mut builder = TemplateBuilder::default();
-        let add = |builder: &mut TemplateBuilder, part, bytes: &[u8]| {
-            builder.text(&TemplateText {
-                part,
-                bytes: bytes.to_vec(),
-                line: 0,
-                offset: 0,
-            });
+        let text = |part, bytes: Vec<u8>| TemplateText {
+            part,
+            bytes,
+            line: 0,
+            offset: 0,
         };
         let head = self.template.head();
         let methods: Vec<_> = own_lines(head, None)
             .filter(|line| line.name_is("METHOD"))
             .map(|line| line.span)
             .collect();
-        add(
-            &mut builder,
-            TemplatePart::Begin,
-            &remove_spans(head, &methods),
-        );
+        builder.text(&text(TemplatePart::Begin, remove_spans(head, &methods)));
         for zone in zones {
             builder.zone(zone.key);
         }
         for _ in 0..count {
             builder.component();
         }
-        for segment in self.template.segments() {
-            if let TemplateSegment::Text(TemplatePart::End, end) = segment {
-                add(&mut builder, TemplatePart::End, end);
-            }
-        }
+        builder.text(&text(TemplatePart::End, self.end.clone()));
         builder.finish()
     }
 }
@@ -163,6 +165,9 @@ fn write_components<'c>(
     }
     writer.finish().ok()
 }
+
+/// Maximum number of templates that are kept for further records.
+const MAX_TEMPLATES: usize = 64;
 
 /// Composes the objects of records, one after another. Records of one source object share its
 /// template.
@@ -186,6 +191,9 @@ impl ObjectComposer {
             Some(template) => Rc::clone(template),
             None => {
                 let template = Rc::new(StoredTemplate::read(conn, source)?);
+                if self.templates.len() >= MAX_TEMPLATES {
+                    self.templates.clear();
+                }
                 self.templates.insert(source, Rc::clone(&template));
                 template
             }

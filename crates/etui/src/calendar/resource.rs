@@ -38,7 +38,12 @@ impl Resource for CalendarObject {
         let positions: Vec<u32> = group.components.iter().map(|c| c.number).collect();
         let template = template.finish();
         let frame = template.as_bytes().to_vec();
-        let stored = StoredTemplate::new(template, zones.clone());
+        let stored = StoredTemplate::new(template, |key| {
+            let mut all = zones.iter();
+            Ok(all
+                .find(|zone| object_zones::zone_key(zone) == *key)
+                .cloned())
+        })?;
         let is_verbatim =
             stored.write_original(record.text(), &positions).as_deref() == Some(bytes);
         let imported = ImportedObject::default();

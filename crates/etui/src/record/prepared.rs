@@ -19,7 +19,7 @@ pub(crate) struct IndexedRecord<'r> {
     from: Option<&'r SourceObject>,
     /// The source object that it needs for its time zones.
     made: Option<SourceObject>,
-    /// The same text in another source object, or at other positions there, is a change.
+    /// An equal text in another source object, or at other positions there, is a change.
     has_exact_source: bool,
 }
 
@@ -76,7 +76,7 @@ impl<'r> IndexedRecord<'r> {
         self.from.or(self.made.as_ref())
     }
 
-    /// Sets whether the same text in another source object is a change.
+    /// Sets whether an equal text in another source object is a change.
     pub(crate) fn with_exact_source(self, has_exact_source: bool) -> Self {
         Self {
             has_exact_source,
@@ -84,7 +84,7 @@ impl<'r> IndexedRecord<'r> {
         }
     }
 
-    /// Returns true if the same text in another source object is a change.
+    /// Returns true if an equal text in another source object is a change.
     pub(crate) fn has_exact_source(&self) -> bool {
         self.has_exact_source
     }

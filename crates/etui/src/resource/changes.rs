@@ -13,7 +13,6 @@ use super::kind::Resource;
 use super::read::{name_join, read_tag, tag_columns};
 use super::tag::ResourceTag;
 use super::{names, seq};
-use crate::db::metadata;
 use crate::error::Result;
 use crate::record::{Collection, Reader, changes, collection_table};
 use crate::types::{RecordId, SyncToken};
@@ -103,7 +102,10 @@ impl<R: Resource> Reader<'_, R> {
                 let is_ours = (token.store, token.incarnation) == (now.store, now.incarnation)
                     && token.seq <= latest
                     && token.listing.is_none_or(|began| began <= latest);
-                if !is_ours || !self.is_listed(token.listing.unwrap_or(token.seq), now.seq)? {
+                // The latest change of the collection that is no longer in the log counts, not the
+                // floor of the log: other collections may have changed since.
+                let start = collection_table::history_start(self.conn, self.collection)?;
+                if !is_ours || token.listing.unwrap_or(token.seq) < start {
                     return Ok(ResourceChanges::Resynchronise);
                 }
                 (token.seq, token.listing)
@@ -135,13 +137,6 @@ impl<R: Resource> Reader<'_, R> {
             token,
             is_complete,
         })
-    }
-
-    /// Returns true if all changes after `seq` can be listed. `latest` is that of the collection.
-    fn is_listed(&self, seq: i64, latest: i64) -> Result<bool> {
-        Ok(seq >= latest
-            || (seq >= metadata::get_number(self.conn, metadata::LOG_FLOOR)?
-                && seq >= collection_table::history_start(self.conn, self.collection)?))
     }
 
     /// Returns the live records that changed after `after`, and the removed ones that changed after
@@ -186,7 +181,7 @@ impl<R: Resource> Reader<'_, R> {
         }
         let mut statement = self.conn.prepare_cached(
             "SELECT released, record, name FROM resource \
-             WHERE collection = ?1 AND released > 0 AND released > ?2",
+             WHERE collection = ?1 AND released <> 0 AND released > ?2",
         )?;
         let mut rows = statement.query((self.collection, after))?;
         while let Some(row) = rows.next()? {

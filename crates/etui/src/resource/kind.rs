@@ -28,7 +28,7 @@ pub trait Resource: RecordKind {
     #[doc(hidden)]
     const HAS_SOURCE: bool;
 
-    /// What composing one resource after another shares.
+    /// The state that composing one resource after another shares.
     #[doc(hidden)]
     type Composer: Default;
 

@@ -34,7 +34,7 @@
 //! ```
 //!
 //! A record that gets another name releases the one before. The row stays until it is older than the
-//! change log, so that clients are told that the name is gone.
+//! change log, so that the name is reported as removed.
 
 mod changes;
 mod condition;
@@ -46,6 +46,8 @@ mod properties;
 mod read;
 mod seq;
 pub(crate) mod tag;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use changes::{ResourceChange, ResourceChanges};

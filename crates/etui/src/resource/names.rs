@@ -160,7 +160,7 @@ fn release<R: Resource>(conn: &Connection, collection: i64, id: i64, released: i
     .execute((collection, before, id, released))?;
     let floor = metadata::get_number(conn, metadata::LOG_FLOOR)?;
     conn.prepare_cached(
-        "DELETE FROM resource WHERE collection = ?1 AND released > 0 AND released <= ?2",
+        "DELETE FROM resource WHERE collection = ?1 AND released <> 0 AND released <= ?2",
     )?
     .execute((collection, floor))?;
     Ok(())

@@ -2,8 +2,8 @@
 
 -- The names that clients gave to records. A record without a row has a name that is computed from
 -- its id.
---   released  sequence number at which the record lost the name: clients are told that the name is
---             gone; 0: it has the name
+--   released  sequence number at which the record lost the name: the name is reported to clients
+--             as removed; 0: it has the name
 CREATE TABLE IF NOT EXISTS resource (
     collection INTEGER NOT NULL,
     name       TEXT NOT NULL,
@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS resource (
 
 CREATE UNIQUE INDEX IF NOT EXISTS resource_record ON resource (record, released);
 
-CREATE INDEX IF NOT EXISTS resource_released ON resource (collection, released) WHERE released > 0;
+CREATE INDEX IF NOT EXISTS resource_released ON resource (collection, released) WHERE released <> 0;
 
 -- A record that is purged takes its names along.
 CREATE TRIGGER IF NOT EXISTS resource_purge AFTER DELETE ON record BEGIN

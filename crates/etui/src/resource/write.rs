@@ -82,7 +82,7 @@ impl<R: Resource> Collection<'_, R> {
         })
     }
 
-    /// Saves what `make` makes of the present resource of this name, in one transaction. `make` runs
+    /// Replaces the resource of this name by a result of `make`, in one transaction. `make` runs
     /// while no other program can write, and must not use the store.
     ///
     /// # Errors

@@ -327,3 +327,41 @@ fn delete_old(conn: &Connection, latest: i64, now: i64) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Versions are forgotten after 30 days, and the oldest if there are too many.
+    #[test]
+    fn old_versions_are_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path().join("s.etui")).unwrap();
+        let contacts = store.contacts().unwrap();
+        let keep_at = |name: &str, at| {
+            let refused = RefusedText {
+                collection: contacts.id(),
+                name,
+                record: None,
+                uid: None,
+                text: b"text",
+                device: "Phone",
+                reason: "changed",
+            };
+            store.db.write(|conn| keep(conn, &refused, at)).unwrap();
+        };
+        let names = || {
+            let all = store.refused_versions().unwrap();
+            all.into_iter().map(|one| one.name).collect::<Vec<_>>()
+        };
+        let now = now_ms();
+        keep_at("a", now);
+        keep_at("b", now + 1_000);
+        assert_eq!(names(), ["b", "a"]);
+        keep_at("c", now + KEPT_MS + 500);
+        assert_eq!(names(), ["c", "b"]);
+        // A wrong clock does not forget the one that comes.
+        keep_at("d", now - 10 * KEPT_MS);
+        assert_eq!(names(), ["c", "b", "d"]);
+    }
+}

@@ -1,4 +1,4 @@
-//! The bytes of resources: what was put, and what is made of imported records.
+//! The bytes of resources, put or made of imported records.
 
 use etui::calendar::CalendarObject;
 use etui::{Error, SaveOutcome};
@@ -190,7 +190,7 @@ fn a_record_of_a_file_is_an_object_of_its_own() {
         second.contains("TZID:Europe/Berlin\r\n") && second.contains("RRULE:"),
         "{second}"
     );
-    // What is served can be put, and is then kept as it is.
+    // Served bytes can be put, and are then kept as they are.
     for uid in ["1", "2", "3"] {
         let served = calendar.resource_by_uid(uid).unwrap().unwrap();
         put(&calendar, &served.name, &served.bytes).unwrap();

@@ -7,7 +7,9 @@ mod support;
 
 mod bytes;
 mod names;
+mod random;
 mod refused;
+mod stores;
 mod tokens;
 
 use etui::calendar::CalendarObject;

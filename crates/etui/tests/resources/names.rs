@@ -99,7 +99,7 @@ fn a_removed_record_keeps_its_name() {
         contacts.remove_resource("ada.vcf", &ResourceCondition::Always),
         Err(Error::NoResource(name)) if name == "ada.vcf"
     ));
-    // The same UID under the same name: it comes back.
+    // Its UID again under its name: it comes back.
     let saved = put(&contacts, "ada.vcf", vcard("ada", "Ada again")).unwrap();
     assert_eq!((saved.id, saved.outcome), (id, SaveOutcome::Added));
     clean(&store);
@@ -142,8 +142,8 @@ fn a_computed_name_can_be_taken_over() {
     clean(&store);
 }
 
-/// The UID of a removed record under another name: the record comes back under it, and clients are
-/// told that the former name is gone.
+/// The UID of a removed record under another name: the record comes back under it, and its
+/// former name is reported as removed.
 #[test]
 fn a_removed_record_comes_back_under_the_new_name() {
     let (_dir, store) = new_store();
@@ -350,7 +350,7 @@ fn resources_move_to_another_collection() {
         (bytes.clone().into_bytes(), moved.tag)
     );
 
-    // The UID is taken under another name, or replaced under the same.
+    // The UID is taken under another name, and replaced under its own.
     put(&home, "c.ics", event("1", "B")).unwrap();
     let refused = home.move_resource("c.ics", &always, &work, "d.ics", true);
     assert!(matches!(refused, Err(Error::UidTaken { name, .. }) if name == "b.ics"));

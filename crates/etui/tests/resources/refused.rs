@@ -30,7 +30,7 @@ fn a_refused_version_is_kept_and_taken() {
     one.record = Some(saved.id);
     one.uid = Some("a");
     let id = store.keep_refused(&one).unwrap();
-    // The same again is the same version.
+    // A repeated text is one version.
     assert_eq!(store.keep_refused(&one).unwrap(), id);
     let all = store.refused_versions().unwrap();
     assert_eq!(all.len(), 1);
@@ -87,7 +87,7 @@ fn a_refused_version_is_taken_by_its_uid() {
         get(&calendar, &format!("etui-{}.ics", taken.id)).unwrap(),
         third.as_bytes()
     );
-    // What cannot be kept stays a refused version.
+    // An invalid text stays a refused version.
     let id = store
         .keep_refused(&refused(calendar.id(), "z.ics", "nothing"))
         .unwrap();

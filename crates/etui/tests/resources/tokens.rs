@@ -42,7 +42,7 @@ fn a_token_is_that_of_its_collection() {
     );
     assert_eq!(contacts.collection_token().unwrap(), third);
     drop(snapshot);
-    // Another process finds the same.
+    // So does another process.
     let again = Store::open_with(store.path(), &Options::default()).unwrap();
     assert_eq!(again.contacts().unwrap().collection_token().unwrap(), third);
 }

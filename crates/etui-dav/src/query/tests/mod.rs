@@ -3,6 +3,7 @@
 mod calendar_data;
 mod differential;
 mod hostile;
+mod index;
 mod rfc4791;
 mod rfc6352;
 

@@ -239,7 +239,7 @@ fn retrieval_of_all_pending_todos_7_8_9() {
     assert_eq!(ask(&store(), &within("VTODO", pending)), [4, 5]);
 }
 
-/// The error of an unsupported filter, and conditions on what is around the components.
+/// The error of an unsupported filter, and conditions on the object around the components.
 #[test]
 fn conditions_on_the_whole_object_7_8_10() {
     let refused = within(
