@@ -85,6 +85,7 @@ pub enum Command {
     #[command(after_help = c::collections::CALENDAR_EXAMPLES)]
     Calendars(c::collections::CollectionsArgs<etui::calendar::CalendarObject>),
     Export(c::export::ExportArgs),
+    Conflicts(c::conflicts::ConflictsArgs),
     Check(c::check::CheckArgs),
     Backup(c::backup::BackupArgs),
     Restore(c::restore::RestoreBackupArgs),

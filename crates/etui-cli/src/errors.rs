@@ -85,6 +85,7 @@ impl Failure {
             Self::Other(_) => (1, "failed"),
             Self::Library(error) => match error {
                 Error::BadName { .. }
+                | Error::BadDeviceName(_)
                 | Error::BadExternalId { .. }
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
@@ -93,15 +94,23 @@ impl Failure {
                 | Error::SameCollection { .. }
                 | Error::Card(CardError::BadProperty(_))
                 | Error::Record(ObjectError::BadProperty(_)) => (2, "usage"),
-                Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => (3, "refused"),
+                Error::Card(_)
+                | Error::Record(_)
+                | Error::NotOneObject { .. }
+                | Error::LastCollection { .. } => (3, "refused"),
                 Error::NoCollection { .. }
                 | Error::NoRemovedCollection { .. }
                 | Error::NoRecord { .. }
+                | Error::NoDevice { .. }
                 | Error::NoVersion { .. }
+                | Error::NoRefused(_)
+                | Error::NoResource(_)
                 | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }
                 | Error::BatchConflict { .. }
                 | Error::OtherUid { .. }
+                | Error::UidTaken { .. }
+                | Error::ConditionFailed { .. }
                 | Error::SettingsChanged { .. }
                 | Error::CollectionChanged { .. } => (5, "conflict"),
                 Error::NoStore { .. } => (6, "no_store"),
@@ -116,7 +125,8 @@ impl Failure {
                 Error::Damaged { .. } => (7, "damaged"),
                 Error::Exists { .. }
                 | Error::CollectionExists { .. }
-                | Error::ExternalIdExists { .. } => (1, "exists"),
+                | Error::ExternalIdExists { .. }
+                | Error::DeviceExists(_) => (1, "exists"),
                 Error::Io { .. } => (1, "io"),
                 _ => (1, "failed"),
             },

@@ -9,6 +9,7 @@ use rusqlite::ErrorCode;
 use etui_ical::ObjectError;
 use etui_text::collator::BadLocale;
 
+use crate::resource::tag::ResourceTag;
 use crate::types::{CollectionKind, ETag, RecordId};
 use etui_vcard::CardError;
 
@@ -216,6 +217,23 @@ pub enum Error {
         /// The external id.
         external_id: String,
     },
+    /// A device of this name exists already.
+    #[error("a device named \"{0}\" exists already; remove it first, or choose another name")]
+    DeviceExists(String),
+    /// No device of this name.
+    #[error("there is no device named \"{name}\"{}", existing(known))]
+    NoDevice {
+        /// The requested name.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// An invalid name for a device.
+    #[error(
+        "\"{0}\" cannot be the name of a device: use 1 to 100 characters, no line breaks or \
+             other control characters, and no blanks at the ends"
+    )]
+    BadDeviceName(String),
     /// No live record with this UID.
     #[error("there is no {} with UID \"{uid}\"", kind.record_noun())]
     NoRecord {
@@ -305,6 +323,52 @@ pub enum Error {
         /// such record.
         found: Option<ETag>,
     },
+    /// No refused version with this number is kept.
+    #[error("there is no refused version {0}; they are kept for 30 days")]
+    NoRefused(i64),
+    /// There is no resource of this name.
+    #[error("there is no resource named \"{0}\"")]
+    NoResource(String),
+    /// An invalid name for a resource.
+    #[error("\"{0}\" cannot be the name of a resource: use 1 to 255 bytes without a slash")]
+    BadResourceName(String),
+    /// The name of a resource has the form of those that are computed from record ids, and may become
+    /// that of another record.
+    #[error("\"{0}\" is reserved for a record that may still be added; use another name")]
+    ReservedName(String),
+    /// The precondition of a write to a resource does not hold.
+    #[error(
+        "the resource \"{name}\" was changed meanwhile (found {}); read it again, apply the change to \
+         what it is now", show_tag(.found)
+    )]
+    ConditionFailed {
+        /// The name of the resource.
+        name: String,
+        /// The tag found; `None`: there is no such resource.
+        found: Option<ResourceTag>,
+    },
+    /// Another resource of the collection has the UID, or the resource has another UID.
+    #[error(
+        "the resource \"{name}\" has the UID \"{uid}\"; change that one, or give the new one another UID"
+    )]
+    UidTaken {
+        /// The UID of the stored resource.
+        uid: String,
+        /// The name of the stored resource.
+        name: String,
+    },
+    /// The bytes are not one calendar object that can be a resource (RFC 4791 section 4.1).
+    #[error("not one calendar object: {detail}")]
+    NotOneObject {
+        /// The reason, with the line if there is one.
+        detail: String,
+    },
+    /// The properties of a collection would be too large together.
+    #[error("the properties of the collection would have {size} bytes; at most 65536 are kept")]
+    TooManyProperties {
+        /// The size of all names and values in bytes.
+        size: usize,
+    },
     /// The bytes given are not a contact that can be kept.
     #[error("{0}")]
     Card(#[from] CardError),
@@ -350,6 +414,13 @@ pub struct FilterError {
     pub problem: String,
 }
 
+fn existing(known: &[String]) -> String {
+    match known {
+        [] => String::new(),
+        known => format!(" (there are: {})", known.join(", ")),
+    }
+}
+
 fn removed(known: &[String]) -> String {
     match known {
         [] => String::new(),
@@ -367,6 +438,10 @@ fn now(expected: u64, found: u64) -> String {
 
 fn show_etag(etag: &Option<ETag>) -> String {
     etag.map_or_else(|| "none".to_owned(), |e| e.to_string())
+}
+
+fn show_tag(tag: &Option<ResourceTag>) -> String {
+    tag.map_or_else(|| "none".to_owned(), |tag| tag.to_string())
 }
 
 /// `std::result::Result` with this crate's [`Error`].

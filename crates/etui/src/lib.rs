@@ -123,6 +123,7 @@ mod error;
 pub mod import;
 pub mod media;
 pub mod record;
+pub mod resource;
 pub mod search;
 pub mod store;
 mod types;

@@ -256,7 +256,8 @@ pub enum SaveOutcome {
 
 /// A point in a store's history from which changes can be listed (RFC 6578).
 ///
-/// Written `STORE.INCARNATION.SEQ`. A copy or a restored backup is another incarnation: its
+/// Written `STORE.INCARNATION.SEQ`, with `-LISTING` after it in a token that continues a listing. A
+/// copy or a restored backup is another incarnation: its
 /// sequence numbers are not comparable, and an older token gives [`Changes::Resynchronise`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SyncToken {
@@ -266,6 +267,10 @@ pub struct SyncToken {
     pub incarnation: u64,
     /// The sequence number of the latest change.
     pub seq: i64,
+    /// In a token that continues a listing of resources
+    /// ([`resource_changes`](crate::record::Reader::resource_changes)): the sequence number of the
+    /// latest change when it began.
+    pub listing: Option<i64>,
 }
 
 impl fmt::Display for SyncToken {
@@ -274,7 +279,11 @@ impl fmt::Display for SyncToken {
             f,
             "{:016x}.{:016x}.{}",
             self.store, self.incarnation, self.seq
-        )
+        )?;
+        match self.listing {
+            Some(listing) => write!(f, "-{listing}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -293,10 +302,17 @@ impl FromStr for SyncToken {
             true => u64::from_str_radix(s, 16).map_err(|_| InvalidSyncToken),
             false => Err(InvalidSyncToken),
         };
+        let number = |s: &str| s.parse().map_err(|_| InvalidSyncToken);
+        let (store, incarnation, last) = (hex(next()?)?, hex(next()?)?, next()?);
+        let (seq, listing) = match last.split_once('-') {
+            Some((seq, listing)) if !seq.is_empty() => (seq, Some(number(listing)?)),
+            _ => (last, None),
+        };
         Ok(Self {
-            store: hex(next()?)?,
-            incarnation: hex(next()?)?,
-            seq: next()?.parse().map_err(|_| InvalidSyncToken)?,
+            store,
+            incarnation,
+            seq: number(seq)?,
+            listing,
         })
     }
 }
@@ -352,9 +368,17 @@ mod tests {
             store: 0xfeed_0000_0000_0001,
             incarnation: 7,
             seq: 42,
+            listing: None,
         };
         assert_eq!(token.to_string().parse(), Ok(token));
-        for bad in ["", "1", "1.2", "x.y.z", "+1.2.3", "1.2.z", "1.2.3.4"] {
+        let listing = SyncToken {
+            listing: Some(99),
+            ..token
+        };
+        assert_eq!(listing.to_string().parse(), Ok(listing));
+        for bad in [
+            "", "1", "1.2", "x.y.z", "+1.2.3", "1.2.z", "1.2.3.4", "1.2.3-", "1.2.3-x",
+        ] {
             assert_eq!(bad.parse::<SyncToken>(), Err(InvalidSyncToken), "{bad}");
         }
     }

@@ -5,12 +5,13 @@
 
 mod support;
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
-use etui::Store;
+use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{Date, DateTime, TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{BusyPeriod, Calendar, CalendarObject, Occurrence, Status};
+use etui::{RecordId, Store};
 use etui_testkit::rng::SplitMix64;
 
 use support::calendar::{naive, told};
@@ -347,4 +348,57 @@ fn ranges_of_random_records_match_the_reference() {
         }
     }
     assert!(found > 2_000 && taken > 200, "{found} {taken}");
+}
+
+#[test]
+fn records_of_a_kind_are_found_and_read_with_their_zones() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let file = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VTIMEZONE\r\nTZID:Ship\r\nBEGIN:STANDARD\r\n\
+        DTSTART:19700101T000000\r\nTZOFFSETFROM:+0300\r\nTZOFFSETTO:+0300\r\nEND:STANDARD\r\n\
+        END:VTIMEZONE\r\n\
+        BEGIN:VEVENT\r\nUID:once\r\nDTSTART;TZID=Ship:20260102T010000\r\nEND:VEVENT\r\n\
+        BEGIN:VTODO\r\nUID:due\r\nDUE;TZID=Ship:20260102T010000\r\nEND:VTODO\r\n\
+        BEGIN:VEVENT\r\nUID:daily\r\nDTSTART;TZID=Ship:20260101T010000\r\nRRULE:FREQ=DAILY\r\n\
+        END:VEVENT\r\nEND:VCALENDAR\r\n";
+    calendar
+        .import(file.as_bytes(), &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let snapshot = store.snapshot().unwrap();
+    let reader = snapshot.calendar().unwrap();
+    let uid = |id| reader.by_id(id).unwrap().unwrap().uid;
+    // 2026-01-01 in UTC: 01:00 of the next day on the ship is 22:00.
+    let day =
+        Timestamp::from_seconds(FIRST_DAY * DAY)..Timestamp::from_seconds((FIRST_DAY + 1) * DAY);
+    let found = |kind| {
+        let ids = reader
+            .records_between(day.clone(), &TimeZone::UTC, kind)
+            .unwrap();
+        let mut uids: Vec<String> = ids.into_iter().map(uid).collect();
+        uids.sort();
+        uids
+    };
+    assert_eq!(found(ComponentKind::Event), ["daily", "once"]);
+    assert_eq!(found(ComponentKind::Todo), ["due"]);
+    assert_eq!(found(ComponentKind::Journal), [""; 0]);
+
+    let read = |records: Option<&[RecordId]>| {
+        let mut starts = Vec::new();
+        reader
+            .for_each_with_zones(records, |id, text, zones| {
+                let object = CalendarObject::parse(text, &*zones.resolver()?)?;
+                let timing = object.master().timing.clone().unwrap();
+                starts.push((id, timing.start.at(&TimeZone::UTC)));
+                Ok(())
+            })
+            .unwrap();
+        starts
+    };
+    let all = read(None);
+    let late = Timestamp::from_seconds(FIRST_DAY * DAY + 22 * 3_600);
+    let starts: Vec<Timestamp> = all.iter().map(|(_, at)| *at).collect();
+    assert_eq!(starts, [late, late, late.plus_seconds(-DAY)]);
+    let some = [all[2].0, RecordId(9_999), all[0].0];
+    assert_eq!(read(Some(&some)), [all[2], all[0]]);
 }

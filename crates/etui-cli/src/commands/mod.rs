@@ -4,6 +4,7 @@ pub mod backup;
 pub mod calendar;
 pub mod check;
 pub mod completions;
+pub mod conflicts;
 pub mod contacts;
 pub mod demo;
 pub mod eds;
@@ -39,10 +40,11 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Calendars(args) => args.run_command(app),
         Command::Contacts(command) => command.run_command(app),
         Command::Addressbooks(args) => args.run_command(app),
-        Command::Serve(args) => serve::serve_store(app, &args),
+        Command::Serve(args) => serve::run_command(app, &args),
         Command::Media(args) => media::run_command(app, &args),
         Command::Eds(args) => eds::run_command(app, &args),
         Command::Export(args) => export::export_records(app, &args),
+        Command::Conflicts(args) => conflicts::run_command(app, &args),
         Command::Check(args) => check::check_store(app, &args),
         Command::Backup(args) => backup::back_up_store(app, &args),
         Command::Restore(args) => restore::restore_backup(app, &args),

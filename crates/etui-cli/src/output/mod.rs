@@ -203,6 +203,11 @@ impl OutputWriter {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
+    /// Returns true with `--quiet`.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     pub fn shows_progress(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()
     }

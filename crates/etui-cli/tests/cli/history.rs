@@ -9,7 +9,7 @@ fn session(home: &TestHome, lines: &[&str]) -> String {
     mask_times(&home.session(lines))
 }
 
-fn mask_times(text: &str) -> String {
+pub fn mask_times(text: &str) -> String {
     let is_time = |bytes: &[u8]| {
         bytes
             .iter()

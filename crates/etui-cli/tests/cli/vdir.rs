@@ -370,7 +370,7 @@ fn a_killed_export_leaves_whole_files() {
 }
 
 /// Returns true if a program is installed; else says that the test is skipped.
-fn is_installed(program: &str) -> bool {
+pub fn is_installed(program: &str) -> bool {
     let found = Command::new("sh")
         .args(["-c", &format!("command -v {program}")])
         .output();

@@ -11,13 +11,19 @@ use super::filter::{ORGANIZATION, birthday_key};
 
 /// Version of the indexed columns. A change of [`derive`] must change this number: stores with
 /// another version are reindexed when opened for writing.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// Derives keys, sort key and summary of `card`.
 pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     let mut keys = KeyWriter::default();
     let display = card.display_name();
     keys.push_words(Key::Display, &display);
+    // Further names, such as those in other languages.
+    card.for_each_text("FN", |name| {
+        if name.trim() != display {
+            keys.push_words(Key::Display, name);
+        }
+    });
 
     let (mut family, mut given, mut more) = (String::new(), String::new(), String::new());
     card.for_each_name_part(|place, part| {

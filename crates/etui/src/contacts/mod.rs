@@ -16,6 +16,7 @@ mod letters;
 mod merge;
 mod photos;
 mod query;
+mod resource;
 mod sorted;
 
 pub use duplicates::{DuplicatePair, DuplicateReason, LIKELY_DUPLICATE};

@@ -43,12 +43,14 @@ pub(crate) fn token(conn: &Connection) -> Result<SyncToken> {
         store: id(metadata::STORE_ID)?,
         incarnation: id(metadata::INCARNATION)?,
         seq: latest_seq(conn)?,
+        listing: None,
     })
 }
 
 /// Returns true if the log has all changes between `token` and `now`, the present token.
 pub(crate) fn covers_token(conn: &Connection, token: &SyncToken, now: &SyncToken) -> Result<bool> {
     Ok(token.store == now.store
+        && token.listing.is_none()
         && token.incarnation == now.incarnation
         && token.seq >= metadata::get_number(conn, metadata::LOG_FLOOR)?
         && token.seq <= now.seq)
@@ -145,6 +147,15 @@ pub(crate) fn trim_log(conn: &Connection, now: i64, merged: i64, keep: i64) -> R
     let Some(floor) = floor else {
         return Ok(());
     };
+    // The latest of the changes that are deleted stays known for each collection.
+    conn.prepare_cached(
+        "UPDATE collection SET history_start = max(history_start, deleted.seq) \
+         FROM (SELECT r.collection AS id, max(c.seq) AS seq \
+               FROM change c CROSS JOIN record r ON r.id = c.record \
+               WHERE c.seq <= ?1 GROUP BY r.collection) AS deleted \
+         WHERE collection.id = deleted.id",
+    )?
+    .execute([floor])?;
     conn.prepare_cached(
         "DELETE FROM record WHERE removed_at IS NOT NULL AND changed <= ?1 \
          AND id IN (SELECT record FROM change WHERE seq <= ?1)",

@@ -156,6 +156,7 @@ impl<R: RecordKind> Collection<'_, R> {
             let from = SourceObject::stored(shared, &places, record.component_count());
             let one = IndexedRecord::new(&record, &with).with_uid(&uid);
             one.from(Some(&from))
+                .with_exact_source(shared.is_some())
                 .put(conn, writing, self.id(), Condition::Always)
         })
     }

@@ -19,6 +19,8 @@ pub(crate) struct IndexedRecord<'r> {
     from: Option<&'r SourceObject>,
     /// The source object that it needs for its time zones.
     made: Option<SourceObject>,
+    /// An equal text in another source object, or at other positions there, is a change.
+    has_exact_source: bool,
 }
 
 impl<'r> IndexedRecord<'r> {
@@ -35,6 +37,7 @@ impl<'r> IndexedRecord<'r> {
             derived: Cow::Owned(derived),
             from: None,
             made: record.required_source(),
+            has_exact_source: false,
         }
     }
 
@@ -46,6 +49,7 @@ impl<'r> IndexedRecord<'r> {
             derived: Cow::Borrowed(derived),
             from: None,
             made: None,
+            has_exact_source: false,
         }
     }
 
@@ -70,6 +74,19 @@ impl<'r> IndexedRecord<'r> {
     /// Returns the source object; `None` keeps the stored one.
     pub(crate) fn source(&self) -> Option<&SourceObject> {
         self.from.or(self.made.as_ref())
+    }
+
+    /// Sets whether an equal text in another source object is a change.
+    pub(crate) fn with_exact_source(self, has_exact_source: bool) -> Self {
+        Self {
+            has_exact_source,
+            ..self
+        }
+    }
+
+    /// Returns true if an equal text in another source object is a change.
+    pub(crate) fn has_exact_source(&self) -> bool {
+        self.has_exact_source
     }
 
     /// Saves it.

@@ -32,6 +32,11 @@ impl<'o> RecordWriter<'o> {
         Ok(value)
     }
 
+    /// Takes a sequence number that no change has. That of the next change is greater.
+    pub(crate) fn reserve_seq(&mut self) -> i64 {
+        self.next()
+    }
+
     fn next(&mut self) -> i64 {
         self.last += 1;
         self.last
@@ -141,7 +146,11 @@ pub(crate) fn put_record(
         etag,
         outcome,
     };
-    if found.etag == etag && !found.removed && is_same(conn, found.id, new)? {
+    if found.etag == etag
+        && !found.removed
+        && is_same(conn, found.id, new)?
+        && (!new.has_exact_source() || has_source(conn, found.id, new)?)
+    {
         return Ok(saved(SaveOutcome::Unchanged));
     }
     replace_record(conn, writing, &found, etag, new)?;
@@ -194,6 +203,27 @@ pub(crate) fn is_same(conn: &Connection, id: i64, new: &IndexedRecord<'_>) -> Re
     Ok(is_same && time_index::is_current(conn, id, &new.derived.times)?)
 }
 
+/// Returns true if the stored record has the source object of the row, with the same positions.
+fn has_source(conn: &Connection, id: i64, new: &IndexedRecord<'_>) -> Result<bool> {
+    let Some(from) = new.source() else {
+        return Ok(true);
+    };
+    let origin = from.origin(conn)?;
+    Ok(conn
+        .prepare_cached(
+            "SELECT source IS ?2 AND coalesce(positions, x'') = ?3 FROM record WHERE id = ?1",
+        )?
+        .query_row((id, origin.source, origin.positions), |r| r.get(0))?)
+}
+
+/// Logs that a live record gets another name.
+pub(crate) fn log_rename(conn: &Connection, writing: &mut RecordWriter<'_>, id: i64) -> Result<()> {
+    let number = log_change(conn, writing, id, changes::EDITED, false)?;
+    conn.prepare_cached("UPDATE record SET changed = ?2 WHERE id = ?1")?
+        .execute((id, number))?;
+    Ok(())
+}
+
 fn replace_record(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
@@ -230,7 +260,7 @@ fn replace_record(
         new.text,
     ))?;
     if let Some(origin) = origin {
-        if origin.source != shared {
+        if origin.source != shared || new.has_exact_source() {
             conn.prepare_cached(
                 "UPDATE change SET (source, positions) = \
                  (SELECT source, coalesce(positions, x'') FROM record WHERE id = ?2) \

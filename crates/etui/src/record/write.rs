@@ -298,7 +298,7 @@ pub(crate) fn undo_latest<R: RecordKind>(
     let from = SourceObject::stored(shared, &places, record.component_count());
     // The record keeps its identity, also where that came from the text before.
     let one = IndexedRecord::new(&record, with).with_uid(uid);
-    let one = one.from(Some(&from));
+    let one = one.from(Some(&from)).with_exact_source(shared.is_some());
     one.put(conn, writing, collection, Condition::Always)
         .map(Some)
 }

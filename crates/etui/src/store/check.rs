@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::record::keys::Keys;
 use crate::record::list::block::Block;
 use crate::record::{changes, list, time_index};
+use crate::resource;
 use crate::search::index::id_set::RecordIds;
 use crate::search::index::pending::Watermarks;
 use crate::search::index::{postings, terms, trigrams};
@@ -99,6 +100,9 @@ impl Store {
                 check_index(conn, &mut report)?;
                 check_identity(conn, &mut report)?;
                 check_external_ids(conn, &mut report)?;
+                for problem in resource::check_names(conn)? {
+                    report.add_problem(problem);
+                }
                 let mut queue = conn.prepare(
                     "SELECT id, problem FROM write_queue WHERE problem IS NOT NULL ORDER BY id",
                 )?;

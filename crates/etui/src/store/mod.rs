@@ -3,8 +3,10 @@
 mod backup;
 pub(crate) mod check;
 pub(crate) mod collections;
+mod devices;
 mod external_ids;
 mod hooks;
+mod refused;
 pub(crate) mod snapshot;
 mod sql;
 pub(crate) mod write_queue;
@@ -17,6 +19,8 @@ use etui_text::collator::{Collator, locale_from_environment};
 use etui_text::phone::Region;
 use rusqlite::Connection;
 
+pub use self::devices::{Device, DeviceAccess, DevicePassword};
+pub use self::refused::{MAX_REFUSED, MAX_REFUSED_BYTES, RefusedText, RefusedVersion};
 pub use self::sql::{SqlRows, SqlValue};
 use crate::calendar::CalendarObject;
 use crate::contacts::Card;

@@ -107,6 +107,7 @@ const UNKNOWN_TOKEN: SyncToken = SyncToken {
     store: 0,
     incarnation: 0,
     seq: 0,
+    listing: None,
 };
 
 impl<'s, R: SearchableRecord> Collection<'s, R> {

@@ -191,6 +191,7 @@ mod tests {
             store: 1,
             incarnation: 1,
             seq,
+            listing: None,
         }
     }
 

@@ -283,6 +283,34 @@ match snapshot.contacts()?.changes_since(&token)? {
 
 { // library.md
 let contacts = store.contacts()?;
+use etui::resource::{ResourceChanges, ResourceCondition};
+
+let calendar = store.calendar()?;
+let (bytes, edited) = (std::fs::read("meeting.ics")?, std::fs::read("edited.ics")?);
+let saved = calendar.put_resource("meeting.ics", &bytes, &ResourceCondition::IfAbsent)?;
+let is_tag = ResourceCondition::IfMatch(vec![saved.tag]);        // its strong ETag
+calendar.put_resource("meeting.ics", &edited, &is_tag)?;
+let found = calendar.resource("meeting.ics")?;                   // the bytes as they were put
+
+let snapshot = store.snapshot()?;
+let reader = snapshot.calendar()?;
+let mut names = Vec::new();
+reader.for_each_resource(|entry| {                               // name, tag, record id
+    names.push(entry.name.into_owned());
+    Ok(())
+})?;
+reader.resources(&names, |index, found| { /* one at a time */ Ok(()) })?;
+let token = reader.collection_token()?;
+
+// ... later
+match calendar.resource_changes(Some(&token), Some(100))? {
+    ResourceChanges::Since { changes, token, is_complete } => { /* apply, keep the token, go on */ }
+    ResourceChanges::Resynchronise => { /* list all */ }
+}
+
+
+{ // library.md
+let contacts = store.contacts()?;
 use etui::contacts::{Paging, ViewChanges};
 
 let mut view = contacts.view(&"name:ann*".parse()?)?;
@@ -441,6 +469,6 @@ while let Some(changes) = view.wait(None)? {
     }
 }
 
-}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}
+}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}
 Ok(())
 }

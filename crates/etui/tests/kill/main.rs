@@ -12,6 +12,7 @@ mod collections;
 mod counters;
 mod datebook;
 mod kinds;
+mod resources;
 mod steps;
 #[path = "../support/mod.rs"]
 mod support;

@@ -11,7 +11,8 @@ CREATE TABLE meta (
 --   external_id    its identifier in another system, unique in its kind; NULL: none
 --   removed_at     when it was removed (Unix ms); NULL: it exists
 --   history_start  sequence number of the latest change when it was created, was restored or became
---                  the default; changes since an older sync token cannot be listed
+--                  the default, or of its latest change that is no longer in the change log; changes
+--                  since an older sync token cannot be listed
 CREATE TABLE collection (
     id            INTEGER PRIMARY KEY,
     kind          TEXT NOT NULL,

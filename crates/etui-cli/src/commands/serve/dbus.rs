@@ -1,0 +1,28 @@
+//! `etui serve --dbus`.
+
+use std::time::Duration;
+
+use etui_dbus::{ServeError, ServeOptions};
+
+use crate::app::{App, create_parent_dir};
+use crate::errors::{Failure, Result};
+
+/// Serves the store on the session bus, until nobody has used it for `idle_exit` seconds.
+pub fn serve_bus(app: &App, idle_exit: u64) -> Result<()> {
+    let store = app.store_path()?;
+    create_parent_dir(&store)?;
+    let mut options = app.store_options()?;
+    options.create = true;
+    let idle = Duration::from_secs(idle_exit);
+    let served = etui_dbus::serve(ServeOptions {
+        store,
+        options,
+        address: None,
+        idle_exit: (!idle.is_zero()).then_some(idle),
+        end_on_signals: true,
+    });
+    served.map_err(|error| match error {
+        ServeError::Store(error) => error.into(),
+        other => Failure::Other(other.to_string()),
+    })
+}

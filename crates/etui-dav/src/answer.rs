@@ -1,0 +1,123 @@
+//! [`answer`]: a request in, an answer out.
+
+use std::io;
+
+use etui::Store;
+use http::{Request, Response, StatusCode};
+
+use crate::context::{Context, for_kind};
+use crate::failure::{Failure, Refusal, Result};
+use crate::method::{
+    allowed, delete, get, mkcol, options as answer_options, propfind, proppatch, put, transfer,
+};
+use crate::path::Target;
+use crate::report::report;
+use crate::respond::Respond;
+use crate::session::{DavOptions, Outcome, Session};
+
+/// Answers a request of a device.
+///
+/// The path of the request's URI is looked at, not its authority. Bodies come whole. The answer is
+/// streamed from one state of the store; saved changes are durable before it begins.
+///
+/// # Errors
+/// Those of `out`, and of the store after the answer began: the answer is then incomplete, and the connection must
+/// be closed. All else is an answer.
+pub fn answer(
+    store: &Store,
+    session: &Session<'_>,
+    options: &DavOptions,
+    request: &Request<Vec<u8>>,
+    out: &mut dyn Respond,
+) -> io::Result<Outcome> {
+    let mut out = Tracked { out, status: None };
+    let mut outcome = Outcome::new(kind_of(request.method().as_str()));
+    let cx = Context {
+        store,
+        session: *session,
+        options,
+        request,
+    };
+    match dispatch(&cx, &mut out, &mut outcome) {
+        Ok(()) => {}
+        Err(Failure::Io(error)) => return Err(error),
+        Err(Failure::Refused(refusal)) => {
+            if out.status.is_some() {
+                return Err(io::Error::other(refusal.detail));
+            }
+            if refusal.status.is_server_error() {
+                outcome.failure = Some(refusal.detail.clone());
+            }
+            refusal.write(&mut out)?;
+        }
+    }
+    outcome.status = out.status.unwrap_or_default();
+    Ok(outcome)
+}
+
+/// Returns the name of a method for the log; of an unknown one nothing is logged.
+fn kind_of(method: &str) -> &'static str {
+    const METHODS: [&str; 13] = [
+        "OPTIONS",
+        "GET",
+        "HEAD",
+        "PUT",
+        "DELETE",
+        "PROPFIND",
+        "PROPPATCH",
+        "MKCOL",
+        "MKCALENDAR",
+        "COPY",
+        "MOVE",
+        "REPORT",
+        "POST",
+    ];
+    let known = METHODS.into_iter().find(|known| *known == method);
+    known.unwrap_or("other")
+}
+
+fn dispatch(cx: &Context<'_>, out: &mut dyn Respond, outcome: &mut Outcome) -> Result<()> {
+    let path = cx.request.uri().path();
+    let target = Target::parse(path, cx.session.root)
+        .map_err(|error| Refusal::bad_request(error.to_string()))?;
+    match (cx.request.method().as_str(), &target) {
+        ("OPTIONS", _) => answer_options(&target, out),
+        ("PROPFIND", _) => propfind(cx, &target, out, outcome),
+        ("REPORT", _) => report(cx, &target, out, outcome),
+        ("GET" | "HEAD", Target::Resource(home, segment, name)) => {
+            for_kind!(*home, get(cx, segment, name, out, outcome))
+        }
+        ("PUT", Target::Resource(home, segment, name)) => {
+            for_kind!(*home, put(cx, segment, name, out, outcome))
+        }
+        ("DELETE", _) => delete(cx, &target, out, outcome),
+        ("PROPPATCH", _) => proppatch(cx, &target, out, outcome),
+        ("MKCOL", _) => mkcol(cx, &target, false, out, outcome),
+        ("MKCALENDAR", _) => mkcol(cx, &target, true, out, outcome),
+        ("MOVE" | "COPY", _) => transfer(cx, &target, out, outcome),
+        (_, Target::Nothing) => Err(Refusal::not_found().into()),
+        _ => {
+            let head = Response::builder()
+                .status(StatusCode::METHOD_NOT_ALLOWED)
+                .header("allow", allowed(&target))
+                .header("content-length", 0)
+                .body(())
+                .map_err(io::Error::other)?;
+            out.start(head)?;
+            Ok(())
+        }
+    }
+}
+
+/// Remembers the status of an answer that has begun.
+struct Tracked<'o> {
+    out: &'o mut dyn Respond,
+    status: Option<u16>,
+}
+
+impl Respond for Tracked<'_> {
+    fn start(&mut self, head: Response<()>) -> io::Result<&mut dyn io::Write> {
+        self.status = Some(head.status().as_u16());
+        self.out.start(head)
+    }
+}

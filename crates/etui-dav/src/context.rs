@@ -1,0 +1,188 @@
+//! [`Context`]: a request with all that it needs, and the collections that it finds.
+
+use etui::calendar::time::TimeZone;
+use etui::record::{Collection, Reader};
+use etui::{Snapshot, Store};
+use http::{Request, StatusCode};
+
+use crate::failure::{Failure, Refusal, Result};
+use crate::kind::DavKind;
+use crate::path::{BadPath, Target, collection_href};
+use crate::property::CollectionNode;
+use crate::session::{DavOptions, Session};
+use crate::xml::{Element, Limits, Namespace, XmlError};
+
+/// A request and its session.
+pub(crate) struct Context<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) session: Session<'a>,
+    pub(crate) options: &'a DavOptions,
+    pub(crate) request: &'a Request<Vec<u8>>,
+}
+
+/// A collection, and the segment of the path that names it.
+pub(crate) struct FoundCollection<'a, R> {
+    pub(crate) collection: Collection<'a, R>,
+    pub(crate) segment: String,
+    pub(crate) href: String,
+}
+
+impl<R: DavKind> FoundCollection<'_, R> {
+    /// Returns a reader of this collection.
+    pub(crate) fn reader<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Reader<'s, R>> {
+        Ok(snapshot.collection_by_id::<R>(self.collection.id())?)
+    }
+}
+
+impl<'a> Context<'a> {
+    /// Returns the body as XML; `None` if there is none.
+    pub(crate) fn xml(&self) -> Result<Option<Element>> {
+        let body = self.request.body();
+        let limits = Limits {
+            max_bytes: self.options.max_xml,
+            ..Limits::default()
+        };
+        match Element::parse(body, &limits) {
+            Ok(root) => Ok(Some(root)),
+            Err(XmlError::Empty) if body.trim_ascii().is_empty() => Ok(None),
+            Err(error) => {
+                let status = match error {
+                    XmlError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
+                    _ => StatusCode::BAD_REQUEST,
+                };
+                Err(Refusal::new(status, error.to_string()).into())
+            }
+        }
+    }
+
+    /// Returns the body as XML.
+    pub(crate) fn required_xml(&self) -> Result<Element> {
+        let missing = || Refusal::bad_request(XmlError::Empty.to_string());
+        Ok(self.xml()?.ok_or_else(missing)?)
+    }
+
+    /// Fails for a device that may only read.
+    pub(crate) fn expect_may_write(&self) -> Result<()> {
+        match self.session.may_write {
+            true => Ok(()),
+            false => Err(Refusal::forbidden("this device may only read")
+                .with(Namespace::Dav, "need-privileges")
+                .about(self.request.uri().path().to_owned())
+                .into()),
+        }
+    }
+
+    /// Parses an href of the request.
+    pub(crate) fn target(&self, href: &str) -> std::result::Result<Target, BadPath> {
+        Target::parse_href(href, self.session.root)
+    }
+
+    /// Returns the collection that a segment of a path names, if the device sees it: the one with this number or
+    /// external id.
+    pub(crate) fn find<R: DavKind>(&self, segment: &str) -> Result<Option<FoundCollection<'a, R>>> {
+        let found = match parse_id(segment).map(|id| self.store.collection_by_id::<R>(id)) {
+            None => self.store.collection_by_external_id::<R>(segment)?,
+            Some(Err(etui::Error::NoCollection { .. })) => None,
+            Some(found) => Some(found?),
+        };
+        let Some(collection) = found.filter(|found| self.session.may_see(found.id())) else {
+            return Ok(None);
+        };
+        let found = self.locate(collection)?;
+        // One with a name is not found by its number too.
+        Ok(Some(found).filter(|found| found.segment == segment))
+    }
+
+    /// Returns the collection that a segment of a path names, or the refusal of the request.
+    pub(crate) fn expect<R: DavKind>(&self, segment: &str) -> Result<FoundCollection<'a, R>> {
+        self.find(segment)?
+            .ok_or_else(|| Failure::Refused(Refusal::not_found()))
+    }
+
+    /// Returns the collections of a kind that the device sees, the default one first.
+    pub(crate) fn collections<R: DavKind>(&self) -> Result<Vec<FoundCollection<'a, R>>> {
+        let mut all = Vec::new();
+        for name in self.store.collections::<R>()? {
+            let collection = match self.store.collection::<R>(Some(&name)) {
+                // Renamed or removed meanwhile.
+                Err(etui::Error::NoCollection { .. }) => continue,
+                found => found?,
+            };
+            if self.session.may_see(collection.id()) {
+                all.push(self.locate(collection)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn locate<R: DavKind>(&self, collection: Collection<'a, R>) -> Result<FoundCollection<'a, R>> {
+        let external_id = collection.external_id()?;
+        let segment = match external_id.filter(|id| is_segment(id)) {
+            Some(id) => id,
+            None => collection.id().to_string(),
+        };
+        let href = collection_href(self.session.root, R::HOME, &segment);
+        Ok(FoundCollection {
+            collection,
+            segment,
+            href,
+        })
+    }
+
+    /// Returns the properties of a collection.
+    pub(crate) fn node<R: DavKind>(&self, found: &FoundCollection<'a, R>) -> CollectionNode<'a, R> {
+        let collection = found.collection.clone();
+        CollectionNode::new(
+            self.store,
+            self.session,
+            self.options,
+            collection,
+            found.href.clone(),
+        )
+    }
+
+    /// Returns the time zone of dates and floating times in a collection: that of its properties, else
+    /// the system's.
+    pub(crate) fn zone<R: DavKind>(&self, found: &FoundCollection<'a, R>) -> Result<TimeZone> {
+        let zone = self.node(found).time_zone()?;
+        Ok(zone.unwrap_or_else(TimeZone::system))
+    }
+}
+
+/// Returns true if an external id can be the segment of a path. A number cannot: it names the collection with this
+/// id.
+pub(crate) fn is_segment(id: &str) -> bool {
+    !id.is_empty() && id != "." && id != ".." && !id.contains(['/', '\0']) && parse_id(id).is_none()
+}
+
+/// Parses the id of a collection, as it is written in a path.
+fn parse_id(segment: &str) -> Option<i64> {
+    let is_plain = segment.bytes().all(|b| b.is_ascii_digit()) && !segment.starts_with('0');
+    segment.parse().ok().filter(|_| is_plain)
+}
+
+/// Calls a function for the kind of a home: `for_kind!(home, function(arguments))`.
+macro_rules! for_kind {
+    ($home:expr, $function:ident ( $($argument:expr),* $(,)? )) => {
+        match $home {
+            $crate::path::Home::AddressBooks => $function::<etui::contacts::Card>($($argument),*),
+            $crate::path::Home::Calendars => $function::<etui::calendar::CalendarObject>($($argument),*),
+        }
+    };
+}
+pub(crate) use for_kind;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_no_name() {
+        for name in ["work", "01", "1a", "-1", "99999999999999999999", "a b"] {
+            assert!(is_segment(name), "{name}");
+        }
+        for name in ["", "7", "..", ".", "a/b"] {
+            assert!(!is_segment(name), "{name}");
+        }
+    }
+}

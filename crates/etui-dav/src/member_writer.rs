@@ -1,0 +1,136 @@
+//! [`MemberWriter`]: resources of a collection in a multistatus answer.
+
+use std::io;
+use std::marker::PhantomData;
+
+use etui::resource::StoredResource;
+
+use crate::context::Context;
+use crate::data::DataForm;
+use crate::failure::{Result, refusal_of_query};
+use crate::kind::DavKind;
+use crate::multistatus::Multistatus;
+use crate::property::{MEMBER_NAMES, Member, MemberValues, Name, Wanted};
+use crate::xml::Namespace;
+
+/// Writes resources of one collection with the properties that a request wants.
+pub(crate) struct MemberWriter<'a, R> {
+    names: Vec<Name>,
+    only_names: bool,
+    values: MemberValues<'a>,
+    form: Option<DataForm>,
+    kind: PhantomData<fn() -> R>,
+}
+
+impl<'a, R: DavKind> MemberWriter<'a, R> {
+    /// `form` is the form of `calendar-data` or `address-data`; `None`: the request has none.
+    pub(crate) fn new(cx: &Context<'a>, wanted: &Wanted, form: Option<DataForm>) -> Self {
+        let (all, in_all) = MEMBER_NAMES;
+        let live = |count: usize| {
+            let names = all.iter().take(count);
+            names
+                .map(|name| Name::new(Namespace::Dav, *name))
+                .collect::<Vec<_>>()
+        };
+        let names = match wanted {
+            Wanted::These(these) => these.iter().map(|(name, _)| name.clone()).collect(),
+            Wanted::Names => live(all.len()),
+            Wanted::All(include) => {
+                let mut names = live(in_all);
+                for (name, _) in include {
+                    if !names.contains(name) {
+                        names.push(name.clone());
+                    }
+                }
+                names
+            }
+        };
+        let data_attributes = form.as_ref().map(DataForm::attributes).unwrap_or_default();
+        Self {
+            names,
+            only_names: matches!(wanted, Wanted::Names),
+            values: MemberValues {
+                session: cx.session,
+                data_attributes,
+            },
+            form,
+            kind: PhantomData,
+        }
+    }
+
+    /// Returns true if the bytes of resources are needed.
+    pub(crate) fn needs_bytes(&self) -> bool {
+        self.form.is_some()
+            || self
+                .names
+                .iter()
+                .any(|name| name.ns == Namespace::Dav && name.local == "getcontentlength")
+    }
+
+    /// Writes a resource.
+    pub(crate) fn write(
+        &self,
+        answer: &mut Multistatus<'_>,
+        href: &str,
+        member: &Member<'_>,
+    ) -> io::Result<()> {
+        if self.only_names {
+            return answer.names(href, &self.names);
+        }
+        let all = self.names.iter();
+        answer.properties(
+            href,
+            all.map(|name| (name, self.values.value::<R>(member, name))),
+        )
+    }
+
+    /// Writes a resource whose bytes were read.
+    pub(crate) fn write_stored(
+        &self,
+        answer: &mut Multistatus<'_>,
+        href: &str,
+        stored: &StoredResource,
+    ) -> io::Result<()> {
+        let data = match &self.form {
+            None => None,
+            Some(form) => match form.apply(&stored.bytes) {
+                Ok(data) => Some(data),
+                // One that cannot be given in this form does not end the answer.
+                Err(error) => return answer.status(href, &refusal_of_query(&error)),
+            },
+        };
+        let member = Member {
+            tag: stored.tag,
+            size: None,
+            bytes: Some(&stored.bytes),
+            data,
+        };
+        self.write(answer, href, &member)
+    }
+}
+
+/// The steps of a visit of the store. Each writes to an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    failed: Option<io::Error>,
+}
+
+impl Steps {
+    /// Takes the result of a step: an error is kept, and another one ends the visit.
+    pub(crate) fn take(&mut self, result: io::Result<()>) -> etui::Result<()> {
+        result.map_err(|error| {
+            self.failed = Some(error);
+            etui::Error::Stopped
+        })
+    }
+}
+
+/// Runs a visit of the store; returns the error of a step, else that of the store.
+pub(crate) fn visit(run: impl FnOnce(&mut Steps) -> etui::Result<()>) -> Result<()> {
+    let mut steps = Steps::default();
+    let visited = run(&mut steps);
+    match steps.failed {
+        Some(error) => Err(error.into()),
+        None => Ok(visited?),
+    }
+}

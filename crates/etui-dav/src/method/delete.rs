@@ -1,0 +1,73 @@
+//! DELETE of a resource, or of a collection with all that is in it. Both go to the trash.
+
+use http::StatusCode;
+
+use super::answer_empty;
+use super::refused::refusal_of;
+use crate::condition;
+use crate::context::{Context, for_kind};
+use crate::failure::{Failure, Refusal, Result};
+use crate::headers::Conditions;
+use crate::kind::DavKind;
+use crate::path::Target;
+use crate::respond::Respond;
+use crate::session::Outcome;
+
+pub(crate) fn delete(
+    cx: &Context<'_>,
+    target: &Target,
+    out: &mut dyn Respond,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    cx.expect_may_write()?;
+    match target {
+        Target::Resource(home, segment, name) => {
+            for_kind!(*home, of_resource(cx, segment, name, outcome))?;
+        }
+        Target::Collection(home, segment) => {
+            for_kind!(*home, of_collection(cx, segment, outcome))?;
+        }
+        Target::Nothing => return Err(Refusal::not_found().into()),
+        _ => return Err(Refusal::forbidden("this part of the tree is fixed").into()),
+    }
+    answer_empty(out, StatusCode::NO_CONTENT, &[])
+}
+
+fn of_resource<R: DavKind>(
+    cx: &Context<'_>,
+    segment: &str,
+    name: &str,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let found = cx.expect::<R>(segment)?;
+    outcome.collection = Some(found.collection.id());
+    let condition = condition::of_write(&Conditions::of(cx.request.headers()));
+    match found.collection.remove_resource(name, &condition) {
+        Ok(()) => {
+            outcome.removed = 1;
+            Ok(())
+        }
+        // Gone already: a client that repeats a removal learns it by 404, whatever its condition.
+        Err(etui::Error::ConditionFailed { found: None, .. }) => Err(Refusal::not_found().into()),
+        Err(error) => Err(refusal_of::<R>(error, &found.href)),
+    }
+}
+
+fn of_collection<R: DavKind>(cx: &Context<'_>, segment: &str, outcome: &mut Outcome) -> Result<()> {
+    let found = cx.expect::<R>(segment)?;
+    outcome.collection = Some(found.collection.id());
+    if !Conditions::of(cx.request.headers()).is_empty() {
+        let detail = "a collection has no entity tag";
+        return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());
+    }
+    match cx.store.remove_collection::<R>(found.collection.name()) {
+        Ok(removed) => {
+            outcome.removed = removed.records;
+            Ok(())
+        }
+        Err(error @ etui::Error::LastCollection { .. }) => {
+            Err(Refusal::forbidden(error.to_string()).into())
+        }
+        Err(error) => Err(Failure::from(error)),
+    }
+}

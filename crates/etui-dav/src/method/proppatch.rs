@@ -1,0 +1,85 @@
+//! PROPPATCH of a collection (RFC 4918 section 9.2).
+
+use crate::context::{Context, for_kind};
+use crate::failure::{Refusal, Result};
+use crate::headers;
+use crate::kind::DavKind;
+use crate::multistatus::Multistatus;
+use crate::path::Target;
+use crate::property::change::{self, ChangeResults, PropertyChange};
+use crate::respond::Respond;
+use crate::session::Outcome;
+use crate::xml::Namespace;
+
+use super::answer_empty;
+
+pub(crate) fn proppatch(
+    cx: &Context<'_>,
+    target: &Target,
+    out: &mut dyn Respond,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let body = cx.required_xml()?;
+    if !body.is(&Namespace::Dav, "propertyupdate") {
+        return Err(Refusal::bad_request("the body is not DAV:propertyupdate").into());
+    }
+    let changes = change::changes_of(&body)?;
+    if changes.is_empty() {
+        return Err(Refusal::bad_request("the body changes no property").into());
+    }
+    let (href, results) = match target {
+        Target::Collection(home, segment) => {
+            for_kind!(*home, of_collection(cx, segment, &changes, outcome))?
+        }
+        Target::Resource(home, segment, name) => {
+            for_kind!(*home, of_resource(cx, segment, name))?;
+            (cx.request.uri().path().to_owned(), all_forbidden(&changes))
+        }
+        Target::Nothing => return Err(Refusal::not_found().into()),
+        _ => {
+            cx.expect_may_write()?;
+            (cx.request.uri().path().to_owned(), all_forbidden(&changes))
+        }
+    };
+    let is_done = results.iter().all(|(_, refusal)| refusal.is_none());
+    if is_done && headers::prefers_minimal(cx.request.headers()) {
+        let applied = [("preference-applied", "return=minimal".to_owned())];
+        return answer_empty(out, http::StatusCode::OK, &applied);
+    }
+    let mut answer = Multistatus::start(out, false)?;
+    answer.changed(&href, &results)?;
+    Ok(answer.finish()?)
+}
+
+/// Refuses to change the properties of a path that is no collection.
+fn all_forbidden(changes: &[PropertyChange]) -> ChangeResults {
+    let refusal = Refusal::forbidden("only collections have properties that can be set");
+    let all = changes.iter();
+    all.map(|one| (one.name.clone(), Some(refusal.clone())))
+        .collect()
+}
+
+fn of_resource<R: DavKind>(cx: &Context<'_>, segment: &str, name: &str) -> Result<()> {
+    let found = cx.expect::<R>(segment)?;
+    cx.expect_may_write()?;
+    match found.collection.resource(name)? {
+        Some(_) => Ok(()),
+        None => Err(Refusal::not_found().into()),
+    }
+}
+
+fn of_collection<R: DavKind>(
+    cx: &Context<'_>,
+    segment: &str,
+    changes: &[PropertyChange],
+    outcome: &mut Outcome,
+) -> Result<(String, ChangeResults)> {
+    let found = cx.expect::<R>(segment)?;
+    outcome.collection = Some(found.collection.id());
+    cx.expect_may_write()?;
+    let results = match change::check::<R>(changes, false) {
+        Err(refused) => refused,
+        Ok(()) => change::apply(cx.store, &found.collection, changes, false)?,
+    };
+    Ok((found.href, results))
+}

@@ -1,0 +1,116 @@
+//! MOVE and COPY of a resource within the store (RFC 4918 sections 9.8 and 9.9).
+
+use etui::SaveOutcome;
+use etui::resource::ResourceCondition;
+use http::StatusCode;
+
+use super::answer_empty;
+use super::refused::refusal_of;
+use crate::condition;
+use crate::context::{Context, for_kind};
+use crate::failure::{Refusal, Result};
+use crate::headers::{self, Conditions};
+use crate::kind::DavKind;
+use crate::path::{Home, Target};
+use crate::property::quoted;
+use crate::respond::Respond;
+use crate::session::Outcome;
+
+pub(crate) fn transfer(
+    cx: &Context<'_>,
+    target: &Target,
+    out: &mut dyn Respond,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    cx.expect_may_write()?;
+    let destination = headers::text(cx.request.headers(), "destination")
+        .ok_or_else(|| Refusal::bad_request("there is no header Destination"))?;
+    let destination = cx
+        .target(destination)
+        .map_err(|error| Refusal::bad_request(format!("the header Destination: {error}")))?;
+    let Target::Resource(home, from, name) = target else {
+        return Err(Refusal::forbidden("only a resource can be moved or copied").into());
+    };
+    match destination {
+        Target::Resource(to_home, to, to_name) if to_home == *home => {
+            let names = Names {
+                from,
+                name,
+                to: &to,
+                to_name: &to_name,
+            };
+            for_kind!(*home, transfer_resource(cx, &names, out, outcome))
+        }
+        _ => Err(Refusal::forbidden(match home {
+            Home::AddressBooks => "a contact goes to an address book only",
+            Home::Calendars => "a calendar object goes to a calendar only",
+        })
+        .into()),
+    }
+}
+
+/// The segments of source and destination.
+struct Names<'n> {
+    from: &'n str,
+    name: &'n str,
+    to: &'n str,
+    to_name: &'n str,
+}
+
+fn transfer_resource<R: DavKind>(
+    cx: &Context<'_>,
+    names: &Names<'_>,
+    out: &mut dyn Respond,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let from = cx.expect::<R>(names.from)?;
+    outcome.collection = Some(from.collection.id());
+    // RFC 4918 section 9.9.4: the collection of the destination must be there.
+    let to = cx.find::<R>(names.to)?.ok_or_else(|| {
+        Refusal::new(
+            StatusCode::CONFLICT,
+            "the collection of the destination is missing",
+        )
+    })?;
+    let may_overwrite = headers::may_overwrite(cx.request.headers());
+    let was_there = to.collection.resource(names.to_name)?.is_some();
+    if was_there && !may_overwrite {
+        let detail = "there is a resource at the destination";
+        return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());
+    }
+    let condition = condition::of_write(&Conditions::of(cx.request.headers()));
+    let refused = |error| refusal_of::<R>(error, &to.href);
+    let saved = if cx.request.method().as_str() == "MOVE" {
+        outcome.removed = 1;
+        from.collection
+            .move_resource(
+                names.name,
+                &condition,
+                &to.collection,
+                names.to_name,
+                may_overwrite,
+            )
+            .map_err(refused)?
+    } else {
+        let Some(stored) = from.collection.resource(names.name)? else {
+            return Err(Refusal::not_found().into());
+        };
+        if !condition.holds(Some(stored.tag)) {
+            let detail = "the resource has another entity tag";
+            return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());
+        }
+        let unless_there = match may_overwrite {
+            true => ResourceCondition::Always,
+            false => ResourceCondition::IfAbsent,
+        };
+        to.collection
+            .put_resource(names.to_name, &stored.bytes, &unless_there)
+            .map_err(refused)?
+    };
+    outcome.written = u64::from(saved.outcome != SaveOutcome::Unchanged);
+    let status = match was_there {
+        true => StatusCode::NO_CONTENT,
+        false => StatusCode::CREATED,
+    };
+    answer_empty(out, status, &[("etag", quoted(&saved.tag))])
+}

@@ -1,0 +1,159 @@
+//! `calendar-query` (RFC 4791 section 7.8), `addressbook-query` (RFC 6352 section 8.6) and `free-busy-query` (RFC
+//! 4791 section 7.10).
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use etui::RecordId;
+use etui::calendar::CalendarObject;
+use etui::calendar::time::Timestamp;
+use etui::contacts::Card;
+use etui::record::Reader;
+use http::StatusCode;
+
+use super::{data_form, limit_of};
+use crate::context::{Context, FoundCollection};
+use crate::failure::{Refusal, Result};
+use crate::headers;
+use crate::kind::DavKind;
+use crate::member_writer::{MemberWriter, visit};
+use crate::method::answer_body;
+use crate::multistatus::Multistatus;
+use crate::path::resource_href;
+use crate::property::{Member, Wanted};
+use crate::query;
+use crate::respond::Respond;
+use crate::session::Outcome;
+use crate::xml::{Element, Namespace};
+
+/// The number of resources whose names are read at once.
+const BATCH: usize = 256;
+
+pub(super) fn calendar_query(
+    cx: &Context<'_>,
+    segment: &str,
+    report: &Element,
+    out: &mut dyn Respond,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let found = cx.expect::<CalendarObject>(segment)?;
+    outcome.collection = Some(found.collection.id());
+    let query = query::parse_calendar_query(report)?;
+    let limit = limit_of(report)?.and_then(|limit| usize::try_from(limit).ok());
+    let zone = cx.zone(&found)?;
+    let snapshot = cx.store.snapshot()?;
+    let reader = found.reader(&snapshot)?;
+    let mut ids = query::find(&reader, &query, &zone)?;
+    let is_cut = limit.is_some_and(|limit| ids.len() > limit);
+    if let Some(limit) = limit {
+        ids.truncate(limit);
+    }
+    answer_ids(cx, &found, &reader, report, &ids, is_cut, out, outcome)
+}
+
+pub(super) fn address_query(
+    cx: &Context<'_>,
+    segment: &str,
+    report: &Element,
+    out: &mut dyn Respond,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let found = cx.expect::<Card>(segment)?;
+    outcome.collection = Some(found.collection.id());
+    let query = query::parse_address_query(report)?;
+    let snapshot = cx.store.snapshot()?;
+    let reader = found.reader(&snapshot)?;
+    let query::FoundContacts { ids, is_truncated } = query::find_contacts(&reader, &query)?;
+    answer_ids(
+        cx,
+        &found,
+        &reader,
+        report,
+        &ids,
+        is_truncated,
+        out,
+        outcome,
+    )
+}
+
+pub(super) fn free_busy_query(
+    cx: &Context<'_>,
+    segment: &str,
+    report: &Element,
+    out: &mut dyn Respond,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let found = cx.expect::<CalendarObject>(segment)?;
+    outcome.collection = Some(found.collection.id());
+    let range = query::parse_free_busy_query(report)?;
+    let zone = cx.zone(&found)?;
+    let snapshot = cx.store.snapshot()?;
+    let reader = found.reader(&snapshot)?;
+    let body = query::free_busy(&reader, &range, &zone, now())?;
+    let content_type = "text/calendar; charset=utf-8; component=vfreebusy".to_owned();
+    answer_body(
+        out,
+        StatusCode::OK,
+        &[("content-type", content_type)],
+        &body,
+    )
+}
+
+/// Returns the present time, in whole seconds.
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let seconds = since.map_or(0, |since| since.as_secs());
+    Timestamp::from_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))
+}
+
+/// Writes the resources of these records.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the parts of one request and its answer"
+)]
+fn answer_ids<R: DavKind>(
+    cx: &Context<'_>,
+    found: &FoundCollection<'_, R>,
+    reader: &Reader<'_, R>,
+    report: &Element,
+    ids: &[RecordId],
+    is_cut: bool,
+    out: &mut dyn Respond,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let wanted = Wanted::of(report)?;
+    let form = data_form(cx, found, &wanted)?;
+    let minimal = headers::prefers_minimal(cx.request.headers());
+    let members = MemberWriter::<R>::new(cx, &wanted, form);
+    let mut answer = Multistatus::start(out, minimal)?;
+    for batch in ids.chunks(BATCH) {
+        if !members.needs_bytes() {
+            for (name, tag) in reader.resource_names(batch)?.into_iter().flatten() {
+                outcome.read += 1;
+                let member = Member {
+                    tag,
+                    size: None,
+                    bytes: None,
+                    data: None,
+                };
+                members.write(&mut answer, &resource_href(&found.href, &name), &member)?;
+            }
+            continue;
+        }
+        visit(|steps| {
+            reader.resources_by_ids(batch, |_, stored| {
+                let Some(stored) = stored else {
+                    return Ok(());
+                };
+                outcome.read += 1;
+                let href = resource_href(&found.href, &stored.name);
+                steps.take(members.write_stored(&mut answer, &href, &stored))
+            })
+        })?;
+    }
+    if is_cut {
+        let cut = Refusal::new(StatusCode::INSUFFICIENT_STORAGE, "there are more matches")
+            .with(Namespace::Dav, "number-of-matches-within-limits");
+        answer.status(&found.href, &cut)?;
+    }
+    Ok(answer.finish()?)
+}

@@ -1,0 +1,125 @@
+//! `sync-collection` (RFC 6578): the changes of a collection since a token.
+
+use etui::resource::{ResourceChange, ResourceChanges};
+use http::StatusCode;
+
+use super::{data_form, limit_of};
+use crate::context::Context;
+use crate::failure::{Refusal, Result};
+use crate::headers;
+use crate::kind::DavKind;
+use crate::member_writer::{MemberWriter, visit};
+use crate::multistatus::Multistatus;
+use crate::path::resource_href;
+use crate::property::{Member, Wanted, parse_token, token_text};
+use crate::respond::Respond;
+use crate::session::Outcome;
+use crate::xml::{Element, Namespace};
+
+/// The number of resources whose bytes are asked for at once.
+const BATCH: usize = 64;
+
+pub(super) fn sync_collection<R: DavKind>(
+    cx: &Context<'_>,
+    segment: &str,
+    report: &Element,
+    out: &mut dyn Respond,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let found = cx.expect::<R>(segment)?;
+    outcome.collection = Some(found.collection.id());
+    let level = report.child(&Namespace::Dav, "sync-level");
+    if level.is_some_and(|level| level.text.trim().eq_ignore_ascii_case("infinite")) {
+        return Err(Refusal::forbidden(
+            "a collection has no collections in it; ask with sync-level 1",
+        )
+        .with(Namespace::Dav, "sync-traversal-supported")
+        .into());
+    }
+    let limit = limit_of(report)?;
+    let wanted = Wanted::of(report)?;
+    let form = data_form(cx, &found, &wanted)?;
+    let refused = || refused_token(cx);
+    let token = report.child(&Namespace::Dav, "sync-token");
+    let since = match token
+        .map(|token| token.text.trim())
+        .filter(|text| !text.is_empty())
+    {
+        None => None,
+        Some(text) => Some(parse_token(text).ok_or_else(refused)?),
+    };
+    let snapshot = cx.store.snapshot()?;
+    let reader = found.reader(&snapshot)?;
+    let (changes, token, is_complete) = match reader.resource_changes(since.as_ref(), limit)? {
+        ResourceChanges::Since {
+            changes,
+            token,
+            is_complete,
+        } => (changes, token, is_complete),
+        ResourceChanges::Resynchronise => return Err(refused().into()),
+    };
+    let minimal = headers::prefers_minimal(cx.request.headers());
+    let members = MemberWriter::<R>::new(cx, &wanted, form);
+    let mut answer = Multistatus::start(out, minimal)?;
+    let href = |change: &ResourceChange| resource_href(&found.href, &change.name);
+    for batch in changes.chunks(BATCH) {
+        outcome.read += batch.len() as u64;
+        if !members.needs_bytes() {
+            for change in batch {
+                match change.tag {
+                    None => answer.not_found(&href(change))?,
+                    Some(tag) => {
+                        let member = Member {
+                            tag,
+                            size: None,
+                            bytes: None,
+                            data: None,
+                        };
+                        members.write(&mut answer, &href(change), &member)?;
+                    }
+                }
+            }
+            continue;
+        }
+        let mut live = Vec::new();
+        for change in batch {
+            match change.tag {
+                None => answer.not_found(&href(change))?,
+                Some(_) => live.push(change),
+            }
+        }
+        let ids: Vec<_> = live.iter().map(|change| change.id).collect();
+        visit(|steps| {
+            reader.resources_by_ids(&ids, |index, stored| {
+                let Some(change) = live.get(index) else {
+                    return Ok(());
+                };
+                steps.take(match stored {
+                    Some(stored) => members.write_stored(&mut answer, &href(change), &stored),
+                    None => answer.not_found(&href(change)),
+                })
+            })
+        })?;
+    }
+    if !is_complete {
+        // RFC 6578 section 3.6: there is more, from the token on.
+        let cut = Refusal::new(StatusCode::INSUFFICIENT_STORAGE, "there are more changes")
+            .with(Namespace::Dav, "number-of-matches-within-limits");
+        answer.status(&found.href, &cut)?;
+    }
+    answer.sync_token(&token_text(&token))?;
+    Ok(answer.finish()?)
+}
+
+/// Returns the refusal of a token. Thunderbird begins again after 400 only, others look for the element.
+fn refused_token(cx: &Context<'_>) -> Refusal {
+    let status = match headers::is_thunderbird(cx.request.headers()) {
+        true => StatusCode::BAD_REQUEST,
+        false => StatusCode::FORBIDDEN,
+    };
+    Refusal::new(
+        status,
+        "the token is of another state; list the collection again",
+    )
+    .with(Namespace::Dav, "valid-sync-token")
+}

@@ -1,0 +1,80 @@
+//! [`Session`]: the device that asks; [`DavOptions`]: limits; [`Outcome`]: a summary for the log.
+
+use std::collections::HashSet;
+
+/// The device that sends a request, and its rights. The caller has authenticated it.
+#[derive(Debug, Clone, Copy)]
+pub struct Session<'a> {
+    /// The device's name, which is kept with a refused version.
+    pub device: &'a str,
+    /// Whether it may change anything.
+    pub may_write: bool,
+    /// The ids of the collections that it sees ([`Collection::id`](etui::record::Collection::id)); `None`: all, and it may
+    /// create further ones.
+    pub sees: Option<&'a HashSet<i64>>,
+    /// The user, whose name is the principal's display name.
+    pub user: &'a str,
+    /// The path of the root: `/dav/`, or `/dav/ada/` for one of several users. It begins and ends with a
+    /// slash, and is percent-encoded.
+    pub root: &'a str,
+}
+
+impl Session<'_> {
+    pub(crate) fn may_see(&self, collection: i64) -> bool {
+        self.sees.is_none_or(|sees| sees.contains(&collection))
+    }
+}
+
+/// Limits of requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DavOptions {
+    /// The size of a resource in bytes; 10 MiB. It is advertised as `max-resource-size`.
+    pub max_resource: u64,
+    /// The size of a request's XML in bytes; 16 MiB. Thunderbird names all resources in one request: 12,800 need
+    /// 1.2 MB.
+    pub max_xml: u64,
+}
+
+impl Default for DavOptions {
+    fn default() -> Self {
+        Self {
+            max_resource: 10 * 1024 * 1024,
+            max_xml: 16 * 1024 * 1024,
+        }
+    }
+}
+
+/// Kind and effect of a request, for a log, without names of records and paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The status of the answer.
+    pub status: u16,
+    /// The kind of request: `PUT`, `PROPFIND`, or the name of a report such as `sync-collection`.
+    pub kind: &'static str,
+    /// The number of resources in the answer.
+    pub read: u64,
+    /// The number of resources that were saved.
+    pub written: u64,
+    /// The number of resources that were removed.
+    pub removed: u64,
+    /// The collection that the request was about ([`Collection::id`](etui::record::Collection::id)).
+    pub collection: Option<i64>,
+    /// The error of the store, if the status is 500 or more. The answer does not have it.
+    pub failure: Option<String>,
+}
+
+impl Outcome {
+    pub(crate) fn new(kind: &'static str) -> Self {
+        Self {
+            status: 0,
+            kind,
+            read: 0,
+            written: 0,
+            removed: 0,
+            collection: None,
+            failure: None,
+        }
+    }
+}

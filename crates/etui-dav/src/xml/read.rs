@@ -1,0 +1,401 @@
+//! Reading a document into a tree. The tokens come from quick-xml; namespaces, references and limits are here.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::element::Element;
+use super::namespace::Namespace;
+use super::write::is_xml_char;
+
+/// The namespace of the prefix `xml`.
+const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
+
+/// Attributes and namespace declarations of one element.
+const MAX_ATTRIBUTES: usize = 32;
+
+/// Bytes of a namespace's URI.
+const MAX_URI: usize = 1024;
+
+/// Limits of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Its size in bytes.
+    pub max_bytes: u64,
+    /// The depth of its elements; that of the root is 1.
+    pub max_depth: usize,
+    /// The number of its elements.
+    pub max_elements: usize,
+}
+
+/// 16 MiB, a depth of 32, 100,000 elements.
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_bytes: 16 * 1024 * 1024,
+            max_depth: 32,
+            max_elements: 100_000,
+        }
+    }
+}
+
+/// A document that is not read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum XmlError {
+    /// There is no element.
+    #[error("the body is empty where XML is expected")]
+    Empty,
+    /// It is longer than [`Limits::max_bytes`].
+    #[error("the XML is longer than {0} bytes")]
+    TooLong(u64),
+    /// Its elements are deeper than [`Limits::max_depth`].
+    #[error("byte {at}: the XML is nested deeper than {limit} elements")]
+    TooDeep {
+        /// The position of the element.
+        at: u64,
+        /// The limit.
+        limit: usize,
+    },
+    /// It has more elements than [`Limits::max_elements`], or one with too many or too long parts.
+    #[error("byte {at}: the XML has more than {limit} {of}")]
+    TooMany {
+        /// The position of the element.
+        at: u64,
+        /// The limit.
+        limit: usize,
+        /// The part that there are too many of.
+        of: &'static str,
+    },
+    /// It has a document type declaration (RFC 4918 section 20.6).
+    #[error("byte {0}: a DOCTYPE is not accepted")]
+    Doctype(u64),
+    /// It has a reference to an entity that XML itself does not define, or to a character that XML does not have.
+    #[error("byte {at}: there is no entity &{name};")]
+    Entity {
+        /// The position of the reference.
+        at: u64,
+        /// The name.
+        name: String,
+    },
+    /// It has another encoding than UTF-8.
+    #[error("byte {0}: the XML is not in UTF-8")]
+    Encoding(u64),
+    /// It is not well-formed.
+    #[error("byte {at}: the XML is not well-formed: {detail}")]
+    Malformed {
+        /// The position.
+        at: u64,
+        /// The problem.
+        detail: String,
+    },
+}
+
+/// A declaration of a prefix, which holds for an element and all in it.
+struct Declared {
+    prefix: String,
+    ns: Namespace,
+}
+
+/// An open element.
+struct Open {
+    element: Element,
+    /// The number of declarations outside it.
+    outer: usize,
+}
+
+struct TreeReader<'l> {
+    limits: &'l Limits,
+    declared: Vec<Declared>,
+    open: Vec<Open>,
+    elements: usize,
+    root: Option<Element>,
+}
+
+pub(super) fn parse(document: &[u8], limits: &Limits) -> Result<Element, XmlError> {
+    if document.len() as u64 > limits.max_bytes {
+        return Err(XmlError::TooLong(limits.max_bytes));
+    }
+    let text = std::str::from_utf8(document)
+        .map_err(|e| XmlError::Encoding(u64::try_from(e.valid_up_to()).unwrap_or(u64::MAX)))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = Reader::from_str(text);
+    let mut tree = TreeReader {
+        limits,
+        declared: Vec::new(),
+        open: Vec::new(),
+        elements: 0,
+        root: None,
+    };
+    loop {
+        let at = reader.buffer_position();
+        let malformed = |detail: String| XmlError::Malformed { at, detail };
+        match reader.read_event().map_err(|e| malformed(e.to_string()))? {
+            Event::Start(tag) => tree.start(&tag, at)?,
+            Event::Empty(tag) => {
+                tree.start(&tag, at)?;
+                tree.end();
+            }
+            Event::End(_) => tree.end(),
+            Event::Text(text) => tree.text(&text, at)?,
+            Event::CData(text) => tree.text(&text, at)?,
+            Event::GeneralRef(name) => {
+                let c = resolve_reference(&name, at)?;
+                tree.push(c.encode_utf8(&mut [0; 4]), at)?;
+            }
+            Event::Decl(declaration) => {
+                if let Some(Ok(encoding)) = declaration.encoding() {
+                    let is_known = encoding.eq_ignore_ascii_case("utf-8")
+                        || encoding.eq_ignore_ascii_case("us-ascii");
+                    if !is_known {
+                        return Err(XmlError::Encoding(at));
+                    }
+                }
+            }
+            Event::DocType(_) => return Err(XmlError::Doctype(at)),
+            Event::Comment(_) | Event::PI(_) => {}
+            Event::Eof if tree.open.is_empty() => return tree.root.ok_or(XmlError::Empty),
+            Event::Eof => return Err(malformed("it ends within an element".into())),
+        }
+    }
+}
+
+impl TreeReader<'_> {
+    fn start(&mut self, tag: &BytesStart<'_>, at: u64) -> Result<(), XmlError> {
+        if self.open.is_empty() && self.root.is_some() {
+            let detail = "there is more than one root element".into();
+            return Err(XmlError::Malformed { at, detail });
+        }
+        if self.open.len() >= self.limits.max_depth {
+            let limit = self.limits.max_depth;
+            return Err(XmlError::TooDeep { at, limit });
+        }
+        self.elements += 1;
+        if self.elements > self.limits.max_elements {
+            return Err(XmlError::TooMany {
+                at,
+                limit: self.limits.max_elements,
+                of: "elements",
+            });
+        }
+        let outer = self.declared.len();
+        let attributes = self.declare(tag, at)?;
+        let name = tag.name().into_inner();
+        let (prefix, local) = split_name(name, at)?;
+        let mut element = Element::new(self.namespace(prefix, at)?, local);
+        for (name, value) in attributes {
+            let (prefix, local) = split_name(name, at)?;
+            let name = match prefix {
+                "" => local.to_owned(),
+                "xml" => name.to_owned(),
+                prefix => format!("{{{}}}{local}", self.namespace(prefix, at)?),
+            };
+            if element.attribute(&name).is_some() {
+                let detail = format!("the attribute {name} occurs twice");
+                return Err(XmlError::Malformed { at, detail });
+            }
+            element.attributes.push((name, value));
+        }
+        self.open.push(Open { element, outer });
+        Ok(())
+    }
+
+    /// Declares the prefixes of an element; returns its other attributes.
+    fn declare<'t>(
+        &mut self,
+        tag: &'t BytesStart<'_>,
+        at: u64,
+    ) -> Result<Vec<(&'t str, String)>, XmlError> {
+        let mut others = Vec::new();
+        // quick-xml's own check for duplicates compares each with each.
+        for (index, attribute) in tag.attributes().with_checks(false).enumerate() {
+            if index >= MAX_ATTRIBUTES {
+                return Err(XmlError::TooMany {
+                    at,
+                    limit: MAX_ATTRIBUTES,
+                    of: "attributes in one element",
+                });
+            }
+            let attribute = attribute.map_err(|e| XmlError::Malformed {
+                at,
+                detail: e.to_string(),
+            })?;
+            let name = attribute.key.into_inner();
+            let value = attribute_value(&attribute.value, at)?;
+            let prefix = match name.strip_prefix("xmlns:") {
+                Some(prefix) => prefix,
+                None if name == "xmlns" => "",
+                None => {
+                    others.push((name, value));
+                    continue;
+                }
+            };
+            if value.len() > MAX_URI {
+                return Err(XmlError::TooMany {
+                    at,
+                    limit: MAX_URI,
+                    of: "bytes in a namespace",
+                });
+            }
+            let is_bad =
+                prefix == "xml" || prefix == "xmlns" || (value.is_empty() && !prefix.is_empty());
+            if is_bad {
+                let detail = format!("the prefix {prefix} cannot be declared so");
+                return Err(XmlError::Malformed { at, detail });
+            }
+            self.declared.push(Declared {
+                prefix: prefix.to_owned(),
+                ns: Namespace::of(&value),
+            });
+        }
+        Ok(others)
+    }
+
+    fn namespace(&self, prefix: &str, at: u64) -> Result<Namespace, XmlError> {
+        let found = self.declared.iter().rfind(|one| one.prefix == prefix);
+        match (found, prefix) {
+            (Some(found), _) => Ok(found.ns.clone()),
+            (None, "") => Ok(Namespace::Other(Arc::from(""))),
+            (None, "xml") => Ok(Namespace::of(XML_NAMESPACE)),
+            (None, _) => Err(XmlError::Malformed {
+                at,
+                detail: format!("the prefix {prefix} is not declared"),
+            }),
+        }
+    }
+
+    fn end(&mut self) {
+        let Some(Open { element, outer }) = self.open.pop() else {
+            return;
+        };
+        self.declared.truncate(outer);
+        match self.open.last_mut() {
+            Some(parent) => parent.element.children.push(element),
+            None => self.root = Some(element),
+        }
+    }
+
+    /// Adds text as it is written in the document, whose line ends XML reads as line feeds.
+    fn text(&mut self, text: &str, at: u64) -> Result<(), XmlError> {
+        if text.contains('\r') {
+            return self.push(&text.replace("\r\n", "\n").replace('\r', "\n"), at);
+        }
+        self.push(text, at)
+    }
+
+    fn push(&mut self, text: &str, at: u64) -> Result<(), XmlError> {
+        if let Some(c) = text.chars().find(|c| !is_xml_char(*c)) {
+            let detail = format!("the character U+{:04X} is not allowed", u32::from(c));
+            return Err(XmlError::Malformed { at, detail });
+        }
+        let Some(Open { element, .. }) = self.open.last_mut() else {
+            return match text.trim_ascii().is_empty() {
+                true => Ok(()),
+                false => Err(XmlError::Malformed {
+                    at,
+                    detail: "there is text outside the root element".into(),
+                }),
+            };
+        };
+        match element.children.last_mut() {
+            Some(child) => child.tail.push_str(text),
+            None => element.text.push_str(text),
+        }
+        Ok(())
+    }
+}
+
+/// Returns the value of an attribute: references resolved, blanks normalised (XML 1.0 section 3.3.3).
+fn attribute_value(raw: &str, at: u64) -> Result<String, XmlError> {
+    let mut value = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(start) = rest.find('&') {
+        value.push_str(
+            &rest[..start]
+                .replace("\r\n", " ")
+                .replace(['\t', '\n', '\r'], " "),
+        );
+        let Range { start, end } = match rest[start..].find(';') {
+            Some(length) => start + 1..start + length,
+            None => {
+                let detail = "an & is not escaped".into();
+                return Err(XmlError::Malformed { at, detail });
+            }
+        };
+        value.push(resolve_reference(&rest[start..end], at)?);
+        rest = &rest[end + 1..];
+    }
+    value.push_str(&rest.replace("\r\n", " ").replace(['\t', '\n', '\r'], " "));
+    match value.chars().all(is_xml_char) && !rest.contains('<') {
+        true => Ok(value),
+        false => Err(XmlError::Malformed {
+            at,
+            detail: "an attribute has a character that is not allowed".into(),
+        }),
+    }
+}
+
+/// Returns the character of `&name;`.
+fn resolve_reference(name: &str, at: u64) -> Result<char, XmlError> {
+    let number = |digits: &str, radix| match digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        true => u32::from_str_radix(digits, radix).ok(),
+        false => None,
+    };
+    let found = match name.strip_prefix('#') {
+        Some(digits) => match digits.strip_prefix('x') {
+            Some(digits) => number(digits, 16),
+            None => number(digits, 10),
+        }
+        .and_then(char::from_u32)
+        .filter(|c| is_xml_char(*c)),
+        None => match name {
+            "lt" => Some('<'),
+            "gt" => Some('>'),
+            "amp" => Some('&'),
+            "apos" => Some('\''),
+            "quot" => Some('"'),
+            _ => None,
+        },
+    };
+    found.ok_or_else(|| XmlError::Entity {
+        at,
+        name: name.chars().take(40).collect(),
+    })
+}
+
+/// Splits a qualified name into prefix, which may be empty, and local part.
+fn split_name(name: &str, at: u64) -> Result<(&str, &str), XmlError> {
+    let (prefix, local) = match name.split_once(':') {
+        Some((prefix, local)) if is_ncname(prefix) => (prefix, local),
+        Some(_) => ("", ""),
+        None => ("", name),
+    };
+    match is_ncname(local) {
+        true => Ok((prefix, local)),
+        false => Err(XmlError::Malformed {
+            at,
+            detail: format!("bad name {:?}", name.chars().take(40).collect::<String>()),
+        }),
+    }
+}
+
+/// Returns true for a name without colon (Namespaces in XML 1.0, production 4).
+pub(crate) fn is_ncname(name: &str) -> bool {
+    let is_start = |c: char| {
+        c.is_ascii_alphabetic()
+            || c == '_'
+            || matches!(c, '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{2ff}'
+                | '\u{370}'..='\u{37d}' | '\u{37f}'..='\u{1fff}' | '\u{200c}'..='\u{200d}'
+                | '\u{2070}'..='\u{218f}' | '\u{2c00}'..='\u{2fef}' | '\u{3001}'..='\u{d7ff}'
+                | '\u{f900}'..='\u{fdcf}' | '\u{fdf0}'..='\u{fffd}' | '\u{10000}'..='\u{effff}')
+    };
+    let is_later = |c: char| {
+        is_start(c)
+            || c.is_ascii_digit()
+            || matches!(c, '-' | '.' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}')
+    };
+    let mut chars = name.chars();
+    chars.next().is_some_and(is_start) && chars.all(is_later)
+}

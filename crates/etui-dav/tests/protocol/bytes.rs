@@ -1,0 +1,190 @@
+//! Resources come back byte for byte.
+
+use std::ops::ControlFlow;
+
+use etui::contacts::Card;
+use etui_contentline::split::{SplitItem, Splitter};
+use etui_dav::xml::Namespace;
+use etui_testkit::calendars::{Calendars, write_entries};
+use etui_testkit::fixtures;
+use etui_testkit::people::People;
+use etui_vcard::VCardVersion;
+
+use crate::support::Served;
+
+/// Puts a body under a name and expects it back; returns false if it is refused.
+fn comes_back(served: &Served, path: &str, body: &[u8]) -> bool {
+    let put = served.request("PUT", path).body(body);
+    if put.status() == 403 {
+        return false;
+    }
+    assert_eq!(
+        put.status(),
+        201,
+        "{path}: {}",
+        String::from_utf8_lossy(body)
+    );
+    let get = served.get(path);
+    assert_eq!(get.status(), 200);
+    assert!(
+        get.bytes() == body,
+        "{path}: {}",
+        String::from_utf8_lossy(get.bytes())
+    );
+    assert_eq!(get.header("etag"), put.header("etag"));
+    assert_ne!(get.header("etag"), "");
+    true
+}
+
+/// Returns the cards of a file.
+fn cards(file: &[u8]) -> Vec<Vec<u8>> {
+    let items = Splitter::new(file, "VCARD").map(|item| item.unwrap());
+    items
+        .filter_map(|item| match item {
+            SplitItem::Record(record) => Some(record.bytes),
+            SplitItem::Rejected(_) => None,
+        })
+        .collect()
+}
+
+#[test]
+fn odd_cards_come_back() {
+    let served = Served::new();
+    let mut taken = 0;
+    for fixture in fixtures::ALL {
+        for (number, card) in cards(fixture.bytes).iter().enumerate() {
+            let path = format!("/dav/addressbooks/1/{}-{number}", fixture.name);
+            if comes_back(&served, &path, card) {
+                taken += 1;
+                continue;
+            }
+            // Of one UID with another text, or without any content; kept all the same.
+            let refused = &served.store.refused_versions().unwrap()[0];
+            let text = served.store.refused_text(refused.id).unwrap().unwrap();
+            assert_eq!(text, *card, "{path}");
+        }
+    }
+    assert!(taken > 60, "{taken}");
+    // Without a version in the request all of them are 3.0.
+    let hrefs: String = served
+        .request("PROPFIND", "/dav/addressbooks/1/")
+        .header("depth", "1")
+        .body(r#"<propfind xmlns="DAV:"><prop><getetag/></prop></propfind>"#)
+        .hrefs()[1..]
+        .iter()
+        .map(|href| format!("<href>{href}</href>"))
+        .collect();
+    let body = format!(
+        r#"<B:addressbook-multiget xmlns="DAV:" xmlns:B="urn:ietf:params:xml:ns:carddav"><prop><B:address-data/></prop>{hrefs}</B:addressbook-multiget>"#
+    );
+    let answer = served.request("REPORT", "/dav/addressbooks/1/").body(body);
+    let mut converted = 0;
+    for response in &answer.xml().children {
+        let propstat = response.child(&Namespace::Dav, "propstat").unwrap();
+        let prop = propstat.child(&Namespace::Dav, "prop").unwrap();
+        let card = Card::parse(prop.children[0].text.as_str()).unwrap();
+        assert_eq!(card.version(), VCardVersion::V3_0);
+        converted += 1;
+    }
+    assert_eq!(converted, taken);
+}
+
+#[test]
+fn generated_cards_come_back() {
+    let served = Served::new();
+    for (number, person) in People::varied(1).take(300).enumerate() {
+        let path = format!("/dav/addressbooks/1/{number}.vcf");
+        assert!(comes_back(&served, &path, person.as_bytes()), "{}", person);
+    }
+}
+
+#[test]
+fn generated_objects_come_back() {
+    let served = Served::new();
+    for (number, entry) in Calendars::new(1).take(300).enumerate() {
+        let mut object = Vec::new();
+        write_entries(&mut object, [entry]).unwrap();
+        let path = format!("/dav/calendars/2/{number}.ics");
+        assert!(
+            comes_back(&served, &path, &object),
+            "{}",
+            String::from_utf8_lossy(&object)
+        );
+    }
+}
+
+#[test]
+fn imported_objects_are_resources() {
+    let served = Served::new();
+    let calendar = served.store.calendar().unwrap();
+    for fixture in fixtures::icalendar::ALL {
+        calendar
+            .import(fixture.bytes, &mut |_| ControlFlow::Continue(()))
+            .unwrap();
+    }
+    let hrefs = served
+        .request("PROPFIND", "/dav/calendars/2/")
+        .header("depth", "1")
+        .body(r#"<propfind xmlns="DAV:"><prop><getetag/></prop></propfind>"#)
+        .hrefs();
+    assert!(hrefs.len() > 40, "{}", hrefs.len());
+    let mut same = 0;
+    for href in &hrefs[1..] {
+        let get = served.get(href);
+        assert_eq!(get.status(), 200, "{href}");
+        // A client writes back the bytes that it read.
+        let put = served
+            .request("PUT", href)
+            .header("if-match", get.header("etag"))
+            .body(get.bytes());
+        if put.status() == 403 {
+            // No client makes such an object: without a UID, or an event and a journal entry of one.
+            let is_odd = put.text().contains("no UID") || put.text().contains("several kinds");
+            assert!(is_odd, "{href} {}", put.text());
+            continue;
+        }
+        assert_eq!(put.status(), 204, "{href} {}", put.text());
+        assert!(served.get(href).bytes() == get.bytes(), "{href}");
+        same += 1;
+    }
+    assert!(same > 30, "{same}");
+}
+
+#[test]
+fn an_edit_as_3_0_loses_nothing_of_a_4_0_card() {
+    let served = Served::new();
+    let path = "/dav/addressbooks/1/a.vcf";
+    let stored = "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:a\r\nFN:Ada\r\nFN;LANGUAGE=ja:\u{30a8}\r\nN:L;Ada;;;\r\n\
+                  BDAY:1815\r\nGENDER:F;she\r\nRELATED;TYPE=friend:urn:uuid:1\r\nEMAIL;PID=1.1;PREF=2:a@example.org\r\n\
+                  CLIENTPIDMAP:1;urn:uuid:2\r\nX-ODD;X-P=1:y\r\nEND:VCARD\r\n";
+    served.put(path, stored);
+    let body = format!(
+        r#"<B:addressbook-multiget xmlns="DAV:" xmlns:B="urn:ietf:params:xml:ns:carddav"><prop><getetag/><B:address-data/></prop><href>{path}</href></B:addressbook-multiget>"#
+    );
+    let read = served.request("REPORT", "/dav/addressbooks/1/").body(body);
+    let shown = read.find("address-data").unwrap().text;
+    assert!(
+        shown.contains("VERSION:3.0") && !shown.contains("1815"),
+        "{shown}"
+    );
+    let edited = shown.replace("a@example.org", "ada@example.org");
+    let tag = read.find("getetag").unwrap().text;
+    let put = served
+        .request("PUT", path)
+        .header("if-match", &tag)
+        .body(edited);
+    // The bytes are others than those sent, so the device must read them.
+    assert_eq!((put.status(), put.header("etag")), (204, ""));
+    let now = served.get(path);
+    assert_eq!(
+        now.text(),
+        stored.replace("a@example.org", "ada@example.org")
+    );
+    // The same edit again changes nothing.
+    let token = served.token("/dav/addressbooks/1/");
+    let put = served
+        .request("PUT", path)
+        .body(shown.replace("a@example.org", "ada@example.org"));
+    assert_eq!((put.status(), put.outcome.written), (204, 0));
+    assert_eq!(served.token("/dav/addressbooks/1/"), token);
+}

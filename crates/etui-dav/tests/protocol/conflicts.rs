@@ -1,0 +1,176 @@
+//! Two devices edit at once: nothing that somebody wrote is lost.
+
+use etui_dav::Session;
+
+use crate::support::{SESSION, Served, card, event};
+
+const PATH: &str = "/dav/addressbooks/1/a.vcf";
+
+/// Returns the texts of refused versions, with device and name.
+fn refused(served: &Served) -> Vec<(String, String, String)> {
+    let all = served.store.refused_versions().unwrap().into_iter();
+    all.map(|one| {
+        let text = served.store.refused_text(one.id).unwrap().unwrap();
+        (one.device, one.name, String::from_utf8(text).unwrap())
+    })
+    .collect()
+}
+
+#[test]
+fn the_second_edit_is_refused_and_kept() {
+    let served = Served::new();
+    let tag = served.put(PATH, &card("a", "Ada"));
+    let laptop = Session {
+        device: "Laptop",
+        ..SESSION
+    };
+    let edit = |session, name: &str| {
+        let request = served.request_as(session, "PUT", PATH);
+        request
+            .header("if-match", &tag)
+            .body(card("a", name))
+            .status()
+    };
+    assert_eq!(edit(SESSION, "Ada of the phone"), 204);
+    assert_eq!(edit(laptop, "Ada of the laptop"), 412);
+    // It tries again, and again.
+    assert_eq!(edit(laptop, "Ada of the laptop"), 412);
+    assert_eq!(served.get(PATH).text(), card("a", "Ada of the phone"));
+    let of_laptop = (
+        "Laptop".into(),
+        "a.vcf".into(),
+        card("a", "Ada of the laptop"),
+    );
+    assert_eq!(refused(&served), [of_laptop]);
+    let version = &served.store.refused_versions().unwrap()[0];
+    assert_eq!(version.uid.as_deref(), Some("a"));
+    assert_eq!(
+        version.record,
+        served
+            .store
+            .contacts()
+            .unwrap()
+            .get("a")
+            .unwrap()
+            .map(|c| c.id)
+    );
+    served.store.take_refused(version.id).unwrap();
+    assert_eq!(served.get(PATH).text(), card("a", "Ada of the laptop"));
+}
+
+#[test]
+fn an_edit_of_what_was_removed_is_kept() {
+    let served = Served::new();
+    let tag = served.put(PATH, &card("a", "Ada"));
+    assert_eq!(served.request("DELETE", PATH).body("").status(), 204);
+    let answer = served
+        .request("PUT", PATH)
+        .header("if-match", &tag)
+        .body(card("a", "Late"));
+    assert_eq!(answer.status(), 412);
+    assert_eq!(
+        refused(&served),
+        [("Pixel".into(), "a.vcf".into(), card("a", "Late"))]
+    );
+}
+
+#[test]
+fn an_edit_without_condition_is_in_the_history() {
+    let served = Served::new();
+    served.put(PATH, &card("a", "First"));
+    // Thunderbird sends no condition.
+    for name in ["Second", "Third"] {
+        assert_eq!(
+            served.request("PUT", PATH).body(card("a", name)).status(),
+            204
+        );
+    }
+    let contacts = served.store.contacts().unwrap();
+    let texts: Vec<Vec<u8>> = contacts
+        .history("a")
+        .unwrap()
+        .iter()
+        .map(|version| contacts.read_version(version).unwrap().unwrap().text)
+        .collect();
+    let expected = ["Third", "Second", "First"].map(|name| card("a", name).into_bytes());
+    assert_eq!(texts, expected);
+}
+
+#[test]
+fn every_refused_text_is_kept() {
+    let served = Served::new();
+    served.put(PATH, &card("a", "Ada"));
+    let calendar = "/dav/calendars/2/";
+    let odd = event("e", "Tea", 5).replace("VERSION:2.0", "METHOD:REQUEST");
+    for (path, body, refusal) in [
+        (
+            "/dav/addressbooks/1/b.vcf",
+            card("a", "Same UID"),
+            "card:no-uid-conflict",
+        ),
+        (
+            "/dav/addressbooks/1/c.vcf",
+            "not a card".to_owned(),
+            "card:valid-address-data",
+        ),
+        (PATH, card("b", "Other UID"), "card:no-uid-conflict"),
+        (
+            "/dav/calendars/2/e.ics",
+            odd,
+            "c:valid-calendar-object-resource",
+        ),
+        (
+            "/dav/calendars/2/f.ics",
+            "BEGIN:VCALENDAR\r\n".to_owned(),
+            "c:valid-calendar-object-resource",
+        ),
+    ] {
+        let answer = served.request("PUT", path).body(&body);
+        assert_eq!(answer.refusal(), (403, refusal.to_owned()), "{path}");
+        let (device, name, text) = refused(&served).remove(0);
+        assert_eq!((device.as_str(), text), ("Pixel", body));
+        assert!(path.ends_with(&name));
+    }
+    assert_eq!(refused(&served).len(), 5);
+    let collection = served.store.refused_versions().unwrap()[0].collection;
+    assert_eq!(calendar, format!("/dav/calendars/{collection}/"));
+}
+
+#[test]
+fn of_edits_at_one_time_one_is_saved_and_all_are_kept() {
+    let served = Served::new();
+    let tag = served.put(PATH, &card("a", "Ada"));
+    let edit = &|number: usize| {
+        let request = served.request("PUT", PATH).header("if-match", &tag);
+        request.body(card("a", &format!("Ada {number}"))).status()
+    };
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|number| scope.spawn(move || edit(number)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 204).count(),
+        1,
+        "{statuses:?}"
+    );
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 412).count(),
+        7,
+        "{statuses:?}"
+    );
+    let mut texts: Vec<String> = refused(&served)
+        .into_iter()
+        .map(|(_, _, text)| text)
+        .collect();
+    texts.push(served.get(PATH).text().to_owned());
+    texts.sort();
+    let expected: Vec<String> = (0..8)
+        .map(|number| card("a", &format!("Ada {number}")))
+        .collect();
+    assert_eq!(texts, expected);
+}

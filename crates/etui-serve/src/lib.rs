@@ -1,0 +1,46 @@
+//! etui stores over HTTP for the devices of their owner: CardDAV, CalDAV and a small web page.
+//!
+//! ```text
+//! connection ── TLS ── head ── password ── body ── worker: etui-dav on the store ── answer
+//!    │                                                                                │
+//!    └ one thread for all of them                          pieces of 64 KiB, a few at a time
+//! ```
+//!
+//! One thread does all network I/O; a bounded number of workers read and write stores. A worker hands its
+//! answer over in pieces, so a large answer is never in memory as a whole, and a client that does not read
+//! loses its connection.
+//!
+//! ```no_run
+//! use etui_serve::{ServeOptions, Server, StoreSource};
+//!
+//! let source = StoreSource::One("personal.etui".into());
+//! let mut options = ServeOptions::new(source);
+//! options.listen = vec!["127.0.0.1:5233".parse()?];
+//! let server = Server::bind(options)?;
+//! let stop = server.stop_handle();
+//! // From another thread, such as a signal's: stop.stop()
+//! # drop(stop);
+//! server.run()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod accounts;
+mod answer_body;
+mod basic;
+mod certificate;
+mod error;
+mod limits;
+mod listener;
+mod log;
+mod removals;
+mod request_body;
+mod router;
+mod server;
+mod throttle;
+mod web;
+
+pub use accounts::{StoreSource, user_name_of};
+pub use certificate::{OwnCertificate, TlsFiles};
+pub use error::ServeError;
+pub use limits::Limits;
+pub use server::{ServeOptions, Server, StopHandle};

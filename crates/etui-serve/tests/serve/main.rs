@@ -1,0 +1,12 @@
+//! Tests of the server over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod bodies;
+mod client;
+mod login;
+mod pages;
+mod slow;
+mod stop;
+mod tls;
+mod users;

@@ -1,0 +1,133 @@
+//! Moving a resource: to another name, or to another collection.
+
+use rusqlite::Connection;
+
+use super::condition::ResourceCondition;
+use super::kind::{ParsedResource, Resource};
+use super::name::check_name;
+use super::names::{self, NamedRecord};
+use super::write::{ResourcePut, SavedResource};
+use crate::db::TransactionSize;
+use crate::error::{Error, Result};
+use crate::record::records::{self, RecordWriter};
+use crate::record::shared::SourceObject;
+use crate::record::{Collection, collection_table};
+use crate::types::{Condition, RecordId, SaveOutcome};
+
+impl<R: Resource> Collection<'_, R> {
+    /// Moves a resource to another name or collection, if `condition` holds for it. In another
+    /// collection it is a new record with the same bytes; here the record goes to the trash.
+    ///
+    /// With `overwrite` a resource that has the new name is removed, or replaced if it has the same
+    /// UID.
+    ///
+    /// # Errors
+    /// [`Error::NoResource`]; [`Error::ConditionFailed`], with the new name if there is a resource
+    /// and it is not to be overwritten; [`Error::UidTaken`]: a resource there has its UID and another
+    /// name; [`Error::BadResourceName`], [`Error::ReservedName`]; any write error. Nothing is changed
+    /// then.
+    pub fn move_resource(
+        &self,
+        name: &str,
+        condition: &ResourceCondition,
+        target: &Self,
+        to: &str,
+        overwrite: bool,
+    ) -> Result<SavedResource> {
+        check_name(to)?;
+        self.write(TransactionSize::Small, |conn, writing| {
+            collection_table::expect_exists(conn, R::KIND, target.collection_ref())?;
+            let live = |collection, name| -> Result<Option<NamedRecord>> {
+                Ok(names::find::<R>(conn, collection, name)?.filter(|found| !found.is_removed))
+            };
+            let moved = live(self.id(), name)?;
+            condition.check(name, moved.as_ref().map(|moved| moved.tag))?;
+            let Some(moved) = moved else {
+                return Err(Error::NoResource(name.to_owned()));
+            };
+            let is_same = |other: &NamedRecord| other.id == moved.id;
+            let there = live(target.id(), to)?;
+            if there.as_ref().is_some_and(is_same) {
+                return Ok(unchanged(&moved));
+            }
+            if let Some(there) = &there {
+                if !overwrite {
+                    ResourceCondition::IfAbsent.check(to, Some(there.tag))?;
+                }
+                if there.uid != moved.uid {
+                    records::remove(conn, writing, target.id(), &there.uid, Condition::Always)?;
+                }
+            }
+            let mut saved = match self.id() == target.id() {
+                true => rename::<R>(conn, writing, self.id(), &moved, to)?,
+                false => {
+                    let saved = copy::<R>(conn, writing, self, &moved, (target, to))?;
+                    records::remove(conn, writing, self.id(), &moved.uid, Condition::Always)?;
+                    saved
+                }
+            };
+            saved.outcome = match there {
+                Some(_) => SaveOutcome::Changed,
+                None => SaveOutcome::Added,
+            };
+            Ok(saved)
+        })
+    }
+}
+
+fn unchanged(moved: &NamedRecord) -> SavedResource {
+    SavedResource {
+        tag: moved.tag,
+        outcome: SaveOutcome::Unchanged,
+        id: RecordId(moved.id),
+        is_verbatim: true,
+    }
+}
+
+/// Gives a live record another name.
+fn rename<R: Resource>(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    collection: i64,
+    moved: &NamedRecord,
+    to: &str,
+) -> Result<SavedResource> {
+    if names::find::<R>(conn, collection, to)?.is_none() {
+        names::check_free::<R>(conn, to)?;
+    }
+    let released = writing.reserve_seq();
+    records::log_rename(conn, writing, moved.id)?;
+    names::assign::<R>(conn, collection, moved.id, to, Some(released))?;
+    Ok(unchanged(moved))
+}
+
+/// Saves a live record of a collection in another one.
+fn copy<R: Resource>(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    from: &Collection<'_, R>,
+    moved: &NamedRecord,
+    (target, to): (&Collection<'_, R>, &str),
+) -> Result<SavedResource> {
+    let Some((text, shared, positions)) = records::read_version(conn, from.id(), &moved.uid)?
+    else {
+        return Err(Error::NoResource(to.to_owned()));
+    };
+    let record = R::stored(conn, text, shared)?;
+    let source =
+        R::HAS_SOURCE.then(|| SourceObject::stored(shared, &positions, record.component_count()));
+    let derived = record.index(&from.db().index_context());
+    let parsed = ParsedResource {
+        record,
+        source,
+        is_verbatim: true,
+    };
+    let mut put = ResourcePut {
+        conn,
+        writing,
+        collection: target.id(),
+        name: to,
+    };
+    let found = names::find::<R>(conn, target.id(), to)?;
+    put.save_as(found, &parsed, derived, &moved.uid)
+}

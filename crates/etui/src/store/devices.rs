@@ -1,0 +1,394 @@
+//! Devices: programs on other machines, such as a phone, that may use the store over a network.
+//!
+//! Each has a password of its own, so that it can be removed by itself. A password is made here and
+//! never chosen: 140 random bits need no slow hash, so the store keeps its BLAKE3, and checking a
+//! password costs microseconds.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, Row};
+
+use crate::db::TransactionSize;
+use crate::db::random::fill_random;
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::types::now_ms;
+
+/// The tables, made when the first device is added. `docs/src/schema.md` explains them.
+const SCHEMA: &str = "\
+CREATE TABLE IF NOT EXISTS device (
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL UNIQUE,
+    hash       BLOB NOT NULL,
+    read_only  INTEGER NOT NULL,
+    is_limited INTEGER NOT NULL,
+    added_at   INTEGER NOT NULL,
+    seen_at    INTEGER
+) STRICT;
+CREATE TABLE IF NOT EXISTS device_collection (
+    device     INTEGER,
+    collection INTEGER,
+    PRIMARY KEY (device, collection)
+) STRICT, WITHOUT ROWID;";
+
+/// The longest name of a device, in characters.
+const MAX_NAME: usize = 100;
+
+/// The time of use is recorded at most once in this time, in ms: a day.
+const SEEN_INTERVAL_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The digits of a password: Crockford's base 32, without the letters that are read as digits.
+const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// Digits of a password: 28 of 5 bits are 140 bits.
+const PASSWORD_DIGITS: usize = 28;
+
+/// Digits of a group of a password as it is shown.
+const GROUP_DIGITS: usize = 4;
+
+/// The rights of a device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeviceAccess {
+    /// It may read and not write.
+    pub is_read_only: bool,
+    /// The ids of the collections that it sees ([`Collection::id`](crate::record::Collection::id));
+    /// `None`: all, also those created later.
+    pub only: Option<HashSet<i64>>,
+}
+
+/// A device that may use the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Device {
+    /// Its id in the store.
+    pub id: i64,
+    /// Its name, unique in the store.
+    pub name: String,
+    /// Its rights.
+    pub access: DeviceAccess,
+    /// Unix ms.
+    added_at: i64,
+    /// Unix ms.
+    seen_at: Option<i64>,
+}
+
+impl Device {
+    /// Returns the time at which it was added.
+    pub fn added(&self) -> SystemTime {
+        system_time(self.added_at)
+    }
+
+    /// Returns the time of its last use, up to a day too early; `None` if it was never used.
+    pub fn last_seen(&self) -> Option<SystemTime> {
+        self.seen_at.map(system_time)
+    }
+}
+
+/// The password of a device. It is shown once; the store keeps its hash.
+///
+/// Written in groups, such as `k7m2-9xq4-h0tc-...`; [`Store::find_device`] ignores hyphens, blanks
+/// and case, and reads `o` as 0, `i` and `l` as 1.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DevicePassword(String);
+
+impl DevicePassword {
+    /// Makes one of random bits.
+    fn generate() -> Result<Self> {
+        let mut random = [0; PASSWORD_DIGITS];
+        fill_random(&mut random)?;
+        let digits = random.iter().map(|byte| DIGITS[usize::from(byte % 32)]);
+        Ok(Self(digits.map(char::from).collect()))
+    }
+
+    /// Reads a password as a person or a program entered it; `None` if it cannot be a password.
+    fn parse(text: &str) -> Option<Self> {
+        let mut digits = String::with_capacity(PASSWORD_DIGITS);
+        for c in text.chars().filter(|c| *c != '-' && !c.is_whitespace()) {
+            let digit = match c.to_ascii_lowercase() {
+                'o' => '0',
+                'i' | 'l' => '1',
+                other => other,
+            };
+            if digits.len() == PASSWORD_DIGITS || !digit.is_ascii() {
+                return None;
+            }
+            if !DIGITS.contains(&(digit as u8)) {
+                return None;
+            }
+            digits.push(digit);
+        }
+        (digits.len() == PASSWORD_DIGITS).then_some(Self(digits))
+    }
+
+    fn hash(&self) -> blake3::Hash {
+        blake3::hash(self.0.as_bytes())
+    }
+}
+
+impl fmt::Display for DevicePassword {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, digit) in self.0.chars().enumerate() {
+            if i > 0 && i % GROUP_DIGITS == 0 {
+                f.write_str("-")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Does not write the password, which would then be in a log.
+impl fmt::Debug for DevicePassword {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DevicePassword(...)")
+    }
+}
+
+impl Store {
+    /// Adds a device, and returns its password, which cannot be read again.
+    ///
+    /// ```
+    /// # use etui::Store;
+    /// use etui::store::DeviceAccess;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let store = Store::open(dir.path().join("personal.etui"))?;
+    /// let password = store.add_device("Pixel", &DeviceAccess::default())?;
+    /// let found = store.find_device(&password.to_string())?;
+    /// assert_eq!(found.expect("it was added").name, "Pixel");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::DeviceExists`], [`Error::BadDeviceName`], or any write error.
+    pub fn add_device(&self, name: &str, access: &DeviceAccess) -> Result<DevicePassword> {
+        check_name(name)?;
+        let password = DevicePassword::generate()?;
+        self.db.write_of(TransactionSize::Small, |conn| {
+            conn.execute_batch(SCHEMA)?;
+            let added = conn.execute(
+                "INSERT OR IGNORE INTO device (name, hash, read_only, is_limited, added_at) \
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                (
+                    name,
+                    password.hash().as_bytes(),
+                    access.is_read_only,
+                    access.only.is_some(),
+                    now_ms(),
+                ),
+            )?;
+            if added == 0 {
+                return Err(Error::DeviceExists(name.to_owned()));
+            }
+            let device = conn.last_insert_rowid();
+            let mut insert = conn.prepare_cached(
+                "INSERT INTO device_collection (device, collection) VALUES (?1, ?2)",
+            )?;
+            for collection in access.only.iter().flatten() {
+                insert.execute((device, collection))?;
+            }
+            Ok(())
+        })?;
+        Ok(password)
+    }
+
+    /// Returns the devices in the order in which they were added.
+    ///
+    /// # Errors
+    /// Any read error.
+    pub fn devices(&self) -> Result<Vec<Device>> {
+        self.db.read_transaction(|conn| {
+            let mut devices = Vec::new();
+            for_each_device(conn, |device, _| devices.push(device))?;
+            devices
+                .into_iter()
+                .map(|device| with_collections(conn, device))
+                .collect()
+        })
+    }
+
+    /// Removes a device: its password is not accepted any more.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`], with the names that exist; any write error.
+    pub fn remove_device(&self, name: &str) -> Result<Device> {
+        self.db.write_of(TransactionSize::Small, |conn| {
+            let mut devices = Vec::new();
+            for_each_device(conn, |device, _| devices.push(device))?;
+            let Some(found) = devices.iter().position(|device| device.name == name) else {
+                return Err(Error::NoDevice {
+                    name: name.to_owned(),
+                    known: devices.into_iter().map(|device| device.name).collect(),
+                });
+            };
+            let device = with_collections(conn, devices.swap_remove(found))?;
+            conn.execute("DELETE FROM device WHERE id = ?1", [device.id])?;
+            conn.execute(
+                "DELETE FROM device_collection WHERE device = ?1",
+                [device.id],
+            )?;
+            Ok(device)
+        })
+    }
+
+    /// Returns the device that has this password; `None` if no device has it.
+    ///
+    /// Hashes are compared in constant time. The time of use is recorded, at most once a day; if it
+    /// cannot be written, the device is returned all the same.
+    ///
+    /// # Errors
+    /// Any read error.
+    pub fn find_device(&self, password: &str) -> Result<Option<Device>> {
+        let Some(password) = DevicePassword::parse(password) else {
+            return Ok(None);
+        };
+        let hash = password.hash();
+        let found = self.db.read_transaction(|conn| {
+            let mut found = None;
+            for_each_device(conn, |device, stored| {
+                // Compared in constant time.
+                if stored == hash {
+                    found = Some(device);
+                }
+            })?;
+            found
+                .map(|device| with_collections(conn, device))
+                .transpose()
+        })?;
+        if let Some(device) = &found {
+            self.record_use(device);
+        }
+        Ok(found)
+    }
+
+    /// Records that a device is in use, unless that was done within a day.
+    fn record_use(&self, device: &Device) {
+        let now = now_ms();
+        let is_recent = |seen: i64| (0..SEEN_INTERVAL_MS).contains(&now.saturating_sub(seen));
+        if device.seen_at.is_some_and(is_recent) || self.is_read_only() {
+            return;
+        }
+        let recorded = self.db.write_of(TransactionSize::Small, |conn| {
+            conn.execute(
+                "UPDATE device SET seen_at = ?2 WHERE id = ?1",
+                (device.id, now),
+            )?;
+            Ok(())
+        });
+        if let Err(error) = recorded {
+            tracing::warn!(%error, "the use of a device was not recorded");
+        }
+    }
+}
+
+/// Calls `visit` with each device, without its collections, and the hash of its password.
+fn for_each_device(conn: &Connection, mut visit: impl FnMut(Device, blake3::Hash)) -> Result<()> {
+    // Reads the schema in memory, without a statement.
+    if !conn.table_exists(Some("main"), "device")? {
+        return Ok(());
+    }
+    let mut all = conn.prepare_cached(
+        "SELECT id, name, hash, read_only, is_limited, added_at, seen_at FROM device ORDER BY id",
+    )?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        let hash = blake3::Hash::from_bytes(row.get("hash")?);
+        visit(read_device(row)?, hash);
+    }
+    Ok(())
+}
+
+fn read_device(row: &Row<'_>) -> rusqlite::Result<Device> {
+    let is_limited: bool = row.get("is_limited")?;
+    Ok(Device {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        access: DeviceAccess {
+            is_read_only: row.get("read_only")?,
+            only: is_limited.then(HashSet::new),
+        },
+        added_at: row.get("added_at")?,
+        seen_at: row.get("seen_at")?,
+    })
+}
+
+/// Adds the collections that a limited device sees.
+fn with_collections(conn: &Connection, mut device: Device) -> Result<Device> {
+    if let Some(only) = &mut device.access.only {
+        let mut all =
+            conn.prepare_cached("SELECT collection FROM device_collection WHERE device = ?1")?;
+        for collection in all.query_map([device.id], |row| row.get(0))? {
+            only.insert(collection?);
+        }
+    }
+    Ok(device)
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let is_valid = (1..=MAX_NAME).contains(&name.chars().count())
+        && !name.chars().any(char::is_control)
+        && name.trim() == name;
+    match is_valid {
+        true => Ok(()),
+        false => Err(Error::BadDeviceName(name.to_owned())),
+    }
+}
+
+/// Returns the time at `ms` after 1970-01-01T00:00Z, or the epoch if the system cannot represent
+/// it.
+fn system_time(ms: i64) -> SystemTime {
+    let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
+    UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn passwords_are_groups_that_people_can_type() {
+        let password = DevicePassword::generate().unwrap();
+        let shown = password.to_string();
+        assert_eq!(
+            shown.len(),
+            PASSWORD_DIGITS + PASSWORD_DIGITS / GROUP_DIGITS - 1
+        );
+        assert_eq!(shown.split('-').count(), PASSWORD_DIGITS / GROUP_DIGITS);
+        assert_ne!(password, DevicePassword::generate().unwrap());
+        assert_eq!(format!("{password:?}"), "DevicePassword(...)");
+        let typed = [
+            shown.clone(),
+            shown.replace('-', ""),
+            shown.replace('-', " "),
+            shown.to_uppercase(),
+            shown.replace('0', "O").replace('1', "l"),
+            format!(" {shown}\n"),
+        ];
+        for text in typed {
+            assert_eq!(
+                DevicePassword::parse(&text),
+                Some(password.clone()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_passwords() {
+        let digits = "0123456789abcdefghjkmnpqrstv";
+        assert!(DevicePassword::parse(digits).is_some());
+        let bad = [
+            String::new(),
+            digits[1..].to_owned(),
+            format!("{digits}0"),
+            digits.replace('a', "u"),
+            digits.replace('a', "é"),
+            digits.replace('a', "\0"),
+        ];
+        for text in bad {
+            assert_eq!(DevicePassword::parse(&text), None, "{text}");
+        }
+    }
+}
