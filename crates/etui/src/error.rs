@@ -9,7 +9,7 @@ use rusqlite::ErrorCode;
 use etui_ical::ObjectError;
 use etui_text::collator::BadLocale;
 
-use crate::resource::tag::ResourceTag;
+use crate::resource_tag::ResourceTag;
 use crate::types::{CollectionKind, ETag, RecordId};
 use etui_vcard::CardError;
 

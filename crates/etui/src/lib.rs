@@ -124,6 +124,7 @@ pub mod import;
 pub mod media;
 pub mod record;
 pub mod resource;
+mod resource_tag;
 pub mod search;
 pub mod store;
 mod types;

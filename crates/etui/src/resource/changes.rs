@@ -11,10 +11,10 @@ use rusqlite::Connection;
 
 use super::kind::Resource;
 use super::read::{name_join, read_tag, tag_columns};
-use super::tag::ResourceTag;
 use super::{names, seq};
 use crate::error::Result;
 use crate::record::{Collection, Reader, changes, collection_table};
+use crate::resource_tag::ResourceTag;
 use crate::types::{RecordId, SyncToken};
 
 /// The latest change of one resource since a token.

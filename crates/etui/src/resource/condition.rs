@@ -1,7 +1,7 @@
 //! [`ResourceCondition`]: the precondition of a write (RFC 9110 section 13.1).
 
-use super::tag::ResourceTag;
 use crate::error::{Error, Result};
+use crate::resource_tag::ResourceTag;
 
 /// The precondition of a write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -45,11 +45,11 @@ mod names;
 mod properties;
 mod read;
 mod seq;
-pub(crate) mod tag;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use crate::resource_tag::{InvalidResourceTag, ResourceTag};
 pub use changes::{ResourceChange, ResourceChanges};
 pub use condition::ResourceCondition;
 pub(crate) use kind::ParsedResource;
@@ -57,5 +57,4 @@ pub use kind::Resource;
 pub(crate) use names::check_names;
 pub use properties::{CollectionProperty, MAX_PROPERTY_BYTES};
 pub use read::{ListedResource, StoredResource};
-pub use tag::{InvalidResourceTag, ResourceTag};
 pub use write::SavedResource;

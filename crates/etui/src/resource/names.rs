@@ -4,10 +4,10 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::kind::Resource;
 use super::name::{computed_id, computed_name};
-use super::tag::ResourceTag;
 use crate::db::metadata;
 use crate::error::{Error, Result};
 use crate::record::changes;
+use crate::resource_tag::ResourceTag;
 use crate::types::ETag;
 
 const SCHEMA: &str = include_str!("resource.sql");

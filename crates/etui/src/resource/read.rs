@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::kind::Resource;
 use super::name::computed_name;
 use super::names;
-use super::tag::ResourceTag;
 use crate::error::Result;
 use crate::record::{Collection, Reader};
+use crate::resource_tag::ResourceTag;
 use crate::types::{ETag, RecordId};
 
 /// A resource as it is served.

@@ -7,12 +7,12 @@ use super::kind::{ParsedResource, Resource};
 use super::name::check_name;
 use super::names::{self, NamedRecord};
 use super::read::{self, StoredResource};
-use super::tag::ResourceTag;
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::{self, RecordWriter};
 use crate::record::{Collection, IndexedColumns};
+use crate::resource_tag::ResourceTag;
 use crate::types::{Condition, RecordId, SaveOutcome};
 
 /// The result of saving a resource.

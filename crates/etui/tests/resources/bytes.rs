@@ -1,9 +1,17 @@
 //! The bytes of resources, put or made of imported records.
 
-use etui::calendar::CalendarObject;
-use etui::{Error, SaveOutcome};
+use std::ops::ControlFlow;
 
-use super::support::card;
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::{Calendar, CalendarObject};
+use etui::import::ImportEvent;
+use etui::record::Collection;
+use etui::resource::{Resource, StoredResource};
+use etui::{Durability, Error, SaveOutcome, Store};
+use etui_testkit::calendars::{Span, write_ics};
+use etui_testkit::fixtures::{self, icalendar};
+
+use super::support::{directory, german};
 use super::{event, get, import, new_store, put};
 
 const ZONE: &str = "BEGIN:VTIMEZONE\r\nTZID:Ship\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n\
@@ -241,5 +249,111 @@ fn a_card_comes_back_byte_for_byte() {
     }
     let two = [cards[0], cards[0]].concat();
     assert!(matches!(put(&contacts, "1.vcf", two), Err(Error::Card(_))));
-    let _ = card("x", "x");
+}
+
+/// Objects in UTF-16, with a byte order mark, in either order.
+#[test]
+fn an_object_in_utf_16_comes_back() {
+    let (_dir, store) = new_store();
+    let calendar = store.calendar().unwrap();
+    let text = format!("\u{feff}{}", event("1", "Grüße 🎉"));
+    for to_bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(to_bytes).collect();
+        let saved = put(&calendar, "1.ics", &bytes).unwrap();
+        assert!(saved.is_verbatim);
+        assert_eq!(get(&calendar, "1.ics").unwrap(), bytes);
+    }
+}
+
+/// Copies all resources by their bytes, and compares the records; returns the number of those that
+/// CalDAV does not allow: without a UID, or with components of several kinds.
+fn copy_resources<R: Resource>(
+    from: &Collection<'_, R>,
+    to: &Collection<'_, R>,
+    extension: &str,
+) -> u64 {
+    let mut refused = 0;
+    let visit = |_, served: Option<StoredResource>| {
+        let served = served.unwrap();
+        let name = format!("{}{extension}", served.id);
+        let saved = match put(to, &name, &served.bytes) {
+            Err(Error::NotOneObject { detail })
+                if detail.contains("has no UID") || detail.contains("several kinds") =>
+            {
+                refused += 1;
+                return Ok(());
+            }
+            saved => saved.unwrap_or_else(|error| {
+                panic!("{error}: {}", String::from_utf8_lossy(&served.bytes))
+            }),
+        };
+        let text = String::from_utf8_lossy(&served.bytes);
+        assert!(saved.is_verbatim, "{text}");
+        assert_eq!(get(to, &name).unwrap(), served.bytes, "{text}");
+        let (here, there) = (from.get(&served.uid)?, to.get(&served.uid)?);
+        assert_eq!(here.unwrap().text, there.unwrap().text);
+        Ok(())
+    };
+    from.resources(&super::listed(from), visit).unwrap();
+    refused
+}
+
+/// The records of real and odd files are served as objects that can be put.
+#[test]
+fn the_records_of_odd_files_are_served() {
+    let (_dir, path) = directory();
+    let mut options = german();
+    options.durability = Durability::Deferred;
+    let store = Store::open_with(&path, &options).unwrap();
+    let go_on = &mut |_: ImportEvent<'_>| ControlFlow::Continue(());
+    for fixture in icalendar::ALL {
+        println!("{}", fixture.name);
+        let calendar = store.create_calendar(fixture.name).unwrap();
+        let other = store
+            .create_calendar(&format!("other {}", fixture.name))
+            .unwrap();
+        calendar.import(fixture.bytes, go_on).unwrap();
+        let refused = copy_resources(&calendar, &other, ".ics");
+        assert_eq!(other.count().unwrap() + refused, calendar.count().unwrap());
+    }
+    for fixture in fixtures::ALL {
+        println!("{}", fixture.name);
+        let contacts = store.create_address_book(fixture.name).unwrap();
+        let other = store
+            .create_address_book(&format!("other {}", fixture.name))
+            .unwrap();
+        contacts.import(fixture.bytes, go_on).unwrap();
+        assert_eq!(copy_resources(&contacts, &other, ".vcf"), 0);
+        assert_eq!(other.count().unwrap(), contacts.count().unwrap());
+    }
+    super::support::clean(&store);
+}
+
+/// Every generated entry of an imported file is served as an object that another calendar takes and
+/// gives back byte for byte, and that means the same occurrences.
+#[test]
+fn every_record_of_a_file_is_served_as_a_whole_object() {
+    let (_dir, path) = directory();
+    let mut options = german();
+    options.durability = Durability::Deferred;
+    let store = Store::open_with(&path, &options).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut file = Vec::new();
+    write_ics(&mut file, 5, Span::USUAL, 400).unwrap();
+    import(&calendar, std::str::from_utf8(&file).unwrap());
+    let other = store.create_calendar("Other").unwrap();
+    let names = super::listed(&calendar);
+    assert_eq!(names.len(), 400);
+    assert_eq!(copy_resources(&calendar, &other, ".ics"), 0);
+    let years = Timestamp::from_seconds(1_500_000_000)..Timestamp::from_seconds(1_900_000_000);
+    let occurrences = |calendar: &Calendar<'_>| {
+        let all = calendar.between(years.clone(), &TimeZone::UTC).unwrap();
+        let mut all: Vec<_> = all.into_iter().map(|o| (o.during.start, o.title)).collect();
+        all.sort();
+        all
+    };
+    let all = occurrences(&calendar);
+    assert!(all.len() > 400);
+    assert_eq!(all, occurrences(&other));
+    super::support::clean(&store);
 }
