@@ -1,0 +1,143 @@
+"""Servers: `etui serve`, Radicale, or one that runs already."""
+
+import base64
+import http.client
+import json
+import os
+import socket
+import subprocess
+import time
+
+from .dav import Dav
+
+
+class NotStarted(Exception):
+    """A server did not start."""
+
+
+class RunningServer:
+    """A server that somebody else started."""
+
+    name = "other"
+
+    def __init__(self, url, user, password):
+        self.url, self.user, self.password = url, user, password
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def dav(self):
+        """Returns a client of its own, as another device has."""
+        return Dav(self.url, self.user, self.password)
+
+
+class OwnServer(RunningServer):
+    """A server of our own, with data of its own in a folder."""
+
+    def __init__(self, folder):
+        super().__init__(None, "ada", "secret")
+        self.folder = folder
+        self.process = None
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/"
+
+    def start(self, command, **options):
+        self.log = open(self.folder / "server.log", "ab")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, **options)
+        for _ in range(200):
+            if self.process.poll() is not None:
+                break
+            if answers(self.port, self.user, self.password):
+                return
+            time.sleep(0.1)
+        self.stop()
+        text = (self.folder / "server.log").read_text(errors="replace")
+        raise NotStarted(f"`{' '.join(map(str, command))}` does not answer:\n{text[-600:]}")
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log.close()
+
+    def __exit__(self, *error):
+        self.stop()
+
+
+class EtuiServer(OwnServer):
+    name = "etui"
+
+    def __init__(self, program, folder):
+        super().__init__(folder)
+        self.program = program
+        self.store = folder / "store.etui"
+
+    def etui(self, *arguments):
+        """Runs a command of etui on the store and returns what it printed."""
+        answer = subprocess.run(
+            [self.program, *arguments, "--store", self.store], capture_output=True, text=True, check=False
+        )
+        if answer.returncode != 0:
+            raise NotStarted(f"`etui {' '.join(arguments)}` failed: {answer.stderr or answer.stdout}")
+        return answer.stdout
+
+    def __enter__(self):
+        if not os.access(self.program, os.X_OK):
+            raise NotStarted(f"{self.program} is missing; build it with `cargo build`, or name it by --program")
+        device = json.loads(self.etui("serve", "add-device", "tests", "--json"))
+        self.user, self.password = device["user"], device["password"]
+        self.start([self.program, "serve", "--store", self.store, "--listen", f"127.0.0.1:{self.port}"])
+        return self
+
+
+class RadicaleServer(OwnServer):
+    name = "radicale"
+
+    def __init__(self, packages, folder):
+        super().__init__(folder)
+        self.python = packages.python("venv-radicale", "radicale==3.9.0")
+
+    def __enter__(self):
+        (self.folder / "users").write_text(f"{self.user}:{self.password}\n")
+        settings = {
+            "server-hosts": f"127.0.0.1:{self.port}",
+            "auth-type": "htpasswd",
+            "auth-htpasswd-filename": self.folder / "users",
+            "auth-htpasswd-encryption": "plain",
+            "storage-filesystem-folder": self.folder / "collections",
+            "web-type": "none",
+        }
+        options = [text for name, value in settings.items() for text in (f"--{name}", str(value))]
+        self.start([self.python, "-m", "radicale", "--config", "", *options])
+        return self
+
+
+def free_port():
+    """Returns a port above 20000 that nothing listens on."""
+    for port in range(20000 + os.getpid() % 20000, 65000):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise NotStarted("no free port")
+
+
+def answers(port, user, password):
+    credentials = base64.b64encode(f"{user}:{password}".encode()).decode()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("OPTIONS", "/", headers={"Authorization": f"Basic {credentials}"})
+        return connection.getresponse().status < 500
+    except OSError:
+        return False
+    finally:
+        connection.close()
