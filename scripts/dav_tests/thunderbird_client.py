@@ -153,7 +153,7 @@ def run_side(steps, side):
             server.put(f"{path}first{number}.{suffix}", side.new(f"First {number}."))
         side.open(f"{origin}{path}")
         wanted = sorted(f"First {number}." for number in range(120))
-        arrives("120 records", lambda: sorted(side.names()) == wanted)
+        until("120 records", lambda names: sorted(names) == wanted)
 
     with steps.step(f"{kind}: nothing changed"):
         before = server.list(path)
