@@ -7,6 +7,8 @@ import subprocess
 import threading
 from pathlib import Path
 
+# Records of each kind, in step with what the slowest client lists in seconds.
+GENERATED = 600
 SERVICES = Path("/usr/share/dbus-1/services")
 BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -38,6 +40,25 @@ def session_bus(work, *patterns):
             (services / service.name).write_text(text)
     (work / "session.conf").write_text(BUS.format(services=services))
     return ["dbus-run-session", f"--config-file={work}/session.conf", "--"]
+
+
+def told(server, chosen, kept):
+    """Returns the environment by which a client's program learns of the server."""
+    generated = None if chosen.only and chosen.only not in "generated" else server.import_generated(GENERATED)
+    reader = server.add_reader()
+    return {
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(Path(__file__).parents[1]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "DAV_URL": server.url,
+        "DAV_USER": server.user,
+        "DAV_PASSWORD": server.password,
+        "DAV_READER": reader or "",
+        "DAV_ONLY": chosen.only or "",
+        "DAV_KEPT": str(kept),
+        **{f"DAV_GENERATED_{kind.upper()}": path for kind, path in (generated or {}).items()},
+    }
 
 
 def run_client(report, command, environment, log_path, timeout):

@@ -78,6 +78,11 @@ class Dav:
             self.found(principal, f"{CARDDAV}addressbook-home-set"),
         )
 
+    def collections(self, home):
+        """Returns the paths of the collections in a home."""
+        children = [(urllib.parse.urlsplit(href).path, response) for href, response in self.propfind(home, 1)]
+        return [path for path, found in children if path != home and found.find(f".//{D}collection") is not None]
+
     def make_calendar(self, name):
         path = f"{self.homes()[0]}{name}/"
         headers = {"Content-Type": "application/xml"}

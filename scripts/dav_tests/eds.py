@@ -1,9 +1,7 @@
 """Evolution Data Server as a client."""
 
-import os
-from pathlib import Path
-
-from .client_process import run_client, session_bus
+from .client_process import run_client, session_bus, told
+from .kept_texts import check_kept_texts
 
 # Seconds for all of its tests.
 TIMEOUT = 480
@@ -25,19 +23,12 @@ def run_eds(server, packages, report, work, kept, chosen):
     for folder in folders.values():
         folder.mkdir(mode=0o700)
     environment = {
-        "PATH": os.environ["PATH"],
-        "LANG": "C.UTF-8",
-        "PYTHONPATH": str(Path(__file__).parents[1]),
-        "PYTHONDONTWRITEBYTECODE": "1",
+        **told(server, chosen, kept),
         "GIO_USE_VFS": "local",
         "GSETTINGS_BACKEND": "memory",
-        "DAV_URL": server.url,
-        "DAV_KEPT": str(kept),
-        "DAV_USER": server.user,
-        "DAV_PASSWORD": server.password,
-        "DAV_ONLY": chosen.only or "",
         **{name: str(folder) for name, folder in folders.items()},
     }
     # Debian's own Python has the bindings.
     command = [*session_bus(work, "org.gnome.evolution.*"), "/usr/bin/python3", "-m", "dav_tests.eds_client"]
     run_client(report, command, environment, kept / "eds.log", TIMEOUT)
+    check_kept_texts(server, report, {"book": ("Nine here", "Nine there"), "calendar": ("Nine here", "Nine there")})

@@ -51,16 +51,20 @@ def make_source(registry, kind, name, server, path):
     return wait_for("the source", lambda: registry.ref_source(source.get_uid()), WAIT)
 
 
-def authenticate(source):
+def credentials(password=None):
+    named = EDataServer.NamedParameters()
+    named.set("username", os.environ["DAV_USER"])
+    named.set("password", password or os.environ["DAV_PASSWORD"])
+    return named
+
+
+def authenticate(source, password):
     """Gives the password when the backend asks for it."""
-    credentials = EDataServer.NamedParameters()
-    credentials.set("username", os.environ["DAV_USER"])
-    credentials.set("password", os.environ["DAV_PASSWORD"])
     connected = EDataServer.SourceConnectionStatus.CONNECTED
     for _ in range(WAIT):
         if source.get_connection_status() == connected:
             return
-        source.invoke_authenticate_sync(credentials, None)
+        source.invoke_authenticate_sync(credentials(password), None)
         for _ in range(20):
             if source.get_connection_status() == connected:
                 return
@@ -77,23 +81,27 @@ class Book:
         self.path = server.make_book(f"eds-people-{self.mark}")
         self.registry = registry
         self.client = None
+        self.password = None
 
     def open(self, server=None):
         source = make_source(self.registry, "book", "people", server or self.dav, self.path)
         self.client = EBook.BookClient.connect_sync(source, NO_WAIT, None)
         self.source = source
-        authenticate(source)
+        authenticate(source, self.password)
         wait_for("an opened book", self.client.is_opened, WAIT)
 
     def refresh(self):
         if self.source.get_connection_status() != EDataServer.SourceConnectionStatus.CONNECTED:
-            authenticate(self.source)
+            authenticate(self.source, self.password)
         self.client.refresh_sync(None)
 
     def names(self):
         query = '(contains "x-evolution-any-field" "")'
         found, contacts = self.client.get_contacts_sync(query, None)
         return {contact.get_property("full-name"): contact for contact in contacts}
+
+    def count(self):
+        return len(self.client.get_contacts_uids_sync('(contains "x-evolution-any-field" "")', None)[1])
 
     def new(self, name):
         return dav.card(name)
@@ -123,22 +131,26 @@ class Calendar:
         self.path = server.make_calendar(f"eds-dates-{self.mark}")
         self.registry = registry
         self.client = None
+        self.password = None
 
     def open(self, server=None):
         source = make_source(self.registry, "calendar", "dates", server or self.dav, self.path)
         self.client = ECal.Client.connect_sync(source, ECal.ClientSourceType.EVENTS, NO_WAIT, None)
         self.source = source
-        authenticate(source)
+        authenticate(source, self.password)
         wait_for("an opened calendar", self.client.is_opened, WAIT)
 
     def refresh(self):
         if self.source.get_connection_status() != EDataServer.SourceConnectionStatus.CONNECTED:
-            authenticate(self.source)
+            authenticate(self.source, self.password)
         self.client.refresh_sync(None)
 
     def names(self):
         found, components = self.client.get_object_list_sync("#t", None)
         return {component.get_summary(): component for component in components}
+
+    def count(self):
+        return len({component.get_uid() for component in self.client.get_object_list_sync("#t", None)[1]})
 
     def new(self, name):
         return dav.event(name)
@@ -241,6 +253,64 @@ def run_kind(steps, kind, side):
         until("the same records", lambda names: len(names) == len(server.list(side.path)))
 
 
+def run_generated(steps, kind, side):
+    """Records of every odd kind: vCard 2.1 and 4.0, folded and encoded lines, unknown properties."""
+    path = os.environ.get(f"DAV_GENERATED_{kind.upper()}")
+    if not path:
+        return
+    with steps.step(f"{kind}: generated records of every kind are listed"):
+        side.path = path
+        side.open()
+        listed = sum("BEGIN:VEVENT" in text or kind == "book" for text in side.dav.texts(path).values())
+
+        def look():
+            side.refresh()
+            time.sleep(0.3)
+            steps.note(f"{kind}: {side.count()} of {listed}")
+            return side.count() == listed
+
+        wait_for(f"{listed} records", look, WAIT)
+
+
+def run_reader(steps, kind, make, registry, server):
+    """A device that may only read."""
+    if not os.environ["DAV_READER"]:
+        return
+    with steps.step(f"{kind}: a device that may only read"):
+        side = make(registry, server)
+        server.put(f"{side.path}first1.{side.suffix}", side.new("First 1."))
+        side.password = os.environ["DAV_READER"]
+        side.open()
+        wait_for("read-only", lambda: side.client.is_readonly(), WAIT)
+        side.refresh()
+        wait_for("the record", lambda: "First 1." in side.names(), WAIT)
+        try:
+            side.add("Added here")
+        except GLib.Error as error:
+            steps.note(f"{kind}: EDS said: {error.message}")
+        else:
+            raise AssertionError("adding was not refused")
+
+
+def run_discovery(steps, kind, side):
+    """How GNOME adds an account: by the server's address."""
+    with steps.step(f"{kind}: found by the server's address"):
+        source = EDataServer.Source.new(None, None)
+        webdav = source.get_extension(EDataServer.SOURCE_EXTENSION_WEBDAV_BACKEND)
+        authentication = source.get_extension(EDataServer.SOURCE_EXTENSION_AUTHENTICATION)
+        authentication.set_host(side.dav.host)
+        authentication.set_port(side.dav.port)
+        authentication.set_user(os.environ["DAV_USER"])
+        authentication.set_method("plain/password")
+        source.get_extension(EDataServer.SOURCE_EXTENSION_SECURITY).set_method("none")
+        webdav.set_resource_path("/")
+        supports = EDataServer.WebDAVDiscoverSupports
+        wanted = supports.CONTACTS if kind == "book" else supports.EVENTS
+        answer = EDataServer.webdav_discover_sources_sync(source, None, int(wanted), credentials(), None)
+        found = [entry.href for entry in answer.out_discovered_sources]
+        assert any(href.rstrip("/").endswith(side.path.rstrip("/")) for href in found), found
+
+
 def run_spoilt_token(steps, kind, side):
     """A token that the server never gave: the client lists anew."""
     server = side.dav
@@ -278,8 +348,12 @@ def work(steps):
     registry = EDataServer.SourceRegistry.new_sync(None)
     for kind, make in (("book", Book), ("calendar", Calendar)):
         if os.environ["DAV_ONLY"] in kind or kind in os.environ["DAV_ONLY"]:
-            run_kind(steps, kind, make(registry, server))
+            side = make(registry, server)
+            run_discovery(steps, kind, side)
+            run_kind(steps, kind, side)
             run_spoilt_token(steps, kind, make(registry, server))
+            run_reader(steps, kind, make, registry, server)
+            run_generated(steps, kind, make(registry, server))
 
 
 def main():

@@ -33,6 +33,17 @@ class RunningServer:
         """Returns a client of its own, as another device has."""
         return Dav(self.url, self.user, self.password)
 
+    def import_generated(self, count):
+        """Fills an address book and a calendar with odd records of every kind, and returns their paths.
+
+        None where that cannot be done.
+        """
+        return None
+
+    def add_reader(self):
+        """Returns the password of a device that may only read, or None."""
+        return None
+
 
 class OwnServer(RunningServer):
     """A server of our own, with data of its own in a folder."""
@@ -95,6 +106,41 @@ class EtuiServer(OwnServer):
         self.user, self.password = device["user"], device["password"]
         self.start([self.program, "serve", "--store", self.store, "--listen", f"127.0.0.1:{self.port}"])
         return self
+
+
+    def import_generated(self, count):
+        files = [self.folder / "people.vcf", self.folder / "dates.ics"]
+        self.etui("generate", "--count", str(count), "--output", str(files[0]), "--force")
+        self.etui("generate", "--calendar", str(count), "--output", str(files[1]), "--force")
+        self.etui("import", *map(str, files))
+        client = self.dav()
+        calendars, books = client.homes()
+        found = {}
+        for kind, home in (("calendar", calendars), ("book", books)):
+            full = {path: len(client.list(path)) for path in client.collections(home)}
+            found[kind] = max(full, key=full.get)
+        return found
+
+    def add_reader(self):
+        return json.loads(self.etui("serve", "add-device", "reader", "--read-only", "--json"))["password"]
+
+    def versions(self, group, name):
+        """Returns the texts that a record had, by the command for its kind (contacts or calendar)."""
+        found = json.loads(self.etui(group, "find", name, "--json").splitlines()[0])
+        identity = str(found["id"])
+        known = [json.loads(line) for line in self.etui(group, "history", identity, "--json").splitlines()]
+        source = "--vcard" if group == "contacts" else "--ics"
+        return [self.etui(group, "history", identity, "--show", str(one["version"]), source) for one in known]
+
+    def refused(self):
+        """Returns what `etui conflicts` lists and shows, or None before there is such a command."""
+        try:
+            listed = self.etui("conflicts", "--json")
+        except NotStarted as error:
+            if "unrecognized subcommand" in str(error):
+                return None
+            raise
+        return [json.loads(line) for line in listed.splitlines()]
 
 
 class RadicaleServer(OwnServer):

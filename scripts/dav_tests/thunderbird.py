@@ -1,9 +1,7 @@
 """Thunderbird without a screen."""
 
-import os
-from pathlib import Path
-
-from .client_process import run_client
+from .client_process import run_client, told
+from .kept_texts import check_kept_texts
 
 PREFERENCES = {
     "app.update.enabled": False,
@@ -40,22 +38,15 @@ def run_thunderbird(server, packages, report, work, kept, chosen):
     lines = [f"user_pref({quote(name)}, {quote(value)});\n" for name, value in PREFERENCES.items()]
     (profile / "user.js").write_text("".join(lines))
     environment = {
-        "PATH": os.environ["PATH"],
-        "LANG": "C.UTF-8",
+        **told(server, chosen, kept),
         "HOME": str(home),
         "TMPDIR": str(work),
-        "PYTHONPATH": str(Path(__file__).parents[1]),
-        "PYTHONDONTWRITEBYTECODE": "1",
         "MOZ_HEADLESS": "1",
-        "DAV_URL": server.url,
-        "DAV_USER": server.user,
-        "DAV_PASSWORD": server.password,
-        "DAV_ONLY": chosen.only or "",
-        "DAV_KEPT": str(kept),
         "DAV_PROFILE": str(profile),
     }
     command = [str(python), "-m", "dav_tests.thunderbird_client"]
     run_client(report, command, environment, kept / "thunderbird.log", TIMEOUT)
+    check_kept_texts(server, report, {"book": ("9 here", "9 there"), "calendar": ("9 here", "9 there")})
 
 
 def quote(value):

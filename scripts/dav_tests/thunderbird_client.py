@@ -64,8 +64,8 @@ class Book:
         self.mark = uuid.uuid4().hex[:8]
         self.path = server.make_book(f"tb-people-{self.mark}")
 
-    def found(self, url):
-        return self.thunderbird.call("return findBooks(...a);", url, USER, PASSWORD)
+    def found(self, url, password=None):
+        return self.thunderbird.call("return findBooks(...a);", url, USER, password or PASSWORD)
 
     def open(self, url):
         self.id = self.thunderbird.call("return newBook(...a);", f"People {self.mark}", url, USER)
@@ -97,8 +97,8 @@ class Calendar:
         self.mark = uuid.uuid4().hex[:8]
         self.path = server.make_calendar(f"tb-dates-{self.mark}")
 
-    def found(self, url):
-        return self.thunderbird.call("return findCalendars(...a);", url, USER, PASSWORD)
+    def found(self, url, password=None):
+        return self.thunderbird.call("return findCalendars(...a);", url, USER, password or PASSWORD)
 
     def open(self, url):
         self.id = self.thunderbird.call("return newCalendar(...a);", f"Dates {self.mark}", url, USER)
@@ -221,6 +221,48 @@ def change_on_both_sides(side, number):
     side.change(f"First {number}.", f"{number} here")
 
 
+def run_generated(steps, side):
+    """Records of every odd kind: vCard 2.1 and 4.0, folded and encoded lines, unknown properties."""
+    path = os.environ.get(f"DAV_GENERATED_{side.kind.upper()}")
+    if not path:
+        return
+    with steps.step(f"{side.kind}: generated records of every kind are listed"):
+        # Thunderbird has no journals.
+        kinds = ("BEGIN:VCARD", "BEGIN:VEVENT", "BEGIN:VTODO")
+        texts = side.dav.texts(path).values()
+        listed = sum(any(kind in text for kind in kinds) for text in texts)
+        side.open(f"{URL.rstrip('/')}{path}")
+
+        def look():
+            side.sync()
+            steps.note(f"{side.kind}: {len(side.names())} of {listed}")
+            return len(side.names()) == listed
+
+        wait_for(f"{listed} records", look, WAIT)
+
+
+def run_reader(steps, side):
+    """A device that may only read."""
+    password = os.environ["DAV_READER"]
+    if not password:
+        return
+    server = side.dav
+    # Thunderbird keeps one password for a user of an origin: the proxy is another origin.
+    with Proxy(server.host, server.port, free_port(), f"{KEPT}/{side.kind}-reader.http") as proxy:
+        with steps.step(f"{side.kind}: a device that may only read"):
+            save_login(side.thunderbird, proxy.url, password)
+            server.put(f"{side.path}first1.{side.suffix}", side.new("First 1."))
+            found = [entry for entry in side.found(proxy.url, password) if entry["url"].endswith(side.path)]
+            assert len(found) == 1 and found[0].get("isReadOnly", True), found
+            side.open(f"{proxy.url.rstrip('/')}{side.path}")
+
+            def look():
+                side.sync()
+                return side.names() == ["First 1."]
+
+            wait_for("the record", look, WAIT)
+
+
 def run_spoilt_token(steps, side):
     """A token that the server never gave: Thunderbird lists anew."""
     server, path, suffix = side.dav, side.path, side.suffix
@@ -259,7 +301,7 @@ def run_spoilt_token(steps, side):
             until("what was added after it", lambda names: names == wanted | {"Added last"})
 
 
-def save_login(thunderbird, url):
+def save_login(thunderbird, url, password=None):
     """Stores the password as Thunderbird does: for the server and its realm."""
     asked = dav.Dav(url, USER, PASSWORD).request("PROPFIND", "/", headers={"Authorization": "none", "Depth": "0"})
     challenge = asked.headers.get("www-authenticate", "")
@@ -267,7 +309,7 @@ def save_login(thunderbird, url):
     if not realm:
         asked = dav.Dav(url, USER, "wrong").request("PROPFIND", "/", headers={"Depth": "0"})
         realm = re.search(r'realm="([^"]*)"', asked.headers.get("www-authenticate", ""))
-    thunderbird.call("await saveLogin(...a);", url.rstrip("/"), realm.group(1) if realm else "", USER, PASSWORD)
+    thunderbird.call("await saveLogin(...a);", url.rstrip("/"), realm.group(1) if realm else "", USER, password or PASSWORD)
 
 
 URL, USER, PASSWORD = (os.environ[name] for name in ("DAV_URL", "DAV_USER", "DAV_PASSWORD"))
@@ -284,6 +326,8 @@ def main():
             if os.environ["DAV_ONLY"] in kind.kind or kind.kind in os.environ["DAV_ONLY"]:
                 run_side(steps, kind(thunderbird, server))
                 run_spoilt_token(steps, kind(thunderbird, server))
+                run_reader(steps, kind(thunderbird, server))
+                run_generated(steps, kind(thunderbird, server))
     finally:
         thunderbird.quit()
 
