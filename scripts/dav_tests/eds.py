@@ -4,7 +4,7 @@ from .client_process import run_client, session_bus, told
 from .kept_texts import check_kept_texts
 
 # Seconds for all of its tests.
-TIMEOUT = 480
+TIMEOUT = 900
 PACKAGES = (
     "evolution-data-server",
     "python3-gi",

@@ -21,7 +21,7 @@ from dav_tests.client_report import Skipped, Steps, wait_for  # noqa: E402
 from dav_tests.proxy import Proxy  # noqa: E402
 from dav_tests.server import free_port  # noqa: E402
 
-WAIT = 40
+WAIT = 60
 # Opening returns before the server has answered.
 NO_WAIT = 0xFFFFFFFF
 

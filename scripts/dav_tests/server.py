@@ -143,6 +143,28 @@ class EtuiServer(OwnServer):
         return [json.loads(line) for line in listed.splitlines()]
 
 
+class EtuiFamily(OwnServer):
+    """A directory of stores, one for each user, with a device each; `users` has the passwords."""
+
+    name = "etui"
+
+    def __init__(self, program, folder, names):
+        super().__init__(folder)
+        self.program = program
+        self.stores = folder / "family"
+        self.users = dict.fromkeys(names)
+
+    def __enter__(self):
+        self.stores.mkdir()
+        for name in self.users:
+            command = [self.program, "--store", self.stores / f"{name}.etui", "serve", "add-device", "tests", "--json"]
+            added = subprocess.run(command, capture_output=True, text=True, check=True)
+            self.users[name] = json.loads(added.stdout)["password"]
+        (self.user, self.password), *_ = self.users.items()
+        self.start([self.program, "serve", "--users", self.stores, "--listen", f"127.0.0.1:{self.port}"])
+        return self
+
+
 class RadicaleServer(OwnServer):
     name = "radicale"
 

@@ -24,7 +24,7 @@ PREFERENCES = {
 }
 
 # Seconds for all of its tests.
-TIMEOUT = 540
+TIMEOUT = 1200
 
 
 def run_thunderbird(server, packages, report, work, kept, chosen):

@@ -15,7 +15,9 @@ from dav_tests.client_report import Steps, wait_for
 from dav_tests.proxy import Proxy
 from dav_tests.server import free_port
 
-WAIT = 30
+WAIT = 60
+# It writes the records of a calendar one by one.
+LONG_WAIT = 240
 LIBRARY = Path(__file__).with_name("thunderbird.js").read_text(encoding="utf-8")
 
 
@@ -238,7 +240,7 @@ def run_generated(steps, side):
             steps.note(f"{side.kind}: {len(side.names())} of {listed}")
             return len(side.names()) == listed
 
-        wait_for(f"{listed} records", look, WAIT)
+        wait_for(f"{listed} records", look, LONG_WAIT)
 
 
 def run_reader(steps, side):
