@@ -7,7 +7,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from .dav import Dav, Refused
+from .dav import Dav
 from .server import EtuiFamily
 
 # Its Python 2 library of iCalendar and vCard.
@@ -120,11 +120,9 @@ def make_collections(family):
         homes = client.homes()
         for path in [path for home in homes for path in client.collections(home)]:
             client.request("DELETE", path)
-        for make, name in ((client.make_calendar, "calendar"), (client.make_calendar, "tasks"), (client.make_book, "addressbook")):
-            try:
-                make(name)
-            except Refused as error:
-                print(f"         {error}")
+        client.make_calendar("calendar")
+        client.make_calendar("tasks")
+        client.make_book("addressbook")
 
 
 def run_file(report, tester, python, library, file, kept):

@@ -33,4 +33,4 @@ class Differences:
 
     def unused(self, parts):
         """Returns the lines about these parts that no failure matched."""
-        return [f"{part} {name}" for part, name, _ in self.entries if part in parts and (part, name, _) not in self.used]
+        return [" ".join(entry[:2]) for entry in self.entries if entry[0] in parts and entry not in self.used]

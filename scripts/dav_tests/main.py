@@ -26,15 +26,15 @@ Parts, all by default:
 """
 
 EPILOG = """\
-What is installed: packages of PyPI go into FOLDER/venv, archives with the suites into FOLDER/sources.
-Debian packages are installed by apt-get if permitted; otherwise their names are printed and the part is
-skipped. Needed are python3 with venv, pip and gcc's absence is no matter; for `eds` Debian's own
-/usr/bin/python3.
+Needed is Python 3.11 with venv and pip. The rest comes from PyPI (into FOLDER/venv-PART, and FOLDER/sources
+for suites) and, where root may run apt-get, from Debian: thunderbird; evolution-data-server, python3-gi,
+gir1.2-ebook-1.2, gir1.2-ecal-2.0, gir1.2-edataserver-1.2, dbus; syncevolution, -common, -http. Else a part
+is skipped and says what it needs. CalDAVTester is in no registry: unpack it yourself, it needs Python 2.7.
 
-    scripts/dav-tests                          everything
-    scripts/dav-tests vdirsyncer eds           two parts
-    scripts/dav-tests thunderbird --only sync  tests whose name contains "sync"
-    scripts/dav-tests --radicale eds           the script itself, tried with Radicale
+    scripts/dav-tests                           everything
+    scripts/dav-tests vdirsyncer eds            two parts
+    scripts/dav-tests thunderbird --only book   tests whose name contains "book"
+    scripts/dav-tests --radicale eds            the script itself, tried with Radicale
     scripts/dav-tests --url http://127.0.0.1:5232/ --user ada --password secret caldav
 """
 

@@ -38,11 +38,9 @@ class RunningServer:
 
         None where that cannot be done.
         """
-        return None
 
     def add_reader(self):
         """Returns the password of a device that may only read, or None."""
-        return None
 
 
 class OwnServer(RunningServer):
@@ -106,7 +104,6 @@ class EtuiServer(OwnServer):
         self.user, self.password = device["user"], device["password"]
         self.start([self.program, "serve", "--store", self.store, "--listen", f"127.0.0.1:{self.port}"])
         return self
-
 
     def import_generated(self, count):
         files = [self.folder / "people.vcf", self.folder / "dates.ics"]

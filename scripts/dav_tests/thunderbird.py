@@ -54,5 +54,3 @@ def quote(value):
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)
-
-

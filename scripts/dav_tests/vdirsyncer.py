@@ -15,7 +15,7 @@ CLIENTS = (f"vdirsyncer=={VERSION}", "khard==0.22.0", "khal==0.14.1")
 SUITE = ("pytest", "pytest-asyncio", "aioresponses", "hypothesis<7", "pytest-httpserver", "trustme", "requests")
 
 # The suite asks a module with the name of a server for the arguments of a storage.
-SERVER = '''\
+SERVER = """\
 import os
 
 import pytest
@@ -36,7 +36,7 @@ class ServerMixin:
             return args
 
         return inner
-'''
+"""
 
 
 def run_vdirsyncer(server, packages, report, work, kept, chosen):
