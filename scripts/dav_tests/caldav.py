@@ -97,6 +97,7 @@ def check_features(server, python, report, work, kept, environment):
         if support in ("full", "quirk", None):
             report.ok(f"server-tester {name}")
         elif support == "unknown" or support == defaults.get(name):
-            report.skip(f"server-tester {name}", f"{support}, as with most servers")
+            reason = "not found out" if support == "unknown" else f"{support}, as caldav expects of any server"
+            report.skip(f"server-tester {name}", reason)
         else:
             report.fail(f"server-tester {name}", json.dumps(found))

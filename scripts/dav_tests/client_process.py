@@ -7,8 +7,6 @@ import subprocess
 import threading
 from pathlib import Path
 
-# Records of each kind, in step with what the slowest client lists in seconds.
-GENERATED = 600
 SERVICES = Path("/usr/share/dbus-1/services")
 BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -44,7 +42,7 @@ def session_bus(work, *patterns):
 
 def told(server, chosen, kept):
     """Returns the environment by which a client's program learns of the server."""
-    generated = None if chosen.only and chosen.only not in "generated" else server.import_generated(GENERATED)
+    generated = server.import_generated(chosen.records)
     reader = server.add_reader()
     return {
         "PATH": os.environ["PATH"],
@@ -57,6 +55,8 @@ def told(server, chosen, kept):
         "DAV_READER": reader or "",
         "DAV_ONLY": chosen.only or "",
         "DAV_KEPT": str(kept),
+        "DAV_PROGRAM": str(getattr(server, "program", "")),
+        "DAV_STORE": str(getattr(server, "store", "")),
         **{f"DAV_GENERATED_{kind.upper()}": path for kind, path in (generated or {}).items()},
     }
 

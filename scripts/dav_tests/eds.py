@@ -31,4 +31,5 @@ def run_eds(server, packages, report, work, kept, chosen):
     # Debian's own Python has the bindings.
     command = [*session_bus(work, "org.gnome.evolution.*"), "/usr/bin/python3", "-m", "dav_tests.eds_client"]
     run_client(report, command, environment, kept / "eds.log", TIMEOUT)
-    check_kept_texts(server, report, {"book": ("Nine here", "Nine there"), "calendar": ("Nine here", "Nine there")})
+    overwritten = {"book": ("Nine here", "Nine there"), "calendar": ("Nine here", "Nine there")}
+    check_kept_texts(server, report, chosen, overwritten, ["Ten here"])

@@ -33,7 +33,7 @@ is skipped and says what it needs. CalDAVTester is in no registry: unpack it you
 
     scripts/dav-tests                           everything
     scripts/dav-tests vdirsyncer eds            two parts
-    scripts/dav-tests thunderbird --only book   tests whose name contains "book"
+    scripts/dav-tests thunderbird --only book   its address book alone
     scripts/dav-tests --radicale eds            the script itself, tried with Radicale
     scripts/dav-tests --url http://127.0.0.1:5232/ --user ada --password secret caldav
 """
@@ -58,7 +58,16 @@ def parse_arguments(arguments):
     parser.add_argument("--url", help="run against a server that runs already; with --user and --password")
     parser.add_argument("--user")
     parser.add_argument("--password")
-    parser.add_argument("--only", metavar="TEXT", help="only tests whose name contains TEXT, where a part can choose")
+    parser.add_argument(
+        "--only", metavar="TEXT", help="of suites, tests whose name contains TEXT; of clients, `book` or `calendar`"
+    )
+    parser.add_argument(
+        "--records",
+        type=int,
+        default=600,
+        metavar="N",
+        help="generated contacts and calendar entries that clients list (600)",
+    )
     parser.add_argument(
         "--folder",
         type=Path,

@@ -129,15 +129,10 @@ class EtuiServer(OwnServer):
         source = "--vcard" if group == "contacts" else "--ics"
         return [self.etui(group, "history", identity, "--show", str(one["version"]), source) for one in known]
 
-    def refused(self):
-        """Returns what `etui conflicts` lists and shows, or None before there is such a command."""
-        try:
-            listed = self.etui("conflicts", "--json")
-        except NotStarted as error:
-            if "unrecognized subcommand" in str(error):
-                return None
-            raise
-        return [json.loads(line) for line in listed.splitlines()]
+    def refused_texts(self):
+        """Returns the texts that `etui conflicts` shows."""
+        listed = [json.loads(line) for line in self.etui("conflicts", "--json").splitlines()]
+        return [self.etui("conflicts", "show", str(conflict["conflict"]), "--text") for conflict in listed]
 
 
 class EtuiFamily(OwnServer):

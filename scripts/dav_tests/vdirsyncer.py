@@ -10,7 +10,6 @@ from . import dav
 from .pytest_suite import run_pytest
 
 VERSION = "0.21.0"
-GENERATED = 600
 CLIENTS = (f"vdirsyncer=={VERSION}", "khard==0.22.0", "khal==0.14.1")
 SUITE = ("pytest", "pytest-asyncio", "aioresponses", "hypothesis<7", "pytest-httpserver", "trustme", "requests")
 
@@ -50,7 +49,7 @@ def run_vdirsyncer(server, packages, report, work, kept, chosen):
     other = server.dav()
     book, calendar = other.make_book(f"people-{mark}"), other.make_calendar(f"dates-{mark}")
     EndToEnd(server, work / "end-to-end", kept, python, book, calendar).run(report)
-    if generated := server.import_generated(GENERATED):
+    if generated := server.import_generated(chosen.records):
         side = EndToEnd(server, work / "generated", kept, python, generated["book"], generated["calendar"])
         side.run_generated(report)
 
