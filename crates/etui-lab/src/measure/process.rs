@@ -250,8 +250,8 @@ impl ProcessMemory {
 pub struct ProcessTree {
     root: u32,
     processes: Vec<u32>,
-    /// Processor time in nanoseconds by thread, also of threads that have ended since they were seen.
-    seen: HashMap<u32, u64>,
+    /// Processor time by process, also of processes that have ended since they were seen.
+    seen: HashMap<u32, Duration>,
 }
 
 impl ProcessTree {
@@ -268,7 +268,7 @@ impl ProcessTree {
 
     /// Looks for processes that were started or have ended since the last time.
     pub fn find_descendants(&mut self) {
-        let parents: Vec<(u32, u32)> = numbered_entries("/proc")
+        let parents: Vec<(u32, u32)> = process_ids()
             .filter_map(|pid| Some((pid, parent_of(pid)?)))
             .collect();
         self.processes = vec![self.root];
@@ -280,20 +280,14 @@ impl ProcessTree {
         }
     }
 
-    /// Returns the processor time of all their threads, user and system, from the scheduler's accounting in
-    /// nanoseconds (`schedstat`).
+    /// Returns their processor time, user and system, with that of threads that have ended.
     pub fn cpu_time(&mut self) -> Duration {
-        for process in &self.processes {
-            for thread in numbered_entries(&format!("/proc/{process}/task")) {
-                let path = format!("/proc/{process}/task/{thread}/schedstat");
-                let stat = fs::read_to_string(path).unwrap_or_default();
-                let time = stat.split(' ').next().and_then(|word| word.parse().ok());
-                if let Some(time) = time {
-                    self.seen.insert(thread, time);
-                }
+        for &process in &self.processes {
+            if let Some(time) = process_clock(process) {
+                self.seen.insert(process, time);
             }
         }
-        Duration::from_nanos(self.seen.values().sum())
+        self.seen.values().sum()
     }
 
     /// Returns their memory, added up, and the sum of the peaks of their resident memory.
@@ -316,9 +310,16 @@ impl ProcessTree {
     }
 }
 
-/// Returns the entries of a directory whose names are numbers.
-fn numbered_entries(dir: &str) -> impl Iterator<Item = u32> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+/// Reads the processor clock of a process (clock_getcpuclockid(3)).
+fn process_clock(process: u32) -> Option<Duration> {
+    let process = nix::unistd::Pid::from_raw(i32::try_from(process).ok()?);
+    let clock = nix::time::clock_getcpuclockid(process).ok()?;
+    Some(nix::time::clock_gettime(clock).ok()?.into())
+}
+
+/// Returns all processes.
+fn process_ids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 

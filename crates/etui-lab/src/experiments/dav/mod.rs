@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use self::products::Product;
 use self::requests::SaveCondition;
 use self::session::{COUNTED, DavSession, ExpectedAnswer};
-use self::workload::{ExpectedWeek, ResourceKind, Workload};
+use self::workload::{ExpectedWeek, MAX_NEW, ResourceKind, Workload};
 use super::about::AboutText;
 use crate::stacks::HERE;
 use crate::{
@@ -168,6 +168,13 @@ fn measure_all(
         let phases = Phases::of(kind);
         let (texts, collection) = (workload.of(kind), server.collection(kind));
         let tags = session.list(kind, workload)?;
+        // Before a token is asked for: etui gives new ones after the first save in a copied store.
+        let changed = texts.spread().enumerate();
+        let changed = changed.filter_map(|(round, text)| {
+            let tag = tags.get(&text.name)?;
+            Some((text.changed(kind, round), SaveCondition::Has(tag)))
+        });
+        session.save(phases.replace, kind, changed)?;
         let mut token = None;
         if reads {
             let names = texts.there().iter().map(|one| one.name.clone());
@@ -183,19 +190,11 @@ fn measure_all(
                 ResourceKind::Event => query_week(session, collection, workload, week)?,
             }
         }
-        // The other half has the tags of the listing until it is replaced.
-        let half = texts.there().len() / 2;
         if let Some(token) = token {
-            let changes = texts.spread().take(half).enumerate();
-            let changes = changes.map(|(round, text)| text.changed(kind, round));
+            let changes = texts.spread().enumerate();
+            let changes = changes.map(|(round, text)| text.changed(kind, MAX_NEW + round));
             session.sync_each(phases.sync_change, kind, token, changes)?;
         }
-        let changed = texts.spread().skip(half).enumerate();
-        let changed = changed.filter_map(|(round, text)| {
-            let tag = tags.get(&text.name)?;
-            Some((text.changed(kind, round), SaveCondition::Has(tag)))
-        });
-        session.save(phases.replace, kind, changed)?;
         let new_ones = texts.new_ones().iter().cloned();
         let new_ones = new_ones.map(|text| (text, SaveCondition::IsNew));
         session.save(phases.put, kind, new_ones)?;

@@ -1,10 +1,8 @@
 //! Cyrus: its HTTP and IMAP services under its master process, filled by PUT. The mailbox of the user is
 //! created at the first login over IMAP.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -20,6 +18,7 @@ use crate::experiments::dav::requests;
 const PROGRAMS: &str = "/usr/lib/cyrus/bin";
 const REMEDY: &str = "`apt-get install cyrus-caldav cyrus-imapd sasl2-bin`";
 const SET_PASSWORD: &str = "saslpasswd2";
+const NAMESPACE: &str = "unshare";
 /// The name of this server, as users' passwords have it.
 const REALM: &str = "localhost";
 /// The account that it runs as when it is started by root, which it refuses to run as.
@@ -33,7 +32,7 @@ pub(super) fn missing() -> Option<String> {
             return Some(format!("there is no `{}`: {REMEDY}", program.display()));
         }
     }
-    check_tools(&[SET_PASSWORD], REMEDY)
+    check_tools(&[SET_PASSWORD, NAMESPACE], REMEDY)
 }
 
 /// A directory that it runs in.
@@ -91,16 +90,22 @@ fn account() -> Result<String, Error> {
     Ok(name.trim().to_owned())
 }
 
-/// Lets the account of the server reach and own the directory, if that is another than this one.
-fn give_to_account(dir: &Path, account: &str) -> Result<(), Error> {
+/// Returns the command of its master process. Root runs it in a user namespace in which root has the number of
+/// the account, so that it reaches the run's directory, which is private.
+fn master_command() -> Result<Command, Error> {
+    let master = Path::new(PROGRAMS).join("master");
     if !rustix::process::geteuid().is_root() {
-        return Ok(());
+        return Ok(Command::new(master));
     }
-    if let Some(parent) = dir.parent() {
-        let mode = fs::Permissions::from_mode(0o711);
-        fs::set_permissions(parent, mode).map_err(|e| Error::file(parent, e))?;
-    }
-    run_command(Command::new("chown").args(["-R", account]).arg(dir)).map(|_| ())
+    let group = run_command(Command::new("id").args(["-g", ACCOUNT]))?;
+    let mut command = tool_command(NAMESPACE)?;
+    command
+        .arg("--user")
+        .arg(format!("--map-user={ACCOUNT}"))
+        .arg(format!("--map-group={}", group.trim()))
+        .arg("--")
+        .arg(master);
+    Ok(command)
 }
 
 pub(super) fn start(dir: &Path) -> Result<DavServer, Error> {
@@ -113,10 +118,8 @@ fn start_with_imap(dir: &Path) -> Result<(DavServer, SocketAddr), Error> {
         http: free_address()?,
         imap: free_address()?,
     };
-    let account = account()?;
-    files.write_configuration(&account)?;
-    give_to_account(dir, &account)?;
-    let mut command = Command::new(Path::new(PROGRAMS).join("master"));
+    files.write_configuration(&account()?)?;
+    let mut command = master_command()?;
     command
         .env("TZ", "UTC")
         .args(["-C", &files.path("imapd.conf")])
@@ -144,29 +147,35 @@ fn set_password(dir: &Path) -> Result<(), Error> {
     }
 }
 
-/// Creates the mailbox of the user: an account's first login does not create one over HTTP.
+/// Creates the mailbox of the user: a first login does not create one over HTTP.
 fn create_mailbox(imap: SocketAddr) -> Result<(), Error> {
     let failed = |e| Error::file("Cyrus's IMAP service", e);
     let stream = TcpStream::connect(imap).map_err(failed)?;
     let mut stream = BufReader::new(stream);
-    let commands = format!("a LOGIN {USER} {PASSWORD}\r\nb LIST \"\" \"*\"\r\nc LOGOUT\r\n");
-    let sent = stream.get_mut().write_all(commands.as_bytes());
-    sent.map_err(failed)?;
-    let mut said = Vec::new();
-    for line in stream.lines() {
-        let line = line.map_err(failed)?;
-        let is_last = line.starts_with("c ");
-        said.push(line);
-        if is_last {
-            break;
+    let mut said = String::new();
+    // Its greeting; it breaks off with a client that does not wait for it.
+    stream.read_line(&mut said).map_err(failed)?;
+    let login = format!("LOGIN {USER} {PASSWORD}");
+    for (tag, command) in [
+        ("a", login.as_str()),
+        ("b", "LIST \"\" \"*\""),
+        ("c", "LOGOUT"),
+    ] {
+        let sent = stream
+            .get_mut()
+            .write_all(format!("{tag} {command}\r\n").as_bytes());
+        sent.map_err(failed)?;
+        loop {
+            let begin = said.len();
+            let read = stream.read_line(&mut said).map_err(failed)?;
+            if read == 0 || said[begin..].starts_with(&format!("{tag} ")) {
+                break;
+            }
         }
     }
-    match said.iter().any(|line| line.ends_with(" INBOX")) {
+    match said.lines().any(|line| line.ends_with(" INBOX")) {
         true => Ok(()),
-        false => Err(Error::other(format!(
-            "Cyrus makes no mailbox: {}",
-            said.join("; ")
-        ))),
+        false => Err(Error::other(format!("Cyrus makes no mailbox: {said}"))),
     }
 }
 

@@ -7,6 +7,7 @@ mod xandikos;
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -157,7 +158,8 @@ impl DavServer {
     fn start(command: &mut Command, address: SocketAddr, dir: &Path) -> Result<Self, Error> {
         let log = dir.join(LOG);
         let mut process = ServerProcess::none();
-        process.start(command, &log)?;
+        // Cyrus ends its whole process group with itself.
+        process.start(command.process_group(0), &log)?;
         wait_until("a server that listens", || {
             match TcpStream::connect(address) {
                 Ok(_) => Ok(Some(())),
