@@ -1,11 +1,12 @@
 //! `dav`: `etui serve` as a server of contacts and calendars, beside other servers.
 //!
-//! - [`workload`]: the resources, and the answers that are expected;
+//! - [`workload`]: the resources; [`expected`]: the answers that are expected;
 //! - [`products`]: the servers, how they are filled and started;
 //! - [`http`], [`requests`], [`multistatus`]: the client;
 //! - [`session`]: what an operation costs a server;
 //! - [`report`]: the declared report.
 
+mod expected;
 mod http;
 mod multistatus;
 mod products;
@@ -18,13 +19,13 @@ mod workload;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
+use self::expected::ExpectedAnswer;
 use self::products::Product;
 use self::requests::SaveCondition;
-use self::session::{COUNTED, DavSession, ExpectedAnswer};
-use self::workload::{ExpectedWeek, MAX_NEW, ResourceKind, Workload};
+use self::session::{COUNTED, DavSession, MAX_ROUNDS};
+use self::workload::{ExpectedWeek, ResourceKind, Workload};
 use super::about::AboutText;
 use crate::stacks::HERE;
 use crate::{
@@ -109,13 +110,13 @@ impl Experiment for Dav {
             .into_iter()
             .find(|product| product.arm_name() == case.arm);
         let product = product.ok_or_else(|| Error::other(format!("no arm `{}`", case.arm)))?;
-        let dir = copy_filled(product, recorder)?;
+        let dir = filled_dir(product, recorder)?;
         let workload = Workload::generate(case.size)?;
         let week = ExpectedWeek::read(recorder.shared())?;
         let limit = Duration::from_secs(case.settings.number(SECONDS)?);
         let mut server = product.start(&dir)?;
         let mut session = DavSession::new(recorder, &server, limit, product == Product::Etui)?;
-        measure_all(&mut session, &server, &workload, &week, case.pass)?;
+        measure_all(&mut session, &server, &workload, &week, case)?;
         server.stop()
     }
 
@@ -140,39 +141,38 @@ fn fill(product: Product, dir: &Path, workload: &Workload, until: Instant) -> Re
     }
 }
 
-/// Copies the directory of a filled server into the run's own.
-fn copy_filled(product: Product, recorder: &Recorder) -> Result<PathBuf, Error> {
-    let from = recorder.shared().join(product.dir_name());
-    if let Ok(reason) = fs::read_to_string(from.join(NOT_FILLED)) {
-        return Err(Error::not_run(format!("it could not be filled: {reason}")));
-    }
-    let to = recorder.dir().join(product.dir_name());
-    let mut copy = Command::new("cp");
-    let copied = copy.arg("-a").arg(&from).arg(&to).status();
-    match copied.map_err(|e| Error::file("cp", e))?.success() {
-        true => Ok(to),
-        false => Err(Error::other(format!("{} was not copied", from.display()))),
+/// Returns the directory of a filled server. All runs of it are there: a copy would have 45,000 files.
+fn filled_dir(product: Product, recorder: &Recorder) -> Result<PathBuf, Error> {
+    let dir = recorder.shared().join(product.dir_name());
+    match fs::read_to_string(dir.join(NOT_FILLED)) {
+        Ok(reason) => Err(Error::not_run(format!("it could not be filled: {reason}"))),
+        Err(_) => Ok(dir),
     }
 }
 
-/// Measures everything that reads, then everything that saves. Where system calls are counted, only saves.
+/// Measures all operations. Where system calls are counted, only saves. At the end there are the same names as before,
+/// some with other texts.
 fn measure_all(
     session: &mut DavSession<'_>,
     server: &products::DavServer,
     workload: &Workload,
     week: &ExpectedWeek,
-    pass: MeasurePass,
+    case: &RunCase,
 ) -> Result<(), Error> {
-    let reads = pass == MeasurePass::Timed;
+    let reads = case.pass == MeasurePass::Timed;
+    // Texts that no run has saved before.
+    let first_change = 1_000 * (1 + case.repetition as usize) * usize::from(reads);
     for kind in ResourceKind::BOTH {
         let phases = Phases::of(kind);
         let (texts, collection) = (workload.of(kind), server.collection(kind));
         let tags = session.list(kind, workload)?;
-        // Before a token is asked for: etui gives new ones after the first save in a copied store.
         let changed = texts.spread().enumerate();
         let changed = changed.filter_map(|(round, text)| {
             let tag = tags.get(&text.name)?;
-            Some((text.changed(kind, round), SaveCondition::Has(tag)))
+            Some((
+                text.changed(kind, first_change + round),
+                SaveCondition::Has(tag),
+            ))
         });
         session.save(phases.replace, kind, changed)?;
         let mut token = None;
@@ -192,12 +192,14 @@ fn measure_all(
         }
         if let Some(token) = token {
             let changes = texts.spread().enumerate();
-            let changes = changes.map(|(round, text)| text.changed(kind, MAX_NEW + round));
+            let changes = changes
+                .map(|(round, text)| text.changed(kind, first_change + MAX_ROUNDS + 1 + round));
             session.sync_each(phases.sync_change, kind, token, changes)?;
         }
         let new_ones = texts.new_ones().iter().cloned();
         let new_ones = new_ones.map(|text| (text, SaveCondition::IsNew));
         session.save(phases.put, kind, new_ones)?;
+        session.remove(kind, texts.new_ones())?;
     }
     match reads {
         true => session.record_memory(),

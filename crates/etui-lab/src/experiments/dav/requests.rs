@@ -68,6 +68,16 @@ pub(super) fn put(
     }
 }
 
+/// Removes a resource.
+pub(super) fn delete(collection: &str, text: &NamedText) -> HttpRequest {
+    HttpRequest {
+        method: "DELETE",
+        path: format!("{collection}{}", text.name),
+        headers: Vec::new(),
+        body: String::new(),
+    }
+}
+
 /// Texts by name.
 pub(super) fn multiget<'t>(
     collection: &str,

@@ -1,90 +1,36 @@
 //! [`DavSession`]: a client that asks a server, and measures what each operation costs it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::expected::ExpectedAnswer;
 use super::http::{HttpAnswer, HttpClient, HttpRequest};
-use super::multistatus::{ListedResource, Multistatus};
+use super::multistatus::Multistatus;
 use super::products::DavServer;
 use super::requests::{self, SaveCondition};
-use super::workload::{MAX_NEW, NamedText, ResourceKind, Workload};
-use crate::measure::process::ProcessTree;
+use super::workload::{NamedText, ResourceKind, Workload};
+use crate::measure::process_tree::ProcessTree;
 use crate::{Error, MeasurePass, Recorder, stats};
 
 /// Requests of an operation at most, for the clock.
-const MAX_ROUNDS: usize = 100;
+pub(super) const MAX_ROUNDS: usize = 100;
 /// Requests of an operation in the pass that counts system calls.
 pub(super) const COUNTED: usize = 5;
 
-/// The answer that an operation must have.
-#[derive(Debug, Default)]
-pub(super) struct ExpectedAnswer {
-    /// Names of the resources.
-    pub(super) names: BTreeSet<String>,
-    /// UIDs of the texts by name, if the answer has texts.
-    pub(super) uids: Option<BTreeMap<String, String>>,
-    /// Number of VEVENTs in all texts, if it is known.
-    pub(super) components: Option<u64>,
-}
-
-impl ExpectedAnswer {
-    /// An answer without texts.
-    pub(super) fn names(names: impl IntoIterator<Item = String>) -> Self {
-        Self {
-            names: names.into_iter().collect(),
-            ..Self::default()
-        }
-    }
-
-    /// An answer with texts.
-    pub(super) fn texts<'t>(texts: impl Iterator<Item = &'t NamedText>) -> Self {
-        let uids: BTreeMap<String, String> = texts
-            .map(|one| (one.name.clone(), one.uid.clone()))
-            .collect();
-        Self {
-            names: uids.keys().cloned().collect(),
-            uids: Some(uids),
-            components: None,
-        }
-    }
-
-    /// Returns the number of differences of an answer.
-    fn differences(&self, answer: &Multistatus) -> u64 {
-        let is_there = |one: &&ListedResource| one.name().is_some() && one.status != Some(404);
-        let there: Vec<_> = answer.resources.iter().filter(is_there).collect();
-        let names: BTreeSet<&str> = there.iter().filter_map(|one| one.name()).collect();
-        let expected: BTreeSet<&str> = self.names.iter().map(String::as_str).collect();
-        let mut different = names.symmetric_difference(&expected).count() as u64;
-        if let Some(uids) = &self.uids {
-            let has_uid = |one: &&&ListedResource| {
-                let uid = one.text.as_deref().and_then(uid_of);
-                uid.is_some() && uid.as_ref() == one.name().and_then(|name| uids.get(name))
-            };
-            different += (there.len() - there.iter().filter(has_uid).count()) as u64;
-        }
-        if let Some(expected) = self.components {
-            let texts = there.iter().filter_map(|one| one.text.as_deref());
-            let found: usize = texts.map(|text| text.matches("BEGIN:VEVENT").count()).sum();
-            different += expected.abs_diff(found as u64);
-        }
-        different
-    }
-}
-
-/// Returns the UID in a text: that of its first line with one. A card of version 4.0 may have it as a URI.
-fn uid_of(text: &str) -> Option<String> {
-    let unfolded = text.replace('\r', "").replace("\n ", "");
-    let uid = unfolded
-        .lines()
-        .find_map(|line| line.strip_prefix("UID:"))?;
-    Some(uid.trim_start_matches("urn:uuid:").to_owned())
-}
-
-/// What a round costs the server.
+/// What the rounds of an operation cost the server.
 #[derive(Debug, Default)]
 struct RoundCosts {
+    /// Nanoseconds by the wall, of each.
     walls: Vec<f64>,
     processor: Duration,
+}
+
+impl RoundCosts {
+    /// Returns true if there is time for one more round. There is for the first.
+    fn has_time(&self, limit: Duration) -> bool {
+        let spent: f64 = self.walls.iter().sum();
+        self.walls.is_empty() || (self.walls.len() < MAX_ROUNDS && spent < limit.as_nanos() as f64)
+    }
 }
 
 /// A client of one server.
@@ -162,17 +108,13 @@ impl<'r> DavSession<'r> {
         let mut costs = RoundCosts::default();
         let mut bytes = 0;
         self.processes.find_descendants();
-        let begun = Instant::now();
         let answer = self.send_round(request, &mut costs)?;
         let Some(mut answer) = self.check(phase, answer, expected)? else {
             return Ok(None);
         };
-        if begun.elapsed() < self.limit {
+        if costs.has_time(self.limit) {
             costs = RoundCosts::default();
-            let begun = Instant::now();
-            while costs.walls.len() < MAX_ROUNDS
-                && (costs.walls.is_empty() || begun.elapsed() < self.limit)
-            {
+            while costs.has_time(self.limit) {
                 let last = self.send_round(request, &mut costs)?;
                 bytes = last.body.len();
                 match self.check(phase, last, expected)? {
@@ -249,9 +191,8 @@ impl<'r> DavSession<'r> {
         }
         self.processes.find_descendants();
         let mut costs = RoundCosts::default();
-        let begun = Instant::now();
-        for request in requests.take(MAX_ROUNDS.min(MAX_NEW - 1)) {
-            if begun.elapsed() > self.limit && !costs.walls.is_empty() {
+        for request in requests {
+            if !costs.has_time(self.limit) {
                 break;
             }
             let answer = self.send_round(&request, &mut costs)?;
@@ -276,9 +217,8 @@ impl<'r> DavSession<'r> {
         let mut token = token;
         let mut costs = RoundCosts::default();
         self.processes.find_descendants();
-        let begun = Instant::now();
-        for (round, text) in changes.take(MAX_ROUNDS + 1).enumerate() {
-            if begun.elapsed() > self.limit && round > 1 {
+        for (round, text) in changes.enumerate() {
+            if !costs.has_time(self.limit) {
                 break;
             }
             let saved = self
@@ -299,6 +239,21 @@ impl<'r> DavSession<'r> {
             }
         }
         self.record_costs(phase, costs);
+        Ok(())
+    }
+
+    /// Removes those of some resources that are there, in the order in which they were saved.
+    pub(super) fn remove(&mut self, kind: ResourceKind, texts: &[NamedText]) -> Result<(), Error> {
+        for text in texts {
+            let request = requests::delete(self.collection(kind), text);
+            match self.client.send(&request)?.status {
+                404 => break,
+                200..300 => {}
+                status => {
+                    return Err(Error::other(format!("DELETE {}: {status}", request.path)));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -341,48 +296,5 @@ impl<'r> DavSession<'r> {
         }
         self.recorder.record("end/peak_rss_bytes", peak as f64);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn resource(path: &str, text: Option<&str>, status: Option<u16>) -> ListedResource {
-        ListedResource {
-            path: path.to_owned(),
-            status,
-            etag: None,
-            text: text.map(str::to_owned),
-        }
-    }
-
-    #[test]
-    fn differences_of_names_texts_and_components_are_counted() {
-        let texts = ["a", "b"].map(|name| NamedText {
-            name: name.to_owned(),
-            uid: format!("uid-of-{name}"),
-            text: String::new(),
-        });
-        let mut expected = ExpectedAnswer::texts(texts.iter());
-        expected.components = Some(3);
-        let a = "BEGIN:VEVENT\nUID:uid-\r\n of-a\nEND:VEVENT\nBEGIN:VEVENT\nUID:uid-of-a\n";
-        let b = "BEGIN:VEVENT\r\nUID:uid-of-b\r\n";
-        let mut answer = Multistatus {
-            resources: vec![
-                resource("/c/", None, None),
-                resource("/c/a", Some(a), None),
-                resource("/c/b", Some(b), Some(200)),
-                resource("/c/gone", None, Some(404)),
-            ],
-            sync_token: None,
-        };
-        assert_eq!(expected.differences(&answer), 0);
-        // Another text: its UID and its number of events.
-        answer.resources[2].text = Some(a.to_owned());
-        assert_eq!(expected.differences(&answer), 2);
-        // Another name: one is missing, one is too many, which is of no text, and an event is missing.
-        answer.resources[2] = resource("/c/x", None, None);
-        assert_eq!(expected.differences(&answer), 4);
     }
 }

@@ -18,7 +18,7 @@ use crate::Error;
 /// The book of people that is used.
 const SEED: u64 = 24;
 /// Resources of each kind that are new during a run, at most.
-pub(super) const MAX_NEW: usize = 128;
+const MAX_NEW: usize = 128;
 /// A part of names: letters without marks, on which all servers agree.
 pub(super) const NAME_PART: &str = "mar";
 /// Resources of a multiget.

@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::http::{HttpClient, HttpRequest};
 use super::report;
 use super::requests;
-use super::workload::{ResourceKind, Workload};
+use super::workload::{NamedText, ResourceKind, Workload};
 use crate::peers::eds::find_etui;
 use crate::peers::server::{ServerProcess, wait_until};
 use crate::{Error, machine};
@@ -26,6 +26,8 @@ use crate::{Error, machine};
 /// The user of the servers that let one choose.
 const USER: &str = "alice";
 const PASSWORD: &str = "secret";
+/// Connections over which a kind of resources is saved when a server is filled.
+const CONNECTIONS: usize = 4;
 /// File in a server's directory with its output.
 const LOG: &str = "log";
 
@@ -216,35 +218,42 @@ impl DavServer {
         self.process.stop()
     }
 
-    /// Saves all resources, each kind on a connection of its own.
+    /// Saves all resources, over several connections: Cyrus answers each after a delay of the network.
     fn put_all(&self, workload: &Workload, until: Instant) -> Result<(), Error> {
         std::thread::scope(|scope| {
-            let kinds = ResourceKind::BOTH.map(|kind| {
-                scope.spawn(move || {
-                    let mut client = self.client();
-                    let there = workload.of(kind).there();
-                    for (number, one) in there.iter().enumerate() {
-                        if Instant::now() > until {
-                            let all = there.len();
-                            return Err(Error::other(format!(
-                                "the time to fill it was over after {number} of {all} resources"
-                            )));
-                        }
-                        send_wanted(
-                            &mut client,
-                            &requests::put(self.collection(kind), kind, one, None),
-                        )?;
-                    }
-                    Ok(())
-                })
-            });
-            for filled in kinds {
-                filled
-                    .join()
-                    .map_err(|_| Error::other("a client panicked"))??;
+            let mut filling = Vec::new();
+            for kind in ResourceKind::BOTH {
+                let there = workload.of(kind).there();
+                for part in there.chunks(there.len().div_ceil(CONNECTIONS).max(1)) {
+                    filling.push(scope.spawn(move || self.put_part(kind, part, until)));
+                }
+            }
+            for filled in filling {
+                let filled = filled.join();
+                filled.map_err(|_| Error::other("a client panicked"))??;
             }
             Ok(())
         })
+    }
+
+    fn put_part(
+        &self,
+        kind: ResourceKind,
+        part: &[NamedText],
+        until: Instant,
+    ) -> Result<(), Error> {
+        let mut client = self.client();
+        let collection = self.collection(kind);
+        for (number, one) in part.iter().enumerate() {
+            if Instant::now() > until {
+                let all = part.len();
+                return Err(Error::other(format!(
+                    "the time to fill it was over after {number} of {all} resources of a connection"
+                )));
+            }
+            send_wanted(&mut client, &requests::put(collection, kind, one, None))?;
+        }
+        Ok(())
     }
 }
 

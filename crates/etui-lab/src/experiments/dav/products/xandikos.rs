@@ -47,6 +47,7 @@ pub(super) fn fill(dir: &Path, workload: &Workload) -> Result<(), Error> {
         write_resources(&collection, workload, kind)?;
         run_command(git(&collection)?.args(["add", "--all"]))?;
         run_command(git(&collection)?.args(["commit", "--quiet", "--message", "Fill"]))?;
+        run_command(git(&collection)?.args(["gc", "--quiet"]))?;
     }
     Ok(())
 }
