@@ -8,6 +8,7 @@ mod calendar;
 pub(crate) mod common;
 mod counters;
 mod datebook;
+mod dav;
 mod dbus_calls;
 mod first_fill;
 mod journal_matrix;
@@ -31,6 +32,7 @@ pub fn all_experiments() -> Vec<&'static dyn Experiment> {
         &phonebook::Phonebook,
         &calendar::Calendars,
         &dbus_calls::DbusCalls,
+        &dav::Dav,
         &media_scan::MediaScan,
         &app_start::AppStart,
         &searches::Searches,

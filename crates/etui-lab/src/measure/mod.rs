@@ -20,6 +20,7 @@ pub mod instructions;
 pub mod layout;
 pub mod pinned;
 pub mod process;
+pub mod process_tree;
 pub mod syscalls;
 pub mod trace;
 

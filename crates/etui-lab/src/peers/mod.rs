@@ -3,3 +3,4 @@
 pub mod bus;
 pub mod eds;
 pub mod plain;
+pub mod server;

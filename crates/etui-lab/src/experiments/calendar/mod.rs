@@ -7,7 +7,7 @@
 //! - [`dense`]: ranges in years of dense data, and in unbounded series;
 //! - [`report`]: the declared report.
 
-mod data;
+pub(super) mod data;
 mod dense;
 mod own;
 mod plain;

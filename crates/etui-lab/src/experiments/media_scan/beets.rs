@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::server::{LibraryTrack, MediaServer, OwnMeasures, bytes_below};
+use super::server::{LibraryTrack, MediaServer, OwnMeasures};
 use crate::measure::process::ProcessCpu;
+use crate::peers::server::bytes_below;
 use crate::{Error, machine};
 
 pub(super) const PROGRAM: &str = "beet";

@@ -10,9 +10,10 @@ use etui::{Durability, Store};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::super::backends::etui::store_options;
-use super::server::{LibraryTrack, MediaServer, OwnMeasures, bytes_below};
+use super::server::{LibraryTrack, MediaServer, OwnMeasures};
 use crate::Error;
 use crate::measure::process::{cpu_time, peak_memory};
+use crate::peers::server::bytes_below;
 
 pub(super) struct EtuiLibrary {
     dir: PathBuf,

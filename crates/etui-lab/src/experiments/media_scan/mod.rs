@@ -1,7 +1,7 @@
 //! `media-scan`: a music library's scans, searches and pages, beside music servers.
 //!
 //! - [`collection`]: the files, and their changes;
-//! - [`server`]: what each product does, and the processes of one;
+//! - [`server`]: what each product does;
 //! - [`etui`], [`mpd`], [`beets`]: the products;
 //! - [`report`]: the declared report.
 

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::server::{LibraryTrack, MediaServer, OwnMeasures, ServerProcess, wait_until};
+use super::server::{LibraryTrack, MediaServer, OwnMeasures};
+use crate::peers::server::{ServerProcess, wait_until};
 use crate::{Error, machine};
 
 pub(super) const PROGRAM: &str = "mpd";
