@@ -112,7 +112,7 @@ removed.";
 const RESTORE: &str = "\
 Examples:
   etui calendar restore 17                   restore a removed entry, or undo its latest change
-  etui calendar restore 17                   a second time: redo the change
+  etui calendar restore 17                   a second time: redo the change; see `history` for older ones
   etui calendar restore --list               list the trash
 
 Removed entries and earlier versions are kept for 30 days.";
