@@ -185,6 +185,47 @@ pub fn parse_named_date(words: &WordList, today: Date) -> Option<(Date, usize)> 
     Some((next_date(today, month, day)?, count))
 }
 
+/// Parses a date in the past or without a year to `1974-11-27` or `--11-27`: `27.11.1974`, `27 Nov`. Returns
+/// `None` for a text that is no date, or has a year of two digits.
+///
+/// # Errors
+/// The date has two meanings.
+pub fn parse_any_day(text: &str) -> Result<Option<String>, String> {
+    let words = WordList::split(text);
+    let parse = |today: Date| -> Result<Option<Date>, String> {
+        let (Some(word), count) = (words.peek(0), words.left()) else {
+            return Ok(None);
+        };
+        // 15th, without a month
+        if count == 1 && parse_day_number(word).is_some() {
+            return Ok(None);
+        }
+        if let Some(date) = parse_iso_date(word).filter(|_| count == 1) {
+            return Ok(Some(date));
+        }
+        if let Some(date) = parse_numeric_date(word, today)? {
+            return Ok(Some(date).filter(|_| count == 1));
+        }
+        let named = parse_named_date(&words, today);
+        Ok(named
+            .filter(|(_, read)| *read == count)
+            .map(|(date, _)| date))
+    };
+    // A year that depends on today is not in the text.
+    let [Some(one), Some(other)] = [Date::new(2000, 1, 1), Date::new(2004, 1, 1)] else {
+        return Ok(None);
+    };
+    let (Some(one), Some(other)) = (parse(one)?, parse(other)?) else {
+        return Ok(None);
+    };
+    if one != other {
+        let (_, month, day) = one.ymd();
+        return Ok(Some(format!("--{month:02}-{day:02}")));
+    }
+    let year = one.ymd().0.to_string();
+    Ok(text.contains(&year).then(|| iso_day(one)))
+}
+
 /// Parses `first friday of december`, `last monday in may 2027`.
 fn parse_nth_weekday(words: &WordList, today: Date) -> Option<(Date, usize)> {
     const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];

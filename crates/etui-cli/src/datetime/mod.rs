@@ -32,7 +32,7 @@ mod translate;
 mod week;
 mod words;
 
-pub use dates::plus_months;
+pub use dates::{parse_any_day, plus_months};
 pub use duration::{describe_duration, parse_duration};
 pub use format::{
     format_clock, format_day, format_long_day, format_minute, format_range, format_short, iso_day,

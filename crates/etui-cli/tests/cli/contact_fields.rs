@@ -292,7 +292,7 @@ fn values_are_checked() {
     session!(home, [
         "etui contacts add --name A --email nobody",
         "etui contacts edit 1 --set email='Ada <ada@example.org>'",
-        "etui contacts edit 1 --set birthday=10.12.1815",
+        "etui contacts edit 1 --set birthday=10.12.15",
         "etui contacts edit 2 --set birthday=--12-10; etui contacts show 2 --vcard | grep BDAY",
         "etui contacts edit 1 --set birthday=1815-12-10; etui contacts show 1 --vcard | grep BDAY",
         "etui contacts edit 1 --set photo=me.jpg; etui contacts show 1 | grep Photo",
@@ -320,16 +320,13 @@ fn values_are_checked() {
 
     For more information, try '--help'.
     [exit 2]
-    $ etui contacts edit 1 --set birthday=10.12.1815
-    error: invalid value 'birthday=10.12.1815' for '--set <PROP=VALUE>': "10.12.1815" is not a date; write it like 1815-12-10, or without the year --12-10
-
-    For more information, try '--help'.
-    [exit 2]
+    $ etui contacts edit 1 --set birthday=10.12.15
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
     $ etui contacts edit 2 --set birthday=--12-10; etui contacts show 2 --vcard | grep BDAY
     Changed 2: Bob Öst (undo: etui contacts restore 2)
     BDAY:--1210\r
     $ etui contacts edit 1 --set birthday=1815-12-10; etui contacts show 1 --vcard | grep BDAY
-    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    Unchanged: 1 Anna Müller
     BDAY:1815-12-10\r
     $ etui contacts edit 1 --set photo=me.jpg; etui contacts show 1 | grep Photo
     Changed 1: Anna Müller (undo: etui contacts restore 1)
@@ -430,8 +427,8 @@ fn several_are_changed_at_once() {
     $ etui contacts labels
     No labels yet. Add one: etui contacts edit ID --set label=NAME
     $ etui contacts restore 1 2
-    Undid the latest change of 1: Anna Müller
-    Undid the latest change of 2: Bob Öst
+    Redid the latest change of 1: Anna Müller (older versions: etui contacts history 1)
+    Redid the latest change of 2: Bob Öst (older versions: etui contacts history 2)
     $ etui contacts labels
     Contacts  Label
            2  Club
@@ -485,5 +482,77 @@ fn several_are_changed_at_once() {
     Would remove 15: Anna Worker
     $ etui contacts remove --where anna --addressbook Work --json
     {"id":15,"uid":"w","etag":null,"name":"Anna Worker","outcome":"removed"}
+    "#);
+}
+
+#[test]
+fn a_number_is_set_by_its_type_and_removed_by_its_digits() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit 1 --set phone:work='+49 30 23125 999' --set phone:home='030 5550100'",
+        "etui contacts show 1 --vcard | grep TEL",
+        "etui contacts edit 1 --add phone:work='+49 30 23125 002'",
+        "etui contacts edit 1 --set phone:work='+49 30 23125 003'",
+        "etui contacts edit 1 --remove phone=493023125002 --remove phone=0171-3920002",
+        "etui contacts show 1 --vcard | grep TEL",
+        "etui contacts edit 1 --remove phone=4930",
+        "etui contacts edit 1 --set mobile='0171 39200 02'",
+    ], @r#"
+    $ etui contacts edit 1 --set phone:work='+49 30 23125 999' --set phone:home='030 5550100'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep TEL
+    TEL;TYPE=WORK:+49 30 23125 999\r
+    TEL;TYPE=CELL,PREF:0171 39200 02\r
+    TEL;TYPE=home:030 5550100\r
+    $ etui contacts edit 1 --add phone:work='+49 30 23125 002'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts edit 1 --set phone:work='+49 30 23125 003'
+    error: contact 1 has several phone:work: +49 30 23125 999; +49 30 23125 002; remove the old one and add the new one: --remove phone=OLD --add phone:work=NEW
+    [exit 2]
+    $ etui contacts edit 1 --remove phone=493023125002 --remove phone=0171-3920002
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep TEL
+    TEL;TYPE=WORK:+49 30 23125 999\r
+    TEL;TYPE=home:030 5550100\r
+    $ etui contacts edit 1 --remove phone=4930
+    error: contact 1 has no TEL 4930; nothing was changed
+    [exit 4]
+    $ etui contacts edit 1 --set mobile='0171 39200 02'
+    error: invalid value 'mobile=0171 39200 02' for '--set <PROP=VALUE>': there is no property "mobile"; write phone:cell="+44 20 7946 0123"
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn dates_of_contacts_in_several_forms() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit 1 --set birthday=27.11.1974",
+        "etui contacts show 1 --vcard | grep BDAY",
+        "etui contacts edit 2 --set birthday='27 Nov'",
+        "etui contacts show 2 --vcard | grep BDAY",
+        "etui contacts edit 2 --set birthday=11/10/1974",
+        "etui contacts edit 2 --set birthday=27.11.74",
+    ], @r#"
+    $ etui contacts edit 1 --set birthday=27.11.1974
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep BDAY
+    BDAY:1974-11-27\r
+    $ etui contacts edit 2 --set birthday='27 Nov'
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts show 2 --vcard | grep BDAY
+    BDAY:--1127\r
+    $ etui contacts edit 2 --set birthday=11/10/1974
+    error: invalid value 'birthday=11/10/1974' for '--set <PROP=VALUE>': "11/10/1974" is 1974-11-10 or 1974-10-11; write one of them
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit 2 --set birthday=27.11.74
+    error: invalid value 'birthday=27.11.74' for '--set <PROP=VALUE>': "27.11.74" is not a date; write it like 1815-12-10, 10.12.1815 or 10 Dec 1815, or without the year --12-10 or 10 Dec
+
+    For more information, try '--help'.
+    [exit 2]
     "#);
 }

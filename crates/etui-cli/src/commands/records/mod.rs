@@ -228,7 +228,7 @@ pub enum RecordCommand<R: RecordCommands> {
     )]
     Restore(restore::RestoreRecordsArgs),
     #[command(
-        about = format!("List, compare and bring back earlier versions of a {}", R::ONE),
+        about = format!("List, compare and bring back earlier versions of {}", with_article(R::ONE)),
         after_help = R::HELP.history
     )]
     History(history::HistoryArgs<R>),
@@ -350,6 +350,14 @@ fn add_row<R: RecordCommands>(
     let id = id.to_string();
     let cells = cells.iter().map(String::as_str);
     table.add_row([id.as_str()].into_iter().chain(cells).chain(collection));
+}
+
+/// Returns `a contact` or `an entry`.
+pub fn with_article(noun: &str) -> String {
+    match noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => format!("an {noun}"),
+        false => format!("a {noun}"),
+    }
 }
 
 /// Returns a number of records with its noun.

@@ -20,6 +20,13 @@ pub fn property_name<R: RecordCommands>(word: &str) -> String {
         .map_or_else(|| word.to_ascii_uppercase(), |(_, name)| (*name).to_owned())
 }
 
+/// Returns the first common word for a property, or else its name in small letters.
+pub fn word_of<R: RecordCommands>(name: &str) -> String {
+    let mut known = R::PROPERTY_WORDS.iter();
+    let word = known.find(|(_, known)| known.eq_ignore_ascii_case(name));
+    word.map_or_else(|| name.to_ascii_lowercase(), |(word, _)| (*word).to_owned())
+}
+
 /// Returns the property name for a word, or an error for a name that is neither a known one nor
 /// begins with `X-`. `more` are words that the caller knows beside those of the kind.
 pub fn known_property_name<R: RecordCommands>(
