@@ -271,7 +271,7 @@ fn apples_notations_are_shown_plainly() {
     Jon Appleseed
       Phone             +1 202 555 0143  (Boat, preferred)
       E-mail            jon@example.org  (Other)
-      Birthday          --05-17
+      Birthday          17 May
       N                 Appleseed;Jon;;;
       X-ABRELATEDNAMES  Pat  (Spouse)
       item4.X-ABLabel   alone
@@ -321,12 +321,15 @@ fn values_are_checked() {
     For more information, try '--help'.
     [exit 2]
     $ etui contacts edit 1 --set birthday=10.12.15
-    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    error: invalid value 'birthday=10.12.15' for '--set <PROP=VALUE>': "10.12.15" is not a date; write it like 1815-12-10, 10.12.1815 or 10 Dec 1815, or without the year --12-10 or 10 Dec
+
+    For more information, try '--help'.
+    [exit 2]
     $ etui contacts edit 2 --set birthday=--12-10; etui contacts show 2 --vcard | grep BDAY
     Changed 2: Bob Öst (undo: etui contacts restore 2)
     BDAY:--1210\r
     $ etui contacts edit 1 --set birthday=1815-12-10; etui contacts show 1 --vcard | grep BDAY
-    Unchanged: 1 Anna Müller
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
     BDAY:1815-12-10\r
     $ etui contacts edit 1 --set photo=me.jpg; etui contacts show 1 | grep Photo
     Changed 1: Anna Müller (undo: etui contacts restore 1)
@@ -554,5 +557,49 @@ fn dates_of_contacts_in_several_forms() {
 
     For more information, try '--help'.
     [exit 2]
+    "#);
+}
+
+#[test]
+fn labels_and_cities_are_fields() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts -q edit 1 --set label=Club,Work --set address='Hauptstr. 5, 10115 Berlin' --set birthday='30 Nov'",
+        "etui contacts -q edit 2 --set phone='tel:+44-20-7946-0123;ext=5' --set birthday=1974-11-30",
+        "etui contacts find label:club --fields name,labels,address,city,birthday",
+        "etui contacts find city:berlin postcode:10115 --fields name",
+        "etui contacts find categry:club",
+        "etui contacts list --fields name,adress",
+        "etui contacts find bob",
+        "etui contacts find name:bob --fields phone,birthday --json",
+        "etui contacts show 2 | grep -e Phone -e Birth",
+        "etui contacts show 1 | grep -e Birth",
+    ], @r#"
+    $ etui contacts -q edit 1 --set label=Club,Work --set address='Hauptstr. 5, 10115 Berlin' --set birthday='30 Nov'
+    $ etui contacts -q edit 2 --set phone='tel:+44-20-7946-0123;ext=5' --set birthday=1974-11-30
+    $ etui contacts find label:club --fields name,labels,address,city,birthday
+    Name         Categories  Addresses                  Cities  Birthday
+    Anna Müller  Club, Work  Hauptstr. 5, 10115 Berlin  Berlin  30 November
+    $ etui contacts find city:berlin postcode:10115 --fields name
+    Name
+    Anna Müller
+    $ etui contacts find categry:club
+    error: in the filter, at character 1: there is no field "categry"; did you mean category?; fields are any, name, display, family, given, nick, org, email, phone, phone.written, category, label, note, title, address, city, postcode, country, birthday, kind, everywhere, uid (quote a text with ":")
+    [exit 2]
+    $ etui contacts list --fields name,adress
+    error: invalid value 'adress' for '--fields <NAME,...>': there is no field "adress"; did you mean address?; fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, address, city, birthday, card
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts find bob
+    #  Name     Organisation  Phone                    E-mail
+    2  Bob Öst                +44-20-7946-0123 ext. 5  bob@example.com
+    $ etui contacts find name:bob --fields phone,birthday --json
+    {"phone":"tel:+44-20-7946-0123;ext=5","birthday":"1974-11-30"}
+    $ etui contacts show 2 | grep -e Phone -e Birth
+      Phone     +44-20-7946-0123 ext. 5
+      Birthday  1974-11-30
+    $ etui contacts show 1 | grep -e Birth
+      Birthday      30 November
     "#);
 }

@@ -90,7 +90,7 @@ fn show_tells_everything() {
     $ etui contacts show 2
     Bob Öst
       E-mail    bob@example.com  (home)
-      Birthday  --02-29
+      Birthday  29 February
       Note      likes tea, no milk
                 and cake
       X-HOBBY   chess

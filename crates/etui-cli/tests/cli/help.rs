@@ -130,7 +130,7 @@ fn help_teaches() {
 
     Options:
           --fields <NAME,...>  Fields to show: id, name, org, phone, email, uid, etag, family, given,
-                               nick, phones, emails, categories, note, card
+                               nick, phones, emails, categories, note, address, city, birthday, card
           --sort <ORDER>       Order: by name, by time of addition, or unordered (none, the fastest); -:
                                descending [default: name; of `find` the best match first] [possible
                                values: name, -name, added, -added, none]

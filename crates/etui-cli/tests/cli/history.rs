@@ -89,7 +89,7 @@ fn versions_of_a_contact() {
     $ etui contacts history 2 --show 2
     Bob Öst
       E-mail    bob@example.com  (home)
-      Birthday  --02-29
+      Birthday  29 February
       Note      likes tea, no milk
                 and cake
       X-HOBBY   chess

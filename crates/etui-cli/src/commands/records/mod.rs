@@ -64,6 +64,9 @@ pub trait RecordCommands:
     const NAME_CELL: usize;
     /// Headings of all columns, in the order of [`ColumnSet::NAMES`], between commas.
     const COLUMN_HEADINGS: &'static str;
+    /// Further names of columns, with the names that they mean.
+    const COLUMN_ALIASES: &'static [(&'static str, &'static str)] =
+        &[("label", "categories"), ("labels", "categories"), ("category", "categories")];
     /// Advice for an unknown number, which replaces `{}`.
     const UNKNOWN_NUMBER_HINT: &'static str;
     /// Help text of `--sort`.
@@ -350,6 +353,15 @@ fn add_row<R: RecordCommands>(
     let id = id.to_string();
     let cells = cells.iter().map(String::as_str);
     table.add_row([id.as_str()].into_iter().chain(cells).chain(collection));
+}
+
+/// Returns the known word that differs least from `word`, by a third of its letters at most.
+pub fn nearest_word<W: AsRef<str>>(word: &str, known: impl IntoIterator<Item = W>) -> Option<W> {
+    let known = known.into_iter();
+    let distances = known.map(|known| (strsim::osa_distance(word, known.as_ref()), known));
+    let nearest = distances.min_by_key(|(distance, _)| *distance);
+    let near = nearest.filter(|(distance, known)| distance * 3 <= known.as_ref().len());
+    near.map(|(_, known)| known)
 }
 
 /// Returns `a contact` or `an entry`.

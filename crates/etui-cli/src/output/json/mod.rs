@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 pub use self::contact::{
-    contact_date_json, contact_date_occurrence_json, contact_json, format_date,
+    contact_date_json, contact_date_occurrence_json, contact_json,
 };
 use crate::commands::records::RecordCommands;
 use crate::datetime::iso_instant;

@@ -470,3 +470,24 @@ fn several_entries_are_changed_at_once() {
     Restored 2: Night shift
     "#);
 }
+
+#[test]
+fn categories_are_replaced() {
+    let home = with_calendar();
+    session!(home, [
+        "etui calendar edit fixe --category Work --category Travel",
+        "etui calendar show fixe --ics | grep CATEG",
+        "etui calendar edit fixe --category Home",
+        "etui calendar find label:home --fields title,categories",
+    ], @r"
+    $ etui calendar edit fixe --category Work --category Travel
+    Changed 1: Jour fixe (undo: etui calendar restore 1)
+    $ etui calendar show fixe --ics | grep CATEG
+    CATEGORIES:Work,Travel\r
+    $ etui calendar edit fixe --category Home
+    Changed 1: Jour fixe (undo: etui calendar restore 1)
+    $ etui calendar find label:home --fields title,categories
+    Title      Categories
+    Jour fixe  Home
+    ");
+}

@@ -264,7 +264,7 @@ fn lists_are_in_order_and_findable() {
     $ etui calendar find tax --fields uid,start,kind,record --json
     {"uid":"tax","start":"2027-03-12","kind":"todo","record":"BEGIN:VTODO\r\nUID:tax\r\nDUE;VALUE=DATE:20270312\r\nSUMMARY:Tax return\r\nPRIORITY:1\r\nDESCRIPTION:not again\\, please\\nreally\r\nEND:VTODO\r\n"}
     $ etui calendar find 'name:x'
-    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, place, location, notes, description, category, kind, status, due, uid (quote a text with ":")
+    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, place, location, notes, description, category, label, kind, status, due, uid (quote a text with ":")
     [exit 2]
     $ etui calendar list --limit 1 --json | sed 's/1\.[0-9a-f]*/PLACE/'
     {"id":1,"kind":"event","title":"Jour fixe","place":"Room 4","start":"2027-03-08T09:00:00+01:00","end":"2027-03-08T09:45:00+01:00","all_day":false,"status":null,"calendar":"Calendar","next":"PLACE"}
