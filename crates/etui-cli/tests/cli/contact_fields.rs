@@ -449,16 +449,16 @@ fn several_are_changed_at_once() {
     [exit 2]
     $ etui contacts edit
     error: the following required arguments were not provided:
-      <ID>...
+      <ID|NAME>...
 
-    Usage: etui contacts edit <ID>...
+    Usage: etui contacts edit <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]
     $ etui contacts edit 1 --where ann --set note=x
-    error: the argument '[ID]...' cannot be used with '--where <FILTER>'
+    error: the argument '[ID|NAME]...' cannot be used with '--where <FILTER>'
 
-    Usage: etui contacts edit --set <PROP=VALUE> <ID>...
+    Usage: etui contacts edit --set <PROP=VALUE> <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]
@@ -584,10 +584,10 @@ fn labels_and_cities_are_fields() {
     Name
     Anna Müller
     $ etui contacts find categry:club
-    error: in the filter, at character 1: there is no field "categry"; did you mean category?; fields are any, name, display, family, given, nick, org, email, phone, phone.written, category, label, note, title, address, city, postcode, country, birthday, kind, everywhere, uid (quote a text with ":")
+    error: in the filter, at character 1: there is no field "categry"; did you mean category? Fields are any, name, display, family, given, nick, org, email, phone, phone.written, category, label, note, title, address, city, postcode, country, birthday, kind, everywhere, uid (quote a text with ":")
     [exit 2]
     $ etui contacts list --fields name,adress
-    error: invalid value 'adress' for '--fields <NAME,...>': there is no field "adress"; did you mean address?; fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, address, city, birthday, card
+    error: invalid value 'adress' for '--fields <NAME,...>': there is no field "adress"; did you mean address? Fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, address, city, birthday, card
 
     For more information, try '--help'.
     [exit 2]
@@ -602,4 +602,53 @@ fn labels_and_cities_are_fields() {
     $ etui contacts show 1 | grep -e Birth
       Birthday      30 November
     "#);
+}
+
+#[test]
+fn a_contact_is_changed_by_its_name() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit Norbert Nobody --set note=x",
+        "etui contacts edit bob --if-match 00000000000000000000000000000000 --set note=x",
+        "etui contacts edit 'bob öst' --set email=bob@example.org",
+        "etui contacts edit o --set note=x",
+        "etui contacts edit nosuch --set note=x",
+        "etui contacts edit urn:uuid:1 --set note=x",
+        "etui contacts remove norbert --dry-run",
+        "etui contacts remove norbert",
+        "etui contacts remove example",
+        "etui -q calendar add 'Dentist 2027-03-09 9:00'",
+        "etui calendar edit dentist --place Hall",
+        "etui calendar remove dentist",
+    ], @r"
+    $ etui contacts edit Norbert Nobody --set note=x
+    Changed 4: Norbert Nobody (undo: etui contacts restore 4)
+    $ etui contacts edit bob --if-match 00000000000000000000000000000000 --set note=x
+    error: contact bob was changed in the meantime; nothing was overwritten. See its current state: etui contacts show bob
+    [exit 5]
+    $ etui contacts edit 'bob öst' --set email=bob@example.org
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts edit o --set note=x
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts edit nosuch --set note=x
+    error: no contact matches: nosuch
+    [exit 4]
+    $ etui contacts edit urn:uuid:1 --set note=x
+    error: there is no contact with the UID urn:uuid:1; `etui contacts find` lists the numbers
+    [exit 4]
+    $ etui contacts remove norbert --dry-run
+    Would remove 4: Norbert Nobody
+    $ etui contacts remove norbert
+    Removed 4: Norbert Nobody
+    Undo: etui contacts restore 4
+    $ etui contacts remove example
+    Removed 1: Anna Müller
+    Undo: etui contacts restore 1
+    $ etui -q calendar add 'Dentist 2027-03-09 9:00'
+    $ etui calendar edit dentist --place Hall
+    Changed 10: Dentist (undo: etui calendar restore 10)
+    $ etui calendar remove dentist
+    Removed 10: Dentist
+    Undo: etui calendar restore 10
+    ");
 }

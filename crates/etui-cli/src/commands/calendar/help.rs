@@ -103,6 +103,7 @@ const REMOVE: &str = "\
 Examples:
   etui calendar remove 17
   etui calendar remove 17 18 19
+  etui calendar remove dentist               by title, if there is one match
   etui calendar remove --where 'kind:todo category:done' --dry-run
   etui calendar restore 17                   restore it, within 30 days
 

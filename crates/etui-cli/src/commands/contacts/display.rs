@@ -8,7 +8,9 @@ use crate::datetime::month_name;
 
 /// Returns a phone number without the scheme and parameters of a `tel:` URI (RFC 3966); an extension is kept.
 pub fn shown_phone(value: &str) -> Cow<'_, str> {
-    let is_uri = value.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("tel:"));
+    let is_uri = value
+        .get(..4)
+        .is_some_and(|start| start.eq_ignore_ascii_case("tel:"));
     let Some(uri) = value.get(4..).filter(|_| is_uri) else {
         return Cow::Borrowed(value);
     };
@@ -54,7 +56,10 @@ mod tests {
             ("1974-11-30", "1974-11-30"),
             ("1974", "1974"),
         ] {
-            assert_eq!(PartialDate::parse(text).map(shown_date).as_deref(), Some(shown));
+            assert_eq!(
+                PartialDate::parse(text).map(shown_date).as_deref(),
+                Some(shown)
+            );
         }
     }
 }

@@ -16,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   etui contacts edit 17                                  in your editor ($VISUAL, $EDITOR)
   etui contacts edit 17 --set phone=\"+44 20 7946 0123\"
+  etui contacts edit Ada Lovelace --set note=x           by name, if there is one match
   etui contacts edit 17 --set phone:work=\"+44 20 7946 0999\"
   etui contacts edit 17 --add email:work=ada@example.org --remove note
   etui contacts edit 17 --remove phone=555-0100

@@ -106,6 +106,7 @@ const REMOVE: &str = "\
 Examples:
   etui contacts remove 17
   etui contacts remove 17 18 19
+  etui contacts remove Ada Lovelace          by name, if there is one match
   etui contacts remove --where category:club --dry-run
   etui contacts restore 17                   restore it, within 30 days
 

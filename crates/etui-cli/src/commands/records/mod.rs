@@ -65,8 +65,11 @@ pub trait RecordCommands:
     /// Headings of all columns, in the order of [`ColumnSet::NAMES`], between commas.
     const COLUMN_HEADINGS: &'static str;
     /// Further names of columns, with the names that they mean.
-    const COLUMN_ALIASES: &'static [(&'static str, &'static str)] =
-        &[("label", "categories"), ("labels", "categories"), ("category", "categories")];
+    const COLUMN_ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("label", "categories"),
+        ("labels", "categories"),
+        ("category", "categories"),
+    ];
     /// Advice for an unknown number, which replaces `{}`.
     const UNKNOWN_NUMBER_HINT: &'static str;
     /// Help text of `--sort`.

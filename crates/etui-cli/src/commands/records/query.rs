@@ -141,10 +141,10 @@ fn parse_field<R: RecordCommands>(text: &str) -> std::result::Result<FieldArg<R:
             column.ok_or_else(|| {
                 let names = R::Column::NAMES.iter().map(|(name, _)| *name);
                 let nearest = nearest_word(text, names);
-                let nearest = nearest.map(|name| format!("; did you mean {name}?"));
-                let nearest = nearest.unwrap_or_default();
+                let nearest = nearest.map(|name| format!("did you mean {name}? Fields"));
+                let fields = nearest.unwrap_or_else(|| "fields".to_owned());
                 let known = field_names::<R>();
-                format!("there is no field \"{text}\"{nearest}; fields: {known}")
+                format!("there is no field \"{text}\"; {fields}: {known}")
             })
         }
     }

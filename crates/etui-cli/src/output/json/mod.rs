@@ -20,9 +20,7 @@ use etui_tables::{FieldCount, Loss, LossKind};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-pub use self::contact::{
-    contact_date_json, contact_date_occurrence_json, contact_json,
-};
+pub use self::contact::{contact_date_json, contact_date_occurrence_json, contact_json};
 use crate::commands::records::RecordCommands;
 use crate::datetime::iso_instant;
 

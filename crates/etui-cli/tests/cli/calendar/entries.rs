@@ -88,7 +88,7 @@ fn days_that_are_not_understood() {
         "etui calendar agenda today --store none.etui",
     ], @r#"
     $ etui calendar agenda someday
-    error: "someday" is not a period; write today, tomorrow, week, next week, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
+    error: "someday" is not a period; write today, tomorrow, week, next week, weekend, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
     [exit 2]
     $ etui calendar agenda --from someday
     error: --from someday: "someday" is not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
@@ -399,5 +399,34 @@ fn the_next_occurrence_is_one_line() {
 
     For more information, try '--help'.
     [exit 2]
+    "#);
+}
+
+#[test]
+fn periods_in_words() {
+    let home = TestHome::new();
+    home.run("etui -q init; etui calendars -q create Work");
+    session!(home, [
+        "etui calendar agenda tommorow",
+        "etui calendar agenda next wekend",
+        "etui calendar agenda next weekend | sed 's/ [0-9].* to/ ... to/; s/[0-9].*$/.../'",
+        "etui calendars list",
+        "etui addressbooks ls",
+    ], @r#"
+    $ etui calendar agenda tommorow
+    error: "tommorow" is not a period; did you mean tomorrow? Write today, tomorrow, week, next week, weekend, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
+    [exit 2]
+    $ etui calendar agenda next wekend
+    error: "next wekend" is not a period; did you mean next weekend? Write today, tomorrow, week, next week, weekend, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
+    [exit 2]
+    $ etui calendar agenda next weekend | sed 's/ [0-9].* to/ ... to/; s/[0-9].*$/.../'
+    Nothing from Sat ... to Sun ...
+    $ etui calendars list
+    Entries  Calendar
+          0  Calendar
+          0  Work
+    $ etui addressbooks ls
+    Contacts  Address book
+           0  Contacts
     "#);
 }

@@ -293,10 +293,10 @@ impl<'a> FilterParser<'a> {
                 let known = F::NAMES.iter().map(|(n, _)| *n).chain(["uid"]);
                 let known: Vec<_> = known.collect();
                 let nearest = nearest_name(&lower, &known);
-                let nearest = nearest.map(|known| format!("; did you mean {known}?"));
+                let nearest = nearest.map(|known| format!("did you mean {known}? Fields"));
                 return Err(self.error_here(format!(
-                    "there is no field \"{name}\"{}; fields are {} (quote a text with \":\")",
-                    nearest.unwrap_or_default(),
+                    "there is no field \"{name}\"; {} are {} (quote a text with \":\")",
+                    nearest.as_deref().unwrap_or("fields"),
                     known.join(", ")
                 )));
             }
