@@ -3,6 +3,8 @@
 //! vCard 4.0 writes `18151210` and `--1210` (RFC 6350 §4.3.1), older versions `1815-12-10`, and
 //! many programs the older form in 4.0 as well. Both forms are read in every version.
 
+use std::fmt;
+
 /// A date, perhaps without its year (RFC 6350 §4.3.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PartialDate {
@@ -12,6 +14,21 @@ pub struct PartialDate {
     pub month: Option<u8>,
     /// Day, 1 to 31, if known.
     pub day: Option<u8>,
+}
+
+/// As in vCard 4.0 and ISO 8601, with hyphens for a part that is not known: `1815-12-10`, `--12-10`.
+impl fmt::Display for PartialDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.year, self.month, self.day) {
+            (Some(y), Some(m), Some(d)) => write!(f, "{y:04}-{m:02}-{d:02}"),
+            (Some(y), Some(m), None) => write!(f, "{y:04}-{m:02}"),
+            (Some(y), None, _) => write!(f, "{y:04}"),
+            (None, Some(m), Some(d)) => write!(f, "--{m:02}-{d:02}"),
+            (None, Some(m), None) => write!(f, "--{m:02}"),
+            (None, None, Some(d)) => write!(f, "---{d:02}"),
+            (None, None, None) => Ok(()),
+        }
+    }
 }
 
 impl PartialDate {

@@ -96,6 +96,34 @@ impl Card {
         self.splice(&text, line.span.clone(), &new)
     }
 
+    /// Sets the value of the property of this name with all of these types, keeping its group and
+    /// parameters, or adds the property if there is none. Returns the number of properties with these types
+    /// before; with several, nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Card::add`].
+    pub fn set_typed(&mut self, property: &NewProperty) -> Result<usize, CardError> {
+        let name = &property.name;
+        check_name(name)?;
+        let text = self.editable();
+        let lines = own_lines(&text, OWN).filter(|l| l.name_is(name));
+        let is_meant = |line: &ContentLine<'_>| {
+            let found = self.read_line(line, name);
+            found.is_some_and(|found| has_types(&found, &property.types))
+        };
+        let lines: Vec<ContentLine<'_>> = lines.filter(is_meant).collect();
+        match lines.as_slice() {
+            [] => self.add(property)?,
+            [line] => {
+                let head = head_without(line, ENCODINGS);
+                let new = self.line(&head, name, &property.value, line_ending(&text));
+                self.splice(&text, line.span.clone(), &new)?;
+            }
+            _ => {}
+        }
+        Ok(lines.len())
+    }
+
     /// Adds a property after the others of its name, or at the end.
     ///
     /// # Errors
@@ -467,6 +495,33 @@ mod tests {
         let mut whole = Card::parse(text.replace("Work\\, urgent", "X")).unwrap();
         assert_eq!(whole.remove("CATEGORIES", Some("Family,X,Friends")), Ok(1));
         assert_eq!(whole.property("CATEGORIES"), None);
+    }
+
+    #[test]
+    fn a_property_is_set_by_its_types() {
+        let mut card = Card::parse(
+            "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:A\r\nTEL;TYPE=WORK,VOICE:1\r\nTEL;TYPE=HOME:2\r\n\
+             item1.TEL;TYPE=HOME,FAX:3\r\nEND:VCARD\r\n",
+        )
+        .unwrap();
+        let mut set = |types: &[&str], value: &str| {
+            let property = NewProperty {
+                name: "TEL".to_owned(),
+                types: types.iter().map(|kind| (*kind).to_owned()).collect(),
+                value: value.to_owned(),
+            };
+            (card.set_typed(&property).unwrap(), card.text().to_vec())
+        };
+        assert_eq!(set(&["work"], "10").0, 1);
+        assert_eq!(set(&["home", "fax"], "30").0, 1);
+        assert_eq!(set(&["home"], "x").0, 2);
+        let (found, text) = set(&["cell"], "40");
+        assert_eq!(found, 0);
+        assert_eq!(
+            String::from_utf8(text).unwrap(),
+            "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:A\r\nTEL;TYPE=WORK,VOICE:10\r\nTEL;TYPE=HOME:2\r\n\
+             item1.TEL;TYPE=HOME,FAX:30\r\nTEL;TYPE=cell:40\r\nEND:VCARD\r\n"
+        );
     }
 
     #[test]

@@ -62,6 +62,16 @@ pub struct PostalAddress {
     pub label: Option<String>,
 }
 
+impl PostalAddress {
+    /// Returns the address in one line: street, postal code and city, region, country.
+    pub fn to_line(&self) -> String {
+        let town = format!("{} {}", self.code, self.locality);
+        let parts = [&self.street, town.trim(), &self.region, &self.country];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
+    }
+}
+
 /// The PHOTO property (RFC 6350 §6.2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Photo {

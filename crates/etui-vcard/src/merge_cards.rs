@@ -6,7 +6,7 @@
 //! TEL;TYPE=cell:020 7946 0123    TEL;TYPE=work:+44 20 7946 0123    TEL;TYPE=cell;TYPE=work:020 7946 0123
 //! none                           EMAIL:ada@example.org             EMAIL:ada@example.org
 //! CATEGORIES:Friends             CATEGORIES:Science,friends        CATEGORIES:Friends, CATEGORIES:Science
-//! BDAY:1815-12-10                BDAY:1815-12-11                   BDAY:1815-12-10, NOTE:BDAY: 1815-12-11
+//! BDAY:1815-12-10                BDAY:1815-12-11                   BDAY:1815-12-10, NOTE:Birthday: 1815-12-11
 //! UID:1                          UID:2                             UID:1 (the other is reported)
 //! ```
 //!
@@ -88,7 +88,7 @@ impl Card {
     ///   and addresses also without regard to case; names also to the order of words; phone numbers
     ///   by `phone_key`, which returns a number's comparable form.
     /// * Of a property that a card has once (FN, N, BDAY, GENDER, ...) the first value stays. Another
-    ///   value becomes a line of a note, as `BDAY: 1990-01-02`. A date without year or day is
+    ///   value becomes a line of a note, as `Birthday: 1990-01-02`. A date without year or day is
     ///   completed.
     /// * Everything else is added after the lines of its name: also further organisations, photos and
     ///   unknown properties. Groups keep their lines together under a free name.
@@ -442,9 +442,7 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
                 return;
             }
         }
-        let value = one.property.joined_text();
-        let value = value.trim().trim_end_matches(';');
-        self.conflicts.push(format!("{name}: {value}"));
+        self.conflicts.push(describe_value(name, &one.property));
     }
 
     fn leave_out(&mut self, one: &PropertyLine<'_>, name: &str) {
@@ -648,3 +646,28 @@ fn list_text(one: &PropertyLine<'_>, group: Option<&str>, entries: &[&String]) -
     let entries: Vec<String> = entries.collect();
     format!("{}:{}", head_in_group(one, group, &drop), entries.join(","))
 }
+/// Returns a property in words, as a line of a note.
+fn describe_value(name: &str, property: &Property) -> String {
+    let label = match name {
+        "FN" => "Name",
+        "N" => "Name parts",
+        "BDAY" => "Birthday",
+        "ANNIVERSARY" => "Anniversary",
+        "DEATHDATE" => "Date of death",
+        "BIRTHPLACE" => "Place of birth",
+        "DEATHPLACE" => "Place of death",
+        "GENDER" => "Gender",
+        "KIND" => "Kind",
+        other => other,
+    };
+    let text = property.joined_text();
+    let parts = text.split(';').map(str::trim).filter(|part| !part.is_empty());
+    let date = date_of(property);
+    let value = match (name, date) {
+        (_, Some(date)) => date.to_string(),
+        ("N", _) => parts.collect::<Vec<_>>().join(", "),
+        _ => text.trim().trim_end_matches(';').to_owned(),
+    };
+    format!("{label}: {value}")
+}
+

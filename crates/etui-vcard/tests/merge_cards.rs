@@ -89,7 +89,7 @@ fn properties_are_united() {
                 "BDAY:18151210",
                 "GENDER:F",
                 "ANNIVERSARY:18350708",
-                "NOTE:FN: Ada King\\nN: King\\;Ada\\nBDAY: 1815-12-11",
+                "NOTE:Name: Ada King\\nName parts: King\\, Ada\\nBirthday: 1815-12-11",
             ],
         ),
         // An address in place of a name is none.

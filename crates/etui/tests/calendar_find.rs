@@ -389,7 +389,7 @@ fn fields_have_their_names() {
     assert_eq!(
         error.problem,
         "there is no field \"name\"; fields are any, summary, title, place, location, notes, \
-         description, category, kind, status, due, uid (quote a text with \":\")"
+         description, category, label, kind, status, due, uid (quote a text with \":\")"
     );
 }
 

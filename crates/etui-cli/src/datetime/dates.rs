@@ -4,7 +4,7 @@ use etui::calendar::time::{Date, DateTimeValue};
 
 use super::clock::parse_digits;
 use super::format::iso_day;
-use super::names::parse_month;
+use super::names::{parse_month, parse_weekday};
 use super::words::WordList;
 
 /// Parses `2026-12-24`, `20261224`, `2026/12/24` or `2026.12.24`.
@@ -158,6 +158,9 @@ pub fn parse_named_date(words: &WordList, today: Date) -> Option<(Date, usize)> 
             None => Some((next_date(today, month, day)?, 1)),
         };
     }
+    if let Some(found) = parse_nth_weekday(words, today) {
+        return Some(found);
+    }
     let (month, day, mut count) = match (parse_month(first), parse_day_number(first)) {
         (Some(month), _) => {
             let skipped = usize::from(peek(1) == Some("the"));
@@ -180,6 +183,78 @@ pub fn parse_named_date(words: &WordList, today: Date) -> Option<(Date, usize)> 
         return Some((date, count));
     }
     Some((next_date(today, month, day)?, count))
+}
+
+/// Parses a date in the past or without a year to `1974-11-27` or `--11-27`: `27.11.1974`, `27 Nov`. Returns
+/// `None` for a text that is no date, or has a year of two digits.
+///
+/// # Errors
+/// The date has two meanings.
+pub fn parse_any_day(text: &str) -> Result<Option<String>, String> {
+    let words = WordList::split(text);
+    let parse = |today: Date| -> Result<Option<Date>, String> {
+        let (Some(word), count) = (words.peek(0), words.left()) else {
+            return Ok(None);
+        };
+        // 15th, without a month
+        if count == 1 && parse_day_number(word).is_some() {
+            return Ok(None);
+        }
+        if let Some(date) = parse_iso_date(word).filter(|_| count == 1) {
+            return Ok(Some(date));
+        }
+        if let Some(date) = parse_numeric_date(word, today)? {
+            return Ok(Some(date).filter(|_| count == 1));
+        }
+        let named = parse_named_date(&words, today);
+        Ok(named
+            .filter(|(_, read)| *read == count)
+            .map(|(date, _)| date))
+    };
+    // A year that depends on today is not in the text.
+    let [Some(one), Some(other)] = [Date::new(2000, 1, 1), Date::new(2004, 1, 1)] else {
+        return Ok(None);
+    };
+    let (Some(one), Some(other)) = (parse(one)?, parse(other)?) else {
+        return Ok(None);
+    };
+    if one != other {
+        let (_, month, day) = one.ymd();
+        return Ok(Some(format!("--{month:02}-{day:02}")));
+    }
+    let year = one.ymd().0.to_string();
+    Ok(text.contains(&year).then(|| iso_day(one)))
+}
+
+/// Parses `first friday of december`, `last monday in may 2027`.
+fn parse_nth_weekday(words: &WordList, today: Date) -> Option<(Date, usize)> {
+    const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
+    let nth = ORDINALS.iter().position(|word| words.peek(0) == Some(word));
+    if nth.is_none() && words.peek(0) != Some("last") {
+        return None;
+    }
+    let weekday = parse_weekday(words.peek(1)?)?;
+    words
+        .peek(2)
+        .filter(|word| matches!(*word, "of" | "in" | "im"))?;
+    let month = parse_month(words.peek(3)?)?;
+    let in_year = |year: i32| {
+        let days = (1..=31).filter_map(|day| Date::new(year, month.into(), day));
+        let mut days = days.filter(|day| day.weekday() == weekday);
+        match nth {
+            Some(nth) => days.nth(nth),
+            None => days.next_back(),
+        }
+    };
+    let year = words
+        .peek(4)
+        .and_then(|word| parse_digits::<i32>(word, 4..=4));
+    if let Some(date) = year.and_then(in_year) {
+        return Some((date, 5));
+    }
+    let (year, ..) = today.ymd();
+    let mut dates = (year..year + 9).filter_map(in_year);
+    Some((dates.find(|date| *date >= today)?, 4))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ fn parse_lower(text: &str) -> Option<Duration> {
         let (sum, by) = match &after_digits[..after_digits.len() - next.len()] {
             "w" | "week" | "weeks" => (&mut days, 7),
             "d" | "day" | "days" => (&mut days, 1),
-            "h" | "hr" | "hrs" | "hour" | "hours" => (&mut hours, 1),
+            "h" | "hr" | "hrs" | "hour" | "hours" | "heure" | "heures" => (&mut hours, 1),
             "m" | "min" | "mins" | "minute" | "minutes" => (&mut minutes, 1),
             _ => return None,
         };

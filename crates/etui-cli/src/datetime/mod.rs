@@ -5,6 +5,8 @@
 //! - `clock`: `9:30pm`, `14h30` to a time of day
 //! - `names`: names of weekdays and months
 //! - `words`: the words of a text
+//! - `translate`: words of other languages to English ones
+//! - `leftover`: words of a title that were meant as a time
 //! - `week`: the first day and the number of a week
 //! - `span`: `week`, `2026-12`, `--from` and `--to` to a period
 //! - `duration`: `1h30m` to a duration and back
@@ -17,6 +19,7 @@ mod clock;
 mod dates;
 mod duration;
 mod format;
+mod leftover;
 mod names;
 mod parse;
 mod parse_rule;
@@ -25,10 +28,11 @@ mod parse_tests;
 mod phrase;
 mod rule_text;
 mod span;
+mod translate;
 mod week;
 mod words;
 
-pub use dates::plus_months;
+pub use dates::{parse_any_day, plus_months};
 pub use duration::{describe_duration, parse_duration};
 pub use format::{
     format_clock, format_day, format_long_day, format_minute, format_range, format_short, iso_day,
@@ -37,7 +41,7 @@ pub use format::{
 pub use names::{month_name, weekday_name};
 pub use parse::{EndWords, TimeWords, parse_end_of, parse_times_on, parse_when, parse_when_on};
 pub use parse_rule::parse_recurrence;
-pub use phrase::{Phrase, parse_phrase};
+pub use phrase::{Phrase, PhraseError, parse_phrase};
 pub use rule_text::{describe_rule, is_end_of_day};
 pub use span::{SpanWords, TimeSpan};
 pub use week::{first_weekday, start_of_week, week_number};

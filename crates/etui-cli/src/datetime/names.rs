@@ -101,6 +101,31 @@ pub fn is_full_name(word: &str) -> bool {
     names.any(|name| name.len() > 4 && name.eq_ignore_ascii_case(word))
 }
 
+/// Returns the day that a folded word is a misspelling of: a weekday with one letter wrong, missing, more or
+/// exchanged with its neighbour, or `tomorrow` with two.
+pub fn nearest_weekday(word: &str) -> Option<&'static str> {
+    /// Words and names that are no mistakes.
+    const OTHER_WORDS: &[&str] = &["frida", "sundae", "sundry", "montage", "montagu", "marten"];
+    if word.len() < 6 || OTHER_WORDS.contains(&word) {
+        return None;
+    }
+    let names = WEEKDAYS.iter().flat_map(|names| names.split(' '));
+    let mut names = names.filter(|name| name.len() >= 6);
+    let is_near = |name: &str, most: usize| {
+        let name = name.to_ascii_lowercase();
+        let is_same_first = name.get(..1) == word.get(..1);
+        is_same_first && name != word && strsim::osa_distance(&name, word) <= most
+    };
+    if is_near("tomorrow", 2) {
+        return Some("tomorrow");
+    }
+    let singular = word.strip_suffix('s').unwrap_or(word);
+    if is_full_name(word) || is_full_name(singular) {
+        return None;
+    }
+    names.find(|name| is_near(name, 1))
+}
+
 /// Returns the English name of a weekday.
 pub fn weekday_name(weekday: Weekday) -> &'static str {
     let names = WEEKDAYS.get(usize::from(weekday.index()));

@@ -27,7 +27,7 @@ use super::dates::{
 };
 use super::duration::parse_duration;
 use super::format::format_day;
-use super::names::{parse_day_of_week, parse_number_word, weekday_name};
+use super::names::{parse_day_of_week, parse_month, parse_number_word, weekday_name};
 use super::words::WordList;
 
 /// A start in words, with its end if that was given.
@@ -47,14 +47,17 @@ pub enum EndWords {
 
 /// Words before an hour.
 const BEFORE_HOUR: &[&str] = &[
-    "at", "@", "um", "gegen", "a", "as", "las", "los", "from", "von",
+    "at", "@", "um", "gegen", "a", "as", "las", "los", "from", "von", "vom", "du", "desde",
+    "around", "ca", "ca.",
 ];
 /// Further words without a meaning of their own.
 const FILLERS: &[&str] = &[
     "on", "the", "of", "am", "den", "der", "le", "el", "la", "o", "de", "del", "do", "da", "uhr",
-    "coming",
+    "coming", "les", "im",
 ];
-const RANGE_WORDS: &[&str] = &["-", "to", "until", "till", "bis"];
+const RANGE_WORDS: &[&str] = &[
+    "-", "to", "until", "till", "through", "thru", "bis", "au", "al", "hasta", "jusqu'au",
+];
 
 /// Parses a day or a time. `now` is the local time.
 pub fn parse_when(text: &str, now: DateTime) -> Result<DateTimeValue, String> {
@@ -81,6 +84,12 @@ pub fn parse_words(words: &WordList, day: Date, now: DateTime) -> Result<TimeWor
         return Ok(dates);
     }
     let mut parser = WhenParser::new(words.rest(), now);
+    // 4-5pm
+    let is_range = words.peek(1) == Some("-");
+    parser.is_after_at = is_range
+        && words
+            .peek(2)
+            .is_some_and(|word| split_half(word).1.is_some());
     let mut found = parser.read()?;
     let words = parser.words;
     if words.is_at_end() {
@@ -120,9 +129,10 @@ pub fn parse_words(words: &WordList, day: Date, now: DateTime) -> Result<TimeWor
 
 /// Parses `24-26 december 2026`.
 fn parse_date_range(words: &WordList, today: Date) -> Option<TimeWords> {
-    let first = parse_day_number(words.peek(0)?)?;
-    words.peek(1).filter(|word| RANGE_WORDS.contains(word))?;
     let mut rest = words.clone();
+    rest.skip_any(&["from", "vom", "du", "del"]);
+    let first = parse_day_number(rest.peek(0)?)?;
+    rest.peek(1).filter(|word| RANGE_WORDS.contains(word))?;
     rest.at += 2;
     let (last, count) = parse_named_date(&rest, today)?;
     let (year, month, day) = last.ymd();
@@ -576,6 +586,10 @@ impl WhenParser {
         words.skip_any(&["of"]);
         let offset = i64::from(words.skip_any(&["next"]));
         words.skip_any(&["the", "this"]);
+        if let Some(month) = words.peek(0).and_then(parse_month) {
+            return edge_of_month(today, month, words.peek(1), is_end)
+                .map(|(date, count)| (date, words.at + count));
+        }
         let (months, first) = match words.peek(0)? {
             "month" => (1, today.plus_days(1 - i64::from(today.ymd().2))),
             "year" => (12, Date::new(today.ymd().0, 1, 1)?),
@@ -668,7 +682,7 @@ impl WhenParser {
                 return self.set_clock(clock, true, 2);
             }
         }
-        if let "uhr" | "h" | "o'clock" | "oclock" = next {
+        if let "uhr" | "h" | "o'clock" | "oclock" | "heure" | "heures" = next {
             let hour = parse_digits(word, 1..=2).filter(|hour| *hour < 24);
             let dotted = || parse_clock(&word.replace('.', ":"));
             let clock = hour.map(|hour| (hour, 0, 0)).or_else(dotted);
@@ -709,6 +723,29 @@ impl WhenParser {
     }
 }
 
+/// Returns the first or last day of a month, the next one or that of the year that follows, and the
+/// number of words.
+fn edge_of_month(
+    today: Date,
+    month: u8,
+    year: Option<&str>,
+    is_end: bool,
+) -> Option<(Date, usize)> {
+    let of_year = |year| {
+        let first = Date::new(year, month.into(), 1)?;
+        Some(match is_end {
+            true => plus_months(first, 1).plus_days(-1),
+            false => first,
+        })
+    };
+    if let Some(year) = year.and_then(|year| parse_digits(year, 4..=4)) {
+        return Some((of_year(year)?, 2));
+    }
+    let (year, ..) = today.ymd();
+    let date = of_year(year).filter(|date| *date >= today);
+    Some((date.or_else(|| of_year(year + 1))?, 1))
+}
+
 /// A unit of a distance in time, in minutes, days or months.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TimeUnit {
@@ -726,7 +763,7 @@ impl TimeUnit {
             "mo" | "month" | "months" => Self::Months(1),
             "y" | "year" | "years" => Self::Months(12),
             "m" | "min" | "mins" | "minute" | "minutes" => Self::Minutes(1),
-            "h" | "hour" | "hours" => Self::Minutes(60),
+            "h" | "hour" | "hours" | "heure" | "heures" => Self::Minutes(60),
             _ => return None,
         })
     }

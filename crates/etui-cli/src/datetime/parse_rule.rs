@@ -78,10 +78,14 @@ enum ListKind {
 }
 
 /// Words without a meaning of their own.
-const FILLERS: &[&str] = &["the", "of", "a", "am", "single", "le", "el"];
-const EVERY: &[&str] = &["every", "each", "once", "jeden"];
+const FILLERS: &[&str] = &[
+    "the", "of", "a", "am", "single", "le", "les", "el", "los", "las", "os", "as", "du", "im",
+];
+const EVERY: &[&str] = &["every", "each", "once"];
 const AND: &[&str] = &["and", "&", "und", "et", "y", "e"];
-const UNTIL: &[&str] = &["until", "till", "til", "through", "thru"];
+const UNTIL: &[&str] = &[
+    "until", "till", "til", "through", "thru", "bis", "hasta", "jusqu'au",
+];
 const RANGE_WORDS: &[&str] = &["-", "to", "through", "thru", "bis"];
 
 impl RuleParser {
@@ -127,7 +131,7 @@ impl RuleParser {
                     self.parse_for(&mut rule)?;
                     list = None;
                 }
-                word if self.skip_any(&["times", "time", "x"]) => {
+                word if self.skip_any(&["times", "time", "x", "mal"]) => {
                     let count = parse_number_word(word);
                     self.words.at -= 1;
                     rule.count = Some(count.ok_or_else(|| self.unexpected())?);
@@ -139,6 +143,14 @@ impl RuleParser {
                     Some(ListKind::Months) => rule
                         .by_month
                         .push(parse_month(word).ok_or_else(|| self.unexpected())?),
+                    // Every 2 weeks thursdays.
+                    None if rule.frequency == Frequency::Weekly
+                        && rule.by_day.is_empty()
+                        && parse_day_of_week(word).is_some() =>
+                    {
+                        list = Some(ListKind::Days);
+                        self.parse_day(word, &mut rule)?;
+                    }
                     None => return Err(self.unexpected()),
                 },
             }
@@ -178,7 +190,7 @@ impl RuleParser {
             None => (1, word),
         };
         let (days, months) = match unit.as_str() {
-            "times" | "time" => {
+            "times" | "time" | "mal" => {
                 rule.count = Some(n);
                 return Ok(());
             }
@@ -572,7 +584,6 @@ mod tests {
             "often",
             "every 0 days",
             "every -1 days",
-            "weekly mon",
             "every 2 weekdays",
             "weekly on",
             "weekly on the 2nd mon",

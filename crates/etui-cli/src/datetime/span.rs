@@ -115,6 +115,10 @@ fn parse_named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
             let monday = today.plus_days(7 * by - i64::from(today.weekday().index()));
             return Ok((monday, monday.plus_days(6)));
         }
+        "weekend" => {
+            let monday = today.plus_days(7 * by - i64::from(today.weekday().index()));
+            return Ok((monday.plus_days(5), monday.plus_days(6)));
+        }
         "month" => return Ok(month_range(plus_months(first_of_month(today), by), 1)),
         "year" => {
             let (year, ..) = today.ymd();
@@ -134,11 +138,50 @@ fn parse_named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
     }
     match parse_when(what, now) {
         Ok(DateTimeValue::Date(day)) => Ok((day, day)),
-        _ => Err(format!(
-            "\"{what}\" is not a period; write today, tomorrow, week, next week, month, year, \
-             monday, 2026-12-24, 2026-12 or 2026, or use --from and --to"
-        )),
+        _ => {
+            let write = match nearest_period(&lower) {
+                Some(near) => format!("did you mean {near}? Write"),
+                None => "write".to_owned(),
+            };
+            Err(format!(
+                "\"{what}\" is not a period; {write} today, tomorrow, week, next week, weekend, month, \
+                 year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to"
+            ))
+        }
     }
+}
+
+/// Returns the words of a period with those that are mistyped replaced; `None` if one resembles none.
+fn nearest_period(words: &str) -> Option<String> {
+    const WORDS: &[&str] = &[
+        "today",
+        "tomorrow",
+        "yesterday",
+        "this",
+        "next",
+        "last",
+        "week",
+        "weekend",
+        "month",
+        "year",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    ];
+    let words = words.split_whitespace().map(|word| {
+        let distances = WORDS
+            .iter()
+            .map(|known| (strsim::osa_distance(word, known), *known));
+        let (distance, nearest) = distances.min()?;
+        (distance * 3 <= nearest.len()).then_some(nearest)
+    });
+    words
+        .collect::<Option<Vec<_>>>()
+        .map(|words| words.join(" "))
 }
 
 fn first_of_month(date: Date) -> Date {
@@ -234,6 +277,8 @@ mod tests {
             ("this week", "20261116 20261122"),
             ("next week", "20261123 20261129"),
             ("Last week", "20261109 20261115"),
+            ("weekend", "20261121 20261122"),
+            ("next weekend", "20261128 20261129"),
             ("next month", "20261201 20261231"),
             ("last month", "20261001 20261031"),
             ("year", "20260101 20261231"),
@@ -243,6 +288,17 @@ mod tests {
         ] {
             let (first, last) = parse_named(what, here().now).unwrap();
             assert_eq!(format!("{first} {last}"), days, "{what}");
+        }
+        for (what, nearest) in [
+            ("tommorow", "tomorrow"),
+            ("next wek", "next week"),
+            ("firday", "friday"),
+        ] {
+            let problem = parse_named(what, here().now).unwrap_err();
+            assert!(
+                problem.contains(&format!("did you mean {nearest}?")),
+                "{problem}"
+            );
         }
         for what in [
             "next", "next day", "weeks", "2026-", "2026-1", "-12", "20266", "0000", "",

@@ -1,6 +1,7 @@
 //! [`WordList`]: the words of a text, as they are compared and as they were written.
 
 use super::names::fold_word;
+use super::translate::english_word;
 
 /// A word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl WordList {
             let parts = match split_range(&folded) {
                 Some((first, last)) => vec![first.to_owned(), "-".to_owned(), last.to_owned()],
                 None if folded.is_empty() => continue,
-                None => vec![folded],
+                None => vec![english_word(&folded).map_or(folded, str::to_owned)],
             };
             words.extend(parts.into_iter().map(|folded| Word {
                 folded,

@@ -303,7 +303,7 @@ fn a_month_is_printed() {
     $ etui calendar agenda 2031-03 --json | wc -l
     9
     $ etui calendar month 2031-13
-    error: "2031-13" is not a period; write today, tomorrow, week, next week, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
+    error: "2031-13" is not a period; write today, tomorrow, week, next week, weekend, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
     [exit 2]
     "#);
 }
@@ -323,5 +323,36 @@ fn other_periods_are_printed_on_a_terminal() {
         assert!(session.child.wait().unwrap().success());
         session.sees("Dentist");
         assert!(!session.raw_output().contains("\x1b[?1049h"), "{args:?}");
+    }
+}
+
+/// An entry that began days before is selected, but the search begins at the day on the screen.
+#[test]
+fn a_search_begins_at_the_day_that_is_shown() {
+    let home = with_entries();
+    home.run(
+        "etui -q calendar add 'Visit one' --start '2031-03-12 10:00'
+        etui -q calendar add 'Visit two' --start '2031-03-17 10:00'",
+    );
+    let go_to_fair = |session: &mut TerminalSession| {
+        session.types(":2031-03-13");
+        session.sees("Day  Thursday, 13 March 2031");
+        session.types("\r");
+        session.sees("Fair (day 2 of 3)");
+    };
+    for view in ["D", "W", "M"] {
+        let mut session = agenda(&home, (80, 40), &["agenda"], "true");
+        session.sees("Week ");
+        session.types(view);
+        go_to_fair(&mut session);
+        session.types("/visit\r");
+        session.sees("> 10:00-11:00  Visit two");
+        session.types("N");
+        session.sees("> 10:00-11:00  Visit one");
+        go_to_fair(&mut session);
+        session.types("n");
+        session.sees("> 10:00-11:00  Visit two");
+        session.types("q");
+        assert_eq!(session.wait_for_end().code(), Some(0));
     }
 }

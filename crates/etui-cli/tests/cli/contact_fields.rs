@@ -271,7 +271,7 @@ fn apples_notations_are_shown_plainly() {
     Jon Appleseed
       Phone             +1 202 555 0143  (Boat, preferred)
       E-mail            jon@example.org  (Other)
-      Birthday          --05-17
+      Birthday          17 May
       N                 Appleseed;Jon;;;
       X-ABRELATEDNAMES  Pat  (Spouse)
       item4.X-ABLabel   alone
@@ -292,7 +292,7 @@ fn values_are_checked() {
     session!(home, [
         "etui contacts add --name A --email nobody",
         "etui contacts edit 1 --set email='Ada <ada@example.org>'",
-        "etui contacts edit 1 --set birthday=10.12.1815",
+        "etui contacts edit 1 --set birthday=10.12.15",
         "etui contacts edit 2 --set birthday=--12-10; etui contacts show 2 --vcard | grep BDAY",
         "etui contacts edit 1 --set birthday=1815-12-10; etui contacts show 1 --vcard | grep BDAY",
         "etui contacts edit 1 --set photo=me.jpg; etui contacts show 1 | grep Photo",
@@ -320,8 +320,8 @@ fn values_are_checked() {
 
     For more information, try '--help'.
     [exit 2]
-    $ etui contacts edit 1 --set birthday=10.12.1815
-    error: invalid value 'birthday=10.12.1815' for '--set <PROP=VALUE>': "10.12.1815" is not a date; write it like 1815-12-10, or without the year --12-10
+    $ etui contacts edit 1 --set birthday=10.12.15
+    error: invalid value 'birthday=10.12.15' for '--set <PROP=VALUE>': "10.12.15" is not a date; write it like 1815-12-10, 10.12.1815 or 10 Dec 1815, or without the year --12-10 or 10 Dec
 
     For more information, try '--help'.
     [exit 2]
@@ -430,8 +430,8 @@ fn several_are_changed_at_once() {
     $ etui contacts labels
     No labels yet. Add one: etui contacts edit ID --set label=NAME
     $ etui contacts restore 1 2
-    Undid the latest change of 1: Anna Müller
-    Undid the latest change of 2: Bob Öst
+    Redid the latest change of 1: Anna Müller (older versions: etui contacts history 1)
+    Redid the latest change of 2: Bob Öst (older versions: etui contacts history 2)
     $ etui contacts labels
     Contacts  Label
            2  Club
@@ -449,16 +449,16 @@ fn several_are_changed_at_once() {
     [exit 2]
     $ etui contacts edit
     error: the following required arguments were not provided:
-      <ID>...
+      <ID|NAME>...
 
-    Usage: etui contacts edit <ID>...
+    Usage: etui contacts edit <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]
     $ etui contacts edit 1 --where ann --set note=x
-    error: the argument '[ID]...' cannot be used with '--where <FILTER>'
+    error: the argument '[ID|NAME]...' cannot be used with '--where <FILTER>'
 
-    Usage: etui contacts edit --set <PROP=VALUE> <ID>...
+    Usage: etui contacts edit --set <PROP=VALUE> <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]
@@ -486,4 +486,169 @@ fn several_are_changed_at_once() {
     $ etui contacts remove --where anna --addressbook Work --json
     {"id":15,"uid":"w","etag":null,"name":"Anna Worker","outcome":"removed"}
     "#);
+}
+
+#[test]
+fn a_number_is_set_by_its_type_and_removed_by_its_digits() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit 1 --set phone:work='+49 30 23125 999' --set phone:home='030 5550100'",
+        "etui contacts show 1 --vcard | grep TEL",
+        "etui contacts edit 1 --add phone:work='+49 30 23125 002'",
+        "etui contacts edit 1 --set phone:work='+49 30 23125 003'",
+        "etui contacts edit 1 --remove phone=493023125002 --remove phone=0171-3920002",
+        "etui contacts show 1 --vcard | grep TEL",
+        "etui contacts edit 1 --remove phone=4930",
+        "etui contacts edit 1 --set mobile='0171 39200 02'",
+    ], @r#"
+    $ etui contacts edit 1 --set phone:work='+49 30 23125 999' --set phone:home='030 5550100'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep TEL
+    TEL;TYPE=WORK:+49 30 23125 999\r
+    TEL;TYPE=CELL,PREF:0171 39200 02\r
+    TEL;TYPE=home:030 5550100\r
+    $ etui contacts edit 1 --add phone:work='+49 30 23125 002'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts edit 1 --set phone:work='+49 30 23125 003'
+    error: contact 1 has several phone:work: +49 30 23125 999; +49 30 23125 002; remove the old one and add the new one: --remove phone=OLD --add phone:work=NEW
+    [exit 2]
+    $ etui contacts edit 1 --remove phone=493023125002 --remove phone=0171-3920002
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep TEL
+    TEL;TYPE=WORK:+49 30 23125 999\r
+    TEL;TYPE=home:030 5550100\r
+    $ etui contacts edit 1 --remove phone=4930
+    error: contact 1 has no TEL 4930; nothing was changed
+    [exit 4]
+    $ etui contacts edit 1 --set mobile='0171 39200 02'
+    error: invalid value 'mobile=0171 39200 02' for '--set <PROP=VALUE>': there is no property "mobile"; write phone:cell="+44 20 7946 0123"
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn dates_of_contacts_in_several_forms() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit 1 --set birthday=27.11.1974",
+        "etui contacts show 1 --vcard | grep BDAY",
+        "etui contacts edit 2 --set birthday='27 Nov'",
+        "etui contacts show 2 --vcard | grep BDAY",
+        "etui contacts edit 2 --set birthday=11/10/1974",
+        "etui contacts edit 2 --set birthday=27.11.74",
+    ], @r#"
+    $ etui contacts edit 1 --set birthday=27.11.1974
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard | grep BDAY
+    BDAY:1974-11-27\r
+    $ etui contacts edit 2 --set birthday='27 Nov'
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts show 2 --vcard | grep BDAY
+    BDAY:--1127\r
+    $ etui contacts edit 2 --set birthday=11/10/1974
+    error: invalid value 'birthday=11/10/1974' for '--set <PROP=VALUE>': "11/10/1974" is 1974-11-10 or 1974-10-11; write one of them
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit 2 --set birthday=27.11.74
+    error: invalid value 'birthday=27.11.74' for '--set <PROP=VALUE>': "27.11.74" is not a date; write it like 1815-12-10, 10.12.1815 or 10 Dec 1815, or without the year --12-10 or 10 Dec
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn labels_and_cities_are_fields() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts -q edit 1 --set label=Club,Work --set address='Hauptstr. 5, 10115 Berlin' --set birthday='30 Nov'",
+        "etui contacts -q edit 2 --set phone='tel:+44-20-7946-0123;ext=5' --set birthday=1974-11-30",
+        "etui contacts find label:club --fields name,labels,address,city,birthday",
+        "etui contacts find city:berlin postcode:10115 --fields name",
+        "etui contacts find categry:club",
+        "etui contacts list --fields name,adress",
+        "etui contacts find bob",
+        "etui contacts find name:bob --fields phone,birthday --json",
+        "etui contacts show 2 | grep -e Phone -e Birth",
+        "etui contacts show 1 | grep -e Birth",
+    ], @r#"
+    $ etui contacts -q edit 1 --set label=Club,Work --set address='Hauptstr. 5, 10115 Berlin' --set birthday='30 Nov'
+    $ etui contacts -q edit 2 --set phone='tel:+44-20-7946-0123;ext=5' --set birthday=1974-11-30
+    $ etui contacts find label:club --fields name,labels,address,city,birthday
+    Name         Categories  Addresses                  Cities  Birthday
+    Anna Müller  Club, Work  Hauptstr. 5, 10115 Berlin  Berlin  30 November
+    $ etui contacts find city:berlin postcode:10115 --fields name
+    Name
+    Anna Müller
+    $ etui contacts find categry:club
+    error: in the filter, at character 1: there is no field "categry"; did you mean category? Fields are any, name, display, family, given, nick, org, email, phone, phone.written, category, label, note, title, address, city, postcode, country, birthday, kind, everywhere, uid (quote a text with ":")
+    [exit 2]
+    $ etui contacts list --fields name,adress
+    error: invalid value 'adress' for '--fields <NAME,...>': there is no field "adress"; did you mean address? Fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, address, city, birthday, card
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts find bob
+    #  Name     Organisation  Phone                    E-mail
+    2  Bob Öst                +44-20-7946-0123 ext. 5  bob@example.com
+    $ etui contacts find name:bob --fields phone,birthday --json
+    {"phone":"tel:+44-20-7946-0123;ext=5","birthday":"1974-11-30"}
+    $ etui contacts show 2 | grep -e Phone -e Birth
+      Phone     +44-20-7946-0123 ext. 5
+      Birthday  1974-11-30
+    $ etui contacts show 1 | grep -e Birth
+      Birthday      30 November
+    "#);
+}
+
+#[test]
+fn a_contact_is_changed_by_its_name() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit Norbert Nobody --set note=x",
+        "etui contacts edit bob --if-match 00000000000000000000000000000000 --set note=x",
+        "etui contacts edit 'bob öst' --set email=bob@example.org",
+        "etui contacts edit o --set note=x",
+        "etui contacts edit nosuch --set note=x",
+        "etui contacts edit urn:uuid:1 --set note=x",
+        "etui contacts remove norbert --dry-run",
+        "etui contacts remove norbert",
+        "etui contacts remove example",
+        "etui -q calendar add 'Dentist 2027-03-09 9:00'",
+        "etui calendar edit dentist --place Hall",
+        "etui calendar remove dentist",
+    ], @r"
+    $ etui contacts edit Norbert Nobody --set note=x
+    Changed 4: Norbert Nobody (undo: etui contacts restore 4)
+    $ etui contacts edit bob --if-match 00000000000000000000000000000000 --set note=x
+    error: contact bob was changed in the meantime; nothing was overwritten. See its current state: etui contacts show bob
+    [exit 5]
+    $ etui contacts edit 'bob öst' --set email=bob@example.org
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts edit o --set note=x
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts edit nosuch --set note=x
+    error: no contact matches: nosuch
+    [exit 4]
+    $ etui contacts edit urn:uuid:1 --set note=x
+    error: there is no contact with the UID urn:uuid:1; `etui contacts find` lists the numbers
+    [exit 4]
+    $ etui contacts remove norbert --dry-run
+    Would remove 4: Norbert Nobody
+    $ etui contacts remove norbert
+    Removed 4: Norbert Nobody
+    Undo: etui contacts restore 4
+    $ etui contacts remove example
+    Removed 1: Anna Müller
+    Undo: etui contacts restore 1
+    $ etui -q calendar add 'Dentist 2027-03-09 9:00'
+    $ etui calendar edit dentist --place Hall
+    Changed 10: Dentist (undo: etui calendar restore 10)
+    $ etui calendar remove dentist
+    Removed 10: Dentist
+    Undo: etui calendar restore 10
+    ");
 }

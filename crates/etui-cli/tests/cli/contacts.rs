@@ -90,7 +90,7 @@ fn show_tells_everything() {
     $ etui contacts show 2
     Bob Öst
       E-mail    bob@example.com  (home)
-      Birthday  --02-29
+      Birthday  29 February
       Note      likes tea, no milk
                 and cake
       X-HOBBY   chess
@@ -272,8 +272,7 @@ fn edits_leave_other_lines_alone() {
     error: the UID identifies the contact and cannot change: it is anna, the text has other. To add another contact: etui contacts add FILE
     [exit 3]
     $ etui contacts edit 1 --set phone:home=1
-    error: --set TEL keeps the existing types; leave the types out, or use --add
-    [exit 2]
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
     $ etui contacts edit 77 --set note=x
     error: there is no contact number 77; to search for a phone number: etui contacts find phone:77
     [exit 4]

@@ -71,7 +71,7 @@ fn pairs_are_listed_compared_and_merged() {
     +item1.TEL;TYPE=CELL;TYPE=home:+44 20 7946 0123
     +item1.X-ABLabel:Boat
     +EMAIL;TYPE=WORK:ada@example.org
-    +NOTE:BDAY: 1815-12-11
+    +NOTE:Birthday: 1815-12-11
     Not taken: UID:a2
     Not taken: REV:2026-01-02T03:04:05Z
     $ etui contacts merge 1 3
@@ -87,7 +87,7 @@ fn pairs_are_listed_compared_and_merged() {
     BDAY:1815-12-10\r
     item1.X-ABLabel:Boat\r
     EMAIL;TYPE=WORK:ada@example.org\r
-    NOTE:BDAY: 1815-12-11\r
+    NOTE:Birthday: 1815-12-11\r
     END:VCARD\r
     $ etui contacts duplicates
     Score  #  Name    #  Name            Why

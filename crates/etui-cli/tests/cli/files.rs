@@ -285,3 +285,51 @@ fn other_formats_are_named() {
     [exit 6]
     ");
 }
+
+#[test]
+fn the_format_follows_the_name_of_the_file() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui export -o people.csv; head -c 30 people.csv; echo",
+        "etui export -o all.vcard; head -1 all.vcard",
+        "etui export --format vcard -o cards.csv; head -1 cards.csv",
+        "etui export -o people.ics",
+        "etui export --calendars -o people.vcf",
+        "etui export -o people.ldif",
+        "etui export out/anna.vcf",
+        "etui export --vcard-version 4.0 -o new.csv",
+        "ls",
+    ], @r"
+    $ etui export -o people.csv; head -c 30 people.csv; echo
+    Wrote 4 contacts to people.csv
+    Not in the table: UID (3), FN part (1), PHOTO (1). For each contact: --json --output FILE
+    First Name,Middle Name,Last Na
+    $ etui export -o all.vcard; head -1 all.vcard
+    Wrote 4 contacts to all.vcard
+    BEGIN:VCARD\r
+    $ etui export --format vcard -o cards.csv; head -1 cards.csv
+    Wrote 4 contacts to cards.csv
+    BEGIN:VCARD\r
+    $ etui export -o people.ics
+    error: people.ics: it would have contacts; for calendars add --calendars, for contacts name it .vcf or .csv
+    [exit 2]
+    $ etui export --calendars -o people.vcf
+    error: people.vcf: calendars are written as iCalendar; name it .ics
+    [exit 2]
+    $ etui export -o people.ldif
+    error: people.ldif: contacts are written as vCard or CSV; name it .vcf or .csv
+    [exit 2]
+    $ etui export out/anna.vcf
+    error: no contact matches: out/anna.vcf; to write to a file: etui export -o 'out/anna.vcf'
+    [exit 4]
+    $ etui export --vcard-version 4.0 -o new.csv
+    error: --vcard-version is for --format vcard
+    [exit 2]
+    $ ls
+    all.vcard
+    cards.csv
+    people.csv
+    people.vcf
+    tmp
+    ");
+}

@@ -89,7 +89,7 @@ fn versions_of_a_contact() {
     $ etui contacts history 2 --show 2
     Bob Öst
       E-mail    bob@example.com  (home)
-      Birthday  --02-29
+      Birthday  29 February
       Note      likes tea, no milk
                 and cake
       X-HOBBY   chess
@@ -303,5 +303,42 @@ fn versions_of_a_calendar_entry() {
     [exit 1]
     $ etui calendar history 1 --show 2 --json --zone UTC | cut -c 1-60
     {"id":1,"uid":"fixe","etag":"825015de34b64b9d332c81f47418459
+    "#);
+}
+
+/// Each undo of an edit is a change that the next one undoes.
+#[test]
+fn a_second_undo_is_a_redo() {
+    let home = TestHome::with_people();
+    insta::assert_snapshot!(session(&home, &[
+        "etui -q contacts edit 2 --set email=bob@example.org",
+        "etui -q contacts edit 2 --set email=bob@example.net",
+        "etui contacts restore 2",
+        "etui contacts restore 2",
+        "etui contacts show 2 --vcard | grep EMAIL",
+        "etui contacts restore 2",
+        "etui contacts restore 2 --json",
+        "etui contacts restore 2 --json",
+        "etui contacts edit 2 --set email=bob@example.com",
+        "etui contacts restore 2",
+    ]), @r#"
+    $ etui -q contacts edit 2 --set email=bob@example.org
+    $ etui -q contacts edit 2 --set email=bob@example.net
+    $ etui contacts restore 2
+    Undid the latest change of 2: Bob Öst
+    $ etui contacts restore 2
+    Redid the latest change of 2: Bob Öst (older versions: etui contacts history 2)
+    $ etui contacts show 2 --vcard | grep EMAIL
+    EMAIL;TYPE=home:bob@example.net\r
+    $ etui contacts restore 2
+    Undid the latest change of 2: Bob Öst
+    $ etui contacts restore 2 --json
+    {"id":2,"uid":"bob","etag":"23987729d8c16d59a90cacbdf49a8710","name":"Bob Öst","outcome":"changed","action":"redone"}
+    $ etui contacts restore 2 --json
+    {"id":2,"uid":"bob","etag":"420ed97348b01b379fa5e5abd137fb3a","name":"Bob Öst","outcome":"changed","action":"undone"}
+    $ etui contacts edit 2 --set email=bob@example.com
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    $ etui contacts restore 2
+    Undid the latest change of 2: Bob Öst
     "#);
 }

@@ -55,7 +55,7 @@ fn changes_tell_what_they_did() {
     $ etui --json contacts restore --list
     {"id":1,"name":"Ada","organization":"","phone":"","email":""}
     $ etui --json contacts restore ada
-    {"id":1,"uid":"ada","etag":"f4baeca3eedea6cf30f7647292b6cede","name":"Ada","outcome":"added"}
+    {"id":1,"uid":"ada","etag":"f4baeca3eedea6cf30f7647292b6cede","name":"Ada","outcome":"added","action":"restored"}
     "#);
 }
 

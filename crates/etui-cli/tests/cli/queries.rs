@@ -53,12 +53,12 @@ fn fields_are_shown_as_asked() {
     $ etui contacts find bob --fields vcard --json
     {"card":"BEGIN:VCARD\r\nVERSION:4.0\r\nUID:bob\r\nFN:Bob Öst\r\nEMAIL;TYPE=home:bob@example.com\r\nBDAY:--0229\r\nNOTE:likes tea\\, no milk\\nand cake\r\nX-HOBBY:chess\r\nPHOTO:data:image/png;base64,iVBORw0KGgo=\r\nEND:VCARD\r\n"}
     $ etui contacts list --fields name,colour
-    error: invalid value 'colour' for '--fields <NAME,...>': there is no field "colour"; fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, card
+    error: invalid value 'colour' for '--fields <NAME,...>': there is no field "colour"; fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, address, city, birthday, card
 
     For more information, try '--help'.
     [exit 2]
     $ etui contacts list --fields ''
-    error: invalid value '' for '--fields <NAME,...>': there is no field ""; fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, card
+    error: invalid value '' for '--fields <NAME,...>': there is no field ""; fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, address, city, birthday, card
 
     For more information, try '--help'.
     [exit 2]
@@ -342,7 +342,7 @@ fn letters() {
 #[test]
 fn help_of_the_list() {
     let home = TestHome::new();
-    session!(home, ["etui contacts list --help | sed '/^Options of all/,/^$/d'"], @"
+    session!(home, ["etui contacts list --help | sed '/^Options of all/,/^$/d'"], @r"
     $ etui contacts list --help | sed '/^Options of all/,/^$/d'
     List contacts by name
 
@@ -350,7 +350,7 @@ fn help_of_the_list() {
 
     Options:
           --fields <NAME,...>  Fields to show: id, name, org, phone, email, uid, etag, family, given,
-                               nick, phones, emails, categories, note, card
+                               nick, phones, emails, categories, note, address, city, birthday, card
           --sort <ORDER>       Order: by name, by time of addition, or unordered (none, the fastest); -:
                                descending [default: name; of `find` the best match first] [possible
                                values: name, -name, added, -added, none]

@@ -54,9 +54,9 @@ fn contacts_move_and_come_back() {
     [exit 4]
     $ etui contacts move --to Work
     error: the following required arguments were not provided:
-      <ID>...
+      <ID|NAME>...
 
-    Usage: etui contacts move --to <NAME> <ID>...
+    Usage: etui contacts move --to <NAME> <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]
@@ -64,7 +64,7 @@ fn contacts_move_and_come_back() {
     error: the following required arguments were not provided:
       --to <NAME>
 
-    Usage: etui contacts move --to <NAME> <ID>...
+    Usage: etui contacts move --to <NAME> <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]

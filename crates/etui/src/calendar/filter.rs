@@ -57,6 +57,7 @@ impl Field {
         ("notes", Field::Notes),
         ("description", Field::Notes),
         ("category", Field::Category),
+        ("label", Field::Category),
         ("kind", Field::Kind),
         ("status", Field::Status),
         ("due", Field::Due),

@@ -61,7 +61,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// Every field with its name in the text form.
+    /// Every field with its names in the text form.
     pub const NAMES: &'static [(&'static str, Field)] = &[
         ("any", Field::Any),
         ("name", Field::Name),
@@ -74,9 +74,14 @@ impl Field {
         ("phone", Field::Phone),
         ("phone.written", Field::PhoneWritten),
         ("category", Field::Category),
+        ("label", Field::Category),
         ("note", Field::Note),
         ("title", Field::Title),
         ("address", Field::Address),
+        // The parts of an address are looked for in all of it.
+        ("city", Field::Address),
+        ("postcode", Field::Address),
+        ("country", Field::Address),
         ("birthday", Field::Birthday),
         ("kind", Field::Kind),
         ("everywhere", Field::Everywhere),

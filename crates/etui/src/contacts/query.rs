@@ -25,7 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use etui_vcard::TypedValue;
+use etui_vcard::{PostalAddress, TypedValue};
 
 use super::{Card, Field, Summary};
 use crate::search::query::{
@@ -76,6 +76,12 @@ columns! {
         Categories = "categories" [many],
         /// The notes.
         Note = "note",
+        /// All postal addresses, each in one line.
+        Addresses = "address" [many],
+        /// The cities of all postal addresses.
+        Cities = "city" [many],
+        /// The birthday: `1815-12-10`, or without a part that is not known: `--12-10`.
+        Birthday = "birthday",
         /// The vCard.
         Card = "card",
     }
@@ -141,6 +147,12 @@ impl ColumnSet for Column {
             Self::Phones => rows.push_list(typed(card.phones())),
             Self::Emails => rows.push_list(typed(card.emails())),
             Self::Categories => rows.push_list(card.categories()),
+            Self::Addresses => rows.push_list(card.addresses().iter().map(PostalAddress::to_line)),
+            Self::Cities => rows.push_list(card.addresses().into_iter().map(|a| a.locality)),
+            Self::Birthday => {
+                let date = card.birthday().map(|date| date.to_string());
+                rows.push(date.unwrap_or_default().as_bytes());
+            }
             _ => rows.push(card.note().unwrap_or_default().as_bytes()),
         }
     }

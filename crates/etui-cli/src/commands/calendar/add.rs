@@ -12,13 +12,13 @@ use super::show::{describe_times, shift_time};
 use super::span_args::local_now;
 use super::time_args::{
     AlignedRule, EventEnd, StartTime, TimeArgs, align_rule, check_due, note_of_move,
-    offset_before_start,
+    note_of_passed, offset_before_start,
 };
 use crate::app::App;
 use crate::commands::records::report_saved;
-use crate::datetime::{LocalNow, Phrase, parse_duration, parse_phrase};
+use crate::datetime::{LocalNow, Phrase, PhraseError, TimeWords, parse_duration, parse_phrase};
 use crate::errors::{Failure, Result};
-use crate::output::escape_text;
+use crate::output::{escape_text, one_line};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +29,8 @@ Examples:
   etui calendar add Holidays --start 2026-12-24 --end 2027-01-06
   etui calendar add Call --start \"tomorrow 15:00\" --zone America/New_York
   etui calendar add \"Tax return\" --due 2027-05-31 --alarm 1w
-  etui calendar add \"Buy milk\" --todo
+  etui calendar add \"todo Buy milk friday\"
+  etui calendar add \"Lunch with Bob friday 12:30 at Canteen\"
   etui calendar add Talk --start \"fri 14:00\" --set url=https://example.org --set class=PRIVATE
 
 WHEN  18:30, tomorrow, \"next friday 9am\", \"in 2 hours\", \"Dec 25\", 25.12., 2026-12-24, +3d,
@@ -37,9 +38,11 @@ WHEN  18:30, tomorrow, \"next friday 9am\", \"in 2 hours\", \"Dec 25\", 25.12., 
 HOW   daily, mon-fri, \"every second tuesday\", \"last friday of the month\", \"yearly on Dec 25\",
       \"weekly for 10 weeks\", \"every 2 weeks on mon, thu until 2027-06-30\", \"daily 5 times\"
 
-Without --start, the time is taken from the end or the beginning of TITLE. `next friday` is that of
-the next week. A start that its rule does not have is moved to the first day that it has. Without
---end and --duration, an event lasts one hour, or one day. `etui import` imports files.";
+Without --start, the time is taken from TITLE; `at PLACE` after the time is the place. A word that
+looks like a part of the time and is not understood is refused. A title in double quotes is taken as
+it is: '\"Plan friday\" tomorrow 9:00'. `next friday` is that of the next week. A start that its rule
+does not have is moved to the first day that it has. Without --end and --duration, an event
+lasts one hour, or one day. `etui import` imports files.";
 
 /// Add an event or a to-do
 #[derive(Debug, Default, clap::Args)]
@@ -62,7 +65,7 @@ pub struct AddEntryArgs {
     /// Alarm this long before the start, or before the due time: 10m, 1d, 0m
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     alarm: Vec<Duration>,
-    /// Add a to-do, even without --due
+    /// Add a to-do, as the word todo at the beginning of TITLE does; a time in TITLE is its due time
     #[arg(long)]
     pub todo: bool,
     /// Any other property
@@ -111,39 +114,88 @@ pub struct EntryWords {
     pub rule: Option<RecurrenceRule>,
     /// Whether the person asked for a start that is not in the rule.
     pub has_day: bool,
+    /// The location that the title named.
+    pub place: Option<String>,
+    pub is_todo: bool,
+}
+
+/// Words at the beginning of a phrase for a to-do.
+const TODO_WORDS: &[&str] = &["todo", "to-do", "todo:", "to-do:", "task:"];
+
+impl EntryWords {
+    /// Returns a title without a time, after the word for a to-do.
+    pub fn untimed(text: &str) -> Self {
+        let text = text.trim();
+        let (first, rest) = text.split_once(char::is_whitespace).unwrap_or_default();
+        let is_todo = TODO_WORDS
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case(first));
+        Self {
+            title: if is_todo { rest.trim_start() } else { text }.to_owned(),
+            start: None,
+            due: None,
+            rule: None,
+            has_day: true,
+            place: None,
+            is_todo,
+        }
+    }
+
+    /// Takes the title and the place of a phrase, and its time as the start, or of a to-do as the due time.
+    pub fn apply_phrase(&mut self, phrase: Phrase, time: &TimeArgs, here: &LocalNow) -> Result<()> {
+        let mut times = phrase.times;
+        if time.end.is_some() || time.duration.is_some() {
+            times.end = None;
+        }
+        self.set_times(&times, time, here)?;
+        self.title = phrase.title;
+        self.place = phrase.place;
+        self.rule = phrase.rule;
+        self.has_day = phrase.has_day;
+        Ok(())
+    }
+
+    /// Sets the start, or of a to-do the due time.
+    pub fn set_times(&mut self, times: &TimeWords, time: &TimeArgs, here: &LocalNow) -> Result<()> {
+        let found = time.start_of_words(times, "the time in the title", here)?;
+        match self.is_todo {
+            true => self.due = Some(found.start),
+            false => self.start = Some(found),
+        }
+        Ok(())
+    }
 }
 
 /// Returns the title and the start: that of `--start`, or that in the title.
 fn parse_words(args: &AddEntryArgs, here: &LocalNow) -> Result<EntryWords> {
     let time = &args.time;
-    let plain = EntryWords {
-        title: args.title.clone(),
-        start: time.parse_start(here.now.date(), here)?,
-        due: time.parse_due(here.now.date(), here)?,
-        rule: None,
-        has_day: true,
-    };
-    if plain.start.is_some() || time.due.is_some() || args.todo {
-        return Ok(plain);
+    let mut words = EntryWords::untimed(&args.title);
+    words.is_todo |= args.todo;
+    words.start = time.parse_start(here.now.date(), here)?;
+    words.due = time.parse_due(here.now.date(), here)?;
+    if words.start.is_some() || words.due.is_some() {
+        return Ok(words);
     }
-    let Some(phrase) = parse_phrase(&args.title, here.now.date(), here.now) else {
-        return Ok(plain);
-    };
-    let Phrase {
-        title,
-        mut times,
-        has_day,
-        rule,
-    } = phrase;
-    if time.end.is_some() || time.duration.is_some() {
-        times.end = None;
+    let phrase =
+        parse_phrase(&words.title, here.now.date(), here.now).map_err(|e| refuse_phrase(&e))?;
+    match phrase {
+        Some(phrase) => words.apply_phrase(phrase, time, here)?,
+        None if !words.is_todo => {
+            return Err(Failure::usage(format!(
+                "no day or time was found in \"{}\"; write one, as in \"Lunch tomorrow 12:30\", or give \
+                 --start WHEN, for example --start \"monday 9:00\"; or --todo",
+                one_line(&words.title)
+            )));
+        }
+        None => {}
     }
-    Ok(EntryWords {
-        title,
-        start: Some(time.start_of_words(&times, "the time in the title", here)?),
-        due: None,
-        rule,
-        has_day,
+    Ok(words)
+}
+
+fn refuse_phrase(error: &PhraseError) -> Failure {
+    Failure::usage(match error.may_be_title {
+        true => format!("{error}, or give --start"),
+        false => error.to_string(),
     })
 }
 
@@ -160,10 +212,14 @@ pub fn build_entry(
 ) -> Result<(CalendarObject, Option<String>)> {
     let time = &args.time;
     let due = words.due;
-    let is_todo = args.todo || due.is_some();
+    let is_todo = words.is_todo || due.is_some();
+    let title = match (&words.place, &args.place) {
+        (Some(place), Some(_)) => format!("{} at {place}", words.title),
+        _ => words.title,
+    };
     let mut draft = match is_todo {
-        true => Draft::todo(&words.title),
-        false => Draft::event(&words.title),
+        true => Draft::todo(&title),
+        false => Draft::event(&title),
     };
     match (&words.start, &due) {
         (None, None) if !is_todo => {
@@ -214,6 +270,9 @@ pub fn build_entry(
         if let Some(due) = &due {
             check_due(&start, due, here)?;
         }
+        if note.is_none() {
+            note = note_of_passed(&start, here);
+        }
         draft = draft.start(start);
     }
     if let Some(due) = due {
@@ -222,9 +281,9 @@ pub fn build_entry(
     if let Some(AlignedRule { rule, .. }) = aligned {
         draft = draft.rule(rule);
     }
-    draft = args
-        .place
-        .iter()
+    let place = args.place.as_ref().or(words.place.as_ref());
+    draft = place
+        .into_iter()
         .fold(draft, |draft, text| draft.location(text));
     draft = args
         .notes

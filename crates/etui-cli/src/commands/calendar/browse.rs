@@ -10,15 +10,12 @@ use super::record::read_record;
 use super::show::describe_times;
 use super::single;
 use super::span_args::local_now;
-use super::time_args::{StartTime, TimeArgs};
+use super::time_args::TimeArgs;
 use crate::commands::records::browser::kind::{BrowserRecord, NewRecord};
 use crate::commands::records::title_of;
 use crate::datetime::{LocalNow, TimeWords, parse_phrase};
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
-
-/// Words at the beginning of a phrase for a to-do.
-const TODO_WORDS: &[&str] = &["todo", "to-do", "task"];
 
 impl BrowserRecord for CalendarObject {
     const PHRASE_EXAMPLE: &'static str = "Lunch with Bob tomorrow 12:30; todo Buy milk friday";
@@ -107,63 +104,31 @@ fn parse_entry_phrase(
     day: Option<Date>,
     here: &LocalNow,
 ) -> Result<(AddEntryArgs, EntryWords)> {
-    let (is_todo, text) = split_todo(text);
-    let mut args = AddEntryArgs::default();
-    args.todo = is_todo;
-    let phrase = parse_phrase(text, day.unwrap_or_else(|| here.now.date()), here.now);
-    let mut words = EntryWords {
-        title: text.to_owned(),
-        start: None,
-        due: None,
-        rule: None,
-        has_day: true,
-    };
-    let times = match (phrase, day) {
-        (Some(phrase), _) => {
-            words.title = phrase.title;
-            words.rule = phrase.rule;
-            words.has_day = phrase.has_day;
-            Some(phrase.times)
+    let args = AddEntryArgs::default();
+    let mut words = EntryWords::untimed(text);
+    let today = here.now.date();
+    let phrase = parse_phrase(&words.title, day.unwrap_or(today), here.now);
+    let time = TimeArgs::default();
+    match (phrase.map_err(|e| Failure::usage(e.to_string()))?, day) {
+        (Some(phrase), _) => words.apply_phrase(phrase, &time, here)?,
+        (None, _) if words.title.is_empty() => {
+            return Err(Failure::usage("a title is missing"));
         }
-        (None, Some(day)) if !is_todo => Some(TimeWords {
-            start: DateTimeValue::Date(day),
-            end: None,
-        }),
-        (None, _) => None,
-    };
-    if words.title.is_empty() {
-        return Err(Failure::usage("a title is missing"));
-    }
-    if times.is_none() && !is_todo {
-        return Err(Failure::usage(
-            "a time is missing, such as tomorrow 12:30; a to-do begins with todo",
-        ));
-    }
-    if let Some(times) = times {
-        let what = "the time in the phrase";
-        let found = TimeArgs::default().start_of_words(&times, what, here)?;
-        match is_todo {
-            true => words.due = Some(found.start),
-            false => words.start = Some(StartTime { ..found }),
+        (None, _) if words.is_todo => {}
+        (None, Some(day)) => {
+            let whole_day = TimeWords {
+                start: DateTimeValue::Date(day),
+                end: None,
+            };
+            words.set_times(&whole_day, &time, here)?;
+        }
+        (None, None) => {
+            return Err(Failure::usage(
+                "a time is missing, such as tomorrow 12:30; a to-do begins with todo",
+            ));
         }
     }
     Ok((args, words))
-}
-
-/// Splits the word for a to-do from the beginning.
-fn split_todo(text: &str) -> (bool, &str) {
-    let text = text.trim();
-    let Some((first, rest)) = text.split_once(char::is_whitespace) else {
-        return (false, text);
-    };
-    let first = first.trim_end_matches(':');
-    match TODO_WORDS
-        .iter()
-        .any(|word| word.eq_ignore_ascii_case(first))
-    {
-        true => (true, rest.trim_start()),
-        false => (false, text),
-    }
 }
 
 #[cfg(test)]
@@ -205,7 +170,9 @@ mod tests {
             ("Fair", day, "Fair; 20261201; "),
             ("todo Buy milk", day, "Buy milk; ; "),
             ("todo: Buy milk friday", None, "Buy milk; ; 20261127"),
-            ("Task Call Bob 15:00", day, "Call Bob; ; 20261201T150000"),
+            ("Task: Call Bob 15:00", day, "Call Bob; ; 20261201T150000"),
+            ("Task force 15:00", day, "Task force; 20261201T150000; "),
+            ("Fair friday at Hall 3", day, "Fair; 20261127; "),
             ("todo", day, "todo; 20261201; "),
             (
                 "Fair",

@@ -28,6 +28,7 @@ Examples:
   etui calendar edit 17 --repeat never
   etui calendar edit 17 --alarm 10m --alarm 1d           replaces all alarms
   etui calendar edit 17 --alarm none
+  etui calendar edit 17 --category Work --category Travel   replaces all categories
   etui calendar edit 17 --set status=CANCELLED --remove notes
   etui calendar edit 17 --from meeting.ics               replace the whole text
   etui calendar edit 17 18 --set label=Work              several at once
@@ -56,6 +57,9 @@ pub struct EditEntryArgs {
     /// Description
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
+    /// Replace all categories
+    #[arg(long, value_name = "NAME")]
+    category: Vec<String>,
     /// Replace all alarms by one this long before the start: 10m, 1d, 0m, or none
     #[arg(long, value_name = "DURATION", value_parser = parse_alarm)]
     alarm: Vec<Option<Duration>>,
@@ -67,8 +71,8 @@ pub struct EditEntryArgs {
     remove: Vec<PropertyRemoval>,
     /// Replace the text by this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "title", "start", "end", "duration", "all_day", "due", "repeat", "place", "notes", "alarm", "set",
-        "remove",
+        "title", "start", "end", "duration", "all_day", "due", "repeat", "place", "notes", "category", "alarm",
+        "set", "remove",
     ])]
     from: Option<PathBuf>,
     /// Fail unless the entry has this ETag
@@ -81,6 +85,7 @@ impl EditEntryArgs {
         let texts = [&self.title, &self.place, &self.notes];
         texts.into_iter().any(Option::is_some)
             || !(self.time.is_empty()
+                && self.category.is_empty()
                 && self.alarm.is_empty()
                 && self.set.is_empty()
                 && self.remove.is_empty())
@@ -160,6 +165,10 @@ fn apply_options(
     let notes = args.notes.iter().map(|text| ("DESCRIPTION", text));
     for (name, text) in title.chain(place).chain(notes) {
         record.set(at, name, text, &zones)?;
+    }
+    if !args.category.is_empty() {
+        record.remove(at, "CATEGORIES", None, &zones)?;
+        record.set(at, "CATEGORIES", &args.category.join(","), &zones)?;
     }
     for assignment in &args.set {
         assignment.apply(&mut record, at, &zones)?;

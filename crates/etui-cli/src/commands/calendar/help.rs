@@ -103,6 +103,7 @@ const REMOVE: &str = "\
 Examples:
   etui calendar remove 17
   etui calendar remove 17 18 19
+  etui calendar remove dentist               by title, if there is one match
   etui calendar remove --where 'kind:todo category:done' --dry-run
   etui calendar restore 17                   restore it, within 30 days
 
@@ -112,7 +113,7 @@ removed.";
 const RESTORE: &str = "\
 Examples:
   etui calendar restore 17                   restore a removed entry, or undo its latest change
-  etui calendar restore 17                   a second time: redo the change
+  etui calendar restore 17                   a second time: redo the change; see `history` for older ones
   etui calendar restore --list               list the trash
 
 Removed entries and earlier versions are kept for 30 days.";

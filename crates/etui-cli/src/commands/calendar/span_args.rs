@@ -13,8 +13,8 @@ pub fn local_now(out: &OutputWriter) -> LocalNow {
 // Flattened into the arguments of commands.
 #[derive(Debug, clap::Args)]
 pub struct SpanArgs {
-    /// today, tomorrow, a weekday, week, month or year (also next week, last month), 2026-12-24,
-    /// 2026-12 or 2026
+    /// today, tomorrow, a weekday, week, weekend, month or year (also next week, last month),
+    /// 2026-12-24, 2026-12 or 2026
     #[arg(value_name = "WHEN", conflicts_with_all = ["from", "to"])]
     period: Vec<String>,
     /// First day or time: monday, +3d, 2026-12-24, "tomorrow 9:00" [default: today]
@@ -35,7 +35,7 @@ impl SpanArgs {
         let unit = name.rsplit(' ').next().unwrap_or_default();
         let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
         Some(match unit {
-            "" | "week" => AgendaView::Week,
+            "" | "week" | "weekend" => AgendaView::Week,
             "month" => AgendaView::Month,
             "year" => return None,
             // 2026, 2026-12

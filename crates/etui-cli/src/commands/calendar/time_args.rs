@@ -219,6 +219,13 @@ pub fn note_of_move(from: &CalendarTime, to: &CalendarTime) -> String {
     )
 }
 
+/// Says that a start was earlier today.
+pub fn note_of_passed(start: &CalendarTime, here: &LocalNow) -> Option<String> {
+    let local = here.zone.to_local(start.at(&here.zone));
+    let is_passed = !start.is_date() && local.date() == here.now.date() && local < here.now;
+    is_passed.then(|| format!("{} has already passed", describe_start(start)))
+}
+
 /// Converts the end of an event; the last argument names it in messages.
 fn end_at(
     start: &CalendarTime,

@@ -50,6 +50,8 @@ pub struct CollectionsArgs<R: RecordCommands> {
 
 #[derive(Debug, clap::Subcommand)]
 enum CollectionCommand<R: RecordCommands> {
+    #[command(about = for_kind::<R>("List the KINDs, as without a command"), alias = "ls")]
+    List,
     #[command(about = for_kind::<R>("Create ONE"), after_help = for_kind::<R>(CREATE))]
     Create {
         name: String,
@@ -159,7 +161,7 @@ fn command_line<R: RecordCommands>() -> String {
 impl<R: RecordCommands> CollectionsArgs<R> {
     pub fn run_command(&self, app: &mut App) -> Result<()> {
         match &self.command {
-            None => list_collections::<R>(app),
+            None | Some(CollectionCommand::List) => list_collections::<R>(app),
             Some(CollectionCommand::Create { name, .. }) => create_collection::<R>(app, name),
             Some(CollectionCommand::Rename { old, new }) => rename_collection::<R>(app, old, new),
             Some(CollectionCommand::Color { name, color }) => {

@@ -10,6 +10,7 @@ use etui::calendar::time::{CalendarTime, Date};
 use etui::contacts::{Card, Contact, Contacts};
 
 use super::add::{AddContactArgs, build_card};
+use super::display::shown_phone;
 use super::property::PropertyAssignment;
 use super::show::card_details;
 use crate::commands::records::browser::kind::{BrowserRecord, NewRecord};
@@ -70,7 +71,8 @@ impl BrowserRecord for Card {
 
     fn copy_texts(card: &Card) -> Vec<(String, String)> {
         let phones = card.phones().into_iter();
-        let phones = phones.map(|phone| ("Phone".to_owned(), phone.value));
+        let phones =
+            phones.map(|phone| ("Phone".to_owned(), shown_phone(&phone.value).into_owned()));
         let emails = card.emails().into_iter();
         let emails = emails.map(|email| ("E-mail".to_owned(), email.value));
         let name = ("Name".to_owned(), card.display_name());

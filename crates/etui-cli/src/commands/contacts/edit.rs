@@ -2,27 +2,30 @@
 
 use std::path::PathBuf;
 
-use etui::contacts::{Card, Contact};
+use etui::contacts::{Card, Contact, NewProperty};
 
 use super::property::{Component, PropertyAssignment, component_named};
 use crate::app::App;
 use crate::commands::records::change;
-use crate::commands::records::property::{PropertyRemoval, parse_removal};
+use crate::commands::records::property::{PropertyRemoval, parse_removal, word_of};
 use crate::commands::records::selection::{Selected, SelectionArgs};
 use crate::errors::{Failure, Result};
+use crate::output::escape_text;
 
 const EXAMPLES: &str = "\
 Examples:
   etui contacts edit 17                                  in your editor ($VISUAL, $EDITOR)
   etui contacts edit 17 --set phone=\"+44 20 7946 0123\"
+  etui contacts edit Ada Lovelace --set note=x           by name, if there is one match
+  etui contacts edit 17 --set phone:work=\"+44 20 7946 0999\"
   etui contacts edit 17 --add email:work=ada@example.org --remove note
   etui contacts edit 17 --remove phone=555-0100
   etui contacts edit 17 --from ada.vcf                   replace the whole vCard
   etui contacts edit 17 18 19 --add label=Club           several at once
   etui contacts edit --where category:club --remove label=Club --dry-run
 
---set changes the first property of its name, or adds it; city:work is the city of the first
-address of type work. Setting name changes FN and N, setting family or given changes FN too.
+--set changes the first property of its name, or adds it; with a type, phone:work, the one of that
+type. city:work is the city of the first address of type work. --remove phone=VALUE compares digits. Setting name changes FN and N, setting family or given changes FN too.
 --remove label=Family removes one label. --remove is applied first, then --set, then --add. All
 other lines of the vCard are unchanged. For PROP see `etui contacts add --help`.
 `etui contacts restore 17` undoes the change.";
@@ -91,7 +94,7 @@ fn apply_options(contact: &Contact, args: &EditContactArgs) -> Result<Card> {
         let value = removal.value.as_deref();
         let removed = match component_named(&removal.name) {
             Some(Component(name, index)) => card.remove_component(name, index, value)?,
-            None => card.remove(&removal.name, value)?,
+            None => remove_property(&mut card, &removal.name, value)?,
         };
         if args.selection.single_id().is_some() {
             removal.check_removed::<Card>(contact.id, removed)?;
@@ -104,13 +107,8 @@ fn apply_options(contact: &Contact, args: &EditContactArgs) -> Result<Card> {
         }
         if property.types.is_empty() {
             card.set(&property.name, &property.value)?;
-        } else if card.property(&property.name).is_none() {
-            card.add(property)?;
-        } else {
-            return Err(Failure::usage(format!(
-                "--set {} keeps the existing types; leave the types out, or use --add",
-                property.name
-            )));
+        } else if card.set_typed(property)? > 1 {
+            return Err(several_of_type(contact, &card, property));
         }
     }
     for assignment in &args.add {
@@ -126,4 +124,46 @@ fn apply_options(contact: &Contact, args: &EditContactArgs) -> Result<Card> {
         card.add(&assignment.property)?;
     }
     Ok(card)
+}
+
+/// Removes the properties of a name, or those with a value; of phones, those with its digits.
+fn remove_property(card: &mut Card, name: &str, value: Option<&str>) -> Result<usize> {
+    let digits = |text: &str| {
+        text.chars()
+            .filter(char::is_ascii_digit)
+            .collect::<String>()
+    };
+    let wanted = value.filter(|_| name == "TEL").map(digits);
+    let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else {
+        return Ok(card.remove(name, value)?);
+    };
+    let mut removed = 0;
+    for phone in card.properties(name) {
+        if digits(&phone) == wanted {
+            removed += card.remove(name, Some(&phone))?;
+        }
+    }
+    Ok(removed)
+}
+
+/// Returns the error for a value that could be that of several properties.
+fn several_of_type(contact: &Contact, card: &Card, property: &NewProperty) -> Failure {
+    let NewProperty { name, types, .. } = property;
+    let refs = card.property_refs();
+    let found = refs.iter().filter(|found| {
+        let has = found.types();
+        let mut wanted = types.iter();
+        found.is_named(name) && wanted.all(|kind| has.iter().any(|t| t.eq_ignore_ascii_case(kind)))
+    });
+    let values: Vec<String> = found
+        .map(|found| escape_text(&found.value()).into_owned())
+        .collect();
+    let word = word_of::<Card>(name);
+    let types = types.join(",");
+    Failure::usage(format!(
+        "contact {} has several {word}:{types}: {}; remove the old one and add the new one: \
+         --remove {word}=OLD --add {word}:{types}=NEW",
+        contact.id,
+        values.join("; ")
+    ))
 }

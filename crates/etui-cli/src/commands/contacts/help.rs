@@ -106,6 +106,7 @@ const REMOVE: &str = "\
 Examples:
   etui contacts remove 17
   etui contacts remove 17 18 19
+  etui contacts remove Ada Lovelace          by name, if there is one match
   etui contacts remove --where category:club --dry-run
   etui contacts restore 17                   restore it, within 30 days
 
@@ -114,7 +115,7 @@ If one of them does not exist, none is removed.";
 const RESTORE: &str = "\
 Examples:
   etui contacts restore 17                   restore a removed contact, or undo its latest change
-  etui contacts restore 17                   a second time: redo the change
+  etui contacts restore 17                   a second time: redo the change; see `history` for older ones
   etui contacts restore --list               list the trash
 
 Removed contacts and earlier versions are kept for 30 days.";

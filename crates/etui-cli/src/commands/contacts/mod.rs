@@ -3,6 +3,7 @@
 mod add;
 pub mod birthdays;
 mod browse;
+mod display;
 mod duplicates;
 mod edit;
 mod help;
@@ -11,7 +12,7 @@ pub mod property;
 mod show;
 
 use clap::Subcommand;
-use etui::contacts::{Card, Column, Contact, Contacts, Row, Summary, TypedValue};
+use etui::contacts::{Card, Column, Contact, Contacts, PartialDate, Row, Summary, TypedValue};
 use etui::{RecordId, Store};
 use serde::Serialize;
 
@@ -91,7 +92,7 @@ impl RecordCommands for Card {
     const HEADINGS: &'static [&'static str] = &["Name", "Organisation", "Phone", "E-mail"];
     const NAME_CELL: usize = 0;
     const COLUMN_HEADINGS: &'static str = "Name,Organisation,Phone,E-mail,UID,ETag,Family name,\
-        Given names,Nicknames,Phones,E-mails,Categories,Note,vCard";
+        Given names,Nicknames,Phones,E-mails,Categories,Note,Addresses,Cities,Birthday,vCard";
     const UNKNOWN_NUMBER_HINT: &'static str =
         "to search for a phone number: etui contacts find phone:{}";
     const SORT_HELP: &'static str = "Order: by name, by time of addition, or unordered (none, the fastest); -: descending \
@@ -177,9 +178,18 @@ impl RecordCommands for Card {
     }
 
     fn cells(s: &Summary, _: &OutputWriter) -> Vec<String> {
-        [&s.name, &s.organization, &s.phone, &s.email]
-            .map(Clone::clone)
+        let phone = display::shown_phone(&s.phone);
+        [&s.name, &s.organization, &*phone, &s.email]
+            .map(str::to_owned)
             .into()
+    }
+
+    fn cell_text(column: Column, value: &str, _: &OutputWriter) -> String {
+        match (column, PartialDate::parse(value)) {
+            (Column::Birthday, Some(date)) => display::shown_date(date),
+            (Column::Phone | Column::Phones, _) => display::shown_phone(value).into_owned(),
+            _ => value.to_owned(),
+        }
     }
 
     fn layout_columns(room: usize) -> Vec<(usize, usize)> {

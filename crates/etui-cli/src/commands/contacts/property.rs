@@ -8,6 +8,7 @@ use etui::contacts::{Card, NewProperty, PartialDate};
 use etui_contentline::edit::is_property_name;
 
 use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
+use crate::datetime::parse_any_day;
 use crate::errors::Failure;
 
 /// Common words and their vCard properties.
@@ -124,6 +125,21 @@ pub fn component_named(word: &str) -> Option<Component> {
     found.map(|(_, component)| *component)
 }
 
+/// Returns the phone that a word such as `mobile` is, as it is written.
+fn kind_of_phone(word: &str) -> Option<&'static str> {
+    const KINDS: &[(&str, &str)] = &[
+        ("mobile", "phone:cell"),
+        ("cell", "phone:cell"),
+        ("cellphone", "phone:cell"),
+        ("handy", "phone:cell"),
+        ("fax", "phone:fax"),
+        ("pager", "phone:pager"),
+    ];
+    let mut kinds = KINDS.iter();
+    let found = kinds.find(|(kind, _)| kind.eq_ignore_ascii_case(word.trim()));
+    found.map(|(_, typed)| *typed)
+}
+
 /// Parses a field without a value: `phone`, `phone:work` or `phone.work`. Returns the property, its
 /// types, and the index of the component.
 pub fn parse_field(text: &str) -> Result<(String, Vec<String>, Option<usize>), String> {
@@ -162,6 +178,12 @@ impl FromStr for PropertyAssignment {
         let name = match component {
             Some(Component(name, _)) => name.to_owned(),
             None => {
+                if let Some(typed) = kind_of_phone(word) {
+                    return Err(format!(
+                        "there is no property \"{}\"; write {typed}=\"+44 20 7946 0123\"",
+                        word.trim()
+                    ));
+                }
                 let components = COMPONENTS.iter().map(|(word, _)| *word);
                 known_property_name::<Card>(word, components)?
             }
@@ -270,10 +292,13 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Checks a date, with or without its year: `1815-12-10`, `--12-10`, `1815`.
+/// Parses a date, with or without its year: `1815-12-10`, `--12-10`, `1815`, or as the calendar reads days.
 fn parse_date(text: &str) -> Result<String, String> {
     let text = text.trim();
     let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    if !is_plain && let Some(date) = parse_any_day(text)? {
+        return Ok(date);
+    }
     let is_valid = PartialDate::parse(text).is_some_and(|date| {
         let year = date.year.unwrap_or(2000);
         let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -288,7 +313,8 @@ fn parse_date(text: &str) -> Result<String, String> {
     match is_plain && is_valid {
         true => Ok(text.to_owned()),
         false => Err(format!(
-            "\"{text}\" is not a date; write it like 1815-12-10, or without the year --12-10"
+            "\"{text}\" is not a date; write it like 1815-12-10, 10.12.1815 or 10 Dec 1815, or without \
+             the year --12-10 or 10 Dec"
         )),
     }
 }
@@ -371,6 +397,8 @@ mod tests {
                 "{problem}"
             );
         }
+        let problem = "Mobile=1".parse::<PropertyAssignment>().unwrap_err();
+        assert!(problem.contains("write phone:cell="), "{problem}");
         let problem = "quux=1".parse::<PropertyAssignment>().unwrap_err();
         assert!(problem.contains("x-quux"), "{problem}");
     }
@@ -387,7 +415,11 @@ mod tests {
             assert!(text.parse::<PropertyAssignment>().is_ok(), "{text}");
         }
         for text in [
-            "birthday=10.12.1815",
+            "birthday=10.12.15",
+            "birthday=31.2.1980",
+            "birthday=11/10/1974",
+            "birthday=15th",
+            "birthday=tomorrow",
             "birthday=2001-02-29",
             "birthday=1815-13-01",
             "birthday=",
@@ -397,6 +429,27 @@ mod tests {
             "email:home=",
         ] {
             assert!(text.parse::<PropertyAssignment>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_are_read_as_the_calendar_reads_days() {
+        for (text, expected) in [
+            ("27.11.1974", "1974-11-27"),
+            ("1.5.1980", "1980-05-01"),
+            ("27 Nov 1974", "1974-11-27"),
+            ("Nov 27, 1974", "1974-11-27"),
+            ("27th of November 1974", "1974-11-27"),
+            ("27. November 1974", "1974-11-27"),
+            ("11/27/1974", "1974-11-27"),
+            ("1974/11/27", "1974-11-27"),
+            ("27.11.", "--11-27"),
+            ("27 Nov", "--11-27"),
+            ("29 Feb", "--02-29"),
+            ("19741127", "19741127"),
+            ("--11-27", "--11-27"),
+        ] {
+            assert_eq!(parse_date(text).as_deref(), Ok(expected), "{text}");
         }
     }
 

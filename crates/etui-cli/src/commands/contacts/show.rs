@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use etui::contacts::{Card, Contact, Photo, TypedValue};
 
+use super::display::{shown_date, shown_phone};
 use crate::commands::records::details::RecordDetails;
 use crate::output::format_size;
-use crate::output::json::format_date;
 
 /// Properties with rows of their own.
 const LABELLED_PROPERTIES: &str =
@@ -34,18 +34,18 @@ pub fn card_details(card: &Card) -> RecordDetails {
     let organizations = organizations.map(|o| [vec![o.name], o.units].concat().join(", "));
     details.add_rows("Organisation", organizations);
     details.add_rows("Title", card.title());
-    details.add_rows("Phone", card.phones().into_iter().map(format_typed));
+    let phones = card.phones().into_iter().map(|mut phone| {
+        phone.value = shown_phone(&phone.value).into_owned();
+        format_typed(phone)
+    });
+    details.add_rows("Phone", phones);
     details.add_rows("E-mail", card.emails().into_iter().map(format_typed));
     for a in card.addresses() {
-        let town = format!("{} {}", a.code, a.locality).trim().to_owned();
-        let mut parts = vec![a.street, town, a.region, a.country];
-        parts.retain(|part| !part.is_empty());
-        let label = a.label.as_deref();
-        let text = with_types(parts.join(", "), label, &a.types, false);
+        let text = with_types(a.to_line(), a.label.as_deref(), &a.types, false);
         details.add_row("Address", text);
     }
     details.add_rows("Web", card.urls().into_iter().map(format_typed));
-    let birthday = card.birthday().map(format_date);
+    let birthday = card.birthday().map(shown_date);
     details.add_rows("Birthday", birthday.or_else(|| card.property("BDAY")));
     details.add_row("Categories", card.categories().join(", "));
     details.add_rows("Note", card.note());

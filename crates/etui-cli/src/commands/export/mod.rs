@@ -32,7 +32,7 @@ use super::records::{RecordCommands, parse_filter};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::contact_json;
-use crate::output::{escape_text, pluralize};
+use crate::output::{escape_text, pluralize, quote_operand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,8 +40,8 @@ Examples:
   etui export org:acme -o acme.vcf           one organisation
   etui export --vcard-version 4.0 | less     everything, as vCard 4.0
   etui export --json | jq .emails            everything, as JSON
-  etui export --format csv -o contacts.csv   a table for Google Contacts
-  etui export --format csv --columns outlook -o contacts.csv
+  etui export -o contacts.csv                a table for Google Contacts
+  etui export -o contacts.csv --columns outlook
 
   etui export --calendars -o calendar.ics            all calendars, byte for byte
   etui export --calendar Work -o work.ics            one of them
@@ -78,10 +78,10 @@ pub struct ExportArgs {
     /// Byte for byte as imported, or converted to vCard 4.0 (RFC 6350)
     #[arg(long, value_name = "VERSION", default_value = "as-is", value_parser = ["as-is", "4.0"])]
     vcard_version: String,
-    /// Format of contacts
-    #[arg(long, value_name = "FORMAT", default_value = "vcard", value_parser = ["vcard", "csv"],
+    /// Format of contacts [default: that of the output file's ending, else vcard]
+    #[arg(long, value_name = "FORMAT", value_parser = ["vcard", "csv"],
         conflicts_with_all = ["calendar", "calendars", "vdir", "palm"])]
-    format: String,
+    format: Option<String>,
     /// Columns of a table: those of the program that is to read it [default: google]
     #[arg(long, value_name = "PROGRAM")]
     columns: Option<csv::CsvColumns>,
@@ -107,7 +107,7 @@ pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
     if args.force && args.output.is_none() && args.vdir.is_none() {
         return Err(Failure::usage("--force needs --output or --vdir"));
     }
-    if args.format == "csv" {
+    if writes_csv(args)? {
         return csv::export_csv(app, args);
     }
     if args.columns.is_some() {
@@ -141,6 +141,39 @@ pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
         true => calendar::export_calendars(app, args),
         false => export_contacts(app, args),
     }
+}
+
+/// Returns true if contacts are written as a table: by `--format`, or by the ending of the output file. An
+/// ending of a format that does not hold the records is an error.
+fn writes_csv(args: &ExportArgs) -> Result<bool> {
+    if let Some(format) = &args.format {
+        return Ok(format == "csv");
+    }
+    let Some(path) = args.output.as_deref().filter(|_| args.palm.is_none()) else {
+        return Ok(false);
+    };
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    let is_calendar = args.calendars || args.calendar.is_some();
+    let advice = match (ending.to_ascii_lowercase().as_str(), is_calendar) {
+        ("csv", false) => return Ok(true),
+        ("ics" | "ical" | "ifb", false) => {
+            "it would have contacts; for calendars add --calendars, for contacts name it .vcf or .csv"
+        }
+        ("vcf" | "vcard" | "csv" | "ldif", true) => {
+            "calendars are written as iCalendar; name it .ics"
+        }
+        ("ldif" | "ldi" | "xlsx" | "xls" | "ods" | "tsv", false) => {
+            "contacts are written as vCard or CSV; name it .vcf or .csv"
+        }
+        ("json", _) => "JSON goes to standard output: etui export --json > FILE",
+        ("pdb", _) => "for a Palm add --palm address, datebook, todo or memo",
+        ("zip" | "gz", _) => "files are not compressed; name it .vcf, .csv or .ics",
+        _ => return Ok(false),
+    };
+    Err(Failure::usage(format!(
+        "{}: {advice}",
+        escape_text(&path.display().to_string())
+    )))
 }
 
 fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
@@ -252,8 +285,26 @@ fn select_records<'s, R: RecordCommands>(
     }
     let is_empty = |(_, ids): &Selection<'_, R>| ids.as_ref().is_some_and(Vec::is_empty);
     match all.iter().all(is_empty) {
-        true => Err(no_match::<R>(words)),
+        true => Err(hint_at_output(no_match::<R>(words), words)),
         false => Ok(all),
+    }
+}
+
+/// Adds the option for an output file to the error for a filter that looks like one.
+fn hint_at_output(failure: Failure, words: &[String]) -> Failure {
+    const ENDINGS: [&str; 5] = [".vcf", ".vcard", ".csv", ".ics", ".json"];
+    let mut words = words.iter();
+    let is_file = |word: &&String| {
+        ENDINGS
+            .iter()
+            .any(|ending| word.to_ascii_lowercase().ends_with(ending))
+    };
+    match words.find(is_file) {
+        Some(file) => Failure::NotFound(format!(
+            "{failure}; to write to a file: etui export -o {}",
+            quote_operand(file)
+        )),
+        None => failure,
     }
 }
 

@@ -9,7 +9,7 @@ use super::restore::find_or_in_trash;
 use super::text_diff::{
     DiffLine, PropertyChange, changed_properties, describe_changes, diff_texts, write_diff,
 };
-use super::{RecordCommands, collection_of, parse_number, stored_title};
+use super::{RecordCommands, collection_of, parse_number, stored_title, with_article};
 use crate::app::App;
 use crate::datetime::{format_minute, iso_instant};
 use crate::errors::{Failure, Result};
@@ -19,7 +19,7 @@ use crate::output::{OutputWriter, Style, Table, escape_text, one_line};
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("action"))]
 pub struct HistoryArgs<R: RecordCommands> {
-    #[arg(value_name = "ID", help = format!("Number or UID of a {}, also of a removed one", R::ONE))]
+    #[arg(value_name = "ID", help = format!("Number or UID of {}, also of a removed one", with_article(R::ONE)))]
     id: String,
     /// Show version N in full
     #[arg(long, value_name = "N", group = "action", value_parser = parse_version)]

@@ -64,6 +64,12 @@ pub trait RecordCommands:
     const NAME_CELL: usize;
     /// Headings of all columns, in the order of [`ColumnSet::NAMES`], between commas.
     const COLUMN_HEADINGS: &'static str;
+    /// Further names of columns, with the names that they mean.
+    const COLUMN_ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("label", "categories"),
+        ("labels", "categories"),
+        ("category", "categories"),
+    ];
     /// Advice for an unknown number, which replaces `{}`.
     const UNKNOWN_NUMBER_HINT: &'static str;
     /// Help text of `--sort`.
@@ -228,7 +234,7 @@ pub enum RecordCommand<R: RecordCommands> {
     )]
     Restore(restore::RestoreRecordsArgs),
     #[command(
-        about = format!("List, compare and bring back earlier versions of a {}", R::ONE),
+        about = format!("List, compare and bring back earlier versions of {}", with_article(R::ONE)),
         after_help = R::HELP.history
     )]
     History(history::HistoryArgs<R>),
@@ -350,6 +356,23 @@ fn add_row<R: RecordCommands>(
     let id = id.to_string();
     let cells = cells.iter().map(String::as_str);
     table.add_row([id.as_str()].into_iter().chain(cells).chain(collection));
+}
+
+/// Returns the known word that differs least from `word`, by a third of its letters at most.
+pub fn nearest_word<W: AsRef<str>>(word: &str, known: impl IntoIterator<Item = W>) -> Option<W> {
+    let known = known.into_iter();
+    let distances = known.map(|known| (strsim::osa_distance(word, known.as_ref()), known));
+    let nearest = distances.min_by_key(|(distance, _)| *distance);
+    let near = nearest.filter(|(distance, known)| distance * 3 <= known.as_ref().len());
+    near.map(|(_, known)| known)
+}
+
+/// Returns `a contact` or `an entry`.
+pub fn with_article(noun: &str) -> String {
+    match noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => format!("an {noun}"),
+        false => format!("a {noun}"),
+    }
 }
 
 /// Returns a number of records with its noun.

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use etui::RecordId;
 use etui_contentline::edit::is_property_name;
 
-use super::RecordCommands;
+use super::{RecordCommands, nearest_word};
 use crate::errors::{Failure, Result};
 
 /// Common words and the property names of the format.
@@ -18,6 +18,13 @@ pub fn property_name<R: RecordCommands>(word: &str) -> String {
     known
         .find(|(known, _)| known.eq_ignore_ascii_case(word))
         .map_or_else(|| word.to_ascii_uppercase(), |(_, name)| (*name).to_owned())
+}
+
+/// Returns the first common word for a property, or else its name in small letters.
+pub fn word_of<R: RecordCommands>(name: &str) -> String {
+    let mut known = R::PROPERTY_WORDS.iter();
+    let word = known.find(|(_, known)| known.eq_ignore_ascii_case(name));
+    word.map_or_else(|| name.to_ascii_lowercase(), |(word, _)| (*word).to_owned())
 }
 
 /// Returns the property name for a word, or an error for a name that is neither a known one nor
@@ -37,14 +44,9 @@ pub fn known_property_name<R: RecordCommands>(
         .map(|(known, _)| *known)
         .chain(more);
     let names = R::KNOWN_PROPERTIES.iter().copied();
-    let nearest = words
-        .chain(names)
-        .map(str::to_ascii_lowercase)
-        .map(|known| (strsim::damerau_levenshtein(&word, &known), known))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, known)| distance * 3 <= known.len());
+    let nearest = nearest_word(&word, words.chain(names).map(str::to_ascii_lowercase));
     Err(match nearest {
-        Some((_, known)) => format!(
+        Some(known) => format!(
             "there is no property \"{word}\"; did you mean {known}? (one of your own begins with x-: \
              x-{word})"
         ),

@@ -8,7 +8,7 @@ use etui::search::query::{
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{RecordCommands, add_row, record_table};
+use super::{RecordCommands, add_row, nearest_word, record_table};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::{NamedField, listed_json};
@@ -133,11 +133,18 @@ fn parse_field<R: RecordCommands>(text: &str) -> std::result::Result<FieldArg<R:
         "id" => Ok(None),
         text if text == R::FORMAT.to_ascii_lowercase() => Ok(Some(R::Column::TEXT)),
         text => {
-            let found = R::Column::NAMES.iter().find(|(name, _)| *name == text);
+            let mut aliases = R::COLUMN_ALIASES.iter();
+            let alias = aliases.find(|(alias, _)| *alias == text);
+            let name = alias.map_or(text, |(_, name)| *name);
+            let found = R::Column::NAMES.iter().find(|(known, _)| *known == name);
             let column = found.map(|(_, column)| Some(*column));
             column.ok_or_else(|| {
+                let names = R::Column::NAMES.iter().map(|(name, _)| *name);
+                let nearest = nearest_word(text, names);
+                let nearest = nearest.map(|name| format!("did you mean {name}? Fields"));
+                let fields = nearest.unwrap_or_else(|| "fields".to_owned());
                 let known = field_names::<R>();
-                format!("there is no field \"{text}\"; fields: {known}")
+                format!("there is no field \"{text}\"; {fields}: {known}")
             })
         }
     }

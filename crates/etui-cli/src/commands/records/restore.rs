@@ -1,7 +1,7 @@
 //! Undoes the latest change of a record; lists the trash.
 
-use etui::record::{Collection, StoredRecord};
-use etui::{SaveOutcome, SavedRecord};
+use etui::record::{Collection, StoredRecord, VersionKind};
+use etui::{ETag, SaveOutcome, SavedRecord};
 
 use super::{
     RecordCommands, add_row, lookup_in_trash, lookup_record, record_table, resolve_once,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{listed_json, saved_json};
+use crate::output::json::{listed_json, restored_json};
 use crate::output::one_line;
 
 #[derive(Debug, clap::Args)]
@@ -30,9 +30,11 @@ pub fn restore_records<R: RecordCommands>(
 ) -> Result<()> {
     let records = resolve_once(ids, |id| find_or_in_trash(all, id))?;
     let uids: Vec<&str> = records.iter().map(|r| r.uid.as_str()).collect();
+    let are_undone = records.iter().map(|record| is_undone(all, record));
+    let are_undone = are_undone.collect::<Result<Vec<bool>>>()?;
     let restored: Vec<Option<SavedRecord>> = all.restore_many(&uids)?;
     let mut unchanged = Vec::new();
-    for (record, saved) in records.iter().zip(restored) {
+    for ((record, saved), was_undone) in records.iter().zip(restored).zip(are_undone) {
         let Some(saved) = saved.filter(|s| s.outcome != SaveOutcome::Unchanged) else {
             unchanged.push(record.id.to_string());
             continue;
@@ -40,12 +42,23 @@ pub fn restore_records<R: RecordCommands>(
         let now = all.get(&record.uid)?;
         let name = stored_title(now.as_ref().unwrap_or(record));
         let shown = one_line(&name);
-        let text = match saved.outcome {
-            SaveOutcome::Added => format!("Restored {}: {shown}", saved.id),
-            _ => format!("Undid the latest change of {}: {shown}", saved.id),
+        let id = saved.id;
+        let (action, text) = match (saved.outcome, was_undone) {
+            (SaveOutcome::Added, _) => ("restored", format!("Restored {id}: {shown}")),
+            (_, false) => (
+                "undone",
+                format!("Undid the latest change of {id}: {shown}"),
+            ),
+            (_, true) => (
+                "redone",
+                format!(
+                    "Redid the latest change of {id}: {shown} (older versions: etui {} history {id})",
+                    R::COMMAND
+                ),
+            ),
         };
         app.out
-            .report(&saved_json(&saved, &record.uid, &name), text)?;
+            .report(&restored_json(&saved, &record.uid, &name, action), text)?;
     }
     if unchanged.is_empty() {
         return Ok(());
@@ -55,6 +68,34 @@ pub fn restore_records<R: RecordCommands>(
         R::ONE,
         unchanged.join(", ")
     )))
+}
+
+/// Returns true if the latest change of a record was undone, so that undoing once more brings the change
+/// back: each undo is a version with the text of the one before the last.
+fn is_undone<R: RecordCommands>(all: &Collection<'_, R>, record: &StoredRecord<R>) -> Result<bool> {
+    let versions = all.history(&record.uid)?;
+    if versions
+        .first()
+        .is_none_or(|latest| latest.kind != VersionKind::Edited)
+    {
+        return Ok(false);
+    }
+    let etag_at = |position: usize| -> Result<Option<ETag>> {
+        let version = versions
+            .get(position)
+            .map(|version| all.read_version(version));
+        Ok(version.transpose()?.flatten().map(|version| version.etag))
+    };
+    let mut undos = 0;
+    let mut pair = (etag_at(0)?, etag_at(1)?);
+    while let (Some(latest), Some(between), Some(before)) = (pair.0, pair.1, etag_at(undos + 2)?) {
+        if latest != before || latest == between {
+            break;
+        }
+        undos += 1;
+        pair = (Some(between), Some(before));
+    }
+    Ok(undos % 2 == 1)
 }
 
 pub(super) fn find_or_in_trash<R: RecordCommands>(

@@ -1,18 +1,23 @@
 //! [`SelectionArgs`]: the records that a command changes, by number, UID or filter.
 
+use std::cell::OnceCell;
+
 use etui::Store;
 use etui::record::{Collection, StoredRecord};
 use etui::search::query::{Columns, Query};
 
-use super::find::no_match;
-use super::{RecordCommands, collection_of, parse_filter, resolve_once, resolve_record};
+use super::find::{find_single, no_match};
+use super::{
+    RecordCommands, collection_of, is_known, parse_filter, parse_number, resolve_once,
+    resolve_record,
+};
 use crate::app::App;
 use crate::errors::Result;
 
 #[derive(Debug, clap::Args)]
 pub struct SelectionArgs {
-    /// Numbers or UIDs
-    #[arg(value_name = "ID", required_unless_present = "filter")]
+    /// Numbers, UIDs, or words of which there is one match
+    #[arg(value_name = "ID|NAME", required_unless_present = "filter")]
     pub ids: Vec<String>,
     /// Select all that match a filter, in place of IDs
     #[arg(long = "where", value_name = "FILTER", conflicts_with = "ids")]
@@ -20,6 +25,9 @@ pub struct SelectionArgs {
     /// Report the changes, and make none
     #[arg(long)]
     pub dry_run: bool,
+    /// The number of the record that was selected by words.
+    #[arg(skip)]
+    named: OnceCell<String>,
 }
 
 /// Selected records of one collection.
@@ -34,24 +42,33 @@ impl SelectionArgs {
             ids,
             filter,
             dry_run,
+            named: OnceCell::new(),
         }
     }
 
-    /// Returns the only ID, unless records are selected by a filter or several IDs.
+    /// Returns the only ID, or the number of the record that [`Self::resolve`] found by words, unless records
+    /// are selected by a filter or several IDs.
     pub fn single_id(&self) -> Option<&str> {
+        if let Some(number) = self.named.get() {
+            return Some(number);
+        }
         match (self.ids.as_slice(), &self.filter) {
             ([id], None) => Some(id),
             _ => None,
         }
     }
 
-    /// Returns the selected records, each once; an error if an ID is unknown or nothing matches.
+    /// Returns the selected records, each once; an error if an ID is unknown or nothing matches. Words that
+    /// are no IDs select the only record that they match.
     pub fn resolve<'s, R: RecordCommands>(
         &self,
-        app: &App,
+        app: &mut App,
         store: &'s Store,
     ) -> Result<Vec<Selected<'s, R>>> {
         let Some(filter) = &self.filter else {
+            if let Some(named) = self.find_named(app, store)? {
+                return Ok(vec![named]);
+            }
             let all = collection_of::<R>(app, store, &self.ids)?;
             let records = resolve_once(&self.ids, |id| resolve_record(&all, id))?;
             return Ok(vec![Selected { all, records }]);
@@ -76,5 +93,35 @@ impl SelectionArgs {
             true => Err(no_match::<R>(words)),
             false => Ok(selected),
         }
+    }
+
+    /// Returns the only record that the words match, unless one of them is a number or a known UID, or they
+    /// are no filter.
+    fn find_named<'s, R: RecordCommands>(
+        &self,
+        app: &mut App,
+        store: &'s Store,
+    ) -> Result<Option<Selected<'s, R>>> {
+        let all = collection_of::<R>(app, store, &self.ids)?;
+        for id in &self.ids {
+            if parse_number(id).is_some() || is_known(&all, id)? {
+                return Ok(None);
+            }
+        }
+        if parse_filter::<R>(&self.ids).is_err() {
+            return Ok(None);
+        }
+        let snapshot = store.snapshot()?;
+        let readers = app.readers_in::<R>(&snapshot)?;
+        let (of, id) = find_single(&mut app.out, &readers, &self.ids)?;
+        let all: Collection<'s, R> =
+            store.collection(readers.get(of).map(|(name, _)| name.as_str()))?;
+        let records: Vec<_> = all.by_id(id)?.into_iter().collect();
+        if records.is_empty() {
+            return Err(no_match::<R>(&self.ids));
+        }
+        // It is set once: the words are resolved once.
+        let _ = self.named.set(id.to_string());
+        Ok(Some(Selected { all, records }))
     }
 }

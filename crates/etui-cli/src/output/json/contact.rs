@@ -1,6 +1,6 @@
 //! JSON objects of contacts.
 
-use etui::contacts::{CardError, Contact, PartialDate, Photo, TypedValue};
+use etui::contacts::{CardError, Contact, Photo, TypedValue};
 use etui::text::phone::{PhoneNumber, Region};
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ pub fn contact_json(
         emails: typed(card.emails()),
         urls: typed(card.urls()),
         addresses: card.addresses().into_iter().map(address).collect::<Vec<_>>(),
-        birthday: card.birthday().map(format_date),
+        birthday: card.birthday().map(|date| date.to_string()),
         categories: card.categories(),
         note: card.note(),
         // The first photo, without its bytes.
@@ -88,7 +88,7 @@ pub fn contact_date_json(date: &ContactDate) -> impl Serialize {
         name: &date.name,
         kind: date.kind.name(),
         date: iso_day(date.day),
-        since: format_date(date.since),
+        since: date.since.to_string(),
         // `null` without a year.
         years: date.years,
     }
@@ -111,18 +111,5 @@ pub fn contact_date_occurrence_json(date: &ContactDate) -> impl Serialize {
         status: None::<&str>,
         transparent: true,
         color: None::<&str>,
-    }
-}
-
-/// Formats a date as in vCard 4.0 and ISO 8601, `--MM-DD` without a year.
-pub fn format_date(date: PartialDate) -> String {
-    match (date.year, date.month, date.day) {
-        (Some(y), Some(m), Some(d)) => format!("{y:04}-{m:02}-{d:02}"),
-        (Some(y), Some(m), None) => format!("{y:04}-{m:02}"),
-        (Some(y), None, _) => format!("{y:04}"),
-        (None, Some(m), Some(d)) => format!("--{m:02}-{d:02}"),
-        (None, Some(m), None) => format!("--{m:02}"),
-        (None, None, Some(d)) => format!("---{d:02}"),
-        (None, None, None) => String::new(),
     }
 }

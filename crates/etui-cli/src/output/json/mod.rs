@@ -20,9 +20,7 @@ use etui_tables::{FieldCount, Loss, LossKind};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-pub use self::contact::{
-    contact_date_json, contact_date_occurrence_json, contact_json, format_date,
-};
+pub use self::contact::{contact_date_json, contact_date_occurrence_json, contact_json};
 use crate::commands::records::RecordCommands;
 use crate::datetime::iso_instant;
 
@@ -111,7 +109,18 @@ pub fn record_change_json(
     object! { id: id.0, uid: uid, etag: etag, name: name, outcome: outcome }
 }
 
-/// The outcome of `add`, `edit` and `restore`.
+/// The outcome of `restore`: the record, and whether its latest change was undone or redone, or the
+/// record restored from the trash.
+pub fn restored_json(
+    saved: &SavedRecord,
+    uid: &str,
+    name: &str,
+    action: &'static str,
+) -> impl Serialize {
+    object! { #[serde(flatten)] saved: saved_json(saved, uid, name), action: action }
+}
+
+/// The outcome of `add` and `edit`.
 pub fn saved_json(saved: &SavedRecord, uid: &str, name: &str) -> impl Serialize {
     let outcome = match saved.outcome {
         SaveOutcome::Added => "added",

@@ -101,7 +101,7 @@ fn what_cannot_be_added() {
         "ls -A",
     ], @r#"
     $ etui calendar add Lunch
-    error: give --start WHEN, for example --start "monday 9:00"; or --todo
+    error: no day or time was found in "Lunch"; write one, as in "Lunch tomorrow 12:30", or give --start WHEN, for example --start "monday 9:00"; or --todo
     [exit 2]
     $ etui calendar add Lunch --start soon
     error: --start soon: "soon" is not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
@@ -469,4 +469,25 @@ fn several_entries_are_changed_at_once() {
     Restored 1: Jour fixe
     Restored 2: Night shift
     "#);
+}
+
+#[test]
+fn categories_are_replaced() {
+    let home = with_calendar();
+    session!(home, [
+        "etui calendar edit fixe --category Work --category Travel",
+        "etui calendar show fixe --ics | grep CATEG",
+        "etui calendar edit fixe --category Home",
+        "etui calendar find label:home --fields title,categories",
+    ], @r"
+    $ etui calendar edit fixe --category Work --category Travel
+    Changed 1: Jour fixe (undo: etui calendar restore 1)
+    $ etui calendar show fixe --ics | grep CATEG
+    CATEGORIES:Work,Travel\r
+    $ etui calendar edit fixe --category Home
+    Changed 1: Jour fixe (undo: etui calendar restore 1)
+    $ etui calendar find label:home --fields title,categories
+    Title      Categories
+    Jour fixe  Home
+    ");
 }

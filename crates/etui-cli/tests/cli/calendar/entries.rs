@@ -88,7 +88,7 @@ fn days_that_are_not_understood() {
         "etui calendar agenda today --store none.etui",
     ], @r#"
     $ etui calendar agenda someday
-    error: "someday" is not a period; write today, tomorrow, week, next week, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
+    error: "someday" is not a period; write today, tomorrow, week, next week, weekend, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
     [exit 2]
     $ etui calendar agenda --from someday
     error: --from someday: "someday" is not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
@@ -264,7 +264,7 @@ fn lists_are_in_order_and_findable() {
     $ etui calendar find tax --fields uid,start,kind,record --json
     {"uid":"tax","start":"2027-03-12","kind":"todo","record":"BEGIN:VTODO\r\nUID:tax\r\nDUE;VALUE=DATE:20270312\r\nSUMMARY:Tax return\r\nPRIORITY:1\r\nDESCRIPTION:not again\\, please\\nreally\r\nEND:VTODO\r\n"}
     $ etui calendar find 'name:x'
-    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, place, location, notes, description, category, kind, status, due, uid (quote a text with ":")
+    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, place, location, notes, description, category, label, kind, status, due, uid (quote a text with ":")
     [exit 2]
     $ etui calendar list --limit 1 --json | sed 's/1\.[0-9a-f]*/PLACE/'
     {"id":1,"kind":"event","title":"Jour fixe","place":"Room 4","start":"2027-03-08T09:00:00+01:00","end":"2027-03-08T09:45:00+01:00","all_day":false,"status":null,"calendar":"Calendar","next":"PLACE"}
@@ -399,5 +399,34 @@ fn the_next_occurrence_is_one_line() {
 
     For more information, try '--help'.
     [exit 2]
+    "#);
+}
+
+#[test]
+fn periods_in_words() {
+    let home = TestHome::new();
+    home.run("etui -q init; etui calendars -q create Work");
+    session!(home, [
+        "etui calendar agenda tommorow",
+        "etui calendar agenda next wekend",
+        "etui calendar agenda next weekend | sed 's/ [0-9].* to/ ... to/; s/[0-9].*$/.../'",
+        "etui calendars list",
+        "etui addressbooks ls",
+    ], @r#"
+    $ etui calendar agenda tommorow
+    error: "tommorow" is not a period; did you mean tomorrow? Write today, tomorrow, week, next week, weekend, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
+    [exit 2]
+    $ etui calendar agenda next wekend
+    error: "next wekend" is not a period; did you mean next weekend? Write today, tomorrow, week, next week, weekend, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
+    [exit 2]
+    $ etui calendar agenda next weekend | sed 's/ [0-9].* to/ ... to/; s/[0-9].*$/.../'
+    Nothing from Sat ... to Sun ...
+    $ etui calendars list
+    Entries  Calendar
+          0  Calendar
+          0  Work
+    $ etui addressbooks ls
+    Contacts  Address book
+           0  Contacts
     "#);
 }

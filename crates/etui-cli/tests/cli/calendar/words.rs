@@ -44,10 +44,11 @@ fn a_title_and_its_time_in_one_phrase() {
       Wed 10 Mar 2027, 09:00-10:00
     UID x
     $ etui calendar add 'Report 2027-03-09' --todo --set uid=x | head -4; etui -q calendar remove x
-    Added 1: Report 2027-03-09
+    Added 1: Report
+      due Tue 9 Mar 2027
     UID x
     $ etui calendar add 'Read chapter 9'
-    error: give --start WHEN, for example --start "monday 9:00"; or --todo
+    error: no day or time was found in "Read chapter 9"; write one, as in "Lunch tomorrow 12:30", or give --start WHEN, for example --start "monday 9:00"; or --todo
     [exit 2]
     $ etui calendar add 'Lunch 2027-03-09 12:30' --repeat 'every tuesday' --set uid=y --json | sed 's/,.etag.*,"name/,"name/'
     {"id":15,"uid":"y","name":"Lunch","outcome":"added"}
@@ -152,4 +153,116 @@ fn exceptions_are_written_as_the_start_is() {
     error: --set EXDATE=someday: "someday" is not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
     [exit 2]
     "#);
+}
+
+#[test]
+fn a_word_of_the_time_that_is_not_understood_is_named() {
+    let home = with_calendar();
+    session!(home, [
+        "etui calendar add 'Dentist firday 2027-03-12 10am'",
+        "etui calendar add 'Gym every mondy 18:00'",
+        "etui calendar add 'Dinner 12/11/2027 19:00'",
+        "etui calendar add 'Physio tuesdays 8:00 until whenever'",
+        "etui calendar add 'Weekly sync 2027-03-08 10:00'",
+        "etui calendar add 'Plan december party 2027-03-08 18:00'",
+        "etui calendar add '2027-03-08 18:00'",
+        "etui calendar add '\"Plan december party\" 2027-03-08 18:00' --set uid=x",
+        "etui calendar add 'Plan december party' --start '2027-03-08 18:00' --set uid=y",
+        "etui calendar list | wc -l",
+    ], @r#"
+    $ etui calendar add 'Dentist firday 2027-03-12 10am'
+    error: "firday" is not a day; did you mean Friday? To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
+    [exit 2]
+    $ etui calendar add 'Gym every mondy 18:00'
+    error: "mondy" in "every mondy 18:00" is not understood. To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
+    [exit 2]
+    $ etui calendar add 'Dinner 12/11/2027 19:00'
+    error: "12/11/2027" is 2027-12-11 or 2027-11-12; write one of them
+    [exit 2]
+    $ etui calendar add 'Physio tuesdays 8:00 until whenever'
+    error: "whenever" in "tuesdays 8:00 until whenever" is not understood. To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
+    [exit 2]
+    $ etui calendar add 'Weekly sync 2027-03-08 10:00'
+    error: "Weekly" may mean that it repeats; then write "2027-03-08 10:00 weekly". To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
+    [exit 2]
+    $ etui calendar add 'Plan december party 2027-03-08 18:00'
+    error: "december" looks like a part of the time, but does not go with "2027-03-08 18:00". To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
+    [exit 2]
+    $ etui calendar add '2027-03-08 18:00'
+    error: "2027-03-08 18:00" is a time; a title is missing
+    [exit 2]
+    $ etui calendar add '"Plan december party" 2027-03-08 18:00' --set uid=x
+    Added 7: Plan december party
+      Mon 8 Mar 2027, 18:00-19:00
+    UID x
+    $ etui calendar add 'Plan december party' --start '2027-03-08 18:00' --set uid=y
+    Added 8: Plan december party
+      Mon 8 Mar 2027, 18:00-19:00
+    UID y
+    $ etui calendar list | wc -l
+    9
+    "#);
+}
+
+#[test]
+fn a_time_that_is_not_at_the_end() {
+    let home = TestHome::new();
+    let uid =
+        "--set uid=x | head -4; etui -q calendar show x | grep -e Where; etui -q calendar remove x";
+    session!(home, [
+        &format!("etui calendar add 'Lunch 2027-03-09 12:30 at Canteen' {uid}"),
+        &format!("etui calendar add 'Lunch 2027-03-09 12:30 at Canteen' --place Hall {uid}"),
+        &format!("etui calendar add 'Lunch on 9 March 2027 with Bob 12:30' {uid}"),
+        &format!("etui calendar add 'Urlaub vom 20.12.2027 bis 3.1.2028' {uid}"),
+        "etui calendar add 'Lunch today 0:00' 2>&1 | grep -o 'has already passed'",
+    ], @r"
+    $ etui calendar add 'Lunch 2027-03-09 12:30 at Canteen' --set uid=x | head -4; etui -q calendar show x | grep -e Where; etui -q calendar remove x
+    Added 1: Lunch
+      Tue 9 Mar 2027, 12:30-13:30
+    UID x
+      Where      Canteen
+    $ etui calendar add 'Lunch 2027-03-09 12:30 at Canteen' --place Hall --set uid=x | head -4; etui -q calendar show x | grep -e Where; etui -q calendar remove x
+    Added 1: Lunch at Canteen
+      Tue 9 Mar 2027, 12:30-13:30
+    UID x
+      Where      Hall
+    $ etui calendar add 'Lunch on 9 March 2027 with Bob 12:30' --set uid=x | head -4; etui -q calendar show x | grep -e Where; etui -q calendar remove x
+    Added 1: Lunch with Bob
+      Tue 9 Mar 2027, 12:30-13:30
+    UID x
+    $ etui calendar add 'Urlaub vom 20.12.2027 bis 3.1.2028' --set uid=x | head -4; etui -q calendar show x | grep -e Where; etui -q calendar remove x
+    Added 1: Urlaub
+      Mon 20 Dec 2027 to Mon 3 Jan 2028, all day
+    UID x
+    $ etui calendar add 'Lunch today 0:00' 2>&1 | grep -o 'has already passed'
+    has already passed
+    ");
+}
+
+#[test]
+fn a_todo_in_words() {
+    let home = TestHome::new();
+    session!(home, [
+        "etui calendar add 'todo Buy milk 2027-03-12' --set uid=x",
+        "etui calendar add 'Todo: Buy bread' --set uid=y",
+        "etui calendar add 'todo Buy cheese' --due 2027-03-13 --set uid=z",
+        "etui calendar todos",
+    ], @r"
+    $ etui calendar add 'todo Buy milk 2027-03-12' --set uid=x
+    Added 1: Buy milk
+      due Fri 12 Mar 2027
+    UID x
+    $ etui calendar add 'Todo: Buy bread' --set uid=y
+    Added 2: Buy bread
+    UID y
+    $ etui calendar add 'todo Buy cheese' --due 2027-03-13 --set uid=z
+    Added 3: Buy cheese
+      due Sat 13 Mar 2027
+    UID z
+    $ etui calendar todos
+    #  Due         State  Title
+    1  2027-03-12  open   Buy milk
+    3  2027-03-13  open   Buy cheese
+    2              open   Buy bread
+    ");
 }

@@ -292,8 +292,11 @@ impl<'a> FilterParser<'a> {
             (None, None) => {
                 let known = F::NAMES.iter().map(|(n, _)| *n).chain(["uid"]);
                 let known: Vec<_> = known.collect();
+                let nearest = nearest_name(&lower, &known);
+                let nearest = nearest.map(|known| format!("did you mean {known}? Fields"));
                 return Err(self.error_here(format!(
-                    "there is no field \"{name}\"; fields are {} (quote a text with \":\")",
+                    "there is no field \"{name}\"; {} are {} (quote a text with \":\")",
+                    nearest.as_deref().unwrap_or("fields"),
                     known.join(", ")
                 )));
             }
@@ -401,6 +404,13 @@ impl<'a> FilterParser<'a> {
         self.at = start;
         Err(self.error_here("the quote that begins here is not closed; a \" is missing"))
     }
+}
+
+/// Returns the name that differs least from `name`, by a third of its letters at most.
+fn nearest_name<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+    let distances = known.iter().map(|known| (strsim::osa_distance(name, known), *known));
+    let (distance, nearest) = distances.min()?;
+    (distance * 3 <= nearest.len()).then_some(nearest)
 }
 
 fn depth_of<F: FieldSet>(filter: &Filter<F>) -> usize {

@@ -28,6 +28,7 @@ Examples:
   etui calendar agenda today                 with the to-dos that are overdue
   etui calendar agenda tomorrow
   etui calendar agenda week                  this week, from Monday
+  etui calendar agenda next weekend
   etui calendar agenda next month
   etui calendar agenda 2026-12               a month (2026: a year)
   etui calendar agenda --from monday --to friday

@@ -49,7 +49,8 @@ entries, and those that send mails are left out.";
 /// Show reminders of the alarms that are due
 ///
 /// Notifies by the desktop's notifications, until Ctrl-C. Without a notification server the reminders
-/// are printed on the terminal; without a terminal, it waits until there is one.
+/// are printed on the terminal; without a terminal, it waits for a server. Without a session bus and a
+/// terminal it ends with an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RemindArgs {

@@ -41,7 +41,9 @@ impl AgendaReader<'_> {
         if matches.is_empty() {
             return Ok(None);
         }
+        // One that began on an earlier day is not the origin, but the day that is shown.
         let selected = agenda.selected_entry();
+        let selected = selected.filter(|entry| entry.starts.date() >= agenda.day);
         let from = selected.map_or_else(|| agenda.day.midnight(), |entry| entry.starts);
         let selected_id = selected
             .and_then(|entry| entry.source.as_ref())
