@@ -285,7 +285,11 @@ fn save_beside_a_second_copy() {
 #[test]
 fn processes_beside_a_second_copy_lose_no_saves() {
     let (rounds, length) = match env::var_os("ETUI_TEST_LONG") {
-        Some(_) => (100, Duration::from_secs(3)),
+        // As a number above 1: the seconds of a round.
+        Some(long) => {
+            let seconds = long.to_str().and_then(|long| long.parse().ok());
+            (100, Duration::from_secs(seconds.unwrap_or(0).max(3)))
+        }
         None => (4, Duration::from_secs(1)),
     };
     for round in 0..rounds {
