@@ -1,4 +1,4 @@
-//! Moving a resource: to another name, or to another collection.
+//! Moving and copying a resource: to another name, or to another collection.
 
 use rusqlite::Connection;
 
@@ -34,6 +34,36 @@ impl<R: Resource> Collection<'_, R> {
         to: &str,
         overwrite: bool,
     ) -> Result<SavedResource> {
+        self.transfer_resource(name, condition, (target, to), overwrite, false)
+    }
+
+    /// Copies a resource to another collection, if `condition` holds for it. It is a new record there with
+    /// the same bytes.
+    ///
+    /// With `overwrite` a resource that has the new name is removed, or replaced if it has the same UID.
+    ///
+    /// # Errors
+    /// As [`move_resource`](Self::move_resource). In one collection a UID is unique: a copy there is
+    /// [`Error::UidTaken`].
+    pub fn copy_resource(
+        &self,
+        name: &str,
+        condition: &ResourceCondition,
+        target: &Self,
+        to: &str,
+        overwrite: bool,
+    ) -> Result<SavedResource> {
+        self.transfer_resource(name, condition, (target, to), overwrite, true)
+    }
+
+    fn transfer_resource(
+        &self,
+        name: &str,
+        condition: &ResourceCondition,
+        (target, to): (&Self, &str),
+        overwrite: bool,
+        is_copy: bool,
+    ) -> Result<SavedResource> {
         check_name(to)?;
         self.write(TransactionSize::Small, |conn, writing| {
             collection_table::expect_exists(conn, R::KIND, target.collection_ref())?;
@@ -58,14 +88,14 @@ impl<R: Resource> Collection<'_, R> {
                     records::remove(conn, writing, target.id(), &there.uid, Condition::Always)?;
                 }
             }
-            let mut saved = match self.id() == target.id() {
-                true => rename::<R>(conn, writing, self.id(), &moved, to)?,
-                false => {
-                    let saved = copy::<R>(conn, writing, self, &moved, (target, to))?;
-                    records::remove(conn, writing, self.id(), &moved.uid, Condition::Always)?;
-                    saved
-                }
+            let mut saved = if self.id() == target.id() && !is_copy {
+                rename::<R>(conn, writing, self.id(), &moved, to)?
+            } else {
+                copy::<R>(conn, writing, self, &moved, (target, to))?
             };
+            if self.id() != target.id() && !is_copy {
+                records::remove(conn, writing, self.id(), &moved.uid, Condition::Always)?;
+            }
             saved.outcome = match there {
                 Some(_) => SaveOutcome::Changed,
                 None => SaveOutcome::Added,

@@ -1,7 +1,7 @@
 //! Tokens of collections, and changes page by page.
 
 use etui::contacts::Card;
-use etui::resource::{ResourceChanges, ResourceCondition};
+use etui::resource::ResourceChanges;
 use etui::{Options, Store};
 
 use super::support::{card, vcard};
@@ -147,5 +147,4 @@ fn properties_are_kept_and_bounded() {
     assert!(contacts.set_properties(&[("{a:}x", Some("1"))]).is_err());
     store.restore_collection::<Card>("Contacts").unwrap();
     assert_eq!(contacts.properties().unwrap(), all);
-    let _ = ResourceCondition::Always;
 }
