@@ -277,7 +277,7 @@ impl ResourcePut<'_, '_> {
     }
 }
 
-fn uid_taken(uid: &str, name: String) -> Error {
+pub(super) fn uid_taken(uid: &str, name: String) -> Error {
     Error::UidTaken {
         uid: uid.to_owned(),
         name,

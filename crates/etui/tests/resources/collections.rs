@@ -119,39 +119,42 @@ fn changes_of_a_collection_are_made_together() {
 }
 
 #[test]
-fn a_copy_replaces_as_a_move_does() {
+fn a_copy_is_made_on_a_condition() {
     let (_dir, store) = new_store();
     let from = store.contacts().unwrap();
     let to = store.create_address_book("Other").unwrap();
     let saved = put(&from, "a.vcf", vcard("a", "Ada")).unwrap();
-    put(&to, "b.vcf", vcard("b", "Bo")).unwrap();
+    let other = put(&to, "b.vcf", vcard("b", "Bo")).unwrap();
     let copy = |condition: &ResourceCondition, name: &str, overwrite| {
         from.copy_resource("a.vcf", condition, &to, name, overwrite)
     };
     let always = ResourceCondition::Always;
     assert!(matches!(
-        copy(&always, "b.vcf", false),
-        Err(Error::ConditionFailed { name, .. }) if name == "b.vcf"
-    ));
-    let other = put(&to, "c.vcf", vcard("c", "Cy")).unwrap();
-    assert!(matches!(
-        copy(&ResourceCondition::IfMatch(vec![other.tag]), "b.vcf", true),
+        copy(&ResourceCondition::IfMatch(vec![other.tag]), "a.vcf", true),
         Err(Error::ConditionFailed { name, .. }) if name == "a.vcf"
     ));
-    let copied = copy(&ResourceCondition::IfMatch(vec![saved.tag]), "b.vcf", true).unwrap();
-    assert_eq!(copied.outcome, SaveOutcome::Changed);
-    for (collection, name) in [(&from, "a.vcf"), (&to, "b.vcf")] {
-        assert_eq!(get(collection, name).unwrap(), vcard("a", "Ada").as_bytes());
-    }
-    assert!(to.get("b").unwrap().is_none());
-    // A UID is once in a collection.
+    let copied = copy(&ResourceCondition::IfMatch(vec![saved.tag]), "a.vcf", false).unwrap();
+    assert_eq!(copied.outcome, SaveOutcome::Added);
     assert!(matches!(
-        copy(&always, "c.vcf", true),
-        Err(Error::UidTaken { name, .. }) if name == "b.vcf"
+        copy(&always, "a.vcf", false),
+        Err(Error::ConditionFailed { name, .. }) if name == "a.vcf"
     ));
+    // One of the same UID is replaced.
+    put(&from, "a.vcf", vcard("a", "Ada L.")).unwrap();
+    let copied = copy(&always, "a.vcf", true).unwrap();
+    assert_eq!(copied.outcome, SaveOutcome::Changed);
+    for collection in [&from, &to] {
+        let text = get(collection, "a.vcf").unwrap();
+        assert_eq!(text, vcard("a", "Ada L.").as_bytes());
+    }
+    // A UID is once in a collection, and one of another UID is not overwritten.
+    for (name, taken) in [("c.vcf", "a.vcf"), ("b.vcf", "b.vcf")] {
+        let refused = copy(&always, name, true);
+        assert!(matches!(refused, Err(Error::UidTaken { name, .. }) if name == taken));
+    }
     assert!(matches!(
         from.copy_resource("a.vcf", &always, &from, "x.vcf", true),
         Err(Error::UidTaken { .. })
     ));
-    assert!(to.get("c").unwrap().is_some());
+    assert!(to.get("b").unwrap().is_some());
 }
