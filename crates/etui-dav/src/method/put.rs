@@ -36,6 +36,7 @@ pub(crate) fn put<R: DavKind>(
         });
     };
     outcome.collection = Some(found.collection.id());
+    expect_plain(cx)?;
     let attempt = Attempt::new(cx, &found.collection, name, bytes);
     let refuse = |failure| attempt.keep(failure);
     check_request(cx, &found, bytes).map_err(refuse)?;
@@ -94,6 +95,18 @@ fn check_request<R: DavKind>(
     }
     expect_media_type::<R>(cx)?;
     expect_component(cx, found, bytes)
+}
+
+/// Fails if the body is compressed (RFC 9110 section 8.4): it is no text to keep.
+fn expect_plain(cx: &Context<'_>) -> Result<()> {
+    let coding = headers::text(cx.request.headers(), "content-encoding").unwrap_or_default();
+    match coding.is_empty() || coding.eq_ignore_ascii_case("identity") {
+        true => Ok(()),
+        false => {
+            let detail = format!("send the resource as it is, without the coding {coding}");
+            Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into())
+        }
+    }
 }
 
 /// Fails if the text says to be something else. Some clients do not say what it is.

@@ -301,3 +301,13 @@ fn a_resource_has_a_media_type_of_its_kind() {
         assert_eq!(send("text/plain; charset=utf-8").status(), 204);
     }
 }
+
+#[test]
+fn a_compressed_body_is_no_text() {
+    let served = Served::new();
+    let put = served
+        .request("PUT", PATH)
+        .header("content-encoding", "gzip");
+    assert_eq!(put.body([0x1f, 0x8b, 8, 0]).status(), 415);
+    assert_eq!(refused(&served), []);
+}
