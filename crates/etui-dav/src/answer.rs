@@ -3,7 +3,7 @@
 use std::io;
 
 use etui::Store;
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 
 use crate::context::{Context, for_kind};
 use crate::failure::{Failure, Refusal, Result};
@@ -34,7 +34,10 @@ pub fn answer(
     let mut outcome = Outcome::new(kind_of(request.method().as_str()));
     let cx = Context {
         store,
-        session: *session,
+        session: Session {
+            may_write: session.may_write && !store.is_read_only(),
+            ..*session
+        },
         options,
         request,
     };
@@ -78,6 +81,9 @@ fn kind_of(method: &str) -> &'static str {
 
 fn dispatch(cx: &Context<'_>, out: &mut dyn Respond, outcome: &mut Outcome) -> Result<()> {
     let path = cx.request.uri().path();
+    if path == "*" && cx.request.method() == Method::OPTIONS {
+        return answer_options(&Target::Server, out);
+    }
     let target = Target::parse(path, cx.session.root)
         .map_err(|error| Refusal::bad_request(error.to_string()))?;
     match (cx.request.method().as_str(), &target) {

@@ -20,7 +20,7 @@ pub(crate) struct Context<'a> {
     pub(crate) request: &'a Request<Vec<u8>>,
 }
 
-/// A collection, and the segment of the path that names it.
+/// A collection, and the segment by which it was found. Answers have it in their hrefs.
 pub(crate) struct FoundCollection<'a, R> {
     pub(crate) collection: Collection<'a, R>,
     pub(crate) segment: String,
@@ -65,10 +65,13 @@ impl<'a> Context<'a> {
     pub(crate) fn expect_may_write(&self) -> Result<()> {
         match self.session.may_write {
             true => Ok(()),
-            false => Err(Refusal::forbidden("this device may only read")
-                .with(Namespace::Dav, "need-privileges")
-                .about(self.request.uri().path().to_owned())
-                .into()),
+            false => Err(Refusal::forbidden(match self.store.is_read_only() {
+                true => "the store is open for reading only",
+                false => "this device may only read",
+            })
+            .with(Namespace::Dav, "need-privileges")
+            .about(self.request.uri().path().to_owned())
+            .into()),
         }
     }
 
@@ -77,20 +80,28 @@ impl<'a> Context<'a> {
         Target::parse_href(href, self.session.root)
     }
 
-    /// Returns the collection that a segment of a path names, if the device sees it: the one with this number or
-    /// external id.
+    /// Returns the collection that a segment of a path names, if the device sees it: the one with this number, or
+    /// the one that a client made there.
     pub(crate) fn find<R: DavKind>(&self, segment: &str) -> Result<Option<FoundCollection<'a, R>>> {
         let found = match parse_id(segment).map(|id| self.store.collection_by_id::<R>(id)) {
-            None => self.store.collection_by_external_id::<R>(segment)?,
+            None => self.store.collection_at::<R>(segment)?,
             Some(Err(etui::Error::NoCollection { .. })) => None,
             Some(found) => Some(found?),
         };
-        let Some(collection) = found.filter(|found| self.session.may_see(found.id())) else {
-            return Ok(None);
+        let found = found.filter(|found| self.session.may_see(found.id()));
+        Ok(found.map(|collection| self.located(collection, segment.to_owned())))
+    }
+
+    /// Returns the id of the removed collection that a segment of a path named, if the device saw it.
+    pub(crate) fn find_removed<R: DavKind>(&self, segment: &str) -> Result<Option<i64>> {
+        let found = match parse_id(segment) {
+            None => self.store.removed_collection_at::<R>(segment)?,
+            Some(id) => {
+                let removed = self.store.removed_collections::<R>()?;
+                removed.iter().any(|one| one.id == id).then_some(id)
+            }
         };
-        let found = self.locate(collection)?;
-        // One with a name is not found by its number too.
-        Ok(Some(found).filter(|found| found.segment == segment))
+        Ok(found.filter(|id| self.session.may_see(*id)))
     }
 
     /// Returns the collection that a segment of a path names, or the refusal of the request.
@@ -109,24 +120,36 @@ impl<'a> Context<'a> {
                 found => found?,
             };
             if self.session.may_see(collection.id()) {
-                all.push(self.locate(collection)?);
+                let segment = self.segment_of(&collection)?;
+                all.push(self.located(collection, segment));
             }
         }
         Ok(all)
     }
 
-    fn locate<R: DavKind>(&self, collection: Collection<'a, R>) -> Result<FoundCollection<'a, R>> {
-        let external_id = collection.external_id()?;
-        let segment = match external_id.filter(|id| is_segment(id)) {
-            Some(id) => id,
-            None => collection.id().to_string(),
-        };
+    /// Returns the segment under which a collection is listed: the one that a client chose, else the number. After a
+    /// removal and a restoration, the chosen one may be that of a later collection.
+    fn segment_of<R: DavKind>(&self, collection: &Collection<'a, R>) -> Result<String> {
+        if let Some(segment) = collection.segment()?.filter(|one| is_segment(one)) {
+            let found = self.store.collection_at::<R>(&segment)?;
+            if found.is_some_and(|found| found.id() == collection.id()) {
+                return Ok(segment);
+            }
+        }
+        Ok(collection.id().to_string())
+    }
+
+    fn located<R: DavKind>(
+        &self,
+        collection: Collection<'a, R>,
+        segment: String,
+    ) -> FoundCollection<'a, R> {
         let href = collection_href(self.session.root, R::HOME, &segment);
-        Ok(FoundCollection {
+        FoundCollection {
             collection,
             segment,
             href,
-        })
+        }
     }
 
     /// Returns the properties of a collection.
@@ -149,8 +172,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Returns true if an external id can be the segment of a path. A number cannot: it names the collection with this
-/// id.
+/// Returns true if a client can choose a segment for a collection. A number it cannot: it names the collection with
+/// this id.
 pub(crate) fn is_segment(id: &str) -> bool {
     !id.is_empty() && id != "." && id != ".." && !id.contains(['/', '\0']) && parse_id(id).is_none()
 }

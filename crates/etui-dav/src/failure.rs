@@ -133,7 +133,9 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let status = match &error {
             Error::DiskFull(_) => StatusCode::INSUFFICIENT_STORAGE,
-            Error::Busy { .. } | Error::SettingsChanged(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Busy { .. } | Error::SettingsChanged(_) | Error::CheckedOut(_) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Error::NoCollection { .. } | Error::NoRecord { .. } => StatusCode::NOT_FOUND,
             Error::ReadOnly(_) | Error::LastCollection { .. } => StatusCode::FORBIDDEN,
             _ => StatusCode::INTERNAL_SERVER_ERROR,

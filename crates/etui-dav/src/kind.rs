@@ -20,9 +20,18 @@ pub(crate) trait DavKind: Resource {
     const NS: Namespace;
     /// The precondition of content that is not valid.
     const VALID_DATA: &'static str;
+    /// The media types of a resource.
+    const MEDIA_TYPES: &'static [&'static str];
+    /// The precondition of another media type.
+    const SUPPORTED_DATA: &'static str;
 
     /// Returns the media type of a resource; its parameters depend on the bytes, if they were read.
     fn content_type(bytes: Option<&[u8]>) -> Cow<'static, str>;
+
+    /// Returns the component that a collection would have to take; `None`: any will do.
+    fn component(_bytes: &[u8]) -> Option<&'static str> {
+        None
+    }
 }
 
 impl DavKind for Card {
@@ -31,6 +40,8 @@ impl DavKind for Card {
     const DATA: (Namespace, &'static str) = (Namespace::CardDav, "address-data");
     const NS: Namespace = Namespace::CardDav;
     const VALID_DATA: &'static str = "valid-address-data";
+    const MEDIA_TYPES: &'static [&'static str] = &["text/vcard", "text/x-vcard", "text/directory"];
+    const SUPPORTED_DATA: &'static str = "supported-address-data";
 
     fn content_type(bytes: Option<&[u8]>) -> Cow<'static, str> {
         // Old cards name their charset in each property.
@@ -47,6 +58,8 @@ impl DavKind for CalendarObject {
     const DATA: (Namespace, &'static str) = (Namespace::CalDav, "calendar-data");
     const NS: Namespace = Namespace::CalDav;
     const VALID_DATA: &'static str = "valid-calendar-data";
+    const MEDIA_TYPES: &'static [&'static str] = &["text/calendar"];
+    const SUPPORTED_DATA: &'static str = "supported-calendar-data";
 
     fn content_type(bytes: Option<&[u8]>) -> Cow<'static, str> {
         match bytes.and_then(component_of) {
@@ -58,13 +71,17 @@ impl DavKind for CalendarObject {
             None => "text/calendar; charset=utf-8".into(),
         }
     }
+
+    fn component(bytes: &[u8]) -> Option<&'static str> {
+        component_of(bytes)
+    }
 }
 
 /// Components of a calendar object resource (RFC 4791 section 4.1).
 pub(crate) const COMPONENTS: [&str; 3] = ["VEVENT", "VTODO", "VJOURNAL"];
 
 /// Returns the kind of the components of a calendar object.
-pub(crate) fn component_of(object: &[u8]) -> Option<&'static str> {
+fn component_of(object: &[u8]) -> Option<&'static str> {
     let mut lines = object.split(|b| matches!(b, b'\n' | b'\r'));
     lines.find_map(|line| {
         let (head, name) = (line.get(..6)?, line.get(6..)?);

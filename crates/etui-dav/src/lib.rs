@@ -43,7 +43,7 @@
 //! ROOT                        finds the principal; so does `/`
 //! ROOT me/                    the principal, with its two homes
 //! ROOT addressbooks/          address books
-//! ROOT addressbooks/ID/       one; ID is its external id, else its number
+//! ROOT addressbooks/ID/       one; ID is the segment that MKCOL named, or its number
 //! ROOT addressbooks/ID/NAME   a contact, under the name that a client gave it
 //! ROOT calendars/...          calendars and calendar objects, likewise
 //! ```
@@ -52,10 +52,14 @@
 //!
 //! - A resource comes back byte for byte as it was put, or the answer to the PUT had no entity tag.
 //! - A text that is refused is kept by the store before the refusal is sent
-//!   ([`Store::keep_refused`](etui::Store::keep_refused)): clients drop it.
+//!   ([`Store::keep_refused`](etui::Store::keep_refused)), because clients drop it; if it cannot be kept, the answer is a
+//!   server error. Not kept are texts for collections that the store does not know, or that the device does not see, and
+//!   compressed ones.
 //! - Removed and overwritten versions are in the trash or the history of the store.
 //! - An answer is of one state of the store, and has one resource in memory at a time.
-//! - No request makes the program panic, read another file or use memory beyond [`DavOptions`].
+//! - No request makes the program panic or read another file. Bodies, elements, attributes and names of properties are
+//!   limited; a request needs memory for its body, for at most 100,000 elements and 100,000 attributes with its texts, and
+//!   for one resource.
 //!
 //! The book (`docs/src/dav.md`) has methods, reports, properties, limits and omissions.
 //!

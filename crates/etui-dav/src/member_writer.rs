@@ -3,6 +3,8 @@
 use std::io;
 use std::marker::PhantomData;
 
+use etui::RecordId;
+use etui::record::Reader;
 use etui::resource::StoredResource;
 
 use crate::context::Context;
@@ -10,6 +12,7 @@ use crate::data::DataForm;
 use crate::failure::{Result, refusal_of_query};
 use crate::kind::DavKind;
 use crate::multistatus::Multistatus;
+use crate::path::resource_href;
 use crate::property::{MEMBER_NAMES, Member, MemberValues, Name, Wanted};
 use crate::xml::Namespace;
 
@@ -26,25 +29,8 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
     /// `form` is the form of `calendar-data` or `address-data`; `None`: the request has none.
     pub(crate) fn new(cx: &Context<'a>, wanted: &Wanted, form: Option<DataForm>) -> Self {
         let (all, in_all) = MEMBER_NAMES;
-        let live = |count: usize| {
-            let names = all.iter().take(count);
-            names
-                .map(|name| Name::new(Namespace::Dav, *name))
-                .collect::<Vec<_>>()
-        };
-        let names = match wanted {
-            Wanted::These(these) => these.iter().map(|(name, _)| name.clone()).collect(),
-            Wanted::Names => live(all.len()),
-            Wanted::All(include) => {
-                let mut names = live(in_all);
-                for (name, _) in include {
-                    if !names.contains(name) {
-                        names.push(name.clone());
-                    }
-                }
-                names
-            }
-        };
+        let all = all.iter().map(|name| Name::new(Namespace::Dav, *name));
+        let names = wanted.names((all.collect(), in_all));
         let data_attributes = form.as_ref().map(DataForm::attributes).unwrap_or_default();
         Self {
             names,
@@ -58,8 +44,38 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
         }
     }
 
+    /// Writes the resources of these records, which are live; returns the number of those that there are.
+    pub(crate) fn write_records(
+        &self,
+        answer: &mut Multistatus<'_>,
+        collection: &str,
+        reader: &Reader<'_, R>,
+        ids: &[RecordId],
+    ) -> Result<u64> {
+        let mut count = 0;
+        if !self.needs_bytes() {
+            for (name, tag) in reader.resource_names(ids)?.into_iter().flatten() {
+                count += 1;
+                let member = Member::listed(tag, None);
+                self.write(answer, &resource_href(collection, &name), &member)?;
+            }
+            return Ok(count);
+        }
+        visit(|steps| {
+            reader.resources_by_ids(ids, |_, stored| {
+                let Some(stored) = stored else {
+                    return Ok(());
+                };
+                count += 1;
+                let href = resource_href(collection, &stored.name);
+                steps.take(self.write_stored(answer, &href, &stored))
+            })
+        })?;
+        Ok(count)
+    }
+
     /// Returns true if the bytes of resources are needed.
-    pub(crate) fn needs_bytes(&self) -> bool {
+    fn needs_bytes(&self) -> bool {
         self.form.is_some()
             || self
                 .names

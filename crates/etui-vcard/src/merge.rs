@@ -46,8 +46,8 @@ impl Card {
     /// Returns this card with the changes that `edited` makes to [`Card::to_v3`] of this card.
     ///
     /// `edited` is a card of version 3.0, in any order and notation of its lines. Lines that it does
-    /// not change are taken from this card byte for byte, as are the parts that 3.0 cannot say. A
-    /// card of an older version than 4.0 is replaced by `edited` if that changes anything.
+    /// not change are taken from this card byte for byte, as are the parts that 3.0 cannot say, and its
+    /// UID if `edited` has none. A card of an older version than 4.0 is replaced by `edited` if that changes anything.
     ///
     /// ```
     /// # use etui_vcard::Card;
@@ -120,6 +120,14 @@ struct ShownLine {
     pair: Option<usize>,
 }
 
+impl ShownLine {
+    /// Returns true if the edit removes the line. One that only 3.0 requires may be left out, and the UID
+    /// belongs to the card.
+    fn is_removed(&self) -> bool {
+        self.pair.is_none() && self.source.is_some() && self.compared.name != "UID"
+    }
+}
+
 /// A line of the edited card.
 struct EditedLine<'t> {
     compared: ComparedLine,
@@ -145,7 +153,11 @@ impl<'t> LineMerge<'t> {
                 pair: None,
             })
         });
-        let edited = edited.iter().map(|line| EditedLine {
+        // An empty UID is none.
+        let edited = edited
+            .iter()
+            .filter(|line| !line.property.is_named("UID") || line.property.has_content());
+        let edited = edited.map(|line| EditedLine {
             compared: ComparedLine::new(&line.property),
             line,
             is_paired: false,
@@ -189,10 +201,10 @@ impl<'t> LineMerge<'t> {
 
     fn is_unchanged(&self) -> bool {
         self.added().next().is_none()
-            && self.shown.iter().all(|old| {
-                // A line that 3.0 requires may be left out.
-                (old.pair.is_some() || old.source.is_none()) && self.change(old).is_none()
-            })
+            && self
+                .shown
+                .iter()
+                .all(|old| !old.is_removed() && self.change(old).is_none())
     }
 
     /// Returns the lines that only the edited card has. Empty ones say nothing.
@@ -211,6 +223,7 @@ impl<'t> LineMerge<'t> {
             let stored = old.source.and_then(|index| self.stored.get(index));
             let changed = self.change(old);
             match (stored, old.pair) {
+                (Some(_), None) if !old.is_removed() => {}
                 (Some(stored), None) => {
                     edits.push((stored.line.span.clone(), Vec::new()));
                     edits.extend(alternatives(&hidden, stored));

@@ -6,6 +6,8 @@
 //! GEO:geo:37.4,-122.1                              GEO:37.4;-122.1
 //! PHOTO:data:image/jpeg;base64,/9j/                PHOTO;ENCODING=b;TYPE=JPEG:/9j/
 //! ANNIVERSARY:20010203                             X-EVOLUTION-ANNIVERSARY:2001-02-03
+//! KIND:group                                       X-ADDRESSBOOKSERVER-KIND:group
+//! MEMBER:urn:uuid:7                                X-ADDRESSBOOKSERVER-MEMBER:urn:uuid:7
 //! BDAY:1815, FN (a second one)                     none: vCard 3.0 cannot say it
 //! ```
 
@@ -21,7 +23,12 @@ use crate::property::{Property, PropertyValue, ValueSyntax, encode_base64};
 use crate::writer::{escape_value, push_head, push_value};
 
 /// Properties of vCard 4.0, and the names under which programs write them in 3.0.
-const RENAMED: &[(&str, &str)] = &[("ANNIVERSARY", "X-EVOLUTION-ANNIVERSARY")];
+/// Apple's programs show a group by the last two.
+const RENAMED: &[(&str, &str)] = &[
+    ("ANNIVERSARY", "X-EVOLUTION-ANNIVERSARY"),
+    ("KIND", "X-ADDRESSBOOKSERVER-KIND"),
+    ("MEMBER", "X-ADDRESSBOOKSERVER-MEMBER"),
+];
 
 /// Parameters that vCard 3.0 has. Those that begin with `X-` are kept too.
 const KEPT_PARAMETERS: &[&str] = &["TYPE", "VALUE", "LANGUAGE", "CONTEXT"];
@@ -69,7 +76,8 @@ impl Card {
     /// The notations of 4.0 are converted: `PREF=1` becomes `TYPE=pref`, `data:` URIs become
     /// inline data, `tel:` and `geo:` URIs become texts, dates are in the extended form, and a
     /// birthday without year gets the placeholder year of `X-APPLE-OMIT-YEAR`. Properties that 3.0
-    /// does not know are kept; ANNIVERSARY is written as `X-EVOLUTION-ANNIVERSARY`.
+    /// does not know are kept; ANNIVERSARY is written as `X-EVOLUTION-ANNIVERSARY`, KIND and MEMBER of a
+    /// group as `X-ADDRESSBOOKSERVER-KIND` and `-MEMBER`.
     ///
     /// Left out are the parts that 3.0 cannot say: further parameters (PID, ALTID, SORT-AS, other levels of
     /// PREF, ...), alternatives of one value, a second FN, dates without month or day.
@@ -320,6 +328,11 @@ mod tests {
             ("BDAY;VALUE=date-and-or-time:18151210", "BDAY:1815-12-10"),
             ("REV:20261122T193753Z", "REV:2026-11-22T19:37:53Z"),
             ("ANNIVERSARY:20010203", "X-EVOLUTION-ANNIVERSARY:2001-02-03"),
+            ("KIND:group", "X-ADDRESSBOOKSERVER-KIND:group"),
+            (
+                "MEMBER:urn:uuid:7\r\nMEMBER:mailto:a@b",
+                "X-ADDRESSBOOKSERVER-MEMBER:urn:uuid:7\r\nX-ADDRESSBOOKSERVER-MEMBER:mailto:a@b",
+            ),
             ("GEO:geo:37.4,-122.1;u=10", "GEO:37.4;-122.1"),
             ("TZ:-0500", "TZ:-05:00"),
             ("TZ:Europe/Berlin", "TZ;VALUE=text:Europe/Berlin"),

@@ -208,6 +208,16 @@ pub enum Error {
         /// The external id.
         external_id: String,
     },
+    /// Another collection of the kind has this segment in its URL.
+    #[error("the {kind} \"{name}\" has the URL segment \"{segment}\" already")]
+    SegmentExists {
+        /// The kind of the collection.
+        kind: CollectionKind,
+        /// The name of the collection that has it.
+        name: String,
+        /// The segment.
+        segment: String,
+    },
     /// An invalid external id for a collection.
     #[error("\"{external_id}\" cannot be the external id of {}: use 1 to 255 bytes without line \
              breaks or other control characters", kind.with_article())]

@@ -60,7 +60,7 @@ fn of_collection<R: DavKind>(cx: &Context<'_>, segment: &str, outcome: &mut Outc
         let detail = "a collection has no entity tag";
         return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());
     }
-    match cx.store.remove_collection::<R>(found.collection.name()) {
+    match cx.store.remove_collection_by_id::<R>(found.collection.id()) {
         Ok(removed) => {
             outcome.removed = removed.records;
             Ok(())

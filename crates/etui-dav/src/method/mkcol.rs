@@ -1,10 +1,12 @@
 //! MKCOL with properties (RFC 5689) and MKCALENDAR (RFC 4791 section 5.3.1).
 
+use etui::record::Collection;
+use etui::store::CollectionChanges;
 use http::{Response, StatusCode};
 
 use super::answer_empty;
 use crate::context::{Context, for_kind, is_segment};
-use crate::failure::{Failure, Refusal, Result};
+use crate::failure::{Refusal, Result};
 use crate::kind::DavKind;
 use crate::multistatus::write_changed;
 use crate::path::{Home, Target};
@@ -86,54 +88,42 @@ fn make<R: DavKind>(
         .transpose()?
         .unwrap_or_default();
     check_type::<R>(&changes)?;
-    if let Err(results) = change::check::<R>(&changes, true) {
-        return answer_failed(out, &results, is_mkcalendar);
-    }
-    let wanted = changes.iter().rev().find_map(|change| {
-        let is_name = change.name.ns == Namespace::Dav && change.name.local == "displayname";
-        change.value.as_ref().filter(|_| is_name)
-    });
-    let wanted = wanted.map_or("", |value| value.text.trim());
-    let wanted = if wanted.is_empty() { segment } else { wanted };
-    let made = create::<R>(cx, wanted, segment)?;
-    outcome.collection = Some(made.id());
-    // The name may be another one, if the wanted one is taken.
-    let changes: Vec<PropertyChange> = changes
-        .into_iter()
-        .filter(|one| one.name.ns != Namespace::Dav || one.name.local != "displayname")
-        .collect();
-    let results = change::apply(cx.store, &made, &changes, true)?;
-    if results.iter().any(|(_, refusal)| refusal.is_some()) {
-        cx.store.remove_collection::<R>(made.name())?;
-        return answer_failed(out, &results, is_mkcalendar);
+    let checked = match change::check::<R>(&changes, true) {
+        Err(results) => return answer_failed(out, &results, is_mkcalendar),
+        Ok(checked) => checked,
+    };
+    match create::<R>(cx, segment, checked)? {
+        Ok(made) => outcome.collection = Some(made.id()),
+        Err(error) => {
+            let results = change::refused(&changes, error)?;
+            return answer_failed(out, &results, is_mkcalendar);
+        }
     }
     let cache = [("cache-control", "no-cache".to_owned())];
     answer_empty(out, StatusCode::CREATED, &cache)
 }
 
 /// Creates a collection. Names are unique in a store, display names on a server are not: a further one
-/// gets a number.
+/// gets a number. The inner error is that of a property.
 fn create<'a, R: DavKind>(
     cx: &Context<'a>,
-    wanted: &str,
     segment: &str,
-) -> Result<etui::record::Collection<'a, R>> {
+    mut changes: CollectionChanges,
+) -> Result<etui::Result<Collection<'a, R>>> {
+    let wanted = changes.name.unwrap_or_else(|| segment.to_owned());
     for number in 1..=MAX_NAMES {
-        let name = match number {
-            1 => wanted.to_owned(),
+        changes.name = Some(match number {
+            1 => wanted.clone(),
             number => format!("{wanted} {number}"),
-        };
-        match cx
-            .store
-            .create_collection_with_external_id::<R>(&name, segment)
-        {
+        });
+        match cx.store.create_collection_at::<R>(segment, &changes) {
             Err(etui::Error::CollectionExists { .. }) => {}
             Err(
                 error @ (etui::Error::BadName { .. }
-                | etui::Error::BadExternalId { .. }
-                | etui::Error::ExternalIdExists { .. }),
+                | etui::Error::BadResourceName(_)
+                | etui::Error::SegmentExists { .. }),
             ) => return Err(Refusal::forbidden(error.to_string()).into()),
-            made => return made.map_err(Failure::from),
+            made => return Ok(made),
         }
     }
     let detail = format!("there are too many collections named {wanted}");

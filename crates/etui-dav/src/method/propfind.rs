@@ -103,27 +103,11 @@ pub(crate) fn values<'n>(
     node: &'n dyn Node,
     wanted: &Wanted,
 ) -> Result<Vec<(Name, Option<Value<'n>>)>> {
-    let names = match wanted {
-        Wanted::These(these) => these.iter().map(|(name, _)| name.clone()).collect(),
-        Wanted::All(include) => {
-            let (mut names, in_all) = node.names()?;
-            names.truncate(in_all);
-            let further = include.iter().map(|(name, _)| name);
-            let further: Vec<Name> = further
-                .filter(|name| !names.contains(name))
-                .cloned()
-                .collect();
-            names.extend(further);
-            names
-        }
-        Wanted::Names => {
-            let (names, _) = node.names()?;
-            let all = names.into_iter().map(|name| (name, Some(Value::Empty)));
-            return Ok(all.collect());
-        }
-    };
-    let all = names.into_iter().map(|name| {
-        let value = node.value(&name)?;
+    let all = wanted.names(node.names()?).into_iter().map(|name| {
+        let value = match wanted {
+            Wanted::Names => Some(Value::Empty),
+            _ => node.value(&name)?,
+        };
         Ok((name, value))
     });
     all.collect()
@@ -157,12 +141,7 @@ fn of_collection<R: DavKind>(
     visit(|steps| {
         reader.for_each_resource(|listed| {
             outcome.read += 1;
-            let member = Member {
-                tag: listed.tag,
-                size: listed.size,
-                bytes: None,
-                data: None,
-            };
+            let member = Member::listed(listed.tag, listed.size);
             steps.take(members.write(&mut answer, &resource_href(href, &listed.name), &member))
         })
     })?;

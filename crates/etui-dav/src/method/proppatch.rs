@@ -77,9 +77,14 @@ fn of_collection<R: DavKind>(
     let found = cx.expect::<R>(segment)?;
     outcome.collection = Some(found.collection.id());
     cx.expect_may_write()?;
-    let results = match change::check::<R>(changes, false) {
-        Err(refused) => refused,
-        Ok(()) => change::apply(cx.store, &found.collection, changes, false)?,
+    let checked = match change::check::<R>(changes, false) {
+        Err(refused) => return Ok((found.href, refused)),
+        Ok(checked) => checked,
+    };
+    let id = found.collection.id();
+    let results = match cx.store.change_collection::<R>(id, &checked) {
+        Ok(()) => change::made(changes),
+        Err(error) => change::refused(changes, error)?,
     };
     Ok((found.href, results))
 }

@@ -33,17 +33,71 @@ pub(super) fn refusal_of<R: DavKind>(error: Error, collection: &str) -> Failure 
     refusal.into()
 }
 
-/// A text that a client wants to save.
-pub(super) struct Attempt<'a, 'c, R> {
-    pub(super) cx: &'a Context<'c>,
-    pub(super) collection: &'a Collection<'c, R>,
-    pub(super) name: &'a str,
-    pub(super) bytes: &'a [u8],
+/// Returns the refusal for an error of saving these bytes. Those that are not iCalendar at all have a condition of
+/// their own (RFC 4791 section 5.3.2.1).
+pub(super) fn refusal_of_text<R: DavKind>(error: Error, collection: &str, bytes: &[u8]) -> Failure {
+    match error {
+        Error::NotOneObject { .. } if !is_icalendar(bytes) => Refusal::forbidden(error.to_string())
+            .with(R::NS, R::VALID_DATA)
+            .into(),
+        error => refusal_of::<R>(error, collection),
+    }
 }
 
-impl<R: DavKind> Attempt<'_, '_, R> {
-    /// Keeps the text before it is refused, because a client may drop it then. If it cannot be kept, that
-    /// is the answer: a client keeps its edit when a server fails.
+/// Returns true if a calendar object begins and ends in a text.
+fn is_icalendar(text: &[u8]) -> bool {
+    let has = |name: &str| {
+        ContentLines::new(text).any(|line| {
+            line.name_is(name)
+                && property_value(&line)
+                    .trim()
+                    .eq_ignore_ascii_case("VCALENDAR")
+        })
+    };
+    has("BEGIN") && has("END")
+}
+
+/// A text that a client wants to save.
+pub(super) struct Attempt<'a, 'c, R> {
+    cx: &'a Context<'c>,
+    collection: i64,
+    /// The collection; `None` if it was removed.
+    live: Option<&'a Collection<'c, R>>,
+    name: &'a str,
+    bytes: &'a [u8],
+}
+
+impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
+    pub(super) fn new(
+        cx: &'a Context<'c>,
+        collection: &'a Collection<'c, R>,
+        name: &'a str,
+        bytes: &'a [u8],
+    ) -> Self {
+        Self {
+            live: Some(collection),
+            ..Self::of_removed(cx, collection.id(), name, bytes)
+        }
+    }
+
+    /// Returns the attempt to save something in a removed collection.
+    pub(super) fn of_removed(
+        cx: &'a Context<'c>,
+        collection: i64,
+        name: &'a str,
+        bytes: &'a [u8],
+    ) -> Self {
+        Self {
+            cx,
+            collection,
+            live: None,
+            name,
+            bytes,
+        }
+    }
+
+    /// Keeps the text before it is refused, because a client may drop it then. If it cannot be kept, the
+    /// answer is a server error: a client keeps its edit when a server fails.
     pub(super) fn keep(&self, failure: Failure) -> Failure {
         let Failure::Refused(refusal) = &failure else {
             return failure;
@@ -53,17 +107,18 @@ impl<R: DavKind> Attempt<'_, '_, R> {
         }
         match self.keep_text(&refusal.detail) {
             Ok(()) => failure,
-            Err(error) => error.into(),
+            Err(Error::DiskFull(_)) => failed(StatusCode::INSUFFICIENT_STORAGE, refusal),
+            Err(_) => failed(StatusCode::SERVICE_UNAVAILABLE, refusal),
         }
     }
 
     fn keep_text(&self, reason: &str) -> etui::Result<()> {
         let uid = uid_of(self.bytes);
-        let stored = self.collection.resource(self.name)?;
+        let stored = self.live.map(|live| live.resource(self.name)).transpose()?;
         self.cx.store.keep_refused(&RefusedText {
-            collection: self.collection.id(),
+            collection: self.collection,
             name: self.name,
-            record: stored.map(|stored| stored.id),
+            record: stored.flatten().map(|stored| stored.id),
             uid: uid.as_deref(),
             text: self.bytes,
             device: self.cx.session.device,
@@ -71,6 +126,14 @@ impl<R: DavKind> Attempt<'_, '_, R> {
         })?;
         Ok(())
     }
+}
+
+fn failed(status: StatusCode, refusal: &Refusal) -> Failure {
+    let detail = format!(
+        "a refused text cannot be kept; it was refused: {}",
+        refusal.detail
+    );
+    Refusal::new(status, detail).into()
 }
 
 /// Returns the UID in a text, which may be anything.

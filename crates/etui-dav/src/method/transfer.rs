@@ -1,10 +1,11 @@
 //! MOVE and COPY of a resource within the store (RFC 4918 sections 9.8 and 9.9).
 
 use etui::SaveOutcome;
-use etui::resource::ResourceCondition;
+use etui::record::Collection;
 use http::StatusCode;
 
 use super::answer_empty;
+use super::put::expect_component;
 use super::refused::refusal_of;
 use crate::condition;
 use crate::context::{Context, for_kind};
@@ -33,13 +34,16 @@ pub(crate) fn transfer(
     };
     match destination {
         Target::Resource(to_home, to, to_name) if to_home == *home => {
-            let names = Names {
+            let names = TransferPaths {
                 from,
                 name,
                 to: &to,
                 to_name: &to_name,
             };
             for_kind!(*home, transfer_resource(cx, &names, out, outcome))
+        }
+        Target::Nothing | Target::Server => {
+            Err(Refusal::forbidden("the destination is not in this tree of collections").into())
         }
         _ => Err(Refusal::forbidden(match home {
             Home::AddressBooks => "a contact goes to an address book only",
@@ -50,7 +54,7 @@ pub(crate) fn transfer(
 }
 
 /// The segments of source and destination.
-struct Names<'n> {
+struct TransferPaths<'n> {
     from: &'n str,
     name: &'n str,
     to: &'n str,
@@ -59,7 +63,7 @@ struct Names<'n> {
 
 fn transfer_resource<R: DavKind>(
     cx: &Context<'_>,
-    names: &Names<'_>,
+    names: &TransferPaths<'_>,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
@@ -73,44 +77,33 @@ fn transfer_resource<R: DavKind>(
         )
     })?;
     let may_overwrite = headers::may_overwrite(cx.request.headers());
-    let was_there = to.collection.resource(names.to_name)?.is_some();
-    if was_there && !may_overwrite {
-        let detail = "there is a resource at the destination";
-        return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());
-    }
     let condition = condition::of_write(&Conditions::of(cx.request.headers()));
     let refused = |error| refusal_of::<R>(error, &to.href);
-    let saved = if cx.request.method().as_str() == "MOVE" {
-        outcome.removed = 1;
-        from.collection
-            .move_resource(
-                names.name,
-                &condition,
-                &to.collection,
-                names.to_name,
-                may_overwrite,
-            )
-            .map_err(refused)?
-    } else {
-        let Some(stored) = from.collection.resource(names.name)? else {
-            return Err(Refusal::not_found().into());
-        };
-        if !condition.holds(Some(stored.tag)) {
-            let detail = "the resource has another entity tag";
-            return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());
-        }
-        let unless_there = match may_overwrite {
-            true => ResourceCondition::Always,
-            false => ResourceCondition::IfAbsent,
-        };
-        to.collection
-            .put_resource(names.to_name, &stored.bytes, &unless_there)
-            .map_err(refused)?
+    let is_move = cx.request.method().as_str() == "MOVE";
+    if from.collection.id() != to.collection.id()
+        && let Some(stored) = from.collection.resource(names.name)?
+    {
+        expect_component(cx, &to, &stored.bytes)?;
+    }
+    let transfer = match is_move {
+        true => Collection::move_resource,
+        false => Collection::copy_resource,
     };
+    let saved = transfer(
+        &from.collection,
+        names.name,
+        &condition,
+        &to.collection,
+        names.to_name,
+        may_overwrite,
+    )
+    .map_err(refused)?;
+    // In one collection it is renamed.
+    outcome.removed = u64::from(is_move && from.collection.id() != to.collection.id());
     outcome.written = u64::from(saved.outcome != SaveOutcome::Unchanged);
-    let status = match was_there {
-        true => StatusCode::NO_CONTENT,
-        false => StatusCode::CREATED,
+    let status = match saved.outcome {
+        SaveOutcome::Added => StatusCode::CREATED,
+        SaveOutcome::Changed | SaveOutcome::Unchanged => StatusCode::NO_CONTENT,
     };
     answer_empty(out, status, &[("etag", quoted(&saved.tag))])
 }

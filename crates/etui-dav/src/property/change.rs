@@ -1,17 +1,19 @@
 //! Changes of a collection's properties, which PROPPATCH, MKCOL and MKCALENDAR ask for.
 
-use etui::Store;
-use etui::calendar::{CalendarObject, Color};
-use etui::record::Collection;
+use etui::calendar::InvalidColor;
+use etui::store::CollectionChanges;
 use http::StatusCode;
 
 use super::collection::{COLOR, COMPONENT_SET, component_names};
 use super::dead::{DeadValue, clark_name};
 use super::{Name, expect_few};
-use crate::failure::{Failure, Refusal, Result};
+use crate::failure::{Refusal, Result};
 use crate::kind::{COMPONENTS, DavKind};
 use crate::path::Home;
 use crate::xml::{Element, Namespace};
+
+/// The name of the property with the name of a collection.
+const DISPLAY_NAME: (Namespace, &str) = (Namespace::Dav, "displayname");
 
 /// Properties that the server computes.
 const PROTECTED: &[(Namespace, &str)] = &[
@@ -29,7 +31,13 @@ const PROTECTED: &[(Namespace, &str)] = &[
     (Namespace::Dav, "current-user-principal"),
     (Namespace::Dav, "current-user-privilege-set"),
     (Namespace::Dav, "principal-collection-set"),
+    (Namespace::Dav, "principal-URL"),
+    (Namespace::Dav, "quota-available-bytes"),
+    (Namespace::Dav, "quota-used-bytes"),
     (Namespace::Dav, "supported-report-set"),
+    (Namespace::CalDav, "calendar-home-set"),
+    (Namespace::CalDav, "calendar-user-address-set"),
+    (Namespace::CardDav, "addressbook-home-set"),
     (Namespace::CalendarServer, "getctag"),
     (Namespace::CalDav, "supported-calendar-data"),
     (Namespace::CalDav, "supported-collation-set"),
@@ -45,14 +53,6 @@ pub(crate) struct PropertyChange {
     pub(crate) name: Name,
     /// The element to set; `None`: the property is removed.
     pub(crate) value: Option<Element>,
-}
-
-/// A change that is applied.
-enum Applied {
-    Rename(String),
-    Color(Option<Color>),
-    Keep(String, Option<String>),
-    Nothing,
 }
 
 /// Returns the changes of the `set` and `remove` elements of a request, in their order.
@@ -92,19 +92,48 @@ fn with_language(element: &Element, around: &[&Element]) -> Element {
 /// The result for each property; `None`: it is as the client wants it.
 pub(crate) type ChangeResults = Vec<(Name, Option<Refusal>)>;
 
-/// Checks that all changes can be made, before any is; the error has the refusal of each.
+/// Parses changes, before any is made; the error has the refusal of each.
 pub(crate) fn check<R: DavKind>(
     changes: &[PropertyChange],
     is_new: bool,
-) -> std::result::Result<(), ChangeResults> {
-    let results: ChangeResults = changes
-        .iter()
-        .map(|change| (change.name.clone(), parse::<R>(change, is_new).err()))
-        .collect();
+) -> std::result::Result<CollectionChanges, ChangeResults> {
+    let mut checked = CollectionChanges::default();
+    let mut results = ChangeResults::new();
+    for change in changes {
+        let refusal = parse::<R>(change, is_new, &mut checked).err();
+        results.push((change.name.clone(), refusal));
+    }
     match results.iter().any(|(_, refusal)| refusal.is_some()) {
         true => Err(failed_dependencies(results)),
-        false => Ok(()),
+        false => Ok(checked),
     }
+}
+
+/// Returns the results of changes that were made.
+pub(crate) fn made(changes: &[PropertyChange]) -> ChangeResults {
+    let all = changes.iter();
+    all.map(|change| (change.name.clone(), None)).collect()
+}
+
+/// Returns the results of changes that the store refused as a whole, because of a name or of the size; else the
+/// error.
+pub(crate) fn refused(changes: &[PropertyChange], error: etui::Error) -> Result<ChangeResults> {
+    let is_name = |name: &Name| is(name, &DISPLAY_NAME);
+    let (refusal, is_cause): (_, &dyn Fn(&Name) -> bool) = match &error {
+        etui::Error::CollectionExists { .. } | etui::Error::BadName { .. } => {
+            (conflict(error.to_string()), &is_name)
+        }
+        etui::Error::TooManyProperties { .. } => (
+            Refusal::new(StatusCode::INSUFFICIENT_STORAGE, error.to_string()),
+            &|name| !is_name(name),
+        ),
+        _ => return Err(error.into()),
+    };
+    let all = changes.iter().map(|change| {
+        let is_refused = is_cause(&change.name) && change.value.is_some();
+        (change.name.clone(), is_refused.then(|| refusal.clone()))
+    });
+    Ok(failed_dependencies(all.collect()))
 }
 
 /// Marks the changes that were not made because of others (RFC 4918 section 11.4).
@@ -122,37 +151,40 @@ fn is(name: &Name, known: &(Namespace, &str)) -> bool {
     name.ns == known.0 && name.local == known.1
 }
 
+/// Adds a change to `changes`.
 fn parse<R: DavKind>(
     change: &PropertyChange,
     is_new: bool,
-) -> std::result::Result<Applied, Refusal> {
+    changes: &mut CollectionChanges,
+) -> std::result::Result<(), Refusal> {
     let PropertyChange { name, value } = change;
     if PROTECTED.iter().any(|known| is(name, known)) {
         // The type of a new collection was looked at already.
         if is_new && is(name, &(Namespace::Dav, "resourcetype")) {
-            return Ok(Applied::Nothing);
+            return Ok(());
         }
         return Err(Refusal::forbidden("this property is computed")
             .with(Namespace::Dav, "cannot-modify-protected-property"));
     }
     let is_calendar = R::HOME == Home::Calendars;
-    if is(name, &(Namespace::Dav, "displayname")) {
-        return match value {
-            // A collection has a name.
-            None => Ok(Applied::Nothing),
-            Some(value) if value.text.trim().is_empty() => Ok(Applied::Nothing),
-            Some(value) => Ok(Applied::Rename(value.text.trim().to_owned())),
-        };
+    if is(name, &DISPLAY_NAME) {
+        let text = value.as_ref().map_or("", |value| value.text.trim());
+        if !text.is_empty() {
+            changes.name = Some(text.to_owned());
+        } else if !is_new {
+            return Err(conflict("a collection has a name".to_owned()));
+        }
+        return Ok(());
     }
     if is_calendar && is(name, &COLOR) {
-        let Some(value) = value else {
-            return Ok(Applied::Color(None));
-        };
-        let color = value.text.trim().parse();
-        return match color {
-            Ok(color) => Ok(Applied::Color(Some(color))),
-            Err(error) => Err(conflict(format!("calendar-color: {error}"))),
-        };
+        let text = value.as_ref().map(|value| value.text.trim());
+        let color = text.map(str::parse).transpose();
+        changes.color = Some(
+            color.map_err(|error: InvalidColor| conflict(format!("calendar-color: {error}")))?,
+        );
+        // The element comes back as it was set.
+        keep(changes, name, value.as_ref().map(DeadValue::of));
+        return Ok(());
     }
     if is_calendar && is(name, &COMPONENT_SET) {
         if !is_new {
@@ -182,80 +214,17 @@ fn parse<R: DavKind>(
             );
         }
     }
-    Ok(Applied::Keep(
-        clark_name(name),
-        value.as_ref().map(DeadValue::of),
-    ))
+    keep(changes, name, value.as_ref().map(DeadValue::of));
+    Ok(())
+}
+
+/// Adds the change of a kept property; the last one of a name counts.
+fn keep(changes: &mut CollectionChanges, name: &Name, value: Option<String>) {
+    let name = clark_name(name);
+    changes.properties.retain(|(one, _)| *one != name);
+    changes.properties.push((name, value));
 }
 
 fn conflict(detail: String) -> Refusal {
     Refusal::new(StatusCode::CONFLICT, detail)
-}
-
-/// Makes the changes, which have been checked. The kept properties change together. A name or size that the store refuses
-/// is among the results.
-pub(crate) fn apply<R: DavKind>(
-    store: &Store,
-    collection: &Collection<'_, R>,
-    changes: &[PropertyChange],
-    is_new: bool,
-) -> Result<ChangeResults> {
-    let mut kept: Vec<(String, Option<String>)> = Vec::new();
-    let mut rename = None;
-    let mut color = None;
-    for change in changes {
-        match parse::<R>(change, is_new) {
-            Ok(Applied::Rename(name)) => rename = Some((change.name.clone(), name)),
-            Ok(Applied::Color(value)) => color = Some(value),
-            Ok(Applied::Keep(name, value)) => {
-                kept.retain(|(one, _)| *one != name);
-                kept.push((name, value));
-            }
-            Ok(Applied::Nothing) => {}
-            Err(refusal) => return Err(refusal.into()),
-        }
-    }
-    let mut results: ChangeResults = changes.iter().map(|one| (one.name.clone(), None)).collect();
-    if let Some((property, name)) = rename
-        && name != collection.name()
-        && let Err(error) = store.rename_collection::<R>(collection.name(), &name)
-    {
-        let refusal = match &error {
-            etui::Error::CollectionExists { .. } | etui::Error::BadName { .. } => {
-                conflict(error.to_string())
-            }
-            _ => return Err(error.into()),
-        };
-        for (name, result) in &mut results {
-            if *name == property {
-                *result = Some(refusal.clone());
-            }
-        }
-        return Ok(failed_dependencies(results));
-    }
-    if let Some(color) = color {
-        let calendar = store.collection_by_id::<CalendarObject>(collection.id())?;
-        calendar.set_color(color)?;
-    }
-    let borrowed: Vec<(&str, Option<&str>)> = kept
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_deref()))
-        .collect();
-    if borrowed.is_empty() {
-        return Ok(results);
-    }
-    match collection.set_properties(&borrowed) {
-        Ok(()) => Ok(results),
-        Err(error @ etui::Error::TooManyProperties { .. }) => {
-            let refusal = Refusal::new(StatusCode::INSUFFICIENT_STORAGE, error.to_string());
-            for (name, result) in &mut results {
-                let clark = clark_name(name);
-                if kept.iter().any(|(one, _)| *one == clark) {
-                    *result = Some(refusal.clone());
-                }
-            }
-            Ok(results)
-        }
-        Err(error) => Err(Failure::from(error)),
-    }
 }

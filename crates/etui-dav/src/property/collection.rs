@@ -92,7 +92,7 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
     /// Sets the token, for an answer that lists the resources of the same state.
     pub(crate) fn with_token(self, token: &SyncToken) -> Self {
         // It is the first one.
-        let _ = self.token.set(token_text(token));
+        let _ = self.token.set(token_text(self.collection.id(), token));
         self
     }
 
@@ -103,7 +103,7 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         }
         let snapshot = self.store.snapshot()?;
         let reader = snapshot.collection_by_id::<R>(self.collection.id())?;
-        let token = token_text(&reader.collection_token()?);
+        let token = token_text(self.collection.id(), &reader.collection_token()?);
         Ok(self.token.get_or_init(|| token))
     }
 
@@ -160,9 +160,21 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         let calendar = self
             .store
             .collection_by_id::<CalendarObject>(self.collection.id())?;
+        let Some(color) = calendar.color()? else {
+            return Ok(None);
+        };
+        // The element that was set, unless another program has set another colour since.
+        let kept = self.kept_value(&Name::new(COLOR.0, COLOR.1))?;
+        let text = match &kept {
+            Some(Value::Text(text)) => text,
+            Some(Value::Whole(element)) => element.text.as_str(),
+            _ => "",
+        };
+        if text.trim().parse() == Ok(color) {
+            return Ok(kept);
+        }
         // Apple's programs write eight digits, with the opacity; others take both.
-        let color = calendar.color()?;
-        Ok(color.map(|color| Value::Text(format!("{color}ff").into())))
+        Ok(Some(Value::Text(format!("{color}ff").into())))
     }
 
     fn further_names() -> &'static [(Namespace, &'static str)] {
@@ -299,12 +311,15 @@ pub(crate) fn component_names(set: &Element) -> Vec<String> {
         .collect()
 }
 
-/// Returns a token as a URI (RFC 6578 section 3.2).
-pub(crate) fn token_text(token: &SyncToken) -> String {
-    format!("data:,{token}")
+/// Returns the token of a collection as a URI (RFC 6578 section 3.2).
+pub(crate) fn token_text(collection: i64, token: &SyncToken) -> String {
+    format!("data:,{collection}/{token}")
 }
 
-/// Parses a token of [`token_text`].
-pub(crate) fn parse_token(text: &str) -> Option<SyncToken> {
-    text.trim().strip_prefix("data:,")?.parse().ok()
+/// Parses a token of [`token_text`]; `None` for that of another collection, which may have been at this path
+/// before.
+pub(crate) fn parse_token(collection: i64, text: &str) -> Option<SyncToken> {
+    let (of, token) = text.trim().strip_prefix("data:,")?.split_once('/')?;
+    (of.parse() == Ok(collection)).then_some(())?;
+    token.parse().ok()
 }

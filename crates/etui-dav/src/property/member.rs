@@ -36,6 +36,18 @@ pub(crate) struct Member<'m> {
     pub(crate) data: Option<Cow<'m, str>>,
 }
 
+impl Member<'_> {
+    /// Returns a resource whose bytes were not read.
+    pub(crate) fn listed(tag: ResourceTag, size: Option<u64>) -> Self {
+        Self {
+            tag,
+            size,
+            bytes: None,
+            data: None,
+        }
+    }
+}
+
 /// Returns the values of members of one collection.
 pub(crate) struct MemberValues<'a> {
     pub(crate) session: Session<'a>,

@@ -19,6 +19,10 @@ pub(crate) use tree::{Node, TreeNode};
 /// The properties of one request.
 const MAX_PROPERTIES: usize = 500;
 
+/// Bytes of the names of the properties that a request wants, with their namespaces. They are in the answer for
+/// each resource.
+const MAX_NAME_BYTES: usize = 16 * 1024;
+
 /// The name of a property.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Name {
@@ -146,6 +150,24 @@ impl Wanted {
         }
     }
 
+    /// Returns the names of the wanted properties. `all` has the names of those that there are, and the number of those
+    /// that are in `allprop`, which come first.
+    pub(crate) fn names(&self, (mut all, in_all): (Vec<Name>, usize)) -> Vec<Name> {
+        match self {
+            Self::These(these) => these.iter().map(|(name, _)| name.clone()).collect(),
+            Self::All(include) => {
+                all.truncate(in_all);
+                for (name, _) in include {
+                    if !all.contains(name) {
+                        all.push(name.clone());
+                    }
+                }
+                all
+            }
+            Self::Names => all,
+        }
+    }
+
     /// Returns the element of a property that is named in the request.
     pub(crate) fn named(&self, ns: &Namespace, local: &str) -> Option<&Element> {
         let (Self::These(all) | Self::All(all)) = self else {
@@ -159,6 +181,13 @@ impl Wanted {
 /// Returns the properties in an element, each once.
 fn properties_of(prop: &Element) -> Result<Vec<(Name, Element)>, Refusal> {
     expect_few(prop.children.len())?;
+    let sizes = prop.children.iter();
+    let size: usize = sizes.map(|one| one.name.len() + one.ns.uri().len()).sum();
+    if size > MAX_NAME_BYTES {
+        return Err(Refusal::bad_request(format!(
+            "the names of properties have at most {MAX_NAME_BYTES} bytes together"
+        )));
+    }
     let mut seen = std::collections::HashSet::new();
     let all = prop.children.iter().filter_map(|child| {
         let name = Name::of(child);

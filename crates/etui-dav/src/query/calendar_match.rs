@@ -16,7 +16,7 @@ use super::time_range::TimeRange;
 use super::times::{InstanceBudget, ObjectTimes};
 
 /// The components of a record, which a store keeps in calendar objects.
-pub(super) const RECORD_COMPONENTS: [&str; 3] = ["VEVENT", "VTODO", "VJOURNAL"];
+pub(super) const RECORD_COMPONENTS: [&str; 3] = crate::kind::COMPONENTS;
 
 impl CalendarQuery {
     /// Returns true if the filter holds for a calendar object: one `VCALENDAR`, or its components

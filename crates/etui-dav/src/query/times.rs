@@ -24,6 +24,7 @@ use etui::calendar::{Alarm, AlarmAction, AlarmTrigger};
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::{param_value, property_value};
 
+use super::calendar_match::RECORD_COMPONENTS;
 use super::component_tree::{Component, time_of};
 use super::time_range::TimeRange;
 
@@ -88,7 +89,7 @@ impl<'z> ObjectTimes<'z> {
         let (mut timings, mut timed) = (Vec::new(), Vec::new());
         let mut places = Vec::with_capacity(components.len());
         for (at, component) in components.iter().enumerate() {
-            let is_timed = ["VEVENT", "VTODO", "VJOURNAL"]
+            let is_timed = RECORD_COMPONENTS
                 .iter()
                 .any(|name| component.is_named(name));
             let own = text.get(component.span.clone()).filter(|_| is_timed);

@@ -1,5 +1,7 @@
 //! `calendar-multiget` (RFC 4791 section 7.9) and `addressbook-multiget` (RFC 6352 section 8.7).
 
+use std::collections::HashMap;
+
 use super::data_form;
 use crate::context::Context;
 use crate::failure::{Refusal, Result};
@@ -31,14 +33,31 @@ pub(super) fn multiget<R: DavKind>(
     if hrefs.is_empty() {
         return Err(Refusal::bad_request("the report names no resource").into());
     }
-    // The name that cannot be is that of a path to somewhere else.
-    let names: Vec<String> = hrefs
-        .iter()
-        .map(|href| match cx.target(href) {
-            Ok(Target::Resource(home, id, name)) if home == R::HOME && id == found.segment => name,
-            _ => String::new(),
-        })
-        .collect();
+    // Another segment may name the same collection.
+    let mut is_here = HashMap::from([(found.segment.clone(), true)]);
+    let mut names = Vec::with_capacity(hrefs.len());
+    for href in &hrefs {
+        // The name that cannot be is that of a path to somewhere else.
+        let mut name = String::new();
+        if let Ok(Target::Resource(home, segment, of)) = cx.target(href)
+            && home == R::HOME
+        {
+            let is_here = match is_here.get(&segment) {
+                Some(known) => *known,
+                None => {
+                    let other = cx.find::<R>(&segment)?;
+                    let same =
+                        other.is_some_and(|one| one.collection.id() == found.collection.id());
+                    is_here.insert(segment, same);
+                    same
+                }
+            };
+            if is_here {
+                name = of;
+            }
+        }
+        names.push(name);
+    }
     let snapshot = cx.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
     let minimal = headers::prefers_minimal(cx.request.headers());

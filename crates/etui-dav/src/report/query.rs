@@ -15,11 +15,10 @@ use crate::context::{Context, FoundCollection};
 use crate::failure::{Refusal, Result};
 use crate::headers;
 use crate::kind::DavKind;
-use crate::member_writer::{MemberWriter, visit};
+use crate::member_writer::MemberWriter;
 use crate::method::answer_body;
 use crate::multistatus::Multistatus;
-use crate::path::resource_href;
-use crate::property::{Member, Wanted};
+use crate::property::Wanted;
 use crate::query;
 use crate::respond::Respond;
 use crate::session::Outcome;
@@ -126,29 +125,7 @@ fn answer_ids<R: DavKind>(
     let members = MemberWriter::<R>::new(cx, &wanted, form);
     let mut answer = Multistatus::start(out, minimal)?;
     for batch in ids.chunks(BATCH) {
-        if !members.needs_bytes() {
-            for (name, tag) in reader.resource_names(batch)?.into_iter().flatten() {
-                outcome.read += 1;
-                let member = Member {
-                    tag,
-                    size: None,
-                    bytes: None,
-                    data: None,
-                };
-                members.write(&mut answer, &resource_href(&found.href, &name), &member)?;
-            }
-            continue;
-        }
-        visit(|steps| {
-            reader.resources_by_ids(batch, |_, stored| {
-                let Some(stored) = stored else {
-                    return Ok(());
-                };
-                outcome.read += 1;
-                let href = resource_href(&found.href, &stored.name);
-                steps.take(members.write_stored(&mut answer, &href, &stored))
-            })
-        })?;
+        outcome.read += members.write_records(&mut answer, &found.href, reader, batch)?;
     }
     if is_cut {
         let cut = Refusal::new(StatusCode::INSUFFICIENT_STORAGE, "there are more matches")

@@ -1,6 +1,6 @@
 //! `sync-collection` (RFC 6578): the changes of a collection since a token.
 
-use etui::resource::{ResourceChange, ResourceChanges};
+use etui::resource::ResourceChanges;
 use http::StatusCode;
 
 use super::{data_form, limit_of};
@@ -8,10 +8,10 @@ use crate::context::Context;
 use crate::failure::{Refusal, Result};
 use crate::headers;
 use crate::kind::DavKind;
-use crate::member_writer::{MemberWriter, visit};
+use crate::member_writer::MemberWriter;
 use crate::multistatus::Multistatus;
 use crate::path::resource_href;
-use crate::property::{Member, Wanted, parse_token, token_text};
+use crate::property::{Wanted, parse_token, token_text};
 use crate::respond::Respond;
 use crate::session::Outcome;
 use crate::xml::{Element, Namespace};
@@ -46,7 +46,7 @@ pub(super) fn sync_collection<R: DavKind>(
         .filter(|text| !text.is_empty())
     {
         None => None,
-        Some(text) => Some(parse_token(text).ok_or_else(refused)?),
+        Some(text) => Some(parse_token(found.collection.id(), text).ok_or_else(refused)?),
     };
     let snapshot = cx.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
@@ -61,45 +61,17 @@ pub(super) fn sync_collection<R: DavKind>(
     let minimal = headers::prefers_minimal(cx.request.headers());
     let members = MemberWriter::<R>::new(cx, &wanted, form);
     let mut answer = Multistatus::start(out, minimal)?;
-    let href = |change: &ResourceChange| resource_href(&found.href, &change.name);
     for batch in changes.chunks(BATCH) {
-        outcome.read += batch.len() as u64;
-        if !members.needs_bytes() {
-            for change in batch {
-                match change.tag {
-                    None => answer.not_found(&href(change))?,
-                    Some(tag) => {
-                        let member = Member {
-                            tag,
-                            size: None,
-                            bytes: None,
-                            data: None,
-                        };
-                        members.write(&mut answer, &href(change), &member)?;
-                    }
-                }
+        for run in batch.chunk_by(|a, b| a.tag.is_some() == b.tag.is_some()) {
+            if run.iter().all(|change| change.tag.is_some()) {
+                let ids: Vec<_> = run.iter().map(|change| change.id).collect();
+                outcome.read += members.write_records(&mut answer, &found.href, &reader, &ids)?;
+                continue;
             }
-            continue;
-        }
-        let mut live = Vec::new();
-        for change in batch {
-            match change.tag {
-                None => answer.not_found(&href(change))?,
-                Some(_) => live.push(change),
+            for change in run {
+                answer.not_found(&resource_href(&found.href, &change.name))?;
             }
         }
-        let ids: Vec<_> = live.iter().map(|change| change.id).collect();
-        visit(|steps| {
-            reader.resources_by_ids(&ids, |index, stored| {
-                let Some(change) = live.get(index) else {
-                    return Ok(());
-                };
-                steps.take(match stored {
-                    Some(stored) => members.write_stored(&mut answer, &href(change), &stored),
-                    None => answer.not_found(&href(change)),
-                })
-            })
-        })?;
     }
     if !is_complete {
         // RFC 6578 section 3.6: there is more, from the token on.
@@ -107,7 +79,7 @@ pub(super) fn sync_collection<R: DavKind>(
             .with(Namespace::Dav, "number-of-matches-within-limits");
         answer.status(&found.href, &cut)?;
     }
-    answer.sync_token(&token_text(&token))?;
+    answer.sync_token(&token_text(found.collection.id(), &token))?;
     Ok(answer.finish()?)
 }
 

@@ -28,15 +28,18 @@ pub struct Limits {
     pub max_depth: usize,
     /// The number of its elements.
     pub max_elements: usize,
+    /// The number of the attributes and namespace declarations of all elements.
+    pub max_attributes: usize,
 }
 
-/// 16 MiB, a depth of 32, 100,000 elements.
+/// 16 MiB, a depth of 32, 100,000 elements, 100,000 attributes.
 impl Default for Limits {
     fn default() -> Self {
         Self {
             max_bytes: 16 * 1024 * 1024,
             max_depth: 32,
             max_elements: 100_000,
+            max_attributes: 100_000,
         }
     }
 }
@@ -59,7 +62,8 @@ pub enum XmlError {
         /// The limit.
         limit: usize,
     },
-    /// It has more elements than [`Limits::max_elements`], or one with too many or too long parts.
+    /// It has more elements than [`Limits::max_elements`] or attributes than [`Limits::max_attributes`], or an
+    /// element with too many or too long parts.
     #[error("byte {at}: the XML has more than {limit} {of}")]
     TooMany {
         /// The position of the element.
@@ -111,6 +115,7 @@ struct TreeReader<'l> {
     declared: Vec<Declared>,
     open: Vec<Open>,
     elements: usize,
+    attributes: usize,
     root: Option<Element>,
 }
 
@@ -127,6 +132,7 @@ pub(super) fn parse(document: &[u8], limits: &Limits) -> Result<Element, XmlErro
         declared: Vec::new(),
         open: Vec::new(),
         elements: 0,
+        attributes: 0,
         root: None,
     };
     loop {
@@ -216,6 +222,14 @@ impl TreeReader<'_> {
                     at,
                     limit: MAX_ATTRIBUTES,
                     of: "attributes in one element",
+                });
+            }
+            self.attributes += 1;
+            if self.attributes > self.limits.max_attributes {
+                return Err(XmlError::TooMany {
+                    at,
+                    limit: self.limits.max_attributes,
+                    of: "attributes",
                 });
             }
             let attribute = attribute.map_err(|e| XmlError::Malformed {

@@ -40,7 +40,13 @@ fn a_reading_device_changes_nothing() {
         );
     }
     assert_eq!(served.get(path).text(), card("a", "Ada"));
-    assert!(served.store.refused_versions().unwrap().is_empty());
+    // Its edit is kept.
+    let kept = served.store.refused_versions().unwrap();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(
+        served.store.refused_text(kept[0].id).unwrap(),
+        Some(card("a", "Changed").into_bytes())
+    );
     assert_eq!(
         served.request_as(reader, "GET", path).body("").status(),
         200

@@ -109,7 +109,7 @@ END:VCALENDAR&#13;
 {path}
   HTTP/1.1 200 OK
     d:displayname Family
-    ic:calendar-color #1badf8ff
+    ic:calendar-color symbolic-color=blue #1BADF8FF
     ic:calendar-order 7
     c:supported-calendar-component-set
       c:comp name=VEVENT

@@ -237,3 +237,31 @@ fn a_broken_connection_ends_the_answer() {
     // The store is usable.
     served.put(&format!("{BOOK}last.vcf"), &card("last", "Someone"));
 }
+
+/// Attributes and names cost memory, and are in the answer for each resource.
+#[test]
+fn attributes_and_names_have_a_total_limit() {
+    let served = Served::new();
+    let element = "<a a='' b='' c='' d='' e='' f='' g='' h='' i='' j=''/>";
+    let body = format!("<p xmlns='urn:x'>{}</p>", element.repeat(10_001));
+    let answer = served
+        .request("PROPFIND", "/dav/")
+        .header("depth", "0")
+        .body(body);
+    assert_eq!(answer.status(), 400);
+    assert!(
+        answer.text().contains("100000 attributes"),
+        "{}",
+        answer.text()
+    );
+    let names: String = (0..400)
+        .map(|number| format!("<x:{}{number}/>", "n".repeat(50)))
+        .collect();
+    let body = format!("<propfind xmlns='DAV:' xmlns:x='urn:x'><prop>{names}</prop></propfind>");
+    let answer = served
+        .request("PROPFIND", "/dav/")
+        .header("depth", "0")
+        .body(body);
+    assert_eq!(answer.status(), 400);
+    assert!(answer.text().contains("16384 bytes"), "{}", answer.text());
+}

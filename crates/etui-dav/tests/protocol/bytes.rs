@@ -188,3 +188,67 @@ fn an_edit_as_3_0_loses_nothing_of_a_4_0_card() {
     assert_eq!((put.status(), put.outcome.written), (204, 0));
     assert_eq!(served.token("/dav/addressbooks/1/"), token);
 }
+
+/// A group of version 4.0 is a group for Apple's programs and DAVx5, and stays one when they edit it.
+#[test]
+fn a_group_of_a_4_0_card_is_shown_and_edited() {
+    let served = Served::new();
+    let path = "/dav/addressbooks/1/g.vcf";
+    let stored = "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:g\r\nFN:Team\r\nN:Team;;;;\r\nKIND:group\r\n\
+                  MEMBER:urn:uuid:1\r\nMEMBER;PREF=2:urn:uuid:2\r\nEND:VCARD\r\n";
+    served.put(path, stored);
+    let get = served.request("GET", path);
+    let get = get.header("accept", "text/vcard; version=3.0").body("");
+    let shown = get.text();
+    let member = "X-ADDRESSBOOKSERVER-MEMBER:urn:uuid:";
+    assert!(
+        shown.contains("X-ADDRESSBOOKSERVER-KIND:group\r\n"),
+        "{shown}"
+    );
+    assert_eq!(shown.matches(member).count(), 2, "{shown}");
+    assert!(!shown.contains("\nKIND") && !shown.contains("\nMEMBER"));
+    // One goes, one comes.
+    let edited = shown.replace(
+        "X-ADDRESSBOOKSERVER-MEMBER:urn:uuid:1\r\n",
+        "X-ADDRESSBOOKSERVER-MEMBER:urn:uuid:3\r\n",
+    );
+    assert_eq!(served.request("PUT", path).body(edited).status(), 204);
+    let now = stored.replace("urn:uuid:1", "urn:uuid:3");
+    assert_eq!(served.get(path).text(), now);
+}
+
+/// A card without UID is an edit of the stored one too.
+#[test]
+fn an_edit_as_3_0_without_uid_is_merged() {
+    let served = Served::new();
+    let path = "/dav/addressbooks/1/a.vcf";
+    let stored =
+        "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:a\r\nFN:Ada\r\nN:L;Ada;;;\r\nBDAY:1815\r\nEND:VCARD\r\n";
+    served.put(path, stored);
+    for uid in ["", "UID:\r\n"] {
+        let edited = format!(
+            "BEGIN:VCARD\r\nVERSION:3.0\r\n{uid}FN:Ada {}\r\nN:L;Ada;;;\r\nEND:VCARD\r\n",
+            uid.len()
+        );
+        let put = served.request("PUT", path).body(edited);
+        assert_eq!((put.status(), put.header("etag")), (204, ""));
+        let now = stored.replace("FN:Ada", &format!("FN:Ada {}", uid.len()));
+        assert_eq!(served.get(path).text(), now);
+    }
+}
+
+/// A line that 3.0 cannot say is removed by an edit in 4.0 only.
+#[test]
+fn a_hidden_line_is_removed_by_a_4_0_card() {
+    let served = Served::new();
+    let path = "/dav/addressbooks/1/a.vcf";
+    let stored = "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:a\r\nFN:Ada\r\nN:L;Ada;;;\r\nBDAY:1815\r\nNOTE:x\r\nEND:VCARD\r\n";
+    served.put(path, stored);
+    let v3 = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:a\r\nFN:Ada\r\nN:L;Ada;;;\r\nEND:VCARD\r\n";
+    assert_eq!(served.request("PUT", path).body(v3).status(), 204);
+    let without_note = stored.replace("NOTE:x\r\n", "");
+    assert_eq!(served.get(path).text(), without_note);
+    let v4 = without_note.replace("BDAY:1815\r\n", "");
+    assert_eq!(served.request("PUT", path).body(&v4).status(), 204);
+    assert_eq!(served.get(path).text(), v4);
+}

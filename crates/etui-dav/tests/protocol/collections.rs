@@ -1,5 +1,6 @@
 //! Collections: made, changed, removed.
 
+use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 
 use crate::support::{Answer, Served, card, event};
@@ -197,8 +198,40 @@ fn properties_have_a_limit_and_a_protection() {
         "{}",
         answer.lines()
     );
+    // All changes, or none: a name that could be set alone is not.
+    let answer = proppatch(
+        &served,
+        path,
+        &format!(
+            "<set><prop><displayname>New</displayname><x:large>{large}</x:large></prop></set>"
+        ),
+    );
+    assert_eq!(
+        answer.lines().lines().take(4).collect::<Vec<_>>(),
+        [
+            "207",
+            path,
+            "  HTTP/1.1 424 Failed Dependency",
+            "    d:displayname"
+        ]
+    );
+    assert_eq!(served.store.calendars().unwrap(), ["Calendar"]);
+    let made = mkcol(
+        &served,
+        "/dav/calendars/x/",
+        &format!("<a xmlns='urn:x'>{large}</a>"),
+    );
+    assert_eq!(made.status(), 424);
+    assert!(made.text().contains("507 Insufficient Storage"));
+    assert_eq!(served.store.calendars().unwrap(), ["Calendar"]);
+    let removed = served.store.removed_collections::<CalendarObject>();
+    assert!(removed.unwrap().is_empty());
+    let unnamed = proppatch(&served, path, "<set><prop><displayname/></prop></set>");
+    assert!(unnamed.lines().contains("409 Conflict"));
     for protected in [
         "<getetag/>",
+        "<principal-URL/>",
+        "<c:calendar-home-set/>",
         "<sync-token/>",
         "<c:supported-calendar-component-set/>",
     ] {
@@ -272,4 +305,110 @@ fn the_last_collection_stays() {
             "{fixed}"
         );
     }
+}
+
+/// Other programs give a collection a name and an external id; its URL stays.
+#[test]
+fn the_url_of_a_collection_stays() {
+    let served = Served::new();
+    let plain = "/dav/addressbooks/1/a.vcf";
+    served.put(plain, &card("a", "Ada"));
+    let contacts = served.store.contacts().unwrap();
+    contacts
+        .set_external_id(Some("system-address-book"))
+        .unwrap();
+    assert_eq!(mkcol(&served, "/dav/addressbooks/team/", "").status(), 201);
+    let team = served.store.address_book("team").unwrap();
+    assert_eq!(team.external_id().unwrap(), None);
+    team.set_external_id(Some("other")).unwrap();
+    served
+        .store
+        .rename_collection::<Card>("team", "Group")
+        .unwrap();
+    let list = || {
+        let request = served.request("PROPFIND", "/dav/addressbooks/");
+        let answer = request.header("depth", "1").body("");
+        answer.hrefs().split_off(1)
+    };
+    assert_eq!(list(), ["/dav/addressbooks/1/", "/dav/addressbooks/team/"]);
+    assert_eq!(served.get(plain).text(), card("a", "Ada"));
+    served.put("/dav/addressbooks/team/b.vcf", &card("b", "Bo"));
+    // The number is another path to it, also in a multiget.
+    let by_number = format!("/dav/addressbooks/{}/", team.id());
+    assert_eq!(
+        served.get(&format!("{by_number}b.vcf")).text(),
+        card("b", "Bo")
+    );
+    let multiget = format!(
+        r#"<C:addressbook-multiget xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:carddav"><D:prop><D:getetag/></D:prop><D:href>{by_number}b.vcf</D:href><D:href>/dav/addressbooks/team/b.vcf</D:href><D:href>{plain}</D:href></C:addressbook-multiget>"#
+    );
+    for path in ["/dav/addressbooks/team/", by_number.as_str()] {
+        let answer = served.request("REPORT", path).body(&multiget).lines();
+        assert_eq!(answer.matches("200 OK").count(), 2, "{answer}");
+        assert_eq!(answer.matches("404 Not Found").count(), 1, "{answer}");
+    }
+    for other in ["system-address-book", "other", "Group"] {
+        let path = format!("/dav/addressbooks/{other}/b.vcf");
+        assert_eq!(served.get(&path).status(), 404, "{other}");
+    }
+}
+
+/// A later calendar at the path of a removed one is another one for a client that has a token.
+#[test]
+fn a_token_is_bound_to_its_collection() {
+    let served = Served::new();
+    let path = "/dav/calendars/x/";
+    let make = || served.request("MKCALENDAR", path).body("").status();
+    let sync = |path: &str, token: &str| {
+        let body = format!(
+            r#"<sync-collection xmlns="DAV:"><sync-token>{token}</sync-token><prop><getetag/></prop></sync-collection>"#
+        );
+        served.request("REPORT", path).body(body)
+    };
+    assert_eq!(make(), 201);
+    let empty = served.token(path);
+    served.put("/dav/calendars/x/e.ics", &event("e", "Tea", 5));
+    let full = served.token(path);
+    assert_eq!(sync(path, &empty).hrefs(), ["/dav/calendars/x/e.ics"]);
+    assert_eq!(served.request("DELETE", path).body("").status(), 204);
+    assert_eq!(make(), 201);
+    served.put("/dav/calendars/x/f.ics", &event("f", "Cake", 6));
+    for token in [&empty, &full] {
+        let refused = (403, "d:valid-sync-token".to_owned());
+        assert_eq!(sync(path, token).refusal(), refused, "{token}");
+    }
+    let own = served.token(path);
+    assert_eq!(sync(path, &own).hrefs(), [""; 0]);
+    assert_eq!(sync("/dav/calendars/2/", &own).status(), 403);
+}
+
+/// The text of a colour comes back as it was set, until another program sets another colour.
+#[test]
+fn a_colour_comes_back_as_it_was_set() {
+    let served = Served::new();
+    let path = "/dav/calendars/2/";
+    let color = "<calendar-color xmlns='http://apple.com/ns/ical/'";
+    let read = || {
+        let answer = propfind(&served, path, &format!("<prop>{color}/></prop>"));
+        let line = answer
+            .lines()
+            .find(|line| line.contains("ic:calendar-color"));
+        line.unwrap()
+            .trim()
+            .replace("ic:calendar-color", "")
+            .trim()
+            .to_owned()
+    };
+    for text in ["#ff0000", "#FF0000FF", "#00ff0080", "teal"] {
+        let set = format!("<set><prop>{color}>{text}</calendar-color></prop></set>");
+        assert!(proppatch(&served, path, &set).lines().contains("200 OK"));
+        assert_eq!(read(), text);
+    }
+    let calendar = served.store.calendar().unwrap();
+    assert_eq!(calendar.color().unwrap(), "teal".parse().ok());
+    calendar.set_color("#123456".parse().ok()).unwrap();
+    assert_eq!(read(), "#123456ff");
+    let remove = format!("<remove><prop>{color}/></prop></remove>");
+    assert!(proppatch(&served, path, &remove).lines().contains("200 OK"));
+    assert_eq!((read(), calendar.color().unwrap()), (String::new(), None));
 }

@@ -6,6 +6,7 @@ use crate::support::{Served, card};
 fn options_come_first() {
     let served = Served::new();
     for path in [
+        "*",
         "/",
         "/dav/",
         "/dav/addressbooks/1/",

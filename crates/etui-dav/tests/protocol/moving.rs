@@ -120,3 +120,38 @@ fn other_destinations_are_refused() {
     assert_eq!(collection.status(), 403);
     assert_eq!(served.get(FROM).text(), card("a", "Ada"));
 }
+
+#[test]
+fn a_calendar_takes_its_components_only() {
+    let served = Served::new();
+    let tasks = r#"<c:mkcalendar xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><set><prop><c:supported-calendar-component-set><c:comp name="VTODO"/></c:supported-calendar-component-set></prop></set></c:mkcalendar>"#;
+    let made = served.request("MKCALENDAR", "/dav/calendars/tasks/");
+    assert_eq!(made.body(tasks).status(), 201);
+    let from = "/dav/calendars/2/e.ics";
+    served.put(from, &event("e", "Tea", 5));
+    for method in ["MOVE", "COPY"] {
+        let answer = transfer(&served, method, from, "/dav/calendars/tasks/e.ics", "T");
+        let refusal = (403, "c:supported-calendar-component".to_owned());
+        assert_eq!(answer.refusal(), refusal, "{method}");
+    }
+    assert_eq!(served.get(from).status(), 200);
+}
+
+/// RFC 4791 section 5.3.2.1, RFC 6352 section 6.3.2.1.
+#[test]
+fn another_contact_is_not_overwritten() {
+    let served = Served::new();
+    let made = served.request("MKCOL", "/dav/addressbooks/work/").body("");
+    assert_eq!(made.status(), 201);
+    served.put(FROM, &card("a", "Ada"));
+    let to = "/dav/addressbooks/work/b.vcf";
+    served.put(to, &card("b", "Bo"));
+    for method in ["COPY", "MOVE"] {
+        let answer = transfer(&served, method, FROM, to, "T");
+        assert_eq!(answer.refusal(), (403, "card:no-uid-conflict".to_owned()));
+        assert_eq!(answer.find("href").unwrap().text, to);
+        assert_eq!(answer.outcome.removed, 0);
+    }
+    assert_eq!(served.get(to).text(), card("b", "Bo"));
+    assert_eq!(served.get(FROM).text(), card("a", "Ada"));
+}

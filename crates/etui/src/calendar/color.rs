@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use etui_contentline::edit::own_lines;
 use etui_contentline::values::property_value;
+use rusqlite::Connection;
 
 use super::{Calendar, CalendarObject};
 use crate::db::{TransactionSize, metadata};
@@ -86,12 +87,17 @@ impl Calendar<'_> {
     pub fn set_color(&self, color: Option<Color>) -> Result<()> {
         self.db().write_of(TransactionSize::Small, |conn| {
             collection_table::expect_exists(conn, CalendarObject::KIND, self.collection_ref())?;
-            let key = key_of(self.id());
-            match color {
-                Some(color) => metadata::set(conn, &key, color.to_string()),
-                None => metadata::remove(conn, &key),
-            }
+            write_color(conn, self.id(), color)
         })
+    }
+}
+
+/// Sets the colour of a calendar, or clears it.
+pub(crate) fn write_color(conn: &Connection, calendar: i64, color: Option<Color>) -> Result<()> {
+    let key = key_of(calendar);
+    match color {
+        Some(color) => metadata::set(conn, &key, color.to_string()),
+        None => metadata::remove(conn, &key),
     }
 }
 

@@ -52,6 +52,7 @@ pub use etui_ical::{
 pub use alarms::{DueAlarm, DueAlarms};
 pub use bounded::{BoundedOccurrences, CutSeries, MAX_PER_DAY};
 pub use busy::{BusyPeriod, merge_busy};
+pub(crate) use color::write_color;
 pub use color::{Color, InvalidColor};
 pub use filter::{Field, Filter};
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};

@@ -1,6 +1,6 @@
 //! [`Card`] as a resource: its bytes.
 
-use etui_vcard::Card;
+use etui_vcard::{Card, VCardVersion};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -18,6 +18,21 @@ impl Resource for Card {
             source: None,
             is_verbatim: true,
         })
+    }
+
+    /// A client that was given a 4.0 card as 3.0 could not see all of it.
+    fn may_merge(edited: &Self) -> bool {
+        edited.version() == VCardVersion::V3_0
+    }
+
+    fn merge_edit(edited: &Self, stored: &[u8]) -> Result<Option<Vec<u8>>> {
+        let stored = Self::parse(stored)?;
+        // Another UID is another person, or is refused.
+        let is_same = edited.uid().is_none() || edited.uid() == stored.uid();
+        if stored.version() != VCardVersion::V4_0 || !is_same {
+            return Ok(None);
+        }
+        Ok(Some(stored.merge_v3(edited)?.into_text()))
     }
 
     fn compose(

@@ -25,6 +25,9 @@ pub(crate) const LOG_FLOOR: &str = "log_floor";
 /// Before the id of a calendar: its color.
 pub(crate) const COLOR_PREFIX: &str = "color.";
 
+/// Before the id of a collection: its segment in URLs.
+pub(crate) const SEGMENT_PREFIX: &str = "segment.";
+
 /// The settings of a store.
 #[derive(Debug, Default)]
 pub(crate) struct StoreMetadata {

@@ -118,13 +118,13 @@ pub(crate) fn create_collection(
     })
 }
 
+/// Renames the live collection with this id.
 pub(crate) fn rename_collection(
     conn: &Connection,
     kind: CollectionKind,
-    name: &str,
+    id: i64,
     to: &str,
 ) -> Result<CollectionRef> {
-    let CollectionRef { id, .. } = find_collection(conn, kind, Some(name))?;
     check_name(kind, to)?;
     let renamed = conn.execute(
         "UPDATE OR IGNORE collection SET name = ?2 WHERE id = ?1",
@@ -172,13 +172,13 @@ pub(crate) struct RemovedRef {
 pub(crate) fn remove_collection(
     conn: &Connection,
     kind: CollectionKind,
-    name: &str,
+    collection: &CollectionRef,
 ) -> Result<RemovedRef> {
-    let CollectionRef { id, .. } = find_collection(conn, kind, Some(name))?;
+    let id = collection.id;
     if list_collections(conn, kind)?.len() == 1 {
         return Err(Error::LastCollection {
             kind,
-            name: name.to_owned(),
+            name: collection.name.clone(),
         });
     }
     let last: i64 = conn.query_row(
@@ -313,8 +313,8 @@ pub(crate) fn purge_removed(conn: &Connection, now: i64) -> Result<()> {
         [now - changes::KEPT_MS],
     )?;
     conn.execute(
-        "DELETE FROM meta WHERE key GLOB 'color.*' \
-         AND CAST(substr(key, 7) AS INTEGER) NOT IN (SELECT id FROM collection)",
+        "DELETE FROM meta WHERE (key GLOB 'color.*' OR key GLOB 'segment.*') \
+         AND CAST(substr(key, instr(key, '.') + 1) AS INTEGER) NOT IN (SELECT id FROM collection)",
         [],
     )?;
     conn.execute(

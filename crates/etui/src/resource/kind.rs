@@ -32,6 +32,19 @@ pub trait Resource: RecordKind {
     #[doc(hidden)]
     type Composer: Default;
 
+    /// Returns true if an edit may have to be merged into the stored resource.
+    #[doc(hidden)]
+    fn may_merge(_edited: &Self) -> bool {
+        false
+    }
+
+    /// Returns the bytes to keep for a resource that a client edited, if they are others than its own:
+    /// the client could not see all of the stored one.
+    #[doc(hidden)]
+    fn merge_edit(_edited: &Self, _stored: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
     /// Parses the bytes of one resource.
     #[doc(hidden)]
     fn parse_resource(bytes: &[u8]) -> Result<ParsedResource<Self>>;

@@ -1,4 +1,4 @@
-//! Moving a resource: to another name, or to another collection.
+//! Moving and copying a resource: to another name, or to another collection.
 
 use rusqlite::Connection;
 
@@ -6,7 +6,7 @@ use super::condition::ResourceCondition;
 use super::kind::{ParsedResource, Resource};
 use super::name::check_name;
 use super::names::{self, NamedRecord};
-use super::write::{ResourcePut, SavedResource};
+use super::write::{ResourcePut, SavedResource, uid_taken};
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::record::records::{self, RecordWriter};
@@ -18,13 +18,12 @@ impl<R: Resource> Collection<'_, R> {
     /// Moves a resource to another name or collection, if `condition` holds for it. In another
     /// collection it is a new record with the same bytes; here the record goes to the trash.
     ///
-    /// With `overwrite` a resource that has the new name is removed, or replaced if it has the same
-    /// UID.
+    /// With `overwrite` a resource that has the new name and the same UID is replaced.
     ///
     /// # Errors
     /// [`Error::NoResource`]; [`Error::ConditionFailed`], with the new name if there is a resource
     /// and it is not to be overwritten; [`Error::UidTaken`]: a resource there has its UID and another
-    /// name; [`Error::BadResourceName`], [`Error::ReservedName`]; any write error. Nothing is changed
+    /// name, or the new name and another UID; [`Error::BadResourceName`], [`Error::ReservedName`]; any write error. Nothing is changed
     /// then.
     pub fn move_resource(
         &self,
@@ -33,6 +32,36 @@ impl<R: Resource> Collection<'_, R> {
         target: &Self,
         to: &str,
         overwrite: bool,
+    ) -> Result<SavedResource> {
+        self.transfer_resource(name, condition, (target, to), overwrite, false)
+    }
+
+    /// Copies a resource to another collection, if `condition` holds for it. It is a new record there with
+    /// the same bytes.
+    ///
+    /// With `overwrite` a resource that has the new name and the same UID is replaced.
+    ///
+    /// # Errors
+    /// As [`move_resource`](Self::move_resource). In one collection a UID is unique: a copy there is
+    /// [`Error::UidTaken`].
+    pub fn copy_resource(
+        &self,
+        name: &str,
+        condition: &ResourceCondition,
+        target: &Self,
+        to: &str,
+        overwrite: bool,
+    ) -> Result<SavedResource> {
+        self.transfer_resource(name, condition, (target, to), overwrite, true)
+    }
+
+    fn transfer_resource(
+        &self,
+        name: &str,
+        condition: &ResourceCondition,
+        (target, to): (&Self, &str),
+        overwrite: bool,
+        is_copy: bool,
     ) -> Result<SavedResource> {
         check_name(to)?;
         self.write(TransactionSize::Small, |conn, writing| {
@@ -54,18 +83,19 @@ impl<R: Resource> Collection<'_, R> {
                 if !overwrite {
                     ResourceCondition::IfAbsent.check(to, Some(there.tag))?;
                 }
+                // RFC 4791 section 5.3.2.1: one of another UID is not overwritten.
                 if there.uid != moved.uid {
-                    records::remove(conn, writing, target.id(), &there.uid, Condition::Always)?;
+                    return Err(uid_taken(&there.uid, to.to_owned()));
                 }
             }
-            let mut saved = match self.id() == target.id() {
-                true => rename::<R>(conn, writing, self.id(), &moved, to)?,
-                false => {
-                    let saved = copy::<R>(conn, writing, self, &moved, (target, to))?;
-                    records::remove(conn, writing, self.id(), &moved.uid, Condition::Always)?;
-                    saved
-                }
+            let mut saved = if self.id() == target.id() && !is_copy {
+                rename::<R>(conn, writing, self.id(), &moved, to)?
+            } else {
+                copy::<R>(conn, writing, self, &moved, (target, to))?
             };
+            if self.id() != target.id() && !is_copy {
+                records::remove(conn, writing, self.id(), &moved.uid, Condition::Always)?;
+            }
             saved.outcome = match there {
                 Some(_) => SaveOutcome::Changed,
                 None => SaveOutcome::Added,

@@ -7,7 +7,7 @@ const MAX_NAME: usize = 255;
 
 /// Fails if a text cannot be the name of a resource: 1 to 255 bytes, without `/` and NUL, not `.`
 /// or `..`.
-pub(super) fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let is_valid = (1..=MAX_NAME).contains(&name.len())
         && !matches!(name, "." | "..")
         && !name.contains(['/', '\0']);

@@ -68,36 +68,49 @@ impl<R: Resource> Collection<'_, R> {
     pub fn set_properties(&self, changes: &[(&str, Option<&str>)]) -> Result<()> {
         self.db().write_of(TransactionSize::Small, |conn| {
             collection_table::expect_exists(conn, R::KIND, self.collection_ref())?;
-            if !has_table(conn)? {
-                conn.execute_batch(SCHEMA)?;
-            }
-            for (name, value) in changes {
-                match value {
-                    Some(value) => conn
-                        .prepare_cached(
-                            "INSERT INTO collection_property (collection, name, value) \
-                             VALUES (?1, ?2, ?3) \
-                             ON CONFLICT (collection, name) DO UPDATE SET value = ?3",
-                        )?
-                        .execute((self.id(), name, value))?,
-                    None => conn
-                        .prepare_cached(
-                            "DELETE FROM collection_property WHERE collection = ?1 AND name = ?2",
-                        )?
-                        .execute((self.id(), name))?,
-                };
-            }
-            let size: i64 = conn
-                .prepare_cached(
-                    "SELECT coalesce(sum(octet_length(name) + octet_length(value)), 0) \
-                     FROM collection_property WHERE collection = ?1",
-                )?
-                .query_row([self.id()], |r| r.get(0))?;
-            let size = usize::try_from(size).unwrap_or(usize::MAX);
-            match size <= MAX_PROPERTY_BYTES {
-                true => Ok(()),
-                false => Err(Error::TooManyProperties { size }),
-            }
+            set(conn, self.id(), changes)
         })
+    }
+}
+
+/// Sets properties of a collection, or removes those without a value.
+pub(crate) fn set<N: AsRef<str>, V: AsRef<str>>(
+    conn: &Connection,
+    collection: i64,
+    changes: &[(N, Option<V>)],
+) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    if !has_table(conn)? {
+        conn.execute_batch(SCHEMA)?;
+    }
+    for (name, value) in changes {
+        let name = name.as_ref();
+        match value {
+            Some(value) => conn
+                .prepare_cached(
+                    "INSERT INTO collection_property (collection, name, value) \
+                     VALUES (?1, ?2, ?3) \
+                     ON CONFLICT (collection, name) DO UPDATE SET value = ?3",
+                )?
+                .execute((collection, name, value.as_ref()))?,
+            None => conn
+                .prepare_cached(
+                    "DELETE FROM collection_property WHERE collection = ?1 AND name = ?2",
+                )?
+                .execute((collection, name))?,
+        };
+    }
+    let size: i64 = conn
+        .prepare_cached(
+            "SELECT coalesce(sum(octet_length(name) + octet_length(value)), 0) \
+             FROM collection_property WHERE collection = ?1",
+        )?
+        .query_row([collection], |r| r.get(0))?;
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    match size <= MAX_PROPERTY_BYTES {
+        true => Ok(()),
+        false => Err(Error::TooManyProperties { size }),
     }
 }

@@ -63,6 +63,55 @@ impl<R: Resource> Collection<'_, R> {
         })
     }
 
+    /// Saves an edit that a client made of what it was given. See
+    /// [`put_resource`](Self::put_resource).
+    ///
+    /// A contact that is stored as vCard 4.0 is given to many clients as 3.0, which cannot say all of it.
+    /// If the edited card is of version 3.0, it is merged into the stored one
+    /// ([`Card::merge_v3`](crate::contacts::Card::merge_v3)), and `is_verbatim` is false if that gives other
+    /// bytes.
+    ///
+    /// # Errors
+    /// As [`put_resource`](Self::put_resource).
+    pub fn put_edited(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        condition: &ResourceCondition,
+    ) -> Result<SavedResource> {
+        check_name(name)?;
+        let with = self.db().index_context();
+        let parsed = R::parse_resource(bytes)?;
+        let derived = parsed.record.index(&with);
+        self.write(TransactionSize::of(1, bytes.len()), |conn, writing| {
+            let mut put = ResourcePut {
+                conn,
+                writing,
+                collection: self.id(),
+                name,
+            };
+            let found = put.find::<R>(condition)?;
+            let stored = match R::may_merge(&parsed.record) {
+                true => put.read_live::<R>(found.as_ref())?,
+                false => None,
+            };
+            let merged = match stored {
+                Some(stored) => R::merge_edit(&parsed.record, &stored.bytes)?,
+                None => None,
+            };
+            let Some(merged) = merged.filter(|merged| merged != bytes) else {
+                return put.save(found, &parsed, derived);
+            };
+            let parsed = R::parse_resource(&merged)?;
+            let derived = parsed.record.index(&with);
+            let saved = put.save(found, &parsed, derived)?;
+            Ok(SavedResource {
+                is_verbatim: false,
+                ..saved
+            })
+        })
+    }
+
     /// Saves one resource that has no name yet; it gets a computed one.
     pub(crate) fn put_new(&self, bytes: &[u8]) -> Result<SavedResource> {
         let parsed = R::parse_resource(bytes)?;
@@ -103,13 +152,7 @@ impl<R: Resource> Collection<'_, R> {
                 name,
             };
             let found = put.find::<R>(condition)?;
-            let stored = match found.as_ref().filter(|found| !found.is_removed) {
-                Some(found) => {
-                    let composer = &mut R::Composer::default();
-                    read::read_live::<R>(conn, self.id(), found.id, Some(name), composer)?
-                }
-                None => None,
-            };
+            let stored = put.read_live::<R>(found.as_ref())?;
             let parsed = R::parse_resource(&make(stored.as_ref())?)?;
             let derived = parsed.record.index(&with);
             put.save(found, &parsed, derived)
@@ -149,6 +192,24 @@ impl ResourcePut<'_, '_> {
         let live = found.as_ref().filter(|found| !found.is_removed);
         condition.check(self.name, live.map(|live| live.tag))?;
         Ok(found)
+    }
+
+    /// Returns the resource of the name, unless it is removed. `found` is its record.
+    fn read_live<R: Resource>(
+        &self,
+        found: Option<&NamedRecord>,
+    ) -> Result<Option<StoredResource>> {
+        let Some(live) = found.filter(|found| !found.is_removed) else {
+            return Ok(None);
+        };
+        let composer = &mut R::Composer::default();
+        read::read_live::<R>(
+            self.conn,
+            self.collection,
+            live.id,
+            Some(self.name),
+            composer,
+        )
     }
 
     /// Saves a resource. `found` is the record of the name.
@@ -216,7 +277,7 @@ impl ResourcePut<'_, '_> {
     }
 }
 
-fn uid_taken(uid: &str, name: String) -> Error {
+pub(super) fn uid_taken(uid: &str, name: String) -> Error {
     Error::UidTaken {
         uid: uid.to_owned(),
         name,

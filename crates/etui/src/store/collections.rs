@@ -128,8 +128,11 @@ impl Store {
         name: &str,
         to: &str,
     ) -> Result<Collection<'_, R>> {
-        let renamed =
-            self.after_queue(|conn| collection_table::rename_collection(conn, R::KIND, name, to))?;
+        let renamed = self.after_queue(|conn| {
+            let CollectionRef { id, .. } =
+                collection_table::find_collection(conn, R::KIND, Some(name))?;
+            collection_table::rename_collection(conn, R::KIND, id, to)
+        })?;
         Ok(Collection::new(&self.db, renamed))
     }
 
@@ -144,7 +147,18 @@ impl Store {
     /// [`Error::NoCollection`];
     /// [`Error::LastCollection`]: a store has one of each kind.
     pub fn remove_collection<R: RecordKind>(&self, name: &str) -> Result<RemovedCollection> {
-        self.remove(R::KIND, name, |_| Ok(()))
+        let find = |conn: &Connection| collection_table::find_collection(conn, R::KIND, Some(name));
+        self.remove(R::KIND, find, |_| Ok(()))
+    }
+
+    /// Removes the collection with this id, whatever its name is now. See
+    /// [`Store::remove_collection`].
+    ///
+    /// # Errors
+    /// As [`Store::remove_collection`].
+    pub fn remove_collection_by_id<R: RecordKind>(&self, id: i64) -> Result<RemovedCollection> {
+        let find = |conn: &Connection| collection_table::find_live(conn, R::KIND, id);
+        self.remove(R::KIND, find, |_| Ok(()))
     }
 
     /// Removes a collection if it still has its name and this number of records: what the user
@@ -159,7 +173,8 @@ impl Store {
         records: u64,
     ) -> Result<RemovedCollection> {
         let name = collection.name();
-        self.remove(R::KIND, name, |removed| {
+        let find = |conn: &Connection| collection_table::find_collection(conn, R::KIND, Some(name));
+        self.remove(R::KIND, find, |removed| {
             match removed.id == collection.id() && removed.records == records {
                 true => Ok(()),
                 false => Err(Error::CollectionChanged {
@@ -172,20 +187,21 @@ impl Store {
         })
     }
 
-    /// Removes the collection of this name, unless `check` fails.
+    /// Removes the collection that `find` returns, unless `check` fails.
     fn remove(
         &self,
         kind: CollectionKind,
-        name: &str,
+        find: impl FnOnce(&Connection) -> Result<CollectionRef>,
         check: impl FnOnce(&RemovedCollection) -> Result<()>,
     ) -> Result<RemovedCollection> {
         let order = self.db.order();
         self.after_queue(|conn| {
+            let found = find(conn)?;
             let RemovedRef { id, removed_at: at } =
-                collection_table::remove_collection(conn, kind, name)?;
+                collection_table::remove_collection(conn, kind, &found)?;
             let removed = RemovedCollection {
                 id,
-                name: name.to_owned(),
+                name: found.name,
                 records: RecordWriter::run(conn, order, |writing| {
                     remove_all_records(conn, writing, id, at)
                 })?,
@@ -272,7 +288,7 @@ impl Store {
     }
 
     /// Runs `work` in a write transaction, after the write queue is applied.
-    fn after_queue<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    pub(crate) fn after_queue<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.commit_dirty();
         let with = self.db.index_context();
         self.db.write(|conn| {

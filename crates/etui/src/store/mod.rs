@@ -7,6 +7,7 @@ mod devices;
 mod external_ids;
 mod hooks;
 mod refused;
+mod served_collections;
 pub(crate) mod snapshot;
 mod sql;
 pub(crate) mod write_queue;
@@ -20,7 +21,10 @@ use etui_text::phone::Region;
 use rusqlite::Connection;
 
 pub use self::devices::{Device, DeviceAccess, DevicePassword};
-pub use self::refused::{MAX_REFUSED, MAX_REFUSED_BYTES, RefusedText, RefusedVersion};
+pub use self::refused::{
+    LARGE_REFUSED, MAX_REFUSED, MAX_REFUSED_BYTES, RefusedText, RefusedVersion,
+};
+pub use self::served_collections::CollectionChanges;
 pub use self::sql::{SqlRows, SqlValue};
 use crate::calendar::CalendarObject;
 use crate::contacts::Card;

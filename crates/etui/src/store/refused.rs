@@ -1,8 +1,9 @@
 //! Refused versions: texts that a client wrote and the store did not take, such as an edit of a
 //! resource that was changed meanwhile. They are kept, so that the person can take one back.
 //!
-//! A version is kept for 30 days, as a replaced one is, and the oldest go first if they are more than
-//! [`MAX_REFUSED`] or larger than [`MAX_REFUSED_BYTES`] together.
+//! A version is kept for 30 days, as a replaced one is. Each device has room for [`MAX_REFUSED`] of them and
+//! for [`MAX_REFUSED_BYTES`]; the oldest of the device go first. Of the texts above [`LARGE_REFUSED`] only its
+//! latest stays, so that a few large ones do not push out its edits.
 
 use std::time::{Duration, SystemTime};
 
@@ -20,11 +21,14 @@ use crate::types::{CollectionKind, RecordId, now_ms};
 
 const SCHEMA: &str = include_str!("refused.sql");
 
-/// Maximum number of refused versions that are kept.
+/// Maximum number of refused versions of a device that are kept.
 pub const MAX_REFUSED: usize = 10_000;
 
-/// Maximum size in bytes of the texts of all refused versions. The latest is kept in any case.
+/// Maximum size in bytes of the texts of a device's refused versions. The latest is kept in any case.
 pub const MAX_REFUSED_BYTES: usize = 16 << 20;
+
+/// The size in bytes above which only the latest text of a device is kept.
+pub const LARGE_REFUSED: usize = 1 << 20;
 
 /// A text that was refused.
 #[derive(Debug, Clone, Copy)]
@@ -104,8 +108,8 @@ fn has_table(conn: &Connection) -> Result<bool> {
 }
 
 impl Store {
-    /// Keeps a text that was refused; returns its number. The same text for the same resource is kept
-    /// once.
+    /// Keeps a text that was refused; returns its number. The same text of a device for the same resource
+    /// is kept once.
     ///
     /// ```
     /// use etui::store::RefusedText;
@@ -209,7 +213,8 @@ impl Store {
     /// replaces stays in the history of the record.
     ///
     /// It is saved under its UID, whatever the name of that resource is now; under its own name if
-    /// there is no such record.
+    /// there is no such record. A contact of version 3.0 is merged into a stored one of 4.0, as by
+    /// [`put_edited`](crate::record::Collection::put_edited).
     ///
     /// # Errors
     /// [`Error::NoRefused`]; [`Error::NoCollection`] if the collection was removed; the errors of
@@ -235,7 +240,7 @@ impl Store {
         text: &[u8],
     ) -> Result<SavedResource> {
         let collection = self.collection_by_id::<R>(version.collection)?;
-        let put = |name: &str| collection.put_resource(name, text, &ResourceCondition::Always);
+        let put = |name: &str| collection.put_edited(name, text, &ResourceCondition::Always);
         match put(&version.name) {
             // The record has another name, or the name another record.
             Err(Error::UidTaken { .. }) => {}
@@ -266,16 +271,15 @@ fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<i64> {
     let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
     let same: Option<i64> = conn
         .prepare_cached(
-            "SELECT id FROM refused WHERE collection = ?1 AND name = ?2 AND size = ?3 AND text = ?4",
+            "SELECT id FROM refused WHERE collection = ?1 AND name = ?2 AND device = ?5 \
+             AND size = ?3 AND text = ?4",
         )?
-        .query_row((collection, name, size, text), |r| r.get(0))
+        .query_row((collection, name, size, text, device), |r| r.get(0))
         .optional()?;
     let id = match same {
         Some(id) => {
-            conn.prepare_cached(
-                "UPDATE refused SET at = ?2, device = ?3, reason = ?4 WHERE id = ?1",
-            )?
-            .execute((id, now, device, reason))?;
+            conn.prepare_cached("UPDATE refused SET at = ?2, reason = ?3 WHERE id = ?1")?
+                .execute((id, now, reason))?;
             id
         }
         None => {
@@ -298,25 +302,32 @@ fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<i64> {
             conn.last_insert_rowid()
         }
     };
-    delete_old(conn, id, now)?;
+    delete_old(conn, id, device, now)?;
     Ok(id)
 }
 
-/// Deletes versions that are too old or too many, but not `latest`.
-fn delete_old(conn: &Connection, latest: i64, now: i64) -> Result<()> {
+/// Deletes versions that are too old, and those of a device that are too many, but not `latest`.
+fn delete_old(conn: &Connection, latest: i64, device: &str, now: i64) -> Result<()> {
     conn.prepare_cached("DELETE FROM refused WHERE at < ?1 AND id <> ?2")?
         .execute((now - KEPT_MS, latest))?;
-    let mut statement =
-        conn.prepare_cached("SELECT id, size FROM refused ORDER BY at DESC, id DESC")?;
-    let mut rows = statement.query([])?;
-    let (mut count, mut bytes, mut deleted) = (0, 0_i64, Vec::new());
+    // The index has all that is read here.
+    let mut statement = conn.prepare_cached(
+        "SELECT id, size FROM refused WHERE device = ?1 ORDER BY at DESC, id DESC",
+    )?;
+    let mut rows = statement.query([device])?;
+    let (mut count, mut bytes, mut has_large, mut deleted) = (0, 0_usize, false, Vec::new());
     while let Some(row) = rows.next()? {
-        let id: i64 = row.get(0)?;
+        let (id, size): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let is_large = size > LARGE_REFUSED;
+        if is_large && has_large && id != latest {
+            deleted.push(id);
+            continue;
+        }
+        has_large |= is_large;
         count += 1;
-        bytes = bytes.saturating_add(row.get(1)?);
-        let is_too_much =
-            count > MAX_REFUSED || usize::try_from(bytes).is_ok_and(|n| n > MAX_REFUSED_BYTES);
-        if is_too_much && id != latest {
+        bytes = bytes.saturating_add(size);
+        if (count > MAX_REFUSED || bytes > MAX_REFUSED_BYTES) && id != latest {
             deleted.push(id);
         }
     }

@@ -17,3 +17,8 @@ CREATE TABLE IF NOT EXISTS refused (
     size       INTEGER NOT NULL,
     text       BLOB NOT NULL
 ) STRICT;
+
+-- Finds a text that a client sends again; the oldest of a client; those that are too old.
+CREATE INDEX IF NOT EXISTS refused_by_name ON refused (collection, name);
+CREATE INDEX IF NOT EXISTS refused_by_device ON refused (device, at, size);
+CREATE INDEX IF NOT EXISTS refused_by_time ON refused (at);

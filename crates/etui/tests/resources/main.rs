@@ -6,6 +6,7 @@
 mod support;
 
 mod bytes;
+mod collections;
 mod names;
 mod random;
 mod refused;

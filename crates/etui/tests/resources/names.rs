@@ -301,10 +301,15 @@ fn resources_move_to_another_name() {
     assert!(
         matches!(refused, Err(Error::ConditionFailed { name, found }) if name == "b.vcf" && found == Some(b.tag))
     );
+    // One of another UID is never overwritten.
+    let refused = contacts.move_resource("c.vcf", &always, &contacts, "b.vcf", true);
+    assert!(matches!(refused, Err(Error::UidTaken { uid, name }) if uid == "b" && name == "b.vcf"));
+    // The name of a removed one is free.
+    contacts.remove_resource("b.vcf", &always).unwrap();
     let moved = contacts
-        .move_resource("c.vcf", &always, &contacts, "b.vcf", true)
+        .move_resource("c.vcf", &always, &contacts, "b.vcf", false)
         .unwrap();
-    assert_eq!((moved.id, moved.outcome), (a.id, SaveOutcome::Changed));
+    assert_eq!((moved.id, moved.outcome), (a.id, SaveOutcome::Added));
     assert_eq!(book(&contacts), ["b.vcf"]);
     assert_eq!(contacts.trash().unwrap().len(), 1);
     assert_eq!(

@@ -183,17 +183,15 @@ fn write(contacts: &Contacts<'_>, model: &mut Model, rng: &mut SplitMix64, versi
             let always = ResourceCondition::Always;
             let moved = contacts.move_resource(&from, &always, contacts, &name, overwrite);
             match there {
-                Some(other) if other != uid && !overwrite => {
-                    assert!(
-                        matches!(moved, Err(Error::ConditionFailed { .. })),
-                        "{moved:?}"
-                    );
+                Some(other) if other != uid => {
+                    let is_expected = match overwrite {
+                        true => matches!(moved, Err(Error::UidTaken { .. })),
+                        false => matches!(moved, Err(Error::ConditionFailed { .. })),
+                    };
+                    assert!(is_expected, "{moved:?}");
                 }
                 _ => {
                     moved.unwrap();
-                    if let Some(other) = there.filter(|other| *other != uid) {
-                        model.0.get_mut(other).unwrap().text = None;
-                    }
                     model.give_name(uid, &name);
                 }
             }

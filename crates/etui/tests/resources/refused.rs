@@ -1,7 +1,8 @@
 //! Refused versions: kept, listed, taken, forgotten.
 
 use etui::contacts::Card;
-use etui::store::{MAX_REFUSED_BYTES, RefusedText};
+use etui::resource::ResourceCondition;
+use etui::store::{LARGE_REFUSED, MAX_REFUSED_BYTES, RefusedText};
 use etui::{CollectionKind, Error, SaveOutcome};
 
 use super::support::vcard;
@@ -102,16 +103,33 @@ fn a_refused_version_is_taken_by_its_uid() {
 fn refused_versions_are_bounded() {
     let (_dir, store) = new_store();
     let contacts = store.contacts().unwrap();
-    let large = "x".repeat(MAX_REFUSED_BYTES / 4);
-    let names: Vec<String> = (0..6).map(|n| format!("{n}.vcf")).collect();
-    for name in &names {
-        store
-            .keep_refused(&refused(contacts.id(), name, &large))
-            .unwrap();
+    let keep = |device, name: &str, size: usize| {
+        let text = "x".repeat(size);
+        let mut one = refused(contacts.id(), name, &text);
+        one.device = device;
+        store.keep_refused(&one).unwrap();
+    };
+    let kept = |device| -> Vec<String> {
+        let all = store.refused_versions().unwrap().into_iter();
+        all.filter(|one| one.device == device)
+            .map(|one| one.name)
+            .collect()
+    };
+    keep("Laptop", "edit.vcf", 100);
+    let room = MAX_REFUSED_BYTES / LARGE_REFUSED;
+    for number in 0..room + 2 {
+        keep("Phone", &format!("{number}.vcf"), LARGE_REFUSED);
     }
-    let kept = store.refused_versions().unwrap();
-    let kept: Vec<&str> = kept.iter().map(|version| version.name.as_str()).collect();
-    assert_eq!(kept, ["5.vcf", "4.vcf", "3.vcf", "2.vcf"]);
+    let latest: Vec<String> = (2..room + 2).rev().map(|n| format!("{n}.vcf")).collect();
+    assert_eq!(kept("Phone"), latest);
+    // Of larger ones the latest stays, and does not count twice.
+    keep("Tablet", "edit.vcf", 100);
+    for name in ["a.vcf", "b.vcf", "c.vcf"] {
+        keep("Tablet", name, 6 * LARGE_REFUSED);
+    }
+    assert_eq!(kept("Tablet"), ["c.vcf", "edit.vcf"]);
+    // A device has room of its own.
+    assert_eq!(kept("Laptop"), ["edit.vcf"]);
     store.create_address_book("Other").unwrap();
     store.remove_collection::<Card>("Contacts").unwrap();
     let id = store.refused_versions().unwrap()[0].id;
@@ -119,4 +137,34 @@ fn refused_versions_are_bounded() {
         store.take_refused(id),
         Err(Error::NoCollection { .. })
     ));
+}
+
+/// A text of version 3.0 is merged into a stored contact of 4.0, as by a save.
+#[test]
+fn a_refused_version_keeps_the_parts_that_it_cannot_say() {
+    let (_dir, store) = new_store();
+    let contacts = store.contacts().unwrap();
+    let stored = "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:a\r\nFN:Ada\r\nN:Lovelace;Ada;;;\r\nBDAY:1815\r\n\
+                  TEL;PREF=2:1\r\nEND:VCARD\r\n";
+    let edited = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:a\r\nFN:Ada\r\nN:Lovelace;Ada;;;\r\nTEL:2\r\n\
+                  END:VCARD\r\n";
+    let merged = stored.replace("TEL;PREF=2:1", "TEL;PREF=2:2");
+    put(&contacts, "a.vcf", stored).unwrap();
+    let id = store
+        .keep_refused(&refused(contacts.id(), "a.vcf", edited))
+        .unwrap();
+    let taken = store.take_refused(id).unwrap();
+    assert!(!taken.is_verbatim);
+    let text = get(&contacts, "a.vcf").unwrap();
+    assert_eq!(String::from_utf8(text).unwrap(), merged);
+    // So is one without a UID, which the contact keeps.
+    let without = edited.replace("UID:a\r\n", "").replace("TEL:2", "TEL:3");
+    contacts
+        .put_edited("a.vcf", without.as_bytes(), &ResourceCondition::Always)
+        .unwrap();
+    let text = get(&contacts, "a.vcf").unwrap();
+    assert_eq!(
+        String::from_utf8(text).unwrap(),
+        merged.replace("PREF=2:2", "PREF=2:3")
+    );
 }
