@@ -54,9 +54,28 @@ impl UserStore {
 }
 
 struct OpenStore {
-    store: Arc<Store>,
+    /// `None` once its file was removed or replaced.
+    store: Option<Arc<Store>>,
     file: FileIdentity,
     used: Instant,
+}
+
+impl OpenStore {
+    fn is_idle(&self) -> bool {
+        self.store
+            .as_ref()
+            .is_some_and(|store| Arc::strong_count(store) == 1)
+    }
+}
+
+/// Why nobody can log in.
+#[derive(Debug, thiserror::Error)]
+pub enum LogInError {
+    #[error(transparent)]
+    Store(#[from] Error),
+    /// The store's file was replaced while its log was in use. To open it with that log would mix the two.
+    #[error("{} was replaced while it was in use, and {} belongs to the former file", path.display(), log.display())]
+    Replaced { path: PathBuf, log: PathBuf },
 }
 
 /// Device and inode of a file: another file of the same name has others.
@@ -104,7 +123,12 @@ impl Accounts {
         };
         match &accounts.source {
             StoreSource::One(path) => {
-                accounts.open_store(&user_name_of(path), path)?;
+                accounts
+                    .open_store(&user_name_of(path), path)
+                    .map_err(|error| match error {
+                        LogInError::Store(error) => error,
+                        LogInError::Replaced { path, .. } => Error::NoStore(path),
+                    })?;
                 // If its file goes away later, no empty one takes its place.
                 accounts.options.create = false;
             }
@@ -142,7 +166,9 @@ impl Accounts {
         let file = FileIdentity::of(&path)?;
         let user = self.store_of(&user);
         let is_open = match user.opened.try_lock() {
-            Ok(opened) => opened.as_ref().is_some_and(|open| open.file == file),
+            Ok(opened) => opened
+                .as_ref()
+                .is_some_and(|open| open.file == file && open.store.is_some()),
             Err(_) => false,
         };
         (!is_open).then(|| Arc::clone(&user.opening))
@@ -151,13 +177,13 @@ impl Accounts {
     /// Returns the device with these credentials; `None` if there is none.
     ///
     /// # Errors
-    /// Any error of opening or reading the store.
-    pub fn log_in(&self, credentials: &Credentials) -> etui::Result<Option<Login>> {
+    /// Any error of opening or reading the store; [`LogInError::Replaced`].
+    pub fn log_in(&self, credentials: &Credentials) -> Result<Option<Login>, LogInError> {
         let Some((user, path)) = self.user_of(credentials) else {
             return Ok(None);
         };
         let store = match self.open_store(&user, &path) {
-            Err(Error::NoStore(_)) if self.has_users() => return Ok(None),
+            Err(LogInError::Store(Error::NoStore(_))) if self.has_users() => return Ok(None),
             store => store?,
         };
         let device = store.find_device(&credentials.password)?;
@@ -187,26 +213,39 @@ impl Accounts {
     }
 
     /// Returns the store of a user, which is opened if it is not open, or if its file was replaced.
-    fn open_store(&self, user: &str, path: &Path) -> etui::Result<Arc<Store>> {
+    fn open_store(&self, user: &str, path: &Path) -> Result<Arc<Store>, LogInError> {
         let file = FileIdentity::of(path);
         if file.is_none() && !self.options.create {
-            // Nothing is kept about users that do not exist.
-            self.lock().remove(user);
-            return Err(Error::NoStore(path.to_owned()));
+            // Nothing is made for users that do not exist.
+            let known = self.lock().get(user).cloned();
+            if let Some(known) = known
+                && let Some(open) = &mut *known.lock()
+            {
+                open.store = None;
+            }
+            return Err(Error::NoStore(path.to_owned()).into());
         }
         let slot = self.store_of(user);
         let mut opened = slot.lock();
         let now = Instant::now();
-        if let Some(open) = opened.as_mut().filter(|open| Some(open.file) == file) {
-            open.used = now;
-            return Ok(Arc::clone(&open.store));
+        if let Some(open) = &mut *opened {
+            if Some(open.file) != file {
+                // The former file is closed first, unless a request still uses it.
+                open.store = None;
+                if let Some(log) = find_log(path) {
+                    let path = path.to_owned();
+                    return Err(LogInError::Replaced { path, log });
+                }
+            }
+            if let Some(store) = &open.store {
+                open.used = now;
+                return Ok(Arc::clone(store));
+            }
         }
-        // The former file is closed first, unless a request still uses it.
-        *opened = None;
         let store = Arc::new(Store::open_with(path, &self.options)?);
         let file = file.or_else(|| FileIdentity::of(path));
         *opened = file.map(|file| OpenStore {
-            store: Arc::clone(&store),
+            store: Some(Arc::clone(&store)),
             file,
             used: now,
         });
@@ -225,9 +264,9 @@ impl Accounts {
             let Ok(opened) = slot.opened.try_lock() else {
                 continue;
             };
-            if let Some(open) = &*opened {
+            if let Some(open) = opened.as_ref().filter(|open| open.store.is_some()) {
                 count += 1;
-                if name != user && Arc::strong_count(&open.store) == 1 {
+                if name != user && open.is_idle() {
                     idle.push((open.used, Arc::clone(slot)));
                 }
             }
@@ -237,10 +276,7 @@ impl Accounts {
         for (_, slot) in idle.into_iter().take(too_many) {
             // Closed outside of the lock of all, unless it was used meanwhile.
             let mut opened = slot.lock();
-            if opened
-                .as_ref()
-                .is_some_and(|open| Arc::strong_count(&open.store) == 1)
-            {
+            if opened.as_ref().is_some_and(OpenStore::is_idle) {
                 *opened = None;
             }
         }
@@ -250,7 +286,7 @@ impl Accounts {
     pub fn release_memory(&self) {
         let users: Vec<_> = self.lock().values().cloned().collect();
         for user in users {
-            let store = user.lock().as_ref().map(|open| Arc::clone(&open.store));
+            let store = user.lock().as_ref().and_then(|open| open.store.clone());
             if let Some(store) = store {
                 store.release_memory();
             }
@@ -264,10 +300,21 @@ impl Accounts {
     pub fn close(&self) -> etui::Result<()> {
         let users: Vec<_> = self.lock().drain().collect();
         let stores = users.iter().filter_map(|(_, user)| user.lock().take());
-        let stores = stores.filter_map(|open| Arc::into_inner(open.store));
+        let stores = stores.filter_map(|open| Arc::into_inner(open.store?));
         let closed: Vec<_> = stores.map(Store::close).collect();
         closed.into_iter().collect()
     }
+}
+
+/// Returns the log of a database that has one with content: SQLite's WAL or journal, or etui's redo log.
+fn find_log(path: &Path) -> Option<PathBuf> {
+    let logs = ["-wal", "-journal", "-redo"].map(|suffix| {
+        let mut log = path.as_os_str().to_owned();
+        log.push(suffix);
+        PathBuf::from(log)
+    });
+    let has_content = |log: &PathBuf| std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    logs.into_iter().find(has_content)
 }
 
 /// Returns the name of the user of a store: that of the file, without `.etui`.

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::sleep;
 
-use crate::accounts::{Accounts, DAV_ROOT, Login};
+use crate::accounts::{Accounts, DAV_ROOT, LogInError, Login};
 use crate::answer_body::{AnswerBody, AnswerWriter};
 use crate::basic::{CHALLENGE, Credentials, read_credentials};
 use crate::last_seen::LastSeen;
@@ -235,7 +235,7 @@ impl Router {
         self: &Arc<Self>,
         credentials: Credentials,
         address: Option<IpAddr>,
-    ) -> Result<etui::Result<Option<Login>>, JoinError> {
+    ) -> Result<Result<Option<Login>, LogInError>, JoinError> {
         let mut turn = None;
         let threads = match self.accounts.opening_turn(&credentials) {
             None => &self.log_ins,
@@ -271,13 +271,16 @@ impl Router {
 
     /// Logs that a store cannot be used. The error may have names of records, so only its kind is logged; `tracing`
     /// has all of it.
-    fn log_error(&self, error: &etui::Error) {
+    fn log_error(&self, error: &LogInError) {
         tracing::error!(%error, "a store cannot be used");
         let kind = match error {
-            etui::Error::Busy { .. } => "another program writes to the store",
-            etui::Error::NoStore(_) => "the file of the store is gone",
-            etui::Error::ReadOnly(_) => "the store is read-only",
-            _ => "the store cannot be read",
+            LogInError::Store(etui::Error::Busy { .. }) => "another program writes to the store",
+            LogInError::Store(etui::Error::NoStore(_)) => "the file of the store is gone",
+            LogInError::Store(_) => "the store cannot be read",
+            LogInError::Replaced { .. } => {
+                "the file of the store was replaced while it was in use, and its log (STORE-wal or STORE-redo) is \
+                 of the former file; remove the log to use the new file, or put the former file back"
+            }
         };
         (self.log)(&notice(format_args!("error: {kind}")));
     }
@@ -380,7 +383,7 @@ impl Router {
             let short = match page {
                 Ok(page) => (page, "page"),
                 Err(error) => {
-                    router.log_error(&error);
+                    router.log_error(&error.into());
                     (unavailable(), "store-error")
                 }
             };

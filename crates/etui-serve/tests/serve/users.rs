@@ -199,17 +199,26 @@ fn a_replaced_store_is_opened_again() {
     let mut client = server.client();
     let book = "/dav/ada/addressbooks/1/";
     assert_eq!(client.ask("PROPFIND", book, "").status, 207);
-    // A backup takes its place, with another password.
     let backup = server.path("backup.etui");
     let password = add_device(&backup, "Tablet", &DeviceAccess::default());
-    let store = server.path("ada.etui");
-    let list = || { for f in server.dir.path().read_dir().unwrap() { let f=f.unwrap(); eprintln!("{:?} {}", f.file_name(), f.metadata().unwrap().len()); } };
-    list();
+    let (store, former) = (server.path("ada.etui"), server.path("former"));
+    let first = format!("{book}first.vcf");
+    assert_eq!(client.ask("PUT", &first, &card("first", "F")).status, 201);
+    // While there is a log of the former file, the new one is not opened: the two would be mixed.
+    let log = server.path("ada.etui-wal");
+    assert!(log.exists());
+    std::fs::rename(&store, &former).unwrap();
+    std::fs::copy(&backup, &store).unwrap();
+    assert_eq!(client.ask("PROPFIND", book, "").status, 503);
+    server.wait_for_log("the file of the store was replaced while it was in use");
+    // The former file comes back, and nothing is lost.
+    std::fs::rename(&former, &store).unwrap();
+    assert_eq!(client.get(&first).text(), card("first", "F"));
+    // A backup takes its place, with another password.
     std::fs::rename(&backup, &store).unwrap();
+    assert_eq!(client.ask("PROPFIND", book, "").status, 503);
+    std::fs::remove_file(log).unwrap();
     assert_eq!(client.ask("PROPFIND", book, "").status, 401);
-    list();
-    { let s = Store::open(&store).unwrap(); eprintln!("{:?}", s.devices()); }
-    list();
     client.authorization = Some(basic("ada", &password));
     let new = format!("{book}new.vcf");
     assert_eq!(client.ask("PUT", &new, &card("new", "New")).status, 201);
