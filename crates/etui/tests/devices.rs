@@ -5,15 +5,13 @@
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
-use etui::store::{DeviceAccess, Options};
+use etui::store::{DeviceAccess, Options, SqlValue};
 use etui::{Error, Store};
 
-fn tables(store: &Store) -> i64 {
+/// Returns the number of tables of devices.
+fn tables(store: &Store) -> SqlValue {
     let query = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'device%'";
-    match store.sql(query, &[]).unwrap().rows[0][0] {
-        etui::store::SqlValue::Integer(count) => count,
-        ref other => panic!("{other:?}"),
-    }
+    store.sql(query, &[]).unwrap().rows.remove(0).remove(0)
 }
 
 #[test]
@@ -29,7 +27,7 @@ fn a_store_without_devices_has_no_table_of_them() {
         store.remove_device("Pixel"),
         Err(Error::NoDevice { name, known }) if name == "Pixel" && known.is_empty()
     ));
-    assert_eq!(tables(&store), 0);
+    assert_eq!(tables(&store), SqlValue::Integer(0));
     assert!(store.check().unwrap().is_clean());
 }
 
@@ -72,7 +70,7 @@ fn each_device_has_its_own_password() {
     // The file has no password in it.
     let query = "SELECT hex(hash), length(hash) FROM device";
     for row in store.sql(query, &[]).unwrap().rows {
-        assert_eq!(row[1], etui::store::SqlValue::Integer(32));
+        assert_eq!(row[1], SqlValue::Integer(32));
     }
     store.close().unwrap();
     let bytes = std::fs::read(&path).unwrap();

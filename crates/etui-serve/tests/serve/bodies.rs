@@ -325,3 +325,34 @@ fn a_declared_length_is_refused_at_once() {
     assert_eq!(client.read_answer(false).unwrap().status, 413);
     assert!(begun.elapsed() < Duration::from_secs(10));
 }
+
+#[test]
+fn a_device_that_removes_most_of_a_collection_is_noticed() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    for n in 0..16 {
+        let uid = format!("c{n}");
+        let answer = client.ask("PUT", &path(&uid), &card(&uid, "Ada"));
+        assert_eq!(answer.status, 201);
+    }
+    for n in 0..9 {
+        assert_eq!(
+            client.ask("DELETE", &path(&format!("c{n}")), "").status,
+            204
+        );
+    }
+    let notices = || {
+        let lines = server.log.lock().unwrap().clone();
+        lines.iter().filter(|line| line.contains("notice:")).count()
+    };
+    assert_eq!(notices(), 0);
+    for n in 9..12 {
+        assert_eq!(
+            client.ask("DELETE", &path(&format!("c{n}")), "").status,
+            204
+        );
+    }
+    let line = server.wait_for_log("notice:");
+    assert!(line.contains("Phone removed 10 records"), "{line}");
+    assert_eq!(notices(), 1);
+}
