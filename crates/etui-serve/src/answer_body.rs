@@ -1,33 +1,37 @@
 //! Answers: from a worker, which writes them, to the connection.
 //!
 //! A worker's answer is collected up to [`COLLECTED`] bytes. If it ends before, it is sent with its length;
-//! otherwise it is sent in pieces, chunked, through a channel that holds a few of them.
+//! otherwise it is sent in chunks, through a channel that holds a few of them. A worker waits for a client only for a
+//! short time in all; then it writes the rest to the [`Spool`], from which the connection sends it.
 
 use std::io::{self, Write};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body, Frame, SizeHint};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use etui_dav::Respond;
 
-/// Answers below this size, in bytes, are collected.
+use crate::spool::{Spool, SpooledFile};
+
+/// Answers below this size, in bytes, are collected. It is also the size of a chunk.
 const COLLECTED: usize = 64 << 10;
 
-/// Pieces of an answer that wait for the connection.
-const WAITING_PIECES: usize = 4;
+/// Chunks of an answer that wait for the connection.
+const WAITING_CHUNKS: usize = 4;
 
-/// A piece of an answer in the channel.
-enum Piece {
+/// A part of an answer in the channel.
+enum AnswerChunk {
     Data(Bytes),
-    /// The answer is complete. Without it the connection is cut, so that the client knows.
-    End,
+    /// The answer is complete, or the rest of it is in a file. Without it the connection is cut, so that the
+    /// client knows.
+    End(Option<SpooledFile>),
 }
 
 /// The body of an answer.
@@ -35,11 +39,40 @@ pub enum AnswerBody {
     /// In memory.
     Whole(Bytes),
     /// From a worker.
-    Pieces(Pieces),
+    Streamed(StreamedBody),
 }
 
-/// Pieces of an answer from a worker.
-pub struct Pieces(mpsc::Receiver<Piece>);
+/// The body of an answer that a worker writes.
+pub struct StreamedBody {
+    chunks: mpsc::Receiver<AnswerChunk>,
+    rest: Option<SpooledFile>,
+}
+
+impl StreamedBody {
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.rest.is_none() {
+            match self.chunks.poll_recv(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => {
+                    return Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into())));
+                }
+                Poll::Ready(Some(AnswerChunk::Data(bytes))) => {
+                    return Poll::Ready(Some(Ok(bytes)));
+                }
+                Poll::Ready(Some(AnswerChunk::End(None))) => return Poll::Ready(None),
+                Poll::Ready(Some(AnswerChunk::End(rest))) => self.rest = rest,
+            }
+        }
+        // A file that was written just now is in the page cache.
+        let read = self.rest.as_mut().map(|file| file.read_chunk(COLLECTED));
+        Poll::Ready(match read {
+            Some(Ok(bytes)) if bytes.is_empty() => None,
+            Some(Ok(bytes)) => Some(Ok(bytes.into())),
+            Some(Err(error)) => Some(Err(error)),
+            None => None,
+        })
+    }
+}
 
 impl<T: Into<Bytes>> From<T> for AnswerBody {
     fn from(bytes: T) -> Self {
@@ -61,11 +94,10 @@ impl Body for AnswerBody {
                 let all = std::mem::take(bytes);
                 Poll::Ready(Some(Ok(Frame::data(all))))
             }
-            Self::Pieces(Pieces(pieces)) => pieces.poll_recv(context).map(|piece| match piece {
-                Some(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
-                Some(Piece::End) => None,
-                None => Some(Err(io::ErrorKind::UnexpectedEof.into())),
-            }),
+            Self::Streamed(streamed) => {
+                let chunk = streamed.poll_chunk(context);
+                chunk.map(|chunk| chunk.map(|read| read.map(Frame::data)))
+            }
         }
     }
 
@@ -76,7 +108,7 @@ impl Body for AnswerBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Pieces(_) => SizeHint::default(),
+            Self::Streamed(_) => SizeHint::default(),
         }
     }
 }
@@ -87,27 +119,34 @@ pub struct AnswerWriter {
     answer: Option<oneshot::Sender<Response<AnswerBody>>>,
     head: Option<Response<()>>,
     collected: Vec<u8>,
-    pieces: Option<mpsc::Sender<Piece>>,
+    chunks: Option<mpsc::Sender<AnswerChunk>>,
     runtime: Handle,
-    pause: Duration,
+    /// How long the worker still waits for the client.
+    patience: Duration,
+    spool: Arc<Spool>,
+    /// The rest of the answer, once the patience is over.
+    rest: Option<SpooledFile>,
     written: u64,
 }
 
 impl AnswerWriter {
-    /// Returns one whose answer is received by the other value. A client that takes nothing for `pause`
-    /// gets no more.
+    /// Returns one whose answer is received by the other value. It waits for the client for at most `patience`
+    /// in all.
     pub fn new(
         runtime: Handle,
-        pause: Duration,
+        patience: Duration,
+        spool: Arc<Spool>,
     ) -> (Self, oneshot::Receiver<Response<AnswerBody>>) {
         let (answer, received) = oneshot::channel();
         let writer = Self {
             answer: Some(answer),
             head: None,
             collected: Vec::new(),
-            pieces: None,
+            chunks: None,
             runtime,
-            pause,
+            patience,
+            spool,
+            rest: None,
             written: 0,
         };
         (writer, received)
@@ -121,14 +160,23 @@ impl AnswerWriter {
     /// Sends the collected bytes, and the end.
     ///
     /// # Errors
-    /// The client is gone, or does not read.
+    /// The client is gone, or the spool has no room.
     pub fn finish(mut self) -> io::Result<()> {
-        if self.pieces.is_some() {
-            self.send_collected()?;
-            return self.send(Piece::End);
+        if self.chunks.is_none() {
+            let collected = std::mem::take(&mut self.collected);
+            return self.send_head(collected.into());
         }
-        let collected = std::mem::take(&mut self.collected);
-        self.send_head(collected.into())
+        self.send_collected()?;
+        let mut rest = self.rest.take();
+        if let Some(file) = &mut rest {
+            file.rewind()?;
+        }
+        let Some(chunks) = &self.chunks else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        // There is always a place for the end.
+        let sent = chunks.try_send(AnswerChunk::End(rest));
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     fn send_head(&mut self, body: AnswerBody) -> io::Result<()> {
@@ -139,30 +187,40 @@ impl AnswerWriter {
         sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
+    /// Sends the collected bytes to the connection, or to the spool.
     fn send_collected(&mut self) -> io::Result<()> {
         if self.collected.is_empty() {
             return Ok(());
         }
-        let next = Vec::with_capacity(COLLECTED);
-        let piece = std::mem::replace(&mut self.collected, next);
-        self.send(Piece::Data(piece.into()))
-    }
-
-    fn send(&self, piece: Piece) -> io::Result<()> {
-        let Some(pieces) = &self.pieces else {
+        let Some(chunks) = &self.chunks else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        match pieces.try_send(piece) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Closed(_)) => Err(io::ErrorKind::BrokenPipe.into()),
-            Err(TrySendError::Full(piece)) => self.runtime.block_on(async {
-                match tokio::time::timeout(self.pause, pieces.send(piece)).await {
-                    Ok(Ok(())) => Ok(()),
-                    Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
-                    Err(_) => Err(io::ErrorKind::TimedOut.into()),
-                }
-            }),
+        if chunks.is_closed() {
+            return Err(io::ErrorKind::BrokenPipe.into());
         }
+        if self.rest.is_none() {
+            let begun = Instant::now();
+            // Two: the last place stays free for the end.
+            let room = async { tokio::time::timeout(self.patience, chunks.reserve_many(2)).await };
+            match self.runtime.block_on(room) {
+                Ok(Ok(mut places)) => {
+                    if let Some(place) = places.next() {
+                        let next = Vec::with_capacity(COLLECTED);
+                        let data = std::mem::replace(&mut self.collected, next);
+                        place.send(AnswerChunk::Data(data.into()));
+                    }
+                    self.patience = self.patience.saturating_sub(begun.elapsed());
+                    return Ok(());
+                }
+                Ok(Err(_)) => return Err(io::ErrorKind::BrokenPipe.into()),
+                Err(_) => self.rest = Some(self.spool.create()?),
+            }
+        }
+        if let Some(rest) = &mut self.rest {
+            rest.write_all(&self.collected)?;
+            self.collected.clear();
+        }
+        Ok(())
     }
 }
 
@@ -183,10 +241,11 @@ impl Write for AnswerWriter {
         self.collected.extend_from_slice(taken);
         self.written += taken.len() as u64;
         if self.collected.len() >= COLLECTED {
-            if self.pieces.is_none() {
-                let (sender, receiver) = mpsc::channel(WAITING_PIECES);
-                self.pieces = Some(sender);
-                self.send_head(AnswerBody::Pieces(Pieces(receiver)))?;
+            if self.chunks.is_none() {
+                let (sender, chunks) = mpsc::channel(WAITING_CHUNKS + 1);
+                self.chunks = Some(sender);
+                let body = StreamedBody { chunks, rest: None };
+                self.send_head(AnswerBody::Streamed(body))?;
             }
             self.send_collected()?;
         }

@@ -18,7 +18,7 @@ use crate::error::ServeError;
 /// How long a certificate made here is valid. iOS takes none that is valid for more than 825 days.
 const VALID: Duration = Duration::from_secs(820 * 24 * 60 * 60);
 
-/// How long before its end a new one is made, when the server starts.
+/// How long before its end a new one is made.
 const RENEWED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The line before a certificate made here, with the Unix time at which it ends.
@@ -39,10 +39,10 @@ pub struct TlsFiles {
 /// A certificate from files. They are read again when they change.
 pub struct Certificates {
     files: TlsFiles,
-    state: Mutex<State>,
+    state: Mutex<CertificateState>,
 }
 
-struct State {
+struct CertificateState {
     /// The files as they were when they were last read.
     stamp: Option<Stamp>,
     config: Arc<ServerConfig>,
@@ -60,7 +60,7 @@ impl Certificates {
     pub fn load(files: TlsFiles) -> Result<Self, ServeError> {
         let stamp = read_stamp(&files).ok();
         let (config, fingerprint) = read_config(&files)?;
-        let state = Mutex::new(State {
+        let state = Mutex::new(CertificateState {
             stamp,
             config,
             fingerprint,
@@ -153,6 +153,7 @@ pub struct OwnCertificate {
     pub files: TlsFiles,
     /// It was made just now, so that devices have to accept it.
     pub is_new: bool,
+    names: Vec<String>,
 }
 
 impl OwnCertificate {
@@ -166,14 +167,29 @@ impl OwnCertificate {
             certificate: directory.join("serve-cert.pem"),
             key: directory.join("serve-key.pem"),
         };
-        let is_new = !is_valid_for(&files.certificate, RENEWED) || !files.key.exists();
-        if is_new {
-            make_certificate(&files, names).map_err(|reason| ServeError::Certificate {
-                path: files.certificate.clone(),
-                reason,
-            })?;
+        let mut own = Self {
+            files,
+            is_new: false,
+            names: names.to_vec(),
+        };
+        own.is_new = own.renew()?;
+        Ok(own)
+    }
+
+    /// Makes a new certificate, with a new key, if the present one is about to end; returns true if it did.
+    ///
+    /// # Errors
+    /// [`ServeError::Certificate`].
+    pub fn renew(&self) -> Result<bool, ServeError> {
+        let files = &self.files;
+        if is_valid_for(&files.certificate, RENEWED) && files.key.exists() {
+            return Ok(false);
         }
-        Ok(Self { files, is_new })
+        make_certificate(files, &self.names).map_err(|reason| ServeError::Certificate {
+            path: files.certificate.clone(),
+            reason,
+        })?;
+        Ok(true)
     }
 }
 

@@ -3,12 +3,12 @@
 //! ```text
 //! connection ── TLS ── head ── password ── body ── worker: etui-dav on the store ── answer
 //!    │                                                                                │
-//!    └ one thread for all of them                          pieces of 64 KiB, a few at a time
+//!    └ one thread for all of them                          chunks of 64 KiB, a few at a time
 //! ```
 //!
 //! One thread does all network I/O; a bounded number of workers read and write stores. A worker hands its
-//! answer over in pieces, so a large answer is never in memory as a whole, and a client that does not read
-//! loses its connection.
+//! answer over in chunks, so a large answer is never in memory as a whole. It does not wait for a slow client: the
+//! rest of the answer goes to a file without a name. A client that reads nothing, or too little, loses its connection.
 //!
 //! ```no_run
 //! use etui_serve::{ServeOptions, Server, StoreSource};
@@ -29,13 +29,17 @@ mod answer_body;
 mod basic;
 mod certificate;
 mod error;
+mod last_seen;
 mod limits;
 mod listener;
 mod log;
+mod paced_stream;
 mod removals;
 mod request_body;
 mod router;
 mod server;
+mod spool;
+mod strangers;
 mod throttle;
 mod web;
 

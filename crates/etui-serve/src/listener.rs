@@ -2,13 +2,16 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::error::ServeError;
+
+/// The buffer of the system for bytes that a client has not read, in bytes.
+const SEND_BUFFER: usize = 256 << 10;
 
 /// A connection.
 pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -34,6 +37,8 @@ impl Listener {
                 stream.set_nodelay(true)?;
                 let pause = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX);
                 rustix::net::sockopt::set_tcp_user_timeout(&stream, pause)?;
+                // A larger one would hide for minutes that a client reads too slowly.
+                rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER)?;
                 Ok((Box::new(stream), Some(address.ip())))
             }
             Self::Unix(listener) => {
@@ -74,13 +79,33 @@ pub fn bind_tcp(address: SocketAddr) -> Result<std::net::TcpListener, ServeError
     })
 }
 
-/// A Unix socket, which is removed when this is dropped.
-pub struct SocketFile(PathBuf);
+/// A Unix socket, which is removed when this is dropped, unless another server has replaced it.
+pub struct SocketFile {
+    path: PathBuf,
+    /// Device and inode.
+    identity: (u64, u64),
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            identity: identity_of(path)?,
+        })
+    }
+}
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        if identity_of(&self.path).is_ok_and(|found| found == self.identity) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
+}
+
+fn identity_of(path: &Path) -> io::Result<(u64, u64)> {
+    let file = std::fs::symlink_metadata(path)?;
+    Ok((file.dev(), file.ino()))
 }
 
 /// Listens on a Unix socket. One that a killed server left is replaced. Every user of the machine may connect,
@@ -94,7 +119,7 @@ pub fn bind_unix(
             std::fs::remove_file(path)?;
         }
         let listener = std::os::unix::net::UnixListener::bind(path)?;
-        let file = SocketFile(path.to_owned());
+        let file = SocketFile::new(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666))?;
         Ok((listener, file))
     };

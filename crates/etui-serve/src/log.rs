@@ -39,7 +39,7 @@ impl fmt::Display for RequestLine<'_> {
             f,
             "{} {} {method} {} {status} {} B {milliseconds:.1} ms",
             local_time(),
-            self.device.unwrap_or("-"),
+            self.device.map_or_else(|| "-".to_owned(), quote_name),
             if self.kind == method { "-" } else { self.kind },
             self.bytes,
         )?;
@@ -57,7 +57,55 @@ fn local_time() -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
-/// Returns a line about the server itself.
+/// Returns the name of a device as one word: a name with blanks is quoted, and everything that could make it look
+/// like more than a name is escaped.
+pub fn quote_name(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '\'' | '+');
+    match !name.is_empty() && name != "-" && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("{name:?}"),
+    }
+}
+
+/// Returns a line about the server itself. Control characters, which could begin a line, are replaced.
 pub fn notice(text: impl fmt::Display) -> String {
+    let text = text.to_string().replace(char::is_control, "\u{fffd}");
     format!("{} {text}", local_time())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_look_like_a_line() {
+        for (name, written) in [
+            ("Phone", "Phone"),
+            ("ada/Jürgens-Pixel_7", "ada/Jürgens-Pixel_7"),
+            ("Ada's tablet", "\"Ada's tablet\""),
+            ("a\n2026-11-23 b", "\"a\\n2026-11-23 b\""),
+            ("a\"b", "\"a\\\"b\""),
+            ("\u{202e}x\u{1b}[31m", "\"\\u{202e}x\\u{1b}[31m\""),
+            ("-", "\"-\""),
+            ("", "\"\""),
+        ] {
+            assert_eq!(quote_name(name), written);
+        }
+        let line = notice("a\nb\u{1b}[31m\r");
+        assert!(
+            line.ends_with(" a\u{fffd}b\u{fffd}[31m\u{fffd}"),
+            "{line:?}"
+        );
+        let line = RequestLine {
+            device: Some("a\nb"),
+            address: None,
+            method: &Method::GET,
+            kind: "page",
+            status: StatusCode::OK,
+            bytes: 1,
+            took: Duration::ZERO,
+        };
+        let line = line.to_string();
+        assert!(line.contains(" \"a\\nb\" GET page 200 1 B "), "{line}");
+    }
 }

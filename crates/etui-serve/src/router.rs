@@ -14,20 +14,30 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
+use tokio::time::sleep;
 
-use crate::accounts::{Accounts, DAV_ROOT, Login};
+use crate::accounts::{Accounts, DAV_ROOT, LogInError, Login};
 use crate::answer_body::{AnswerBody, AnswerWriter};
-use crate::basic::{CHALLENGE, read_credentials};
+use crate::basic::{CHALLENGE, Credentials, read_credentials};
+use crate::last_seen::LastSeen;
 use crate::limits::Limits;
-use crate::log::{LogSink, RequestLine, notice};
+use crate::log::{LogSink, RequestLine, notice, quote_name};
 use crate::removals::Removals;
-use crate::request_body::{RefusedBody, drain_body, read_body};
+use crate::request_body::{BodyMemory, HeldMemory, RefusedBody, drain_body, read_body};
+use crate::spool::Spool;
+use crate::strangers::Stranger;
 use crate::throttle::Throttle;
 use crate::web;
 
-/// Bytes of a permit for bodies in memory.
-const PERMIT_BYTES: u64 = 1 << 10;
+/// Threads that check passwords.
+const LOG_IN_THREADS: usize = 2;
+
+/// Threads that open stores at a time, for the first password of a user.
+const OPENING_THREADS: usize = 4;
+
+/// Further threads: one that records uses of devices, and one for the server itself.
+const UPKEEP_THREADS: usize = 2;
 
 /// State that all requests share.
 pub struct Router {
@@ -43,38 +53,62 @@ pub struct Router {
     pub used: Notify,
     throttle: Throttle,
     removals: Removals,
-    bodies: Arc<Semaphore>,
+    last_seen: LastSeen,
+    bodies: BodyMemory,
+    spool: Arc<Spool>,
+    workers: Arc<Semaphore>,
+    /// Fewer than workers, so that reading goes on while writes wait for another program.
+    writers: Arc<Semaphore>,
+    log_ins: Arc<Semaphore>,
+    openings: Arc<Semaphore>,
+}
+
+/// A connection, as its requests see it.
+pub struct Peer {
+    pub address: Option<IpAddr>,
+    /// Until a password was accepted; `None` with a reverse proxy and on a Unix socket.
+    pub stranger: Option<Stranger>,
 }
 
 /// A request without its body.
-struct Asked {
-    head: Parts,
+struct RequestHead {
+    parts: Parts,
     address: Option<IpAddr>,
     begun: Instant,
 }
 
-impl Asked {
+impl RequestHead {
     fn path(&self) -> &str {
-        self.head.uri.path()
+        self.parts.uri.path()
     }
 
     fn is_read(&self) -> bool {
-        matches!(self.head.method, Method::GET | Method::HEAD)
+        matches!(self.parts.method, Method::GET | Method::HEAD)
+    }
+
+    /// Returns true if a store is not changed.
+    fn reads_store(&self) -> bool {
+        let method = self.parts.method.as_str();
+        matches!(method, "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT")
     }
 
     /// Returns true if the client sends the body only when it is asked to.
     fn expects_continue(&self) -> bool {
-        let expect = self.head.headers.get(EXPECT);
+        let expect = self.parts.headers.get(EXPECT);
         expect.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
     }
 }
 
+/// The permits of a worker: to write, and to work.
+#[derive(Default)]
+struct WorkerPermit(Option<OwnedSemaphorePermit>, Option<OwnedSemaphorePermit>);
+
 /// An answer without a worker, and its kind for the log.
-type Short = (Response<AnswerBody>, &'static str);
+type ShortAnswer = (Response<AnswerBody>, &'static str);
 
 impl Router {
     pub fn new(accounts: Accounts, limits: Limits, log: LogSink) -> Self {
-        let permits = usize::try_from(limits.bodies_bytes / PERMIT_BYTES).unwrap_or(usize::MAX);
+        let workers = limits.workers.max(1);
         let mut dav = DavOptions::default();
         (dav.max_resource, dav.max_xml) = (limits.resource_bytes, limits.xml_bytes);
         Self {
@@ -86,59 +120,73 @@ impl Router {
             used: Notify::new(),
             throttle: Throttle::default(),
             removals: Removals::default(),
-            bodies: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
+            last_seen: LastSeen::default(),
+            bodies: BodyMemory::new(limits.bodies_bytes),
+            spool: Spool::new(limits.spool_bytes),
+            workers: Arc::new(Semaphore::new(workers)),
+            writers: Arc::new(Semaphore::new((workers - (workers / 4).max(1)).max(1))),
+            log_ins: Arc::new(Semaphore::new(LOG_IN_THREADS)),
+            openings: Arc::new(Semaphore::new(OPENING_THREADS)),
             limits,
         }
+    }
+
+    /// Returns the largest number of threads besides that of the network.
+    pub fn threads(&self) -> usize {
+        self.limits.workers.max(1) + LOG_IN_THREADS + OPENING_THREADS + UPKEEP_THREADS
     }
 
     /// Answers a request.
     pub async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
-        address: Option<IpAddr>,
+        peer: &Peer,
     ) -> Response<AnswerBody> {
         self.used.notify_one();
-        let (head, mut body) = request.into_parts();
-        let asked = Asked {
-            address: self.client_of(address, &head.headers),
-            head,
+        let (parts, mut body) = request.into_parts();
+        let head = RequestHead {
+            address: self.client_of(peer.address, &parts.headers),
+            parts,
             begun: Instant::now(),
         };
-        let short = match static_answer(&asked) {
+        let short = match static_answer(&head) {
             Some(short) => Err(short),
-            None => self.log_in(&asked).await,
+            None => self.log_in(&head).await,
         };
         let login = match short {
             Ok(login) => login,
             Err(short) => {
                 // A client that sends its body in any case reads the answer after it.
-                if !asked.expects_continue() {
+                if !head.expects_continue() {
                     drain_body(&mut body).await;
                 }
-                return self.finish(&asked, None, short);
+                return self.finish(&head, None, short);
             }
         };
-        if let Some(short) = self.redirect_or_refuse(&asked, &login) {
-            if !asked.expects_continue() {
+        if let Some(stranger) = &peer.stranger {
+            stranger.accept();
+        }
+        self.last_seen.record(&login);
+        if let Some(short) = self.redirect_or_refuse(&head, &login) {
+            if !head.expects_continue() {
                 drain_body(&mut body).await;
             }
-            return self.finish(&asked, Some(&login), short);
+            return self.finish(&head, Some(&login), short);
         }
-        if asked.is_read() && !asked.path().starts_with(DAV_ROOT) {
-            return self.answer_page(asked, login).await;
+        if head.is_read() && !head.path().starts_with(DAV_ROOT) {
+            return self.answer_page(head, login).await;
         }
-        let most = match asked.head.method {
+        let most = match head.parts.method {
             Method::PUT => self.limits.resource_bytes,
             _ => self.limits.xml_bytes,
         };
-        let permit = self.permit_body(&body, most).await;
-        match read_body(&mut body, most, &self.limits).await {
-            Ok(bytes) => self.answer_dav(asked, login, bytes, permit).await,
+        match read_body(&mut body, most, &self.limits, &self.bodies).await {
+            Ok((bytes, held)) => self.answer_dav(head, login, bytes, held).await,
             Err(refused) => {
-                if refused == RefusedBody::TooLarge && !asked.expects_continue() {
+                if refused == RefusedBody::TooLarge && !head.expects_continue() {
                     drain_body(&mut body).await;
                 }
-                self.finish(&asked, Some(&login), body_refusal(refused, most))
+                self.finish(&head, Some(&login), body_refusal(refused, most))
             }
         }
     }
@@ -155,34 +203,91 @@ impl Router {
     }
 
     /// Returns the device that asks, or the refusal.
-    async fn log_in(self: &Arc<Self>, asked: &Asked) -> Result<Login, Short> {
-        let Some(credentials) = read_credentials(&asked.head.headers) else {
+    async fn log_in(self: &Arc<Self>, head: &RequestHead) -> Result<Login, ShortAnswer> {
+        let Some(credentials) = read_credentials(&head.parts.headers) else {
             return Err((unauthorized(), "no-password"));
         };
-        let router = Arc::clone(self);
-        let found = spawn_blocking(move || router.accounts.log_in(&credentials)).await;
+        let found = self.check_password(credentials, head.address).await;
         match found {
             Ok(Ok(Some(login))) => Ok(login),
             Ok(Ok(None)) => {
-                if let Some(address) = asked.address {
+                if let Some(address) = head.address {
                     let failures = self.throttle.record_failure(address, Instant::now());
                     if failures > self.limits.wrong_passwords {
-                        tokio::time::sleep(self.limits.wrong_password_wait).await;
+                        sleep(self.limits.wrong_password_wait).await;
                     }
                 }
+                // It takes the same time for a user who does not exist, and for one whose store had to be opened.
+                let rest = self.limits.refusal.saturating_sub(head.begun.elapsed());
+                sleep(rest).await;
                 Err((unauthorized(), "wrong-password"))
             }
             Ok(Err(error)) => {
-                (self.log)(&notice(format_args!("error: {error}")));
+                self.log_error(&error);
                 Err((unavailable(), "store-error"))
             }
             Err(_) => Err((plain(StatusCode::INTERNAL_SERVER_ERROR, ""), "fault")),
         }
     }
 
+    /// Finds the device on a thread that neither requests nor the openings of other stores use.
+    async fn check_password(
+        self: &Arc<Self>,
+        credentials: Credentials,
+        address: Option<IpAddr>,
+    ) -> Result<Result<Option<Login>, LogInError>, JoinError> {
+        let mut turn = None;
+        let threads = match self.accounts.opening_turn(&credentials) {
+            None => &self.log_ins,
+            Some(opening) => {
+                // An address that guesses opens stores no faster than it is answered.
+                let failures = address.map(|a| self.throttle.failures_of(a, Instant::now()));
+                if failures > Some(self.limits.wrong_passwords) {
+                    sleep(self.limits.wrong_password_wait).await;
+                }
+                turn = Some(opening.lock_owned().await);
+                &self.openings
+            }
+        };
+        // The semaphores are never closed.
+        let thread = Arc::clone(threads).acquire_owned().await.ok();
+        let router = Arc::clone(self);
+        spawn_blocking(move || {
+            let _held = (turn, thread);
+            router.accounts.log_in(&credentials)
+        })
+        .await
+    }
+
+    /// Waits for a worker.
+    async fn worker(&self, is_write: bool) -> WorkerPermit {
+        let mut permits = WorkerPermit::default();
+        if is_write {
+            permits.0 = Arc::clone(&self.writers).acquire_owned().await.ok();
+        }
+        permits.1 = Arc::clone(&self.workers).acquire_owned().await.ok();
+        permits
+    }
+
+    /// Logs that a store cannot be used. The error may have names of records, so only its kind is logged; `tracing`
+    /// has all of it.
+    fn log_error(&self, error: &LogInError) {
+        tracing::error!(%error, "a store cannot be used");
+        let kind = match error {
+            LogInError::Store(etui::Error::Busy { .. }) => "another program writes to the store",
+            LogInError::Store(etui::Error::NoStore(_)) => "the file of the store is gone",
+            LogInError::Store(_) => "the store cannot be read",
+            LogInError::Replaced { .. } => {
+                "the file of the store was replaced while it was in use, and its log (STORE-wal or STORE-redo) is \
+                 of the former file; remove the log to use the new file, or put the former file back"
+            }
+        };
+        (self.log)(&notice(format_args!("error: {kind}")));
+    }
+
     /// Answers a logged-in request that no store is needed for.
-    fn redirect_or_refuse(&self, asked: &Asked, login: &Login) -> Option<Short> {
-        let path = asked.path();
+    fn redirect_or_refuse(&self, head: &RequestHead, login: &Login) -> Option<ShortAnswer> {
+        let path = head.path();
         if path == login.root.trim_end_matches('/') || path == "/dav" || path == DAV_ROOT {
             let is_at_root = path == login.root;
             return (!is_at_root).then(|| (redirect(&login.root), "redirect"));
@@ -195,31 +300,19 @@ impl Router {
         None
     }
 
-    /// Waits until there is memory for a body.
-    async fn permit_body(&self, body: &Incoming, most: u64) -> Option<OwnedSemaphorePermit> {
-        use http_body::Body;
-        // A body without a known length may become the largest.
-        let bytes = body.size_hint().upper().unwrap_or(most).min(most);
-        if bytes == 0 {
-            return None;
-        }
-        let all = self.limits.bodies_bytes / PERMIT_BYTES;
-        let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES).min(all)).unwrap_or(u32::MAX);
-        let bodies = Arc::clone(&self.bodies);
-        // The semaphore is never closed.
-        bodies.acquire_many_owned(permits).await.ok()
-    }
-
     async fn answer_dav(
         self: Arc<Self>,
-        asked: Asked,
+        head: RequestHead,
         login: Login,
         bytes: Vec<u8>,
-        permit: Option<OwnedSemaphorePermit>,
+        held: HeldMemory,
     ) -> Response<AnswerBody> {
-        let (mut writer, answer) = AnswerWriter::new(Handle::current(), self.limits.answer_pause);
+        let worker = self.worker(!head.reads_store()).await;
+        let (patience, spool) = (self.limits.answer_patience, Arc::clone(&self.spool));
+        let (mut writer, answer) = AnswerWriter::new(Handle::current(), patience, spool);
         spawn_blocking(move || {
-            let request = Request::from_parts(asked.head.clone(), bytes);
+            let _worker = worker;
+            let request = Request::from_parts(head.parts.clone(), bytes);
             let access = &login.device.access;
             let session = Session {
                 device: &login.device.name,
@@ -230,13 +323,13 @@ impl Router {
             };
             let outcome =
                 etui_dav::answer(&login.store, &session, &self.dav, &request, &mut writer);
-            drop((request, permit));
+            drop((request, held));
             let written = writer.written();
             let outcome = outcome.and_then(|outcome| writer.finish().map(|()| outcome));
             match outcome {
                 Ok(outcome) => {
                     if let Some(error) = &outcome.failure {
-                        (self.log)(&notice(format_args!("error: {error}")));
+                        tracing::error!(%error, "a request failed");
                     }
                     if let Some(collection) = outcome.collection
                         && outcome.removed > 0
@@ -244,12 +337,12 @@ impl Router {
                         self.note_removals(&login, collection, outcome.removed);
                     }
                     let status = StatusCode::from_u16(outcome.status).unwrap_or_default();
-                    self.write_log(&asked, Some(&login), outcome.kind, status, written);
+                    self.write_log(&head, Some(&login), outcome.kind, status, written);
                 }
                 Err(error) => {
-                    let kind = format!("not-answered ({error})");
+                    let kind = format!("not-answered ({})", error.kind());
                     let status = StatusCode::INTERNAL_SERVER_ERROR;
-                    self.write_log(&asked, Some(&login), &kind, status, written);
+                    self.write_log(&head, Some(&login), &kind, status, written);
                 }
             }
         });
@@ -272,7 +365,8 @@ impl Router {
         let key = (login.user.clone(), login.device.id, collection);
         let remaining = remaining.unwrap_or(0);
         if let Some(count) = self.removals.count(key, removed, remaining, Instant::now()) {
-            let device = &login.device.name;
+            let device = self.name_of(login);
+            let device = quote_name(&device);
             (self.log)(&notice(format_args!(
                 "notice: {device} removed {count} records of collection {collection} within ten minutes, and {remaining} \
                  are left; they are in the trash for 30 days"
@@ -280,18 +374,20 @@ impl Router {
         }
     }
 
-    async fn answer_page(self: Arc<Self>, asked: Asked, login: Login) -> Response<AnswerBody> {
+    async fn answer_page(self: Arc<Self>, head: RequestHead, login: Login) -> Response<AnswerBody> {
+        let worker = self.worker(false).await;
         let router = Arc::clone(&self);
         let page = spawn_blocking(move || {
-            let page = web::answer_page(&login, &asked.head.uri, &router.zone);
+            let _worker = worker;
+            let page = web::answer_page(&login, &head.parts.uri, &router.zone);
             let short = match page {
                 Ok(page) => (page, "page"),
                 Err(error) => {
-                    (router.log)(&notice(format_args!("error: {error}")));
+                    router.log_error(&error.into());
                     (unavailable(), "store-error")
                 }
             };
-            router.finish(&asked, Some(&login), short)
+            router.finish(&head, Some(&login), short)
         });
         let failed = |_| plain(StatusCode::INTERNAL_SERVER_ERROR, "The answer failed.\n");
         page.await.unwrap_or_else(failed)
@@ -300,46 +396,51 @@ impl Router {
     /// Logs a short answer.
     fn finish(
         &self,
-        asked: &Asked,
+        head: &RequestHead,
         login: Option<&Login>,
-        (answer, kind): Short,
+        (answer, kind): ShortAnswer,
     ) -> Response<AnswerBody> {
         let bytes = http_body::Body::size_hint(answer.body()).lower();
-        self.write_log(asked, login, kind, answer.status(), bytes);
+        self.write_log(head, login, kind, answer.status(), bytes);
         answer
+    }
+
+    /// Returns the name of a device for the log: with its user if there are several.
+    fn name_of(&self, login: &Login) -> String {
+        match self.accounts.has_users() {
+            true => format!("{}/{}", login.user, login.device.name),
+            false => login.device.name.clone(),
+        }
     }
 
     fn write_log(
         &self,
-        asked: &Asked,
+        head: &RequestHead,
         login: Option<&Login>,
         kind: &str,
         status: StatusCode,
         bytes: u64,
     ) {
-        let device = login.map(|login| match self.accounts.has_users() {
-            true => format!("{}/{}", login.user, login.device.name),
-            false => login.device.name.clone(),
-        });
+        let device = login.map(|login| self.name_of(login));
         let line = RequestLine {
             device: device.as_deref(),
-            address: asked.address.filter(|_| kind == "wrong-password"),
-            method: &asked.head.method,
+            address: head.address.filter(|_| kind == "wrong-password"),
+            method: &head.parts.method,
             kind,
             status,
             bytes,
-            took: asked.begun.elapsed(),
+            took: head.begun.elapsed(),
         };
         (self.log)(&line.to_string());
     }
 }
 
 /// Answers a request for which no password is needed.
-fn static_answer(asked: &Asked) -> Option<Short> {
-    match asked.path().trim_end_matches('/') {
+fn static_answer(head: &RequestHead) -> Option<ShortAnswer> {
+    match head.path().trim_end_matches('/') {
         // For any method (RFC 6764 section 5).
         "/.well-known/caldav" | "/.well-known/carddav" => Some((redirect(DAV_ROOT), "well-known")),
-        web::STYLE_PATH if asked.is_read() => Some((web::style_sheet(), "style")),
+        web::STYLE_PATH if head.is_read() => Some((web::style_sheet(), "style")),
         _ => None,
     }
 }
@@ -378,7 +479,7 @@ fn redirect(to: &str) -> Response<AnswerBody> {
     answer
 }
 
-fn body_refusal(refused: RefusedBody, most: u64) -> Short {
+fn body_refusal(refused: RefusedBody, most: u64) -> ShortAnswer {
     match refused {
         RefusedBody::TooLarge => {
             let mut answer = plain(StatusCode::PAYLOAD_TOO_LARGE, "");
@@ -386,6 +487,7 @@ fn body_refusal(refused: RefusedBody, most: u64) -> Short {
             (answer, "too-large")
         }
         RefusedBody::TooSlow => (plain(StatusCode::REQUEST_TIMEOUT, ""), "too-slow"),
+        RefusedBody::NoMemory => (unavailable(), "no-memory"),
         RefusedBody::Broken => (plain(StatusCode::BAD_REQUEST, ""), "broken-body"),
     }
 }

@@ -15,18 +15,23 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::accounts::{Accounts, StoreSource};
-use crate::certificate::{Certificates, TlsFiles};
+use crate::certificate::{Certificates, OwnCertificate, TlsFiles};
 use crate::error::ServeError;
 use crate::limits::Limits;
 use crate::listener::{BoundListener, Connection, Listener, SocketFile, bind_tcp, bind_unix};
 use crate::log::{LogSink, notice};
-use crate::router::Router;
+use crate::paced_stream::PacedStream;
+use crate::router::{Peer, Router};
+use crate::strangers::Strangers;
 
 /// How long accepting rests after an error, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long after the last request memory is given back.
 const IDLE: Duration = Duration::from_secs(5);
+
+/// How often the server's own certificate is looked at.
+const RENEWAL_CHECK: Duration = Duration::from_secs(60 * 60);
 
 /// Options of a server.
 #[derive(Clone)]
@@ -42,6 +47,8 @@ pub struct ServeOptions {
     pub unix: Option<PathBuf>,
     /// The certificate for TLS on the TCP addresses; plain HTTP if `None`.
     pub tls: Option<TlsFiles>,
+    /// The server's own certificate, if [`ServeOptions::tls`] is that: it is renewed while the server runs.
+    pub own_certificate: Option<OwnCertificate>,
     /// A reverse proxy in front encrypts, and names the client at the end of `X-Forwarded-For`.
     pub behind_proxy: bool,
     /// Limits for clients.
@@ -61,6 +68,7 @@ impl ServeOptions {
             listen: Vec::new(),
             unix: None,
             tls: None,
+            own_certificate: None,
             behind_proxy: false,
             limits: Limits::default(),
             zone: TimeZone::system(),
@@ -76,6 +84,7 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     socket_file: Option<SocketFile>,
     certificates: Option<Certificates>,
+    own_certificate: Option<OwnCertificate>,
     stop: watch::Sender<bool>,
 }
 
@@ -117,7 +126,13 @@ impl Server {
             socket_file = Some(file);
         }
         let open_stores = options.limits.open_stores;
-        let accounts = Accounts::open(options.source, options.store_options, open_stores)?;
+        let write_wait = options.limits.write_wait;
+        let accounts = Accounts::open(
+            options.source,
+            options.store_options,
+            open_stores,
+            write_wait,
+        )?;
         let mut router = Router::new(accounts, options.limits, options.log);
         (router.behind_proxy, router.zone) = (options.behind_proxy, options.zone);
         Ok(Self {
@@ -126,6 +141,7 @@ impl Server {
             addresses,
             socket_file,
             certificates,
+            own_certificate: options.own_certificate,
             stop: watch::Sender::new(false),
         })
     }
@@ -162,7 +178,7 @@ impl Server {
     pub fn run(self) -> Result<(), ServeError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .max_blocking_threads(self.router.limits.workers.max(1))
+            .max_blocking_threads(self.router.threads())
             .build()
             .map_err(|source| ServeError::System {
                 what: "the event queue",
@@ -172,7 +188,10 @@ impl Server {
         let certificates = self.certificates.map(Arc::new);
         let stop_time = router.limits.stop;
         let served = runtime.block_on(async {
-            let room = Arc::new(Semaphore::new(router.limits.connections.max(1)));
+            let limits = &router.limits;
+            let room = Arc::new(Semaphore::new(limits.connections.max(1)));
+            let strangers = limits.strangers.min(limits.connections / 2);
+            let strangers = Strangers::new(strangers, limits.strangers_per_address);
             let (running, mut ended) = watch_connections();
             let mut acceptors = Vec::new();
             for listener in self.listeners {
@@ -187,12 +206,16 @@ impl Server {
                     })?,
                     router: Arc::clone(&router),
                     room: Arc::clone(&room),
+                    strangers: Arc::clone(&strangers),
                     running: running.clone(),
                     stop: self.stop.subscribe(),
                 };
                 acceptors.push(tokio::spawn(acceptor.run()));
             }
             tokio::spawn(release_when_idle(Arc::clone(&router)));
+            if let Some(own) = self.own_certificate {
+                tokio::spawn(renew_certificate(Arc::clone(&router), own));
+            }
             let mut stop = self.stop.subscribe();
             wait_for_stop(&mut stop).await;
             drop(running);
@@ -219,6 +242,28 @@ async fn release_when_idle(router: Arc<Router>) {
     }
 }
 
+/// Renews the server's own certificate when it is about to end. The next connections read it from its files.
+async fn renew_certificate(router: Arc<Router>, own: OwnCertificate) {
+    loop {
+        let certificate = own.clone();
+        let renewed = tokio::task::spawn_blocking(move || certificate.renew()).await;
+        match renewed {
+            Ok(Ok(true)) => {
+                let text = "the certificate was about to end and is made again; devices ask whether it is trusted";
+                (router.log)(&notice(text));
+            }
+            Ok(Err(error)) => {
+                (router.log)(&notice(format_args!(
+                    "the certificate is not renewed: {error}"
+                )));
+            }
+            // A task that did not run tries again.
+            Ok(Ok(false)) | Err(_) => {}
+        }
+        sleep(RENEWAL_CHECK).await;
+    }
+}
+
 /// Waits until the server is to stop.
 async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
     // Without a sender nobody can stop it any more, and it is over too.
@@ -226,14 +271,14 @@ async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
 }
 
 /// Returns a value that each connection holds, and a receiver that ends with the last of them.
-fn watch_connections() -> (Running, tokio::sync::mpsc::Receiver<()>) {
+fn watch_connections() -> (ConnectionGuard, tokio::sync::mpsc::Receiver<()>) {
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
-    (Running(sender), receiver)
+    (ConnectionGuard(sender), receiver)
 }
 
 /// Held by a connection while it is open.
 #[derive(Clone)]
-struct Running(
+struct ConnectionGuard(
     #[expect(dead_code, reason = "its drop is the signal")] tokio::sync::mpsc::Sender<()>,
 );
 
@@ -243,7 +288,8 @@ struct Acceptor {
     certificates: Option<Arc<Certificates>>,
     router: Arc<Router>,
     room: Arc<Semaphore>,
-    running: Running,
+    strangers: Arc<Strangers>,
+    running: ConnectionGuard,
     stop: watch::Receiver<bool>,
 }
 
@@ -286,6 +332,16 @@ impl Acceptor {
         let router = Arc::clone(&self.router);
         let running = self.running.clone();
         let stop = self.stop.clone();
+        let limits = &router.limits;
+        let (time, handshake_time) = (limits.stranger, limits.handshake);
+        let connection = PacedStream::new(connection, limits.answer_pause, limits.answer_rate);
+        let peer = Arc::new(Peer {
+            address,
+            // A reverse proxy uses its connections for strangers and devices alike.
+            stranger: address
+                .filter(|_| !router.behind_proxy)
+                .map(|address| self.strangers.add(address)),
+        });
         let tls = self.certificates.as_ref().map(|certificates| {
             certificates.current(|read| {
                 let text = match read {
@@ -297,16 +353,25 @@ impl Acceptor {
         });
         tokio::spawn(async move {
             let _held = (permit, running);
-            let Some(tls) = tls else {
-                return serve_http(connection, address, router, stop).await;
-            };
-            let handshake = TlsAcceptor::from(tls).accept(connection);
-            match timeout(router.limits.handshake, handshake).await {
-                Ok(Ok(encrypted)) => {
-                    serve_http(Box::new(encrypted), address, router, stop).await;
+            let served = async {
+                let Some(tls) = tls else {
+                    return serve_http(connection, Arc::clone(&peer), router, stop).await;
+                };
+                let handshake = TlsAcceptor::from(tls).accept(connection);
+                match timeout(handshake_time, handshake).await {
+                    Ok(Ok(encrypted)) => {
+                        serve_http(encrypted, Arc::clone(&peer), router, stop).await;
+                    }
+                    Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
+                    Err(_) => tracing::debug!("no TLS in time"),
                 }
-                Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
-                Err(_) => tracing::debug!("no TLS in time"),
+            };
+            let Some(stranger) = &peer.stranger else {
+                return served.await;
+            };
+            tokio::select! {
+                () = served => {}
+                () = stranger.wait_for_cut(time) => tracing::debug!("a stranger was cut off"),
             }
         });
     }
@@ -314,16 +379,16 @@ impl Acceptor {
 
 /// Serves the requests of a connection.
 async fn serve_http(
-    connection: Box<dyn Connection>,
-    address: Option<std::net::IpAddr>,
+    connection: impl Connection,
+    peer: Arc<Peer>,
     router: Arc<Router>,
     mut stop: watch::Receiver<bool>,
 ) {
     let limits = &router.limits;
     let (head, head_bytes) = (limits.head, limits.head_bytes);
     let service = service_fn(|request| {
-        let answer = Arc::clone(&router).answer(request, address);
-        async { Ok::<_, std::convert::Infallible>(answer.await) }
+        let (router, peer) = (Arc::clone(&router), Arc::clone(&peer));
+        async move { Ok::<_, std::convert::Infallible>(router.answer(request, &peer).await) }
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -28,18 +28,19 @@ impl Throttle {
     /// Records a wrong password, and returns the number of the last minutes from this address.
     pub fn record_failure(&self, address: IpAddr, now: Instant) -> u32 {
         let is_old = |failures: &Failures| now.duration_since(failures.latest) > REMEMBERED;
+        let network = network_of(address);
         let mut all = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MAX_ADDRESSES {
+        if all.len() >= MAX_ADDRESSES && !all.contains_key(&network) {
             all.retain(|_, failures| !is_old(failures));
-        }
-        if all.len() >= MAX_ADDRESSES {
-            // An attack from very many addresses: the one that was silent longest is forgotten.
-            let oldest = all.iter().min_by_key(|(_, failures)| failures.latest);
-            if let Some(oldest) = oldest.map(|(address, _)| *address) {
-                all.remove(&oldest);
+            if all.len() >= MAX_ADDRESSES {
+                // An attack from very many addresses: those that were silent longest are forgotten.
+                let mut times: Vec<_> = all.values().map(|failures| failures.latest).collect();
+                let (_, middle, _) = times.select_nth_unstable(MAX_ADDRESSES / 8);
+                let middle = *middle;
+                all.retain(|_, failures| failures.latest > middle);
             }
         }
-        let failures = all.entry(network_of(address)).or_insert(Failures {
+        let failures = all.entry(network).or_insert(Failures {
             count: 0,
             latest: now,
         });
@@ -50,10 +51,18 @@ impl Throttle {
         failures.latest = now;
         failures.count
     }
+
+    /// Returns the number of wrong passwords of the last minutes from an address.
+    pub fn failures_of(&self, address: IpAddr, now: Instant) -> u32 {
+        let all = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = all.get(&network_of(address));
+        let recent = recent.filter(|failures| now.duration_since(failures.latest) <= REMEMBERED);
+        recent.map_or(0, |failures| failures.count)
+    }
 }
 
 /// Returns the address that counts: of IPv6 the first 64 bits, since a client has all of the others.
-fn network_of(address: IpAddr) -> IpAddr {
+pub fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() >> 64 << 64).into()),
         v4 => v4,
@@ -90,6 +99,10 @@ mod tests {
             let at = now + Duration::from_millis(n.into());
             throttle.record_failure(IpAddr::V4((0x0a00_0000 + n).into()), at);
         }
-        assert_eq!(throttle.failures.lock().unwrap().len(), MAX_ADDRESSES);
+        let count = throttle.failures.lock().unwrap().len();
+        assert!((MAX_ADDRESSES / 2..=MAX_ADDRESSES).contains(&count));
+        // The latest is remembered.
+        let latest = IpAddr::V4((0x0a00_0000 + 2 * MAX_ADDRESSES as u32 - 1).into());
+        assert_eq!(throttle.failures_of(latest, now), 1);
     }
 }

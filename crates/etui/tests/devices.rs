@@ -117,11 +117,15 @@ fn the_time_of_use_is_recorded_once_a_day() {
     let device = || store.devices().unwrap().remove(0);
     assert_eq!(device().last_seen(), None);
     assert!(device().added() <= SystemTime::now());
-    store.find_device(&password).unwrap().unwrap();
+    let found = store.find_device(&password).unwrap().unwrap();
+    // Finding it writes nothing.
+    assert_eq!(device().last_seen(), None);
+    assert!(store.record_device_use(&found).unwrap());
     let seen = device().last_seen().unwrap();
     assert!(seen.elapsed().unwrap() < Duration::from_secs(60));
     std::thread::sleep(Duration::from_millis(5));
-    store.find_device(&password).unwrap().unwrap();
+    let found = store.find_device(&password).unwrap().unwrap();
+    assert!(!store.record_device_use(&found).unwrap());
     assert_eq!(device().last_seen(), Some(seen));
     store.close().unwrap();
 
@@ -129,5 +133,7 @@ fn the_time_of_use_is_recorded_once_a_day() {
     let mut options = Options::default();
     (options.read_only, options.create) = (true, false);
     let store = Store::open_with(&path, &options).unwrap();
-    assert_eq!(store.find_device(&password).unwrap().unwrap().name, "Pixel");
+    let found = store.find_device(&password).unwrap().unwrap();
+    assert_eq!(found.name, "Pixel");
+    assert!(!store.record_device_use(&found).unwrap());
 }

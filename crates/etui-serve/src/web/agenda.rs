@@ -5,7 +5,7 @@ use etui::calendar::time::{Date, DateTime, TimeZone, Weekday};
 use etui::calendar::{CalendarObject, Color, Occurrence, Status};
 use maud::{Markup, html};
 
-use super::Sight;
+use super::DeviceView;
 
 /// Occurrences that are shown of each calendar.
 const MAX_SHOWN: usize = 200;
@@ -33,8 +33,8 @@ struct Entry<'a> {
 }
 
 /// Returns the agenda of a day in a time zone.
-pub fn show_day(sight: &Sight<'_>, day: Date, zone: &TimeZone) -> etui::Result<Markup> {
-    let calendars = sight.collections::<CalendarObject>()?;
+pub fn show_day(view: &DeviceView<'_>, day: Date, zone: &TimeZone) -> etui::Result<Markup> {
+    let calendars = view.collections::<CalendarObject>()?;
     let during = zone.to_utc(day.midnight())..zone.to_utc(day.plus_days(1).midnight());
     let (mut entries, mut has_more) = (Vec::new(), false);
     for (name, reader) in &calendars {

@@ -7,13 +7,13 @@ use etui::search::query::query_collections;
 use etui::search::spelling::correct_filter;
 use maud::{Markup, html};
 
-use super::{CONTACTS_PATH, Sight};
+use super::{CONTACTS_PATH, DeviceView};
 
 /// Contacts that are shown of a search.
 const MAX_SHOWN: u64 = 100;
 
 /// Returns the contacts that match the words of a search, best first.
-pub fn show_search(sight: &Sight<'_>, words: &str) -> etui::Result<Markup> {
+pub fn show_search(view: &DeviceView<'_>, words: &str) -> etui::Result<Markup> {
     let filter: Filter = match words.parse() {
         Ok(filter) => filter,
         Err(error) => {
@@ -23,7 +23,7 @@ pub fn show_search(sight: &Sight<'_>, words: &str) -> etui::Result<Markup> {
             });
         }
     };
-    let books = sight.collections::<Card>()?;
+    let books = view.collections::<Card>()?;
     let readers = || books.iter().map(|(_, reader)| reader);
     let mut found = find(&books, &filter)?;
     let mut corrected = None;
@@ -56,14 +56,14 @@ pub fn show_search(sight: &Sight<'_>, words: &str) -> etui::Result<Markup> {
 }
 
 /// A contact of a search.
-struct Found {
+struct SearchHit {
     collection: i64,
     id: RecordId,
     name: String,
     details: Vec<String>,
 }
 
-fn find(books: &[(String, Reader<'_, Card>)], filter: &Filter) -> etui::Result<Vec<Found>> {
+fn find(books: &[(String, Reader<'_, Card>)], filter: &Filter) -> etui::Result<Vec<SearchHit>> {
     let columns = Column::Name | Column::Organization | Column::Phone | Column::Email;
     let query = Query::ranked(filter.clone())
         .columns(columns)
@@ -75,7 +75,7 @@ fn find(books: &[(String, Reader<'_, Card>)], filter: &Filter) -> etui::Result<V
         let (_, reader) = books.get(*collection)?;
         let details = [Column::Organization, Column::Phone, Column::Email];
         let details = details.map(|column| row.get(column).to_owned());
-        Some(Found {
+        Some(SearchHit {
             collection: reader.id(),
             id: row.id(),
             name: named(row.name()),
@@ -94,11 +94,11 @@ fn named(name: &str) -> String {
 
 /// Returns the name and the details of a contact; `None` if there is none, or the device may not see it.
 pub fn show_contact(
-    sight: &Sight<'_>,
+    view: &DeviceView<'_>,
     collection: i64,
     record: RecordId,
 ) -> etui::Result<Option<(String, Markup)>> {
-    let books = sight.collections::<Card>()?;
+    let books = view.collections::<Card>()?;
     let Some((book, reader)) = books.iter().find(|(_, reader)| reader.id() == collection) else {
         return Ok(None);
     };

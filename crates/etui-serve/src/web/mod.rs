@@ -40,7 +40,7 @@ pub fn answer_page(
     zone: &TimeZone,
 ) -> etui::Result<Response<AnswerBody>> {
     let snapshot = login.store.snapshot()?;
-    let sight = Sight {
+    let view = DeviceView {
         login,
         snapshot: &snapshot,
     };
@@ -51,16 +51,16 @@ pub fn answer_page(
             true => {
                 let now = zone.to_local(std::time::SystemTime::now().into());
                 let today = now.date();
-                let content = agenda::show_day(&sight, today, zone)?;
+                let content = agenda::show_day(&view, today, zone)?;
                 (StatusCode::OK, "Today".to_owned(), (content, search))
             }
             false => {
-                let content = contacts::show_search(&sight, &search)?;
+                let content = contacts::show_search(&view, &search)?;
                 (StatusCode::OK, search.clone(), (content, search))
             }
         }
     } else if let Some((collection, record)) = contact_of(path)
-        && let Some((name, content)) = contacts::show_contact(&sight, collection, record)?
+        && let Some((name, content)) = contacts::show_contact(&view, collection, record)?
     {
         (StatusCode::OK, name, (content, String::new()))
     } else {
@@ -130,12 +130,12 @@ fn contact_of(path: &str) -> Option<(i64, RecordId)> {
 }
 
 /// One state of a store, as a device sees it.
-struct Sight<'a> {
+struct DeviceView<'a> {
     login: &'a Login,
     snapshot: &'a Snapshot<'a>,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> DeviceView<'a> {
     /// Returns true if the device may see a collection.
     fn may_see(&self, collection: i64) -> bool {
         let only = self.login.device.access.only.as_ref();

@@ -248,26 +248,82 @@ fn many_clients_at_once() {
 }
 
 #[test]
-fn the_memory_for_bodies_is_shared() {
-    // Room for one body at a time.
+fn large_bodies_share_the_memory_and_all_come_to_their_end() {
+    let server = TestServer::start_with(|options| options.limits.bodies_bytes = 1 << 20);
+    let large = |uid: &str| {
+        let note = format!("NOTE:{}\r\nEND:", "x".repeat(3 << 20));
+        card(uid, "Ada").replace("END:", &note)
+    };
+    // Together they need four times the memory that there is.
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let server = &server;
+            scope.spawn(move || {
+                let uid = format!("c{n}");
+                let answer = server.client().ask("PUT", &path(&uid), &large(&uid));
+                assert_eq!(answer.status, 201);
+            });
+        }
+    });
+    // Some that stop in the middle keep neither short requests out, nor another large one.
+    let mut slow: Vec<_> = (0..3).map(|_| server.client()).collect();
+    for (n, client) in slow.iter_mut().enumerate() {
+        client
+            .send_head(
+                "PUT",
+                &path(&format!("s{n}")),
+                "Content-Length: 10000000\r\n",
+            )
+            .unwrap();
+        client.send(&[b'x'; 300 << 10]).unwrap();
+    }
+    let begun = std::time::Instant::now();
+    for uid in ["a", "b"] {
+        let answer = server.client().ask("PUT", &path(uid), &card(uid, "Ada"));
+        assert_eq!(answer.status, 201);
+    }
+    let answer = server.client().ask("PUT", &path("d"), &large("d"));
+    assert_eq!(answer.status, 201);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn bodies_that_stop_lose_their_memory() {
     let server = TestServer::start_with(|options| {
         (options.limits.bodies_bytes, options.limits.body_pause) =
-            (10 << 20, Duration::from_millis(500));
+            (64 << 10, Duration::from_millis(500));
     });
-    let mut slow = server.client();
-    slow.send_head("PUT", &path("a"), "Content-Length: 10485760\r\n")
+    let mut slow: Vec<_> = (0..3).map(|_| server.client()).collect();
+    for client in &mut slow {
+        client
+            .send_head("PUT", &path("a"), "Content-Length: 10000000\r\n")
+            .unwrap();
+        client.send(&[b'x'; 300 << 10]).unwrap();
+    }
+    // One grows beyond the memory and stops; the others wait for it.
+    let mut statuses: Vec<_> = slow
+        .iter_mut()
+        .map(|client| client.read_head().unwrap().status)
+        .collect();
+    statuses.sort_unstable();
+    assert!(statuses.starts_with(&[408]), "{statuses:?}");
+    assert!(statuses.iter().all(|s| matches!(s, 408 | 503)));
+    let note = format!("NOTE:{}\r\nEND:", "x".repeat(3 << 20));
+    let large = card("b", "B").replace("END:", &note);
+    assert_eq!(server.client().ask("PUT", &path("b"), &large).status, 201);
+}
+
+#[test]
+fn a_declared_length_is_refused_at_once() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    let begun = std::time::Instant::now();
+    client
+        .send_head("PUT", &path("a"), "Content-Length: 99999999\r\n")
         .unwrap();
-    slow.send(b"BEGIN").unwrap();
-    std::thread::sleep(Duration::from_millis(100));
-    // The other waits until the slow one is cut off.
-    assert_eq!(
-        server
-            .client()
-            .ask("PUT", &path("b"), &card("b", "B"))
-            .status,
-        201
-    );
-    assert_eq!(slow.read_head().unwrap().status, 408);
+    // Nothing of the body is sent.
+    assert_eq!(client.read_answer(false).unwrap().status, 413);
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Clients that send or read slowly, or not at all.
 
 use std::io::Read;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use etui::Store;
 use etui::contacts::Card;
+use etui::resource::ResourceCondition;
+use etui_serve::Limits;
 
-use crate::client::{TIMEOUT, TestServer, card};
+use crate::client::{Client, TIMEOUT, TestServer, card};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -74,15 +77,38 @@ fn a_slow_body_is_cut_off() {
 }
 
 #[test]
-fn slow_clients_do_not_keep_others_out() {
+fn idle_strangers_do_not_keep_others_out() {
+    let server = TestServer::start();
+    // More than all connections that there may be.
+    let mut idle: Vec<_> = (0..300).map(|_| server.stranger()).collect();
+    let begun = Instant::now();
+    let mut device = server.client();
+    assert_eq!(device.get("/").status, 200);
+    assert!(begun.elapsed() < Limits::default().stranger / 2);
+    // The oldest were cut off, and the device is not.
+    assert!(idle[0].is_closed());
+    idle.extend((0..100).map(|_| server.stranger()));
+    assert_eq!(device.get("/").status, 200);
+}
+
+#[test]
+fn a_stranger_has_a_short_time() {
     let server = TestServer::start_with(|options| {
-        (options.limits.connections, options.limits.head) = (8, SHORT);
+        (options.limits.stranger, options.limits.refusal) = (3 * SHORT, Duration::ZERO);
     });
-    let idle: Vec<_> = (0..8).map(|_| server.stranger()).collect();
-    std::thread::sleep(SHORT / 6);
-    // It waits until they are cut off.
-    assert_eq!(server.client().get("/").status, 200);
-    drop(idle);
+    let mut device = server.client();
+    assert_eq!(device.get("/").status, 200);
+    let begun = Instant::now();
+    let mut idle = server.stranger();
+    // Requests without a password, or with a wrong one, do not help.
+    let mut busy = server.stranger();
+    while busy.try_ask("GET", "/", "").is_ok() {
+        assert!(begun.elapsed() < TIMEOUT);
+        std::thread::sleep(SHORT / 6);
+    }
+    assert!(idle.is_closed());
+    assert!(begun.elapsed() >= 3 * SHORT);
+    assert_eq!(device.get("/").status, 200);
 }
 
 /// Fills the store, so that a listing has some megabytes.
@@ -121,26 +147,114 @@ fn a_large_answer_comes_in_pieces_to_who_reads_it() {
     assert_eq!(client.get("/").status, 200);
 }
 
-#[test]
-fn who_does_not_read_a_large_answer_loses_it() {
-    let server = TestServer::start_with(|options| {
-        (options.limits.workers, options.limits.answer_pause) = (1, SHORT);
-    });
-    fill(&server);
+/// Asks for all cards, without reading the answer.
+fn ask_for_all(server: &TestServer) -> Client<TcpStream> {
     let mut client = server.client();
     let length = format!("Content-Length: {}\r\nDepth: 1\r\n", ALL.len());
     client
         .send_head("REPORT", "/dav/addressbooks/1/", &length)
         .unwrap();
     client.send(ALL.as_bytes()).unwrap();
-    // The only worker is free again.
-    let begun = Instant::now();
-    assert_eq!(server.client().get("/").status, 200);
-    assert!(begun.elapsed() < TIMEOUT);
-    server.wait_for_log("not-answered");
+    client
+}
+
+#[test]
+fn who_does_not_read_a_large_answer_loses_it() {
+    let server = TestServer::start_with(|options| {
+        (options.limits.answer_pause, options.limits.answer_patience) = (SHORT, SHORT / 6);
+    });
+    fill(&server);
+    let mut client = ask_for_all(&server);
+    server.wait_for_log(" REPORT ");
+    std::thread::sleep(4 * SHORT);
     // The client knows that the answer is not complete.
     let mut rest = Vec::new();
     if client.stream.read_to_end(&mut rest).is_ok() {
         assert!(!rest.ends_with(b"0\r\n\r\n"));
     }
+}
+
+#[test]
+fn slow_readers_hold_no_worker_and_lose_nothing() {
+    let server = TestServer::start_with(|options| {
+        (options.limits.workers, options.limits.answer_patience) = (2, SHORT / 6);
+    });
+    fill(&server);
+    let all = ask_for_all(&server).read_answer(false).unwrap();
+    let mut slow: Vec<_> = (0..4).map(|_| ask_for_all(&server)).collect();
+    let begun = Instant::now();
+    let mut device = server.client();
+    assert_eq!(device.get("/").status, 200);
+    let path = "/dav/addressbooks/1/a.vcf";
+    assert_eq!(device.ask("PUT", path, &card("a", "Ada")).status, 201);
+    assert!(begun.elapsed() < Limits::default().answer_pause / 2);
+    // Each has the whole answer, from the time of its request.
+    for client in &mut slow {
+        let answer = client.read_answer(false).unwrap();
+        assert!(answer.body.len() >= all.body.len() && answer.body.ends_with(b"</d:multistatus>"));
+        // The connection goes on.
+        assert_eq!(client.get(path).text(), card("a", "Ada"));
+    }
+}
+
+#[test]
+fn an_answer_that_finds_no_room_is_cut() {
+    let server = TestServer::start_with(|options| {
+        (options.limits.spool_bytes, options.limits.answer_patience) = (1 << 20, SHORT / 6);
+    });
+    fill(&server);
+    let mut client = ask_for_all(&server);
+    server.wait_for_log("not-answered");
+    let mut rest = Vec::new();
+    if client.stream.read_to_end(&mut rest).is_ok() {
+        assert!(!rest.ends_with(b"0\r\n\r\n"));
+    }
+    assert_eq!(server.client().get("/").status, 200);
+}
+
+#[test]
+fn a_program_that_writes_for_long_stops_no_log_in_and_no_reading() {
+    let server = TestServer::start_with(|options| {
+        (options.limits.workers, options.limits.write_wait) = (4, 6 * SHORT);
+    });
+    let store = Store::open(server.path("ada.etui")).unwrap();
+    let book = store.contacts().unwrap();
+    std::thread::scope(|scope| {
+        let (sender, locked) = std::sync::mpsc::channel();
+        let (done, end) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || {
+            let always = ResourceCondition::Always;
+            let saved = book.put_resource_with("a.vcf", &always, |_| {
+                sender.send(()).unwrap();
+                let _ = end.recv();
+                Ok(card("a", "Ada").into_bytes())
+            });
+            saved.unwrap();
+        });
+        locked.recv().unwrap();
+        // Writes wait, then the devices are to come again.
+        let mut writers: Vec<_> = (0..4).map(|_| server.client()).collect();
+        for (n, writer) in writers.iter_mut().enumerate() {
+            let path = format!("/dav/addressbooks/1/b{n}.vcf");
+            let card = card(&format!("b{n}"), "Bob");
+            let length = format!("Content-Length: {}\r\n", card.len());
+            writer.send_head("PUT", &path, &length).unwrap();
+            writer.send(card.as_bytes()).unwrap();
+        }
+        // The first use of the device is not recorded, and nobody waits for that.
+        let begun = Instant::now();
+        assert_eq!(server.client().get("/").status, 200);
+        assert!(begun.elapsed() < 6 * SHORT, "{:?}", begun.elapsed());
+        for writer in &mut writers {
+            let answer = writer.read_answer(false).unwrap();
+            assert_eq!(answer.status, 503);
+            assert!(answer.header("retry-after").is_some());
+        }
+        done.send(()).unwrap();
+    });
+    let path = "/dav/addressbooks/1/c.vcf";
+    assert_eq!(
+        server.client().ask("PUT", path, &card("c", "C")).status,
+        201
+    );
 }

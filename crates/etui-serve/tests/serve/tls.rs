@@ -176,3 +176,28 @@ fn bad_files_are_named() {
         assert!(error.to_string().contains(reason), "{error}");
     }
 }
+
+#[test]
+fn the_servers_own_certificate_is_renewed_while_it_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = ["localhost".to_owned()];
+    let own = OwnCertificate::ensure(dir.path(), &names).unwrap();
+    assert!(!own.renew().unwrap());
+    // One that ends tomorrow.
+    let text = std::fs::read_to_string(&own.files.certificate).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let (label, _) = first.rsplit_once(' ').unwrap();
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let ending = format!("{label} {}\n{rest}", now + 24 * 60 * 60);
+    std::fs::write(&own.files.certificate, ending).unwrap();
+    let files = own.files.clone();
+    let server = TestServer::start_with(|options| {
+        (options.tls, options.own_certificate) = (Some(files.clone()), Some(own));
+    });
+    server.wait_for_log("made again");
+    let renewed = std::fs::read_to_string(&files.certificate).unwrap();
+    assert_ne!(renewed.split_once('\n').unwrap().1, rest);
+    let mut client = connect(&server, &files.certificate, "localhost");
+    assert_eq!(client.get("/").status, 200);
+    server.wait_for_log("read again");
+}

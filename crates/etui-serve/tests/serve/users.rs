@@ -192,3 +192,86 @@ fn more_stores_than_may_be_open_are_served() {
         assert_eq!(store.contacts().unwrap().count().unwrap(), 3);
     }
 }
+
+#[test]
+fn a_replaced_store_is_opened_again() {
+    let (server, [ada, _]) = family();
+    let mut client = server.client();
+    let book = "/dav/ada/addressbooks/1/";
+    assert_eq!(client.ask("PROPFIND", book, "").status, 207);
+    let backup = server.path("backup.etui");
+    let password = add_device(&backup, "Tablet", &DeviceAccess::default());
+    let (store, former) = (server.path("ada.etui"), server.path("former"));
+    let first = format!("{book}first.vcf");
+    assert_eq!(client.ask("PUT", &first, &card("first", "F")).status, 201);
+    // While there is a log of the former file, the new one is not opened: the two would be mixed.
+    let log = server.path("ada.etui-wal");
+    assert!(log.exists());
+    std::fs::rename(&store, &former).unwrap();
+    std::fs::copy(&backup, &store).unwrap();
+    assert_eq!(client.ask("PROPFIND", book, "").status, 503);
+    server.wait_for_log("the file of the store was replaced while it was in use");
+    // The former file comes back, and nothing is lost.
+    std::fs::rename(&former, &store).unwrap();
+    assert_eq!(client.get(&first).text(), card("first", "F"));
+    // A backup takes its place, with another password.
+    std::fs::rename(&backup, &store).unwrap();
+    assert_eq!(client.ask("PROPFIND", book, "").status, 503);
+    std::fs::remove_file(log).unwrap();
+    assert_eq!(client.ask("PROPFIND", book, "").status, 401);
+    client.authorization = Some(basic("ada", &password));
+    let new = format!("{book}new.vcf");
+    assert_eq!(client.ask("PUT", &new, &card("new", "New")).status, 201);
+    let saved = Store::open(&store).unwrap();
+    assert!(saved.contacts().unwrap().get("new").unwrap().is_some());
+    saved.close().unwrap();
+    // A file that is gone has no users, and no other takes its place.
+    std::fs::remove_file(&store).unwrap();
+    assert_eq!(client.ask("PROPFIND", book, "").status, 401);
+    client.authorization = Some(basic("ada", &ada));
+    assert_eq!(client.ask("PROPFIND", book, "").status, 401);
+    assert!(!store.exists());
+}
+
+#[test]
+fn the_one_store_is_not_made_again_when_it_goes() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    assert_eq!(client.get("/").status, 200);
+    std::fs::remove_file(server.path("ada.etui")).unwrap();
+    let answer = client.get("/");
+    assert_eq!(answer.status, 503);
+    assert!(!server.path("ada.etui").exists());
+    let line = server.wait_for_log("error:");
+    assert!(line.ends_with("the file of the store is gone"), "{line}");
+}
+
+#[test]
+fn refusals_take_the_same_time_for_users_who_do_not_exist() {
+    let (server, _) = family();
+    let least = std::time::Duration::from_millis(100);
+    for user in ["ada", "bob", "nobody", "../ada"] {
+        for _ in 0..2 {
+            let mut client = server.stranger();
+            client.authorization = Some(basic(user, "0123-4567-89ab-cdef-ghjk-mnpq-rstv"));
+            let begun = std::time::Instant::now();
+            assert_eq!(client.get("/").status, 401);
+            assert!(begun.elapsed() >= least, "{user}");
+        }
+    }
+}
+
+#[test]
+fn names_of_devices_are_one_word_in_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ada.etui");
+    let name = "x PUT - 200 \u{202e}";
+    let password = add_device(&path, name, &DeviceAccess::default());
+    let server = TestServer::start_in(dir, password, |_| {});
+    assert_eq!(server.client().get("/").status, 200);
+    let line = server.wait_for_log(" GET ");
+    assert!(
+        line.contains(r#" "x PUT - 200 \u{202e}" GET page 200 "#),
+        "{line}"
+    );
+}

@@ -234,8 +234,8 @@ impl Store {
 
     /// Returns the device that has this password; `None` if no device has it.
     ///
-    /// Hashes are compared in constant time. The time of use is recorded, at most once a day; if it
-    /// cannot be written, the device is returned all the same.
+    /// Hashes are compared in constant time. Nothing is written, so this never waits for another
+    /// process; [`Store::record_device_use`] records the time.
     ///
     /// # Errors
     /// Any read error.
@@ -244,7 +244,7 @@ impl Store {
             return Ok(None);
         };
         let hash = password.hash();
-        let found = self.db.read_transaction(|conn| {
+        self.db.read_transaction(|conn| {
             let mut found = None;
             for_each_device(conn, |device, stored| {
                 // Compared in constant time.
@@ -255,30 +255,27 @@ impl Store {
             found
                 .map(|device| with_collections(conn, device))
                 .transpose()
-        })?;
-        if let Some(device) = &found {
-            self.record_use(device);
-        }
-        Ok(found)
+        })
     }
 
-    /// Records that a device is in use, unless that was done within a day.
-    fn record_use(&self, device: &Device) {
+    /// Records that a device is in use, unless that was done within a day or the store is read-only.
+    /// Returns true if the time was written.
+    ///
+    /// # Errors
+    /// Any write error, such as [`Error::Busy`] after [`Options::busy_timeout`](super::Options).
+    pub fn record_device_use(&self, device: &Device) -> Result<bool> {
         let now = now_ms();
         let is_recent = |seen: i64| (0..SEEN_INTERVAL_MS).contains(&now.saturating_sub(seen));
         if device.seen_at.is_some_and(is_recent) || self.is_read_only() {
-            return;
+            return Ok(false);
         }
-        let recorded = self.db.write_of(TransactionSize::Small, |conn| {
-            conn.execute(
+        self.db.write_of(TransactionSize::Small, |conn| {
+            let changed = conn.execute(
                 "UPDATE device SET seen_at = ?2 WHERE id = ?1",
                 (device.id, now),
             )?;
-            Ok(())
-        });
-        if let Err(error) = recorded {
-            tracing::warn!(%error, "the use of a device was not recorded");
-        }
+            Ok(changed > 0)
+        })
     }
 }
 

@@ -33,7 +33,17 @@ pub fn serve_http(app: &mut App, args: &HttpArgs) -> Result<()> {
     }
     options.unix.clone_from(&args.unix);
     options.behind_proxy = args.behind_proxy;
-    options.tls = tls_files(args, &options.listen)?;
+    options.own_certificate = own_certificate(args, &options.listen)?;
+    options.tls = match (&args.cert, &args.key) {
+        (Some(certificate), Some(key)) => Some(TlsFiles {
+            certificate: certificate.clone(),
+            key: key.clone(),
+        }),
+        _ => options
+            .own_certificate
+            .as_ref()
+            .map(|own| own.files.clone()),
+    };
     options.zone = app.out.time_zone();
     if !app.out.is_quiet() {
         options.log = Arc::new(|line| {
@@ -53,21 +63,15 @@ pub fn serve_http(app: &mut App, args: &HttpArgs) -> Result<()> {
     server.run().map_err(explain)
 }
 
-/// Returns the certificate to use. One of its own is made if there is none.
-fn tls_files(args: &HttpArgs, listen: &[SocketAddr]) -> Result<Option<TlsFiles>> {
-    if let (Some(certificate), Some(key)) = (&args.cert, &args.key) {
-        return Ok(Some(TlsFiles {
-            certificate: certificate.clone(),
-            key: key.clone(),
-        }));
-    }
-    if !args.tls {
+/// Returns the server's own certificate for `--tls`, which is made if there is none.
+fn own_certificate(args: &HttpArgs, listen: &[SocketAddr]) -> Result<Option<OwnCertificate>> {
+    if !args.tls || args.cert.is_some() {
         return Ok(None);
     }
     let directory = config_directory()?;
     create_parent_dir(&directory.join("serve-cert.pem"))?;
     let made = OwnCertificate::ensure(&directory, &own_names(listen)).map_err(explain)?;
-    Ok(Some(made.files))
+    Ok(Some(made))
 }
 
 /// Returns `$XDG_CONFIG_HOME/etui`, or `~/.config/etui`.
