@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 import threading
 import time
 import uuid
@@ -17,7 +18,7 @@ gi.require_version("ICalGLib", "3.0")
 from gi.repository import EBook, EBookContacts, ECal, EDataServer, GLib, ICalGLib  # noqa: E402
 
 from dav_tests import dav  # noqa: E402
-from dav_tests.client_report import Skipped, Steps, wait_for  # noqa: E402
+from dav_tests.client_report import Skipped, Steps, serve, wait_for  # noqa: E402
 from dav_tests.command import Command  # noqa: E402
 from dav_tests.proxy import Proxy  # noqa: E402
 from dav_tests.server import free_port  # noqa: E402
@@ -91,6 +92,14 @@ class Book:
         authenticate(source, self.password)
         wait_for("an opened book", self.client.is_opened, WAIT)
 
+    def open_path(self, path):
+        self.path = path
+        self.open()
+
+    def sync(self):
+        self.refresh()
+        time.sleep(0.3)
+
     def refresh(self):
         if self.source.get_connection_status() != EDataServer.SourceConnectionStatus.CONNECTED:
             authenticate(self.source, self.password)
@@ -140,6 +149,14 @@ class Calendar:
         self.source = source
         authenticate(source, self.password)
         wait_for("an opened calendar", self.client.is_opened, WAIT)
+
+    def open_path(self, path):
+        self.path = path
+        self.open()
+
+    def sync(self):
+        self.refresh()
+        time.sleep(0.3)
 
     def refresh(self):
         if self.source.get_connection_status() != EDataServer.SourceConnectionStatus.CONNECTED:
@@ -364,6 +381,10 @@ def run_spoilt_token(steps, kind, side):
 def work(steps):
     server = dav.Dav(os.environ["DAV_URL"], os.environ["DAV_USER"], os.environ["DAV_PASSWORD"])
     registry = EDataServer.SourceRegistry.new_sync(None)
+    if sys.argv[1:]:
+        make = {"book": lambda: Book(registry, server), "calendar": lambda: Calendar(registry, server)}
+        serve(sys.argv[1:], make)
+        return
     for kind, make in (("book", Book), ("calendar", Calendar)):
         if os.environ["DAV_ONLY"] in kind:
             side = make(registry, server)

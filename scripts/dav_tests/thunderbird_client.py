@@ -11,7 +11,7 @@ from pathlib import Path
 from marionette_driver.marionette import Marionette
 
 from dav_tests import dav
-from dav_tests.client_report import Steps, wait_for
+from dav_tests.client_report import Steps, serve, wait_for
 from dav_tests.command import Command
 from dav_tests.proxy import Proxy
 from dav_tests.server import free_port
@@ -74,6 +74,10 @@ class Book:
         self.id = self.thunderbird.call("return newBook(...a);", f"People {self.mark}", url, USER)
         self.thunderbird.call("await book(a[0]).fetchAllFromServer();", self.id)
 
+    def open_path(self, path):
+        self.path = path
+        self.open(f"{URL.rstrip('/')}{path}")
+
     def sync(self):
         self.thunderbird.call("await book(a[0]).syncWithServer();", self.id)
 
@@ -105,6 +109,10 @@ class Calendar:
 
     def open(self, url):
         self.id = self.thunderbird.call("return newCalendar(...a);", f"Dates {self.mark}", url, USER)
+
+    def open_path(self, path):
+        self.path = path
+        self.open(f"{URL.rstrip('/')}{path}")
 
     def sync(self):
         self.thunderbird.call("cal.manager.getCalendarById(a[0]).refresh();", self.id)
@@ -341,6 +349,10 @@ def main():
     try:
         save_login(thunderbird, URL)
         server = dav.Dav(URL, USER, PASSWORD)
+        if sys.argv[1:]:
+            make = {"book": lambda: Book(thunderbird, server), "calendar": lambda: Calendar(thunderbird, server)}
+            serve(sys.argv[1:], make)
+            return
         for kind in (Book, Calendar):
             if os.environ["DAV_ONLY"] in kind.kind:
                 run_side(steps, kind(thunderbird, server))
