@@ -1,6 +1,7 @@
 """Results of tests as lines, printed by a program of its own; Report.take() reads them."""
 
 import contextlib
+import json
 import sys
 import time
 import traceback
@@ -28,6 +29,27 @@ class Steps:
 
     def note(self, text):
         print(f"# {text}", file=sys.stderr, flush=True)
+
+
+def serve(paths, make):
+    """Does what lines on standard input say, for one side of each kind; answers are lines.
+
+    `paths` are KIND=PATH of collections; `make` has a function for each kind.
+    """
+    sides = {}
+    for pair in paths:
+        kind, _, path = pair.partition("=")
+        sides[kind] = make[kind]()
+        sides[kind].open_path(path)
+    print(json.dumps({"value": "ready"}), flush=True)
+    for line in sys.stdin:
+        kind, action, *arguments = json.loads(line)
+        try:
+            value = getattr(sides[kind], action)(*arguments)
+            print(json.dumps({"value": list(value) if action == "names" else None}), flush=True)
+        except Exception as error:
+            traceback.print_exc()
+            print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
 
 
 def wait_for(what, check, seconds):

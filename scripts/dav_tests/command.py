@@ -28,10 +28,17 @@ class Command:
             raise AssertionError(f"`etui {' '.join(arguments)}` failed: {answer.stderr or answer.stdout}")
         return [json.loads(line) for line in answer.stdout.splitlines()]
 
+    def listed(self):
+        """Returns the number of each record, by its name."""
+        key = "name" if self.group == "contacts" else "title"
+        return {record[key]: str(record["id"]) for record in self.run("list")}
+
+    def names(self):
+        return list(self.listed())
+
     def find(self, name):
         """Returns the number of the record with a name, None if there is none."""
-        found = self.run("find", name)
-        return str(found[0]["id"]) if found else None
+        return self.listed().get(name)
 
     def add(self, name):
         if self.group == "contacts":

@@ -11,6 +11,9 @@ D = "{DAV:}"
 CALDAV = "{urn:ietf:params:xml:ns:caldav}"
 CARDDAV = "{urn:ietf:params:xml:ns:carddav}"
 
+# What RFC 3986 lets a path have as it is, and what it does not.
+ODD_UID = "a+b@c:d!e(f)g'h*i=k&l$m~n oü"
+
 FIND = """<?xml version="1.0"?>
 <d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:card="urn:ietf:params:xml:ns:carddav">
  <d:prop><d:current-user-principal/><c:calendar-home-set/><card:addressbook-home-set/><d:resourcetype/><d:getetag/>

@@ -32,5 +32,5 @@ class Differences:
         return None
 
     def unused(self, parts):
-        """Returns the lines about these parts that no failure matched."""
+        """Returns the lines about these parts, which were run, that no failure matched."""
         return [" ".join(entry[:2]) for entry in self.entries if entry[0] in parts and entry not in self.used]

@@ -17,19 +17,25 @@ PACKAGES = (
 
 def run_eds(server, packages, report, work, kept, chosen):
     """GNOME: Evolution Data Server as a client of address book and calendar"""
+    command, environment = prepare_eds(packages, work, told(server, chosen, kept))
+    run_client(report, command, environment, kept / "eds.log", TIMEOUT)
+    overwritten = {"book": ("Nine here", "Nine there"), "calendar": ("Nine here", "Nine there")}
+    check_kept_texts(server, report, chosen, overwritten, ["Ten here"])
+
+
+def prepare_eds(packages, work, told):
+    """Returns a command and its environment, with a home and a session bus of its own."""
     packages.debian(*PACKAGES)
     folders = {f"XDG_{kind}_HOME": work / kind.lower() for kind in ("DATA", "CACHE", "CONFIG")}
     folders |= {"HOME": work / "home", "XDG_RUNTIME_DIR": work / "run", "TMPDIR": work / "tmp"}
     for folder in folders.values():
         folder.mkdir(mode=0o700)
     environment = {
-        **told(server, chosen, kept),
+        **told,
         "GIO_USE_VFS": "local",
         "GSETTINGS_BACKEND": "memory",
         **{name: str(folder) for name, folder in folders.items()},
     }
     # Debian's own Python has the bindings.
     command = [*session_bus(work, "org.gnome.evolution.*"), "/usr/bin/python3", "-m", "dav_tests.eds_client"]
-    run_client(report, command, environment, kept / "eds.log", TIMEOUT)
-    overwritten = {"book": ("Nine here", "Nine there"), "calendar": ("Nine here", "Nine there")}
-    check_kept_texts(server, report, chosen, overwritten, ["Ten here"])
+    return command, environment

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 import threading
 import time
 import uuid
@@ -17,8 +18,9 @@ gi.require_version("ICalGLib", "3.0")
 from gi.repository import EBook, EBookContacts, ECal, EDataServer, GLib, ICalGLib  # noqa: E402
 
 from dav_tests import dav  # noqa: E402
-from dav_tests.client_report import Skipped, Steps, wait_for  # noqa: E402
+from dav_tests.client_report import Skipped, Steps, serve, wait_for  # noqa: E402
 from dav_tests.command import Command  # noqa: E402
+from dav_tests.dav import ODD_UID  # noqa: E402
 from dav_tests.proxy import Proxy  # noqa: E402
 from dav_tests.server import free_port  # noqa: E402
 
@@ -91,6 +93,14 @@ class Book:
         authenticate(source, self.password)
         wait_for("an opened book", self.client.is_opened, WAIT)
 
+    def open_path(self, path):
+        self.path = path
+        self.open()
+
+    def sync(self):
+        self.refresh()
+        time.sleep(0.3)
+
     def refresh(self):
         if self.source.get_connection_status() != EDataServer.SourceConnectionStatus.CONNECTED:
             authenticate(self.source, self.password)
@@ -107,8 +117,8 @@ class Book:
     def new(self, name):
         return dav.card(name)
 
-    def add(self, name):
-        contact = EBookContacts.Contact.new_from_vcard(dav.card(name))
+    def add(self, name, uid=None):
+        contact = EBookContacts.Contact.new_from_vcard(dav.card(name, uid))
         self.client.add_contact_sync(contact, 0, None)
 
     def change(self, old, new, flags=0):
@@ -141,6 +151,14 @@ class Calendar:
         authenticate(source, self.password)
         wait_for("an opened calendar", self.client.is_opened, WAIT)
 
+    def open_path(self, path):
+        self.path = path
+        self.open()
+
+    def sync(self):
+        self.refresh()
+        time.sleep(0.3)
+
     def refresh(self):
         if self.source.get_connection_status() != EDataServer.SourceConnectionStatus.CONNECTED:
             authenticate(self.source, self.password)
@@ -156,8 +174,8 @@ class Calendar:
     def new(self, name):
         return dav.event(name)
 
-    def add(self, name):
-        text = dav.event(name).partition("BEGIN:VEVENT")[2].partition("END:VEVENT")[0]
+    def add(self, name, uid=None):
+        text = dav.event(name, uid).partition("BEGIN:VEVENT")[2].partition("END:VEVENT")[0]
         component = ICalGLib.Component.new_from_string(f"BEGIN:VEVENT{text}END:VEVENT\r\n")
         self.client.create_object_sync(component, 0, None)
 
@@ -249,6 +267,20 @@ def run_kind(steps, kind, side):
             raise AssertionError("the change was not refused")
         assert "Ten there" in server.get(path)
         until("the other's text", lambda names: "Ten there" in names)
+
+    with steps.step(f"{kind}: an odd UID, whose characters a URL may or must escape"):
+        side.add("Odd here", uid=ODD_UID)
+        wait_for("it on the server", lambda: there("Odd here"), WAIT)
+        until("it stays one", lambda names: "Odd here" in names)
+        side.change("Odd here", "Odd again")
+        wait_for("the change on the server", lambda: there("Odd again"), WAIT)
+        until("it stays one", lambda names: "Odd again" in names)
+        other = there("Odd again")
+        server.put(other, server.get(other).replace("Odd again", "Odd there"))
+        until("the other's change", lambda names: "Odd there" in names and "Odd again" not in names)
+        assert side.count() == len(server.list(side.path)), f"{side.count()} here, {len(server.list(side.path))} there"
+        server.delete(other)
+        until("it is gone", lambda names: "Odd there" not in names)
 
     if command := Command.of_environment(kind, side.path):
         with steps.step(f"{kind}: the command adds and changes"):
@@ -364,6 +396,10 @@ def run_spoilt_token(steps, kind, side):
 def work(steps):
     server = dav.Dav(os.environ["DAV_URL"], os.environ["DAV_USER"], os.environ["DAV_PASSWORD"])
     registry = EDataServer.SourceRegistry.new_sync(None)
+    if sys.argv[1:]:
+        make = {"book": lambda: Book(registry, server), "calendar": lambda: Calendar(registry, server)}
+        serve(sys.argv[1:], make)
+        return
     for kind, make in (("book", Book), ("calendar", Calendar)):
         if os.environ["DAV_ONLY"] in kind:
             side = make(registry, server)

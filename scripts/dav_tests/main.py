@@ -1,6 +1,7 @@
 """The command line of scripts/dav-tests."""
 
 import argparse
+import fcntl
 import os
 import shutil
 import sys
@@ -102,6 +103,12 @@ def main(arguments=None):
     sys.stdout.reconfigure(line_buffering=True)
     packages = Packages(chosen.folder)
     output = chosen.folder / "output"
+    output.mkdir(parents=True, exist_ok=True)
+    lock = open(output / "lock", "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise SystemExit(f"error: another run has {output}; wait for its end, or take another --folder") from None
     report = Report(Differences.read(DIFFERENCES))
     for name in chosen.parts or PARTS:
         kept = output / name

@@ -5,6 +5,7 @@ from .caldavtester import run_caldavtester
 from .eds import run_eds
 from .syncevolution import run_syncevolution
 from .thunderbird import run_thunderbird
+from .together import run_together
 from .vdirsyncer import run_vdirsyncer
 
 PARTS = {
@@ -13,5 +14,6 @@ PARTS = {
     "thunderbird": run_thunderbird,
     "eds": run_eds,
     "syncevolution": run_syncevolution,
+    "together": run_together,
     "caldavtester": run_caldavtester,
 }

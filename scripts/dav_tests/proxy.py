@@ -18,7 +18,6 @@ class Proxy:
         self.spoils = False
         self.spoilt = 0
         self.refused = []
-        self.statuses = []
         self.log = open(log, "a", encoding="utf-8")
         self.lock = threading.Lock()
         proxy = self
@@ -66,7 +65,6 @@ class Proxy:
         finally:
             connection.close()
         with self.lock:
-            self.statuses.append((request.command, request.path, answer.status))
             if is_spoilt:
                 self.refused.append(answer.status)
             self.write(request, body, answer, data)

@@ -29,6 +29,15 @@ TIMEOUT = 1200
 
 def run_thunderbird(server, packages, report, work, kept, chosen):
     """Thunderbird without a screen: address book and calendar"""
+    command, environment = prepare_thunderbird(packages, work, told(server, chosen, kept))
+    run_client(report, command, environment, kept / "thunderbird.log", TIMEOUT)
+    # It sends cards without a condition, so that none is refused.
+    overwritten = {"book": ("9 here", "9 there"), "calendar": ("9 here", "9 there")}
+    check_kept_texts(server, report, chosen, overwritten, ["10 here"])
+
+
+def prepare_thunderbird(packages, work, told):
+    """Returns a command and its environment, with a profile of its own."""
     packages.debian("thunderbird")
     python = packages.python("venv-thunderbird", "marionette_driver==3.7.1")
     profile = work / "profile"
@@ -38,17 +47,14 @@ def run_thunderbird(server, packages, report, work, kept, chosen):
     lines = [f"user_pref({quote(name)}, {quote(value)});\n" for name, value in PREFERENCES.items()]
     (profile / "user.js").write_text("".join(lines))
     environment = {
-        **told(server, chosen, kept),
+        **told,
         "HOME": str(home),
         "TMPDIR": str(work),
         "MOZ_HEADLESS": "1",
         "DAV_PROFILE": str(profile),
     }
     command = [str(python), "-m", "dav_tests.thunderbird_client"]
-    run_client(report, command, environment, kept / "thunderbird.log", TIMEOUT)
-    # It sends cards without a condition, so that none is refused.
-    overwritten = {"book": ("9 here", "9 there"), "calendar": ("9 here", "9 there")}
-    check_kept_texts(server, report, chosen, overwritten, ["10 here"])
+    return command, environment
 
 
 def quote(value):

@@ -40,7 +40,7 @@ class ServerMixin:
 
 def run_vdirsyncer(server, packages, report, work, kept, chosen):
     """vdirsyncer: its tests of storages, then synchronisation with khard and khal"""
-    python = packages.python("venv-vdirsyncer", *CLIENTS, *SUITE)
+    python = python_of_clients(packages)
     suite(server, packages, report, work, kept, chosen, python)
     if chosen.only and chosen.only not in "end to end":
         return
@@ -52,6 +52,10 @@ def run_vdirsyncer(server, packages, report, work, kept, chosen):
     if generated := server.import_generated(chosen.records):
         side = EndToEnd(server, work / "generated", kept, python, generated["book"], generated["calendar"])
         side.run_generated(report)
+
+
+def python_of_clients(packages):
+    return packages.python("venv-vdirsyncer", *CLIENTS, *SUITE)
 
 
 def suite(server, packages, report, work, kept, chosen, python):
@@ -294,11 +298,12 @@ class EndToEnd:
             printed = self.sync()
             assert "Copying" not in printed and "Deleting" not in printed, printed[-800:]
 
-    def resolve(self, side):
+    def resolve(self, side, is_synchronised=True):
         path = self.work / "vdirsyncer"
         text = path.read_text()
         chosen = f'conflict_resolution = "{side}"'
         before = [line for line in text.splitlines() if "conflict_resolution" not in line]
         lines = [f"{line}\n{chosen}" if line.startswith("collections") else line for line in before]
         path.write_text("\n".join(lines) + "\n")
-        self.sync()
+        if is_synchronised:
+            self.sync()
