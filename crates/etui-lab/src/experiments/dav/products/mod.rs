@@ -132,10 +132,8 @@ fn make_dirs(path: &Path) -> Result<(), Error> {
 
 /// Writes the resources of a kind as files.
 fn write_resources(dir: &Path, workload: &Workload, kind: ResourceKind) -> Result<(), Error> {
-    let there = workload.of(kind).there().iter();
-    there
-        .map(|one| write_file(&dir.join(&one.name), &one.text))
-        .collect()
+    let mut there = workload.of(kind).there().iter();
+    there.try_for_each(|one| write_file(&dir.join(&one.name), &one.text))
 }
 
 /// Returns an address that no one listens at.
