@@ -661,7 +661,10 @@ fn describe_value(name: &str, property: &Property) -> String {
         other => other,
     };
     let text = property.joined_text();
-    let parts = text.split(';').map(str::trim).filter(|part| !part.is_empty());
+    let parts = text
+        .split(';')
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
     let date = date_of(property);
     let value = match (name, date) {
         (_, Some(date)) => date.to_string(),
@@ -670,4 +673,3 @@ fn describe_value(name: &str, property: &Property) -> String {
     };
     format!("{label}: {value}")
 }
-

@@ -129,7 +129,12 @@ impl WordContext<'_> {
     fn is_weekday_or_month(&self) -> bool {
         let (word, before) = (self.word, to_english(self.before));
         let is_clear = is_named(word) && !AMBIGUOUS_MONTHS.contains(&word);
-        let is_day = SHORT_DAYS.contains(&word) && BEFORE_DAY.contains(&before);
+        let is_beside = |other: &str| SHORT_DAYS.contains(&other) || is_named(other);
+        let is_day = SHORT_DAYS.contains(&word)
+            && (BEFORE_DAY.contains(&before)
+                || is_beside(before)
+                || is_beside(self.after)
+                || matches!(self.after, "morning" | "afternoon" | "evening" | "night"));
         let is_month = SHORT_MONTHS.contains(&word) || AMBIGUOUS_MONTHS.contains(&word);
         let has_number = |text: &str| parse_day_number(text).is_some();
         let is_dated =
@@ -228,6 +233,8 @@ mod tests {
             ("Party 25 Dec", Some("Dec")),
             ("Flight 9:00", Some("9:00")),
             ("Flight 4-5pm", Some("4-5pm")),
+            ("Gym mon wed", Some("mon")),
+            ("Sat night party", Some("Sat")),
             ("Read chapter 9", None),
             ("Call Frida", None),
             ("Call April", None),

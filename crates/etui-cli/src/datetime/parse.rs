@@ -48,12 +48,12 @@ pub enum EndWords {
 /// Words before an hour.
 const BEFORE_HOUR: &[&str] = &[
     "at", "@", "um", "gegen", "a", "as", "las", "los", "from", "von", "vom", "du", "desde",
-    "around", "ca", "ca.",
+    "around", "ca", "ca.", "ab",
 ];
 /// Further words without a meaning of their own.
 const FILLERS: &[&str] = &[
     "on", "the", "of", "am", "den", "der", "le", "el", "la", "o", "de", "del", "do", "da", "uhr",
-    "coming", "les", "im",
+    "coming", "les", "im", "starting", "by",
 ];
 const RANGE_WORDS: &[&str] = &[
     "-", "to", "until", "till", "through", "thru", "bis", "au", "al", "hasta", "jusqu'au",
@@ -622,6 +622,13 @@ impl WhenParser {
             return None;
         }
         self.found.weekday = Some(weekday);
+        // Mardi prochain, but not "friday next week".
+        let is_next = self.words.peek(1) == Some("next")
+            && !matches!(self.words.peek(2), Some("week" | "month" | "year"));
+        if is_next && self.found.weeks.is_none() {
+            self.found.weeks = Some(1);
+            return Some(2);
+        }
         Some(1)
     }
 

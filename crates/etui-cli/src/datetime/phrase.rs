@@ -341,12 +341,20 @@ impl PhraseReader<'_> {
             };
         }
         let folded = fold_word(word);
+        // Of a rule another word may be wrong; beside a time, this one is.
+        let words = WordList::split(&spread_words(&text));
+        let is_rule = begins_rule(&words.next_words(words.left()));
         let problem = match (nearest_weekday(&folded), time) {
             (Some(name), _) => format!("\"{word}\" is not a day; did you mean {name}?"),
             (None, Some(time)) if RULE_NAMES.contains(&&*folded) => {
                 format!("\"{word}\" may mean that it repeats; then write \"{time} {folded}\"")
             }
-            _ if !named.is_empty() && named != word && text.contains(named) => {
+            (_, time)
+                if (is_rule || time.is_none())
+                    && !named.is_empty()
+                    && named != word
+                    && text.contains(named) =>
+            {
                 format!("\"{named}\" in \"{text}\" is not understood")
             }
             (None, Some(time)) => {

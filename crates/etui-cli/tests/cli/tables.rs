@@ -248,7 +248,7 @@ fn a_table_comes_back_without_the_reported_losses() {
     $ etui --store second.etui contacts show 'Bob Öst'
     Bob Öst
       E-mail    bob@example.com  (home)
-      Birthday  --02-29
+      Birthday  29 February
       Note      likes tea, no milk
                 and cake
       N         Öst;Bob;;;

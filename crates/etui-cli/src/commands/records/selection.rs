@@ -102,9 +102,12 @@ impl SelectionArgs {
         app: &mut App,
         store: &'s Store,
     ) -> Result<Option<Selected<'s, R>>> {
+        if self.ids.iter().any(|id| parse_number(id).is_some()) {
+            return Ok(None);
+        }
         let all = collection_of::<R>(app, store, &self.ids)?;
         for id in &self.ids {
-            if parse_number(id).is_some() || is_known(&all, id)? {
+            if is_known(&all, id)? {
                 return Ok(None);
             }
         }

@@ -408,7 +408,9 @@ impl<'a> FilterParser<'a> {
 
 /// Returns the name that differs least from `name`, by a third of its letters at most.
 fn nearest_name<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
-    let distances = known.iter().map(|known| (strsim::osa_distance(name, known), *known));
+    let distances = known
+        .iter()
+        .map(|known| (strsim::osa_distance(name, known), *known));
     let (distance, nearest) = distances.min()?;
     (distance * 3 <= nearest.len()).then_some(nearest)
 }
