@@ -8,9 +8,9 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use etui::contacts::Card;
 use etui_dav::{DavOptions, Session};
-use http::header::{CONTENT_TYPE, EXPECT, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::EXPECT;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -19,12 +19,13 @@ use tokio::time::sleep;
 
 use crate::accounts::{Accounts, DAV_ROOT, LogInError, Login};
 use crate::answer_body::{AnswerBody, AnswerWriter};
-use crate::basic::{CHALLENGE, Credentials, read_credentials};
+use crate::basic::{Credentials, read_credentials};
 use crate::last_seen::LastSeen;
 use crate::limits::Limits;
 use crate::log::{LogSink, RequestLine, notice, quote_name};
 use crate::removals::Removals;
 use crate::request_body::{BodyMemory, HeldMemory, RefusedBody, drain_body, read_body};
+use crate::short_answer::{ShortAnswer, body_refusal, plain, redirect, unauthorized, unavailable};
 use crate::spool::Spool;
 use crate::strangers::Stranger;
 use crate::throttle::Throttle;
@@ -102,9 +103,6 @@ impl RequestHead {
 /// The permits of a worker: to write, and to work.
 #[derive(Default)]
 struct WorkerPermit(Option<OwnedSemaphorePermit>, Option<OwnedSemaphorePermit>);
-
-/// An answer without a worker, and its kind for the log.
-type ShortAnswer = (Response<AnswerBody>, &'static str);
 
 impl Router {
     pub fn new(accounts: Accounts, limits: Limits, log: LogSink) -> Self {
@@ -442,52 +440,5 @@ fn static_answer(head: &RequestHead) -> Option<ShortAnswer> {
         "/.well-known/caldav" | "/.well-known/carddav" => Some((redirect(DAV_ROOT), "well-known")),
         web::STYLE_PATH if head.is_read() => Some((web::style_sheet(), "style")),
         _ => None,
-    }
-}
-
-/// Returns an answer in plain text.
-fn plain(status: StatusCode, text: &'static str) -> Response<AnswerBody> {
-    let mut answer = Response::new(AnswerBody::from(text));
-    *answer.status_mut() = status;
-    let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
-    answer.headers_mut().insert(CONTENT_TYPE, content_type);
-    answer
-}
-
-fn unauthorized() -> Response<AnswerBody> {
-    let text = "A password of a device is needed: etui serve add-device NAME\n";
-    let mut answer = plain(StatusCode::UNAUTHORIZED, text);
-    let challenge = HeaderValue::from_static(CHALLENGE);
-    answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-    answer
-}
-
-fn unavailable() -> Response<AnswerBody> {
-    let text = "The store cannot be used now; the server's log has the reason.\n";
-    let mut answer = plain(StatusCode::SERVICE_UNAVAILABLE, text);
-    let seconds = HeaderValue::from_static("30");
-    answer.headers_mut().insert(RETRY_AFTER, seconds);
-    answer
-}
-
-fn redirect(to: &str) -> Response<AnswerBody> {
-    let mut answer = plain(StatusCode::MOVED_PERMANENTLY, "");
-    // A root has only characters that a header can have.
-    if let Ok(to) = HeaderValue::from_str(to) {
-        answer.headers_mut().insert(LOCATION, to);
-    }
-    answer
-}
-
-fn body_refusal(refused: RefusedBody, most: u64) -> ShortAnswer {
-    match refused {
-        RefusedBody::TooLarge => {
-            let mut answer = plain(StatusCode::PAYLOAD_TOO_LARGE, "");
-            *answer.body_mut() = format!("At most {most} bytes are taken.\n").into();
-            (answer, "too-large")
-        }
-        RefusedBody::TooSlow => (plain(StatusCode::REQUEST_TIMEOUT, ""), "too-slow"),
-        RefusedBody::NoMemory => (unavailable(), "no-memory"),
-        RefusedBody::Broken => (plain(StatusCode::BAD_REQUEST, ""), "broken-body"),
     }
 }
