@@ -60,6 +60,8 @@ pub struct Router {
     workers: Arc<Semaphore>,
     /// Fewer than workers, so that reading goes on while writes wait for another program.
     writers: Arc<Semaphore>,
+    /// Fewer still, so that short requests do not wait for long answers, and those do not fill the memory.
+    listers: Arc<Semaphore>,
     log_ins: Arc<Semaphore>,
     openings: Arc<Semaphore>,
 }
@@ -87,10 +89,15 @@ impl RequestHead {
         matches!(self.parts.method, Method::GET | Method::HEAD)
     }
 
-    /// Returns true if a store is not changed.
-    fn reads_store(&self) -> bool {
-        let method = self.parts.method.as_str();
-        matches!(method, "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT")
+    /// Returns the kind of work.
+    fn work(&self) -> Work {
+        let is_shallow = self.parts.headers.get("depth").is_some_and(|d| d == "0");
+        match self.parts.method.as_str() {
+            "GET" | "HEAD" | "OPTIONS" => Work::Read,
+            "PROPFIND" if is_shallow => Work::Read,
+            "PROPFIND" | "REPORT" => Work::List,
+            _ => Work::Write,
+        }
     }
 
     /// Returns true if the client sends the body only when it is asked to.
@@ -100,7 +107,17 @@ impl RequestHead {
     }
 }
 
-/// The permits of a worker: to write, and to work.
+/// The kind of work of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// A short answer.
+    Read,
+    /// An answer about many resources.
+    List,
+    Write,
+}
+
+/// The permits of a worker: for its kind of work, and to work.
 #[derive(Default)]
 struct WorkerPermit(Option<OwnedSemaphorePermit>, Option<OwnedSemaphorePermit>);
 
@@ -123,6 +140,7 @@ impl Router {
             spool: Spool::new(limits.spool_bytes),
             workers: Arc::new(Semaphore::new(workers)),
             writers: Arc::new(Semaphore::new((workers - (workers / 4).max(1)).max(1))),
+            listers: Arc::new(Semaphore::new((workers / 4).max(1))),
             log_ins: Arc::new(Semaphore::new(LOG_IN_THREADS)),
             openings: Arc::new(Semaphore::new(OPENING_THREADS)),
             limits,
@@ -147,6 +165,9 @@ impl Router {
             parts,
             begun: Instant::now(),
         };
+        if let Some(stranger) = &peer.stranger {
+            stranger.set_asking(true);
+        }
         let short = match static_answer(&head) {
             Some(short) => Err(short),
             None => self.log_in(&head).await,
@@ -154,6 +175,9 @@ impl Router {
         let login = match short {
             Ok(login) => login,
             Err(short) => {
+                if let Some(stranger) = &peer.stranger {
+                    stranger.set_asking(false);
+                }
                 // A client that sends its body in any case reads the answer after it.
                 if !head.expects_continue() {
                     drain_body(&mut body).await;
@@ -258,10 +282,16 @@ impl Router {
     }
 
     /// Waits for a worker.
-    async fn worker(&self, is_write: bool) -> WorkerPermit {
+    async fn worker(&self, work: Work) -> WorkerPermit {
+        let some = match work {
+            Work::Read => None,
+            Work::List => Some(&self.listers),
+            Work::Write => Some(&self.writers),
+        };
         let mut permits = WorkerPermit::default();
-        if is_write {
-            permits.0 = Arc::clone(&self.writers).acquire_owned().await.ok();
+        // The semaphores are never closed.
+        if let Some(some) = some {
+            permits.0 = Arc::clone(some).acquire_owned().await.ok();
         }
         permits.1 = Arc::clone(&self.workers).acquire_owned().await.ok();
         permits
@@ -305,7 +335,7 @@ impl Router {
         bytes: Vec<u8>,
         held: HeldMemory,
     ) -> Response<AnswerBody> {
-        let worker = self.worker(!head.reads_store()).await;
+        let worker = self.worker(head.work()).await;
         let (patience, spool) = (self.limits.answer_patience, Arc::clone(&self.spool));
         let (mut writer, answer) = AnswerWriter::new(Handle::current(), patience, spool);
         spawn_blocking(move || {
@@ -373,7 +403,7 @@ impl Router {
     }
 
     async fn answer_page(self: Arc<Self>, head: RequestHead, login: Login) -> Response<AnswerBody> {
-        let worker = self.worker(false).await;
+        let worker = self.worker(Work::Read).await;
         let router = Arc::clone(&self);
         let page = spawn_blocking(move || {
             let _worker = worker;
