@@ -38,13 +38,16 @@ mod removals;
 mod request_body;
 mod router;
 mod server;
+mod short_answer;
 mod spool;
 mod strangers;
 mod throttle;
+mod users;
 mod web;
 
-pub use accounts::{StoreSource, user_name_of};
+pub use accounts::StoreSource;
 pub use certificate::{OwnCertificate, TlsFiles};
 pub use error::ServeError;
 pub use limits::Limits;
 pub use server::{ServeOptions, Server, StopHandle};
+pub use users::user_name_of;

@@ -24,7 +24,8 @@ pub struct Limits {
     pub strangers: usize,
     /// Those of one address.
     pub strangers_per_address: usize,
-    /// Threads that read and write stores. Further ones check passwords. At most three of four write.
+    /// Threads that read and write stores. Further ones check passwords. At most three of four write, and
+    /// one of four writes a long answer.
     pub workers: usize,
     /// Stores of a directory that are open at a time.
     pub open_stores: usize,
@@ -77,7 +78,7 @@ impl Default for Limits {
             body: Duration::from_secs(300),
             answer_pause: Duration::from_secs(60),
             answer_rate: 4 << 10,
-            answer_patience: Duration::from_millis(250),
+            answer_patience: Duration::from_millis(100),
             refusal: Duration::from_millis(100),
             wrong_passwords: 10,
             wrong_password_wait: Duration::from_secs(3),

@@ -1,9 +1,12 @@
 //! Log lines: one for each request, without names, titles or paths of records.
 
 use std::fmt;
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, Instant, SystemTime};
 
 use etui::calendar::time::{TimeZone, Timestamp};
 use http::{Method, StatusCode};
@@ -11,8 +14,72 @@ use http::{Method, StatusCode};
 /// Where log lines go.
 pub type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// Lines that wait to be written; further ones are counted and left out.
+const MAX_WAITING: usize = 1024;
+
+/// How long a server that stops waits for its last lines.
+const FLUSH_TIME: Duration = Duration::from_secs(1);
+
 /// The longest method that is logged; clients may invent any.
 const MAX_METHOD: usize = 20;
+
+/// Lines on their way to a sink, which a thread calls: a log that cannot be written does not stop the server.
+pub struct LogQueue {
+    lines: SyncSender<String>,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    waiting: AtomicU64,
+    left_out: AtomicU64,
+}
+
+impl LogQueue {
+    /// Starts the thread, which ends with the last sender of lines.
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub fn start(sink: LogSink) -> io::Result<Self> {
+        let (lines, received) = sync_channel::<String>(MAX_WAITING);
+        let counts = Arc::new(Counts::default());
+        let counted = Arc::clone(&counts);
+        let thread = std::thread::Builder::new().name("log".to_owned());
+        thread.spawn(move || {
+            for line in received {
+                sink(&line);
+                counted.waiting.fetch_sub(1, Ordering::Relaxed);
+                let left_out = counted.left_out.swap(0, Ordering::Relaxed);
+                if left_out > 0 {
+                    sink(&notice(format_args!(
+                        "{left_out} lines were left out: the log is written too slowly"
+                    )));
+                }
+            }
+        })?;
+        Ok(Self { lines, counts })
+    }
+
+    /// Returns the sink that never waits.
+    pub fn sink(&self) -> LogSink {
+        let (lines, counts) = (self.lines.clone(), Arc::clone(&self.counts));
+        Arc::new(move |line| {
+            counts.waiting.fetch_add(1, Ordering::Relaxed);
+            if lines.try_send(line.to_owned()).is_err() {
+                counts.waiting.fetch_sub(1, Ordering::Relaxed);
+                counts.left_out.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    }
+
+    /// Waits until the lines are written, for a second at most.
+    pub fn flush(&self) {
+        let end = Instant::now() + FLUSH_TIME;
+        while self.counts.waiting.load(Ordering::Relaxed) > 0 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
 
 /// A request that was answered.
 pub struct RequestLine<'a> {

@@ -8,9 +8,9 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use etui::contacts::Card;
 use etui_dav::{DavOptions, Session};
-use http::header::{CONTENT_TYPE, EXPECT, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::EXPECT;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -19,12 +19,13 @@ use tokio::time::sleep;
 
 use crate::accounts::{Accounts, DAV_ROOT, LogInError, Login};
 use crate::answer_body::{AnswerBody, AnswerWriter};
-use crate::basic::{CHALLENGE, Credentials, read_credentials};
+use crate::basic::{Credentials, read_credentials};
 use crate::last_seen::LastSeen;
 use crate::limits::Limits;
 use crate::log::{LogSink, RequestLine, notice, quote_name};
 use crate::removals::Removals;
 use crate::request_body::{BodyMemory, HeldMemory, RefusedBody, drain_body, read_body};
+use crate::short_answer::{ShortAnswer, body_refusal, plain, redirect, unauthorized, unavailable};
 use crate::spool::Spool;
 use crate::strangers::Stranger;
 use crate::throttle::Throttle;
@@ -59,6 +60,8 @@ pub struct Router {
     workers: Arc<Semaphore>,
     /// Fewer than workers, so that reading goes on while writes wait for another program.
     writers: Arc<Semaphore>,
+    /// Fewer still, so that short requests do not wait for long answers, and those do not fill the memory.
+    listers: Arc<Semaphore>,
     log_ins: Arc<Semaphore>,
     openings: Arc<Semaphore>,
 }
@@ -86,10 +89,15 @@ impl RequestHead {
         matches!(self.parts.method, Method::GET | Method::HEAD)
     }
 
-    /// Returns true if a store is not changed.
-    fn reads_store(&self) -> bool {
-        let method = self.parts.method.as_str();
-        matches!(method, "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT")
+    /// Returns the kind of work.
+    fn work(&self) -> Work {
+        let is_shallow = self.parts.headers.get("depth").is_some_and(|d| d == "0");
+        match self.parts.method.as_str() {
+            "GET" | "HEAD" | "OPTIONS" => Work::Read,
+            "PROPFIND" if is_shallow => Work::Read,
+            "PROPFIND" | "REPORT" => Work::List,
+            _ => Work::Write,
+        }
     }
 
     /// Returns true if the client sends the body only when it is asked to.
@@ -99,12 +107,19 @@ impl RequestHead {
     }
 }
 
-/// The permits of a worker: to write, and to work.
+/// The kind of work of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// A short answer.
+    Read,
+    /// An answer about many resources.
+    List,
+    Write,
+}
+
+/// The permits of a worker: for its kind of work, and to work.
 #[derive(Default)]
 struct WorkerPermit(Option<OwnedSemaphorePermit>, Option<OwnedSemaphorePermit>);
-
-/// An answer without a worker, and its kind for the log.
-type ShortAnswer = (Response<AnswerBody>, &'static str);
 
 impl Router {
     pub fn new(accounts: Accounts, limits: Limits, log: LogSink) -> Self {
@@ -125,6 +140,7 @@ impl Router {
             spool: Spool::new(limits.spool_bytes),
             workers: Arc::new(Semaphore::new(workers)),
             writers: Arc::new(Semaphore::new((workers - (workers / 4).max(1)).max(1))),
+            listers: Arc::new(Semaphore::new((workers / 4).max(1))),
             log_ins: Arc::new(Semaphore::new(LOG_IN_THREADS)),
             openings: Arc::new(Semaphore::new(OPENING_THREADS)),
             limits,
@@ -149,6 +165,9 @@ impl Router {
             parts,
             begun: Instant::now(),
         };
+        if let Some(stranger) = &peer.stranger {
+            stranger.set_asking(true);
+        }
         let short = match static_answer(&head) {
             Some(short) => Err(short),
             None => self.log_in(&head).await,
@@ -156,6 +175,9 @@ impl Router {
         let login = match short {
             Ok(login) => login,
             Err(short) => {
+                if let Some(stranger) = &peer.stranger {
+                    stranger.set_asking(false);
+                }
                 // A client that sends its body in any case reads the answer after it.
                 if !head.expects_continue() {
                     drain_body(&mut body).await;
@@ -260,10 +282,16 @@ impl Router {
     }
 
     /// Waits for a worker.
-    async fn worker(&self, is_write: bool) -> WorkerPermit {
+    async fn worker(&self, work: Work) -> WorkerPermit {
+        let some = match work {
+            Work::Read => None,
+            Work::List => Some(&self.listers),
+            Work::Write => Some(&self.writers),
+        };
         let mut permits = WorkerPermit::default();
-        if is_write {
-            permits.0 = Arc::clone(&self.writers).acquire_owned().await.ok();
+        // The semaphores are never closed.
+        if let Some(some) = some {
+            permits.0 = Arc::clone(some).acquire_owned().await.ok();
         }
         permits.1 = Arc::clone(&self.workers).acquire_owned().await.ok();
         permits
@@ -307,7 +335,7 @@ impl Router {
         bytes: Vec<u8>,
         held: HeldMemory,
     ) -> Response<AnswerBody> {
-        let worker = self.worker(!head.reads_store()).await;
+        let worker = self.worker(head.work()).await;
         let (patience, spool) = (self.limits.answer_patience, Arc::clone(&self.spool));
         let (mut writer, answer) = AnswerWriter::new(Handle::current(), patience, spool);
         spawn_blocking(move || {
@@ -375,7 +403,7 @@ impl Router {
     }
 
     async fn answer_page(self: Arc<Self>, head: RequestHead, login: Login) -> Response<AnswerBody> {
-        let worker = self.worker(false).await;
+        let worker = self.worker(Work::Read).await;
         let router = Arc::clone(&self);
         let page = spawn_blocking(move || {
             let _worker = worker;
@@ -442,52 +470,5 @@ fn static_answer(head: &RequestHead) -> Option<ShortAnswer> {
         "/.well-known/caldav" | "/.well-known/carddav" => Some((redirect(DAV_ROOT), "well-known")),
         web::STYLE_PATH if head.is_read() => Some((web::style_sheet(), "style")),
         _ => None,
-    }
-}
-
-/// Returns an answer in plain text.
-fn plain(status: StatusCode, text: &'static str) -> Response<AnswerBody> {
-    let mut answer = Response::new(AnswerBody::from(text));
-    *answer.status_mut() = status;
-    let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
-    answer.headers_mut().insert(CONTENT_TYPE, content_type);
-    answer
-}
-
-fn unauthorized() -> Response<AnswerBody> {
-    let text = "A password of a device is needed: etui serve add-device NAME\n";
-    let mut answer = plain(StatusCode::UNAUTHORIZED, text);
-    let challenge = HeaderValue::from_static(CHALLENGE);
-    answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-    answer
-}
-
-fn unavailable() -> Response<AnswerBody> {
-    let text = "The store cannot be used now; the server's log has the reason.\n";
-    let mut answer = plain(StatusCode::SERVICE_UNAVAILABLE, text);
-    let seconds = HeaderValue::from_static("30");
-    answer.headers_mut().insert(RETRY_AFTER, seconds);
-    answer
-}
-
-fn redirect(to: &str) -> Response<AnswerBody> {
-    let mut answer = plain(StatusCode::MOVED_PERMANENTLY, "");
-    // A root has only characters that a header can have.
-    if let Ok(to) = HeaderValue::from_str(to) {
-        answer.headers_mut().insert(LOCATION, to);
-    }
-    answer
-}
-
-fn body_refusal(refused: RefusedBody, most: u64) -> ShortAnswer {
-    match refused {
-        RefusedBody::TooLarge => {
-            let mut answer = plain(StatusCode::PAYLOAD_TOO_LARGE, "");
-            *answer.body_mut() = format!("At most {most} bytes are taken.\n").into();
-            (answer, "too-large")
-        }
-        RefusedBody::TooSlow => (plain(StatusCode::REQUEST_TIMEOUT, ""), "too-slow"),
-        RefusedBody::NoMemory => (unavailable(), "no-memory"),
-        RefusedBody::Broken => (plain(StatusCode::BAD_REQUEST, ""), "broken-body"),
     }
 }

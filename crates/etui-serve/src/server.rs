@@ -19,7 +19,7 @@ use crate::certificate::{Certificates, OwnCertificate, TlsFiles};
 use crate::error::ServeError;
 use crate::limits::Limits;
 use crate::listener::{BoundListener, Connection, Listener, SocketFile, bind_tcp, bind_unix};
-use crate::log::{LogSink, notice};
+use crate::log::{LogQueue, LogSink, notice};
 use crate::paced_stream::PacedStream;
 use crate::router::{Peer, Router};
 use crate::strangers::Strangers;
@@ -55,7 +55,8 @@ pub struct ServeOptions {
     pub limits: Limits,
     /// The time zone of the web page.
     pub zone: TimeZone,
-    /// Receives log lines: one for each request, without names or paths of records.
+    /// Receives log lines: one for each request, without names or paths of records. A thread of its own calls it,
+    /// so it may wait.
     pub log: LogSink,
 }
 
@@ -80,6 +81,7 @@ impl ServeOptions {
 /// A server that is bound, and may be run.
 pub struct Server {
     router: Router,
+    log: LogQueue,
     listeners: Vec<BoundListener>,
     addresses: Vec<SocketAddr>,
     socket_file: Option<SocketFile>,
@@ -133,10 +135,15 @@ impl Server {
             open_stores,
             write_wait,
         )?;
-        let mut router = Router::new(accounts, options.limits, options.log);
+        let log = LogQueue::start(options.log).map_err(|source| ServeError::System {
+            what: "the thread of the log",
+            source,
+        })?;
+        let mut router = Router::new(accounts, options.limits, log.sink());
         (router.behind_proxy, router.zone) = (options.behind_proxy, options.zone);
         Ok(Self {
             router,
+            log,
             listeners,
             addresses,
             socket_file,
@@ -226,6 +233,7 @@ impl Server {
         });
         runtime.shutdown_timeout(stop_time);
         drop(self.socket_file);
+        self.log.flush();
         router.accounts.close()?;
         served
     }

@@ -26,6 +26,8 @@ struct OpenStrangers {
 
 struct OpenStranger {
     network: IpAddr,
+    /// It has sent a request, which is being answered.
+    is_asking: bool,
     cut: Arc<Notify>,
 }
 
@@ -47,7 +49,7 @@ impl Strangers {
     }
 
     /// Adds a connection. If there are too many of its address, the oldest of them is cut; if there are too many in
-    /// all, the oldest of the address that has most.
+    /// all, the oldest of the address that has most. Those that wait for an answer are cut last.
     pub fn add(self: &Arc<Self>, address: IpAddr) -> Stranger {
         let network = network_of(address);
         let cut = Arc::new(Notify::new());
@@ -65,8 +67,9 @@ impl Strangers {
             }
             false => None,
         };
-        let mut by_age = open.by_age.iter();
-        let oldest = by_age.find(|(_, stranger)| Some(stranger.network) == crowded);
+        let of_crowded = open.by_age.iter();
+        let of_crowded = of_crowded.filter(|(_, stranger)| Some(stranger.network) == crowded);
+        let oldest = of_crowded.min_by_key(|(number, stranger)| (stranger.is_asking, **number));
         if let Some(oldest) = oldest.map(|(number, _)| *number)
             && let Some(stranger) = open.by_age.remove(&oldest)
         {
@@ -76,6 +79,7 @@ impl Strangers {
         let number = open.latest;
         let stranger = OpenStranger {
             network,
+            is_asking: false,
             cut: Arc::clone(&cut),
         };
         open.by_age.insert(number, stranger);
@@ -91,6 +95,15 @@ impl Stranger {
     /// Records that a password was accepted: the connection is not cut any more.
     pub fn accept(&self) {
         self.remove();
+    }
+
+    /// Records whether a request of it is being answered.
+    pub fn set_asking(&self, is_asking: bool) {
+        let open = self.strangers.open.lock();
+        let mut open = open.unwrap_or_else(PoisonError::into_inner);
+        if let Some(stranger) = open.by_age.get_mut(&self.number) {
+            stranger.is_asking = is_asking;
+        }
     }
 
     /// Waits until the connection is to be cut: its place is needed, or no password was accepted for `time`.
@@ -147,6 +160,12 @@ mod tests {
         for stranger in [&device, &fourth, &tablet] {
             assert!(is_open(stranger));
         }
+        // One that waits for an answer is cut last.
+        attacker[2].set_asking(true);
+        let laptop = add(&strangers, "192.0.2.4");
+        assert!(is_open(&attacker[2]) && !is_open(&fourth) && is_open(&laptop));
+        drop(laptop);
+        let fourth = add(&strangers, "198.51.100.1");
         // With a password it does not count, and its place is free.
         device.accept();
         let phone = add(&strangers, "192.0.2.3");

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use etui::Store;
@@ -257,4 +258,27 @@ fn a_program_that_writes_for_long_stops_no_log_in_and_no_reading() {
         server.client().ask("PUT", path, &card("c", "C")).status,
         201
     );
+}
+
+#[test]
+fn a_log_that_cannot_be_written_stops_nothing() {
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let (written, lines) = std::sync::mpsc::channel();
+    let (wait, written) = (Mutex::new(wait), Mutex::new(written));
+    let server = TestServer::start_with(|options| {
+        options.log = Arc::new(move |line| {
+            let _ = wait.lock().unwrap().recv();
+            let _ = written.lock().unwrap().send(line.to_owned());
+        });
+    });
+    let mut client = server.client();
+    for _ in 0..5 {
+        assert_eq!(client.get("/").status, 200);
+    }
+    assert!(lines.try_recv().is_err());
+    drop(release);
+    for _ in 0..5 {
+        let line = lines.recv_timeout(TIMEOUT).unwrap();
+        assert!(line.contains(" GET page 200 "), "{line}");
+    }
 }
