@@ -19,6 +19,7 @@ mod workload;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use self::expected::ExpectedAnswer;
@@ -43,6 +44,7 @@ const SECONDS: &str = "seconds";
 const COUNTED_SAVES: &str = "counted";
 /// Time in which each server must be filled; the laboratory gives up after fifteen minutes.
 const FILL_LIMIT: Duration = Duration::from_secs(12 * 60);
+const RAM_DISK: &str = "/dev/shm";
 /// File in the place of a server's directory, with the reason why it was not filled.
 const NOT_FILLED: &str = "not-filled";
 
@@ -132,12 +134,33 @@ fn is_of(arm: &Arm, product: Product) -> bool {
 /// Fills a server. A peer that cannot be filled is noted, with the reason.
 fn fill(product: Product, dir: &Path, workload: &Workload, until: Instant) -> Result<(), Error> {
     fs::create_dir(dir).map_err(|e| Error::file(dir, e))?;
-    match product.fill(dir, workload, until) {
+    match fill_and_copy(product, dir, workload, until) {
         Err(error) if product != Product::Etui => {
             let note = dir.join(NOT_FILLED);
             fs::write(&note, error.to_string()).map_err(|e| Error::file(&note, e))
         }
         filled => filled,
+    }
+}
+
+/// Fills a server on the RAM disk, if there is one, as peers flush up to ten times for each record; and copies its
+/// files.
+fn fill_and_copy(
+    product: Product,
+    dir: &Path,
+    workload: &Workload,
+    until: Instant,
+) -> Result<(), Error> {
+    let mut builder = tempfile::Builder::new();
+    let Ok(filled) = builder.prefix("etui-lab-").tempdir_in(RAM_DISK) else {
+        return product.fill(dir, workload, until);
+    };
+    product.fill(filled.path(), workload, until)?;
+    let mut copy = Command::new("cp");
+    let copied = copy.arg("-a").arg(filled.path().join(".")).arg(dir);
+    match copied.status().map_err(|e| Error::file("cp", e))?.success() {
+        true => Ok(()),
+        false => Err(Error::other(format!("{} was not copied", dir.display()))),
     }
 }
 
@@ -174,6 +197,7 @@ fn measure_all(
                 SaveCondition::Has(tag),
             ))
         });
+        // Before a token is asked for: etui gives other ones after the first save in a copied store.
         session.save(phases.replace, kind, changed)?;
         let mut token = None;
         if reads {

@@ -1,5 +1,5 @@
-//! Cyrus: its HTTP and IMAP services under its master process, filled by PUT on the RAM disk. The mailbox of the
-//! user is created at the first login over IMAP.
+//! Cyrus: its HTTP and IMAP services under its master process, filled by PUT. The mailbox of the user is
+//! created at the first login over IMAP.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,7 +19,6 @@ const PROGRAMS: &str = "/usr/lib/cyrus/bin";
 const REMEDY: &str = "`apt-get install cyrus-caldav cyrus-imapd sasl2-bin`";
 const SET_PASSWORD: &str = "saslpasswd2";
 const NAMESPACE: &str = "unshare";
-const RAM_DISK: &str = "/dev/shm";
 /// The name of this server, as users' passwords have it.
 const REALM: &str = "localhost";
 /// The account that it runs as when it is started by root, which it refuses to run as.
@@ -180,17 +179,12 @@ fn create_mailbox(imap: SocketAddr) -> Result<(), Error> {
     }
 }
 
-/// Fills it on the RAM disk, where its ten flushes for each record take no time, and copies its files.
 pub(super) fn fill(dir: &Path, workload: &Workload, until: Instant) -> Result<(), Error> {
-    let prefix = tempfile::Builder::new()
-        .prefix("etui-lab-")
-        .tempdir_in(RAM_DISK);
-    let filled = prefix.map_err(|e| Error::file(RAM_DISK, e))?;
     for name in ["conf/proc", "conf/lock", "conf/socket", "spool"] {
-        make_dirs(&filled.path().join(name))?;
+        make_dirs(&dir.join(name))?;
     }
-    set_password(filled.path())?;
-    let (mut server, imap) = start_with_imap(filled.path())?;
+    set_password(dir)?;
+    let (mut server, imap) = start_with_imap(dir)?;
     create_mailbox(imap)?;
     // The collections are made when their homes are asked for.
     for kind in ResourceKind::BOTH {
@@ -198,7 +192,5 @@ pub(super) fn fill(dir: &Path, workload: &Workload, until: Instant) -> Result<()
         send_wanted(&mut server.client(), &requests::list(home))?;
     }
     server.put_all(workload, until)?;
-    server.stop()?;
-    let contents = filled.path().join(".");
-    run_command(Command::new("cp").arg("-a").arg(contents).arg(dir)).map(|_| ())
+    server.stop()
 }
