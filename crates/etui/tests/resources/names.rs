@@ -54,7 +54,7 @@ fn records_without_a_name_have_a_computed_one() {
     let contacts = store.contacts().unwrap();
     let id = contacts.save(&card("ada", "Ada")).unwrap().id;
     let name = format!("etui-{id}.vcf");
-    assert_eq!(book(&contacts), [name.clone()]);
+    assert_eq!(book(&contacts), std::slice::from_ref(&name));
     let found = contacts.resource(&name).unwrap().unwrap();
     assert_eq!((found.id, found.uid.as_str()), (id, "ada"));
     assert_eq!(contacts.resource_by_uid("ada").unwrap().unwrap(), found);
