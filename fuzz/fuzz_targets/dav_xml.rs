@@ -22,6 +22,7 @@ fuzz_target!(|data: &[u8]| {
         &out,
         &Limits {
             max_bytes: u64::MAX,
+            max_attributes: usize::MAX,
             ..limits
         },
     );

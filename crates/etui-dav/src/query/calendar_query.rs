@@ -28,7 +28,7 @@ const TIME_PROPERTIES: [&str; 7] = [
 const TIME_COMPONENTS: [&str; 5] = ["VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY", "VALARM"];
 
 /// Components with a fixed place, and the names of the components that they can be in.
-const PLACES: [(&str, &[&str]); 9] = [
+const PARENTS: [(&str, &[&str]); 9] = [
     ("VCALENDAR", &[]),
     ("VEVENT", &["VCALENDAR"]),
     ("VTODO", &["VCALENDAR"]),
@@ -202,7 +202,7 @@ impl FilterParser {
             &["is-not-defined", "time-range", "prop-filter", "comp-filter"],
         )?;
         let name = name_of(element)?;
-        let place = PLACES.iter().find(|(component, _)| *component == name);
+        let place = PARENTS.iter().find(|(component, _)| *component == name);
         let is_in_place = match (parent, place) {
             (None, _) => name == "VCALENDAR",
             (Some(parent), Some((_, parents))) => parents.contains(&parent),

@@ -62,7 +62,7 @@ pub(super) struct ObjectTimes<'z> {
     /// The times of the components that have some.
     timings: Vec<Timing>,
     /// Index in `timings` of each component, by its index among its siblings, and the inverse.
-    places: Vec<Option<usize>>,
+    timing_of: Vec<Option<usize>>,
     components: Vec<usize>,
     /// Index in `timings` of the component whose rules make instances.
     master: Option<usize>,
@@ -87,14 +87,14 @@ impl<'z> ObjectTimes<'z> {
         budget: &'z InstanceBudget,
     ) -> Self {
         let (mut timings, mut timed) = (Vec::new(), Vec::new());
-        let mut places = Vec::with_capacity(components.len());
+        let mut timing_of = Vec::with_capacity(components.len());
         for (at, component) in components.iter().enumerate() {
             let is_timed = RECORD_COMPONENTS
                 .iter()
                 .any(|name| component.is_named(name));
             let own = text.get(component.span.clone()).filter(|_| is_timed);
             let timing = own.and_then(|own| Timing::from_component(own.as_bytes(), zones).0);
-            places.push(timing.is_some().then_some(timings.len()));
+            timing_of.push(timing.is_some().then_some(timings.len()));
             timed.extend(timing.is_some().then_some(at));
             timings.extend(timing);
         }
@@ -105,7 +105,7 @@ impl<'z> ObjectTimes<'z> {
             set: RecurrenceSet::new(&timings),
             master: timings.iter().position(|t| t.recurrence_id.is_none()),
             timings,
-            places,
+            timing_of,
             components: timed,
         }
     }
@@ -118,7 +118,7 @@ impl<'z> ObjectTimes<'z> {
 
     /// Returns the times of the component with this index.
     pub(super) fn timing(&self, at: usize) -> Option<&Timing> {
-        self.timings.get((*self.places.get(at)?)?)
+        self.timings.get((*self.timing_of.get(at)?)?)
     }
 
     /// Returns the index of the component that an instance is of.
@@ -290,7 +290,7 @@ impl<'z> ObjectTimes<'z> {
         range: Range<Timestamp>,
         mut holds: impl FnMut(&Instance) -> bool,
     ) -> bool {
-        let Some(place) = self.places.get(at).copied().flatten() else {
+        let Some(place) = self.timing_of.get(at).copied().flatten() else {
             return false;
         };
         let Some(timing) = self.timings.get(place) else {

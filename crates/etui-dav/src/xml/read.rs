@@ -104,7 +104,7 @@ struct Declared {
 }
 
 /// An open element.
-struct Open {
+struct OpenElement {
     element: Element,
     /// The number of declarations outside it.
     outer: usize,
@@ -113,7 +113,7 @@ struct Open {
 struct TreeReader<'l> {
     limits: &'l Limits,
     declared: Vec<Declared>,
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     elements: usize,
     attributes: usize,
     root: Option<Element>,
@@ -204,7 +204,7 @@ impl TreeReader<'_> {
             }
             element.attributes.push((name, value));
         }
-        self.open.push(Open { element, outer });
+        self.open.push(OpenElement { element, outer });
         Ok(())
     }
 
@@ -281,7 +281,7 @@ impl TreeReader<'_> {
     }
 
     fn end(&mut self) {
-        let Some(Open { element, outer }) = self.open.pop() else {
+        let Some(OpenElement { element, outer }) = self.open.pop() else {
             return;
         };
         self.declared.truncate(outer);
@@ -304,7 +304,7 @@ impl TreeReader<'_> {
             let detail = format!("the character U+{:04X} is not allowed", u32::from(c));
             return Err(XmlError::Malformed { at, detail });
         }
-        let Some(Open { element, .. }) = self.open.last_mut() else {
+        let Some(OpenElement { element, .. }) = self.open.last_mut() else {
             return match text.trim_ascii().is_empty() {
                 true => Ok(()),
                 false => Err(XmlError::Malformed {
