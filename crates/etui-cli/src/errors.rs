@@ -126,6 +126,7 @@ impl Failure {
                 Error::Exists { .. }
                 | Error::CollectionExists { .. }
                 | Error::ExternalIdExists { .. }
+                | Error::SegmentExists { .. }
                 | Error::DeviceExists(_) => (1, "exists"),
                 Error::Io { .. } => (1, "io"),
                 _ => (1, "failed"),

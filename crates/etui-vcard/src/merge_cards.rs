@@ -202,6 +202,8 @@ struct PropertyMerge<'t, P> {
     /// New lines by property name.
     added: Vec<(String, String)>,
     conflicts: Vec<String>,
+    /// The e-mail addresses of the other card.
+    addresses: HashSet<ValueKey>,
     left_out: Vec<String>,
     /// The other card has a new value twice.
     is_repeated: bool,
@@ -219,6 +221,7 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
             altids: BTreeSet::new(),
             added: Vec::new(),
             conflicts: Vec::new(),
+            addresses: HashSet::new(),
             left_out: Vec::new(),
             is_repeated: false,
         };
@@ -254,6 +257,11 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
 
     fn add_lines(&mut self, new: &[PropertyLine<'_>]) {
         let groups = self.map_groups(new);
+        self.addresses = new
+            .iter()
+            .filter(|one| name_key(&one.property) == "EMAIL")
+            .map(|one| self.value_key("EMAIL", &one.property))
+            .collect();
         // A card that lacks a property gets all forms of it.
         let single: HashMap<&str, Option<usize>> = SINGLE
             .iter()
@@ -425,7 +433,9 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
     fn add_conflict(&mut self, index: usize, one: &PropertyLine<'_>, name: &str) {
         // A name that stands for a missing one.
         let address = ("EMAIL".to_owned(), self.value_key("EMAIL", &one.property));
-        if name == "FN" && self.by_value.contains_key(&address) {
+        let is_address =
+            self.addresses.contains(&address.1) || self.by_value.contains_key(&address);
+        if name == "FN" && is_address {
             return;
         }
         let Some(line) = self.base.get_mut(index) else {

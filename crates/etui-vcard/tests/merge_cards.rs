@@ -98,6 +98,12 @@ fn properties_are_united() {
             "FN:A@example.org\nEMAIL:a@example.org",
             &["FN:A", "EMAIL:a@example.org"],
         ),
+        // Also if the other card alone has it.
+        (
+            "FN:A",
+            "FN:A@example.org\nFN:B\nEMAIL:a@example.org",
+            &["FN:A", "EMAIL:a@example.org", "NOTE:Name: B"],
+        ),
         // A fuller date completes one.
         (
             "FN:A\nBDAY:--1210",
