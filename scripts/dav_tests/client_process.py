@@ -1,5 +1,6 @@
 """Clients that run as programs of their own and print results as lines."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -61,6 +62,13 @@ def told(server, chosen, kept):
     }
 
 
+def end_group(running):
+    """Ends a process that leads a group, and what it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+
+
 def run_client(report, command, environment, log_path, timeout):
     """Runs a program whose lines are results. It and what it started end with it, or when time is up."""
     program = Path(command[0]).name
@@ -81,14 +89,16 @@ def run_client(report, command, environment, log_path, timeout):
 
         def stop():
             is_late.set()
-            os.killpg(running.pid, signal.SIGTERM)
-            running.kill()
+            end_group(running)
 
         timer = threading.Timer(timeout, stop)
         timer.start()
-        seen = report.take(running.stdout)
-        status = running.wait()
-        timer.cancel()
+        try:
+            seen = report.take(running.stdout)
+            status = running.wait()
+        finally:
+            timer.cancel()
+            end_group(running)
     tail = log_path.read_text(errors="replace")[-800:]
     if is_late.is_set():
         report.fail("in time", f"not done after {timeout} s; the log ends:\n{tail}")

@@ -4,6 +4,7 @@ import argparse
 import fcntl
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -101,6 +102,8 @@ def start_server(chosen, packages, folder):
 def main(arguments=None):
     chosen = parse_arguments(arguments)
     sys.stdout.reconfigure(line_buffering=True)
+    # So that servers and clients end with this program.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     packages = Packages(chosen.folder)
     output = chosen.folder / "output"
     output.mkdir(parents=True, exist_ok=True)

@@ -1,16 +1,15 @@
 """All clients on one address book and one calendar."""
 
+import contextlib
 import json
-import os
 import random
 import re
-import signal
 import subprocess
 import threading
 import uuid
 
 from . import dav
-from .client_process import told
+from .client_process import end_group, told
 from .client_report import wait_for
 from .command import Command
 from .eds import prepare_eds
@@ -140,14 +139,13 @@ class Program:
         return self.read()
 
     def kill(self):
-        os.killpg(self.process.pid, signal.SIGKILL)
+        end_group(self.process)
 
     def close(self):
-        self.process.stdin.close()
-        try:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            self.process.stdin.close()
             self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.kill()
+        self.kill()
         self.log.close()
 
 
