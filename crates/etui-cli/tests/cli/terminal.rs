@@ -178,11 +178,7 @@ impl TerminalSession {
             {
                 break;
             }
-            assert!(
-                start.elapsed() < TIMEOUT,
-                "{stat} {:?}",
-                self.raw_output()
-            );
+            assert!(start.elapsed() < TIMEOUT, "{stat} {:?}", self.raw_output());
             std::thread::sleep(Duration::from_millis(5));
         }
         self.wait_until("main screen", |output| {
