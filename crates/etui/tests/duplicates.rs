@@ -279,7 +279,7 @@ fn a_merge_is_one_step_and_one_undo() {
         String::from_utf8_lossy(&contacts.get("1").unwrap().unwrap().text),
         "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:1\r\nFN:Anna Müller\r\n\
          TEL;TYPE=cell;TYPE=work:0171 3920002\r\nORG:Example\r\nEMAIL:anna@example.org\r\n\
-         NOTE:FN: Anna Schmidt\r\nEND:VCARD\r\n"
+         NOTE:Name: Anna Schmidt\r\nEND:VCARD\r\n"
     );
     assert_eq!(
         result.merged.left_out,
