@@ -115,10 +115,18 @@ impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
     fn keep_text(&self, reason: &str) -> etui::Result<()> {
         let uid = uid_of(self.bytes);
         let stored = self.live.map(|live| live.resource(self.name)).transpose()?;
+        let stored = stored.flatten();
+        // A client repeats a request whose answer was lost: nothing is lost with this text.
+        if stored
+            .as_ref()
+            .is_some_and(|stored| stored.bytes == self.bytes)
+        {
+            return Ok(());
+        }
         self.cx.store.keep_refused(&RefusedText {
             collection: self.collection,
             name: self.name,
-            record: stored.flatten().map(|stored| stored.id),
+            record: stored.map(|stored| stored.id),
             uid: uid.as_deref(),
             text: self.bytes,
             device: self.cx.session.device,

@@ -59,6 +59,15 @@ fn the_second_edit_is_refused_and_kept() {
 }
 
 #[test]
+fn a_repeated_request_is_no_conflict() {
+    let served = Served::new();
+    served.put(PATH, &card("a", "Ada"));
+    let again = served.request("PUT", PATH).header("if-none-match", "*");
+    assert_eq!(again.body(card("a", "Ada")).status(), 412);
+    assert_eq!(refused(&served), []);
+}
+
+#[test]
 fn an_edit_of_what_was_removed_is_kept() {
     let served = Served::new();
     let tag = served.put(PATH, &card("a", "Ada"));
