@@ -473,8 +473,7 @@ impl Router {
 /// Answers a request for which no password is needed.
 fn static_answer(head: &RequestHead) -> Option<ShortAnswer> {
     match head.path().trim_end_matches('/') {
-        // For any method (RFC 6764 section 5).
-        "/.well-known/caldav" | "/.well-known/carddav" => Some((redirect(DAV_ROOT), "well-known")),
+        path if etui_dav::well_known(path) => Some((redirect(DAV_ROOT), "well-known")),
         web::STYLE_PATH if head.is_read() => Some((web::style_sheet(), "style")),
         _ => None,
     }

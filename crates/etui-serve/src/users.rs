@@ -16,7 +16,7 @@ pub fn store_in(directory: &Path, user: &str) -> PathBuf {
 ///
 /// ```
 /// # use std::path::Path;
-/// assert_eq!(etui_serve::user_name_of(Path::new("/home/ada/personal.etui")), "personal");
+/// assert_eq!(etui_serve::user_name_of(Path::new("stores/personal.etui")), "personal");
 /// assert_eq!(etui_serve::user_name_of(Path::new("a b.etui")), "me");
 /// ```
 pub fn user_name_of(store: &Path) -> String {
