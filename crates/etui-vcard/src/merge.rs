@@ -196,7 +196,9 @@ impl<'t> LineMerge<'t> {
     /// Returns the paired line of the edited card if it says something else.
     fn change(&self, old: &ShownLine) -> Option<&EditedLine<'t>> {
         let new = self.edited.get(old.pair?)?;
-        (!old.compared.says_same(&new.compared)).then_some(new)
+        // An empty line in place of one that only 3.0 requires says nothing.
+        let is_stated = old.source.is_some() || new.line.property.has_content();
+        (is_stated && !old.compared.says_same(&new.compared)).then_some(new)
     }
 
     fn is_unchanged(&self) -> bool {
@@ -356,12 +358,12 @@ fn modernized(one: &PropertyLine<'_>) -> Property {
     property
 }
 
-/// Appends the parameters. A PREF among them replaces the one that the property has.
+/// Appends the parameters, which replace those that the property has by their names.
 fn add_parameters(property: &mut Property, parameters: &[PropertyParameter]) {
     for parameter in parameters {
         property.drop_parameter(&parameter.name);
-        property.parameters.push(parameter.clone());
     }
+    property.parameters.extend_from_slice(parameters);
 }
 
 /// Applies edits of disjoint ranges to a text.

@@ -327,6 +327,28 @@ fn reordered(text: &str, by: usize) -> String {
     lines.join("\n")
 }
 
+#[test]
+fn an_empty_name_of_an_edit_stays_away() {
+    let card = v4("FN:A\r\nN:B;;;;\r\n");
+    let edited = v3(&v4("FN:A\r\nN;TYPE=home:\r\n"));
+    let merged = card.merge_v3(&edited).unwrap();
+    assert_eq!(text(&merged), text(&v4("FN:A\r\n")));
+    assert_eq!(text(&merged.merge_v3(&edited).unwrap()), text(&merged));
+}
+
+#[test]
+fn a_repeated_preference_is_kept_whole() {
+    let card = v4("FN:A\r\nNICKNAME;PREF=1;PREF=50:b\r\n");
+    let mut edited = v3(&card);
+    edited.set("NICKNAME", "c").unwrap();
+    let merged = card.merge_v3(&edited).unwrap();
+    assert_eq!(
+        text(&merged),
+        text(&v4("FN:A\r\nNICKNAME;PREF=1;PREF=50:c\r\n"))
+    );
+    assert_eq!(text(&merged.merge_v3(&edited).unwrap()), text(&merged));
+}
+
 proptest! {
     #[test]
     fn unchanged_cards_keep_their_bytes(body in body()) {
