@@ -10,8 +10,9 @@ use crossterm::{cursor, execute, queue, terminal};
 use ratatui::backend::CrosstermBackend;
 use ratatui::style::Style;
 use ratatui::{Frame, Terminal};
+use nix::unistd::{getpgrp, getsid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Signal, getpgrp, getsid, kill_current_process_group};
+use rustix::process::{Signal, kill_current_process_group};
 
 use super::key::Key;
 use super::restore::{clear_wake, install_handlers, lock_output, take_stale, wake_descriptor};
@@ -170,7 +171,8 @@ impl TerminalSession {
 
     /// Stops the program as Ctrl-Z does. Returns false without a shell that could continue it.
     pub fn suspend(&self) -> Result<bool> {
-        // A process group that the session began with has no shell above it.
+        // A process group that the session began with has no shell above it. The session has no
+        // ID (0) where its leader is outside this PID namespace; rustix asserts that it has one.
         if getsid(None).is_ok_and(|session| session == getpgrp()) {
             return Ok(false);
         }
