@@ -82,14 +82,16 @@ proptest! {
                 cards.iter().for_each(|card| plan.add(card));
                 let mut out = Vec::new();
                 let mut writer = plan.writer(&mut out).unwrap();
+                // A card of properties that the format does not have leaves an empty row.
+                let mut is_any_whole = false;
                 for card in &cards {
-                    writer.write(card).unwrap();
+                    is_any_whole |= writer.write(card).unwrap().is_empty();
                 }
                 writer.finish().unwrap();
                 let again = read_csv(&out).unwrap();
                 prop_assert!(again.len() <= cards.len());
                 let is_rejected = |item: &ForeignItem| matches!(item, ForeignItem::Rejected(_));
-                prop_assert!(cards.is_empty() || !again.iter().all(is_rejected));
+                prop_assert!(!is_any_whole || !again.iter().all(is_rejected));
             }
         }
     }
