@@ -11,7 +11,7 @@ mod report;
 mod tests;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use etui::contacts::Card;
@@ -130,11 +130,7 @@ impl Experiment for Phonebook {
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let count = backends::count_records(group)?;
-        let file = dir.join(CARDS);
-        let text: String = (0..count)
-            .map(|index| person(SEED, index).to_vcard(Version::V3))
-            .collect();
-        fs::write(&file, text).map_err(|e| Error::file(&file, e))?;
+        let file = write_cards(count, dir)?;
         backends::build_client::<ContactKind>(group, dir)?;
         // A store that etui filled: where the rows of plain SQLite come from.
         let filled = dir.join(FILLED_ETUI);
@@ -167,8 +163,18 @@ impl Experiment for Phonebook {
     }
 }
 
+/// Writes the cards to be saved into a group's directory; their file.
+pub(super) fn write_cards(count: u64, dir: &Path) -> Result<PathBuf, Error> {
+    let file = dir.join(CARDS);
+    let text: String = (0..count)
+        .map(|index| person(SEED, index).to_vcard(Version::V3))
+        .collect();
+    fs::write(&file, text).map_err(|e| Error::file(&file, e))?;
+    Ok(file)
+}
+
 /// Contacts in an address book.
-struct ContactKind;
+pub(super) struct ContactKind;
 
 impl BackendKind for ContactKind {
     type Backend = dyn ContactBackend;

@@ -30,7 +30,7 @@ use crate::error::Error;
 use crate::measure::pinned::run_pinned;
 use crate::measure::process::ProcessMemory;
 use crate::peers::eds::{
-    self as server, BATCH, EdsSession, ServedBy, Server, TimedAnswer, digest_names,
+    self as server, BATCH, EdsSession, Installation, ServedBy, Server, TimedAnswer, digest_names,
 };
 use crate::stacks::HERE;
 use crate::{
@@ -191,11 +191,13 @@ pub fn count_records(group: &ArmGroup) -> Result<u64, Error> {
     }
 }
 
-/// Compiles the server's client, if one of the arms needs it.
+/// Compiles the server's client for each installation that the arms need.
 pub fn build_client<K: BackendKind>(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
-    let mut arms = group.arms.iter();
-    if arms.any(|arm| is_product(&arm.settings, "eds")) {
-        server::build(K::SERVER, dir)?;
+    for arm in &group.arms {
+        if is_product(&arm.settings, "eds") {
+            let suite = arm.settings.text("suite").ok();
+            Installation::of(suite)?.build(K::SERVER, dir)?;
+        }
     }
     Ok(())
 }
@@ -229,8 +231,9 @@ fn open_backend<K: BackendKind>(
         }
         return K::open_local(case, shared, &path, vfs, contents == Contents::ToFill);
     }
-    server::available(K::SERVER).map_err(Error::not_run)?;
-    let built = server::build(K::SERVER, shared)?;
+    let installation = Installation::of(case.settings.text("suite").ok())?;
+    installation.check(K::SERVER).map_err(Error::not_run)?;
+    let built = installation.build(K::SERVER, shared)?;
     let [create, connect] = K::commands(&case.settings)?;
     let records = shared.join(K::RECORDS);
     let served_by = match (case.settings.is("by-etui"), case.settings.is("durable")) {

@@ -128,8 +128,9 @@ impl EdsClient {
 
     /// Reads a file of records, to be saved from; their number.
     pub fn load(&mut self, file: &Path) -> Result<u64, Error> {
-        let path = file.to_string_lossy();
-        Ok(self.ask(&["load", &path])?.count)
+        // The client may run in another directory.
+        let file = std::path::absolute(file).map_err(|e| Error::file(file, e))?;
+        Ok(self.ask(&["load", &file.to_string_lossy()])?.count)
     }
 
     /// Saves some of the loaded records at once.

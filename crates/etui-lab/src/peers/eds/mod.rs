@@ -6,10 +6,13 @@
 //!   makes the server durable (`durable.c`);
 //! - [`EdsSession`] is a private D-Bus with the server's processes, in a directory of its own;
 //! - [`EdsClient`] gives commands to the client and reads its answers;
+//! - [`Installation`] is the system's own server, or that of a Debian suite ([`Suite`]);
 //! - [`first_screen`] is a program's way from its start to its first page of contacts.
 
 mod client;
+mod installation;
 mod session;
+mod suite;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +22,11 @@ use std::process::Command;
 use std::time::Duration;
 
 pub use client::{EdsClient, TimedAnswer, digest_names};
+pub use installation::Installation;
 pub use session::EdsSession;
+pub use suite::{
+    SUITE_BYTES, SUITES, Suite, configured_mirror, missing_suites, missing_tools, unpack_suite,
+};
 
 use crate::error::Error;
 use crate::machine;
@@ -108,51 +115,20 @@ pub fn find_etui() -> Result<PathBuf, Error> {
 #[derive(Debug, Clone)]
 pub struct Built {
     server: Server,
+    installation: Installation,
     client: PathBuf,
     durable: PathBuf,
 }
 
-/// Whether a server can be driven here; if not, why not and what would help.
+/// Whether the system's own server can be driven here; if not, why not and what would help.
 pub fn available(server: Server) -> Result<(), String> {
-    let help = "`etui lab setup`";
-    for tool in ["cc", "pkg-config", "dbus-daemon"] {
-        if machine::find_tool(tool).is_none() {
-            return Err(format!("there is no `{tool}`: {help}"));
-        }
-    }
-    for name in server.services() {
-        let service = Path::new(SERVICES).join(format!("{name}.service"));
-        if !service.is_file() {
-            return Err(format!("{} is missing: {help}", service.display()));
-        }
-    }
-    match version(server) {
-        Some(_) => Ok(()),
-        None => Err(format!(
-            "the development files of {} are missing: {help}",
-            server.library()
-        )),
-    }
+    Installation::System.check(server).map(drop)
 }
 
-/// The version that is installed.
-fn version(server: Server) -> Option<String> {
-    let out = Command::new("pkg-config")
-        .args(["--modversion", server.library()])
-        .output()
-        .ok()?;
-    let version = String::from_utf8(out.stdout).ok()?.trim().to_owned();
-    (out.status.success() && !version.is_empty()).then_some(version)
-}
-
-/// Compiles the client and the library into a directory; existing files that were made
-/// from the same source is taken as it is.
+/// Compiles the client of the system's own server, and the library, into a directory; existing
+/// files that were made from the same source are taken as they are.
 pub fn build(server: Server, cache: &Path) -> Result<Built, Error> {
-    Ok(Built {
-        server,
-        client: compile_client(cache, "eds-client", server.client(), server.library())?,
-        durable: compile(cache, "eds-durable", DURABLE, &["-shared", "-fPIC", "-ldl"])?,
-    })
+    Installation::System.build(server, cache)
 }
 
 /// Compiles a program into a directory, with a library by its name in `pkg-config`.
@@ -162,13 +138,18 @@ pub fn compile_client(
     source: &str,
     library: &str,
 ) -> Result<PathBuf, Error> {
-    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", library]))?;
-    let flags: Vec<&str> = flags.split_whitespace().collect();
-    compile(cache, name, source, &flags)
+    Installation::System.compile_client(cache, name, source, library)
 }
 
-/// The file's name holds its source's digest. It appears whole: it is renamed into place.
-fn compile(cache: &Path, name: &str, source: &str, flags: &[&str]) -> Result<PathBuf, Error> {
+/// Compiles a program by a command: compiler and flags. The file's name holds its source's digest.
+/// It appears whole: it is renamed into place.
+fn compile(
+    mut compiler: Command,
+    cache: &Path,
+    name: &str,
+    source: &str,
+    flags: &[&str],
+) -> Result<PathBuf, Error> {
     let digest = blake3::hash(source.as_bytes()).to_hex();
     let made = cache.join(format!("{name}-{}", &digest[..16]));
     if made.is_file() {
@@ -178,8 +159,8 @@ fn compile(cache: &Path, name: &str, source: &str, flags: &[&str]) -> Result<Pat
     let fresh = made.with_extension(format!("{}.new", std::process::id()));
     fs::write(&text, source).map_err(|e| Error::file(&text, e))?;
     let compiled = output(
-        Command::new("cc")
-            .args(["-std=gnu11", "-O2", "-w", "-o"])
+        compiler
+            .args(["-O2", "-w", "-o"])
             .arg(&fresh)
             .arg(&text)
             .args(flags),

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Built, EdsClient, SERVICES, SOURCES, ServedBy, find_etui};
+use super::{Built, EdsClient, Installation, SERVICES, SOURCES, ServedBy, find_etui};
 use crate::error::Error;
 use crate::machine;
 
@@ -56,7 +56,7 @@ impl EdsSession {
         for name in built.server.services() {
             match served_by {
                 ServedBy::Etui if name != SOURCES => etui_service_file(dir, name)?,
-                _ => service_file(dir, name)?,
+                _ => service_file(dir, &built.installation, name)?,
             }
         }
         let config = dir.join("session.conf");
@@ -65,12 +65,12 @@ impl EdsSession {
         let log = dir.join("session.log");
         let log = File::create(&log).map_err(|e| Error::file(&log, e))?;
         let mut command = match machine::find_tool("setpriv") {
-            Some(setpriv) => {
-                let mut command = Command::new(setpriv);
+            Some(_) => {
+                let mut command = built.installation.command("setpriv", dir)?;
                 command.args(["--pdeathsig", "KILL", "dbus-daemon"]);
                 command
             }
-            None => Command::new("dbus-daemon"),
+            None => built.installation.command("dbus-daemon", dir)?,
         };
         command
             .args(["--nofork", "--print-address=1"])
@@ -111,7 +111,8 @@ impl EdsSession {
     pub fn client(&self) -> Result<EdsClient, Error> {
         let log = self.dir.join("client.log");
         let file = File::create(&log).map_err(|e| Error::file(&log, e))?;
-        let mut command = Command::new(&self.built.client);
+        let built = &self.built;
+        let mut command = built.installation.command(&built.client, &self.dir)?;
         session_environment(&mut command, &self.dir, &self.mark);
         command
             .env("DBUS_SESSION_BUS_ADDRESS", &self.address)
@@ -235,8 +236,8 @@ fn session_environment(command: &mut Command, dir: &Path, mark: &str) {
 }
 
 /// A service as the distribution has it, but started by the bus and not by systemd.
-fn service_file(dir: &Path, name: &str) -> Result<(), Error> {
-    let from = Path::new(SERVICES).join(format!("{name}.service"));
+fn service_file(dir: &Path, installation: &Installation, name: &str) -> Result<(), Error> {
+    let from = installation.file(&format!("{SERVICES}/{name}.service"));
     let text = fs::read_to_string(&from).map_err(|e| Error::file(&from, e))?;
     let text: Vec<&str> = text
         .lines()
