@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Built, DURABLE, SERVICES, Server, Suite, compile, output};
+use super::super::{compile, output};
+use super::{Built, DURABLE, SERVICES, Server, Suite};
 use crate::error::Error;
 use crate::machine;
 
@@ -91,7 +92,13 @@ impl Installation {
         let client = self.compile_client(cache, "eds-client", server.client(), server.library())?;
         let flags = ["-std=gnu11", "-shared", "-fPIC", "-ldl"];
         let compiler = self.command("cc", cache)?;
-        let durable = compile(compiler, cache, &self.label("eds-durable"), DURABLE, &flags)?;
+        let durable = compile(
+            compiler,
+            cache,
+            &self.label("eds-durable"),
+            ("c", DURABLE),
+            &flags,
+        )?;
         Ok(Built {
             server,
             installation: self.clone(),
@@ -114,7 +121,7 @@ impl Installation {
         // Programs of a suite run in another directory.
         let cache = &std::path::absolute(cache).map_err(|e| Error::file(cache, e))?;
         let compiler = self.command("cc", cache)?;
-        compile(compiler, cache, &self.label(name), source, &flags)
+        compile(compiler, cache, &self.label(name), ("c", source), &flags)
     }
 
     /// A file's name, with that of the suite.

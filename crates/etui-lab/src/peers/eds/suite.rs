@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::output;
+use super::super::output;
 use crate::error::Error;
 use crate::machine::{cache_dir, find_tool};
 
