@@ -7,6 +7,7 @@ use super::backends::report::{growth_chart, save_measures, wall_times};
 use super::backends::{self, build_client, count_records};
 use super::phonebook::{ContactKind, write_cards};
 use crate::error::Error;
+use crate::measure::pinned::run_pinned;
 use crate::peers::eds::{Installation, SUITES, Server};
 use crate::present::{Chart, ChartKind, ChartSeries, Unit};
 use crate::spec::{Conclusion, Measure, Per, TableSpec, Threshold};
@@ -118,7 +119,7 @@ impl Experiment for EdsVersions {
     }
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-        backends::run_arm::<ContactKind>(case, recorder)
+        run_pinned(|_| backends::run_arm::<ContactKind>(case, recorder))
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {

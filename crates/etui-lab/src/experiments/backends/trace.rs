@@ -110,9 +110,8 @@ fn count_lines(text: &str, below: &str) -> WrittenBytes {
     // files' paths begin there.
     let inner = below.trim_end_matches('/').get(1..);
     let inner = inner.and_then(|below| below.find('/').and_then(|at| below.get(at..)));
-    let is_below = |path: &str| {
-        path.starts_with(below) || inner.is_some_and(|inner| path.starts_with(inner))
-    };
+    let is_below =
+        |path: &str| path.starts_with(below) || inner.is_some_and(|inner| path.starts_with(inner));
     let calls: Vec<(&str, &str, &str)> = text
         .lines()
         .filter_map(|line| {
