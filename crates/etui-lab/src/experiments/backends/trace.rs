@@ -106,19 +106,15 @@ impl Drop for SaveTrace {
 /// Lines are `THREAD call(FD</path>, ""..., BYTES, ...) = ...`; a call that another interrupted
 /// has its end on a line of its own, which does not name it first.
 fn count_lines(text: &str, below: &str) -> WrittenBytes {
-    // A process in a mount name space of its own has the top-level directory mounted, and its
-    // files' paths begin there.
-    let inner = below.trim_end_matches('/').get(1..);
-    let inner = inner.and_then(|below| below.find('/').and_then(|at| below.get(at..)));
-    let is_below =
-        |path: &str| path.starts_with(below) || inner.is_some_and(|inner| path.starts_with(inner));
     let calls: Vec<(&str, &str, &str)> = text
         .lines()
         .filter_map(|line| {
             let (thread, call) = line.trim_start().split_once(' ')?;
             let (name, arguments) = call.trim_start().split_once('(')?;
             let (_, path) = arguments.split_once('<')?;
-            is_below(path).then_some((thread, name, arguments))
+            let (path, _) = path.split_once('>')?;
+            // With a root of its own before it, if the process has one.
+            path.contains(below).then_some((thread, name, arguments))
         })
         .collect();
     let is_flush = |name: &str| matches!(name, "fsync" | "fdatasync");
@@ -178,7 +174,7 @@ mod tests {
         };
         assert_eq!(count_lines(text, "/d/"), counted);
         assert_eq!(count_lines(text, "/elsewhere"), WrittenBytes::default());
-        assert_eq!(count_lines(text, "/home/d/"), counted, "mounted elsewhere");
-        assert_eq!(count_lines(text, "/home/e/"), WrittenBytes::default());
+        let rooted = text.replace("</d/", "</cache/root/d/");
+        assert_eq!(count_lines(&rooted, "/d/"), counted);
     }
 }

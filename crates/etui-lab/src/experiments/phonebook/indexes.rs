@@ -11,6 +11,7 @@ use super::super::backends::{self, StoreBackend as _, fill};
 use super::super::common::{count_phase, register_variant};
 use super::{BOOK, CARDS, ContactKind, FILLED_ETUI, books};
 use crate::error::Error;
+use crate::measure::pinned::run_pinned;
 use crate::peers::eds::{self, INDEX_STEPS, Server};
 use crate::peers::plain::{IndexParts, PlainContacts, PlainRows};
 use crate::{Arm, ArmGroup, ArmRole, LabContext, Recorder, RunCase, RunPlan};
@@ -71,7 +72,8 @@ pub fn plan_indexes(lab: &LabContext, plan: &mut RunPlan, largest: &ArmGroup) {
 /// Runs an arm.
 pub fn run_case(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     if case.work == SERVER {
-        server_costs(case, recorder)
+        // Client, bus and server on one core: times are processor time.
+        run_pinned(|_| server_costs(case, recorder))
     } else if backends::is_product(&case.settings, "etui") {
         etui_costs(case, recorder)
     } else {

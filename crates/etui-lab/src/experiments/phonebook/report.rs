@@ -173,7 +173,7 @@ fn index_tables(results: &Results) -> Vec<TableSpec> {
         indexes::SERVER,
         "Evolution Data Server over D-Bus, one more index in each row: beginnings and ends of \
          full, family and given names; family and given name in list order; e-mail; phone as \
-         written; phone as a number. Ratios are to the summary without an index.",
+         written; phone as a number. Client, bus and server on one core. Ratios are to the summary without an index.",
         measures,
     );
     let mut tables = plain.to_vec();
