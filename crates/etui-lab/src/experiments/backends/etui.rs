@@ -72,6 +72,11 @@ impl<R: Kept> EtuiBackend<R> {
         Ok(())
     }
 
+    /// Counters of the VFS `etui`, if the store is on it.
+    pub fn vfs_counters(&self) -> Result<Option<etui_vfs::Counters>, Error> {
+        Ok(self.store()?.vfs_counters())
+    }
+
     /// The collection.
     pub fn collection(&self) -> Result<Collection<'_, R>, Error> {
         R::of(self.store()?)

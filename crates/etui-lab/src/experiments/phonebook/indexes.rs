@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::measure::pinned::run_pinned;
 use crate::peers::eds::{self, INDEX_STEPS, Server};
 use crate::peers::plain::{IndexParts, PlainContacts, PlainRows};
-use crate::{Arm, ArmGroup, ArmRole, LabContext, Recorder, RunCase, RunPlan};
+use crate::{Arm, ArmGroup, ArmRole, LabContext, Recorder, RunCase, RunPlan, redo};
 
 /// Plain SQLite with etui's rows, and etui with all its indexes.
 pub const PLAIN: &str = "index-costs";
@@ -102,7 +102,14 @@ fn etui_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         fill(&mut etui, case.size)?;
         etui.merge_index()
     })?;
+    // As for plain SQLite: no save writes back what the fill left in the log.
+    etui.close()?;
+    etui.open()?;
+    let before = etui.vfs_counters()?;
     let saved = recorder.phase("saves", || etui.save_each(case.size, saves))?;
+    if let (Some(before), Some(after)) = (before, etui.vfs_counters()?) {
+        redo::record_counters(recorder, "saves", &after.since(&before));
+    }
     backends::record(recorder, "save_one", &saved);
     recorder.answer(etui.fetch_all()?.count.to_le_bytes());
     etui.close()?;
@@ -124,9 +131,13 @@ fn plain_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let filled = rows.count().saturating_sub(saves);
     let vfs = register_variant(&case.settings)?;
     let vfs_name = vfs.as_ref().map(Vfs::name);
-    let plain = PlainContacts::create(&recorder.dir().join("book.db"), parts, vfs_name)?;
+    let path = recorder.dir().join("book.db");
+    let plain = PlainContacts::create(&path, parts, vfs_name)?;
     recorder.phase("fill", || plain.save(&rows, 0..filled, true))?;
     recorder.record("fill/pages", plain.pages()? as f64);
+    // No save writes back what the fill left in the log.
+    plain.close()?;
+    let plain = PlainContacts::open(&path, parts, vfs_name)?;
     let mut ns = Vec::new();
     count_phase(recorder, "saves", vfs.as_ref(), |recorder| {
         recorder.phase("saves", || {
