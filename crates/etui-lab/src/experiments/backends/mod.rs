@@ -3,7 +3,7 @@
 //!
 //! - [`etui`]: a store of etui's;
 //! - [`eds`]: Evolution Data Server;
-//! - [`akonadi`]: Akonadi;
+//! - [`akonadi`]: an address book of Akonadi;
 //! - [`local`]: stores in this process;
 //! - [`own`]: a store over etui's own D-Bus interface;
 //! - [`trace`]: writes of a save, observed from outside;
