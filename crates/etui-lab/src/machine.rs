@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use jiff::Timestamp;
 
+use crate::error::Error;
 use crate::results::{FORMAT, RunHeader};
 
 /// The tools that experiments use, with the argument that prints each one's version.
@@ -30,6 +31,20 @@ pub fn find_tool(name: &str) -> Option<PathBuf> {
         .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
         .map(|dir| dir.join(name))
         .find(|file| file.is_file())
+}
+
+/// Where the laboratory keeps large files between runs: `etui-lab` in `XDG_CACHE_HOME`, else in
+/// `~/.cache`.
+pub fn cache_dir() -> Result<PathBuf, Error> {
+    let dir = |name: &str| {
+        let value = std::env::var_os(name).map(PathBuf::from);
+        value.filter(|path| path.is_absolute())
+    };
+    let cache = dir("XDG_CACHE_HOME").or_else(|| Some(dir("HOME")?.join(".cache")));
+    let cache = cache.ok_or_else(|| {
+        Error::not_run("there is no cache directory: neither XDG_CACHE_HOME nor HOME is set")
+    })?;
+    Ok(cache.join("etui-lab"))
 }
 
 /// This machine, as it is now. The experiments and their parameters are filled in later.

@@ -76,3 +76,38 @@ fn every_way_to_initial_data_and_to_a_first_screen() {
             .all(|run| run["measures"]["warm/wall_ns"].as_f64().unwrap() > 0.0)
     );
 }
+
+#[test]
+fn versions_of_the_address_book_server() {
+    // Without its suites each version is named as not run, with the command that unpacks it.
+    let dir = tempfile::tempdir().unwrap();
+    let out = Command::new(env!("CARGO_BIN_EXE_etui-lab"))
+        .current_dir(dir.path())
+        .env("XDG_CACHE_HOME", dir.path())
+        .args(["run", "eds-versions", "--quick", "--quiet", "--no-report"])
+        .args(["--out", "without.jsonl"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{said}");
+    let text = std::fs::read_to_string(dir.path().join("without.jsonl")).unwrap();
+    for suite in ["bullseye", "bookworm", "trixie"] {
+        let part = format!("version of {suite}");
+        let named = text.lines().find(|line| line.contains(&part));
+        let named = named.expect("named as not run");
+        assert!(named.contains("not-run"), "{named}");
+        assert!(named.contains("etui lab setup --eds-versions"), "{named}");
+    }
+
+    // With those that are in the cache, all versions give the same answers.
+    let set = ["--set", "sizes=50", "--set", "saves=3"];
+    let lines = run(dir.path(), "eds-versions", &set);
+    for skipped in of_kind(&lines, "not-run") {
+        println!("skipped: {skipped}");
+    }
+    assert!(of_kind(&lines, "failed").is_empty());
+    let runs = of_kind(&lines, "run");
+    if !runs.is_empty() {
+        assert_eq!(names(&runs, "over D-Bus"), names(&runs, "direct"));
+    }
+}

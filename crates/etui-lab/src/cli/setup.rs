@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::error::Error;
-use crate::machine::find_tool;
+use crate::machine::{cache_dir, find_tool};
 use crate::output;
+use crate::peers::eds;
 
 /// Install missing tools of the experiments, after confirmation
 #[derive(Debug, clap::Args)]
@@ -14,6 +15,15 @@ pub struct SetupArgs {
     /// Install without asking
     #[arg(long, short)]
     yes: bool,
+
+    /// Unpack the versions of Evolution Data Server that `eds-versions` compares: three Debian
+    /// suites, about 1.2 GB each, into the cache directory; no root is needed
+    #[arg(long)]
+    eds_versions: bool,
+
+    /// Debian mirror of these suites; otherwise that of the machine's apt sources
+    #[arg(long, value_name = "URL", requires = "eds_versions")]
+    debian_mirror: Option<String>,
 }
 
 /// A package of Debian and its derivatives: its name; a tool or, with a `/`, a file of it; its
@@ -78,6 +88,9 @@ fn is_installed((_, sign, _): &Package) -> bool {
 impl SetupArgs {
     /// Lists missing packages, asks, installs.
     pub fn run(&self) -> Result<ExitCode, Error> {
+        if self.eds_versions {
+            return self.unpack_versions();
+        }
         let missing: Vec<&Package> = PACKAGES.iter().filter(|p| !is_installed(p)).collect();
         if missing.is_empty() {
             output::print_line(format_args!("All that the experiments need is installed."))?;
@@ -101,7 +114,7 @@ impl SetupArgs {
                 "installing needs root; as root, run: {by_hand}"
             )));
         };
-        if !self.yes && !ask_agreement()? {
+        if !self.yes && !ask_agreement("Install them now?")? {
             output::print_line(format_args!("Nothing was installed. By hand: {by_hand}"))?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -121,6 +134,49 @@ impl SetupArgs {
             )))
         }
     }
+
+    /// Unpacks the suites that are not in the cache, after confirmation.
+    fn unpack_versions(&self) -> Result<ExitCode, Error> {
+        let cache = cache_dir()?;
+        let missing = eds::missing_suites()?;
+        if missing.is_empty() {
+            output::print_line(format_args!(
+                "All versions are unpacked: {}",
+                cache.join("eds-*").display()
+            ))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let tools = eds::missing_tools();
+        if !tools.is_empty() {
+            return Err(Error::other(format!(
+                "unpacking needs packages that are missing; as root, run: apt-get install -y {}",
+                tools.join(" ")
+            )));
+        }
+        let mirror = match &self.debian_mirror {
+            Some(mirror) => mirror.clone(),
+            None => eds::configured_mirror()?,
+        };
+        output::print_line(format_args!(
+            "To be unpacked from {mirror} into {}, {:.1} GB: {}",
+            cache.display(),
+            (missing.len() as u64 * eds::SUITE_BYTES) as f64 / 1e9,
+            missing.join(", ")
+        ))?;
+        if !self.yes && !ask_agreement("Unpack them now?")? {
+            return Ok(ExitCode::SUCCESS);
+        }
+        for suite in missing {
+            output::print_line(format_args!("{suite} ..."))?;
+            eds::unpack_suite(suite, &mirror)?;
+            let installed = eds::Installation::of(Some(suite))?;
+            let version = installed
+                .check(eds::Server::AddressBook)
+                .map_err(Error::other)?;
+            output::print_line(format_args!("{suite}: Evolution Data Server {version}"))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// Returns the prefix of a command that needs root; none if every way asks for a password.
@@ -137,13 +193,13 @@ fn root_prefix() -> Option<Vec<&'static str>> {
         .then(|| vec!["sudo", "-n", "env"])
 }
 
-fn ask_agreement() -> Result<bool, Error> {
+fn ask_agreement(question: &str) -> Result<bool, Error> {
     if !std::io::stdin().is_terminal() {
         return Err(Error::Usage(
-            "there is no terminal to ask on; --yes installs without asking".to_owned(),
+            "there is no terminal to ask on; --yes goes on without asking".to_owned(),
         ));
     }
-    print!("Install them now? [y/N] ");
+    print!("{question} [y/N] ");
     std::io::stdout()
         .flush()
         .map_err(|e| Error::file("standard output", e))?;

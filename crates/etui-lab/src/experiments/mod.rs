@@ -10,6 +10,7 @@ mod counters;
 mod datebook;
 mod dav;
 mod dbus_calls;
+mod eds_versions;
 mod first_fill;
 mod journal_matrix;
 mod media_scan;
@@ -30,6 +31,7 @@ pub fn all_experiments() -> Vec<&'static dyn Experiment> {
         &polling::Polling,
         &datebook::Datebook,
         &phonebook::Phonebook,
+        &eds_versions::EdsVersions,
         &calendar::Calendars,
         &dbus_calls::DbusCalls,
         &dav::Dav,

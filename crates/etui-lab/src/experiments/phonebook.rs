@@ -1,25 +1,26 @@
 //! Study 4: Evolution Data Server's address book.
 //!
 //! - [`books`]: the works beyond those of every [`backends`], as each product does them;
+//! - [`indexes`]: the cost of each index to a save;
 //! - [`queries`]: the queries, in each product's syntax;
 //! - [`report`]: the declared report.
 
 mod books;
+mod indexes;
 mod queries;
 mod report;
 #[cfg(test)]
 mod tests;
 
 use std::fs;
-use std::path::Path;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
 
 use etui::contacts::Card;
 use etui_testkit::people::{Version, person};
-use etui_vfs::Vfs;
 
 use self::books::{ContactBackend, PlainBook};
 use super::about::AboutText;
+use super::backends::akonadi::AkonadiBackend;
 use super::backends::eds::EdsBackend;
 use super::backends::etui::{EtuiBackend, arm_options};
 use super::backends::own::OwnBackend;
@@ -27,10 +28,11 @@ use super::backends::{
     self, ArmSpec, BackendKind, MEMORY_WORK, PINNED_WORK, ReadPass, SCREEN, StoreBackend as _,
     fill, is_product, rounds,
 };
-use super::common::{count_phase, register_variant};
 use crate::error::Error;
-use crate::peers::eds::{Server, TimedAnswer};
-use crate::peers::plain::{IndexParts, PlainContacts, PlainRows};
+use crate::peers::akonadi;
+use crate::peers::eds::{self, Server, TimedAnswer};
+use crate::peers::plain::PlainRows;
+use crate::stacks::HERE;
 use crate::{
     Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, LabContext, Recorder,
     ReportSpec, Results, RunCase, RunPlan, Study,
@@ -47,10 +49,13 @@ const BOOK: &str = "lab";
 const CARDS: &str = "cards.vcf";
 const FILLED_ETUI: &str = "filled.etui";
 
-/// The works of this experiment.
+/// The works of this experiment, beside those of [`indexes`].
 const BOOK_WORK: &str = "book";
-const INDEX_WORK: &str = "index-costs";
-const INDEX_REDO_WORK: &str = "index-costs, etui-vfs";
+const SERVERS_WORK: &str = "servers";
+const SERVERS_MEMORY_WORK: &str = "servers, memory";
+/// The largest book of [`SERVERS_WORK`], quick and full: Akonadi's agent writes a file for each
+/// contact, some hundred a second.
+const SERVERS_LARGEST: [u64; 2] = [800, 3_200];
 
 /// The arms, as found first.
 const ARMS: [ArmSpec<'static>; 10] = {
@@ -92,6 +97,21 @@ const CLIENTS: [ArmSpec<'static>; 4] = {
     ]
 };
 
+/// The arms of servers, and etui.
+const SERVERS: [ArmSpec<'static>; 4] = {
+    use ArmRole::{AsFound, Etui, Peer};
+    [
+        (report::DBUS, AsFound, "product=eds way=dbus setup=shipped"),
+        (
+            report::DURABLE,
+            Peer,
+            "product=eds way=dbus setup=shipped durable",
+        ),
+        (report::AKONADI, Peer, "product=akonadi"),
+        (report::ETUI, Etui, "product=etui"),
+    ]
+};
+
 impl Experiment for Phonebook {
     fn experiment_info(&self) -> ExperimentInfo {
         static ABOUT: AboutText = AboutText::new(include_str!("phonebook.md"));
@@ -109,32 +129,14 @@ impl Experiment for Phonebook {
         let Some(largest) = plan.groups.iter().rfind(|group| group.counted).cloned() else {
             return Ok(plan);
         };
-        for (work, redo) in [(INDEX_WORK, false), (INDEX_REDO_WORK, true)] {
-            let arms = IndexParts::ALL.map(|parts| {
-                let name = match parts {
-                    IndexParts::Record => parts.name().to_owned(),
-                    _ => format!("+ {}", parts.name()),
-                };
-                let arm = Arm::new(name, ArmRole::Peer, "").with("parts", parts.name());
-                arm.with("saves", lab.value("saves")).with("redo", redo)
-            });
-            plan.groups.push(ArmGroup {
-                work: work.to_owned(),
-                counted: false,
-                arms: arms.to_vec(),
-                ..largest.clone()
-            });
-        }
+        plan_servers(lab, &mut plan);
+        indexes::plan_indexes(lab, &mut plan, &largest);
         Ok(plan)
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let count = backends::count_records(group)?;
-        let file = dir.join(CARDS);
-        let text: String = (0..count)
-            .map(|index| person(SEED, index).to_vcard(Version::V3))
-            .collect();
-        fs::write(&file, text).map_err(|e| Error::file(&file, e))?;
+        let file = write_cards(count, dir)?;
         backends::build_client::<ContactKind>(group, dir)?;
         // A store that etui filled: where the rows of plain SQLite come from.
         let filled = dir.join(FILLED_ETUI);
@@ -157,7 +159,9 @@ impl Experiment for Phonebook {
             BOOK_WORK | MEMORY_WORK | PINNED_WORK => {
                 backends::run_arm::<ContactKind>(case, recorder)
             }
-            INDEX_WORK | INDEX_REDO_WORK => index_costs(case, recorder),
+            SERVERS_WORK => backends::run_arm::<ContactKind>(case, recorder),
+            SERVERS_MEMORY_WORK => backends::measure_memory::<ContactKind>(case, recorder),
+            work if indexes::WORKS.contains(&work) => indexes::run_case(case, recorder),
             other => Err(Error::other(format!("phonebook knows no work `{other}`"))),
         }
     }
@@ -167,8 +171,52 @@ impl Experiment for Phonebook {
     }
 }
 
+/// Plans the operations that Akonadi has too, beside other servers and etui.
+fn plan_servers(lab: &LabContext, plan: &mut RunPlan) {
+    if let Err(reason) = akonadi::check() {
+        return plan.skip("arm Akonadi", reason);
+    }
+    let [quick, full] = SERVERS_LARGEST;
+    let most = if lab.quick() { quick } else { full };
+    let sizes = lab.values("sizes").iter().copied();
+    let Some(size) = sizes.filter(|size| *size <= most).max() else {
+        return plan.skip(
+            "arm Akonadi",
+            format!("it is measured with at most {most} contacts: --set sizes={most}"),
+        );
+    };
+    let has_eds = eds::available(Server::AddressBook).is_ok();
+    let arms = SERVERS.into_iter().map(|(name, role, settings)| {
+        Arm::new(name, role, settings).with("saves", lab.value("saves"))
+    });
+    let arms: Vec<Arm> = arms
+        .filter(|arm| has_eds || !is_product(&arm.settings, "eds"))
+        .collect();
+    for (work, repetitions) in [(SERVERS_WORK, 3), (SERVERS_MEMORY_WORK, 1)] {
+        let mut arms = arms.clone();
+        // Made durable the server takes as much memory.
+        arms.retain(|arm| work == SERVERS_WORK || !arm.settings.is("durable"));
+        plan.groups.push(ArmGroup {
+            repetitions,
+            counted: work == SERVERS_WORK,
+            seconds: 3.0 + size as f64 / 200.0,
+            ..ArmGroup::new(work, HERE, size, arms)
+        });
+    }
+}
+
+/// Writes the cards to be saved into a group's directory; their file.
+pub(super) fn write_cards(count: u64, dir: &Path) -> Result<PathBuf, Error> {
+    let file = dir.join(CARDS);
+    let text: String = (0..count)
+        .map(|index| person(SEED, index).to_vcard(Version::V3))
+        .collect();
+    fs::write(&file, text).map_err(|e| Error::file(&file, e))?;
+    Ok(file)
+}
+
 /// Contacts in an address book.
-struct ContactKind;
+pub(super) struct ContactKind;
 
 impl BackendKind for ContactKind {
     type Backend = dyn ContactBackend;
@@ -182,6 +230,10 @@ impl BackendKind for ContactKind {
 
     fn of_server(backend: EdsBackend) -> Box<Self::Backend> {
         Box::new(backend)
+    }
+
+    fn of_akonadi(backend: AkonadiBackend) -> Result<Box<Self::Backend>, Error> {
+        Ok(Box::new(backend))
     }
 
     fn open_local(
@@ -221,6 +273,9 @@ impl BackendKind for ContactKind {
             .map(|n| person(SEED, n * 37 % case.size).uid)
             .collect();
         pass.read_common(book, &uids)?;
+        if case.work == SERVERS_WORK {
+            return pass.reopen(book);
+        }
         let partial = rounds(few, || book.fetch_partial())?;
         pass.record_answer("partial", &backends::counted(partial.ns, partial.count));
         pass.record_answer("screen", &book.first_screen(many, SCREEN)?);
@@ -241,35 +296,4 @@ impl BackendKind for ContactKind {
     fn look(book: &mut Self::Backend) -> Result<TimedAnswer, Error> {
         book.first_screen(1, SCREEN)
     }
-}
-
-/// The fill and single saves by plain SQLite, an index more in each arm.
-fn index_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-    let name = case.settings.text("parts")?;
-    let parts = IndexParts::ALL
-        .into_iter()
-        .find(|parts| parts.name() == name)
-        .ok_or_else(|| Error::other(format!("the schema has no part `{name}`")))?;
-    let saves = case.settings.number("saves")? as usize;
-    let rows = PlainRows::read(&recorder.shared().join(FILLED_ETUI))?;
-    let filled = rows.count().saturating_sub(saves);
-    let vfs = register_variant(&case.settings)?;
-    let vfs_name = vfs.as_ref().map(Vfs::name);
-    let plain = PlainContacts::create(&recorder.dir().join("book.db"), parts, vfs_name)?;
-    recorder.phase("fill", || plain.save(&rows, 0..filled, true))?;
-    recorder.record("fill/pages", plain.pages()? as f64);
-    let mut ns = Vec::new();
-    count_phase(recorder, "saves", vfs.as_ref(), |recorder| {
-        recorder.phase("saves", || {
-            for at in filled..rows.count() {
-                let begun = Instant::now();
-                plain.save(&rows, at..at + 1, false)?;
-                ns.push(begun.elapsed().as_nanos() as f64);
-            }
-            Ok(())
-        })
-    })?;
-    backends::record(recorder, "save_one", &backends::counted(ns, 0));
-    recorder.answer((plain.all()?.len() as u64).to_le_bytes());
-    plain.close()
 }

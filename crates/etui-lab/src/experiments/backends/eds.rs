@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::StoreBackend;
 use crate::error::Error;
-use crate::peers::eds::{EdsClient, EdsSession, TimedAnswer};
+use crate::peers::eds::{CommandClient, EdsSession, TimedAnswer};
 
 /// A book or calendar of a session.
 pub struct EdsBackend {
     // Before the session: fields are dropped in this order.
-    client: EdsClient,
+    client: CommandClient,
     session: EdsSession,
     connect: Vec<String>,
 }

@@ -62,8 +62,19 @@ impl<R: Kept> EtuiBackend<R> {
         let count = records.len() as u64;
         let mut backend = Self::new(path, store_options(Durability::Deferred), records)?;
         fill(&mut backend, count)?;
-        backend.store()?.merge_index()?;
+        backend.merge_index()?;
         backend.close().map(drop)
+    }
+
+    /// Writes what saves left to be merged into the substring index.
+    pub fn merge_index(&self) -> Result<(), Error> {
+        self.store()?.merge_index()?;
+        Ok(())
+    }
+
+    /// Counters of the VFS `etui`, if the store is on it.
+    pub fn vfs_counters(&self) -> Result<Option<etui_vfs::Counters>, Error> {
+        Ok(self.store()?.vfs_counters())
     }
 
     /// The collection.

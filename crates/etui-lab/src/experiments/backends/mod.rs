@@ -3,11 +3,13 @@
 //!
 //! - [`etui`]: a store of etui's;
 //! - [`eds`]: Evolution Data Server;
+//! - [`akonadi`]: an address book of Akonadi;
 //! - [`local`]: stores in this process;
 //! - [`own`]: a store over etui's own D-Bus interface;
 //! - [`trace`]: writes of a save, observed from outside;
 //! - [`report`]: tables and charts that they share.
 
+pub mod akonadi;
 pub mod eds;
 pub mod etui;
 pub mod local;
@@ -23,14 +25,16 @@ use std::time::{Duration, Instant};
 
 use etui_vfs::Vfs;
 
+use self::akonadi::AkonadiBackend;
 use self::eds::EdsBackend;
 use self::trace::SaveTrace;
 use super::common::{copy_shared, register_variant};
 use crate::error::Error;
 use crate::measure::pinned::run_pinned;
 use crate::measure::process::ProcessMemory;
+use crate::peers::akonadi::{self as akonadi_server, AkonadiSession};
 use crate::peers::eds::{
-    self as server, BATCH, EdsSession, ServedBy, Server, TimedAnswer, digest_names,
+    self as server, BATCH, EdsSession, Installation, ServedBy, Server, TimedAnswer, digest_names,
 };
 use crate::stacks::HERE;
 use crate::{
@@ -71,6 +75,11 @@ pub trait StoreBackend {
     fn open(&mut self) -> Result<TimedAnswer, Error>;
     /// Fetches every record, reads its name and keeps them: for the memory that takes.
     fn hold_all(&mut self) -> Result<(), Error>;
+    /// Waits for writes that go on after the saves were answered; the time it takes, if there are
+    /// any that a program can wait for.
+    fn finish_writes(&mut self) -> Result<Option<TimedAnswer>, Error> {
+        Ok(None)
+    }
     /// The processes that serve it.
     fn process_ids(&self) -> Vec<u32> {
         vec![std::process::id()]
@@ -93,6 +102,10 @@ pub trait BackendKind {
     fn commands(settings: &ArmSettings) -> Result<[Vec<&str>; 2], Error>;
     /// Returns the operations by the server's client.
     fn of_server(backend: EdsBackend) -> Box<Self::Backend>;
+    /// Returns the operations by Akonadi's client.
+    fn of_akonadi(_backend: AkonadiBackend) -> Result<Box<Self::Backend>, Error> {
+        Err(Error::not_run("Akonadi is driven with contacts alone"))
+    }
     /// Opens a store in this process, created if there is none; with records to be saved.
     fn open_local(
         case: &RunCase,
@@ -191,11 +204,13 @@ pub fn count_records(group: &ArmGroup) -> Result<u64, Error> {
     }
 }
 
-/// Compiles the server's client, if one of the arms needs it.
+/// Compiles the server's client for each installation that the arms need.
 pub fn build_client<K: BackendKind>(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
-    let mut arms = group.arms.iter();
-    if arms.any(|arm| is_product(&arm.settings, "eds")) {
-        server::build(K::SERVER, dir)?;
+    for arm in &group.arms {
+        if is_product(&arm.settings, "eds") {
+            let suite = arm.settings.text("suite").ok();
+            Installation::of(suite)?.build(K::SERVER, dir)?;
+        }
     }
     Ok(())
 }
@@ -222,6 +237,10 @@ fn open_backend<K: BackendKind>(
     let (path, shared) = (recorder.dir().join(&name), recorder.shared());
     let product = case.settings.text("product")?;
     let filled = contents == Contents::Filled;
+    if product == "akonadi" {
+        let backend = open_akonadi(&path, shared, K::RECORDS, contents)?;
+        return K::of_akonadi(backend);
+    }
     if product != "eds" {
         if filled {
             let store = if product == "own" { "etui" } else { product };
@@ -229,8 +248,9 @@ fn open_backend<K: BackendKind>(
         }
         return K::open_local(case, shared, &path, vfs, contents == Contents::ToFill);
     }
-    server::available(K::SERVER).map_err(Error::not_run)?;
-    let built = server::build(K::SERVER, shared)?;
+    let installation = Installation::of(case.settings.text("suite").ok())?;
+    installation.check(K::SERVER).map_err(Error::not_run)?;
+    let built = installation.build(K::SERVER, shared)?;
     let [create, connect] = K::commands(&case.settings)?;
     let records = shared.join(K::RECORDS);
     let served_by = match (case.settings.is("by-etui"), case.settings.is("durable")) {
@@ -251,6 +271,32 @@ fn open_backend<K: BackendKind>(
     Ok(K::of_server(backend))
 }
 
+/// Opens an address book of Akonadi.
+fn open_akonadi(
+    path: &Path,
+    shared: &Path,
+    records: &str,
+    contents: Contents,
+) -> Result<AkonadiBackend, Error> {
+    akonadi_server::check().map_err(Error::not_run)?;
+    let client = akonadi_server::build(shared)?;
+    let records = shared.join(records);
+    fs::create_dir_all(path).map_err(|e| Error::file(path, e))?;
+    if contents == Contents::Filled {
+        let mut backend = AkonadiBackend::create(AkonadiSession::start(path, &client)?)?;
+        let count = backend.load(&records)?;
+        fill(&mut backend, count)?;
+        backend.finish_writes()?;
+        drop(backend);
+        return AkonadiBackend::open(AkonadiSession::start(path, &client)?);
+    }
+    let mut backend = AkonadiBackend::create(AkonadiSession::start(path, &client)?)?;
+    if contents == Contents::ToFill {
+        backend.load(&records)?;
+    }
+    Ok(backend)
+}
+
 /// Runs an arm: fills its collection, reads it in every way and saves into it singly; or measures
 /// the memory that it takes.
 pub fn run_arm<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
@@ -261,6 +307,17 @@ pub fn run_arm<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Resul
     }
 }
 
+/// Fills a collection and saves into it singly, without reads between.
+pub fn measure_saves<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let mut backend = open_backend::<K>(case, recorder, None, Contents::ToFill)?;
+    let filled = fill(&mut *backend, case.size)?;
+    if !recorder.counts() {
+        recorder.record("fill/wall_ns", filled);
+    }
+    let saves = case.settings.number("saves")?;
+    save_singly(recorder, &mut *backend, None, case.size, saves)
+}
+
 fn measure_works<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let vfs = register_variant(&case.settings)?;
     let vfs_name = vfs.as_ref().map(Vfs::name);
@@ -268,6 +325,9 @@ fn measure_works<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Res
     let filled = fill(&mut *backend, case.size)?;
     if !recorder.counts() {
         recorder.record("fill/wall_ns", filled);
+    }
+    if let Some(rest) = backend.finish_writes()? {
+        record(recorder, "finish_writes", &rest);
     }
     let timed = !recorder.counts() && reads_differ(&case.settings);
     K::read_records(case, &mut ReadPass { recorder, timed }, &mut *backend)?;
@@ -467,7 +527,10 @@ fn save_singly<B: StoreBackend + ?Sized>(
 
 /// Records the memory of all processes with an empty collection, with the filled one opened, and
 /// with every record fetched, its name read, and kept.
-fn measure_memory<K: BackendKind>(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+pub fn measure_memory<K: BackendKind>(
+    case: &RunCase,
+    recorder: &mut Recorder,
+) -> Result<(), Error> {
     let vfs = register_variant(&case.settings)?;
     let vfs = vfs.as_ref().map(Vfs::name);
     let record = |recorder: &mut Recorder, label: &str, backend: &K::Backend| {

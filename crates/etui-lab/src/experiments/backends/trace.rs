@@ -112,7 +112,9 @@ fn count_lines(text: &str, below: &str) -> WrittenBytes {
             let (thread, call) = line.trim_start().split_once(' ')?;
             let (name, arguments) = call.trim_start().split_once('(')?;
             let (_, path) = arguments.split_once('<')?;
-            path.starts_with(below).then_some((thread, name, arguments))
+            let (path, _) = path.split_once('>')?;
+            // With a root of its own before it, if the process has one.
+            path.contains(below).then_some((thread, name, arguments))
         })
         .collect();
     let is_flush = |name: &str| matches!(name, "fsync" | "fdatasync");
@@ -172,5 +174,7 @@ mod tests {
         };
         assert_eq!(count_lines(text, "/d/"), counted);
         assert_eq!(count_lines(text, "/elsewhere"), WrittenBytes::default());
+        let rooted = text.replace("</d/", "</cache/root/d/");
+        assert_eq!(count_lines(&rooted, "/d/"), counted);
     }
 }

@@ -9,11 +9,12 @@ use etui::Store;
 use etui::contacts::{Card, Column, Columns, Contacts, Query as Wanted, Rows as Found, SortOrder};
 use zbus::Variant;
 
+use super::super::backends::akonadi::AkonadiBackend;
 use super::super::backends::eds::EdsBackend;
 use super::super::backends::etui::EtuiBackend;
 use super::super::backends::local::{Kept, LocalStore, name_texts};
 use super::super::backends::own::{CallOptions, OwnBackend, WireKind, unordered};
-use super::super::backends::{StoreBackend, answer, answer_pairs, counted, each, timed};
+use super::super::backends::{StoreBackend, answer, answer_pairs, counted, each, rounds, timed};
 use super::queries::{self, ContactQuery};
 use crate::error::Error;
 use crate::peers::eds::TimedAnswer;
@@ -304,5 +305,28 @@ impl ContactBackend for EdsBackend {
 
     fn first_screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
         self.ask(&["screen", &times.to_string(), &count.to_string()])
+    }
+}
+
+/// Akonadi finds contacts only by UID: its searches need an indexing agent, which is another
+/// product's. A program reads the whole book and finds and sorts for itself.
+impl ContactBackend for AkonadiBackend {
+    fn fetch_partial(&mut self) -> Result<TimedAnswer, Error> {
+        self.fetch_names()
+    }
+
+    fn find_cards(&mut self, _times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+        Err(Error::not_run(format!(
+            "Akonadi has no query `{}`",
+            query.title
+        )))
+    }
+
+    fn find_uids(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+        self.find_cards(times, query)
+    }
+
+    fn first_screen(&mut self, times: u64, _count: u64) -> Result<TimedAnswer, Error> {
+        rounds(times, || self.fetch_names())
     }
 }

@@ -4,7 +4,8 @@ use super::super::backends::report::{
     growth_chart, list_hits, memory_table, save_measures, vfs_table, wall_times,
 };
 use super::super::backends::{MEMORY_WORK, PINNED_WORK};
-use super::{BOOK_WORK, INDEX_REDO_WORK, INDEX_WORK, queries};
+use super::{BOOK_WORK, SERVERS_MEMORY_WORK, SERVERS_WORK, indexes, queries};
+use crate::peers::eds;
 use crate::report::numbers::format_whole;
 use crate::spec::{Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::stacks::HERE;
@@ -17,6 +18,7 @@ pub const DIRECT: &str = "EDS direct, as shipped";
 pub const DIRECT_TUNED: &str = "EDS direct, all indexes";
 pub const DURABLE: &str = "EDS over D-Bus, made durable";
 pub const AS_EDS: &str = "etui as EDS, over D-Bus";
+pub const AKONADI: &str = "Akonadi, SQLite backend";
 pub const OWN: &str = "etui over D-Bus, own interface";
 pub const PLAIN: &str = "plain SQLite, a schema by hand";
 pub const PLAIN_REDO: &str = "plain SQLite, through etui-vfs";
@@ -96,6 +98,89 @@ fn client_tables(groups: &[GroupKey]) -> Vec<TableSpec> {
     ]
 }
 
+/// Operations that Akonadi has too.
+fn server_tables(results: &Results) -> Vec<TableSpec> {
+    let groups = |work| results.select_groups(&[work], &[HERE]);
+    let table = |title: &str, caption: &str, measures| {
+        TableSpec::new(title, groups(SERVERS_WORK))
+            .caption(caption)
+            .measures(measures)
+            .base(ETUI)
+            .size_unit("contacts")
+    };
+    let fetches = FETCHES.into_iter();
+    let fetches = fetches.filter(|(_, phase)| !matches!(*phase, "partial" | "screen"));
+    let mut saves = save_measures();
+    saves.push(Measure::wall_time("files written after", "finish_writes"));
+    vec![
+        table(
+            "Servers: saving",
+            "Akonadi answers once its SQLite database has the contact; its agent then writes each \
+             contact to a file of its own, here until all of the fill are written. Writes and \
+             flushes are those of the process that answers.",
+            saves,
+        ),
+        table(
+            "Servers: fetching",
+            "Akonadi has no queries without an indexing agent, and no partial contacts.",
+            wall_times(&fetches.collect::<Vec<_>>()),
+        ),
+        memory_table(groups(SERVERS_MEMORY_WORK), ETUI, "contacts in servers"),
+    ]
+}
+
+/// Cost of each index to a save.
+fn index_tables(results: &Results) -> Vec<TableSpec> {
+    let table = |work: &str, caption: &str, measures| {
+        TableSpec::new(
+            format!("Cost of each index ({work})"),
+            results.select_groups(&[work], &[HERE]),
+        )
+        .caption(caption)
+        .measures(measures)
+    };
+    let times = || {
+        vec![
+            Measure::wall_time("in a batch, each", "fill").per(Per::Size),
+            Measure::wall_time("one", "save_one"),
+        ]
+    };
+    let plain = [
+        (indexes::PLAIN, "saves/called_write_bytes"),
+        (indexes::PLAIN_REDO, "saves/vfs_log_write_bytes"),
+    ];
+    let plain = plain.map(|(work, bytes)| {
+        let mut measures = times();
+        measures.extend([
+            Measure::new("batch bytes, each", "fill/called_write_bytes").per(Per::Size),
+            Measure::new("bytes of one", bytes).per(Per::Setting("saves")),
+            Measure::new("pages", "fill/pages"),
+        ]);
+        table(
+            work,
+            "Plain SQLite with etui's rows, one more index in each row, then etui itself. \
+             Substrings (gram) are written in batches, never by a single save.",
+            measures,
+        )
+    });
+    let mut measures = times();
+    measures.extend([
+        Measure::new("bytes of one", "save_one/file_write_bytes"),
+        Measure::new("writes of one", "save_one/file_writes"),
+        Measure::new("database", "fill/database_bytes"),
+    ]);
+    let server = table(
+        indexes::SERVER,
+        "Evolution Data Server over D-Bus, one more index in each row: beginnings and ends of \
+         full, family and given names; family and given name in list order; e-mail; phone as \
+         written; phone as a number. Client, bus and server on one core. Ratios are to the summary without an index.",
+        measures,
+    );
+    let mut tables = plain.to_vec();
+    tables.push(server.base(eds::INDEX_STEPS[0]));
+    tables
+}
+
 pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let books = results.select_groups(&[BOOK_WORK], &[HERE]);
     let largest = books.last();
@@ -166,28 +251,8 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         ETUI,
         "contacts",
     ));
-    for (work, bytes) in [
-        (INDEX_WORK, "saves/called_write_bytes"),
-        (INDEX_REDO_WORK, "saves/vfs_log_write_bytes"),
-    ] {
-        tables.push(
-            TableSpec::new(
-                format!("Cost of each index ({work})"),
-                results.select_groups(&[work], &[HERE]),
-            )
-            .caption(
-                "Plain SQLite, one more index in each row. Substrings (gram) are written in \
-                 batches, never by a single save.",
-            )
-            .measures(vec![
-                Measure::wall_time("in a batch, each", "fill").per(Per::Size),
-                Measure::wall_time("one", "save_one"),
-                Measure::new("batch bytes, each", "fill/called_write_bytes").per(Per::Size),
-                Measure::new("bytes of one", bytes).per(Per::Setting("saves")),
-                Measure::new("pages", "fill/pages"),
-            ]),
-        );
-    }
+    tables.extend(server_tables(results));
+    tables.extend(index_tables(results));
     let time = |phase: &str| Measure::wall_time("time", phase);
     let finding =
         |claim: &str, arm, phase: &str| Threshold::finding(claim).of(largest, arm, time(phase));

@@ -1,6 +1,8 @@
 /* A client of Evolution Data Server's address book. Its commands:
  *
- *   create BOOK TYPE        makes a book; TYPE: shipped (no summary setup) or tuned (all indexes)
+ *   create BOOK TYPE        makes a book; TYPE: shipped (no summary setup), tuned (all indexes), or
+ *                           a number of steps: the summary's fields with the indexes of the
+ *                           first steps
  *   connect BOOK WAY        WAY: dbus, or direct (reads go to the database in this process)
  *   load FILE               reads vCards from a file and parses them; nothing is sent
  *   save FROM COUNT         saves loaded contacts singly, each timed
@@ -58,35 +60,53 @@ answer_uids (Answer *answer, GSList *uids)
 	answer_lines (answer, lines);
 }
 
+/* All indexes, by step; peers/eds/mod.rs names the steps. */
+static const struct {
+	guint step;
+	EContactField field;
+	EBookIndexType type;
+} indexes[] = {
+	{ 1, E_CONTACT_FULL_NAME, E_BOOK_INDEX_PREFIX },
+	{ 1, E_CONTACT_FAMILY_NAME, E_BOOK_INDEX_PREFIX },
+	{ 1, E_CONTACT_GIVEN_NAME, E_BOOK_INDEX_PREFIX },
+	{ 2, E_CONTACT_FULL_NAME, E_BOOK_INDEX_SUFFIX },
+	{ 2, E_CONTACT_FAMILY_NAME, E_BOOK_INDEX_SUFFIX },
+	{ 2, E_CONTACT_GIVEN_NAME, E_BOOK_INDEX_SUFFIX },
+	{ 3, E_CONTACT_FAMILY_NAME, E_BOOK_INDEX_SORT_KEY },
+	{ 3, E_CONTACT_GIVEN_NAME, E_BOOK_INDEX_SORT_KEY },
+	{ 4, E_CONTACT_EMAIL, E_BOOK_INDEX_PREFIX },
+	{ 5, E_CONTACT_EMAIL, E_BOOK_INDEX_SUFFIX },
+	{ 6, E_CONTACT_TEL, E_BOOK_INDEX_PREFIX },
+	{ 7, E_CONTACT_TEL, E_BOOK_INDEX_SUFFIX },
+	{ 8, E_CONTACT_TEL, E_BOOK_INDEX_PHONE },
+};
+
 static gboolean
-create (const gchar *uid, gboolean tuned, GError **error)
+create (const gchar *uid, const gchar *type, GError **error)
 {
 	ESource *source = new_source (uid, E_SOURCE_EXTENSION_ADDRESS_BOOK, error);
+	guint steps = g_str_equal (type, "tuned") ? G_MAXUINT : (guint) atoi (type);
+	EContactField fields[G_N_ELEMENTS (indexes)];
+	EBookIndexType types[G_N_ELEMENTS (indexes)];
+	gint count = 0;
+	guint i;
 
 	if (!source)
 		return FALSE;
-	if (tuned) {
+	if (!g_str_equal (type, "shipped")) {
 		ESourceBackendSummarySetup *setup =
 			e_source_get_extension (source, E_SOURCE_EXTENSION_BACKEND_SUMMARY_SETUP);
 		/* full_name means full, family or given: without all three its queries scan. */
 		e_source_backend_summary_setup_set_summary_fields (setup,
 			E_CONTACT_FULL_NAME, E_CONTACT_FAMILY_NAME, E_CONTACT_GIVEN_NAME,
 			E_CONTACT_EMAIL, E_CONTACT_TEL, 0);
-		e_source_backend_summary_setup_set_indexed_fields (setup,
-			E_CONTACT_FULL_NAME, E_BOOK_INDEX_PREFIX,
-			E_CONTACT_FULL_NAME, E_BOOK_INDEX_SUFFIX,
-			E_CONTACT_FAMILY_NAME, E_BOOK_INDEX_PREFIX,
-			E_CONTACT_FAMILY_NAME, E_BOOK_INDEX_SUFFIX,
-			E_CONTACT_FAMILY_NAME, E_BOOK_INDEX_SORT_KEY,
-			E_CONTACT_GIVEN_NAME, E_BOOK_INDEX_PREFIX,
-			E_CONTACT_GIVEN_NAME, E_BOOK_INDEX_SUFFIX,
-			E_CONTACT_GIVEN_NAME, E_BOOK_INDEX_SORT_KEY,
-			E_CONTACT_EMAIL, E_BOOK_INDEX_PREFIX,
-			E_CONTACT_EMAIL, E_BOOK_INDEX_SUFFIX,
-			E_CONTACT_TEL, E_BOOK_INDEX_PREFIX,
-			E_CONTACT_TEL, E_BOOK_INDEX_SUFFIX,
-			E_CONTACT_TEL, E_BOOK_INDEX_PHONE,
-			0);
+		for (i = 0; i < G_N_ELEMENTS (indexes); i++) {
+			if (indexes[i].step <= steps) {
+				fields[count] = indexes[i].field;
+				types[count++] = indexes[i].type;
+			}
+		}
+		e_source_backend_summary_setup_set_indexed_fieldsv (setup, fields, types, count);
 	}
 	return commit_source (source, error);
 }
@@ -399,7 +419,7 @@ obey (gchar **words, Answer *answer, GError **error)
 	gboolean done;
 
 	if (n == 3 && g_str_equal (words[0], "create"))
-		return create (words[1], g_str_equal (words[2], "tuned"), error);
+		return create (words[1], words[2], error);
 	if (n == 3 && g_str_equal (words[0], "connect")) {
 		/* The list of books is read first and not timed, as in a program that runs already. */
 		if (!need_registry (error))

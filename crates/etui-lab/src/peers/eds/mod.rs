@@ -5,22 +5,27 @@
 //! - [`build`] compiles its client (`contacts.c` or `calendar.c`, each behind `common.c`) and what
 //!   makes the server durable (`durable.c`);
 //! - [`EdsSession`] is a private D-Bus with the server's processes, in a directory of its own;
-//! - [`EdsClient`] gives commands to the client and reads its answers;
+//! - [`CommandClient`] gives commands to the client and reads its answers;
+//! - [`Installation`] is the system's own server, or that of a Debian suite ([`Suite`]);
 //! - [`first_screen`] is a program's way from its start to its first page of contacts.
 
-mod client;
+mod installation;
 mod session;
+mod suite;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-pub use client::{EdsClient, TimedAnswer, digest_names};
+pub use installation::Installation;
 pub use session::EdsSession;
+pub use suite::{
+    SUITE_BYTES, SUITES, Suite, configured_mirror, missing_suites, missing_tools, unpack_suite,
+};
 
+pub use super::client::{CommandClient, TimedAnswer, digest_names};
+pub use super::output;
 use crate::error::Error;
 use crate::machine;
 
@@ -33,6 +38,20 @@ pub const SOURCES: &str = "org.gnome.evolution.dataserver.Sources5";
 
 /// How many records are given to the server at once.
 pub const BATCH: u64 = 3_200;
+
+/// The indexes of an address book that `contacts.c` can ask for, one more in each step: after the
+/// first, which has none.
+pub const INDEX_STEPS: [&str; 9] = [
+    "no index",
+    "+ beginnings of names",
+    "+ ends of names",
+    "+ names in list order",
+    "+ beginnings of e-mail",
+    "+ ends of e-mail",
+    "+ beginnings of phone",
+    "+ ends of phone",
+    "+ phone numbers",
+];
 
 /// One of its two servers that keep records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,51 +127,20 @@ pub fn find_etui() -> Result<PathBuf, Error> {
 #[derive(Debug, Clone)]
 pub struct Built {
     server: Server,
+    installation: Installation,
     client: PathBuf,
     durable: PathBuf,
 }
 
-/// Whether a server can be driven here; if not, why not and what would help.
+/// Whether the system's own server can be driven here; if not, why not and what would help.
 pub fn available(server: Server) -> Result<(), String> {
-    let help = "`etui lab setup`";
-    for tool in ["cc", "pkg-config", "dbus-daemon"] {
-        if machine::find_tool(tool).is_none() {
-            return Err(format!("there is no `{tool}`: {help}"));
-        }
-    }
-    for name in server.services() {
-        let service = Path::new(SERVICES).join(format!("{name}.service"));
-        if !service.is_file() {
-            return Err(format!("{} is missing: {help}", service.display()));
-        }
-    }
-    match version(server) {
-        Some(_) => Ok(()),
-        None => Err(format!(
-            "the development files of {} are missing: {help}",
-            server.library()
-        )),
-    }
+    Installation::System.check(server).map(drop)
 }
 
-/// The version that is installed.
-fn version(server: Server) -> Option<String> {
-    let out = Command::new("pkg-config")
-        .args(["--modversion", server.library()])
-        .output()
-        .ok()?;
-    let version = String::from_utf8(out.stdout).ok()?.trim().to_owned();
-    (out.status.success() && !version.is_empty()).then_some(version)
-}
-
-/// Compiles the client and the library into a directory; existing files that were made
-/// from the same source is taken as it is.
+/// Compiles the client of the system's own server, and the library, into a directory; existing
+/// files that were made from the same source are taken as they are.
 pub fn build(server: Server, cache: &Path) -> Result<Built, Error> {
-    Ok(Built {
-        server,
-        client: compile_client(cache, "eds-client", server.client(), server.library())?,
-        durable: compile(cache, "eds-durable", DURABLE, &["-shared", "-fPIC", "-ldl"])?,
-    })
+    Installation::System.build(server, cache)
 }
 
 /// Compiles a program into a directory, with a library by its name in `pkg-config`.
@@ -162,59 +150,7 @@ pub fn compile_client(
     source: &str,
     library: &str,
 ) -> Result<PathBuf, Error> {
-    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", library]))?;
-    let flags: Vec<&str> = flags.split_whitespace().collect();
-    compile(cache, name, source, &flags)
-}
-
-/// The file's name holds its source's digest. It appears whole: it is renamed into place.
-fn compile(cache: &Path, name: &str, source: &str, flags: &[&str]) -> Result<PathBuf, Error> {
-    let digest = blake3::hash(source.as_bytes()).to_hex();
-    let made = cache.join(format!("{name}-{}", &digest[..16]));
-    if made.is_file() {
-        return Ok(made);
-    }
-    let text = made.with_extension(format!("{}.c", std::process::id()));
-    let fresh = made.with_extension(format!("{}.new", std::process::id()));
-    fs::write(&text, source).map_err(|e| Error::file(&text, e))?;
-    let compiled = output(
-        Command::new("cc")
-            .args(["-std=gnu11", "-O2", "-w", "-o"])
-            .arg(&fresh)
-            .arg(&text)
-            .args(flags),
-    );
-    // A source that stays behind is only in the way; the directory is the caller's.
-    let _ = fs::remove_file(&text);
-    compiled?;
-    fs::rename(&fresh, &made).map_err(|e| Error::file(&made, e))?;
-    Ok(made)
-}
-
-/// Returns a command's output; its last line as the error if it fails.
-pub fn output(command: &mut Command) -> Result<String, Error> {
-    let command_line = command_line(command);
-    let failed = |message: String| Error::Command {
-        command: command_line,
-        message,
-    };
-    let out = match command.output() {
-        Ok(out) => out,
-        Err(e) => return Err(failed(e.to_string())),
-    };
-    if !out.status.success() {
-        let words = String::from_utf8_lossy(&out.stderr).trim().to_owned();
-        return Err(failed(words));
-    }
-    Ok(String::from_utf8_lossy(&out.stdout).into_owned())
-}
-
-fn command_line(command: &Command) -> String {
-    std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(|word| word.to_string_lossy())
-        .collect::<Vec<_>>()
-        .join(" ")
+    Installation::System.compile_client(cache, name, source, library)
 }
 
 /// Makes a book or calendar by these commands, the last of which opens it, and fills it from a

@@ -1,5 +1,5 @@
-//! [`EdsClient`]: commands to a client program and its answers. `contacts.c` and `calendar.c` list
-//! them.
+//! [`CommandClient`]: commands to a client program of a peer and its answers. The programs list
+//! them: `contacts.c` and `calendar.c` of Evolution Data Server, `contacts.cpp` of Akonadi.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::{command_line, shorten_line};
 use crate::error::Error;
 
 /// How long one command may take before the server counts as hung.
@@ -52,15 +53,16 @@ pub fn digest_names<'a>(contacts: impl IntoIterator<Item = (&'a str, &'a str)>) 
 
 /// A running client program; it ends when this is dropped.
 #[derive(Debug)]
-pub struct EdsClient {
+pub struct CommandClient {
     child: Child,
     commands: Option<ChildStdin>,
     answers: Receiver<String>,
 }
 
-impl EdsClient {
-    pub(super) fn start(mut command: Command) -> Result<Self, Error> {
-        let line = super::command_line(&command);
+impl CommandClient {
+    /// Starts the program.
+    pub fn start(mut command: Command) -> Result<Self, Error> {
+        let line = command_line(&command);
         let failed = |message: &str| Error::Command {
             command: line.clone(),
             message: message.to_owned(),
@@ -99,7 +101,7 @@ impl EdsClient {
     /// Gives a command and waits for its answer.
     pub fn ask(&mut self, words: &[&str]) -> Result<TimedAnswer, Error> {
         let failed = |message: String| Error::Command {
-            command: format!("eds-client: {}", shorten_line(&words.join(" "))),
+            command: format!("client: {}", shorten_line(&words.join(" "))),
             message,
         };
         let mut line = words.join("\t");
@@ -128,8 +130,9 @@ impl EdsClient {
 
     /// Reads a file of records, to be saved from; their number.
     pub fn load(&mut self, file: &Path) -> Result<u64, Error> {
-        let path = file.to_string_lossy();
-        Ok(self.ask(&["load", &path])?.count)
+        // The client may run in another directory.
+        let file = std::path::absolute(file).map_err(|e| Error::file(file, e))?;
+        Ok(self.ask(&["load", &file.to_string_lossy()])?.count)
     }
 
     /// Saves some of the loaded records at once.
@@ -138,11 +141,7 @@ impl EdsClient {
     }
 }
 
-fn shorten_line(line: &str) -> String {
-    line.chars().take(120).collect()
-}
-
-impl Drop for EdsClient {
+impl Drop for CommandClient {
     fn drop(&mut self) {
         // It ends when its input does; killed, in case it hangs in a call.
         drop(self.commands.take());

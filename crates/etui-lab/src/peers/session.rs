@@ -1,0 +1,257 @@
+//! [`PrivateSession`]: a D-Bus of its own with the processes of a product, in a directory of its own.
+//!
+//! The bus knows the product's services only, so that nothing of the person's desktop is started
+//! or touched. Everything the product writes is under the session's directory. Its processes are
+//! found again by a variable in their environment (`ETUI_LAB_SESSION`) and killed when the session
+//! is dropped. If this process is killed first, the kernel kills the bus with it
+//! (`setpriv --pdeathsig`), the product's processes end when they lose their bus, and any that
+//! remain carry `ETUI_LAB_RUN`, by which the next run finds it.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::client::CommandClient;
+use crate::error::Error;
+use crate::machine;
+
+/// The variable by which a session's processes are found.
+const MARK: &str = "ETUI_LAB_SESSION";
+/// The variable by which a run's processes are found; handed on if it is set.
+const RUN: &str = "ETUI_LAB_RUN";
+
+/// Sessions of this process so far: makes their marks different.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
+/// How a session is started.
+pub struct SessionConfig<'a> {
+    /// A directory: an empty one, or one that a session was in before, whose data it then has.
+    pub dir: &'a Path,
+    /// Service files: their names, without `.service`, and their texts.
+    pub services: Vec<(&'a str, String)>,
+    /// Variables of all of its processes.
+    pub environment: Vec<(&'a str, OsString)>,
+    /// Variables of the processes that the bus starts, and of no client.
+    pub server_environment: Vec<(&'a str, OsString)>,
+    /// Returns the command that runs a program, by its name.
+    pub command: &'a dyn Fn(&str) -> Result<Command, Error>,
+}
+
+/// A private session; it ends when this is dropped, with all its processes.
+#[derive(Debug)]
+pub struct PrivateSession {
+    dir: PathBuf,
+    environment: Vec<(String, OsString)>,
+    mark: String,
+    address: String,
+    bus: Child,
+}
+
+impl PrivateSession {
+    /// Starts the bus. The product's processes start when they are first asked for.
+    pub fn start(config: SessionConfig<'_>) -> Result<Self, Error> {
+        let dir = config.dir;
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{number}", std::process::id());
+        for name in ["data", "cache", "config", "run", "tmp", "services"] {
+            let dir = dir.join(name);
+            fs::create_dir_all(&dir).map_err(|e| Error::file(&dir, e))?;
+        }
+        let run = dir.join("run");
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        fs::set_permissions(&run, private).map_err(|e| Error::file(&run, e))?;
+        for (name, text) in config.services {
+            let to = dir.join("services").join(format!("{name}.service"));
+            fs::write(&to, text).map_err(|e| Error::file(&to, e))?;
+        }
+        let bus_config = dir.join("session.conf");
+        fs::write(&bus_config, bus_configuration(dir, &mark))
+            .map_err(|e| Error::file(&bus_config, e))?;
+
+        let log = dir.join("session.log");
+        let log = File::create(&log).map_err(|e| Error::file(&log, e))?;
+        let mut command = match machine::find_tool("setpriv") {
+            Some(_) => {
+                let mut command = (config.command)("setpriv")?;
+                command.args(["--pdeathsig", "KILL", "dbus-daemon"]);
+                command
+            }
+            None => (config.command)("dbus-daemon")?,
+        };
+        command
+            .args(["--nofork", "--print-address=1"])
+            .arg(format!("--config-file={}", bus_config.display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log);
+        let environment = config.environment.into_iter();
+        let environment: Vec<_> = environment
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        session_environment(&mut command, dir, &mark);
+        command
+            .envs(environment.iter().cloned())
+            .envs(config.server_environment);
+        let failed = |message: String| Error::Command {
+            command: "dbus-daemon".to_owned(),
+            message,
+        };
+        let mut bus = command.spawn().map_err(|e| failed(e.to_string()))?;
+        let mut address = String::new();
+        if let Some(out) = bus.stdout.take() {
+            // The line comes once the bus listens; none comes if it ends.
+            let _ = BufReader::new(out).read_line(&mut address);
+        }
+        // From here on dropping it stops the bus.
+        let session = Self {
+            dir: dir.to_owned(),
+            environment,
+            mark,
+            address: address.trim().to_owned(),
+            bus,
+        };
+        if session.address.is_empty() {
+            return Err(failed(session.last_words()));
+        }
+        Ok(session)
+    }
+
+    /// Its directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Starts a client program in the session.
+    pub fn client(&self, mut command: Command) -> Result<CommandClient, Error> {
+        let log = self.dir.join("client.log");
+        let file = File::create(&log).map_err(|e| Error::file(&log, e))?;
+        session_environment(&mut command, &self.dir, &self.mark);
+        command
+            .envs(self.environment.iter().cloned())
+            .env("DBUS_SESSION_BUS_ADDRESS", &self.address)
+            .stderr(file);
+        CommandClient::start(command)
+    }
+
+    /// Its processes of a name, as far as the kernel keeps it.
+    pub fn named(&self, name: &str) -> Vec<u32> {
+        let comm = |pid: u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let mut pids = is_marked(&self.mark);
+        pids.retain(|pid| comm(*pid).trim_end() == name);
+        pids.sort_unstable();
+        pids
+    }
+
+    fn last_words(&self) -> String {
+        let log = fs::read_to_string(self.dir.join("session.log")).unwrap_or_default();
+        log.lines().last().unwrap_or("it said nothing").to_owned()
+    }
+}
+
+impl Drop for PrivateSession {
+    fn drop(&mut self) {
+        // The bus last: without it the others would end by themselves, each in its own time.
+        let until = Instant::now() + Duration::from_secs(5);
+        let bus = self.bus.id();
+        loop {
+            let left: Vec<u32> = is_marked(&self.mark)
+                .into_iter()
+                .filter(|pid| *pid != bus)
+                .collect();
+            if left.is_empty() || Instant::now() > until {
+                break;
+            }
+            for pid in left {
+                if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+                    // It may be gone already.
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.bus.kill();
+        let _ = self.bus.wait();
+    }
+}
+
+/// The processes that carry a session's mark, this one never among them.
+fn is_marked(mark: &str) -> Vec<u32> {
+    let wanted = format!("{MARK}={mark}");
+    let own = std::process::id();
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| *pid != own)
+        .filter(|pid| {
+            fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
+                environment
+                    .split(|byte| *byte == 0)
+                    .any(|variable| variable == wanted.as_bytes())
+            })
+        })
+        .collect()
+}
+
+/// The environment of everything in the session: nothing of the person's own but the path.
+fn session_environment(command: &mut Command, dir: &Path, mark: &str) {
+    command.env_clear();
+    for name in ["PATH", RUN] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command
+        .env(MARK, mark)
+        .env("HOME", dir)
+        .env("XDG_DATA_HOME", dir.join("data"))
+        .env("XDG_CACHE_HOME", dir.join("cache"))
+        .env("XDG_CONFIG_HOME", dir.join("config"))
+        .env("XDG_RUNTIME_DIR", dir.join("run"))
+        .env("TMPDIR", dir.join("tmp"))
+        .env("GIO_USE_VFS", "local")
+        .env("GSETTINGS_BACKEND", "memory")
+        // Every glibc has this one; the server needs UTF-8, not the language.
+        .env("LANG", "C.UTF-8");
+}
+
+/// Returns the bus's configuration: the permissions of a session bus, and its default limits,
+/// which are wider than the ones built in. The abstract address leaves no file and has no
+/// path that could be too long.
+fn bus_configuration(dir: &Path, mark: &str) -> String {
+    let services = escape_xml(&dir.join("services").to_string_lossy());
+    let limits: String = [
+        ("max_incoming_bytes", 1_000_000_000_u64),
+        ("max_outgoing_bytes", 1_000_000_000),
+        ("max_message_size", 1_000_000_000),
+        ("service_start_timeout", 120_000),
+        ("max_match_rules_per_connection", 50_000),
+        ("max_replies_per_connection", 50_000),
+    ]
+    .iter()
+    .map(|(name, value)| format!("  <limit name=\"{name}\">{value}</limit>\n"))
+    .collect();
+    format!(
+        "<!DOCTYPE busconfig PUBLIC \"-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN\"\n \
+         \"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd\">\n\
+         <busconfig>\n  <type>session</type>\n  \
+         <listen>unix:abstract=etui-lab-{mark}</listen>\n  <auth>EXTERNAL</auth>\n  \
+         <servicedir>{services}</servicedir>\n  <policy context=\"default\">\n    \
+         <allow send_destination=\"*\" eavesdrop=\"true\"/>\n    <allow eavesdrop=\"true\"/>\n    \
+         <allow own=\"*\"/>\n  </policy>\n{limits}</busconfig>\n"
+    )
+}
+
+fn escape_xml(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
