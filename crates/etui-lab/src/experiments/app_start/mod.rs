@@ -2,6 +2,7 @@
 //! screen of a contact list is there (study 5).
 
 mod cold;
+mod copied;
 mod data;
 mod methods;
 mod report;
@@ -52,7 +53,10 @@ impl Experiment for AppStart {
             let every = here || !lab.quick();
             for &percent in percents {
                 for work in [READ, WRITTEN] {
-                    let arms = method_arms(work, megabytes, every);
+                    let mut arms = method_arms(work, megabytes, every);
+                    if stack == copied::STACK && work == WRITTEN {
+                        arms.push(copied::arm(megabytes));
+                    }
                     plan.groups.push(ArmGroup {
                         repetitions: match (lab.quick(), here) {
                             (true, false) => 2,
@@ -101,7 +105,10 @@ impl Experiment for AppStart {
         if case.work == SCREEN {
             return screen::run(&case.settings, recorder);
         }
-        let method = LoadMethod::named(&case.arm)?;
+        let method = match case.settings.is(copied::SETTING) {
+            true => copied::METHOD,
+            false => LoadMethod::named(&case.arm)?,
+        };
         let write = case.work == WRITTEN;
         let file = recorder.shared().join(data::FILE);
 
@@ -110,6 +117,9 @@ impl Experiment for AppStart {
         drop(method.start(&small, &data::used_runs(data::SMALL_RUNS, 100), write)?);
 
         let used = data::used_runs(run_count(case.settings.number("megabytes")?)?, case.size);
+        if case.settings.is(copied::SETTING) {
+            return copied::run(recorder, method, &used);
+        }
         let mut sums = Vec::new();
         if case.stack != stacks::RAM {
             cold::evict_cache(&file)?;
@@ -121,13 +131,7 @@ impl Experiment for AppStart {
         sums.push(measure_start(recorder, "warm", || {
             method.start(&file, &used, write)
         })?);
-        let sum = match sums.as_slice() {
-            [one] => *one,
-            [one, other] if one == other => *one,
-            _ => return Err(Error::other("the data was another the second time")),
-        };
-        recorder.answer(sum.to_le_bytes());
-        Ok(())
+        answer_sum(recorder, &sums)
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {
@@ -157,6 +161,17 @@ fn measure_start(
         recorder.record(&format!("{phase}/{measure}"), value);
     }
     Ok(started.sum)
+}
+
+/// Answers the sum that every start gave.
+fn answer_sum(recorder: &mut Recorder, sums: &[u64]) -> Result<(), Error> {
+    let sum = match sums {
+        [one] => *one,
+        [one, other] if one == other => *one,
+        _ => return Err(Error::other("the data was another the second time")),
+    };
+    recorder.answer(sum.to_le_bytes());
+    Ok(())
 }
 
 fn run_count(megabytes: u64) -> Result<usize, Error> {

@@ -27,15 +27,13 @@ const BOOK: &str = "contacts";
 
 /// The arm of etui.
 pub(super) const ETUI: &str = "etui";
+/// The arm of plain SQLite.
+pub(super) const PLAIN: &str = "plain SQLite, etui's schema";
 /// The programs that show the screen: etui, plain SQLite with etui's schema, and Evolution Data
 /// Server by way of D-Bus or with direct read access.
 const PROGRAMS: [(&str, ArmRole, &str); 5] = [
     (ETUI, ArmRole::Etui, ""),
-    (
-        "plain SQLite, etui's schema",
-        ArmRole::Peer,
-        "options=--plain",
-    ),
+    (PLAIN, ArmRole::Peer, "options=--plain"),
     (
         "plain SQLite, through etui-vfs",
         ArmRole::Peer,
