@@ -43,7 +43,8 @@ impl Experiment for AppStart {
         let mut plan = RunPlan::default();
         let megabytes = lab.value("megabytes");
         let stacks = [stacks::HERE, stacks::RAM].into_iter().chain(FILE_SYSTEMS);
-        for stack in plan.keep_available(lab, stacks) {
+        let available = plan.keep_available(lab, stacks);
+        for &stack in &available {
             let here = stack == stacks::HERE;
             let one = [HALF];
             let percents = match !here && lab.quick() {
@@ -78,13 +79,17 @@ impl Experiment for AppStart {
         if let Err(reason) = &server {
             plan.skip("first screen of Evolution Data Server", reason);
         }
-        for &contacts in lab.values("contacts") {
-            let arms = screen::screen_arms(server.is_ok());
-            plan.groups.push(ArmGroup {
-                repetitions: if lab.quick() { 3 } else { 5 },
-                seconds: 0.5,
-                ..ArmGroup::new(SCREEN, stacks::HERE, contacts, arms)
-            });
+        // On a device of its own the requests can be counted.
+        let screens = [stacks::HERE, screen::COUNTED];
+        for stack in screens.into_iter().filter(|at| available.contains(at)) {
+            for &contacts in lab.values("contacts") {
+                let arms = screen::screen_arms(server.is_ok() && stack == stacks::HERE);
+                plan.groups.push(ArmGroup {
+                    repetitions: if lab.quick() { 3 } else { 5 },
+                    seconds: 0.5,
+                    ..ArmGroup::new(SCREEN, stack, contacts, arms)
+                });
+            }
         }
         Ok(plan)
     }
