@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{integrity, is_mapped, mode, number, plain};
+use common::{integrity, mode, number, plain};
 use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs, IoCounters};
 use etui_vfs::persist_wal::{PersistWalOptions, PersistWalVfs, is_idle_wal};
 use rusqlite::{Connection, OpenFlags};
@@ -77,34 +77,6 @@ fn first_commit_flushes(path: &Path, vfs: &Persisting) -> (u64, u64) {
     integrity(&db);
     db.close().unwrap();
     flushed
-}
-
-/// As for the VFS with the redo log.
-#[test]
-fn the_first_pages_are_read_and_later_ones_mapped() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("db");
-    let vfs =
-        PersistWalVfs::register("first-pages", PersistWalOptions::with_max_bytes(1 << 20)).unwrap();
-    let connect =
-        || Connection::open_with_flags_and_vfs(&path, OpenFlags::default(), vfs.name()).unwrap();
-    let db = connect();
-    assert_eq!(mode(&db, "WAL"), "wal");
-    db.execute_batch(
-        "CREATE TABLE t(k INTEGER PRIMARY KEY, v);
-         WITH n(k) AS (VALUES(1) UNION ALL SELECT k + 1 FROM n WHERE k < 400)
-         INSERT INTO t SELECT k, zeroblob(3000) FROM n",
-    )
-    .unwrap();
-    db.close().unwrap();
-    let db = connect();
-    number(&db, "PRAGMA mmap_size = 100000000");
-    let first = "SELECT sum(length(v)) FROM t WHERE k < 50";
-    assert_eq!(number(&db, first), 49 * 3_000);
-    assert!(!is_mapped(&path));
-    assert_eq!(number(&db, "SELECT sum(length(v)) FROM t"), 400 * 3_000);
-    assert!(is_mapped(&path));
-    assert_eq!(number(&db, first), 49 * 3_000);
 }
 
 #[test]

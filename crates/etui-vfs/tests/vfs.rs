@@ -6,7 +6,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{crash, integrity, is_mapped, mode, number, open, plain, versions, vfs, wal};
+use common::{crash, integrity, mode, number, open, plain, versions, vfs, wal};
 use etui_vfs::Options;
 use rusqlite::{Connection, OpenFlags};
 
@@ -33,34 +33,6 @@ fn a_closed_database_is_an_ordinary_one() {
         .unwrap();
     drop(db);
     assert_eq!(number(&plain(&path), "SELECT count(*) FROM t"), 3);
-}
-
-/// A cold start reads the pages that it needs, and not all around them.
-#[test]
-fn the_first_pages_are_read_and_later_ones_mapped() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("db");
-    let db = wal(&path);
-    let rows = "WITH n(k) AS (VALUES(1) UNION ALL SELECT k + 1 FROM n WHERE k < 400) \
-                INSERT INTO t SELECT k, zeroblob(3000) FROM n";
-    db.execute_batch("CREATE TABLE t(k INTEGER PRIMARY KEY, v)")
-        .unwrap();
-    db.execute_batch(rows).unwrap();
-    drop(db);
-    let db = open(&path);
-    number(&db, "PRAGMA mmap_size = 100000000");
-    let first = "SELECT sum(length(v)) FROM t WHERE k < 50";
-    assert_eq!(number(&db, first), 49 * 3_000);
-    assert!(!is_mapped(&path));
-    assert_eq!(number(&db, "SELECT sum(length(v)) FROM t"), 400 * 3_000);
-    assert!(is_mapped(&path));
-    // Pages that were read are answered as before, and a change is seen in both.
-    assert_eq!(number(&db, first), 49 * 3_000);
-    open(&path)
-        .execute_batch("UPDATE t SET v = zeroblob(k) WHERE k IN (7, 307)")
-        .unwrap();
-    let changed = "SELECT sum(length(v)) FROM t WHERE k IN (7, 307)";
-    assert_eq!(number(&db, changed), 7 + 307);
 }
 
 #[test]

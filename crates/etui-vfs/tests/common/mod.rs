@@ -48,14 +48,6 @@ pub fn integrity(db: &Connection) {
     assert_eq!(answer, "ok");
 }
 
-/// Returns true if this process has the file mapped.
-pub fn is_mapped(path: &Path) -> bool {
-    let path = path.canonicalize().unwrap();
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    maps.lines()
-        .any(|line| line.ends_with(path.to_str().unwrap()))
-}
-
 pub fn versions(path: &Path) -> (u8, u8) {
     let bytes = std::fs::read(path).unwrap();
     (bytes[18], bytes[19])
