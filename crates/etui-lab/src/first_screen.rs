@@ -30,32 +30,36 @@ pub struct FirstScreenArgs {
 }
 
 impl FirstScreenArgs {
-    /// Prints the names, one a line.
+    /// Prints the names, one a line, and closes the store.
     pub fn run(&self) -> Result<(), Error> {
-        let names = if self.plain {
-            list_plain(&self.store, self.etui_vfs)?
-        } else {
-            list_etui(&self.store)?
-        };
-        let mut text = names.join("\n");
-        text.push('\n');
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes())
-            .and_then(|()| out.flush())
-            .map_err(|e| Error::file("standard output", e))
+        match self.plain {
+            true => show_plain(&self.store, self.etui_vfs),
+            false => show_etui(&self.store),
+        }
     }
 }
 
-fn list_etui(path: &Path) -> Result<Vec<String>, Error> {
+fn show(names: &[String]) -> Result<(), Error> {
+    let mut text = names.join("\n");
+    text.push('\n');
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|e| Error::file("standard output", e))
+}
+
+fn show_etui(path: &Path) -> Result<(), Error> {
     let mut options = Options::default();
     options.read_only = true;
     let store = Store::open_with(path, &options)?;
     let entries = store.contacts()?.list(Paging::first(SCREEN))?;
-    Ok(entries.into_iter().map(|e| e.summary.name).collect())
+    let names: Vec<String> = entries.into_iter().map(|e| e.summary.name).collect();
+    show(&names)?;
+    Ok(store.close()?)
 }
 
 /// The same page by plain SQLite: the first blocks of the list, in its order.
-fn list_plain(path: &Path, etui_vfs: bool) -> Result<Vec<String>, Error> {
+fn show_plain(path: &Path, etui_vfs: bool) -> Result<(), Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let conn = if etui_vfs {
         let vfs = redo::register_vfs(redo::vfs_options(), Duration::ZERO)?;
@@ -73,7 +77,7 @@ fn list_plain(path: &Path, etui_vfs: bool) -> Result<Vec<String>, Error> {
         take_names(row.get_ref(0)?.as_blob().unwrap_or_default(), &mut names);
     }
     names.truncate(usize::try_from(SCREEN).unwrap_or(usize::MAX));
-    Ok(names)
+    show(&names)
 }
 
 /// Appends the names of a block of the list (the book, *Schema*): the first value of each summary.

@@ -16,6 +16,7 @@ mod deferred_writes;
 pub mod device;
 mod error;
 mod file_identity;
+mod first_pages;
 mod fork;
 mod memory;
 mod mutation;

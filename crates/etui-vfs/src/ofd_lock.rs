@@ -25,6 +25,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 
 use crate::device::{DatabaseLock, Lock};
+use crate::first_pages;
 use crate::fork::LockedFile;
 
 /// The first of SQLite's lock bytes, and their number.
@@ -152,6 +153,7 @@ impl OfdLock {
             Some(at) => parked.swap_remove(at),
             None => LockedFile::open(OpenOptions::new().read(true).write(true), path)?,
         };
+        first_pages::ask_for_beginning(file.get()?);
         parked.retain(|file| !may_be_closed(file));
         Ok(Self(Some(file)))
     }

@@ -15,6 +15,7 @@
 mod image;
 mod kernel;
 pub(crate) mod mounts;
+mod ram_copy;
 mod recipe;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ use crate::machine;
 use crate::runner::cleanup;
 use image::{ImageParts, Loop};
 pub(crate) use image::{detach_loop, unmount_path};
+pub(crate) use ram_copy::RamCopy;
 use recipe::{Filling, StackRecipe};
 
 /// The name of the current directory's file system.

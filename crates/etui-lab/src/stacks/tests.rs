@@ -63,6 +63,40 @@ fn each_stack_is_made_and_taken_down() {
 }
 
 #[test]
+fn an_image_is_copied_to_a_ram_disk() {
+    if let Err(reason) = check_available("squashfs") {
+        println!("squashfs: {reason}");
+        return;
+    }
+    let work = tempfile::Builder::new()
+        .prefix(".etui-lab-")
+        .tempdir()
+        .unwrap();
+    let work = fs::canonicalize(work.path()).unwrap();
+    let (contents, run) = (work.join("contents"), work.join("run"));
+    fs::create_dir(&contents).unwrap();
+    fs::create_dir(&run).unwrap();
+    fs::write(contents.join("file"), b"what is packed").unwrap();
+    let stack = prepare_stack("squashfs", &work, Some(&contents)).unwrap();
+    let mut copy = RamCopy::prepare(&stack.dir, &run).unwrap();
+    assert_eq!(copy.image(), work.join("squashfs.img"));
+    copy.copy().unwrap();
+    let point = copy.mount().unwrap().to_owned();
+    // The original is not needed any more.
+    drop(stack);
+    assert_eq!(fs::read(point.join("file")).unwrap(), b"what is packed");
+    assert_eq!(
+        mounts::mount_of(&point).unwrap().file_system,
+        "squashfs",
+        "{point:?}"
+    );
+    drop(copy);
+    assert!(mounts::mounts_beneath(&work).unwrap().is_empty());
+    assert!(loops_over(&work).is_empty());
+    assert_eq!(fs::read_dir(&run).unwrap().count(), 0);
+}
+
+#[test]
 fn reasons_are_in_plain_words() {
     assert_eq!(
         check_available("zfs").unwrap_err(),

@@ -15,6 +15,7 @@ use super::inherited::{
 };
 use crate::Error;
 use crate::base_vfs::BaseVfs;
+use crate::first_pages::FirstPages;
 
 /// A VFS object with its base; never freed.
 #[repr(C)]
@@ -33,6 +34,7 @@ struct DatabaseState {
     wal: *mut ffi::sqlite3_file,
     /// The last connection is closing the database.
     closing: bool,
+    first_pages: FirstPages,
 }
 
 /// The state of an open WAL.
@@ -120,6 +122,7 @@ unsafe extern "C" fn vfs_open(
                     lock: ffi::SQLITE_LOCK_NONE,
                     wal: ptr::null_mut(),
                     closing: false,
+                    first_pages: FirstPages::default(),
                 });
                 inherit(file, InheritedKind::Database, offset, state, |methods| {
                     methods.xClose = Some(close_database);
@@ -128,6 +131,7 @@ unsafe extern "C" fn vfs_open(
                     methods.xFileControl = Some(file_control);
                     methods.xShmLock = Some(shm_lock);
                     methods.xShmUnmap = Some(shm_unmap);
+                    methods.xFetch = methods.xFetch.and(Some(fetch));
                 });
             }
             None => {}
@@ -311,6 +315,22 @@ unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c
     let (base, state) = unsafe { split::<DatabaseState>(file) };
     let delete = c_int::from(delete != 0 || state.closing);
     call!(base, xShmUnmap or ffi::SQLITE_OK, delete)
+}
+
+unsafe extern "C" fn fetch(
+    file: *mut ffi::sqlite3_file,
+    offset: ffi::sqlite3_int64,
+    length: c_int,
+    to: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: see above.
+    let (base, state) = unsafe { split::<DatabaseState>(file) };
+    if state.first_pages.is_next() {
+        // SAFETY: see above. Null: SQLite reads the page.
+        unsafe { *to = ptr::null_mut() };
+        return ffi::SQLITE_OK;
+    }
+    call!(base, xFetch or ffi::SQLITE_IOERR_MMAP, offset, length, to)
 }
 
 unsafe extern "C" fn close_wal(file: *mut ffi::sqlite3_file) -> c_int {

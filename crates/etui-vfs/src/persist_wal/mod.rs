@@ -14,6 +14,7 @@
 //! database  xLock xUnlock xShmLock   detect the close of the last connection
 //!           xFileControl             PERSIST_WAL: make the WAL idle, keep it
 //!           xShmUnmap                delete the shared memory then
+//!           xFetch                   the first pages are read, not mapped
 //! WAL       xOpen                    an idle WAL: no flush of the directory
 //!           xWrite xSync             a header over an idle one: no flush of its own
 //!           xTruncate                to 0: make the WAL idle

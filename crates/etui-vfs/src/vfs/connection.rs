@@ -22,6 +22,7 @@ use super::{Options, RedoLogUse, VfsState};
 use crate::base_vfs::BaseVfs;
 use crate::counters::CountedFile;
 use crate::device::{Access, File, Lock, Role};
+use crate::first_pages::FirstPages;
 use crate::mutation::Mutation;
 use crate::ofd_lock::ByteLock;
 use crate::redo::header_marker;
@@ -75,6 +76,7 @@ pub(super) struct DatabaseConnection {
     /// After a checkpoint, which may truncate the file.
     checkpointed: bool,
     keeps_wal: bool,
+    first_pages: FirstPages,
 }
 
 impl DatabaseConnection {
@@ -120,6 +122,7 @@ impl DatabaseConnection {
             checkpointing: false,
             checkpointed: false,
             keeps_wal: false,
+            first_pages: FirstPages::default(),
         })
     }
 
@@ -779,11 +782,13 @@ impl DatabaseConnection {
         ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE | (below & SUBPAGE_READ)
     }
 
-    /// Maps a page if the base VFS does. Never the first page, which would show the header marker.
+    /// Maps a page if the base VFS does. Not one of the first that are wanted, and never page 1, which
+    /// would show the header marker.
     pub fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, ResultCode> {
         let sharing = self.database.sharing();
         let is_readable = *sharing == Sharing::Shared || self.database.is_ready();
-        if offset == 0 || !is_readable || self.file.buffer().is_used() {
+        if offset == 0 || !is_readable || self.file.buffer().is_used() || self.first_pages.is_next()
+        {
             return Ok(ptr::null_mut());
         }
         match self.file.host() {

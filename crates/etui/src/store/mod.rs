@@ -6,6 +6,7 @@ pub(crate) mod collections;
 mod devices;
 mod external_ids;
 mod hooks;
+mod populate;
 mod refused;
 mod served_collections;
 pub(crate) mod snapshot;

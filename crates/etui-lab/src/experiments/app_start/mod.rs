@@ -2,6 +2,7 @@
 //! screen of a contact list is there (study 5).
 
 mod cold;
+mod copied;
 mod data;
 mod methods;
 mod report;
@@ -42,7 +43,8 @@ impl Experiment for AppStart {
         let mut plan = RunPlan::default();
         let megabytes = lab.value("megabytes");
         let stacks = [stacks::HERE, stacks::RAM].into_iter().chain(FILE_SYSTEMS);
-        for stack in plan.keep_available(lab, stacks) {
+        let available = plan.keep_available(lab, stacks);
+        for &stack in &available {
             let here = stack == stacks::HERE;
             let one = [HALF];
             let percents = match !here && lab.quick() {
@@ -52,7 +54,10 @@ impl Experiment for AppStart {
             let every = here || !lab.quick();
             for &percent in percents {
                 for work in [READ, WRITTEN] {
-                    let arms = method_arms(work, megabytes, every);
+                    let mut arms = method_arms(work, megabytes, every);
+                    if stack == copied::STACK && work == WRITTEN {
+                        arms.push(copied::arm(megabytes));
+                    }
                     plan.groups.push(ArmGroup {
                         repetitions: match (lab.quick(), here) {
                             (true, false) => 2,
@@ -74,13 +79,17 @@ impl Experiment for AppStart {
         if let Err(reason) = &server {
             plan.skip("first screen of Evolution Data Server", reason);
         }
-        for &contacts in lab.values("contacts") {
-            let arms = screen::screen_arms(server.is_ok());
-            plan.groups.push(ArmGroup {
-                repetitions: if lab.quick() { 3 } else { 5 },
-                seconds: 0.5,
-                ..ArmGroup::new(SCREEN, stacks::HERE, contacts, arms)
-            });
+        // On a device of its own the requests can be counted.
+        let screens = [stacks::HERE, screen::COUNTED];
+        for stack in screens.into_iter().filter(|at| available.contains(at)) {
+            for &contacts in lab.values("contacts") {
+                let arms = screen::screen_arms(server.is_ok() && stack == stacks::HERE);
+                plan.groups.push(ArmGroup {
+                    repetitions: if lab.quick() { 3 } else { 5 },
+                    seconds: 0.5,
+                    ..ArmGroup::new(SCREEN, stack, contacts, arms)
+                });
+            }
         }
         Ok(plan)
     }
@@ -101,7 +110,10 @@ impl Experiment for AppStart {
         if case.work == SCREEN {
             return screen::run(&case.settings, recorder);
         }
-        let method = LoadMethod::named(&case.arm)?;
+        let method = match case.settings.is(copied::SETTING) {
+            true => copied::METHOD,
+            false => LoadMethod::named(&case.arm)?,
+        };
         let write = case.work == WRITTEN;
         let file = recorder.shared().join(data::FILE);
 
@@ -110,6 +122,9 @@ impl Experiment for AppStart {
         drop(method.start(&small, &data::used_runs(data::SMALL_RUNS, 100), write)?);
 
         let used = data::used_runs(run_count(case.settings.number("megabytes")?)?, case.size);
+        if case.settings.is(copied::SETTING) {
+            return copied::run(recorder, method, &used);
+        }
         let mut sums = Vec::new();
         if case.stack != stacks::RAM {
             cold::evict_cache(&file)?;
@@ -121,13 +136,7 @@ impl Experiment for AppStart {
         sums.push(measure_start(recorder, "warm", || {
             method.start(&file, &used, write)
         })?);
-        let sum = match sums.as_slice() {
-            [one] => *one,
-            [one, other] if one == other => *one,
-            _ => return Err(Error::other("the data was another the second time")),
-        };
-        recorder.answer(sum.to_le_bytes());
-        Ok(())
+        answer_sum(recorder, &sums)
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {
@@ -157,6 +166,17 @@ fn measure_start(
         recorder.record(&format!("{phase}/{measure}"), value);
     }
     Ok(started.sum)
+}
+
+/// Answers the sum that every start gave.
+fn answer_sum(recorder: &mut Recorder, sums: &[u64]) -> Result<(), Error> {
+    let sum = match sums {
+        [one] => *one,
+        [one, other] if one == other => *one,
+        _ => return Err(Error::other("the data was another the second time")),
+    };
+    recorder.answer(sum.to_le_bytes());
+    Ok(())
 }
 
 fn run_count(megabytes: u64) -> Result<usize, Error> {

@@ -1,13 +1,16 @@
 //! The declared report of `app-start`.
 
+use super::copied::{self, COPIED};
 use super::methods::LoadMethod;
-use super::screen::ETUI;
+use super::screen::{COUNTED, ETUI, PLAIN};
 use super::{FILE_SYSTEMS, HALF, READ, SCREEN, WRITTEN};
 use crate::spec::{ChartSpec, Conclusion, Measure, ReportSpec, TableSpec, Threshold};
 use crate::{GroupKey, Results, stacks};
 
 /// A saving of time counts from half of the study's.
 const MAX_TIME_RATIO: f64 = 0.95;
+/// A loss of time counts from half of the study's.
+const MIN_LOSS_RATIO: f64 = 1.07;
 /// A saving of page faults counts from half of the study's.
 const MAX_FAULT_RATIO: f64 = 0.82;
 
@@ -43,6 +46,8 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         .filter_map(|work| half(work, stacks::HERE))
         .collect();
     let (read, written) = (here(READ), half(WRITTEN, stacks::HERE));
+    let counted = groups(SCREEN, COUNTED);
+    let packed = half(WRITTEN, copied::STACK);
     let faults = || Measure::new("minor faults, warm", "warm/minor_faults");
     ReportSpec {
         tables: vec![
@@ -64,6 +69,20 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 ])
                 .base(ETUI)
                 .size_unit("contacts"),
+            TableSpec::new(
+                "First screen: read from the store's device",
+                counted.clone(),
+            )
+            .caption(
+                "Requests and bytes that reached a device with nothing but the store's file \
+                     system, cold. On a slow card each request is a wait of its own.",
+            )
+            .measures(vec![
+                Measure::new("requests", "cold/block_reads"),
+                Measure::new("bytes", "cold/block_read_bytes"),
+            ])
+            .base(ETUI)
+            .size_unit("contacts"),
             TableSpec::new("Page faults and memory", halves)
                 .caption(
                     "Counted by the kernel: populated pages count as faults too, and a \
@@ -107,6 +126,23 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 Measure::new("major faults, cold", "cold/major_faults"),
             ])
             .base(LoadMethod::ReadAll.name()),
+            TableSpec::new(
+                "Image copied to a RAM disk first",
+                packed.iter().cloned().collect(),
+            )
+            .caption(
+                "Data that is written later, on squashfs: started in place, and with the \
+                     image copied to a RAM disk and mounted there before; all of it cold.",
+            )
+            .arms([copied::METHOD.name(), COPIED])
+            .measures(vec![
+                Measure::wall_time("copy", "copy"),
+                Measure::wall_time("mount", "mount"),
+                Measure::wall_time("start", "start"),
+                Measure::wall_time("together", "cold"),
+                Measure::wall_time("start again, warm", "warm"),
+            ])
+            .base(copied::METHOD.name()),
             by_part_used("Data that is read, RAM disk", READ, stacks::RAM),
             by_part_used("Data that is written later, RAM disk", WRITTEN, stacks::RAM),
         ],
@@ -128,7 +164,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 .of(
                     middle_size(read.clone()).as_ref(),
                     LoadMethod::MapUsedPopulated.name(),
-                    cold,
+                    cold.clone(),
                 )
                 .against_arm(LoadMethod::ReadAll.name())
                 .at_most(MAX_TIME_RATIO),
@@ -143,6 +179,25 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 .of(written.as_ref(), LoadMethod::UsedTakenOver.name(), warm)
                 .against_arm(LoadMethod::PrivateReadFirst.name())
                 .at_most(MAX_TIME_RATIO),
+            Threshold::finding(
+                "time with the image copied to a RAM disk first, against starting in place, cold",
+            )
+            .of(packed.as_ref(), COPIED, cold.clone())
+            .against_arm(copied::METHOD.name())
+            .at_least(MIN_LOSS_RATIO)
+            .published("115 %"),
+            Threshold::target("time of etui's first screen, cold, against plain SQLite's")
+                .of(here(SCREEN).first(), ETUI, cold)
+                .against_arm(PLAIN)
+                .at_most(1.0),
+            Threshold::target("requests for etui's first screen, cold, against plain SQLite's")
+                .of(
+                    counted.first(),
+                    ETUI,
+                    Measure::new("requests", "cold/block_reads"),
+                )
+                .against_arm(PLAIN)
+                .at_most(1.0),
         ],
         conclusion: Conclusion {
             yes: "Mapping a program's data still starts it sooner than reading it into memory.",

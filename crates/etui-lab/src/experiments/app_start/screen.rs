@@ -11,6 +11,7 @@ use etui::contacts::{Card, Paging};
 use etui_testkit::people::People;
 
 use super::cold;
+use crate::measure::block::DeviceStat;
 use crate::measure::process::PageFaults;
 use crate::peers::eds;
 use crate::{Arm, ArmGroup, ArmRole, ArmSettings, Error, MeasurePass, Recorder};
@@ -25,17 +26,18 @@ const NAMES: &str = "names";
 const EDS: &str = "eds";
 const BOOK: &str = "contacts";
 
+/// The stack whose device counts the requests.
+pub(super) const COUNTED: &str = "ext4";
+
 /// The arm of etui.
 pub(super) const ETUI: &str = "etui";
+/// The arm of plain SQLite.
+pub(super) const PLAIN: &str = "plain SQLite, etui's schema";
 /// The programs that show the screen: etui, plain SQLite with etui's schema, and Evolution Data
 /// Server by way of D-Bus or with direct read access.
 const PROGRAMS: [(&str, ArmRole, &str); 5] = [
     (ETUI, ArmRole::Etui, ""),
-    (
-        "plain SQLite, etui's schema",
-        ArmRole::Peer,
-        "options=--plain",
-    ),
+    (PLAIN, ArmRole::Peer, "options=--plain"),
     (
         "plain SQLite, through etui-vfs",
         ArmRole::Peer,
@@ -116,7 +118,7 @@ fn run_program(recorder: &mut Recorder, how: &[&str], expected: &str) -> Result<
         if cold {
             cold::evict_cache(&store)?;
         }
-        let (bytes, faults) = (cold::device_bytes(), PageFaults::read().children);
+        let (read, faults) = (ScreenReads::so_far(recorder)?, PageFaults::read().children);
         let shown = start_program(&store, how)?;
         let now = PageFaults::read().children;
         record_screen(recorder, phase, shown.screen);
@@ -124,15 +126,47 @@ fn run_program(recorder: &mut Recorder, how: &[&str], expected: &str) -> Result<
         for (measure, value) in [
             ("minor_faults", now.0.saturating_sub(faults.0) as f64),
             ("major_faults", now.1.saturating_sub(faults.1) as f64),
-            ("block_read_bytes", cold::device_bytes() - bytes),
         ] {
             recorder.record(&format!("{phase}/{measure}"), value);
         }
+        read.record_since(recorder, phase)?;
         if shown.names.join("\n") != expected {
             return Err(Error::other("the first screen shows other names"));
         }
     }
     Ok(())
+}
+
+/// Reads so far: of the store's own device, or else of this process and its children.
+enum ScreenReads {
+    Device(String, DeviceStat),
+    Process(f64),
+}
+
+impl ScreenReads {
+    fn so_far(recorder: &Recorder) -> Result<Self, Error> {
+        Ok(match recorder.devices().first() {
+            Some(device) => Self::Device(device.clone(), DeviceStat::read(device)?),
+            None => Self::Process(cold::device_bytes()),
+        })
+    }
+
+    fn record_since(self, recorder: &mut Recorder, phase: &str) -> Result<(), Error> {
+        match self {
+            Self::Device(device, before) => {
+                for (measure, value) in DeviceStat::read(&device)?.since(&before) {
+                    if measure.starts_with("block_read") {
+                        recorder.record(&format!("{phase}/{measure}"), value);
+                    }
+                }
+            }
+            Self::Process(before) => {
+                let bytes = cold::device_bytes() - before;
+                recorder.record(&format!("{phase}/block_read_bytes"), bytes);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Starts the server's client: first in a new session, which starts the server, then again.

@@ -46,7 +46,7 @@ const RELEASE_MEMORY_FROM: u64 = 65_536;
 /// The rows of a query, and how they were found.
 pub(super) struct QueryResult {
     pub(super) rows: RowBuffer,
-    /// Start of the next page, if this one is full.
+    /// Start of the next page, if it was wanted and this one is full.
     pub(super) next: Option<Cursor>,
     pub(super) plan: QueryPlan,
 }
@@ -162,11 +162,11 @@ impl QueryExecutor<'_, '_> {
         }
     }
 
-    /// Returns the start of the next page, if this one is full.
+    /// Returns the start of the next page if it is wanted and this page is full.
     fn next_cursor(&self) -> Result<Option<Cursor>> {
+        let has_cursor = self.window.wants_cursor && self.window.sort != SortOrder::Unordered;
         let last = self.sink.rows.ids().last().copied();
-        let Some(id) = last.filter(|_| self.is_full() && self.window.sort != SortOrder::Unordered)
-        else {
+        let Some(id) = last.filter(|_| has_cursor && self.is_full()) else {
             return Ok(None);
         };
         let Some(sort) = read_sort_key(self.conn, id)? else {

@@ -182,6 +182,8 @@ struct ResultWindow {
     offset: u64,
     limit: u64,
     after: Option<Cursor>,
+    /// The start of the next page is wanted: it is read from the last row's record.
+    wants_cursor: bool,
 }
 
 impl<C: ColumnSet> Query<C> {
@@ -197,6 +199,7 @@ impl<C: ColumnSet> Query<C> {
                 offset: 0,
                 limit: u64::MAX,
                 after: None,
+                wants_cursor: true,
             },
         }
     }
@@ -379,6 +382,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
                 offset: page.offset,
                 limit: page.limit,
                 after: None,
+                wants_cursor: false,
             };
             let found = self.execute_filter(filter, &[], &window, RowShape::encoded_summaries())?;
             let mut decode = R::summary_decoder();
@@ -425,6 +429,29 @@ impl<R: SearchableRecord> Reader<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Store;
+    use crate::contacts::Card;
+
+    /// The first screen of a cold store reads the pages of the list, and none of the records.
+    #[test]
+    fn a_page_of_the_list_reads_no_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path().join("s.etui")).unwrap();
+        let contacts = store.contacts().unwrap();
+        for name in ["Ada", "Bert"] {
+            contacts.save(&Card::new(name).unwrap()).unwrap();
+        }
+        let rename = "ALTER TABLE record RENAME TO elsewhere";
+        store
+            .db
+            .write_unhooked(|conn| Ok(conn.execute_batch(rename)?))
+            .unwrap();
+        let page = contacts.list(Paging::first(1)).unwrap();
+        assert_eq!(page[0].summary.name, "Ada");
+        // A query does, for the start of its next page.
+        let query = Query::new(Filter::All).limit(1);
+        assert!(contacts.query(&query).is_err());
+    }
 
     #[test]
     fn cursors_read_back_as_written() {

@@ -22,6 +22,7 @@ impl QueryExecutor<'_, '_> {
                     rank: 0,
                     ..after.clone()
                 }),
+                wants_cursor: false,
             };
             let mut part = QueryExecutor {
                 conn: self.conn,
