@@ -66,9 +66,9 @@ pub fn check() -> Result<(), String> {
             return Err(format!("{file} is missing: {help}"));
         }
     }
-    let plugins = output(Command::new("pkg-config").args(["--variable=plugindir", "Qt5Core"]));
-    let plugins = plugins.unwrap_or_default();
-    let driver = Path::new(plugins.trim()).join("sqldrivers/libqsqlite3.so");
+    let libraries = output(Command::new("pkg-config").args(["--variable=libdir", "Qt5Core"]));
+    let libraries = libraries.map_err(|_| format!("Qt's development files are missing: {help}"))?;
+    let driver = Path::new(libraries.trim()).join("qt5/plugins/sqldrivers/libqsqlite3.so");
     match driver.is_file() {
         true => Ok(()),
         false => Err(format!(
