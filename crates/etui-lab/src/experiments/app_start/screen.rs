@@ -38,7 +38,7 @@ const PROGRAMS: [(&str, ArmRole, &str); 5] = [
     ),
     (
         "plain SQLite, through etui-vfs",
-        ArmRole::Peer,
+        ArmRole::Variant,
         "options=--plain,--etui-vfs",
     ),
     ("Evolution Data Server, D-Bus", ArmRole::Peer, "way=dbus"),

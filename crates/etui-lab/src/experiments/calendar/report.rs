@@ -6,7 +6,7 @@ use super::super::backends::report::{
 use super::super::backends::{MEMORY_WORK, PINNED_WORK};
 use super::{CALENDAR_WORK, DENSE_WORK, ENDLESS_WORK};
 use crate::report::numbers::format_whole;
-use crate::spec::{Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
+use crate::spec::{AdviceSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::stacks::HERE;
 use crate::{GroupKey, Results};
 
@@ -230,8 +230,17 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             .of(largest, SHIPPED, time("save_one"))
             .against_arm(DEFERRED)
             .at_least(1.0);
+    let advice =
+        AdviceSpec::new("keep calendars in the program's own process, not behind a server")
+            .how("a library over SQLite; the change below is a schema by hand, without a library")
+            .or_else("leave calendars behind the server")
+            .measured(format!("All occurrences of a week among {events} events"))
+            .gain("a week")
+            .compare(largest, &time("week"), SHIPPED, PLAIN)
+            .etui(largest, ETUI, time("week"));
     ReportSpec {
         tables,
+        advice: vec![advice],
         charts,
         thresholds: server
             .chain(weeks)

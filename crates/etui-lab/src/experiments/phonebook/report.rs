@@ -6,7 +6,7 @@ use super::super::backends::report::{
 use super::super::backends::{MEMORY_WORK, PINNED_WORK};
 use super::{BOOK_WORK, INDEX_REDO_WORK, INDEX_WORK, queries};
 use crate::report::numbers::format_whole;
-use crate::spec::{Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
+use crate::spec::{AdviceSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::stacks::HERE;
 use crate::{GroupKey, Results};
 
@@ -191,8 +191,34 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let time = |phase: &str| Measure::wall_time("time", phase);
     let finding =
         |claim: &str, arm, phase: &str| Threshold::finding(claim).of(largest, arm, time(phase));
+    let advised = |change: &str, phase: &str, after: &str| {
+        AdviceSpec::new(change)
+            .measured(format!(
+                "Among {contacts} contacts in Evolution Data Server"
+            ))
+            .compare(largest, &time(phase), DBUS, after)
+            .etui(largest, ETUI, time(phase))
+    };
+    let advice = vec![
+        advised(
+            "read contacts in the program's own process, not from a server over D-Bus",
+            "get",
+            DIRECT,
+        )
+        .how("e_book_client_connect_direct() with libebook, or a library such as etui")
+        .gain("fetching one contact")
+        .or_else("leave contacts behind the server"),
+        advised("index the fields that are searched", "phone_equal", TUNED)
+            .how(
+                "e_source_backend_summary_setup_set_indexed_fields() for phone and e-mail; in a schema \
+                 by hand, an index on the number's normal form",
+            )
+            .gain("finding who has a phone number")
+            .or_else("add no index for phone numbers"),
+    ];
     ReportSpec {
         tables,
+        advice,
         charts: CURVES
             .into_iter()
             .map(|(phase, title, per)| {
