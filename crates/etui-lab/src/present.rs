@@ -82,6 +82,8 @@ pub struct AdviceFigure {
     pub title: &'static str,
     /// The arm.
     pub arm: String,
+    /// Its work, where the figures are of different ones; else empty.
+    pub work: String,
     /// The arm's role.
     pub role: ArmRole,
     /// The median.

@@ -74,7 +74,7 @@ fn write_summary(out: &mut String, report: &Report) {
         }
         out.push('\n');
     }
-    write_paragraph(out, "## What the experiments found here");
+    write_paragraph(out, "## Whether the studies' findings still show here");
     for (_, sections) in by_study(report) {
         for section in sections {
             let sign = sign_of(section).map(status_words);
@@ -212,10 +212,12 @@ fn format_cell(cell: &TextCell<'_>) -> String {
     };
     let parts = [
         cell.figure(),
-        cell.lost.as_ref().map(|_| LOSS.to_owned()),
         Some(ratio),
         cell.range.clone(),
         Some(md(cell.note)),
+        cell.lost
+            .as_ref()
+            .map(|_| format!("{LOSS} {}", cell.lost_by).trim_end().to_owned()),
     ];
     let parts: Vec<String> = parts
         .into_iter()

@@ -225,11 +225,8 @@ fn advice_by_worth(report: &Report, worth: bool) -> Vec<(&ReportSection, &Advice
 
 /// Writes the figures that advice compares, e.g. `as found, DELETE: 298/s (290-301); ...`.
 fn advice_figures(advice: &Advice) -> String {
-    let scale = Scale::of(
-        advice.unit,
-        advice.figures.iter().map(|figure| figure.value),
-    );
     let figures = advice.figures.iter().map(|figure| {
+        let scale = Scale::of(advice.unit, [figure.value]);
         let range = match figure.range {
             Some((low, high)) if low != high => format!(" ({})", scale.range(low, high)),
             _ => String::new(),
@@ -304,4 +301,4 @@ const METHOD: [&str; 6] = [
 /// The sign of a loss, in every form of the report.
 const LOSS: &str = "\u{25bc}";
 /// Meaning of the sign of a loss.
-const LOSS_MEANS: &str = "another product does better than etui here";
+const LOSS_MEANS: &str = "another program or setting does better than etui here";

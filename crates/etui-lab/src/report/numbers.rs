@@ -121,12 +121,6 @@ pub fn format_value(value: f64, unit: Unit) -> String {
     Scale::of(unit, [value]).write(value)
 }
 
-/// Two figures that are compared, in one unit where that serves both.
-pub fn format_pair(a: f64, b: f64, unit: Unit) -> [String; 2] {
-    let scale = Scale::of(unit, [a, b]);
-    [scale.write(a), scale.write(b)]
-}
-
 /// A factor in words: `6.1 times`, `282 times`.
 pub fn format_times(factor: f64) -> String {
     let number = if factor < 9.95 {

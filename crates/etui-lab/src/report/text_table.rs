@@ -32,8 +32,10 @@ pub(super) struct TextCell<'a> {
     /// The lowest and the highest repetition, in brackets.
     pub range: Option<String>,
     pub note: &'a str,
-    /// By how much the figure is better than etui's.
+    /// By how much the figure is better than etui's, in words.
     pub lost: Option<String>,
+    /// The same in short, e.g. `1.3x`.
+    pub lost_by: String,
 }
 
 impl TextCell<'_> {
@@ -152,6 +154,10 @@ fn text_cell<'a>(cell: &'a TableCell, scale: &Scale) -> TextCell<'a> {
             .filter(spread)
             .map(|(low, high)| format!("({})", scale.range(low, high))),
         note: &cell.note,
+        lost_by: match &cell.lost {
+            Some(loss) if loss.times.is_finite() => numbers::format_ratio(loss.times),
+            _ => String::new(),
+        },
         lost: cell.lost.as_ref().map(|loss| loss_words(loss, scale)),
     }
 }

@@ -3,7 +3,7 @@
 use super::{Measure, capitalize};
 use crate::ArmRole;
 use crate::present::{Advice, AdviceFigure, BetterWhen, Unit};
-use crate::report::numbers::format_pair;
+use crate::report::numbers::{format_percent, format_times, format_value};
 use crate::results::{Figure, GroupKey, Results};
 
 /// A change is worth making from this factor on, if the experiment does not say otherwise.
@@ -240,9 +240,11 @@ impl AdviceSpec {
         let figures = figures.into_iter().filter_map(|(title, of)| {
             let of = of?;
             let figure = of.figure(results)?;
+            let work = of.group.as_ref().filter(|_| before.group != after.group);
             Some(AdviceFigure {
                 title,
                 arm: of.arm.clone(),
+                work: work.map_or(String::new(), |group| group.work.clone()),
                 role: of.role(results)?,
                 value: figure.median,
                 range: (figure.count > 1).then_some((figure.low, figure.high)),
@@ -341,21 +343,20 @@ impl Change {
 
     /// Returns `6.1 times the inserts a second (1,820/s instead of 298/s)`.
     fn words(&self, of: &str) -> String {
-        let [now, was] = format_pair(self.now, self.was, self.unit);
+        let [now, was] = [self.now, self.was].map(|of| format_value(of, self.unit));
         let gain = gain_words(self.factor, self.better, self.unit, of);
         format!("{gain} ({now} instead of {was})")
     }
 
     fn unclear_words(&self, subject: &str) -> String {
-        let [now, was] = format_pair(self.now, self.was, self.unit);
+        let [now, was] = [self.now, self.was].map(|of| format_value(of, self.unit));
         format!("{subject} ({now} instead of {was}; repetitions disagree)")
     }
 }
 
 /// Writes a gain in words; `factor` is above 1 if it is one.
 fn gain_words(factor: f64, better: BetterWhen, unit: Unit, of: &str) -> String {
-    let times = |factor: f64| crate::report::numbers::format_times(factor);
-    let percent = |part: f64| crate::report::numbers::format_percent(part);
+    let (times, percent) = (format_times, format_percent);
     let more = better == BetterWhen::More;
     let less = if unit == Unit::Count || unit == Unit::PerSecond {
         "fewer"

@@ -53,12 +53,15 @@ struct CheckedThreshold<'a> {
 }
 
 impl CheckedThreshold<'_> {
-    /// Returns `claim: figure (the study: figure)`.
+    /// Returns `claim: figure that of the base (the study: figure)`.
     fn format_figure(&self) -> String {
         let Threshold {
             claim, published, ..
         } = self.threshold;
-        let figure = format_value(self.figure.median, self.threshold.unit());
+        let mut figure = format_value(self.figure.median, self.threshold.unit());
+        if let Base::Arm(base) = &self.threshold.base {
+            figure += &format!(" that of {base}");
+        }
         match *published {
             "" => format!("{claim}: {figure}"),
             published => format!("{claim}: {figure} (the study: {published})"),
@@ -565,10 +568,13 @@ pub(super) mod tests {
         let yes = verdict(&[0.6], &results);
         assert_eq!(yes.shown, FindingStatus::Yes);
         assert_eq!(yes.sentence, "Faster.");
-        assert_eq!(yes.evidence, "Time of ours: 0.50x (the study: 0.4).");
+        assert_eq!(
+            yes.evidence,
+            "Time of ours: 0.50x that of old (the study: 0.4)."
+        );
         assert_eq!(
             yes.notes,
-            ["Shows: time of ours: 0.50x (the study: 0.4); bound: at most 0.60x."]
+            ["Shows: time of ours: 0.50x that of old (the study: 0.4); bound: at most 0.60x."]
         );
         assert_eq!(verdict(&[0.6, 0.1], &results).shown, FindingStatus::Partly);
         assert_eq!(verdict(&[0.1], &results).shown, FindingStatus::No);

@@ -80,6 +80,7 @@ fn advice(worth: bool, words: &str) -> Advice {
     let figure = |title, arm: &str, role, value: f64| AdviceFigure {
         title,
         arm: arm.to_owned(),
+        work: String::new(),
         role,
         value,
         range: Some((value * 0.96, value * 1.07)),

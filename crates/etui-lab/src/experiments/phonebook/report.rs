@@ -194,7 +194,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let advised = |change: &str, phase: &str, after: &str| {
         AdviceSpec::new(change)
             .measured(format!(
-                "Among {contacts} contacts in Evolution Data Server"
+                "Among {contacts} contacts; before and after in Evolution Data Server"
             ))
             .compare(largest, &time(phase), DBUS, after)
             .etui(largest, ETUI, time(phase))
@@ -213,7 +213,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 "e_source_backend_summary_setup_set_indexed_fields() for phone and e-mail; in a schema \
                  by hand, an index on the number's normal form",
             )
-            .gain("finding who has a phone number")
+            .gain("finding a contact by its phone number")
             .or_else("add no index for phone numbers"),
     ];
     ReportSpec {

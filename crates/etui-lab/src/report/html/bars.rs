@@ -112,7 +112,9 @@ pub(super) fn write_bars(out: &mut String, chart: &Chart, styles: &Styles<'_>) {
         .chunk_by(|(a, _), (b, _)| stacked && a.x == b.x)
         .collect();
     let most = bars.iter().map(|bar| bar_end(bar)).fold(0.0, f64::max);
-    let scale = Scale::of(chart.unit, bars.iter().map(|bar| bar_total(bar)));
+    // Figures that are far apart have each the unit that suits it, as they have in sentences.
+    let single = |bar: &[Bar<'_>]| Scale::of(chart.unit, [bar_total(bar)]);
+    let common = Scale::of(chart.unit, bars.iter().map(|bar| bar_total(bar)));
     // Where every bar has a name of its own, the series says nothing that the name does not.
     let several = bars
         .windows(2)
@@ -142,6 +144,7 @@ pub(super) fn write_bars(out: &mut String, chart: &Chart, styles: &Styles<'_>) {
             }
             name.clone_from(&series.name);
         }
+        let scale = if stacked { common } else { single(bar) };
         let class = role_class(series.role);
         let svg = match stacked {
             true => "height=\"16\" aria-hidden=\"true\"".to_owned(),

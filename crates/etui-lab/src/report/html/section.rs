@@ -61,6 +61,7 @@ fn write_verdict(out: &mut String, section: &ReportSection) {
         let chart = advice_chart(advice);
         let styles = Styles::of(std::slice::from_ref(&chart));
         bars::write_bars(out, &chart, &styles);
+        write_meanings(out, section, advice);
     }
     out.push_str("<p>");
     write_sign(out, section);
@@ -71,12 +72,34 @@ fn write_verdict(out: &mut String, section: &ReportSection) {
     out.push_str("</div>\n");
 }
 
+/// Says what the arms are that advice compares.
+fn write_meanings(out: &mut String, section: &ReportSection, advice: &Advice) {
+    let arms = advice.figures.iter().map(|figure| figure.arm.as_str());
+    let meanings = arms.map(|arm| (arm, section.about.arm_meaning(arm)));
+    let mut meanings: Vec<_> = meanings.filter(|(_, of)| !of.is_empty()).collect();
+    meanings.dedup();
+    if meanings.is_empty() {
+        return;
+    }
+    out.push_str("<ul class=\"meanings\">\n");
+    for (arm, meaning) in meanings {
+        put!(out, "<li><b>{}</b>: {}</li>\n", arm, meaning);
+    }
+    out.push_str("</ul>\n");
+}
+
 /// Returns the bars of the figures that advice compares.
 fn advice_chart(advice: &Advice) -> Chart {
     let figures = advice.figures.iter();
-    let labels = figures.map(|figure| match figure.title == figure.arm {
-        true => figure.arm.clone(),
-        false => format!("{}: {}", figure.title, figure.arm),
+    let labels = figures.map(|figure| {
+        let mut label = match figure.title == figure.arm {
+            true => figure.arm.clone(),
+            false => format!("{}: {}", figure.title, figure.arm),
+        };
+        if !figure.work.is_empty() {
+            label += &format!(", {}", figure.work);
+        }
+        label
     });
     let mut series: Vec<ChartSeries> = Vec::new();
     for (at, figure) in advice.figures.iter().enumerate() {

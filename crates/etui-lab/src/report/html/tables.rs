@@ -6,6 +6,8 @@ use crate::{ArmRole, Table};
 
 /// Tables of an experiment that are open; the others are opened by the reader.
 const OPEN: usize = 1;
+/// A table with more rows is never open.
+const MAX_OPEN_ROWS: usize = 8;
 /// A table with more rows scrolls in its box, under its headings.
 const TALL: usize = 30;
 /// In a table with more columns the range is below the ratio.
@@ -16,7 +18,7 @@ pub(super) fn write_table(out: &mut String, section: &ReportSection, table: &Tab
     if table.columns.is_empty() && table.rows.is_empty() && table.title.is_empty() {
         return;
     }
-    let folded = at >= OPEN;
+    let folded = at >= OPEN || table.rows.len() > MAX_OPEN_ROWS;
     if folded {
         put!(
             out,
@@ -114,7 +116,12 @@ fn write_cell(out: &mut String, cell: &TextCell<'_>) {
         put!(out, "<span class=\"note\">{}</span>", cell.note);
     }
     if let Some(lost) = &cell.lost {
-        put!(out, "<span class=\"loss\">{LOSS} {}</span>", lost);
+        put!(
+            out,
+            "<span class=\"loss\" title=\"{}\">{LOSS} {}</span>",
+            lost,
+            cell.lost_by
+        );
     }
     out.push_str("</td>");
 }

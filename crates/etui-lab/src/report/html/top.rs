@@ -58,7 +58,9 @@ fn write_changes(out: &mut String, report: &Report) {
         out.push_str("<h3>What to leave as it is</h3>\n");
         write_advice_list(out, "keeps", &keep);
     }
-    out.push_str("<h3>What the experiments found here</h3>\n<ul class=\"verdicts\">\n");
+    out.push_str(
+        "<h3>Whether the studies' findings still show here</h3>\n<ul class=\"verdicts\">\n",
+    );
     for (_, sections) in by_study(report) {
         for section in sections {
             write_verdict(out, section);
@@ -176,7 +178,7 @@ fn write_legend(out: &mut String) {
     }
     put!(
         out,
-        "</ul>\n<ul>\n<li><span class=\"loss\">{LOSS}</span> {LOSS_MEANS}</li>\n\
+        "</ul>\n<ul>\n<li><span class=\"loss\">{LOSS} 1.3x</span> {LOSS_MEANS}, by so much</li>\n\
          <li><b>0.82x</b> ratio to the figure marked <em>base</em></li>\n\
          <li><b>(398\u{2013}411)</b> lowest and highest repetition</li>\n</ul>\n<ul>\n"
     );
