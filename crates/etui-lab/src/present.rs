@@ -51,8 +51,9 @@ pub struct Verdict {
 pub struct Advice {
     /// Whether the change is worth making here.
     pub worth: bool,
-    /// By which factor it gains; the list of changes begins with the largest. 0 where times
-    /// disagree and a counter decides.
+    /// Whether the times or rates show it; else a counter decides.
+    pub clear: bool,
+    /// By which factor it gains.
     pub factor: f64,
     /// What to do: an imperative.
     pub change: String,

@@ -208,8 +208,8 @@ fn sign_of(section: &ReportSection) -> Option<FindingStatus> {
     (section.about.study.is_some() || of == FindingStatus::Open).then_some(of)
 }
 
-/// Returns all advice, to change something or to leave it, with the experiment that it is from; the
-/// largest gain first.
+/// Returns all advice, to change something or to leave it, with the experiment that it is from; what
+/// the clock shows first, the largest gain first.
 fn advice_by_worth(report: &Report, worth: bool) -> Vec<(&ReportSection, &Advice)> {
     let sections = by_study(report).into_iter().flat_map(|(_, of)| of);
     let mut all: Vec<(&ReportSection, &Advice)> = sections
@@ -219,7 +219,10 @@ fn advice_by_worth(report: &Report, worth: bool) -> Vec<(&ReportSection, &Advice
         })
         .filter(|(_, advice)| advice.worth == worth)
         .collect();
-    all.sort_by(|(_, a), (_, b)| b.factor.total_cmp(&a.factor));
+    all.sort_by(|(_, a), (_, b)| {
+        let by_clock = b.clear.cmp(&a.clear);
+        by_clock.then(b.factor.total_cmp(&a.factor))
+    });
     all
 }
 

@@ -207,64 +207,83 @@ impl AdviceSpec {
                 counted.after.figure(results)?,
             );
             let change = Change::between(&was, &now, &counted.after.measure)?;
-            Some((change, counted.gain.as_str()))
+            Some((change, counted))
         });
-        let worth = match (clear, &counted) {
-            (true, _) => main.factor >= self.least,
-            (false, Some((counted, _))) => counted.factor >= self.least,
-            (false, None) => false,
+        // What is unclear by the clock is decided by the counter, if there is one.
+        let factor = match (clear, &counted) {
+            (true, _) => main.factor,
+            (false, Some((change, _))) => change.factor,
+            (false, None) => 1.0,
         };
+        let worth = factor >= self.least;
         let imperative = if worth { &self.change } else { &self.keep };
         if imperative.is_empty() {
             return None;
         }
-        let counted = counted.map(|(change, gain)| change.words(gain));
-        let gain = match (clear, counted) {
+        let by_counter = counted
+            .as_ref()
+            .map(|(change, counted)| change.words(&counted.gain));
+        let gain = match (clear, by_counter) {
             (true, None) => main.words(&self.gain),
             (true, Some(counted)) => format!("{}; {counted}", main.words(&self.gain)),
-            (false, None) => main.unclear_words("no clear difference"),
-            (false, Some(counted)) => {
-                let subject = match main.unit {
-                    Unit::Nanoseconds => "no clear difference in time",
-                    _ => "no clear difference in speed",
-                };
-                format!("{counted}; {}", main.unclear_words(subject))
+            (false, None) => main.unclear_words(),
+            (false, Some(counted)) => format!("{counted}; {}", main.unclear_words()),
+        };
+        let (unit, measured, figures) = match &counted {
+            Some((change, counted)) if !clear => {
+                let etui = self.etui.as_ref().map(|etui| FigureRef {
+                    arm: etui.arm.clone(),
+                    ..counted.after.clone()
+                });
+                let figures = advice_figures(results, &counted.before, &counted.after, &etui);
+                let measured = format!("{}: {}", self.measured, counted.gain);
+                (change.unit, measured, figures)
+            }
+            _ => {
+                let figures = advice_figures(results, before, after, &self.etui);
+                (main.unit, self.measured.clone(), figures)
             }
         };
-        let unit = main.unit;
-        let figures = [
-            ("Before", Some(before)),
-            ("After", Some(after)),
-            ("etui", self.etui.as_ref()),
-        ];
-        let figures = figures.into_iter().filter_map(|(title, of)| {
-            let of = of?;
-            let figure = of.figure(results)?;
-            let work = of.group.as_ref().filter(|_| before.group != after.group);
-            Some(AdviceFigure {
-                title,
-                arm: of.arm.clone(),
-                work: work.map_or(String::new(), |group| group.work.clone()),
-                role: of.role(results)?,
-                value: figure.median,
-                range: (figure.count > 1).then_some((figure.low, figure.high)),
-            })
-        });
         Some(Advice {
             worth,
-            factor: if clear { main.factor } else { 0.0 },
+            clear,
+            factor,
             change: capitalize(imperative),
             gain,
-            how: if worth {
-                self.how.to_owned()
-            } else {
-                String::new()
-            },
-            measured: self.measured.clone(),
+            how: if worth { self.how } else { "" }.to_owned(),
+            measured,
             unit,
-            figures: figures.collect(),
+            figures,
         })
     }
+}
+
+/// Returns the figures of a comparison, for those arms that have them.
+fn advice_figures(
+    results: &Results,
+    before: &FigureRef,
+    after: &FigureRef,
+    etui: &Option<FigureRef>,
+) -> Vec<AdviceFigure> {
+    let figures = [
+        ("Before", Some(before)),
+        ("After", Some(after)),
+        ("etui", etui.as_ref()),
+    ];
+    let figures = figures.into_iter().filter_map(|(title, of)| {
+        let of = of?;
+        let figure = of.figure(results)?;
+        let work = of.group.as_ref().filter(|_| before.group != after.group);
+        Some(AdviceFigure {
+            title,
+            arm: of.arm.clone(),
+            work: work.map_or(String::new(), |group| group.work.clone()),
+            role: of.role(results)?,
+            value: figure.median,
+            range: (figure.count > 1).then_some((figure.low, figure.high)),
+        })
+    });
+    figures.collect()
 }
 
 fn figure_ref(
@@ -348,9 +367,14 @@ impl Change {
         format!("{gain} ({now} instead of {was})")
     }
 
-    fn unclear_words(&self, subject: &str) -> String {
+    fn unclear_words(&self) -> String {
         let [now, was] = [self.now, self.was].map(|of| format_value(of, self.unit));
-        format!("{subject} ({now} instead of {was}; repetitions disagree)")
+        let varying = match self.unit {
+            Unit::Nanoseconds => "times",
+            Unit::PerSecond => "rates",
+            _ => "figures",
+        };
+        format!("the {varying} vary too much to tell ({now} and {was})")
     }
 }
 
@@ -478,6 +502,46 @@ mod tests {
             .compare(group.as_ref(), &Measure::wall_time("", "a"), "old", "new")
             .etui(group.as_ref(), "ours", Measure::wall_time("", "a"))
             .evaluate(&results)
+    }
+
+    #[test]
+    fn a_counter_decides_where_times_disagree() {
+        let of = |ns: f64, flushes: f64| [("a/wall_ns", ns), ("a/flush_calls", flushes)];
+        let (old, fast, slow) = (of(4e6, 8.0), of(2e6, 2.0), of(7e6, 2.0));
+        let runs: Vec<Run<'_>> = (0..2)
+            .flat_map(|_| {
+                [
+                    ("old", 1, ArmRole::AsFound, &old[..]),
+                    ("new", 1, ArmRole::Cure, &fast),
+                    ("old", 1, ArmRole::AsFound, &old),
+                    ("new", 1, ArmRole::Cure, &slow),
+                ]
+            })
+            .collect();
+        let results = results(&runs);
+        let group = results.groups().into_iter().next();
+        let spec = AdviceSpec::new("use the log").gain("a save").compare(
+            group.as_ref(),
+            &Measure::wall_time("", "a"),
+            "old",
+            "new",
+        );
+        assert_eq!(
+            spec.evaluate(&results),
+            None,
+            "unclear, and nothing else to say"
+        );
+        let flushes = Measure::new("", "a/flush_calls");
+        let counted = spec.counted("flushes", group.as_ref(), &flushes);
+        let advice = counted.evaluate(&results).unwrap();
+        assert!(advice.worth && !advice.clear);
+        assert_eq!(
+            advice.sentence(),
+            "Use the log: 4.0 times fewer flushes (2 instead of 8); the times vary too much to tell \
+             (4.50 ms and 4.00 ms)."
+        );
+        // The figures are those that decide.
+        assert_eq!((advice.unit, advice.figures[1].value), (Unit::Count, 2.0));
     }
 
     #[test]

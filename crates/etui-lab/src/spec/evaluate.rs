@@ -53,14 +53,14 @@ struct CheckedThreshold<'a> {
 }
 
 impl CheckedThreshold<'_> {
-    /// Returns `claim: figure that of the base (the study: figure)`.
+    /// Returns `claim: figure of the base (the study: figure)`.
     fn format_figure(&self) -> String {
         let Threshold {
             claim, published, ..
         } = self.threshold;
         let mut figure = format_value(self.figure.median, self.threshold.unit());
         if let Base::Arm(base) = &self.threshold.base {
-            figure += &format!(" that of {base}");
+            figure += &format!(" of \u{201c}{base}\u{201d}");
         }
         match *published {
             "" => format!("{claim}: {figure}"),
@@ -295,11 +295,21 @@ impl TableSpec {
             lost: etui
                 .filter(|_| !matches!(role, ArmRole::Etui | ArmRole::Variant | ArmRole::Unsafe))
                 .and_then(|etui| {
-                    let ours = measure.figure(results, group, etui)?;
-                    find_loss(&figure, &ours, etui, measure.better)
+                    let etui = self.etui_arm(results, group, etui)?;
+                    let ours = measure.figure(results, group, &etui)?;
+                    find_loss(&figure, &ours, &etui, measure.better)
                 }),
             note: String::new(),
         }
+    }
+
+    /// Returns the arm that losses of a group are counted against: etui's, or where the table has
+    /// none of that name, its first arm of etui.
+    fn etui_arm(&self, results: &Results, group: &GroupKey, etui: &str) -> Option<String> {
+        let arms = select_arms(results, std::slice::from_ref(group), &self.arms);
+        let named = arms.iter().find(|(arm, _)| arm == etui);
+        let any = || arms.iter().find(|(_, role)| *role == ArmRole::Etui);
+        named.or_else(any).map(|(arm, _)| arm.clone())
     }
 
     /// Returns a label for each group, of the parts in which the groups differ.
@@ -458,24 +468,31 @@ pub(super) mod tests {
     pub type Run<'a> = (&'a str, u64, ArmRole, &'a [(&'a str, f64)]);
 
     pub fn results(runs: &[Run<'_>]) -> Results {
-        let runs = runs.iter().map(|(arm, size, role, measures)| RunRecord {
-            case: RunCase {
-                experiment: "one".to_owned(),
-                work: "save".to_owned(),
-                stack: "here".to_owned(),
-                size: *size,
-                arm: (*arm).to_owned(),
-                role: *role,
-                pass: MeasurePass::Timed,
-                repetition: 0,
-                settings: ArmSettings::new(),
-            },
-            answer: String::new(),
-            measures: measures
-                .iter()
-                .map(|(k, v)| ((*k).to_owned(), *v))
-                .collect(),
-        });
+        let runs = runs
+            .iter()
+            .enumerate()
+            .map(|(at, (arm, size, role, measures))| RunRecord {
+                case: RunCase {
+                    experiment: "one".to_owned(),
+                    work: "save".to_owned(),
+                    stack: "here".to_owned(),
+                    size: *size,
+                    arm: (*arm).to_owned(),
+                    role: *role,
+                    pass: MeasurePass::Timed,
+                    repetition: runs
+                        .iter()
+                        .take(at)
+                        .filter(|earlier| (earlier.0, earlier.1) == (*arm, *size))
+                        .count() as u32,
+                    settings: ArmSettings::new(),
+                },
+                answer: String::new(),
+                measures: measures
+                    .iter()
+                    .map(|(k, v)| ((*k).to_owned(), *v))
+                    .collect(),
+            });
         Results {
             runs: runs.collect(),
             ..Results::default()
@@ -533,6 +550,15 @@ pub(super) mod tests {
         let lost = table.rows.iter().map(|row| row.cells[0].lost.as_ref());
         let lost: Vec<_> = lost.map(|loss| loss.map(|l| (l.figure, l.times))).collect();
         assert_eq!(lost, [None, None, Some((20.0, 2.0)), None]);
+        // A table whose arm of etui has another name.
+        let other = TableSpec {
+            groups: results.groups(),
+            measures: vec![Measure::wall_time("a", "a")],
+            ..TableSpec::default()
+        };
+        let other = other.evaluate(&results, Some("ours elsewhere")).unwrap();
+        let loss = other.rows[2].cells[0].lost.as_ref().unwrap();
+        assert_eq!((loss.arm.as_str(), loss.unsure), ("ours", false));
         assert_eq!(table.rows[1].cells[0].ratio, Some(0.5));
         assert_eq!(
             table.columns.len(),
@@ -570,11 +596,13 @@ pub(super) mod tests {
         assert_eq!(yes.sentence, "Faster.");
         assert_eq!(
             yes.evidence,
-            "Time of ours: 0.50x that of old (the study: 0.4)."
+            "Time of ours: 0.50x of \u{201c}old\u{201d} (the study: 0.4)."
         );
         assert_eq!(
             yes.notes,
-            ["Shows: time of ours: 0.50x that of old (the study: 0.4); bound: at most 0.60x."]
+            [
+                "Shows: time of ours: 0.50x of \u{201c}old\u{201d} (the study: 0.4); bound: at most 0.60x."
+            ]
         );
         assert_eq!(verdict(&[0.6, 0.1], &results).shown, FindingStatus::Partly);
         assert_eq!(verdict(&[0.1], &results).shown, FindingStatus::No);

@@ -87,6 +87,7 @@ fn advice(worth: bool, words: &str) -> Advice {
     };
     Advice {
         worth,
+        clear: true,
         factor: if worth { 1.26 } else { 1.0 },
         change: format!("Change {words}"),
         gain: "a batch takes 21 % less time (326 ms instead of 412 ms)".to_owned(),
