@@ -70,10 +70,10 @@ fn client_table(groups: Vec<GroupKey>) -> TableSpec {
             Measure::wall_time("every event", "all"),
             Measure::wall_time("one by UID", "get"),
             Measure::wall_time("50 by UID", "get_many"),
-            Measure::wall_time("a week", "week"),
-            Measure::wall_time("its events", "week_events"),
-            Measure::wall_time("a year", "year"),
-            Measure::wall_time("its events", "year_events"),
+            Measure::wall_time("occurrences of a week", "week"),
+            Measure::wall_time("events of a week", "week_events"),
+            Measure::wall_time("occurrences of a year", "year"),
+            Measure::wall_time("events of a year", "year_events"),
             Measure::wall_time("a word in titles", "title_word"),
             Measure::wall_time("open", "open"),
         ])
@@ -112,7 +112,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             "50 by UID: one call; for the server a query that names all 50.".to_owned(),
             wall_times(&[
                 ("every event", "all"),
-                ("and its title", "names"),
+                ("every event with its title", "names"),
                 ("one by UID", "get"),
                 ("50 by UID", "get_many"),
                 ("open", "open"),
@@ -128,10 +128,10 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 hits(&range_events)
             ),
             wall_times(&[
-                ("a week", "week"),
-                ("its events", "week_events"),
-                ("a year", "year"),
-                ("its events", "year_events"),
+                ("occurrences of a week", "week"),
+                ("events of a week", "week_events"),
+                ("occurrences of a year", "year"),
+                ("events of a year", "year_events"),
             ]),
         ),
         table(

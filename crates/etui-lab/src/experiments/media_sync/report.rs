@@ -41,7 +41,8 @@ fn written_of_payload() -> Measure {
 fn lasting_of_payload() -> Measure {
     let key = "sync/database_write_bytes + sync/wal_write_bytes + sync/redo_write_bytes \
                + sync/journal_write_bytes";
-    Measure::new("of it to lasting files", key).per(Per::Measure("sync/payload_bytes"))
+    Measure::new("written to lasting files, of the payload", key)
+        .per(Per::Measure("sync/payload_bytes"))
 }
 
 /// Measures of the media library beside SQLite.
@@ -60,11 +61,11 @@ fn library_measures() -> Vec<Measure> {
 fn file_measures() -> Vec<Measure> {
     vec![
         per_batch("time", "sync/wall_ns"),
-        per_batch("of it commit", "commit/wall_ns"),
+        per_batch("time of its commit", "commit/wall_ns"),
         rewritten_pages(),
         database_resized(),
         journal_resized(),
-        per_batch("out of order", "sync/database_out_of_order"),
+        per_batch("writes out of order", "sync/database_out_of_order"),
         per_batch("write calls", "sync/write_calls"),
         per_batch("bytes written", "sync/called_write_bytes"),
         per_batch("flushes", "sync/flush_calls"),

@@ -42,7 +42,7 @@ const CURVES: [(&str, &str, Per); 8] = [
 /// Ways of fetching: title, phase.
 const FETCHES: [(&str, &str); 8] = [
     ("every vCard", "all"),
-    ("and its name", "names"),
+    ("every vCard with its name", "names"),
     ("names alone", "partial"),
     ("one by UID", "get"),
     ("50 by UID", "get_many"),
@@ -130,7 +130,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 ("whole list", "list_whole"),
                 ("50 at a position", "list_at"),
                 ("position of one", "list_position"),
-                ("letters", "list_letters"),
+                ("first of each letter", "list_letters"),
                 ("50 of a name", "page_name_prefix"),
                 ("50 of a domain", "page_email_suffix"),
             ]),
@@ -180,11 +180,12 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                  batches, never by a single save.",
             )
             .measures(vec![
-                Measure::wall_time("in a batch, each", "fill").per(Per::Size),
-                Measure::wall_time("one", "save_one"),
-                Measure::new("batch bytes, each", "fill/called_write_bytes").per(Per::Size),
-                Measure::new("bytes of one", bytes).per(Per::Setting("saves")),
-                Measure::new("pages", "fill/pages"),
+                Measure::wall_time("save in a batch, each", "fill").per(Per::Size),
+                Measure::wall_time("save one", "save_one"),
+                Measure::new("bytes written in a batch, each", "fill/called_write_bytes")
+                    .per(Per::Size),
+                Measure::new("bytes written for one", bytes).per(Per::Setting("saves")),
+                Measure::new("pages of the database", "fill/pages"),
             ]),
         );
     }

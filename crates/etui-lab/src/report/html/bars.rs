@@ -99,8 +99,13 @@ pub(super) fn write_bars(out: &mut String, chart: &Chart, styles: &Styles<'_>) {
         "<figure class=\"bars\">\n<figcaption><b>{}</b>",
         chart.title
     );
-    if !chart.y.is_empty() {
-        put!(out, " <span>{}</span>", chart.y);
+    let ranges = points.iter().any(|(point, _)| point.range.is_some());
+    let taken = match ranges {
+        true => "bars are medians, lines reach from the lowest to the highest repetition",
+        false => "each from one run",
+    };
+    if !chart.y.is_empty() && !points.is_empty() {
+        put!(out, " <span>{}; {taken}</span>", chart.y);
     }
     out.push_str("</figcaption>\n");
     if points.is_empty() {
