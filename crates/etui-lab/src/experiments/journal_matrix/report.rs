@@ -203,11 +203,11 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
              so that the log is written over and does not grow again",
         )
         .or_else("leave the journal mode as it is")
-        .measured(format!("Inserts of 100 bytes, each durable when it returns, on {place}"))
-        .gain("inserts a second")
+        .measured("Inserts of 100 bytes, each durable when it returns")
+        .gain(format!("inserts a second on {place}"))
         .compare(timed.as_ref(), &rate(), FOUND, CURED)
         .counted(
-            "flushes for each",
+            "flush calls for each insert",
             group(INSERT, stacks::RAM).as_ref(),
             &flush_calls,
         )
