@@ -76,6 +76,15 @@ pub struct PublishedResult {
     pub figure: &'static str,
 }
 
+/// What an arm is, for a reader of the report.
+#[derive(Debug, Clone, Copy)]
+pub struct ArmMeaning {
+    /// The arm's name; one that ends in `...` is all arms whose names begin so.
+    pub name: &'static str,
+    /// What it does, in a sentence without a full stop.
+    pub about: &'static str,
+}
+
 /// A parameter of a run: a list of whole numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
@@ -106,8 +115,22 @@ pub struct ExperimentInfo {
     pub same_answer: &'static str,
     /// The study's results.
     pub found: &'static [PublishedResult],
+    /// What the arms are.
+    pub arms: &'static [ArmMeaning],
     /// Parameters.
     pub parameters: &'static [Parameter],
+}
+
+impl ExperimentInfo {
+    /// Returns the meaning of an arm's name; empty if the description has none.
+    pub fn arm_meaning(&self, arm: &str) -> &'static str {
+        let mut meanings = self.arms.iter();
+        let named = meanings.find(|meaning| match meaning.name.strip_suffix("...") {
+            Some(start) => arm.starts_with(start),
+            None => arm == meaning.name,
+        });
+        named.map_or("", |meaning| meaning.about)
+    }
 }
 
 /// Role of an arm in the comparison.
@@ -124,8 +147,11 @@ pub enum ArmRole {
     Unsafe,
     /// Another product.
     Peer,
-    /// etui.
+    /// etui, durable, as it is by default or as this experiment recommends it.
     Etui,
+    /// etui with another setting, e.g. not durable, or a part of it under another program. Neither
+    /// etui's figure nor a cure of the study.
+    Variant,
 }
 
 impl ArmRole {
@@ -138,6 +164,7 @@ impl ArmRole {
             ArmRole::Unsafe => "unsafe",
             ArmRole::Peer => "peer",
             ArmRole::Etui => "etui",
+            ArmRole::Variant => "variant",
         }
     }
 }

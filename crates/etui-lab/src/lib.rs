@@ -27,17 +27,17 @@ pub mod stats;
 
 pub use error::Error;
 pub use experiment::{
-    Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, MeasurePass, NotRun,
-    Parameter, PublishedResult, RunCase, RunPlan, Study,
+    Arm, ArmGroup, ArmMeaning, ArmRole, ArmSettings, Experiment, ExperimentInfo, MeasurePass,
+    NotRun, Parameter, PublishedResult, RunCase, RunPlan, Study,
 };
 pub use lab::LabContext;
 pub use present::{
-    BetterWhen, Chart, ChartKind, ChartSeries, ExperimentReport, FindingStatus, Table, TableCell,
-    TableColumn, TableRow, Unit, Verdict,
+    Advice, AdviceFigure, BetterWhen, Chart, ChartKind, ChartPoint, ChartSeries, ExperimentReport,
+    FindingStatus, Loss, Table, TableCell, TableColumn, TableRow, Unit, Verdict,
 };
 pub use recorder::{Recorder, RunLocation};
 pub use results::{Figure, GroupKey, Results};
 pub use spec::{
-    ChartAxis, ChartSpec, ColumnAxis, Conclusion, Measure, Per, PublishedRow, ReportSpec,
-    TableSpec, Threshold, ThresholdKind,
+    AdviceSpec, ChartAxis, ChartSpec, ColumnAxis, Conclusion, Measure, Per, PublishedRow,
+    ReportSpec, TableSpec, Threshold, ThresholdKind,
 };

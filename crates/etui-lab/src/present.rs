@@ -34,12 +34,63 @@ pub enum FindingStatus {
 /// The verdict on the results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Verdict {
+    /// What to change on this machine, the most useful first.
+    pub advice: Vec<Advice>,
     /// Whether the study's finding shows.
     pub shown: FindingStatus,
-    /// One sentence with its figures.
+    /// One plain sentence.
     pub sentence: String,
+    /// The figures that the sentence rests on; may be empty.
+    pub evidence: String,
     /// Further sentences: explanations, losses and their reasons, differences to the study.
     pub notes: Vec<String>,
+}
+
+/// A change that the reader can make, and what it brings on this machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    /// Whether the change is worth making here.
+    pub worth: bool,
+    /// Whether the times or rates show it; else a counter decides.
+    pub clear: bool,
+    /// By which factor it gains.
+    pub factor: f64,
+    /// What to do: an imperative.
+    pub change: String,
+    /// What that brings here, with its figures.
+    pub gain: String,
+    /// How it is done: settings, calls; may be empty.
+    pub how: String,
+    /// What was measured, and where.
+    pub measured: String,
+    /// Unit of the figures.
+    pub unit: Unit,
+    /// The figures that the sentence compares: before, after, and etui's.
+    pub figures: Vec<AdviceFigure>,
+}
+
+impl Advice {
+    /// Returns the advice in one sentence.
+    pub fn sentence(&self) -> String {
+        format!("{}: {}.", self.change, self.gain)
+    }
+}
+
+/// One of the figures that an [`Advice`] compares.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AdviceFigure {
+    /// Its place in the comparison, e.g. `Before`.
+    pub title: &'static str,
+    /// The arm.
+    pub arm: String,
+    /// Its work, where the figures are of different ones; else empty.
+    pub work: String,
+    /// The arm's role.
+    pub role: ArmRole,
+    /// The median.
+    pub value: f64,
+    /// The lowest and the highest of the repetitions.
+    pub range: Option<(f64, f64)>,
 }
 
 /// Unit of a figure.
@@ -102,12 +153,12 @@ pub struct TableCell {
     pub value: Option<f64>,
     /// The lowest and the highest of the repetitions.
     pub range: Option<(f64, f64)>,
-    /// Against the base's row, repetition by repetition: the median ratio.
+    /// The ratio of this figure to the base's.
     pub ratio: Option<f64>,
     /// Whether ratios of the column are taken against this figure.
     pub base: bool,
-    /// Whether another product does better than etui here.
-    pub lost: bool,
+    /// By how much this figure, another product's, is better than etui's.
+    pub lost: Option<Loss>,
     /// Words in place of a figure or beside it, e.g. `not run`.
     pub note: String,
 }
@@ -120,6 +171,19 @@ impl TableCell {
             ..Self::default()
         }
     }
+}
+
+/// How far another product is ahead of etui.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Loss {
+    /// etui's arm.
+    pub arm: String,
+    /// Its figure, in the column's unit.
+    pub figure: f64,
+    /// How many times better the other figure is; infinite if it is zero.
+    pub times: f64,
+    /// Whether the ranges of the repetitions overlap, so that it may be chance.
+    pub unsure: bool,
 }
 
 /// A row: an arm.
@@ -166,8 +230,26 @@ pub struct ChartSeries {
     pub name: String,
     /// Role; decides its look.
     pub role: ArmRole,
-    /// The points: (x, y). For bars x is the position in [`Chart::labels`].
-    pub points: Vec<(f64, f64)>,
+    /// The points.
+    pub points: Vec<ChartPoint>,
+}
+
+/// A point of a curve, or a bar.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ChartPoint {
+    /// The place; for bars the position in [`Chart::labels`].
+    pub x: f64,
+    /// The figure: a median where it was repeated.
+    pub y: f64,
+    /// The lowest and the highest of the repetitions.
+    pub range: Option<(f64, f64)>,
+}
+
+impl From<(f64, f64)> for ChartPoint {
+    fn from((x, y): (f64, f64)) -> Self {
+        let range = None;
+        Self { x, y, range }
+    }
 }
 
 /// A chart.

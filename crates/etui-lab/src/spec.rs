@@ -4,6 +4,7 @@
 //! ([`Threshold`]) over [`Measure`]s. [`ReportSpec::evaluate`] (in `evaluate`) turns them and the
 //! results into tables, charts and a verdict; every form of the report is made from those.
 
+mod advice;
 mod evaluate;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,9 @@ use std::collections::BTreeMap;
 use crate::measure;
 use crate::present::{BetterWhen, Table, TableColumn, Unit};
 use crate::results::{Figure, GroupKey, Results};
+use crate::stats;
+
+pub use advice::AdviceSpec;
 
 /// Divisor of a measure.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -143,7 +147,8 @@ impl Measure {
         Figure::of(&values.into_values().collect::<Vec<_>>())
     }
 
-    /// Returns the ratio of an arm to another, taken repetition by repetition.
+    /// Returns the ratio of an arm's figure to another's: that of the medians, so that it agrees
+    /// with the figures beside it. Its range is that of the ratios within each repetition.
     pub fn ratio(
         &self,
         results: &Results,
@@ -152,12 +157,22 @@ impl Measure {
         base: &str,
     ) -> Option<Figure> {
         let base = self.read_values(results, group, base);
-        let values = self.read_values(results, group, arm).into_iter();
-        let ratios = values.filter_map(|(at, value)| {
-            let base = *base.get(&at)?;
+        let values = self.read_values(results, group, arm);
+        let ratios = values.iter().filter_map(|(at, value)| {
+            let base = *base.get(at)?;
             (base > 0.0).then_some(value / base)
         });
-        Figure::of(&ratios.collect::<Vec<_>>())
+        let within = Figure::of(&ratios.collect::<Vec<_>>())?;
+        let median = |values: &BTreeMap<u32, f64>| {
+            stats::median(&values.values().copied().collect::<Vec<_>>())
+        };
+        let (value, base) = (median(&values)?, median(&base)?);
+        (base > 0.0).then(|| Figure {
+            median: value / base,
+            low: within.low.min(value / base),
+            high: within.high.max(value / base),
+            count: within.count,
+        })
     }
 
     fn column(&self, title: String) -> TableColumn {
@@ -439,7 +454,7 @@ impl Threshold {
     }
 }
 
-/// The verdict's first sentence, by outcome.
+/// The verdict's sentence, by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Conclusion {
     /// All findings show.
@@ -459,12 +474,21 @@ pub struct ReportSpec {
     pub derived_tables: Vec<Table>,
     /// Charts.
     pub charts: Vec<ChartSpec>,
+    /// What the reader should change, the most useful first.
+    pub advice: Vec<AdviceSpec>,
     /// Findings of the study and targets of this project.
     pub thresholds: Vec<Threshold>,
-    /// The verdict's first sentence.
+    /// The verdict's sentence.
     pub conclusion: Conclusion,
     /// Further notes.
     pub notes: Vec<String>,
     /// The arm of etui that losses are counted against.
     pub etui: Option<&'static str>,
+}
+
+/// Writes the first letter in upper case.
+fn capitalize(words: &str) -> String {
+    let mut chars = words.chars();
+    let first = chars.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(chars).collect()
 }

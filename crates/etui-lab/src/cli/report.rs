@@ -59,12 +59,16 @@ pub fn show_report(file: &Path, experiments: &[&'static dyn Experiment]) -> Resu
     Ok(())
 }
 
-/// Prints the verdict of each experiment in a results file.
+/// Prints the advice and the verdict of each experiment in a results file.
 pub fn show_verdicts(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), Error> {
     for section in &read_report(file, experiments)?.sections {
         let (title, name) = (section.about.title, section.about.name);
         let sentence = report::verdict_sentence(section);
-        output::print_line(format_args!("{title} ({name})\n  {sentence}\n"))?;
+        output::print_line(format_args!("{title} ({name})"))?;
+        for advice in &section.presentation.verdict.advice {
+            output::print_line(format_args!("  {}", advice.sentence()))?;
+        }
+        output::print_line(format_args!("  {sentence}\n"))?;
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ const SERVERS_LARGEST: [u64; 2] = [800, 3_200];
 
 /// The arms, as found first.
 const ARMS: [ArmSpec<'static>; 10] = {
-    use ArmRole::{AllCures, AsFound, Cure, Etui, Peer};
+    use ArmRole::{AllCures, AsFound, Cure, Etui, Peer, Variant};
     [
         (report::DBUS, AsFound, "product=eds way=dbus setup=shipped"),
         (report::TUNED, Cure, "product=eds way=dbus setup=tuned"),
@@ -75,25 +75,25 @@ const ARMS: [ArmSpec<'static>; 10] = {
             "product=eds way=dbus setup=shipped durable",
         ),
         (report::PLAIN, Peer, "product=plain"),
-        (report::PLAIN_REDO, Peer, "product=plain redo"),
+        (report::PLAIN_REDO, Variant, "product=plain redo"),
         (report::ETUI, Etui, "product=etui"),
-        (report::SYSTEM_VFS, Etui, "product=etui system-vfs"),
-        (report::DEFERRED, Etui, "product=etui deferred"),
+        (report::SYSTEM_VFS, Variant, "product=etui system-vfs"),
+        (report::DEFERRED, Variant, "product=etui deferred"),
     ]
 };
 
 /// The arms of clients, on one core.
 const CLIENTS: [ArmSpec<'static>; 4] = {
-    use ArmRole::{AsFound, Cure, Etui};
+    use ArmRole::{AsFound, Cure, Variant};
     [
         (report::DBUS, AsFound, "product=eds way=dbus setup=shipped"),
         (report::DIRECT, Cure, "product=eds way=direct setup=shipped"),
         (
             report::AS_EDS,
-            Etui,
+            Variant,
             "product=eds way=dbus setup=shipped by-etui",
         ),
-        (report::OWN, Etui, "product=own"),
+        (report::OWN, Variant, "product=own"),
     ]
 };
 

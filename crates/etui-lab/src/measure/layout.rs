@@ -55,7 +55,7 @@ impl Purpose {
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Purpose::Database => ("database", "database"),
-            Purpose::Journal => ("journal", "SQLite's journal"),
+            Purpose::Journal => ("journal", "journal or log"),
             Purpose::FileSystemJournal => ("fs_journal", "file system's journal"),
             Purpose::Metadata => ("metadata", "metadata"),
             Purpose::Data => ("data", "data, which file unknown"),

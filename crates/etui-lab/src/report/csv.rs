@@ -31,7 +31,10 @@ fn write_tables(out: &mut String, section: &ReportSection) {
                 let (low, high) = cell.range.unzip();
                 let place = [&table.title, &row.label, row.role.label(), &column.title];
                 let figures = [cell.value, low, high, cell.ratio];
-                let marks = [cell.note.as_str(), if cell.lost { "lost" } else { "" }];
+                let marks = [
+                    cell.note.as_str(),
+                    if cell.lost.is_some() { "lost" } else { "" },
+                ];
                 write_line(out, section, place, column.unit, figures, marks);
             }
         }
@@ -41,13 +44,14 @@ fn write_tables(out: &mut String, section: &ReportSection) {
 fn write_charts(out: &mut String, section: &ReportSection) {
     for chart in &section.presentation.charts {
         for series in &chart.series {
-            for (x, y) in &series.points {
+            for point in &series.points {
                 let at = match chart.kind {
-                    ChartKind::Growth => format_number(Some(*x)),
-                    ChartKind::Bars | ChartKind::Stacked => bar_label(chart, *x),
+                    ChartKind::Growth => format_number(Some(point.x)),
+                    ChartKind::Bars | ChartKind::Stacked => bar_label(chart, point.x),
                 };
                 let place = [&chart.title, &series.name, series.role.label(), &at];
-                let figures = [Some(*y), None, None, None];
+                let (low, high) = point.range.unzip();
+                let figures = [Some(point.y), low, high, None];
                 write_line(out, section, place, chart.unit, figures, ["", ""]);
             }
         }

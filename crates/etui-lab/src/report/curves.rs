@@ -2,7 +2,7 @@
 
 use super::bar_label;
 use super::numbers::{self, Scale};
-use crate::{Chart, ChartKind, Unit};
+use crate::{Chart, ChartKind, ChartPoint, Unit};
 
 /// A chart's figures in words.
 pub(super) struct GridTable {
@@ -17,7 +17,7 @@ pub(super) fn chart_grid(chart: &Chart) -> GridTable {
     let mut xs: Vec<f64> = chart
         .series
         .iter()
-        .flat_map(|series| series.points.iter().map(|(x, _)| *x))
+        .flat_map(|series| series.points.iter().map(|point| point.x))
         .filter(|x| x.is_finite())
         .collect();
     xs.sort_by(f64::total_cmp);
@@ -25,7 +25,7 @@ pub(super) fn chart_grid(chart: &Chart) -> GridTable {
     let values = chart
         .series
         .iter()
-        .flat_map(|series| series.points.iter().map(|(_, y)| *y));
+        .flat_map(|series| series.points.iter().map(|point| point.y));
     // Curves climb over decades; each of their figures has the unit that suits it.
     let scale = match chart.kind {
         ChartKind::Growth => None,
@@ -36,13 +36,10 @@ pub(super) fn chart_grid(chart: &Chart) -> GridTable {
         .iter()
         .map(|series| {
             let figures = xs.iter().map(|x| {
-                let at = series.points.iter().find(|(of, _)| of == x);
+                let at = series.points.iter().find(|point| point.x == *x);
                 at.map_or_else(
                     || "-".to_owned(),
-                    |(_, y)| match scale {
-                        Some(scale) => scale.write(*y),
-                        None => numbers::format_value(*y, chart.unit),
-                    },
+                    |point| write_point(point, chart.unit, scale),
                 )
             });
             (series.name.clone(), figures.collect())
@@ -56,4 +53,21 @@ pub(super) fn chart_grid(chart: &Chart) -> GridTable {
         })
         .collect();
     GridTable { places, rows }
+}
+
+/// Writes a point's figure, and its range.
+fn write_point(point: &ChartPoint, unit: Unit, scale: Option<Scale>) -> String {
+    let scale = scale.unwrap_or_else(|| Scale::of(unit, [point.y]));
+    let figure = scale.write(point.y);
+    match point_range(point, &scale) {
+        Some(range) => format!("{figure} ({range})"),
+        None => figure,
+    }
+}
+
+/// The lowest and the highest repetition of a point, if they differ.
+pub(super) fn point_range(point: &ChartPoint, scale: &Scale) -> Option<String> {
+    let (low, high) = point.range?;
+    let differ = low.is_finite() && high.is_finite() && low != high;
+    differ.then(|| scale.range(low, high))
 }

@@ -5,14 +5,14 @@ use super::curves::chart_grid;
 use super::text::escape_markdown as md;
 use super::text_table::{TextCell, TextTable};
 use super::{
-    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, by_study, glance, machine_facts,
-    missing_studies, section_name, sign_of, status_words, verdict_sentence,
+    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, advice_by_worth, advice_figures, by_study,
+    machine_facts, missing_studies, short_name, sign_of, status_words, verdict_sentence,
 };
-use crate::{Chart, Table};
+use crate::{Advice, Chart, Table};
 
 /// The report as Markdown.
 pub fn to_markdown(report: &Report) -> String {
-    let mut out = String::from("# The five studies on this machine\n\n");
+    let mut out = String::from("# Storage on this machine: what to change\n\n");
     write_summary(&mut out, report);
     for (study, sections) in by_study(report) {
         match study {
@@ -62,37 +62,51 @@ fn write_summary(out: &mut String, report: &Report) {
     if report.sections.is_empty() {
         return write_paragraph(out, "There are no results yet.");
     }
-    let mut titles = vec!["Study", "Question", "Result here"];
-    titles.extend(glance::ROLES.map(|(_, title)| title));
-    write_head(out, &titles, 3);
-    for (study, sections) in by_study(report) {
-        for section in &sections {
-            let sentence = md(verdict_sentence(section));
+    for (worth, title) in [(true, ""), (false, "## What to leave as it is")] {
+        let all = advice_by_worth(report, worth);
+        if all.is_empty() {
+            continue;
+        }
+        write_paragraph(out, title);
+        for (section, advice) in all {
+            let name = section.about.name.replace('`', "");
+            out.push_str(&format!("- {} (`{name}`)\n", format_advice(advice)));
+        }
+        out.push('\n');
+    }
+    write_paragraph(out, "## Whether the studies' findings still show here");
+    for (_, sections) in by_study(report) {
+        for section in sections {
             let sign = sign_of(section).map(status_words);
-            let mut cells = vec![
-                md(&section_name(study, &sections, section)),
-                md(section.about.question),
-                sign.map_or(sentence.clone(), |sign| format!("**{sign}** {sentence}")),
-            ];
-            let glance = glance::select_glance(&section.presentation);
-            for at in 0..glance::ROLES.len() {
-                let of = glance.as_ref().and_then(|g| g.of.get(at)?.as_ref());
-                cells.push(match of {
-                    Some((figure, _, true)) => format!("{} {LOSS}", md(figure)),
-                    Some((figure, _, false)) => md(figure),
-                    None => String::new(),
-                });
-            }
-            write_row(out, cells);
+            let sign = sign.map_or(String::new(), |sign| format!("**{sign}.** "));
+            out.push_str(&format!(
+                "- {}: {sign}{}\n",
+                md(&short_name(&section.about)),
+                md(verdict_sentence(section))
+            ));
         }
     }
     out.push('\n');
     write_paragraph(out, &missing_studies(report));
     let legend = format!(
-        "{LOSS}: {LOSS_MEANS}. *base*: what the ratios of its column are taken against. \
-         In brackets: the lowest and the highest repetition."
+        "{LOSS}: {LOSS_MEANS}, and by how much. *base*: what the ratios of its column are taken \
+         against. In brackets: the lowest and the highest repetition. *variant*: etui with \
+         another setting, or a part of it."
     );
     write_paragraph(out, &legend);
+}
+
+/// Formats advice with its figures.
+fn format_advice(advice: &Advice) -> String {
+    let mut words = format!("**{}:** {}.", md(&advice.change), md(&advice.gain));
+    if !advice.how.is_empty() {
+        words += &format!(" How: {}.", md(&advice.how));
+    }
+    let figures = advice_figures(advice);
+    format!(
+        "{words} {}",
+        md(&format!("{}: {figures}.", advice.measured))
+    )
 }
 
 fn write_experiment(out: &mut String, section: &ReportSection) {
@@ -100,6 +114,49 @@ fn write_experiment(out: &mut String, section: &ReportSection) {
     let name = about.name.replace('`', "");
     write_paragraph(out, &format!("### {} (`{name}`)", md(about.title)));
     write_paragraph(out, &md(about.question));
+    let sign = sign_of(section).map(status_words);
+    let sign = sign.map_or(String::new(), |sign| format!(": {sign}"));
+    let sentence = md(verdict_sentence(section));
+    let verdict = &section.presentation.verdict;
+    for advice in &verdict.advice {
+        write_paragraph(out, &format_advice(advice));
+    }
+    let evidence = md(&verdict.evidence);
+    let words = format!("**Verdict{sign}.** {sentence} {evidence}");
+    write_paragraph(out, words.trim_end());
+    let arms = about.arms.iter();
+    write_list(
+        out,
+        "What the rows are",
+        arms.map(|arm| format!("{}: {}.", arm.name, arm.about)),
+    );
+    for of in &section.presentation.tables {
+        write_table(out, of);
+    }
+    for of in &section.presentation.charts {
+        write_chart(out, of);
+    }
+    let losses = section.losses().into_iter();
+    write_list(
+        out,
+        "Where another product is better than etui",
+        losses.map(|(table, words)| format!("{table}: {words}")),
+    );
+    write_list(out, "Notes", section.presentation.verdict.notes.iter());
+    write_study(out, section);
+    for (title, items) in section.lists() {
+        write_list(
+            out,
+            title,
+            items.iter().map(|(of, text)| format!("{of}: {text}")),
+        );
+    }
+}
+
+/// Writes what the study found, and how it is repeated.
+fn write_study(out: &mut String, section: &ReportSection) {
+    let about = &section.about;
+    write_paragraph(out, "#### How it is measured");
     if !about.found.is_empty() {
         write_head(out, &["Found then", "Cure", "The study's figure"], 3);
         for found in about.found {
@@ -113,30 +170,6 @@ fn write_experiment(out: &mut String, section: &ReportSection) {
     }
     if !section.parameters.is_empty() {
         write_paragraph(out, &format!("Run with: {}.", md(&section.settings())));
-    }
-    let sign = sign_of(section).map(status_words);
-    let sign = sign.map_or(String::new(), |sign| format!(": {sign}"));
-    let sentence = md(verdict_sentence(section));
-    write_paragraph(out, &format!("**Verdict{sign}.** {sentence}"));
-    for of in &section.presentation.tables {
-        write_table(out, of);
-    }
-    for of in &section.presentation.charts {
-        write_chart(out, of);
-    }
-    let losses = section.losses().into_iter();
-    write_list(
-        out,
-        "Losses",
-        losses.map(|(table, words)| format!("{table}: {words}")),
-    );
-    write_list(out, "Notes", section.presentation.verdict.notes.iter());
-    for (title, items) in section.lists() {
-        write_list(
-            out,
-            title,
-            items.iter().map(|(of, text)| format!("{of}: {text}")),
-        );
     }
 }
 
@@ -161,7 +194,7 @@ fn write_table(out: &mut String, table: &Table) {
         return write_paragraph(out, "Nothing of this was run.");
     }
     let text = TextTable::new(table);
-    let mut titles = vec!["Arm".to_owned(), "Role".to_owned()];
+    let mut titles = vec!["Setting or program".to_owned(), "Role".to_owned()];
     titles.extend(text.columns.iter().map(|title| md(title)));
     write_head(out, &titles, 2);
     for row in &text.rows {
@@ -179,10 +212,12 @@ fn format_cell(cell: &TextCell<'_>) -> String {
     };
     let parts = [
         cell.figure(),
-        cell.lost.then(|| LOSS.to_owned()),
         Some(ratio),
         cell.range.clone(),
         Some(md(cell.note)),
+        cell.lost
+            .as_ref()
+            .map(|_| format!("{LOSS} {}", cell.lost_by).trim_end().to_owned()),
     ];
     let parts: Vec<String> = parts
         .into_iter()

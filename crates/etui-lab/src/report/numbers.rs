@@ -121,6 +121,24 @@ pub fn format_value(value: f64, unit: Unit) -> String {
     Scale::of(unit, [value]).write(value)
 }
 
+/// A factor in words: `6.1 times`, `282 times`.
+pub fn format_times(factor: f64) -> String {
+    let number = if factor < 9.95 {
+        format!("{factor:.1}")
+    } else {
+        format_digits(factor, 3).trim_end_matches(".0").to_owned()
+    };
+    format!("{number} times")
+}
+
+/// A part of a whole in whole per cent: `20 %`.
+pub fn format_percent(part: f64) -> String {
+    match part * 100.0 {
+        percent if percent > 99.0 && percent < 100.0 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
 /// A ratio, e.g. `1.25x`.
 pub fn format_ratio(value: f64) -> String {
     format_value(value, Unit::Ratio)

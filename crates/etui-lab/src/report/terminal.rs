@@ -8,7 +8,9 @@ use comfy_table::{
 
 use super::text::{text_columns, to_plain, wrap_text};
 use super::text_table::{TextCell, TextTable};
-use super::{LOSS, LOSS_MEANS, ReportSection, sign_of, status_words, verdict_sentence};
+use super::{
+    LOSS, LOSS_MEANS, ReportSection, advice_figures, sign_of, status_words, verdict_sentence,
+};
 use crate::{ArmRole, Table};
 
 /// Widths between which the form is readable.
@@ -49,6 +51,7 @@ impl TerminalColors {
             (ArmRole::Unsafe, "31"),
             (ArmRole::Peer, "35"),
             (ArmRole::Etui, "1;32"),
+            (ArmRole::Variant, "32"),
         ] {
             let start = format!("{} ", role.label());
             if let Some(rest) = line.strip_prefix(&start) {
@@ -77,7 +80,9 @@ pub fn to_terminal(section: &ReportSection, width: usize, color: bool) -> String
         Some(of) => format!("Verdict, {}:", status_words(of)),
         None => "Verdict:".to_owned(),
     };
-    let words = format!("{sign} {}", verdict_sentence(section));
+    write_advice(&mut out, section, width, &paint);
+    let evidence = &section.presentation.verdict.evidence;
+    let words = format!("{sign} {} {evidence}", verdict_sentence(section));
     write_wrapped(&mut out, &words, "", width, |line| {
         line.strip_prefix(&sign)
             .map_or_else(|| line.to_owned(), |rest| paint.bold(&sign) + rest)
@@ -91,7 +96,7 @@ pub fn to_terminal(section: &ReportSection, width: usize, color: bool) -> String
         .flat_map(|row| &row.cells)
         .collect();
     let mut legend = Vec::new();
-    if cells.iter().any(|cell| cell.lost) {
+    if cells.iter().any(|cell| cell.lost.is_some()) {
         legend.push(format!("{LOSS} {LOSS_MEANS}"));
     }
     if cells.iter().any(|cell| cell.base) {
@@ -105,6 +110,20 @@ pub fn to_terminal(section: &ReportSection, width: usize, color: bool) -> String
     }
     write_lists(&mut out, section, width, &paint);
     out
+}
+
+/// Writes the advice: what to change, how, and the figures.
+fn write_advice(out: &mut String, section: &ReportSection, width: usize, paint: &TerminalColors) {
+    for advice in &section.presentation.verdict.advice {
+        write_wrapped(out, &advice.sentence(), "", width, |line| paint.bold(line));
+        if !advice.how.is_empty() {
+            let how = format!("How: {}.", advice.how);
+            write_wrapped(out, &how, "  ", width, str::to_owned);
+        }
+        let figures = format!("{}: {}.", advice.measured, advice_figures(advice));
+        write_wrapped(out, &figures, "  ", width, |line| paint.faint(line));
+        out.push('\n');
+    }
 }
 
 /// Writes wrapped lines with a prefix.
@@ -128,8 +147,7 @@ fn write_lists(out: &mut String, section: &ReportSection, width: usize, paint: &
             return;
         }
         out.push('\n');
-        out.push_str(&paint.bold(title));
-        out.push('\n');
+        write_wrapped(out, title, "", width, |line| paint.bold(line));
         for (what, why) in items {
             write_wrapped(out, what, "  ", width, str::to_owned);
             write_wrapped(out, why, "    ", width, |line| paint.faint(line));
@@ -137,8 +155,14 @@ fn write_lists(out: &mut String, section: &ReportSection, width: usize, paint: &
     };
     let notes = section.presentation.verdict.notes.iter();
     let notes: Vec<_> = notes.map(|note| (note.clone(), String::new())).collect();
+    let losses = section.losses().into_iter();
+    let losses = losses.map(|(table, words)| (words, table.to_owned()));
+    let losses = (
+        "Where another product is better than etui",
+        losses.collect(),
+    );
     let [not_run, failed, _] = section.lists();
-    for (title, items) in [("Notes", notes), not_run, failed] {
+    for (title, items) in [losses, ("Notes", notes), not_run, failed] {
         list(out, title, &items);
     }
 }
@@ -265,7 +289,7 @@ fn format_cells(table: &TextTable<'_>) -> Vec<Vec<String>> {
 /// Formats a figure with its ratio, padded.
 fn format_cell(cell: &TextCell<'_>, width: usize) -> String {
     // Before the figures, which keep their line so.
-    let lost = if cell.lost {
+    let lost = if cell.lost.is_some() {
         format!("{LOSS} ")
     } else {
         String::new()

@@ -1,7 +1,7 @@
 //! [`TextTable`]: a table in words, from which every form of the report is written.
 
 use super::numbers::{self, Scale, join_unit};
-use crate::{ArmRole, Table, TableCell};
+use crate::{ArmRole, Loss, Table, TableCell};
 
 /// A table with formatted cells: as many in each row as there are columns.
 pub(super) struct TextTable<'a> {
@@ -32,10 +32,17 @@ pub(super) struct TextCell<'a> {
     /// The lowest and the highest repetition, in brackets.
     pub range: Option<String>,
     pub note: &'a str,
-    pub lost: bool,
+    /// By how much the figure is better than etui's, in words.
+    pub lost: Option<String>,
+    /// The same in short, e.g. `1.3x`.
+    pub lost_by: String,
 }
 
 impl TextCell<'_> {
+    fn is_empty(&self) -> bool {
+        self.figure.is_none() && self.ratio.is_empty() && self.note.is_empty()
+    }
+
     /// Returns the figure with its unit.
     pub fn figure(&self) -> Option<String> {
         let (number, unit) = self.figure.as_ref()?;
@@ -82,7 +89,47 @@ impl<'a> TextTable<'a> {
             rows: rows.collect(),
             columns: table.columns.iter().map(|c| c.title.as_str()).collect(),
         }
+        .without_empty()
     }
+
+    /// Leaves out rows and columns in which there is nothing at all.
+    fn without_empty(mut self) -> Self {
+        self.rows
+            .retain(|row| row.cells.is_empty() || row.cells.iter().any(|cell| !cell.is_empty()));
+        let used: Vec<bool> = (0..self.columns.len())
+            .map(|at| {
+                let mut cells = self.rows.iter().filter_map(|row| row.cells.get(at));
+                cells.any(|cell| !cell.is_empty())
+            })
+            .collect();
+        for row in &mut self.rows {
+            retain_used(&mut row.cells, &used);
+        }
+        retain_used(&mut self.columns, &used);
+        self
+    }
+}
+
+fn retain_used<T>(all: &mut Vec<T>, used: &[bool]) {
+    let mut used = used.iter();
+    all.retain(|_| used.next().copied().unwrap_or(false));
+}
+
+/// Says by how much a figure is better than etui's.
+fn loss_words(loss: &Loss, scale: &Scale) -> String {
+    let ours = scale.write(loss.figure);
+    let mut words = match loss.times.is_finite() {
+        true => format!(
+            "{} better than {} ({ours})",
+            numbers::format_times(loss.times),
+            loss.arm
+        ),
+        false => format!("{} has {ours}", loss.arm),
+    };
+    if loss.unsure {
+        words += "; their ranges overlap";
+    }
+    words
 }
 
 /// Returns the scale of a column's figures.
@@ -107,6 +154,10 @@ fn text_cell<'a>(cell: &'a TableCell, scale: &Scale) -> TextCell<'a> {
             .filter(spread)
             .map(|(low, high)| format!("({})", scale.range(low, high))),
         note: &cell.note,
-        lost: cell.lost,
+        lost_by: match &cell.lost {
+            Some(loss) if loss.times.is_finite() => numbers::format_ratio(loss.times),
+            _ => String::new(),
+        },
+        lost: cell.lost.as_ref().map(|loss| loss_words(loss, scale)),
     }
 }

@@ -2,15 +2,18 @@
 
 use super::{
     Base, ChartAxis, ChartSpec, ColumnAxis, Measure, ReportSpec, TableSpec, Threshold,
-    ThresholdKind,
+    ThresholdKind, capitalize,
 };
 use crate::ArmRole;
 use crate::present::{
-    BetterWhen, Chart, ChartKind, ChartSeries, ExperimentReport, FindingStatus, Table, TableCell,
-    TableColumn, TableRow, Unit, Verdict,
+    BetterWhen, Chart, ChartKind, ChartPoint, ChartSeries, ExperimentReport, FindingStatus, Loss,
+    Table, TableCell, TableColumn, TableRow, Unit, Verdict,
 };
 use crate::report::numbers::{format_value, format_whole};
 use crate::results::{Figure, GroupKey, Results};
+
+/// A figure that is better than etui's by less than this factor is no loss.
+const LEAST_LOSS: f64 = 1.02;
 
 /// Above this number of thresholds the notes list only those that do not hold.
 const MAX_LISTED_THRESHOLDS: usize = 8;
@@ -50,12 +53,15 @@ struct CheckedThreshold<'a> {
 }
 
 impl CheckedThreshold<'_> {
-    /// Returns `claim: figure (the study: figure)`.
+    /// Returns `claim: figure of the base (the study: figure)`.
     fn format_figure(&self) -> String {
         let Threshold {
             claim, published, ..
         } = self.threshold;
-        let figure = format_value(self.figure.median, self.threshold.unit());
+        let mut figure = format_value(self.figure.median, self.threshold.unit());
+        if let Base::Arm(base) = &self.threshold.base {
+            figure += &format!(" of \u{201c}{base}\u{201d}");
+        }
         match *published {
             "" => format!("{claim}: {figure}"),
             published => format!("{claim}: {figure} (the study: {published})"),
@@ -143,10 +149,10 @@ impl ReportSpec {
             .take(2)
             .map(CheckedThreshold::format_figure)
             .collect();
-        let mut sentence = conclusion.to_owned();
-        if let (false, Some(figures)) = (status == FindingStatus::Open, join_figures(&figures)) {
-            sentence = format!("{sentence} {figures}.").trim_start().to_owned();
-        }
+        let evidence = match figures.as_slice() {
+            [] => String::new(),
+            figures => format!("{}.", capitalize(&figures.join("; "))),
+        };
         let mut notes = Vec::new();
         for kind in [ThresholdKind::Finding, ThresholdKind::Target] {
             let many = of_kind(kind).count() > MAX_LISTED_THRESHOLDS;
@@ -154,19 +160,15 @@ impl ReportSpec {
             notes.extend(listed.map(CheckedThreshold::format_note));
         }
         notes.extend(self.notes.iter().cloned());
+        let advice = self.advice.iter();
         Verdict {
+            advice: advice.filter_map(|one| one.evaluate(results)).collect(),
             shown: status,
-            sentence,
+            sentence: conclusion.to_owned(),
+            evidence,
             notes,
         }
     }
-}
-
-fn join_figures(figures: &[String]) -> Option<String> {
-    let joined = figures.join("; ");
-    let first = joined.chars().next()?;
-    let rest = joined.get(first.len_utf8()..)?;
-    Some(format!("{}{rest}", first.to_uppercase()))
 }
 
 /// Returns the arms of groups, each once, in the order in which they were planned.
@@ -285,21 +287,29 @@ impl TableSpec {
             return TableCell::default();
         };
         let ratio = |base| measure.ratio(results, group, arm, base).map(|r| r.median);
-        let to_etui = etui
-            .filter(|_| !matches!(role, ArmRole::Etui | ArmRole::Unsafe))
-            .and_then(ratio);
         TableCell {
             value: Some(figure.median),
             range: (figure.count > 1).then_some((figure.low, figure.high)),
             ratio: self.base.filter(|base| *base != arm).and_then(ratio),
             base: self.base == Some(arm),
-            lost: to_etui.is_some_and(|ratio| match measure.better {
-                BetterWhen::Less => ratio < 1.0,
-                BetterWhen::More => ratio > 1.0,
-                BetterWhen::Neither => false,
-            }),
+            lost: etui
+                .filter(|_| !matches!(role, ArmRole::Etui | ArmRole::Variant | ArmRole::Unsafe))
+                .and_then(|etui| {
+                    let etui = self.etui_arm(results, group, etui)?;
+                    let ours = measure.figure(results, group, &etui)?;
+                    find_loss(&figure, &ours, &etui, measure.better)
+                }),
             note: String::new(),
         }
+    }
+
+    /// Returns the arm that losses of a group are counted against: etui's, or where the table has
+    /// none of that name, its first arm of etui.
+    fn etui_arm(&self, results: &Results, group: &GroupKey, etui: &str) -> Option<String> {
+        let arms = select_arms(results, std::slice::from_ref(group), &self.arms);
+        let named = arms.iter().find(|(arm, _)| arm == etui);
+        let any = || arms.iter().find(|(_, role)| *role == ArmRole::Etui);
+        named.or_else(any).map(|(arm, _)| arm.clone())
     }
 
     /// Returns a label for each group, of the parts in which the groups differ.
@@ -328,6 +338,26 @@ impl TableSpec {
         };
         self.groups.iter().map(label).collect()
     }
+}
+
+/// Returns by how much a figure is better than etui's.
+fn find_loss(figure: &Figure, ours: &Figure, etui: &str, better: BetterWhen) -> Option<Loss> {
+    let (above, below) = match better {
+        BetterWhen::Less => (ours.median, figure.median),
+        BetterWhen::More => (figure.median, ours.median),
+        BetterWhen::Neither => return None,
+    };
+    let times = match below > 0.0 {
+        true => above / below,
+        false if above > 0.0 => f64::INFINITY,
+        false => return None,
+    };
+    (times >= LEAST_LOSS).then(|| Loss {
+        arm: etui.to_owned(),
+        figure: ours.median,
+        times,
+        unsure: figure.low <= ours.high && ours.low <= figure.high,
+    })
 }
 
 fn has_figures(row: &TableRow) -> bool {
@@ -369,7 +399,7 @@ impl ChartSpec {
         let series = arms.into_iter().map(|(name, role)| {
             let points = self.groups.iter().filter_map(|group| {
                 let figure = self.measures.first()?.figure(results, group, &name)?;
-                Some((group.size as f64, figure.median))
+                Some(chart_point(group.size as f64, &figure))
             });
             ChartSeries {
                 points: points.collect(),
@@ -398,7 +428,7 @@ impl ChartSpec {
                 let Some(figure) = figure(arm, measure) else {
                     continue;
                 };
-                let point = (at as f64, figure.median);
+                let point = chart_point(at as f64, &figure);
                 // Bars have a series for each role, stacked bars one for each part.
                 let (name, role) = match self.measures.len() {
                     1 => (role.label(), *role),
@@ -414,40 +444,55 @@ impl ChartSpec {
                 }
             }
         }
-        series.retain(|series| series.points.iter().any(|(_, value)| *value != 0.0));
+        series.retain(|series| series.points.iter().any(|point| point.y != 0.0));
         (labels, series)
+    }
+}
+
+fn chart_point(x: f64, figure: &Figure) -> ChartPoint {
+    ChartPoint {
+        x,
+        y: figure.median,
+        range: (figure.count > 1).then_some((figure.low, figure.high)),
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::experiment::{ArmSettings, MeasurePass, RunCase};
     use crate::results::RunRecord;
     use crate::spec::{Conclusion, Per};
 
-    type Run<'a> = (&'a str, u64, ArmRole, &'a [(&'a str, f64)]);
+    pub type Run<'a> = (&'a str, u64, ArmRole, &'a [(&'a str, f64)]);
 
-    fn results(runs: &[Run<'_>]) -> Results {
-        let runs = runs.iter().map(|(arm, size, role, measures)| RunRecord {
-            case: RunCase {
-                experiment: "one".to_owned(),
-                work: "save".to_owned(),
-                stack: "here".to_owned(),
-                size: *size,
-                arm: (*arm).to_owned(),
-                role: *role,
-                pass: MeasurePass::Timed,
-                repetition: 0,
-                settings: ArmSettings::new(),
-            },
-            answer: String::new(),
-            measures: measures
-                .iter()
-                .map(|(k, v)| ((*k).to_owned(), *v))
-                .collect(),
-        });
+    pub fn results(runs: &[Run<'_>]) -> Results {
+        let runs = runs
+            .iter()
+            .enumerate()
+            .map(|(at, (arm, size, role, measures))| RunRecord {
+                case: RunCase {
+                    experiment: "one".to_owned(),
+                    work: "save".to_owned(),
+                    stack: "here".to_owned(),
+                    size: *size,
+                    arm: (*arm).to_owned(),
+                    role: *role,
+                    pass: MeasurePass::Timed,
+                    repetition: runs
+                        .iter()
+                        .take(at)
+                        .filter(|earlier| (earlier.0, earlier.1) == (*arm, *size))
+                        .count() as u32,
+                    settings: ArmSettings::new(),
+                },
+                answer: String::new(),
+                measures: measures
+                    .iter()
+                    .map(|(k, v)| ((*k).to_owned(), *v))
+                    .collect(),
+            });
         Results {
             runs: runs.collect(),
             ..Results::default()
@@ -502,8 +547,18 @@ mod tests {
         let table = table.evaluate(&results, Some("ours")).unwrap();
         let labels: Vec<&str> = table.rows.iter().map(|row| row.label.as_str()).collect();
         assert_eq!(labels[2..], ["10 records: peer", "20 records: old"]);
-        let lost: Vec<bool> = table.rows.iter().map(|row| row.cells[0].lost).collect();
-        assert_eq!(lost, [false, false, true, false]);
+        let lost = table.rows.iter().map(|row| row.cells[0].lost.as_ref());
+        let lost: Vec<_> = lost.map(|loss| loss.map(|l| (l.figure, l.times))).collect();
+        assert_eq!(lost, [None, None, Some((20.0, 2.0)), None]);
+        // A table whose arm of etui has another name.
+        let other = TableSpec {
+            groups: results.groups(),
+            measures: vec![Measure::wall_time("a", "a")],
+            ..TableSpec::default()
+        };
+        let other = other.evaluate(&results, Some("ours elsewhere")).unwrap();
+        let loss = other.rows[2].cells[0].lost.as_ref().unwrap();
+        assert_eq!((loss.arm.as_str(), loss.unsure), ("ours", false));
         assert_eq!(table.rows[1].cells[0].ratio, Some(0.5));
         assert_eq!(
             table.columns.len(),
@@ -538,13 +593,16 @@ mod tests {
         };
         let yes = verdict(&[0.6], &results);
         assert_eq!(yes.shown, FindingStatus::Yes);
+        assert_eq!(yes.sentence, "Faster.");
         assert_eq!(
-            yes.sentence,
-            "Faster. Time of ours: 0.50x (the study: 0.4)."
+            yes.evidence,
+            "Time of ours: 0.50x of \u{201c}old\u{201d} (the study: 0.4)."
         );
         assert_eq!(
             yes.notes,
-            ["Shows: time of ours: 0.50x (the study: 0.4); bound: at most 0.60x."]
+            [
+                "Shows: time of ours: 0.50x of \u{201c}old\u{201d} (the study: 0.4); bound: at most 0.60x."
+            ]
         );
         assert_eq!(verdict(&[0.6, 0.1], &results).shown, FindingStatus::Partly);
         assert_eq!(verdict(&[0.1], &results).shown, FindingStatus::No);

@@ -61,12 +61,12 @@ const RECIPES: [(&str, &str, Filling); 9] = [
     (
         "squashfs",
         "mksquashfs -noappend -quiet -no-progress -comp gzip -b 131072",
-        Filling::Packed("gzip, blocks of 128 KiB"),
+        Filling::Packed("gzip, blocks of 131,072 bytes"),
     ),
     (
         "squashfs-uncompressed",
         "mksquashfs -noappend -quiet -no-progress -b 131072 -noI -noD -noF -noX",
-        Filling::Packed("none, blocks of 128 KiB"),
+        Filling::Packed("none, blocks of 131,072 bytes"),
     ),
     ("erofs", "mkfs.erofs -d0", Filling::Packed("none")),
 ];

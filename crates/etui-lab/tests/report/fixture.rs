@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use etui_lab::report::{Report, ReportSection};
 use etui_lab::results::{FORMAT, RunHeader};
 use etui_lab::{
-    ArmRole, BetterWhen, Chart, ChartKind, ChartSeries, ExperimentInfo, ExperimentReport,
-    FindingStatus, NotRun, PublishedResult, Study, Table, TableCell, TableColumn, TableRow, Unit,
-    Verdict,
+    Advice, AdviceFigure, ArmMeaning, ArmRole, BetterWhen, Chart, ChartKind, ChartPoint,
+    ChartSeries, ExperimentInfo, ExperimentReport, FindingStatus, Loss, NotRun, PublishedResult,
+    Study, Table, TableCell, TableColumn, TableRow, Unit, Verdict,
 };
 
 /// Text that would break a page, a table, a terminal or a spreadsheet if it were trusted.
@@ -46,7 +46,59 @@ fn about(name: &'static str, title: &'static str, study: Option<Study>) -> Exper
                 figure: "",
             },
         ],
+        arms: &[
+            ArmMeaning {
+                name: "limit ...",
+                about: "the sample limit, in parts",
+            },
+            ArmMeaning {
+                name: "etui",
+                about: "etui, as it never was",
+            },
+        ],
         parameters: &[],
+    }
+}
+
+/// A loss to etui.
+fn loss(figure: f64, times: f64, unsure: bool) -> Option<Loss> {
+    Some(Loss {
+        arm: "etui".to_owned(),
+        figure,
+        times,
+        unsure,
+    })
+}
+
+/// Points without ranges.
+fn points<const N: usize>(points: [(f64, f64); N]) -> Vec<ChartPoint> {
+    points.map(ChartPoint::from).to_vec()
+}
+
+/// Advice to make a change, or to leave it.
+fn advice(worth: bool, words: &str) -> Advice {
+    let figure = |title, arm: &str, role, value: f64| AdviceFigure {
+        title,
+        arm: arm.to_owned(),
+        work: String::new(),
+        role,
+        value,
+        range: Some((value * 0.96, value * 1.07)),
+    };
+    Advice {
+        worth,
+        clear: true,
+        factor: if worth { 1.26 } else { 1.0 },
+        change: format!("Change {words}"),
+        gain: "a batch takes 21 % less time (326 ms instead of 412 ms)".to_owned(),
+        how: "a made-up setting".to_owned(),
+        measured: "A batch of samples".to_owned(),
+        unit: Unit::Nanoseconds,
+        figures: vec![
+            figure("Before", "limit 1", ArmRole::AsFound, 412e6),
+            figure("After", "limit 8", ArmRole::Cure, 326e6),
+            figure("etui", "etui", ArmRole::Etui, 194e6),
+        ],
     }
 }
 
@@ -162,11 +214,12 @@ fn comparison() -> Table {
                 cell.base = at == 0;
             }
             if *role == ArmRole::Etui {
-                cells[3].lost = true;
                 cells[3].ratio = Some(1.31);
                 cells[2].range = None;
             }
             if *role == ArmRole::Peer {
+                cells[3].lost = loss(1_181_061.0, 2.3, false);
+                cells[2].lost = loss(580.0, 1.1, true);
                 cells[4] = note("not counted");
             }
             row(label, *role, cells)
@@ -224,7 +277,11 @@ pub fn curves(names: &[(&str, ArmRole)]) -> Chart {
             points: sizes
                 .iter()
                 .take(if at == 2 { 4 } else { 6 })
-                .map(|x: &f64| (*x, 9_000.0 * x.powf(1.05 - at as f64 * 0.045)))
+                .map(|x: &f64| {
+                    let y = 9_000.0 * x.powf(1.05 - at as f64 * 0.045);
+                    let range = (at != 2).then_some((y * 0.7, y * 1.6));
+                    ChartPoint { x: *x, y, range }
+                })
                 .collect(),
         })
         .collect();
@@ -252,12 +309,12 @@ fn bars() -> Chart {
             ChartSeries {
                 name: "fresh".to_owned(),
                 role: ArmRole::AsFound,
-                points: vec![(0.0, 9.0), (1.0, 7.0), (2.0, 3.0), (3.0, 4.5), (4.0, 1.0)],
+                points: points([(0.0, 9.0), (1.0, 7.0), (2.0, 3.0), (3.0, 4.5), (4.0, 1.0)]),
             },
             ChartSeries {
                 name: "used before".to_owned(),
                 role: ArmRole::Etui,
-                points: vec![(0.0, 8.0), (1.0, 5.0), (2.0, 2.0), (4.0, 0.0)],
+                points: points([(0.0, 8.0), (1.0, 5.0), (2.0, 2.0), (4.0, 0.0)]),
             },
         ],
     }
@@ -272,7 +329,15 @@ fn single_bars() -> Chart {
             name: "commits".to_owned(),
             role: ArmRole::AllCures,
             points: (0..5)
-                .map(|x| (f64::from(x), 39.0 * f64::from(x + 1)))
+                .map(|x| {
+                    let y = 39.0 * f64::from(x + 1);
+                    let range = Some((y * 0.5, y * 1.5));
+                    ChartPoint {
+                        x: f64::from(x),
+                        y,
+                        range,
+                    }
+                })
                 .collect(),
         }],
         ..bars()
@@ -300,7 +365,7 @@ fn stacked(parts: usize) -> Chart {
                 points: (0..4)
                     .map(|bar| {
                         let size = (bar * 7 + part * 5) % 6;
-                        (bar as f64, size as f64 * 4096.0)
+                        ChartPoint::from((bar as f64, size as f64 * 4096.0))
                     })
                     .collect(),
             })
@@ -358,6 +423,8 @@ pub fn rich() -> Report {
             tables: vec![comparison(), large(4, 3), large(60, 4)],
             charts: vec![stacked(4)],
             verdict: Verdict {
+                advice: vec![advice(true, "the limit"), advice(false, "nothing")],
+                evidence: "A batch: 0.79x (the study: 0.80).".to_owned(),
                 shown: FindingStatus::Yes,
                 sentence: "The made-up limit costs 21 % here too: a batch takes 412 ms under \
                            limit 1 and 326 ms under limit 8; etui takes 194 ms."
@@ -403,7 +470,7 @@ pub fn rich() -> Report {
             verdict: Verdict {
                 shown: FindingStatus::Partly,
                 sentence: "Six of eight made-up stacks show it.".to_owned(),
-                notes: Vec::new(),
+                ..Verdict::default()
             },
         },
     );
@@ -434,6 +501,7 @@ pub fn rich() -> Report {
                 shown: FindingStatus::No,
                 sentence: "The made-up gap has closed: 1.05x where the study had 2.25x.".to_owned(),
                 notes: vec!["A note.".to_owned()],
+                ..Verdict::default()
             },
         },
     );
@@ -452,7 +520,7 @@ pub fn odd() -> Report {
     let point = |y| ChartSeries {
         name: LONG.to_owned(),
         role: ArmRole::Peer,
-        points: vec![(100.0, y)],
+        points: points([(100.0, y)]),
     };
     let chart = |series: Vec<ChartSeries>| Chart {
         series,
@@ -475,29 +543,31 @@ pub fn odd() -> Report {
         .collect();
     let many: Vec<(&str, ArmRole)> = many.iter().map(|(n, r)| (n.as_str(), *r)).collect();
     let mut steep = curves(&many[..1]);
-    steep.series[0].points = vec![(1.0, 1e-3), (1e3, 1.0), (1e6, 1e13), (1e9, 1e15)];
+    steep.series[0].points = points([(1.0, 1e-3), (1e3, 1.0), (1e6, 1e13), (1e9, 1e15)]);
     let mut zeros = curves(&many[..2]);
-    zeros.series[0].points[0].1 = 0.0;
-    zeros.series[1].points[1] = (f64::NAN, f64::INFINITY);
+    zeros.series[0].points[0].y = 0.0;
+    zeros.series[0].points[1].range = Some((f64::NAN, -1.0));
+    zeros.series[1].points[1] = ChartPoint::from((f64::NAN, f64::INFINITY));
     let mut worded = curves(&many[..3]);
     worded.x = LONG.to_owned();
     worded.y = format!("{LONG} {LONG}");
     let mut extreme = curves(&many[..2]);
-    extreme.series[0].points = vec![(f64::MAX, f64::MIN_POSITIVE), (1e-280, 1e280), (-1.0, -1.0)];
+    extreme.series[0].points =
+        points([(f64::MAX, f64::MIN_POSITIVE), (1e-280, 1e280), (-1.0, -1.0)]);
     let cells = vec![
         TableCell::of(Some(f64::NAN)),
         TableCell {
             value: Some(f64::INFINITY),
             range: Some((f64::NEG_INFINITY, f64::NAN)),
             ratio: Some(f64::NAN),
-            lost: true,
+            lost: loss(f64::NAN, f64::INFINITY, true),
             ..TableCell::default()
         },
         TableCell::of(Some(-3.0)),
         TableCell::of(Some(f64::MAX)),
         TableCell::of(Some(1.0)),
         TableCell {
-            lost: true,
+            lost: loss(1.0, f64::MAX, false),
             ..note(LONG)
         },
     ];
@@ -512,12 +582,14 @@ pub fn odd() -> Report {
     ];
     let mut odd_bars = bars();
     odd_bars.labels.truncate(1);
-    odd_bars.series[0].points = vec![(0.0, f64::NAN), (7.0, -4.0), (-1.0, 3.0), (f64::NAN, 1.0)];
+    odd_bars.series[0].points =
+        points([(0.0, f64::NAN), (7.0, -4.0), (-1.0, 3.0), (f64::NAN, 1.0)]);
+    odd_bars.series[0].points[1].range = Some((f64::NEG_INFINITY, f64::NAN));
     let mut none = bars();
     none.series.clear();
     let mut nought = stacked(2);
-    nought.series[0].points = vec![(0.0, 0.0)];
-    nought.series[1].points = vec![(0.0, -5.0), (f64::INFINITY, 3.0)];
+    nought.series[0].points = points([(0.0, 0.0)]);
+    nought.series[1].points = points([(0.0, -5.0), (f64::INFINITY, 3.0)]);
     let presentation = ExperimentReport {
         tables: vec![
             Table {
@@ -552,6 +624,7 @@ pub fn odd() -> Report {
         ],
         verdict: Verdict {
             sentence: LONG.to_owned(),
+            advice: vec![advice(true, LONG)],
             ..Verdict::default()
         },
     };
@@ -570,11 +643,11 @@ pub fn odd() -> Report {
 pub fn hostile() -> Report {
     let words = || HOSTILE.to_owned();
     let mut cells = vec![note(HOSTILE), cell(1.0, None)];
-    cells[1].lost = true;
+    cells[1].lost = loss(3.0, 3.0, false);
     let series = |role| ChartSeries {
         name: words(),
         role,
-        points: vec![(0.0, 1.0), (1.0, 2.0), (0.0, 0.0)],
+        points: points([(0.0, 1.0), (1.0, 2.0), (0.0, 0.0)]),
     };
     let chart = |kind| Chart {
         title: words(),
@@ -600,6 +673,13 @@ pub fn hostile() -> Report {
             verdict: Verdict {
                 shown: FindingStatus::Yes,
                 sentence: words(),
+                evidence: words(),
+                advice: vec![Advice {
+                    gain: words(),
+                    how: words(),
+                    measured: words(),
+                    ..advice(true, HOSTILE)
+                }],
                 notes: vec![words()],
             },
         },

@@ -5,6 +5,7 @@ mod browser;
 mod fixture;
 mod forms;
 
+use etui_lab::TableCell;
 use etui_lab::report::{Report, to_csv, to_html, to_markdown, to_terminal};
 use fixture::{HOSTILE, hostile, odd, rich};
 
@@ -60,7 +61,8 @@ fn every_study_and_experiment_can_be_reached_from_the_top() {
         "sample-fetch",
         "sample-poll",
     ] {
-        assert!(page.contains(&format!("<a href=\"#x-{name}\">")), "{name}");
+        let links = page.matches(&format!("<a href=\"#x-{name}\">")).count();
+        assert!(links >= 2, "{name}: in the summary and in the contents");
         assert!(
             page.contains(&format!("<article id=\"x-{name}\">")),
             "{name}"
@@ -72,6 +74,13 @@ fn every_study_and_experiment_can_be_reached_from_the_top() {
         1
     );
     assert!(page.contains("<dt>stack other-fs, stack sample-fs</dt>"));
+    // Each has a way back.
+    let sections = page.matches("<article ").count() + 1;
+    let back = page
+        .matches("<a href=\"#contents\">Back to the contents</a>")
+        .count();
+    assert_eq!((sections, back), (5, 5));
+    assert!(page.contains("<nav id=\"contents\""));
     assert!(page.contains("Not among these results: A date book on flash; Application start."));
 }
 
@@ -100,12 +109,90 @@ fn without_a_study_there_is_no_finding_to_show() {
 }
 
 #[test]
-fn experiments_of_one_study_are_told_apart() {
+fn advice_comes_first_in_every_form() {
+    let report = rich();
+    let (page, text) = (to_html(&report), to_markdown(&report));
+    let shown = to_terminal(&report.sections[1], 80, false);
+    for form in [&page, &text, &shown] {
+        let change = form.find("Change the limit:").expect("advice");
+        let verdict = form.find("The made-up limit costs").expect("a verdict");
+        assert!(change < verdict);
+        assert!(form.contains("a batch takes 21 % less time (326 ms instead of 412 ms)"));
+        // What to do, with what it compares.
+        assert!(form.contains("a made-up setting"));
+    }
+    assert!(page.find("Change nothing").unwrap() > page.find("What to leave as it is").unwrap());
+}
+
+#[test]
+fn losses_say_who_won_by_how_much() {
+    let report = rich();
+    let words = "sample server, as shipped, Written: 1.46 MB, 2.3 times better than etui (1.18 MB)";
+    assert!(to_html(&report).contains(words));
+    assert!(to_markdown(&report).contains(words));
+    let shown = to_terminal(&report.sections[1], 200, false);
+    assert!(shown.contains(words), "{shown}");
+    assert!(to_html(&report).contains("1.1 times better than etui (580); their ranges overlap"));
+}
+
+#[test]
+fn nothing_is_a_column_of_dashes() {
     let mut report = rich();
-    report.sections[3].about.study = report.sections[0].about.study;
+    let table = &mut report.sections[1].presentation.tables[0];
+    for row in &mut table.rows {
+        row.cells[2] = TableCell::default();
+    }
+    for form in [
+        to_html(&report),
+        to_markdown(&report),
+        to_terminal(&report.sections[1], 200, false),
+    ] {
+        let table = form
+            .split("Ratios are taken against limit 1")
+            .nth(1)
+            .unwrap();
+        let heading = table.split("limit 1").next().unwrap();
+        assert!(heading.contains("Written") && !heading.contains("Writes"));
+    }
+}
+
+#[test]
+fn charts_show_their_ranges() {
+    let report = rich();
     let page = to_html(&report);
-    assert!(page.contains(">An address book behind a server: Fetching over sizes</a>"));
-    assert!(page.contains(">An address book behind a server: An experiment of its own</a>"));
+    // Bars, and curves.
+    assert!(page.contains("<span class=\"range\">(19.5\u{2013}58.5)</span>"));
+    assert!(page.matches("<line class=\"spread\"").count() >= 5);
+    assert!(page.matches("<path class=\"spread\"").count() > 30);
+    assert!(to_markdown(&report).contains("39.0/s (19.5\u{2013}58.5)"));
+}
+
+#[test]
+fn rows_are_explained() {
+    let report = rich();
+    let page = to_html(&report);
+    assert!(page.contains("title=\"the sample limit, in parts\">limit 1</span>"));
+    for form in [page, to_markdown(&report)] {
+        assert!(form.contains("What the rows are"));
+    }
+}
+
+/// A colour means one thing: those of roles and those of parts differ.
+#[test]
+fn no_colour_has_two_meanings() {
+    let page = to_html(&Report::default());
+    for theme in page.split(":root {").skip(1) {
+        let theme = theme.split('}').next().unwrap();
+        let mut colors: Vec<&str> = Vec::new();
+        for name in [
+            "found", "cure", "all", "loss", "peer", "etui", "variant", "f0", "f1", "f2", "f3",
+            "f4", "f5", "f6",
+        ] {
+            let start = theme.split_once(&format!("--{name}: ")).expect(name).1;
+            assert!(!colors.contains(&&start[..7]), "{name}");
+            colors.push(&start[..7]);
+        }
+    }
 }
 
 /// The relative luminance of a colour `#rrggbb`, as WCAG 2 defines it.
@@ -141,7 +228,8 @@ fn colours_have_contrast_in_light_and_dark() {
             }
         }
         for drawn in [
-            "found", "cure", "all", "peer", "etui", "f0", "f1", "f2", "f3", "f4", "f5", "f6",
+            "found", "cure", "all", "peer", "etui", "variant", "f0", "f1", "f2", "f3", "f4", "f5",
+            "f6",
         ] {
             let found = contrast(color(drawn), color("paper"));
             assert!(found >= 3.0, "{drawn}: {found:.2}");
@@ -238,7 +326,7 @@ fn the_page_opens_in_a_browser_without_complaint() {
     for (name, report) in all() {
         let document = browser::shows(&to_html(&report));
         assert!(
-            document.contains("The five studies on this machine"),
+            document.contains("Storage on this machine: what to change"),
             "{name}"
         );
         assert!(!document.contains("parsererror"), "{name}");

@@ -24,6 +24,7 @@ fn experiment_info(name: &'static str, parameters: &'static [Parameter]) -> Expe
         method: "",
         same_answer: "",
         found: &[],
+        arms: &[],
         parameters,
     }
 }

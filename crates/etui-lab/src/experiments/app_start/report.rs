@@ -4,7 +4,7 @@ use super::copied::{self, COPIED};
 use super::methods::LoadMethod;
 use super::screen::{COUNTED, ETUI, PLAIN};
 use super::{FILE_SYSTEMS, HALF, READ, SCREEN, WRITTEN};
-use crate::spec::{ChartSpec, Conclusion, Measure, ReportSpec, TableSpec, Threshold};
+use crate::spec::{AdviceSpec, ChartSpec, Conclusion, Measure, ReportSpec, TableSpec, Threshold};
 use crate::{GroupKey, Results, stacks};
 
 /// A saving of time counts from half of the study's.
@@ -49,7 +49,40 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let counted = groups(SCREEN, COUNTED);
     let packed = half(WRITTEN, copied::STACK);
     let faults = || Measure::new("minor faults, warm", "warm/minor_faults");
+    let of_read = middle_size(read.clone());
+    let part = |group: Option<&GroupKey>| group.map_or(0, |group| group.size);
+    let advice = vec![
+        AdviceSpec::new("map a data file and bring in only the part that is used, not all of it")
+            .how("mmap(), madvise(MADV_RANDOM), then MADV_POPULATE_READ for the used ranges")
+            .or_else("go on reading data files into memory")
+            .measured(format!(
+                "A cold start that uses {} % of the data file",
+                part(of_read.as_ref())
+            ))
+            .gain("the start")
+            .compare(
+                of_read.as_ref(),
+                &cold,
+                LoadMethod::ReadAll.name(),
+                LoadMethod::MapUsedPopulated.name(),
+            ),
+        AdviceSpec::new("copy pages that will be written before they are touched, in one call")
+            .how("a private mapping and madvise(MADV_POPULATE_WRITE) for the used ranges")
+            .or_else("let mapped pages be copied at the first write, as they are")
+            .measured(format!(
+                "A warm start that reads, then writes, {} % of the data file",
+                part(written.as_ref())
+            ))
+            .gain("the start")
+            .compare(
+                written.as_ref(),
+                &warm,
+                LoadMethod::PrivateReadFirst.name(),
+                LoadMethod::UsedTakenOver.name(),
+            ),
+    ];
     ReportSpec {
+        advice,
         tables: vec![
             by_part_used("Data that is read", READ, stacks::HERE),
             by_part_used("Data that is written later", WRITTEN, stacks::HERE),

@@ -40,7 +40,7 @@ const PROGRAMS: [(&str, ArmRole, &str); 5] = [
     (PLAIN, ArmRole::Peer, "options=--plain"),
     (
         "plain SQLite, through etui-vfs",
-        ArmRole::Peer,
+        ArmRole::Variant,
         "options=--plain,--etui-vfs",
     ),
     ("Evolution Data Server, D-Bus", ArmRole::Peer, "way=dbus"),

@@ -6,12 +6,12 @@ use crate::{GroupKey, Results};
 /// Measures of saving into a filled backend.
 pub fn save_measures() -> Vec<Measure> {
     vec![
-        Measure::wall_time("one", "save_one"),
-        Measure::wall_time("one, mean", "save_one_mean"),
-        Measure::wall_time("in batches, each", "fill").per(Per::Size),
-        Measure::new("file bytes", "save_one/file_write_bytes"),
-        Measure::new("file writes", "save_one/file_writes"),
-        Measure::new("flushes", "save_one/flushes"),
+        Measure::wall_time("save one", "save_one"),
+        Measure::wall_time("save one, mean", "save_one_mean"),
+        Measure::wall_time("save in batches, each", "fill").per(Per::Size),
+        Measure::new("bytes written for one", "save_one/file_write_bytes"),
+        Measure::new("writes for one", "save_one/file_writes"),
+        Measure::new("flushes for one", "save_one/flushes"),
     ]
 }
 

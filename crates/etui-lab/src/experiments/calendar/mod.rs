@@ -54,24 +54,24 @@ const FILLED_PLAIN: &str = "filled.plain";
 
 /// The arms, as found first.
 const ARMS: [ArmSpec<'static>; 8] = {
-    use ArmRole::{AsFound, Etui, Peer};
+    use ArmRole::{AsFound, Etui, Peer, Variant};
     [
         (report::SHIPPED, AsFound, "product=eds"),
         (report::DURABLE, Peer, "product=eds durable"),
         (report::PLAIN, Peer, "product=plain"),
-        (report::PLAIN_REDO, Peer, "product=plain redo"),
+        (report::PLAIN_REDO, Variant, "product=plain redo"),
         (report::ETUI, Etui, "product=etui"),
-        (report::SYSTEM_VFS, Etui, "product=etui system-vfs"),
-        (report::DEFERRED, Etui, "product=etui deferred"),
-        (report::ETUI_REDO, Etui, "product=etui etui-vfs"),
+        (report::SYSTEM_VFS, Variant, "product=etui system-vfs"),
+        (report::DEFERRED, Variant, "product=etui deferred"),
+        (report::ETUI_REDO, Variant, "product=etui etui-vfs"),
     ]
 };
 
 /// The arms of clients, on one core.
 const CLIENTS: [ArmSpec<'static>; 3] = [
     (report::SHIPPED, ArmRole::AsFound, "product=eds"),
-    (report::AS_EDS, ArmRole::Etui, "product=eds by-etui"),
-    (report::OWN, ArmRole::Etui, "product=own"),
+    (report::AS_EDS, ArmRole::Variant, "product=eds by-etui"),
+    (report::OWN, ArmRole::Variant, "product=own"),
 ];
 
 impl Experiment for Calendars {

@@ -46,10 +46,10 @@ const ARMS: [(&str, ArmRole, &str, bool); 10] = [
     (GROUPED, ArmRole::Cure, "grouped", true),
     (CURED, ArmRole::AllCures, "index clean-close grouped", false),
     (PLAIN, ArmRole::Peer, "plain", false),
-    (NATIVE, ArmRole::Etui, "etui=native", false),
+    (NATIVE, ArmRole::Variant, "etui=native", false),
     (VIEW, ArmRole::Etui, "etui=view", false),
-    (VIEW_KEPT, ArmRole::Etui, "etui=view persist-wal", false),
-    (VIEW_REDO, ArmRole::Etui, "etui=view etui-vfs", false),
+    (VIEW_KEPT, ArmRole::Variant, "etui=view persist-wal", false),
+    (VIEW_REDO, ArmRole::Variant, "etui=view etui-vfs", false),
 ];
 
 /// The most records that a run may count off to find positions; 100 million take seconds.

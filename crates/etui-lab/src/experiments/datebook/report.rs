@@ -2,8 +2,9 @@
 
 use super::idle::{CLOSE_AGAIN, OPEN_AGAIN};
 use super::{CURED, ETUI, FOUND, NAME, NATIVE, PLAIN, StudyTest, VIEW, VIEW_KEPT};
+use crate::report::numbers::format_whole;
 use crate::spec::{
-    ChartSpec, Conclusion, Measure, Per, PublishedRow, ReportSpec, TableSpec, Threshold,
+    AdviceSpec, ChartSpec, Conclusion, Measure, Per, PublishedRow, ReportSpec, TableSpec, Threshold,
 };
 use crate::{GroupKey, Results, stacks};
 
@@ -120,7 +121,31 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             .of(nothing.last(), VIEW, measure)
             .at_most(MAX_OPEN_NS)
     };
+    let records = format_whole(base_size);
+    let advice = vec![
+        AdviceSpec::new(
+            "read records in one pass over the database, not through a layer that finds them by \
+             position",
+        )
+        .how(
+            "step through one prepared statement ordered by a key; LIMIT 1 OFFSET n walks over n \
+             records each time",
+        )
+        .measured(format!("Opening, reading all {records} records, closing"))
+        .gain("reading all records")
+        .compare(query_all.as_ref(), &total_time(), FOUND, PLAIN)
+        .etui(query_all.as_ref(), VIEW, total_time()),
+        AdviceSpec::new("make changes durable together, not one by one")
+            .how("one transaction around the changes that belong together")
+            .or_else("flush each change if that is simpler")
+            .measured("One changed record: a flush for each, against all in one transaction")
+            .gain("a changed record")
+            .before(each.as_ref(), PLAIN, Measure::wall_time("sync", "sync"))
+            .after(dirty.as_ref(), PLAIN, total_time().per(Per::Size))
+            .etui(dirty.as_ref(), VIEW, total_time().per(Per::Size)),
+    ];
     ReportSpec {
+        advice,
         tables: vec![
             TableSpec::new("Each test as a whole", of_stack(stacks::HERE))
                 .caption(

@@ -30,9 +30,9 @@ pub fn contact_arms() -> Vec<Arm> {
         Arm::new(PLAIN_DELETE, ArmRole::AsFound, ""),
         Arm::new(PLAIN_EXTRA, ArmRole::AsFound, ""),
         Arm::new(PLAIN_WAL, ArmRole::AllCures, ""),
-        Arm::new(PLAIN_REDO, ArmRole::Peer, "redo"),
+        Arm::new(PLAIN_REDO, ArmRole::Variant, "redo"),
         Arm::new(ETUI, ArmRole::Etui, ""),
-        Arm::new(ETUI_REDO, ArmRole::Etui, "redo"),
+        Arm::new(ETUI_REDO, ArmRole::Variant, "redo"),
     ]
 }
 

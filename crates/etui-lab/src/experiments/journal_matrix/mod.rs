@@ -61,7 +61,7 @@ enum ModeWorks {
 /// its pragma; with `recycled` the log's blocks are there already; `redo` is the VFS `etui`, with
 /// `options` beside its defaults.
 const MODES: [(&str, ArmRole, &str, ModeWorks); 21] = {
-    use ArmRole::{AllCures, AsFound, Cure, Etui, Unsafe};
+    use ArmRole::{AllCures, AsFound, Cure, Etui, Unsafe, Variant};
     use ModeWorks::{All, Insert, Thumbnails};
     [
         (FOUND, AsFound, "journal=DELETE fsync", All),
@@ -86,50 +86,55 @@ const MODES: [(&str, ArmRole, &str, ModeWorks); 21] = {
         (REDO, Etui, "journal=WAL recycled redo", All),
         (
             "etui-vfs, new pages logged",
-            Cure,
+            Variant,
             "journal=WAL recycled redo options=append=18446744073709551615",
             Thumbnails,
         ),
         (
             "etui-vfs, checkpoint page by page",
-            Cure,
+            Variant,
             "journal=WAL recycled redo options=gather=0",
             Thumbnails,
         ),
-        ("DELETE, etui-vfs", Cure, "journal=DELETE redo", Thumbnails),
+        (
+            "DELETE, etui-vfs",
+            Variant,
+            "journal=DELETE redo",
+            Thumbnails,
+        ),
         (
             "PERSIST, etui-vfs",
-            Cure,
+            Variant,
             "journal=PERSIST redo",
             Thumbnails,
         ),
         (
             "PERSIST, etui-vfs: database grows in steps",
-            Cure,
+            Variant,
             "journal=PERSIST redo options=database_step=1048576",
             Thumbnails,
         ),
         (
             "PERSIST, etui-vfs: write-back consolidated",
-            Cure,
+            Variant,
             "journal=PERSIST redo options=write_back=524288",
             Thumbnails,
         ),
         (
             "PERSIST, etui-vfs: buffer, read ahead",
-            Cure,
+            Variant,
             "journal=PERSIST redo options=read_buffer=16384",
             Thumbnails,
         ),
         (
             "TRUNCATE, etui-vfs: journal rests by the formula",
-            Cure,
+            Variant,
             "journal=TRUNCATE redo options=journal_rests=1",
             Thumbnails,
         ),
         (
             "PERSIST, etui-vfs: all older cures",
-            Cure,
+            Variant,
             "journal=PERSIST redo options=database_step=1048576,write_back=524288,\
              read_buffer=16384,journal_rests=1",
             Thumbnails,

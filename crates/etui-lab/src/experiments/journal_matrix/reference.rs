@@ -54,8 +54,9 @@ pub(super) fn compare_reference(results: &Results) -> (Vec<Table>, Vec<String>) 
         else {
             continue;
         };
-        let counted = [writes, bytes / 1024.0, flushes];
-        let counted = counted.into_iter().zip(reference);
+        let [there_writes, there_kibibytes, there_flushes] = reference;
+        let reference = [there_writes, there_kibibytes * 1024.0, there_flushes];
+        let counted = [writes, bytes, flushes].into_iter().zip(reference);
         let is_near = |(here, there): &(f64, f64)| (here / there - 1.0).abs() <= tolerance(stack);
         near += counted.clone().filter(is_near).count();
         let cells = counted.flat_map(|(here, there)| [here, there]);
@@ -74,16 +75,26 @@ pub(super) fn compare_reference(results: &Results) -> (Vec<Table>, Vec<String>) 
         rows.len() * 3,
         results.header.kernel,
     );
-    let column = |name: &str| TableColumn::new(name, Unit::Count, BetterWhen::Neither);
+    let column = |name: &str, unit| TableColumn::new(name, unit, BetterWhen::Neither);
+    let counts = [
+        ("writes", Unit::Count),
+        ("bytes", Unit::Bytes),
+        ("flushes", Unit::Count),
+    ];
     let table = Table {
         title: "An insert's counts against a reference".to_owned(),
         caption: format!(
             "Reference: the same inserts, counted by the device of a virtual machine with kernel \
              {KERNEL} and SQLite {SQLITE}; its writes include flushes that carry no data."
         ),
-        columns: ["writes", "KiB", "flushes"]
-            .iter()
-            .flat_map(|name| [column(name), column("reference")])
+        columns: counts
+            .into_iter()
+            .flat_map(|(name, unit)| {
+                [
+                    column(name, unit),
+                    column(&format!("{name}, reference"), unit),
+                ]
+            })
             .collect(),
         rows,
     };

@@ -132,11 +132,15 @@ fn sync_arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
         (REDO, ArmRole::Etui, "log=redo apart"),
         (
             LOGGED,
-            ArmRole::Cure,
+            ArmRole::Variant,
             "log=redo apart options=append=18446744073709551615",
         ),
-        (PAGEWISE, ArmRole::Cure, "log=redo apart options=gather=0"),
-        (REDO_BY_ITSELF, ArmRole::Etui, "log=redo"),
+        (
+            PAGEWISE,
+            ArmRole::Variant,
+            "log=redo apart options=gather=0",
+        ),
+        (REDO_BY_ITSELF, ArmRole::Variant, "log=redo"),
     ] {
         add(lasting, name, role, &format!("{limit} {changes}"));
     }

@@ -7,7 +7,7 @@ use super::super::backends::{MEMORY_WORK, PINNED_WORK};
 use super::{BOOK_WORK, SERVERS_MEMORY_WORK, SERVERS_WORK, indexes, queries};
 use crate::peers::eds;
 use crate::report::numbers::format_whole;
-use crate::spec::{Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
+use crate::spec::{AdviceSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::stacks::HERE;
 use crate::{GroupKey, Results};
 
@@ -44,7 +44,7 @@ const CURVES: [(&str, &str, Per); 8] = [
 /// Ways of fetching: title, phase.
 const FETCHES: [(&str, &str); 8] = [
     ("every vCard", "all"),
-    ("and its name", "names"),
+    ("every vCard with its name", "names"),
     ("names alone", "partial"),
     ("one by UID", "get"),
     ("50 by UID", "get_many"),
@@ -215,7 +215,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 ("whole list", "list_whole"),
                 ("50 at a position", "list_at"),
                 ("position of one", "list_position"),
-                ("letters", "list_letters"),
+                ("first of each letter", "list_letters"),
                 ("50 of a name", "page_name_prefix"),
                 ("50 of a domain", "page_email_suffix"),
             ]),
@@ -256,8 +256,34 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let time = |phase: &str| Measure::wall_time("time", phase);
     let finding =
         |claim: &str, arm, phase: &str| Threshold::finding(claim).of(largest, arm, time(phase));
+    let advised = |change: &str, phase: &str, after: &str| {
+        AdviceSpec::new(change)
+            .measured(format!(
+                "Among {contacts} contacts; before and after in Evolution Data Server"
+            ))
+            .compare(largest, &time(phase), DBUS, after)
+            .etui(largest, ETUI, time(phase))
+    };
+    let advice = vec![
+        advised(
+            "read contacts in the program's own process, not from a server over D-Bus",
+            "get",
+            DIRECT,
+        )
+        .how("e_book_client_connect_direct() with libebook, or a library such as etui")
+        .gain("fetching one contact")
+        .or_else("leave contacts behind the server"),
+        advised("index the fields that are searched", "phone_equal", TUNED)
+            .how(
+                "e_source_backend_summary_setup_set_indexed_fields() for phone and e-mail; in a schema \
+                 by hand, an index on the number's normal form",
+            )
+            .gain("finding a contact by its phone number")
+            .or_else("add no index for phone numbers"),
+    ];
     ReportSpec {
         tables,
+        advice,
         charts: CURVES
             .into_iter()
             .map(|(phase, title, per)| {

@@ -2,9 +2,11 @@
 //! table's own, so they wrap and are never cut, at any width.
 
 use super::super::bar_label;
+use super::super::curves::point_range;
 use super::super::numbers::Scale;
+use super::styles::Styles;
 use super::{put, role_class};
-use crate::{Chart, ChartKind};
+use crate::{Chart, ChartKind, ChartPoint};
 
 /// The patterns that distinguish parts of stacked bars without colour: lines and dots in the
 /// paper's colour, laid over the fill. The first part has none.
@@ -49,33 +51,61 @@ fn write_rect(out: &mut String, x: f64, width: f64, class: &str, pattern: usize)
     }
 }
 
-/// Place, series and value.
-type ChartPoint = (f64, usize, f64);
+/// A point, and the place of its series.
+type Bar<'a> = (&'a ChartPoint, usize);
 
 /// The finite points of a chart, by place, then by series.
-fn chart_points(chart: &Chart) -> Vec<ChartPoint> {
+fn chart_points(chart: &Chart) -> Vec<Bar<'_>> {
     let mut all = Vec::new();
     for (at, series) in chart.series.iter().enumerate() {
         let drawn = series
             .points
             .iter()
-            .filter(|(x, y)| x.is_finite() && y.is_finite());
-        all.extend(drawn.map(|(x, y)| (*x, at, *y)));
+            .filter(|point| point.x.is_finite() && point.y.is_finite());
+        all.extend(drawn.map(|point| (point, at)));
     }
-    all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    all.sort_by(|(a, of_a), (b, of_b)| a.x.total_cmp(&b.x).then(of_a.cmp(of_b)));
     all
 }
 
+/// The height of a bar: of its one point, or of all parts.
+fn bar_total(bar: &[Bar<'_>]) -> f64 {
+    match bar {
+        [(point, _)] => point.y,
+        parts => parts.iter().map(|(point, _)| point.y.max(0.0)).sum(),
+    }
+}
+
+/// The farthest that a bar and its range reach.
+fn bar_end(bar: &[Bar<'_>]) -> f64 {
+    let high = match bar {
+        [(point, _)] => finite_range(point).map_or(0.0, |(_, high)| high),
+        _ => 0.0,
+    };
+    bar_total(bar).max(high)
+}
+
+fn finite_range(point: &ChartPoint) -> Option<(f64, f64)> {
+    point
+        .range
+        .filter(|(low, high)| low.is_finite() && high.is_finite())
+}
+
 /// Bars from zero: one for each point, or for each place, with the points as its parts.
-pub(super) fn write_bars(out: &mut String, chart: &Chart) {
+pub(super) fn write_bars(out: &mut String, chart: &Chart, styles: &Styles<'_>) {
     let points = chart_points(chart);
     put!(
         out,
         "<figure class=\"bars\">\n<figcaption><b>{}</b>",
         chart.title
     );
-    if !chart.y.is_empty() {
-        put!(out, " <span>{}</span>", chart.y);
+    let ranges = points.iter().any(|(point, _)| point.range.is_some());
+    let taken = match ranges {
+        true => "bars are medians, lines reach from the lowest to the highest repetition",
+        false => "each from one run",
+    };
+    if !chart.y.is_empty() && !points.is_empty() {
+        put!(out, " <span>{}; {taken}</span>", chart.y);
     }
     out.push_str("</figcaption>\n");
     if points.is_empty() {
@@ -83,26 +113,27 @@ pub(super) fn write_bars(out: &mut String, chart: &Chart) {
         return;
     }
     let stacked = chart.kind == ChartKind::Stacked;
-    let bars: Vec<&[ChartPoint]> = points.chunk_by(|a, b| stacked && a.0 == b.0).collect();
-    let total = |bar: &[ChartPoint]| match bar {
-        [(_, _, y)] => *y,
-        parts => parts.iter().map(|(_, _, y)| y.max(0.0)).sum(),
-    };
-    let most = bars.iter().map(|bar| total(bar)).fold(0.0, f64::max);
-    let scale = Scale::of(chart.unit, bars.iter().map(|bar| total(bar)));
+    let bars: Vec<&[Bar<'_>]> = points
+        .chunk_by(|(a, _), (b, _)| stacked && a.x == b.x)
+        .collect();
+    let most = bars.iter().map(|bar| bar_end(bar)).fold(0.0, f64::max);
+    // Figures that are far apart have each the unit that suits it, as they have in sentences.
+    let single = |bar: &[Bar<'_>]| Scale::of(chart.unit, [bar_total(bar)]);
+    let common = Scale::of(chart.unit, bars.iter().map(|bar| bar_total(bar)));
     // Where every bar has a name of its own, the series says nothing that the name does not.
     let several = bars
         .windows(2)
-        .any(|two| matches!(two, [[a, ..], [b, ..]] if a.0 == b.0));
+        .any(|two| matches!(two, [[(a, _), ..], [(b, _), ..]] if a.x == b.x));
     let mut group: Option<f64> = None;
     out.push_str("<table>\n<tbody>\n");
     for bar in bars {
-        let Some((x, at, _)) = bar.first().copied() else {
+        let Some((point, at)) = bar.first().copied() else {
             continue;
         };
         let Some(series) = chart.series.get(at) else {
             continue;
         };
+        let x = point.x;
         let mut name = bar_label(chart, x);
         if several {
             if group != Some(x) {
@@ -118,6 +149,7 @@ pub(super) fn write_bars(out: &mut String, chart: &Chart) {
             }
             name.clone_from(&series.name);
         }
+        let scale = if stacked { common } else { single(bar) };
         let class = role_class(series.role);
         let svg = match stacked {
             true => "height=\"16\" aria-hidden=\"true\"".to_owned(),
@@ -128,56 +160,70 @@ pub(super) fn write_bars(out: &mut String, chart: &Chart) {
             "<tr><th scope=\"row\">{}</th><td class=\"bar\"><svg width=\"100%\" {svg}>",
             name
         );
+        let place = |value: f64| (value / most).clamp(0.0, 1.0) * 100.0;
         let mut from = 0.0;
-        for (_, at, y) in bar.iter().filter(|_| most > 0.0) {
-            let width = (y / most).clamp(0.0, 1.0) * 100.0;
+        for (point, at) in bar.iter().filter(|_| most > 0.0) {
+            let width = place(point.y);
+            let part = chart.series.get(*at);
+            let name = part.map_or("", |part| part.name.as_str());
             if !stacked {
-                let variant = role_variant(chart, *at);
+                let variant = part.map_or(0, |part| styles.variant(part.role, name));
                 let shade = if variant % 2 == 1 { "own shade" } else { "own" };
                 write_rect(out, 0.0, width, shade, variant % 6);
+                if let Some((low, high)) = finite_range(point) {
+                    let (low, high) = (place(low), place(high));
+                    put!(
+                        out,
+                        "<line class=\"spread\" x1=\"{low:.3}%\" x2=\"{high:.3}%\" y1=\"7\" y2=\"7\"/>"
+                    );
+                }
             } else if width > 0.0 {
-                let (fill, pattern) = part_style(*at);
+                let (fill, pattern) = part_style(styles.part(name));
                 write_rect(out, from, width, &format!("f{fill}"), pattern);
                 from += width;
             }
         }
         out.push_str("</svg>");
         if stacked {
-            write_parts(out, chart, bar, &scale);
+            write_parts(out, chart, bar, &scale, styles);
         }
         put!(
             out,
-            "</td><td class=\"figure\">{}</td></tr>\n",
-            scale.write(total(bar))
+            "</td><td class=\"figure\">{}",
+            scale.write(bar_total(bar))
         );
+        if let (false, Some(range)) = (stacked, point_range(point, &scale)) {
+            put!(out, " <span class=\"range\">({})</span>", range);
+        }
+        out.push_str("</td></tr>\n");
     }
     out.push_str("</tbody>\n</table>\n</figure>\n");
 }
 
 /// Writes the parts of a stacked bar: swatch, name and figure of each.
-fn write_parts(out: &mut String, chart: &Chart, bar: &[ChartPoint], scale: &Scale) {
+fn write_parts(
+    out: &mut String,
+    chart: &Chart,
+    bar: &[Bar<'_>],
+    scale: &Scale,
+    styles: &Styles<'_>,
+) {
     out.push_str("<span class=\"parts\">");
-    for (_, at, y) in bar.iter().filter(|(_, _, y)| *y != 0.0) {
+    for (point, at) in bar.iter().filter(|(point, _)| point.y != 0.0) {
         let Some(series) = chart.series.get(*at) else {
             continue;
         };
-        let (fill, pattern) = part_style(*at);
+        let (fill, pattern) = part_style(styles.part(&series.name));
         out.push_str(
             "<span><svg class=\"swatch\" width=\"14\" height=\"14\" aria-hidden=\"true\">",
         );
         write_rect(out, 0.0, 100.0, &format!("f{fill}"), pattern);
-        put!(out, "</svg>{} {}</span> ", series.name, scale.write(*y));
+        put!(
+            out,
+            "</svg>{} {}</span> ",
+            series.name,
+            scale.write(point.y)
+        );
     }
     out.push_str("</span>");
-}
-
-/// Which one of its role a series is.
-pub(super) fn role_variant(chart: &Chart, at: usize) -> usize {
-    let role = chart.series.get(at).map(|series| series.role);
-    chart
-        .series
-        .iter()
-        .take(at)
-        .filter(|series| Some(series.role) == role)
-        .count()
 }

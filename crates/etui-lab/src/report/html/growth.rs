@@ -5,12 +5,13 @@
 //! is at its end; on the narrow one, and where names are long, a letter is, and a key
 //! below lists the names. Curves differ in colour, marker, dashes and name.
 
-use super::super::curves::chart_grid;
-use super::super::numbers;
+use super::super::curves::{chart_grid, point_range};
+use super::super::numbers::{self, Scale};
 use super::super::text::{text_pixels, wrap_pixels};
 use super::axis::Axis;
-use super::{bars::role_variant, begin_table, end_table, put, role_class};
-use crate::{ArmRole, Chart, ChartSeries, Unit};
+use super::styles::Styles;
+use super::{begin_table, end_table, put, role_class};
+use crate::{ArmRole, Chart, ChartPoint, ChartSeries, Unit};
 
 /// The size of letters.
 const LETTERS: f64 = 12.0;
@@ -27,13 +28,16 @@ struct PlotCurve<'a> {
     /// Its letter in the key.
     letter: String,
     /// Its points within the axes, by x.
-    points: Vec<(f64, f64)>,
+    points: Vec<ChartPoint>,
 }
 
 /// Returns true if both coordinates have a place on logarithmic axes.
-fn is_drawable((x, y): &(f64, f64)) -> bool {
-    let fits = |v: f64| v.is_finite() && v > 1e-290 && v < 1e290;
-    fits(*x) && fits(*y)
+fn is_drawable(point: &ChartPoint) -> bool {
+    fits_axis(point.x) && fits_axis(point.y)
+}
+
+fn fits_axis(value: f64) -> bool {
+    value.is_finite() && value > 1e-290 && value < 1e290
 }
 
 fn curve_letter(at: usize) -> String {
@@ -44,16 +48,16 @@ fn curve_letter(at: usize) -> String {
     }
 }
 
-fn chart_curves(chart: &Chart) -> Vec<PlotCurve<'_>> {
+fn chart_curves<'a>(chart: &'a Chart, styles: &Styles<'_>) -> Vec<PlotCurve<'a>> {
     let mut curves = Vec::new();
-    for (at, series) in chart.series.iter().enumerate() {
-        let mut points: Vec<(f64, f64)> =
+    for series in &chart.series {
+        let mut points: Vec<ChartPoint> =
             series.points.iter().copied().filter(is_drawable).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
         if !points.is_empty() {
             curves.push(PlotCurve {
                 series,
-                variant: role_variant(chart, at),
+                variant: styles.variant(series.role, &series.name),
                 letter: curve_letter(curves.len()),
                 points,
             });
@@ -63,17 +67,26 @@ fn chart_curves(chart: &Chart) -> Vec<PlotCurve<'_>> {
 }
 
 /// Growth curves; `number` is the chart's among those of the page.
-pub(super) fn write_growth(out: &mut String, chart: &Chart, number: usize) {
-    let curves = chart_curves(chart);
+pub(super) fn write_growth(out: &mut String, chart: &Chart, number: usize, styles: &Styles<'_>) {
+    let curves = chart_curves(chart, styles);
     put!(
         out,
         "<figure class=\"growth\">\n<figcaption><b>{}</b>",
         chart.title
     );
     let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
-    let axes = Axis::around(all().map(|(x, _)| x)).zip(Axis::around(all().map(|(_, y)| y)));
+    let heights = all().flat_map(|point| {
+        let (low, high) = point.range.unwrap_or((point.y, point.y));
+        let ends = [low, high].into_iter().filter(|end| fits_axis(*end));
+        ends.chain([point.y])
+    });
+    let axes = Axis::around(all().map(|point| point.x)).zip(Axis::around(heights));
     if let Some(axes) = axes {
-        out.push_str(" <span>Both axes are logarithmic.</span></figcaption>\n");
+        out.push_str(" <span>Both axes are logarithmic.");
+        if all().any(|point| point.range.is_some()) {
+            out.push_str(" Points are medians; the lines through them show the lowest and the highest repetition.");
+        }
+        out.push_str("</span></figcaption>\n");
         let short = curves
             .iter()
             .all(|c| wrap_pixels(&c.series.name, LETTERS, NAMES).len() <= 2);
@@ -319,19 +332,31 @@ fn draw_line(out: &mut String, chart: &Chart, curve: &PlotCurve<'_>, frame: &Plo
     put!(out, "<g class=\"{class}\">");
     if curve.points.len() > 1 {
         out.push_str("<path class=\"line\" d=\"");
-        for (at, (x, y)) in curve.points.iter().enumerate() {
+        for (at, point) in curve.points.iter().enumerate() {
             let command = if at == 0 { 'M' } else { 'L' };
-            let (x, y) = (frame.x(*x), frame.y(*y));
+            let (x, y) = (frame.x(point.x), frame.y(point.y));
             put!(out, "{command}{x:.1} {y:.1}");
         }
         put!(out, "\" stroke-dasharray=\"{dashes}\"/>");
     }
-    for (x, y) in &curve.points {
-        let (at, value) = (
-            numbers::format_value(*x, Unit::Count),
-            numbers::format_value(*y, chart.unit),
-        );
-        let (x, y) = (frame.x(*x), frame.y(*y));
+    for point in &curve.points {
+        let (x, y) = (frame.x(point.x), frame.y(point.y));
+        if let Some((low, high)) = point.range
+            && fits_axis(low)
+            && fits_axis(high)
+        {
+            let (low, high) = (frame.y(low), frame.y(high));
+            put!(
+                out,
+                "<path class=\"spread\" d=\"M{x:.1} {low:.1}V{high:.1}\"/>"
+            );
+        }
+        let at = numbers::format_value(point.x, Unit::Count);
+        let scale = Scale::of(chart.unit, [point.y]);
+        let mut value = scale.write(point.y);
+        if let Some(range) = point_range(point, &scale) {
+            value += &format!(" ({range})");
+        }
         put!(
             out,
             "<g transform=\"translate({x:.1} {y:.1})\"><title>{}, {} {}: {}</title>",
@@ -363,6 +388,7 @@ fn draw_marker(out: &mut String, curve: &PlotCurve<'_>) {
         ArmRole::Peer => 2,
         ArmRole::Unsafe => 5,
         ArmRole::Etui => 4,
+        ArmRole::Variant => 3,
     };
     let shape = SHAPES[(first + curve.variant) % SHAPES.len()];
     let hollow = if (curve.variant / 2) % 2 == 1 {
@@ -381,8 +407,8 @@ fn draw_labels(
     frame: &PlotFrame,
 ) {
     let ends = curves.iter().zip(names).filter_map(|(curve, lines)| {
-        let (x, y) = curve.points.last()?;
-        let (x, wish) = (frame.x(*x), frame.y(*y));
+        let last = curve.points.last()?;
+        let (x, wish) = (frame.x(last.x), frame.y(last.y));
         Some(CurveLabel {
             curve,
             lines,
@@ -444,9 +470,9 @@ fn write_description(out: &mut String, chart: &Chart, curves: &[PlotCurve<'_>]) 
         chart.y,
         chart.x
     );
-    let value = |(x, y): &(f64, f64)| {
-        let at = numbers::format_value(*x, Unit::Count);
-        format!("{} at {at}", numbers::format_value(*y, chart.unit))
+    let value = |point: &ChartPoint| {
+        let at = numbers::format_value(point.x, Unit::Count);
+        format!("{} at {at}", numbers::format_value(point.y, chart.unit))
     };
     for curve in curves {
         if let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) {
@@ -492,9 +518,9 @@ fn left_out(out: &mut String, chart: &Chart) {
             .points
             .iter()
             .filter(|point| !is_drawable(point))
-            .map(|(x, y)| {
-                let at = numbers::format_value(*x, Unit::Count);
-                format!("{} at {at}", numbers::format_value(*y, chart.unit))
+            .map(|point| {
+                let at = numbers::format_value(point.x, Unit::Count);
+                format!("{} at {at}", numbers::format_value(point.y, chart.unit))
             })
             .collect();
         if !places.is_empty() {

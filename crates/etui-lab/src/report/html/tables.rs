@@ -1,22 +1,24 @@
 //! Tables of figures on the page.
 
 use super::super::text_table::{TextCell, TextTable};
-use super::{begin_scrolling, end_table, loss_mark, put, write_badge, write_headings};
+use super::{LOSS, ReportSection, begin_scrolling, end_table, put, write_badge, write_headings};
 use crate::{ArmRole, Table};
 
-/// This many tables of an experiment are open; the others are opened by the reader.
-const OPEN: usize = 2;
+/// Tables of an experiment that are open; the others are opened by the reader.
+const OPEN: usize = 1;
+/// A table with more rows is never open.
+const MAX_OPEN_ROWS: usize = 8;
 /// A table with more rows scrolls in its box, under its headings.
 const TALL: usize = 30;
 /// In a table with more columns the range is below the ratio.
 const WIDE: usize = 5;
 
 /// A table; `at` is its place among those of its experiment.
-pub(super) fn write_table(out: &mut String, table: &Table, at: usize) {
+pub(super) fn write_table(out: &mut String, section: &ReportSection, table: &Table, at: usize) {
     if table.columns.is_empty() && table.rows.is_empty() && table.title.is_empty() {
         return;
     }
-    let folded = at >= OPEN;
+    let folded = at >= OPEN || table.rows.len() > MAX_OPEN_ROWS;
     if folded {
         put!(
             out,
@@ -30,14 +32,14 @@ pub(super) fn write_table(out: &mut String, table: &Table, at: usize) {
     if table.rows.is_empty() {
         out.push_str("<p class=\"small\">Nothing of this was run.</p>\n");
     } else {
-        write_figures(out, table);
+        write_figures(out, section, table);
     }
     if folded {
         out.push_str("</details>\n");
     }
 }
 
-fn write_figures(out: &mut String, table: &Table) {
+fn write_figures(out: &mut String, section: &ReportSection, table: &Table) {
     if !table.caption.is_empty() {
         put!(out, "<p class=\"caption\">{}</p>\n", table.caption);
     }
@@ -50,7 +52,7 @@ fn write_figures(out: &mut String, table: &Table) {
         ""
     };
     put!(out, "<table class=\"figures{many}\">\n");
-    let mut headings = vec![("Arm", false)];
+    let mut headings = vec![("Setting or program", false)];
     headings.extend(text.columns.iter().map(|title| (*title, true)));
     write_headings(out, &headings);
     for row in &text.rows {
@@ -68,7 +70,15 @@ fn write_figures(out: &mut String, table: &Table) {
         };
         put!(out, "<tr{ours}><th scope=\"row\">");
         write_badge(out, row.role);
-        put!(out, "<span class=\"arm\">{}</span></th>", row.name);
+        match section.about.arm_meaning(row.name) {
+            "" => put!(out, "<span class=\"arm\">{}</span></th>", row.name),
+            meaning => put!(
+                out,
+                "<span class=\"arm\" title=\"{}\">{}</span></th>",
+                meaning,
+                row.name
+            ),
+        }
         for cell in &row.cells {
             write_cell(out, cell);
         }
@@ -78,7 +88,7 @@ fn write_figures(out: &mut String, table: &Table) {
 }
 
 fn write_cell(out: &mut String, cell: &TextCell<'_>) {
-    let lost = if cell.lost { " lost" } else { "" };
+    let lost = if cell.lost.is_some() { " lost" } else { "" };
     put!(out, "<td class=\"figure{lost}\">");
     if let Some((number, unit)) = &cell.figure {
         put!(out, "<span class=\"value\">{}", number);
@@ -86,9 +96,6 @@ fn write_cell(out: &mut String, cell: &TextCell<'_>) {
             "" => {}
             "x" | "/s" => put!(out, "<small>{unit}</small>"),
             _ => put!(out, " <small>{unit}</small>"),
-        }
-        if cell.lost {
-            loss_mark(out);
         }
         out.push_str("</span>");
     } else if cell.note.is_empty() {
@@ -107,9 +114,14 @@ fn write_cell(out: &mut String, cell: &TextCell<'_>) {
     }
     if !cell.note.is_empty() {
         put!(out, "<span class=\"note\">{}</span>", cell.note);
-        if cell.lost && cell.figure.is_none() {
-            loss_mark(out);
-        }
+    }
+    if let Some(lost) = &cell.lost {
+        put!(
+            out,
+            "<span class=\"loss\" title=\"{}\">{LOSS} {}</span>",
+            lost,
+            cell.lost_by
+        );
     }
     out.push_str("</td>");
 }
