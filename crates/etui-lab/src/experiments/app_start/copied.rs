@@ -52,3 +52,39 @@ pub(super) fn run(
     let second = measure_start(recorder, "warm", || method.start(&file, used, true))?;
     answer_sum(recorder, &[first, second])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{RunLocation, stacks};
+
+    #[test]
+    fn the_parts_are_timed_and_make_up_the_start() {
+        if let Err(reason) = stacks::check_available(STACK) {
+            println!("{STACK}: {reason}");
+            return;
+        }
+        let work = tempfile::tempdir().unwrap();
+        let work = fs::canonicalize(work.path()).unwrap();
+        let (contents, dir) = (work.join("contents"), work.join("run"));
+        fs::create_dir(&contents).unwrap();
+        fs::create_dir(&dir).unwrap();
+        data::write_data(&contents.join(data::FILE), 4).unwrap();
+        let stack = stacks::prepare_stack(STACK, &work, Some(&contents)).unwrap();
+        let place = RunLocation {
+            dir,
+            shared: stack.dir.clone(),
+            devices: Vec::new(),
+            traced: false,
+        };
+        let mut recorder = Recorder::new(place, MeasurePass::Timed);
+        run(&mut recorder, METHOD, &data::used_runs(4, 50)).unwrap();
+        let (measures, _) = recorder.finish();
+        let time = |part: &str| measures[&format!("{part}/wall_ns")];
+        let parts = ["copy", "mount", "start"].map(time);
+        assert!(parts.iter().all(|part| *part > 0.0) && time("warm") > 0.0);
+        assert!(parts.iter().sum::<f64>() <= time("cold"));
+    }
+}
