@@ -15,6 +15,7 @@ use crate::results::{Figure, GroupKey, Results};
 use crate::stats;
 
 pub use advice::AdviceSpec;
+pub(crate) use evaluate::chart_point;
 
 /// Divisor of a measure.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

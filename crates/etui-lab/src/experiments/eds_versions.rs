@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::measure::pinned::run_pinned;
 use crate::peers::eds::{Installation, SUITES, Server};
 use crate::present::{Chart, ChartKind, ChartSeries, Unit};
-use crate::spec::{Conclusion, Measure, Per, TableSpec, Threshold};
+use crate::spec::{Conclusion, Measure, Per, TableSpec, Threshold, chart_point};
 use crate::stacks::HERE;
 use crate::{
     Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, ExperimentReport, GroupKey,
@@ -187,7 +187,7 @@ fn version_chart(results: &Results, group: &GroupKey) -> Option<Chart> {
     let series = versions.iter().map(|(arm, role, version)| {
         let points = (0..).zip(OPERATIONS).filter_map(|(at, operation)| {
             let figure = measure(operation).ratio(results, group, arm, oldest)?;
-            Some((f64::from(at), figure.median))
+            Some(chart_point(f64::from(at), &figure))
         });
         ChartSeries {
             name: format!("{version}, {}", arm.trim_start_matches("EDS of ")),

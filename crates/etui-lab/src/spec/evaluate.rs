@@ -449,7 +449,8 @@ impl ChartSpec {
     }
 }
 
-fn chart_point(x: f64, figure: &Figure) -> ChartPoint {
+/// Returns the point of a figure, with the range of its repetitions.
+pub(crate) fn chart_point(x: f64, figure: &Figure) -> ChartPoint {
     ChartPoint {
         x,
         y: figure.median,
