@@ -150,7 +150,7 @@ fn the_list_tells_what_the_present_version_is() {
     let home = home_with_conflicts();
     std::thread::sleep(std::time::Duration::from_millis(2));
     let session = home.session(&[
-        "etui contacts set bob note=later > /dev/null",
+        "etui contacts edit bob --set note=later > /dev/null",
         "etui conflicts | tail -1",
         "etui conflicts take 1 > /dev/null",
     ]);
