@@ -69,7 +69,7 @@ def end_group(running):
     running.wait()
 
 
-def run_client(report, command, environment, log_path, timeout):
+def run_client(report, command, environment, log_path, timeout, cwd=None):
     """Runs a program whose lines are results. It and what it started end with it, or when time is up."""
     program = Path(command[0]).name
     if not shutil.which(command[0]):
@@ -79,6 +79,7 @@ def run_client(report, command, environment, log_path, timeout):
         running = subprocess.Popen(
             command,
             env=environment,
+            cwd=cwd,
             stdout=subprocess.PIPE,
             stderr=log,
             stdin=subprocess.DEVNULL,

@@ -31,7 +31,7 @@ EPILOG = """\
 Needed is Python 3.11 with venv and pip. The rest comes from PyPI (into FOLDER/venv-PART, and FOLDER/sources
 for suites) and, where root may run apt-get, from Debian: thunderbird; evolution-data-server, python3-gi,
 gir1.2-ebook-1.2, gir1.2-ecal-2.0, gir1.2-edataserver-1.2, dbus; syncevolution, -common, -http. Else a part
-is skipped and says what it needs. CalDAVTester is in no registry: unpack it yourself, it needs Python 2.7.
+is skipped and says what it needs. tsdav needs Node.js and npm. CalDAVTester is in no registry: unpack it yourself, it needs Python 2.7.
 
     scripts/dav-tests                           everything
     scripts/dav-tests vdirsyncer eds            two parts

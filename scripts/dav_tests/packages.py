@@ -31,6 +31,22 @@ class Packages:
         stamp.write_text(wanted)
         return program
 
+    def node(self, name, *requirements):
+        """Returns a folder FOLDER/NAME in which npm has installed the packages."""
+        folder = self.folder / name
+        stamp = folder / "requirements"
+        wanted = "\n".join(requirements)
+        if stamp.exists() and stamp.read_text() == wanted:
+            return folder
+        if not shutil.which("npm") or not shutil.which("node"):
+            raise Missing("needs node and npm (Debian has them as nodejs and npm)")
+        print(f"installing {', '.join(requirements)} into {folder}")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}")
+        run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *requirements], cwd=folder)
+        stamp.write_text(wanted)
+        return folder
+
     def source(self, name, version):
         """Returns the unpacked source archive that PyPI has of a package."""
         unpacked = self.sources / f"{name}-{version}"

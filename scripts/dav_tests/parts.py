@@ -6,6 +6,7 @@ from .eds import run_eds
 from .syncevolution import run_syncevolution
 from .thunderbird import run_thunderbird
 from .together import run_together
+from .tsdav import run_tsdav
 from .vdirsyncer import run_vdirsyncer
 
 PARTS = {
@@ -14,6 +15,7 @@ PARTS = {
     "thunderbird": run_thunderbird,
     "eds": run_eds,
     "syncevolution": run_syncevolution,
+    "tsdav": run_tsdav,
     "together": run_together,
     "caldavtester": run_caldavtester,
 }

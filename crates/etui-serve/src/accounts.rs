@@ -111,6 +111,9 @@ impl Accounts {
         let mut options = options;
         // Workers do not wait long for other programs.
         options.busy_timeout = options.busy_timeout.min(write_wait);
+        // A first sync reads the whole file, and several threads read at a time: their maps would be most of the
+        // server's memory (the laboratory's `dav`, peak memory).
+        options.memory_map = false;
         // A request with the name of a user makes no store of that name.
         options.create &= matches!(source, StoreSource::One(_));
         let mut accounts = Self {

@@ -40,10 +40,6 @@ const OPENING_THREADS: usize = 4;
 /// Further threads: one that records uses of devices, and one for the server itself.
 const UPKEEP_THREADS: usize = 2;
 
-/// An answer of this size, in bytes, has read much of the file: it is unmapped, as each connection of the pool has a
-/// mapping of its own, whose pages count as the server's memory (the laboratory's `dav`, peak memory).
-const LARGE_ANSWER: u64 = 1 << 20;
-
 /// State that all requests share.
 pub struct Router {
     pub accounts: Accounts,
@@ -358,9 +354,6 @@ impl Router {
             drop((request, held));
             let written = writer.written();
             let outcome = outcome.and_then(|outcome| writer.finish().map(|()| outcome));
-            if written >= LARGE_ANSWER {
-                login.store.release_memory();
-            }
             match outcome {
                 Ok(outcome) => {
                     if let Some(error) = &outcome.failure {

@@ -87,6 +87,41 @@ pub fn run_command(app: &mut App, args: &ConflictsArgs) -> Result<()> {
     }
 }
 
+/// The present version of a record beside a refused text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PresentVersion {
+    /// No line differs: nothing is lost.
+    Same,
+    /// Another text, as it was when the text was refused.
+    Other,
+    /// It was changed after the text was refused.
+    Newer,
+    /// There is none.
+    None,
+}
+
+impl PresentVersion {
+    /// Returns the word for it in JSON.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Other => "other",
+            Self::Newer => "newer",
+            Self::None => "none",
+        }
+    }
+
+    /// Returns what a list says of it.
+    fn shown(self) -> &'static str {
+        match self {
+            Self::Same => "the same text",
+            Self::Other => "another text",
+            Self::Newer => "newer than this",
+            Self::None => "none",
+        }
+    }
+}
+
 /// A refused version with its text.
 struct Conflict {
     version: RefusedVersion,
@@ -139,6 +174,31 @@ impl Conflict {
         }
     }
 
+    /// Returns how the present version of its record differs.
+    fn present_version(&self, store: &Store) -> Result<PresentVersion> {
+        Ok(match self.present(store)? {
+            None => PresentVersion::None,
+            Some(present) if diff_texts(&present, &self.text).is_empty() => PresentVersion::Same,
+            Some(_) if self.is_changed_since(store)? => PresentVersion::Newer,
+            Some(_) => PresentVersion::Other,
+        })
+    }
+
+    fn is_changed_since(&self, store: &Store) -> Result<bool> {
+        let Some(uid) = &self.version.uid else {
+            return Ok(false);
+        };
+        let id = self.version.collection;
+        let versions = match self.kind() {
+            CollectionKind::Calendar => {
+                store.collection_by_id::<CalendarObject>(id)?.history(uid)?
+            }
+            _ => store.collection_by_id::<Card>(id)?.history(uid)?,
+        };
+        let at = versions.first().and_then(|version| version.at);
+        Ok(at.is_some_and(|at| at > self.version.at))
+    }
+
     fn present_of<R: Resource>(&self, store: &Store) -> Result<Option<Vec<u8>>> {
         let collection = match store.collection_by_id::<R>(self.version.collection) {
             Err(Error::NoCollection { .. }) => return Ok(None),
@@ -177,10 +237,19 @@ fn list_conflicts(app: &mut App) -> Result<()> {
         return app.out.status("No conflicts.");
     }
     let zone = app.out.time_zone();
-    let mut table = Table::new(&["#", "When", "Name", "In", "From", "Reason"]);
+    let mut table = Table::new(&[
+        "#",
+        "When",
+        "Name",
+        "In",
+        "From",
+        "Present version",
+        "Reason",
+    ]);
     let mut conflicts = Vec::with_capacity(versions.len());
     for version in versions {
         let conflict = Conflict::read(&store, version)?;
+        let present = conflict.present_version(&store)?;
         let version = &conflict.version;
         table.add_row([
             version.id.to_string().as_str(),
@@ -188,18 +257,24 @@ fn list_conflicts(app: &mut App) -> Result<()> {
             &conflict.title(),
             conflict.collection(),
             &version.device,
+            present.shown(),
             &version.reason,
         ]);
-        conflicts.push(conflict);
+        conflicts.push((conflict, present));
     }
-    app.out.write_table(&table, &conflicts, |out, conflict| {
-        let at = iso_instant(conflict.version.at.into(), &out.time_zone());
-        out.write_json(&conflict_json(conflict, at))
-    })
+    app.out
+        .write_table(&table, &conflicts, |out, (conflict, present)| {
+            let at = iso_instant(conflict.version.at.into(), &out.time_zone());
+            out.write_json(&conflict_json(conflict, at, *present))
+        })
 }
 
 /// The fields of a conflict.
-fn conflict_json(conflict: &Conflict, at: String) -> impl serde::Serialize + use<> {
+fn conflict_json(
+    conflict: &Conflict,
+    at: String,
+    present: PresentVersion,
+) -> impl serde::Serialize + use<> {
     let version = &conflict.version;
     object! {
         conflict: version.id,
@@ -214,6 +289,8 @@ fn conflict_json(conflict: &Conflict, at: String) -> impl serde::Serialize + use
         id: version.record.map(|id| id.0),
         uid: version.uid.clone(),
         device: version.device.clone(),
+        // `same`, `other`, `newer` or `none`.
+        present: present.word(),
         reason: version.reason.clone(),
         size: version.size,
     }
@@ -237,7 +314,7 @@ fn show_conflict(app: &mut App, number: i64, is_text: bool) -> Result<()> {
         };
         let lines = lines.as_ref();
         return app.out.write_json(&object! {
-            #[serde(flatten)] conflict: conflict_json(&conflict, at),
+            #[serde(flatten)] conflict: conflict_json(&conflict, at, conflict.present_version(&store)?),
             // Changes of the present version; `null` if there is none.
             lines: lines.map(|lines| lines.iter().map(line_json).collect::<Vec<_>>()),
             text: String::from_utf8_lossy(&conflict.text),

@@ -57,9 +57,9 @@ fn conflicts_are_listed_shown_and_taken() {
     ]);
     insta::assert_snapshot!(mask_times(&session), @r"
     $ etui conflicts
-    #  When              Name              In        From    Reason
-    2  YYYY-MM-DD HH:MM  Tea [31mwith Bob  Calendar  Tablet  it was removed meanwhile
-    1  YYYY-MM-DD HH:MM  Bob Öst           Contacts  Phone   it was changed meanwhile
+    #  When              Name              In        From    Present version  Reason
+    2  YYYY-MM-DD HH:MM  Tea [31mwith Bob  Calendar  Tablet  none             it was removed meanwhile
+    1  YYYY-MM-DD HH:MM  Bob Öst           Contacts  Phone   another text     it was changed meanwhile
     $ etui conflicts show 1
     Bob Öst
       In      Contacts
@@ -119,10 +119,10 @@ fn conflicts_as_json() {
     ]);
     insta::assert_snapshot!(mask_times(&session), @r#"
     $ etui conflicts list --json
-    {"conflict":2,"at":"YYYY-MM-DD HH:MM","name":"Tea [31mwith Bob","kind":"calendar","collection":"Calendar","resource":"tea.ics","id":null,"uid":"tea","device":"Tablet","reason":"it was removed meanwhile","size":154}
-    {"conflict":1,"at":"YYYY-MM-DD HH:MM","name":"Bob Öst","kind":"address book","collection":"Contacts","resource":"bob.vcf","id":2,"uid":"bob","device":"Phone","reason":"it was changed meanwhile","size":198}
+    {"conflict":2,"at":"YYYY-MM-DD HH:MM","name":"Tea [31mwith Bob","kind":"calendar","collection":"Calendar","resource":"tea.ics","id":null,"uid":"tea","device":"Tablet","present":"none","reason":"it was removed meanwhile","size":154}
+    {"conflict":1,"at":"YYYY-MM-DD HH:MM","name":"Bob Öst","kind":"address book","collection":"Contacts","resource":"bob.vcf","id":2,"uid":"bob","device":"Phone","present":"other","reason":"it was changed meanwhile","size":198}
     $ etui conflicts show 1 --json
-    {"conflict":1,"at":"YYYY-MM-DD HH:MM","name":"Bob Öst","kind":"address book","collection":"Contacts","resource":"bob.vcf","id":2,"uid":"bob","device":"Phone","reason":"it was changed meanwhile","size":198,"lines":[{"sign":"-","property":"EMAIL","line":"EMAIL;TYPE=home:bob@example.com"},{"sign":"+","property":"EMAIL","line":"EMAIL;TYPE=home:bob@example.net"}],"text":"BEGIN:VCARD\r\nVERSION:4.0\r\nUID:bob\r\nFN:Bob Öst\r\nEMAIL;TYPE=home:bob@example.net\r\nBDAY:--0229\r\nNOTE:likes tea\\, no milk\\nand cake\r\nX-HOBBY:chess\r\nPHOTO:data:image/png;base64,iVBORw0KGgo=\r\nEND:VCARD\r\n"}
+    {"conflict":1,"at":"YYYY-MM-DD HH:MM","name":"Bob Öst","kind":"address book","collection":"Contacts","resource":"bob.vcf","id":2,"uid":"bob","device":"Phone","present":"other","reason":"it was changed meanwhile","size":198,"lines":[{"sign":"-","property":"EMAIL","line":"EMAIL;TYPE=home:bob@example.com"},{"sign":"+","property":"EMAIL","line":"EMAIL;TYPE=home:bob@example.net"}],"text":"BEGIN:VCARD\r\nVERSION:4.0\r\nUID:bob\r\nFN:Bob Öst\r\nEMAIL;TYPE=home:bob@example.net\r\nBDAY:--0229\r\nNOTE:likes tea\\, no milk\\nand cake\r\nX-HOBBY:chess\r\nPHOTO:data:image/png;base64,iVBORw0KGgo=\r\nEND:VCARD\r\n"}
     $ etui conflicts show 2 --text | head -4
     BEGIN:VCALENDAR\r
     VERSION:2.0\r
@@ -143,6 +143,35 @@ fn conflicts_as_json() {
     For more information, try '--help'.
     [exit 2]
     "#);
+}
+
+#[test]
+fn the_list_tells_what_the_present_version_is() {
+    let home = home_with_conflicts();
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let session = home.session(&[
+        "etui contacts edit bob --set note=later > /dev/null",
+        "etui conflicts | tail -1",
+        "etui conflicts take 1 > /dev/null",
+    ]);
+    assert!(session.contains("newer than this"), "{session}");
+    // The text that is the present one now, refused once more.
+    let store = Store::open(home.path(".local/share/etui/personal.etui")).unwrap();
+    let contacts = store.contacts().unwrap();
+    let bob = contacts.resource_by_uid("bob").unwrap().unwrap();
+    let refused = RefusedText {
+        collection: contacts.id(),
+        name: "bob.vcf",
+        record: Some(bob.id),
+        uid: Some("bob"),
+        text: &bob.bytes,
+        device: "Phone",
+        reason: "it was changed meanwhile",
+    };
+    store.keep_refused(&refused).unwrap();
+    store.close().unwrap();
+    let session = home.session(&["etui conflicts | grep Bob"]);
+    assert!(session.contains("the same text"), "{session}");
 }
 
 #[test]

@@ -105,14 +105,14 @@ impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
         if !refusal.status.is_client_error() {
             return failure;
         }
-        match self.keep_text(&refusal.detail) {
+        match self.keep_text(refusal) {
             Ok(()) => failure,
             Err(Error::DiskFull(_)) => failed(StatusCode::INSUFFICIENT_STORAGE, refusal),
             Err(_) => failed(StatusCode::SERVICE_UNAVAILABLE, refusal),
         }
     }
 
-    fn keep_text(&self, reason: &str) -> etui::Result<()> {
+    fn keep_text(&self, refusal: &Refusal) -> etui::Result<()> {
         let uid = uid_of(self.bytes);
         let stored = self.live.map(|live| live.resource(self.name)).transpose()?;
         let stored = stored.flatten();
@@ -123,6 +123,12 @@ impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
         {
             return Ok(());
         }
+        // The detail is for the client's maker: with a name out of a URL, and what to do.
+        let reason = match (refusal.status, &stored) {
+            (StatusCode::PRECONDITION_FAILED, Some(_)) => "it was changed meanwhile",
+            (StatusCode::PRECONDITION_FAILED, None) => "it was removed meanwhile",
+            _ => refusal.detail.as_str(),
+        };
         self.cx.store.keep_refused(&RefusedText {
             collection: self.collection,
             name: self.name,

@@ -44,6 +44,7 @@ fn the_second_edit_is_refused_and_kept() {
     assert_eq!(refused(&served), [of_laptop]);
     let version = &served.store.refused_versions().unwrap()[0];
     assert_eq!(version.uid.as_deref(), Some("a"));
+    assert_eq!(version.reason, "it was changed meanwhile");
     assert_eq!(
         version.record,
         served

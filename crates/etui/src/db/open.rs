@@ -213,7 +213,9 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
     // schema does not have: every index lookup would be compiled again.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.pragma_update(None, "mmap_size", MAPPED)?;
+    if settings.memory_map {
+        connection.pragma_update(None, "mmap_size", MAPPED)?;
+    }
     // Functions with side effects are not needed; the schema of a foreign file may not call any.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     if mode != OpenMode::ReadWrite {
@@ -343,6 +345,7 @@ mod tests {
         let settings = PoolOptions {
             durability: pool::Durability::Full,
             memory_budget: 1 << 20,
+            memory_map: true,
             busy_timeout: std::time::Duration::from_secs(5),
             vfs: Vfs::System,
             persist_wal: false,

@@ -32,6 +32,7 @@ pub enum Durability {
 pub(crate) struct PoolOptions {
     pub(crate) durability: Durability,
     pub(crate) memory_budget: usize,
+    pub(crate) memory_map: bool,
     pub(crate) busy_timeout: Duration,
     pub(crate) vfs: Vfs,
     pub(crate) persist_wal: bool,
@@ -144,6 +145,9 @@ impl ConnectionPool {
 
     /// Unmaps the file in idle connections, until their next reads.
     pub(crate) fn unmap_files(&self) {
+        if !self.settings.memory_map {
+            return;
+        }
         // As for `release_memory`, an error is the next use's.
         let unmap = |c: &Connection| drop(open::unmap_file(c));
         self.writer.with_idle_connection(unmap);

@@ -52,6 +52,11 @@ pub struct Options {
     pub durability: Durability,
     /// The size of the page caches of all connections together, in bytes.
     pub memory_budget: usize,
+    /// Read the file through a memory map. Each connection has one, and each page that it has read
+    /// counts as memory of the process, although the kernel takes it back when memory is short. Without
+    /// the map a page is copied into the page cache; memory stays within `memory_budget` whatever
+    /// the size of the file. For servers, in which many threads read.
+    pub memory_map: bool,
     /// How long a write waits for another process.
     pub busy_timeout: Duration,
     /// Open to read only, such as from a read-only medium.
@@ -87,6 +92,7 @@ impl Default for Options {
         Self {
             durability: Durability::Full,
             memory_budget: 8 << 20,
+            memory_map: true,
             busy_timeout: Duration::from_secs(30),
             read_only: false,
             create: true,
@@ -182,6 +188,7 @@ impl Store {
         let pool_options = PoolOptions {
             durability: options.durability,
             memory_budget: options.memory_budget,
+            memory_map: options.memory_map,
             busy_timeout: options.busy_timeout,
             vfs: options.used_vfs(),
             persist_wal: options.persist_wal,

@@ -158,7 +158,10 @@ pub fn add_device(app: &mut App, args: &AddDeviceArgs) -> Result<()> {
         app.out.write_line(qr_code(&link, app.out.colour)?)?;
     }
     app.out.status(match args.url {
-        Some(_) => "\nThe password is shown only now.",
+        Some(_) if app.out.terminal => "\nThe password is shown only now.",
+        Some(_) => {
+            "\nThe password is shown only now. On a terminal there is a QR code too; `--json` has its text, `link`."
+        }
         None => {
             "\nThe password is shown only now. This address is for programs on this machine; for others \
              give\ntheirs with --url."

@@ -211,7 +211,7 @@ fn devices_are_added_listed_and_removed() {
       User      personal
       Password  PASSWORD
 
-    The password is shown only now.
+    The password is shown only now. On a terminal there is a QR code too; `--json` has its text, `link`.
     $ etui serve add-device Frame --read-only --only Calendar --json | sed -Ef hide
     {"name":"Frame","read_only":true,"only":["Calendar"],"address":"http://127.0.0.1:5233/","user":"personal","password":"PASSWORD","link":"caldav://personal:PASSWORD@127.0.0.1:5233/"}
     $ etui serve devices | sed -Ef hide
