@@ -10,7 +10,7 @@
 mod tests;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -111,7 +111,10 @@ impl AkonadiSession {
     /// address book it then has.
     pub fn start(dir: &Path, client: &Path) -> Result<Self, Error> {
         let dir = &std::path::absolute(dir).map_err(|e| Error::file(dir, e))?;
-        let sockets = tempfile::Builder::new().prefix("etui-lab-").tempdir();
+        let sockets = tempfile::Builder::new()
+            .prefix("etui-lab-")
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir();
         let sockets = sockets.map_err(|e| Error::file(std::env::temp_dir(), e))?;
         write_configuration(dir)?;
         let session = PrivateSession::start(SessionConfig {
