@@ -27,7 +27,14 @@ fn compile_library(library: &Path) -> Result<(), Box<dyn Error>> {
     compiler
         .args(["--edition", "2024", "--crate-type", "cdylib"])
         .args(["--crate-name", "etui_lab_preload", "--cap-lints", "allow"])
-        .args(["-C", "panic=abort", "-C", "opt-level=2", "-C", "strip=symbols"])
+        .args([
+            "-C",
+            "panic=abort",
+            "-C",
+            "opt-level=2",
+            "-C",
+            "strip=symbols",
+        ])
         .args(["--target", &env::var("TARGET")?]);
     if let Ok(linker) = env::var("RUSTC_LINKER") {
         compiler.arg("-C").arg(format!("linker={linker}"));

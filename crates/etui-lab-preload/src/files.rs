@@ -48,7 +48,11 @@ fn with_path(descriptor: c_int, then: impl FnOnce(&[u8])) {
             break;
         }
     }
-    for (place, digit) in link.iter_mut().skip(14).zip(digits.iter().take(count).rev()) {
+    for (place, digit) in link
+        .iter_mut()
+        .skip(14)
+        .zip(digits.iter().take(count).rev())
+    {
         *place = *digit;
     }
     let Ok(link) = CStr::from_bytes_until_nul(&link) else {
@@ -142,7 +146,11 @@ fn record_write_at_end(descriptor: c_int, written: isize) {
             // SAFETY: any descriptor may be asked for its position.
             let end = unsafe { libc::lseek64(descriptor, 0, libc::SEEK_CUR) };
             let offset = (end as u64).saturating_sub(bytes);
-            record(b'w', &[Word::Number(offset), Word::Number(bytes)], Some(path));
+            record(
+                b'w',
+                &[Word::Number(offset), Word::Number(bytes)],
+                Some(path),
+            );
         });
     }
 }

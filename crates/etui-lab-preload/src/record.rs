@@ -173,10 +173,8 @@ fn write_pieces(pieces: [&[u8]; 3]) {
     let mut number = Line::new();
     number.push_word(Word::Number(process as u64));
     // `DIR/PID`: the word begins with a space, which becomes the slash. The rest remains zero.
-    let (Some(target), Some(rest)) = (
-        name.get_mut(..directory.len()),
-        number.as_bytes().get(1..),
-    ) else {
+    let (Some(target), Some(rest)) = (name.get_mut(..directory.len()), number.as_bytes().get(1..))
+    else {
         return;
     };
     target.copy_from_slice(directory);

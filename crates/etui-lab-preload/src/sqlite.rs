@@ -84,12 +84,8 @@ fn library_of(open: *mut c_void) -> Option<&'static Sqlite> {
         let known = place.load(Ordering::Acquire);
         if known.is_null() {
             let made = Box::into_raw(Box::new(Sqlite::find(open)?));
-            let placed = place.compare_exchange(
-                ptr::null_mut(),
-                made,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            );
+            let placed =
+                place.compare_exchange(ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire);
             match placed {
                 // SAFETY: it was just leaked.
                 Ok(_) => return Some(unsafe { &*made }),
@@ -224,8 +220,12 @@ unsafe fn statement_begins(library: &Sqlite, statement: Handle, sql: *const c_ch
         return;
     }
     // SAFETY: the statement is live.
-    let (connection, expanded) =
-        unsafe { ((library.db_handle)(statement), (library.expanded_sql)(statement)) };
+    let (connection, expanded) = unsafe {
+        (
+            (library.db_handle)(statement),
+            (library.expanded_sql)(statement),
+        )
+    };
     let words = |is_expanded: u64| {
         [
             Word::Address(connection),
@@ -251,7 +251,11 @@ unsafe fn statement_ends(library: &Sqlite, statement: Handle, nanoseconds: *cons
     // SAFETY: the statement is live. The counters are read, not reset.
     unsafe {
         let connection = (library.db_handle)(statement);
-        let status = |which| (library.stmt_status)(statement, which, 0).unsigned_abs().into();
+        let status = |which| {
+            (library.stmt_status)(statement, which, 0)
+                .unsigned_abs()
+                .into()
+        };
         let words = [
             Word::Address(connection),
             Word::Address(statement),

@@ -45,7 +45,8 @@ pub fn read_header(path: &Path) -> Result<Option<DatabaseHeader>, Error> {
         return Ok(None);
     }
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
-    let number = |at: usize| u32::from_be_bytes([byte(at), byte(at + 1), byte(at + 2), byte(at + 3)]);
+    let number =
+        |at: usize| u32::from_be_bytes([byte(at), byte(at + 1), byte(at + 2), byte(at + 3)]);
     if bytes.len() < HEADER || !bytes.starts_with(MAGIC) {
         return other("no SQLite database, or an encrypted one");
     }

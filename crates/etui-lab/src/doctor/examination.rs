@@ -139,7 +139,9 @@ fn locate(path: &Path, may_be_missing: bool) -> Result<PathBuf, Error> {
     match fs::canonicalize(path) {
         Ok(found) => Ok(found),
         Err(error) if may_be_missing && error.kind() == std::io::ErrorKind::NotFound => {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = path
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
             let parent = parent.unwrap_or(Path::new("."));
             let name = path.file_name().ok_or_else(|| Error::file(path, error))?;
             let parent = fs::canonicalize(parent).map_err(|e| Error::file(parent, e))?;
@@ -193,6 +195,7 @@ impl Examiner<'_> {
                 progress("looking for scans");
                 let mut conn = Connection::open(last)?;
                 super::replay::restrict(&mut conn)?;
+                conn.execute_batch("PRAGMA foreign_keys = OFF")?;
                 examination.scans = find_missing(&conn, &observed.statement_shapes)?;
             }
             examination.measured = self.measure(&examination, &before, last, progress)?;
@@ -278,7 +281,11 @@ impl Examiner<'_> {
             .map(|workload| (workload, last.to_owned())))
     }
 
-    fn made_up(&mut self, examination: &Examination, last: &Path) -> Result<Option<Workload>, Error> {
+    fn made_up(
+        &mut self,
+        examination: &Examination,
+        last: &Path,
+    ) -> Result<Option<Workload>, Error> {
         let conn = Connection::open(last)?;
         let tables = &examination.inspection.tables;
         let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
@@ -305,7 +312,11 @@ impl Examiner<'_> {
         let found = setup_as_found(&examination.inspection, examination.observed.as_ref());
         progress("repeating the transactions as found");
         let mut pilot = self.pilot(&workload, &base, &found)?;
-        let statements: usize = workload.transactions.iter().map(|t| t.statements.len()).sum();
+        let statements: usize = workload
+            .transactions
+            .iter()
+            .map(|t| t.statements.len())
+            .sum();
         if pilot.failed * 2 > statements as u64 {
             let reason = pilot.first_failure.unwrap_or_default();
             self.not_run(
@@ -347,7 +358,13 @@ impl Examiner<'_> {
         let Some(mut advice) = try_alone(&mut trials, &found, proposals, &mut step)? else {
             return Ok(None);
         };
-        try_after_others(&mut trials, &found, &mut advice, &examination.scans, &mut step)?;
+        try_after_others(
+            &mut trials,
+            &found,
+            &mut advice,
+            &examination.scans,
+            &mut step,
+        )?;
         let combined = Combined::of(&found, &advice, &examination.scans);
         let setups = combined.setups(&found);
         let mut measured = trials.run(&setups, &mut step)?.into_iter();
@@ -373,7 +390,12 @@ impl Examiner<'_> {
     }
 
     fn bench(&self, base: &Path) -> Result<Bench<'_>, Error> {
-        Bench::new(self.scratch.path(), base, self.options.flush_delay, self.stop)
+        Bench::new(
+            self.scratch.path(),
+            base,
+            self.options.flush_delay,
+            self.stop,
+        )
     }
 
     /// Repeats as many transactions under the setup as found as the time allows.
@@ -393,13 +415,11 @@ impl Examiner<'_> {
                 "what a program does to the database",
                 "no command was given: etui lab doctor DB -- COMMAND...",
             ),
-            Some(observed) if examination.tracer == Some(Tracer::Strace) => {
-                let _ = observed;
-                self.not_run(
-                    "the program's statements",
-                    "strace sees writes and flushes only; scans and the settings of connections are unknown",
-                );
-            }
+            Some(_) if examination.tracer == Some(Tracer::Strace) => self.not_run(
+                "the program's statements",
+                "strace sees writes, flushes and locks only: a commit is counted for each lock of a writer; \
+                 scans and the settings of connections are unknown",
+            ),
             Some(observed) if observed.connections == 0 && observed.io.is_empty() => self.not_run(
                 "the command's use of the database",
                 "it did not open it, or its SQLite is part of a program that nothing can be loaded into: \
@@ -413,10 +433,20 @@ impl Examiner<'_> {
                 "some of the program's statements",
                 "its SQLite is older than 3.14, or traces itself",
             ),
+            Some(observed) if (1..FEW_COMMITS).contains(&observed.commits) => self.not_run(
+                "the program at length",
+                format!(
+                    "it made {} commits only; what repeats often says more",
+                    observed.commits
+                ),
+            ),
             Some(_) => {}
         }
         if examination.observed.as_ref().is_some_and(|o| o.limited) {
-            self.not_run("all of the command", "after 256 MiB of records its recording ended");
+            self.not_run(
+                "all of the command",
+                "after 256 MiB of records its recording ended",
+            );
         }
         self.not_run(
             "the file system's own journal",
@@ -439,15 +469,18 @@ fn try_alone(
     let Some(of_found) = measured.next() else {
         return Ok(None);
     };
-    let advice = proposals.into_iter().zip(measured).map(|(proposal, trial)| {
-        let worthwhile = trial.is_worthwhile() || is_for_safety(&proposal);
-        Advice {
-            worthwhile: worthwhile || saves_space(&proposal, &trial, &of_found),
-            after_others: false,
-            proposal,
-            trial,
-        }
-    });
+    let advice = proposals
+        .into_iter()
+        .zip(measured)
+        .map(|(proposal, trial)| {
+            let worthwhile = trial.is_worthwhile() || is_for_safety(&proposal);
+            Advice {
+                worthwhile: worthwhile || saves_space(&proposal, &trial, &of_found),
+                after_others: false,
+                proposal,
+                trial,
+            }
+        });
     let mut advice: Vec<Advice> = advice.collect();
     advice.sort_by(|a, b| b.trial.ratio.total_cmp(&a.trial.ratio));
     Ok(Some(advice))
@@ -486,6 +519,9 @@ fn try_after_others(
     }
     Ok(())
 }
+
+/// Commits below which a run says little.
+const FEW_COMMITS: u64 = 20;
 
 fn is_for_safety(proposal: &Proposal) -> bool {
     matches!(proposal.id, "safe-journal" | "synchronous")
@@ -548,8 +584,7 @@ fn without_locking(pragmas: &[(String, String)]) -> Vec<(String, String)> {
 }
 
 /// Settings of connections that are repeated as the program made them.
-const REPEATED: [&str; 9] = [
-    "foreign_keys",
+const REPEATED: [&str; 8] = [
     "recursive_triggers",
     "locking_mode",
     "cache_spill",
@@ -576,17 +611,29 @@ fn setup_as_found(inspection: &Inspection, observed: Option<&Observed>) -> Setup
         true => default("wal_synchronous"),
         false => default("synchronous"),
     };
-    let level = set("synchronous").or(level).and_then(Synchronous::from_name);
+    let level = set("synchronous")
+        .or(level)
+        .and_then(Synchronous::from_name);
     setup.synchronous = level.unwrap_or(Synchronous::Full);
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
     let cache = number(set("cache_size")).or(number(default("cache_size")));
     setup.cache_size = cache.unwrap_or(setup.cache_size);
     let checkpoint = number(set("wal_autocheckpoint")).or(number(default("wal_autocheckpoint")));
     setup.wal_autocheckpoint = checkpoint.unwrap_or(setup.wal_autocheckpoint);
-    let plain = |value: &&str| value.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    let plain = |value: &&str| {
+        value
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+    };
     setup.pragmas = REPEATED
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), set(name).filter(plain)?.to_owned())))
         .collect();
+    // SQLite's default is off, that of the SQLite here is on.
+    let keys = set("foreign_keys")
+        .or(default("foreign_keys"))
+        .filter(plain);
+    let keys = ("foreign_keys".to_owned(), keys.unwrap_or("0").to_owned());
+    setup.pragmas.push(keys);
     setup
 }

@@ -140,7 +140,10 @@ fn redundant_indexes(conn: &Connection) -> Result<Vec<RedundantIndex>, Error> {
     let mut found = Vec::new();
     for table in super::schema::table_names(conn)? {
         let indexes = indexes_of(conn, &table)?;
-        for index in indexes.iter().filter(|index| index.removable && !index.partial) {
+        for index in indexes
+            .iter()
+            .filter(|index| index.removable && !index.partial)
+        {
             let covers = |other: &&IndexColumns| {
                 other.name != index.name
                     && !other.partial

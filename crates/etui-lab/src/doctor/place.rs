@@ -40,7 +40,14 @@ impl Location {
 
 /// File systems that other machines may use at the same time.
 const NETWORK: [&str; 8] = [
-    "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "fuse.sshfs",
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "9p",
+    "ceph",
+    "afs",
+    "fuse.sshfs",
 ];
 
 /// Returns true if a directory is on a file system that other machines may use.
@@ -98,9 +105,8 @@ impl Scratch {
 
     /// Returns the bytes that may be written there.
     pub fn free_bytes(&self) -> u64 {
-        rustix::fs::statvfs(self.path()).map_or(u64::MAX, |stat| {
-            stat.f_bavail.saturating_mul(stat.f_frsize)
-        })
+        rustix::fs::statvfs(self.path())
+            .map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 }
 
@@ -109,7 +115,12 @@ fn candidates() -> Vec<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| home.map(|home| home.join(".cache")));
     let here = std::env::current_dir().ok();
-    let places = [cache, here, Some(PathBuf::from("/var/tmp")), Some(std::env::temp_dir())];
+    let places = [
+        cache,
+        here,
+        Some(PathBuf::from("/var/tmp")),
+        Some(std::env::temp_dir()),
+    ];
     places.into_iter().flatten().collect()
 }
 

@@ -7,8 +7,8 @@ use super::capture::Observed;
 use super::inspect::Inspection;
 use super::replay::Replayed;
 use super::setup::{JournalMode, Setup, Synchronous};
-use crate::report::numbers::format_value;
 use crate::Unit;
+use crate::report::numbers::format_value;
 
 /// A change to try.
 #[derive(Debug, Clone, Serialize)]
@@ -108,6 +108,7 @@ fn write_ahead_log(facts: &Facts<'_>) -> Option<Proposal> {
     let io = &facts.replayed.io;
     let commits = facts.replayed.transactions;
     let journal = match mode {
+        JournalMode::Delete if io.flushes == 0 => "is created, written and removed",
         JournalMode::Delete => "is created, flushed and removed",
         JournalMode::Truncate => "is written, flushed and truncated",
         _ => "is written, flushed and overwritten",
@@ -282,7 +283,9 @@ fn page_size(facts: &Facts<'_>) -> Option<Proposal> {
         facts,
         "page-size",
         cause,
-        &["PRAGMA journal_mode = DELETE; PRAGMA page_size = 4096; VACUUM;  -- once, before WAL mode"],
+        &[
+            "PRAGMA journal_mode = DELETE; PRAGMA page_size = 4096; VACUUM;  -- once, before WAL mode",
+        ],
         |setup, _| setup.page_size = PAGE_SIZE,
         |setup| setup.page_size = PAGE_SIZE,
     ))
@@ -364,7 +367,10 @@ fn vacuum(facts: &Facts<'_>) -> Option<Proposal> {
     let cause = format!(
         "{} of {} hold nothing, left by removed rows.",
         format_value(free_bytes as f64, Unit::Bytes),
-        format_value((found.pages * u64::from(found.page_size)) as f64, Unit::Bytes)
+        format_value(
+            (found.pages * u64::from(found.page_size)) as f64,
+            Unit::Bytes
+        )
     );
     let mut proposal = change(
         facts,
@@ -395,7 +401,12 @@ fn redundant_indexes(facts: &Facts<'_>) -> Option<Proposal> {
     };
     let lines: Vec<String> = redundant
         .iter()
-        .map(|index| format!("DROP INDEX {};", super::schema::quote_if_needed(&index.name)))
+        .map(|index| {
+            format!(
+                "DROP INDEX {};",
+                super::schema::quote_if_needed(&index.name)
+            )
+        })
         .collect();
     let plain: Vec<&str> = lines.iter().map(String::as_str).collect();
     Some(change(

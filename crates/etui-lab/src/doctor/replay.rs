@@ -119,7 +119,9 @@ impl<'a> Bench<'a> {
             _ => 0,
         };
         let empty = number("page_count")? == 0;
-        conn.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF;")?;
+        conn.execute_batch(
+            "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF;",
+        )?;
         let rebuilds = setup.vacuum
             || number("page_size")? != i64::from(setup.page_size)
             || number("auto_vacuum")? != auto_vacuum;
@@ -312,7 +314,9 @@ fn run_group(conn: &Connection, group: &[Transaction], replayed: &mut Replayed) 
         });
         if let Err(error) = done {
             replayed.failed += 1;
-            replayed.first_failure.get_or_insert_with(|| error.to_string());
+            replayed
+                .first_failure
+                .get_or_insert_with(|| error.to_string());
         }
     };
     let statements = || group.iter().flat_map(|transaction| &transaction.statements);

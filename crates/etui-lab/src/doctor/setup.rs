@@ -92,9 +92,8 @@ impl Synchronous {
     /// Returns the level of this name or number.
     pub fn from_name(name: &str) -> Option<Self> {
         let named = Self::ALL.into_iter().enumerate();
-        let mut named = named.filter(|(n, level)| {
-            name.eq_ignore_ascii_case(level.name()) || name.parse() == Ok(*n)
-        });
+        let mut named = named
+            .filter(|(n, level)| name.eq_ignore_ascii_case(level.name()) || name.parse() == Ok(*n));
         named.next().map(|(_, level)| level)
     }
 }

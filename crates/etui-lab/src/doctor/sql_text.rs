@@ -45,13 +45,11 @@ pub fn split_words(sql: &str) -> Vec<SqlWord<'_>> {
             b'x' | b'X' if at(start + 1) == b'\'' => quoted_end(bytes, start + 1, b'\''),
             b'?' | b':' | b'@' | b'$' => find_end(bytes, start, |n| !is_name(at(n))),
             b'0'..=b'9' => find_end(bytes, start, |n| !is_name(at(n)) && at(n) != b'.'),
-            b'.' if at(start + 1).is_ascii_digit() => {
-                find_end(bytes, start, |n| !is_name(at(n)))
-            }
+            b'.' if at(start + 1).is_ascii_digit() => find_end(bytes, start, |n| !is_name(at(n))),
             _ if is_name(byte) => find_end(bytes, start, |n| !is_name(at(n))),
-            b'<' | b'>' | b'=' | b'!' | b'|' => {
-                find_end(bytes, start, |n| !matches!(at(n), b'<' | b'>' | b'=' | b'|'))
-            }
+            b'<' | b'>' | b'=' | b'!' | b'|' => find_end(bytes, start, |n| {
+                !matches!(at(n), b'<' | b'>' | b'=' | b'|')
+            }),
             _ => start + 1,
         };
         // A cut within a character cannot be: all ends above are at ASCII characters.
@@ -62,9 +60,10 @@ pub fn split_words(sql: &str) -> Vec<SqlWord<'_>> {
             b'\'' | b'0'..=b'9' | b'?' | b':' | b'@' | b'$' => SqlWord::Value(text),
             b'.' if text.len() > 1 => SqlWord::Value(text),
             b'x' | b'X' if text.ends_with('\'') => SqlWord::Value(text),
-            b'"' | b'`' | b'[' => {
-                SqlWord::Name(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
-            }
+            b'"' | b'`' | b'[' => SqlWord::Name(
+                text.get(1..text.len().saturating_sub(1))
+                    .unwrap_or_default(),
+            ),
             _ if is_name(byte) => SqlWord::Name(text),
             _ => SqlWord::Sign(text),
         });
@@ -130,6 +129,24 @@ pub fn shape(sql: &str) -> String {
     shape
 }
 
+/// Pragmas whose argument is no value to set.
+const QUERIES: [&str; 14] = [
+    "foreign_key_check",
+    "foreign_key_list",
+    "function_list",
+    "incremental_vacuum",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "integrity_check",
+    "optimize",
+    "quick_check",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+    "wal_checkpoint",
+];
+
 /// Returns the name of a `PRAGMA` in small letters, and the value that it sets, if any.
 pub fn pragma(sql: &str) -> Option<(String, Option<String>)> {
     let words = split_words(sql);
@@ -154,7 +171,9 @@ pub fn pragma(sql: &str) -> Option<(String, Option<String>)> {
         .collect();
     let value = text.concat();
     let value = value.trim_matches('\'').to_owned();
-    Some((name.to_ascii_lowercase(), (!value.is_empty()).then_some(value)))
+    let name = name.to_ascii_lowercase();
+    let sets = !value.is_empty() && !QUERIES.contains(&name.as_str());
+    Some((name, sets.then_some(value)))
 }
 
 #[cfg(test)]
@@ -166,7 +185,10 @@ mod tests {
     fn shapes_have_no_values() {
         let same = shape("INSERT INTO t(a,b) VALUES('it''s; x',x'00ff')");
         assert_eq!(same, "INSERT INTO t(a, b) VALUES(?)");
-        assert_eq!(same, shape("INSERT  INTO t(a, b) VALUES ( ?1 , 2.5e3 ) -- now"));
+        assert_eq!(
+            same,
+            shape("INSERT  INTO t(a, b) VALUES ( ?1 , 2.5e3 ) -- now")
+        );
         assert_eq!(
             shape("SELECT \"a b\" FROM t WHERE x>=10 AND y IN(1,2,3) /* c */;"),
             "SELECT a b FROM t WHERE x >= ? AND y IN(?)"
@@ -178,16 +200,25 @@ mod tests {
     fn settings_are_found() {
         let of = |sql: &str| pragma(sql).unwrap();
         let set = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
-        assert_eq!(of("pragma journal_mode = 'WAL'"), set("journal_mode", "WAL"));
-        assert_eq!(of("PRAGMA main.cache_size(-500);"), set("cache_size", "-500"));
+        assert_eq!(
+            of("pragma journal_mode = 'WAL'"),
+            set("journal_mode", "WAL")
+        );
+        assert_eq!(
+            of("PRAGMA main.cache_size(-500);"),
+            set("cache_size", "-500")
+        );
         assert_eq!(of("PRAGMA synchronous"), ("synchronous".to_owned(), None));
+        assert_eq!(of("PRAGMA table_info(t)"), ("table_info".to_owned(), None));
         assert_eq!(pragma("SELECT 1"), None);
         assert_eq!(pragma("PRAGMA"), None);
     }
 
     #[test]
     fn any_text_ends() {
-        for sql in ["'", "x'", "\"ü", "[", "/*", "--", "''''", ".", "?", "\u{0}", "ü", "/*/", "1.2.3"] {
+        for sql in [
+            "'", "x'", "\"ü", "[", "/*", "--", "''''", ".", "?", "\u{0}", "ü", "/*/", "1.2.3",
+        ] {
             split_words(sql);
             shape(sql);
             pragma(sql);

@@ -126,7 +126,10 @@ fn describe_file(text: &mut Words, found: &Inspection) {
         journal,
     ];
     if found.free_pages > 0 {
-        facts.push(format!("{} pages hold nothing", format_whole(found.free_pages)));
+        facts.push(format!(
+            "{} pages hold nothing",
+            format_whole(found.free_pages)
+        ));
     }
     if found.auto_vacuum != "none" {
         facts.push(format!("auto_vacuum {}", found.auto_vacuum));
@@ -171,7 +174,10 @@ fn describe_file(text: &mut Words, found: &Inspection) {
 fn describe_command(text: &mut Words, examination: &Examination, observed: &Observed) {
     let command = examination.command.as_ref();
     let name = command.map_or("", |command| &command.command);
-    text.heading(&printable(&format!("The command: {}", cut(name, text.width))));
+    text.heading(&printable(&format!(
+        "The command: {}",
+        cut(name, text.width)
+    )));
     if let Some(problem) = command.and_then(|command| command.problem.as_ref()) {
         text.paragraph(&format!("It ended with a failure: {problem}."));
     }
@@ -184,7 +190,10 @@ fn describe_command(text: &mut Words, examination: &Examination, observed: &Obse
         facts.push(counted(observed.connections, "connection"));
     }
     if observed.rollbacks > 0 {
-        facts.push(format!("{} rolled back", counted(observed.rollbacks, "transaction")));
+        facts.push(format!(
+            "{} rolled back",
+            counted(observed.rollbacks, "transaction")
+        ));
     }
     let programs = observed.programs.join(", ");
     let by = match (&observed.sqlite, programs.is_empty()) {
@@ -198,7 +207,10 @@ fn describe_command(text: &mut Words, examination: &Examination, observed: &Obse
             .iter()
             .map(|(name, value)| format!("{name} = {value}"))
             .collect();
-        text.paragraph(&printable(&format!("settings made: {}", settings.join(", "))));
+        text.paragraph(&printable(&format!(
+            "settings made: {}",
+            settings.join(", ")
+        )));
     }
     if commits > 0 {
         describe_io(text, observed);
@@ -264,20 +276,20 @@ fn describe_io(text: &mut Words, observed: &Observed) {
 fn describe_measured(text: &mut Words, examination: &Examination, measured: &Measurement) {
     let found = &measured.found;
     let work = match &measured.workload.source {
-        WorkloadSource::Recorded => "transactions of the command".to_owned(),
+        WorkloadSource::Recorded => " of the command".to_owned(),
         WorkloadSource::MadeUp { table } => {
-            format!("made-up transactions, each an update of one row of {table},")
+            format!(", made up (each updates one row of {table}),")
         }
     };
     text.heading("Measured on copies");
     let place = &measured.location;
     text.paragraph(&printable(&format!(
-        "{} {work} repeated on {} ({}), {} times under each setup. As found ({}, synchronous {}, pages of {}, \
+        "{}{work} repeated on {} ({}), {} under each setup. As found ({}, synchronous {}, pages of {}, \
          cache {}): {} commits a second; {}.",
-        format_whole(measured.workload.repeated),
+        counted(measured.workload.repeated, "transaction"),
         place.file_system,
         place.dir.display(),
-        measured.workload.rounds,
+        counted(measured.workload.rounds as u64, "time"),
         found.setup.journal_mode,
         found.setup.synchronous,
         kibibytes(found.setup.page_size),
@@ -296,12 +308,18 @@ fn describe_measured(text: &mut Words, examination: &Examination, measured: &Mea
         text.paragraph("The copies are in memory, where a flush costs nothing: trust the counts, not the times, \
              or give --scratch DIR on a disk.");
     } else if !place.same_as_database {
-        text.paragraph("The copies are on another file system than the database; --scratch DIR chooses.");
+        text.paragraph(
+            "The copies are on another file system than the database; --scratch DIR chooses.",
+        );
+    }
+    if let Some(observed) = &examination.observed {
+        warn_of_late_flushes(text, observed, found);
     }
     let (worthwhile, others): (Vec<&Advice>, Vec<&Advice>) =
         measured.advice.iter().partition(|advice| advice.worthwhile);
-    let (mut worthwhile, after): (Vec<&Advice>, Vec<&Advice>) =
-        worthwhile.into_iter().partition(|advice| !advice.after_others);
+    let (mut worthwhile, after): (Vec<&Advice>, Vec<&Advice>) = worthwhile
+        .into_iter()
+        .partition(|advice| !advice.after_others);
     worthwhile.extend(after);
     let indexes = examination.scans.iter().any(|scan| scan.index.is_some());
     if worthwhile.is_empty() && !indexes {
@@ -326,10 +344,31 @@ fn describe_measured(text: &mut Words, examination: &Examination, measured: &Mea
                     cut(&advice.proposal.actions.join(" "), 60),
                     describe_ratio(&advice.trial),
                     describe_cost(&advice.trial),
-                    if advice.trial.same_answer { "" } else { "; it changed other rows" }
+                    if advice.trial.same_answer {
+                        ""
+                    } else {
+                        "; it changed other rows"
+                    }
                 )),
             );
         }
+    }
+}
+
+/// A program may have a VFS of its own that flushes later, or not at all.
+fn warn_of_late_flushes(text: &mut Words, observed: &Observed, found: &Trial) {
+    let late = observed.flushes_in_commits() * 2 < observed.commits;
+    if late && observed.connections > 0 && found.io.flushes >= found.transactions {
+        text.heading("A warning");
+        text.paragraph(&format!(
+            "The program's commits return before they are flushed ({} commits, {} flushes within them), though \
+             synchronous is {}: it has a VFS of its own, or a library, that defers or drops flushes. A power cut \
+             may then undo commits or damage the database. The copies were flushed as SQLite does it: compared with \
+             the program itself, the gains below are smaller.",
+            format_whole(observed.commits),
+            format_whole(observed.flushes_in_commits()),
+            found.setup.synchronous
+        ));
     }
 }
 
@@ -339,7 +378,9 @@ fn verdict_of_nothing(examination: &Examination, measured: &Measurement) -> Stri
         _ => "this journal",
     };
     let statements = match &examination.observed {
-        Some(observed) if observed.connections > 0 => "; no statement scans a table that an index would save",
+        Some(observed) if observed.connections > 0 => {
+            "; no statement scans a table that an index would save"
+        }
         _ => "",
     };
     format!(
@@ -354,12 +395,8 @@ fn rate(rate: f64) -> String {
 }
 
 fn describe_cost(trial: &Trial) -> String {
-    let each = |count: u64| {
-        format_value(
-            count as f64 / trial.transactions.max(1) as f64,
-            Unit::Count,
-        )
-    };
+    let each =
+        |count: u64| format_value(count as f64 / trial.transactions.max(1) as f64, Unit::Count);
     format!(
         "each {} writes, {}, {} flushes",
         each(trial.io.writes),
@@ -389,7 +426,12 @@ fn describe_gain(trial: &Trial) -> String {
 }
 
 fn describe_advice(text: &mut Words, number: usize, advice: &Advice, found: &Trial) {
-    text.labelled(0, &format!("{number}."), 3, &printable(&advice.proposal.cause));
+    text.labelled(
+        0,
+        &format!("{number}."),
+        3,
+        &printable(&advice.proposal.cause),
+    );
     let mut label = "Do:";
     for action in &advice.proposal.actions {
         text.line(&format!("   {label:LABEL$}{}", printable(action)));
@@ -406,7 +448,11 @@ fn describe_advice(text: &mut Words, number: usize, advice: &Advice, found: &Tri
             bytes(advice.trial.file_bytes)
         ));
     }
-    text.labelled(3, "Brings:", LABEL, &gain);
+    let label = match advice.trial.ratio >= 1.0 {
+        true => "Brings:",
+        false => "Costs:",
+    };
+    text.labelled(3, label, LABEL, &gain);
     if let Some(caution) = &advice.proposal.caution {
         text.labelled(3, "Note:", LABEL, caution);
     }
@@ -440,7 +486,8 @@ fn describe_scans(text: &mut Words, scans: &[ScanFinding], mut number: usize) {
             format_whole(index.steps_before)
         );
         text.labelled(3, "Brings:", LABEL, &gain);
-        let caution = "Each change of the table writes the index too; \"all of it together\" contains that.";
+        let caution =
+            "Each change of the table writes the index too; \"all of it together\" contains that.";
         text.labelled(3, "Note:", LABEL, caution);
     }
     let unsaved: Vec<&ScanFinding> = scans.iter().filter(|scan| scan.index.is_none()).collect();
@@ -465,7 +512,9 @@ fn describe_combined(text: &mut Words, measured: &Measurement, changes: usize) {
             describe_gain(normal)
         ));
     }
-    text.heading("With etui's VFS (one process at a time; see the book, \"The VFS in other programs\")");
+    text.heading(
+        "With etui's VFS (one process at a time; see the book, \"The VFS in other programs\")",
+    );
     if let Some(etui) = &measured.etui {
         text.labelled(2, "alone:", LABEL, &describe_gain(etui));
     }

@@ -47,11 +47,11 @@ pub const WORTHWHILE: f64 = 1.1;
 
 impl Trial {
     /// Returns true if the change is worth making: it is faster in every round; or it writes less,
-    /// and was not slower in every round.
+    /// and was not clearly slower in every round.
     pub fn is_worthwhile(&self) -> bool {
         let [low, high] = self.ratio_range;
         let faster = self.ratio >= WORTHWHILE && low > 1.0;
-        self.same_answer && (faster || (self.fewer_writes && high > 1.0))
+        self.same_answer && (faster || (self.fewer_writes && high > 0.9))
     }
 
     /// Returns this trial compared with another one of the same rounds, instead of the setup as found.

@@ -68,7 +68,10 @@ impl Workload {
     /// can be so changed. None if there is no such table.
     pub fn make_up(conn: &Connection, tables: &[&str]) -> Result<Option<Self>, Error> {
         let known = table_names(conn)?;
-        for table in tables.iter().filter(|name| known.iter().any(|k| k == *name)) {
+        for table in tables
+            .iter()
+            .filter(|name| known.iter().any(|k| k == *name))
+        {
             let Some(column) = plain_column(conn, table)? else {
                 continue;
             };
@@ -129,12 +132,7 @@ fn plain_column(conn: &Connection, table: &str) -> Result<Option<String>, Error>
 }
 
 /// Returns the ids of up to 500 rows, far apart, in an order that jumps.
-fn spread_rowids(
-    conn: &Connection,
-    table: &str,
-    first: i64,
-    last: i64,
-) -> Result<Vec<i64>, Error> {
+fn spread_rowids(conn: &Connection, table: &str, first: i64, last: i64) -> Result<Vec<i64>, Error> {
     const STEPS: i128 = 500;
     let mut statement = conn.prepare(&format!(
         "SELECT rowid FROM {} WHERE rowid >= ?1 ORDER BY rowid LIMIT 1",

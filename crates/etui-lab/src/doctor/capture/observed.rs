@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::trace::{Address, EventKind, IoOperation, TraceEvent};
 use crate::doctor::sql_text;
-use crate::measure::syscalls::database_calls::DatabaseCall;
 use crate::doctor::workload::Transaction;
+use crate::measure::syscalls::database_calls::DatabaseCall;
 
 /// Counts of a program's I/O on the files of the database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -113,7 +113,7 @@ pub struct Observed {
     pub rollbacks: u64,
     /// Commits that followed the one before within a moment, on the same connection.
     pub commits_in_bursts: u64,
-    /// Commits by the shape of their first change, those with the most flushes first.
+    /// Commits by the shape of their first change, those with the most I/O first.
     pub commit_shapes: Vec<CommitShape>,
     /// Statements by shape, the slowest first.
     pub statement_shapes: Vec<StatementShape>,
@@ -142,6 +142,14 @@ impl Observed {
         self.io
             .values()
             .fold(FileIo::default(), |sum, io| sum.plus(io))
+    }
+
+    /// Returns the flushes within commits.
+    pub fn flushes_in_commits(&self) -> u64 {
+        self.commit_shapes
+            .iter()
+            .map(|shape| shape.io.flushes())
+            .sum()
     }
 
     /// Summarises the events about a database with this page size.
@@ -187,7 +195,11 @@ impl Observed {
                 "-redo" => "redo",
                 _ => "database",
             });
-            observed.io.entry(file.to_owned()).or_default().add(operation);
+            observed
+                .io
+                .entry(file.to_owned())
+                .or_default()
+                .add(operation);
         }
         observed
     }
@@ -211,6 +223,7 @@ struct ConnectionState {
 
 struct Running {
     connection: ConnectionId,
+    thread: (u32, u32),
     sql: String,
     begun: u64,
 }
@@ -309,6 +322,7 @@ impl Observer {
         self.current.insert((event.process, event.thread), id);
         let running = Running {
             connection: id,
+            thread: (event.process, event.thread),
             sql: sql.to_owned(),
             begun: event.time,
         };
@@ -442,8 +456,16 @@ impl Observer {
             Some("-redo") => "redo",
             _ => "directory",
         };
-        // Only flushes of the directory are about the database.
-        if kind == "directory" && !matches!(operation, IoOperation::Flush { .. }) {
+        // Of the directory, flushes within a statement are about the database; other flushes are about
+        // other files in it.
+        let thread = (event.process, event.thread);
+        let is_flush = matches!(operation, IoOperation::Flush { .. });
+        let in_statement = || {
+            self.running
+                .values()
+                .any(|running| running.thread == thread)
+        };
+        if kind == "directory" && (!is_flush || !in_statement()) {
             return;
         }
         let io = self.observed.io.entry(kind.to_owned()).or_default();
@@ -470,7 +492,9 @@ impl Observer {
             self.observed.io_outside = self.observed.io_outside.plus(&state.io);
         }
         let mut commits: Vec<CommitShape> = self.commits.into_values().collect();
-        commits.sort_by_key(|shape| std::cmp::Reverse((shape.io.flushes(), shape.commits)));
+        // A flush takes as long as some writes.
+        let cost = |shape: &CommitShape| shape.io.flushes() * (64 << 10) + shape.io.bytes;
+        commits.sort_by_key(|shape| std::cmp::Reverse(cost(shape)));
         let mut statements: Vec<StatementShape> = self.statements.into_values().collect();
         statements.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         self.observed.commit_shapes = commits;

@@ -61,7 +61,11 @@ pub struct CommandRun<'a> {
 
 /// Runs a command and returns what it did. Of `strace` this is I/O only.
 pub fn run_command(run: &CommandRun<'_>) -> Result<(CommandEnd, Tracer, Observed), Error> {
-    let program = run.words.first().map(OsString::as_os_str).unwrap_or_default();
+    let program = run
+        .words
+        .first()
+        .map(OsString::as_os_str)
+        .unwrap_or_default();
     let found = find_program(program)
         .ok_or_else(|| Error::other(format!("{}: no such program", program.display())))?;
     let tracer = match run.tracer {
@@ -86,7 +90,9 @@ pub fn run_command(run: &CommandRun<'_>) -> Result<(CommandEnd, Tracer, Observed
     let observed = match tracer {
         Tracer::Preload => {
             let events = trace::read_events(&records)?;
-            let header = crate::doctor::copy::read_header(run.database).ok().flatten();
+            let header = crate::doctor::copy::read_header(run.database)
+                .ok()
+                .flatten();
             let page_size = header.map_or(4096, |header| header.page_size);
             Observed::of_events(&events, run.database, page_size)
         }
@@ -133,14 +139,22 @@ fn run_to_end(mut command: Command, run: &CommandRun<'_>) -> Result<CommandEnd, 
             timed_out = true;
             ask_to_end(&child);
         }
-        if timed_out && run.time_limit.is_some_and(|limit| begun.elapsed() > limit + GRACE) {
+        if timed_out
+            && run
+                .time_limit
+                .is_some_and(|limit| begun.elapsed() > limit + GRACE)
+        {
             let _ = child.kill();
         }
         std::thread::sleep(POLL);
     };
     // Ctrl-C ended the program; what it did is examined all the same.
     run.stop.store(false, Ordering::Relaxed);
-    let words: Vec<_> = run.words.iter().map(|word| word.to_string_lossy()).collect();
+    let words: Vec<_> = run
+        .words
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
     Ok(CommandEnd {
         command: words.join(" "),
         problem: (!timed_out).then(|| describe_end(status)).flatten(),
@@ -203,7 +217,9 @@ fn is_static(program: &Path) -> bool {
 fn read_beginning(path: &Path) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
     let mut bytes = Vec::new();
-    fs::File::open(path)?.take(64 << 10).read_to_end(&mut bytes)?;
+    fs::File::open(path)?
+        .take(64 << 10)
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

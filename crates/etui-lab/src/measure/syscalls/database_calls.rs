@@ -66,9 +66,29 @@ pub fn wrap_command(command: &Command, output: &Path) -> Option<Command> {
 pub fn read(trace: &Path, database: &Path) -> Result<Vec<DatabaseCall>, Error> {
     let bytes = fs::read(trace).map_err(|e| Error::file(trace, e))?;
     let calls = parse_calls(&String::from_utf8_lossy(&bytes));
-    let database = database.to_string_lossy();
-    let found = calls.iter().filter_map(|call| database_call(call, &database));
-    Ok(found.collect())
+    Ok(database_calls(&calls, &database.to_string_lossy()))
+}
+
+fn database_calls(calls: &[TracedCall], database: &str) -> Vec<DatabaseCall> {
+    let mut found = Vec::new();
+    // SQLite flushes a directory after it flushed a new file in it or removed one. After calls on
+    // other files, the flush is about those.
+    let mut of_database = false;
+    for call in calls {
+        let known = database_call(call, database);
+        let is_directory = matches!(known, Some(DatabaseCall::Flush { suffix: None, .. }));
+        let names_file = matches!(
+            call.name.as_str(),
+            "fsync" | "fdatasync" | "unlink" | "unlinkat"
+        );
+        if !is_directory || of_database {
+            found.extend(known.clone());
+        }
+        if names_file && !is_directory {
+            of_database = known.is_some();
+        }
+    }
+    found
 }
 
 /// SQLite's lock of a writer: in rollback mode `RESERVED_BYTE` of the database, in WAL mode
@@ -127,12 +147,12 @@ mod tests {
             "7 write(1</d/other>, \"\"..., 5) = 5\n",
             "7 fdatasync(6</d>) = 0\n",
             "7 fsync(3</d/t.db>) = 0\n",
+            "7 fdatasync(6</d>) = 0\n",
+            "7 fsync(3</d/other>) = 0\n",
+            "7 fdatasync(6</d>) = 0\n",
             "7 unlink(\"/d/t.db-journal\") = 0\n",
         );
-        let calls: Vec<_> = parse_calls(text)
-            .iter()
-            .filter_map(|call| database_call(call, "/d/t.db"))
-            .collect();
+        let calls = database_calls(&parse_calls(text), "/d/t.db");
         let journal = || "-journal".to_owned();
         let flush = |suffix: Option<&str>, data_only| DatabaseCall::Flush {
             suffix: suffix.map(str::to_owned),
@@ -147,8 +167,8 @@ mod tests {
                     suffix: journal(),
                     bytes: 512
                 },
-                flush(None, true),
                 flush(Some(""), false),
+                flush(None, true),
                 DatabaseCall::Remove { suffix: journal() },
             ]
         );
