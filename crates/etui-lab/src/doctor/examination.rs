@@ -11,13 +11,15 @@ use serde::Serialize;
 
 use super::capture::{CommandEnd, CommandRun, Observed, Tracer, run_command};
 use super::copy::{copy_database, read_header};
+use super::found::setup_as_found;
 use super::indexes::{ScanFinding, find_missing};
 use super::inspect::{Inspection, inspect};
-use super::place::{Location, Scratch, is_on_network};
-use super::proposals::{Facts, Proposal, propose};
+use super::measurement::{Combined, Measurement, WorkloadUse, try_after_others, try_alone};
+use super::place::{Scratch, is_on_network};
+use super::proposals::{Facts, propose};
 use super::replay::{Bench, Replayed};
-use super::setup::{JournalMode, Layer, Setup, Synchronous};
-use super::trial::{Trial, Trials};
+use super::setup::Setup;
+use super::trial::Trials;
 use super::workload::{Workload, WorkloadSource};
 use crate::NotRun;
 use crate::error::Error;
@@ -66,54 +68,6 @@ pub struct Examination {
     pub measured: Option<Measurement>,
     /// Parts that could not be done, with the reasons.
     pub not_run: Vec<NotRun>,
-}
-
-/// Measurements on copies.
-#[derive(Debug, Clone, Serialize)]
-pub struct Measurement {
-    /// Where.
-    pub location: Location,
-    /// The workload.
-    pub workload: WorkloadUse,
-    /// The setup as found.
-    pub found: Trial,
-    /// Each proposed change alone.
-    pub advice: Vec<Advice>,
-    /// All changes that are worthwhile, if there are several.
-    pub all: Option<Trial>,
-    /// All changes, and `synchronous = NORMAL`, which is less durable.
-    pub normal: Option<Trial>,
-    /// The setup as found, but in WAL mode on etui's VFS.
-    pub etui: Option<Trial>,
-    /// All changes on etui's VFS.
-    pub all_etui: Option<Trial>,
-}
-
-/// The workload that was repeated.
-#[derive(Debug, Clone, Serialize)]
-pub struct WorkloadUse {
-    /// Its origin.
-    pub source: WorkloadSource,
-    /// Its transactions.
-    pub transactions: u64,
-    /// Those that were repeated.
-    pub repeated: u64,
-    /// Rounds.
-    pub rounds: usize,
-}
-
-/// A proposal and its measurement.
-#[derive(Debug, Clone, Serialize)]
-pub struct Advice {
-    /// The proposal.
-    #[serde(flatten)]
-    pub proposal: Proposal,
-    /// The measurement.
-    pub trial: Trial,
-    /// It is worth doing: it gains enough, or it is for safety.
-    pub worthwhile: bool,
-    /// It gains only when the other changes are made; the trial is compared with those.
-    pub after_others: bool,
 }
 
 /// Examines a database. `progress` is called with what happens now.
@@ -456,184 +410,5 @@ impl Examiner<'_> {
     }
 }
 
-/// Tries each change alone. None if nothing was measured.
-fn try_alone(
-    trials: &mut Trials<'_, '_>,
-    found: &Setup,
-    proposals: Vec<Proposal>,
-    step: &mut dyn FnMut(),
-) -> Result<Option<Vec<Advice>>, Error> {
-    let mut setups = vec![found.clone()];
-    setups.extend(proposals.iter().map(|proposal| proposal.setup.clone()));
-    let mut measured = trials.run(&setups, step)?.into_iter();
-    let Some(of_found) = measured.next() else {
-        return Ok(None);
-    };
-    let advice = proposals
-        .into_iter()
-        .zip(measured)
-        .map(|(proposal, trial)| {
-            let worthwhile = trial.is_worthwhile() || is_for_safety(&proposal);
-            Advice {
-                worthwhile: worthwhile || saves_space(&proposal, &trial, &of_found),
-                after_others: false,
-                proposal,
-                trial,
-            }
-        });
-    let mut advice: Vec<Advice> = advice.collect();
-    advice.sort_by(|a, b| b.trial.ratio.total_cmp(&a.trial.ratio));
-    Ok(Some(advice))
-}
-
-/// Tries the changes that gain nothing alone again, after the others: the size of pages, say, counts
-/// once a commit has many rows.
-fn try_after_others(
-    trials: &mut Trials<'_, '_>,
-    found: &Setup,
-    advice: &mut [Advice],
-    scans: &[ScanFinding],
-    step: &mut dyn FnMut(),
-) -> Result<(), Error> {
-    let Some(all) = Combined::of(found, advice, scans).all else {
-        return Ok(());
-    };
-    let mut setups = vec![all.clone()];
-    for rejected in advice.iter().filter(|advice| !advice.worthwhile) {
-        let mut setup = all.clone();
-        (rejected.proposal.apply)(&mut setup, &rejected.proposal.setup);
-        setups.push(setup);
-    }
-    if setups.len() == 1 {
-        return Ok(());
-    }
-    // The first setup of these rounds is that of the other changes, so all are compared with it.
-    let measured = trials.run(&setups, step)?;
-    let rejected = advice.iter_mut().filter(|advice| !advice.worthwhile);
-    for (rejected, trial) in rejected.zip(measured.into_iter().skip(1)) {
-        if trial.is_worthwhile() {
-            rejected.worthwhile = true;
-            rejected.after_others = true;
-            rejected.trial = trial;
-        }
-    }
-    Ok(())
-}
-
 /// Commits below which a run says little.
 const FEW_COMMITS: u64 = 20;
-
-fn is_for_safety(proposal: &Proposal) -> bool {
-    matches!(proposal.id, "safe-journal" | "synchronous")
-}
-
-fn saves_space(proposal: &Proposal, trial: &Trial, found: &Trial) -> bool {
-    proposal.id == "vacuum" && trial.file_bytes * 10 < found.file_bytes * 9
-}
-
-/// The worthwhile changes together, and with etui's VFS.
-struct Combined {
-    all: Option<Setup>,
-    normal: Option<Setup>,
-    etui: Setup,
-    all_etui: Option<Setup>,
-}
-
-impl Combined {
-    fn of(found: &Setup, advice: &[Advice], scans: &[ScanFinding]) -> Self {
-        let mut all = found.clone();
-        let worthwhile: Vec<&Advice> = advice.iter().filter(|advice| advice.worthwhile).collect();
-        for advice in &worthwhile {
-            (advice.proposal.apply)(&mut all, &advice.proposal.setup);
-        }
-        let indexes = scans.iter().filter_map(|scan| scan.index.as_ref());
-        all.schema.extend(indexes.map(|index| index.sql.clone()));
-        let changed = all != *found;
-        let on_etui = |setup: &Setup| Setup {
-            journal_mode: JournalMode::Wal,
-            layer: Layer::Etui,
-            pragmas: without_locking(&setup.pragmas),
-            ..setup.clone()
-        };
-        let wal_full = all.journal_mode == JournalMode::Wal && all.synchronous >= Synchronous::Full;
-        Self {
-            normal: wal_full.then(|| Setup {
-                synchronous: Synchronous::Normal,
-                ..all.clone()
-            }),
-            etui: on_etui(found),
-            all_etui: changed.then(|| on_etui(&all)),
-            all: changed.then_some(all),
-        }
-    }
-
-    fn setups(&self, found: &Setup) -> Vec<Setup> {
-        let mut setups = vec![found.clone()];
-        setups.extend(self.all.clone());
-        setups.extend(self.normal.clone());
-        setups.push(self.etui.clone());
-        setups.extend(self.all_etui.clone());
-        setups
-    }
-}
-
-/// etui's VFS has the database alone in any case, and shares it within the process.
-fn without_locking(pragmas: &[(String, String)]) -> Vec<(String, String)> {
-    let keeps = |pragma: &&(String, String)| pragma.0 != "locking_mode";
-    pragmas.iter().filter(keeps).cloned().collect()
-}
-
-/// Settings of connections that are repeated as the program made them.
-const REPEATED: [&str; 8] = [
-    "recursive_triggers",
-    "locking_mode",
-    "cache_spill",
-    "temp_store",
-    "mmap_size",
-    "journal_size_limit",
-    "secure_delete",
-    "case_sensitive_like",
-];
-
-/// Returns the setup as found: the file's, the program's settings, and the defaults of its SQLite.
-fn setup_as_found(inspection: &Inspection, observed: Option<&Observed>) -> Setup {
-    let mut setup = Setup::of_pages(inspection.page_size.max(512));
-    setup.auto_vacuum.clone_from(&inspection.auto_vacuum);
-    let set = |name: &str| observed?.settings.get(name).map(String::as_str);
-    let default = |name: &str| observed?.defaults.get(name).map(String::as_str);
-    let mode = set("journal_mode").and_then(JournalMode::from_name);
-    setup.journal_mode = match mode {
-        _ if inspection.wal => JournalMode::Wal,
-        Some(mode) if mode != JournalMode::Wal => mode,
-        _ => JournalMode::Delete,
-    };
-    let level = match inspection.wal {
-        true => default("wal_synchronous"),
-        false => default("synchronous"),
-    };
-    let level = set("synchronous")
-        .or(level)
-        .and_then(Synchronous::from_name);
-    setup.synchronous = level.unwrap_or(Synchronous::Full);
-    let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
-    let cache = number(set("cache_size")).or(number(default("cache_size")));
-    setup.cache_size = cache.unwrap_or(setup.cache_size);
-    let checkpoint = number(set("wal_autocheckpoint")).or(number(default("wal_autocheckpoint")));
-    setup.wal_autocheckpoint = checkpoint.unwrap_or(setup.wal_autocheckpoint);
-    let plain = |value: &&str| {
-        value
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
-    };
-    setup.pragmas = REPEATED
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), set(name).filter(plain)?.to_owned())))
-        .collect();
-    // SQLite's default is off, that of the SQLite here is on.
-    let keys = set("foreign_keys")
-        .or(default("foreign_keys"))
-        .filter(plain);
-    let keys = ("foreign_keys".to_owned(), keys.unwrap_or("0").to_owned());
-    setup.pragmas.push(keys);
-    setup
-}

@@ -13,8 +13,10 @@
 mod capture;
 mod copy;
 mod examination;
+mod found;
 mod indexes;
 mod inspect;
+mod measurement;
 mod place;
 mod proposals;
 mod replay;
@@ -23,15 +25,17 @@ mod setup;
 mod sql_text;
 mod text;
 mod trial;
+mod words;
 mod workload;
 
 pub use capture::{
     CommandEnd, CommandRun, CommitShape, FileIo, Observed, StatementShape, Tracer, run_command,
 };
 pub use copy::{DatabaseHeader, copy_database, read_header};
-pub use examination::{Advice, Examination, Measurement, Options, WorkloadUse, examine};
+pub use examination::{Examination, Options, examine};
 pub use indexes::{IndexTrial, ScanFinding};
 pub use inspect::{Inspection, RedundantIndex, TableInfo, inspect};
+pub use measurement::{Advice, Measurement, WorkloadUse};
 pub use place::{Location, Scratch};
 pub use proposals::Proposal;
 pub use replay::{Bench, IoCounts, Prepared, Replayed};

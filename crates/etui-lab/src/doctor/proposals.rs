@@ -8,7 +8,7 @@ use super::inspect::Inspection;
 use super::replay::Replayed;
 use super::setup::{JournalMode, Setup, Synchronous};
 use crate::Unit;
-use crate::report::numbers::format_value;
+use crate::report::numbers::{format_value, format_whole};
 
 /// A change to try.
 #[derive(Debug, Clone, Serialize)]
@@ -222,9 +222,15 @@ fn grouped(facts: &Facts<'_>) -> Option<Proposal> {
         .max_by_key(|shape| shape.commits)
         .map(|shape| format!(" (mostly `{}`)", cut(&shape.statement, 60)))
         .unwrap_or_default();
+    let changes = match observed.changing_statements < commits * 2 {
+        true => "each change is a transaction of its own, with flushes of its own",
+        false => "every few changes are a transaction of their own, with flushes of their own",
+    };
     let cause = format!(
-        "{followers} of {commits} commits came within 50 ms of the one before, on the same connection{statement}: \
-         every few changes are a transaction of their own, with flushes of their own."
+        "{} of {} commits came within 50 ms of the one before, on the same connection{statement}: \
+         {changes}.",
+        format_whole(followers),
+        format_whole(commits)
     );
     let mut proposal = change(
         facts,

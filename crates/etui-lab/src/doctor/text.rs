@@ -1,14 +1,14 @@
 //! [`describe`]: an examination in words, for a terminal.
 
-use unicode_width::UnicodeWidthStr;
-
 use super::capture::{CommitShape, FileIo, Observed};
-use super::examination::{Advice, Examination, Measurement};
+use super::examination::Examination;
 use super::indexes::ScanFinding;
 use super::inspect::Inspection;
+use super::measurement::{Advice, Measurement};
 use super::proposals::{cut, kibibytes};
 use super::setup::JournalMode;
 use super::trial::Trial;
+use super::words::{Words, printable};
 use super::workload::WorkloadSource;
 use crate::Unit;
 use crate::report::numbers::{format_ratio, format_value, format_whole};
@@ -20,10 +20,7 @@ const LABEL: usize = 10;
 
 /// Describes an examination in lines of this width.
 pub fn describe(examination: &Examination, width: usize) -> String {
-    let mut text = Words {
-        text: String::new(),
-        width: width.clamp(40, 100),
-    };
+    let mut text = Words::new(width.clamp(40, 100));
     text.line(&printable(&examination.database.to_string_lossy()));
     describe_file(&mut text, &examination.inspection);
     if let Some(observed) = &examination.observed {
@@ -38,67 +35,7 @@ pub fn describe(examination: &Examination, width: usize) -> String {
     for part in &examination.not_run {
         text.item("-", &printable(&format!("{}: {}", part.what, part.reason)));
     }
-    text.text
-}
-
-/// Lines of text, wrapped.
-struct Words {
-    text: String,
-    width: usize,
-}
-
-impl Words {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
-    fn heading(&mut self, line: &str) {
-        self.text.push('\n');
-        self.line(line);
-    }
-
-    /// Writes a paragraph after a label; further lines are as far in.
-    fn labelled(&mut self, indent: usize, label: &str, pad: usize, words: &str) {
-        let begin = indent + pad;
-        let mut line = format!("{:indent$}{label:pad$}", "");
-        let mut column = begin.max(line.width());
-        let mut first = true;
-        for word in words.split(' ') {
-            if !first && column + 1 + word.width() > self.width {
-                self.line(line.trim_end());
-                line = " ".repeat(begin);
-                column = begin;
-                first = true;
-            }
-            if !first {
-                line.push(' ');
-                column += 1;
-            }
-            line.push_str(word);
-            column += word.width();
-            first = false;
-        }
-        self.line(line.trim_end());
-    }
-
-    fn paragraph(&mut self, words: &str) {
-        self.labelled(2, "", 0, words);
-    }
-
-    fn item(&mut self, bullet: &str, words: &str) {
-        self.labelled(2, bullet, bullet.width() + 1, words);
-    }
-}
-
-/// Returns a text without characters that a terminal would obey.
-fn printable(text: &str) -> String {
-    let replace = |c: char| match c {
-        '\n' | '\t' => ' ',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(replace).collect()
+    text.into_text()
 }
 
 /// Returns a count of things, e.g. `1 commit`, `2 commits`.
@@ -176,7 +113,7 @@ fn describe_command(text: &mut Words, examination: &Examination, observed: &Obse
     let name = command.map_or("", |command| &command.command);
     text.heading(&printable(&format!(
         "The command: {}",
-        cut(name, text.width)
+        cut(name, text.width())
     )));
     if let Some(problem) = command.and_then(|command| command.problem.as_ref()) {
         text.paragraph(&format!("It ended with a failure: {problem}."));

@@ -2,6 +2,7 @@
 //! or `strace`.
 
 mod observed;
+mod observer;
 mod program;
 mod trace;
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::observed::Observed;
+use super::observer::summarise_events;
 use super::trace;
 use crate::error::Error;
 use crate::machine;
@@ -94,7 +95,7 @@ pub fn run_command(run: &CommandRun<'_>) -> Result<(CommandEnd, Tracer, Observed
                 .ok()
                 .flatten();
             let page_size = header.map_or(4096, |header| header.page_size);
-            Observed::of_events(&events, run.database, page_size)
+            summarise_events(&events, run.database, page_size)
         }
         Tracer::Strace => Observed::of_calls(&database_calls::read(&calls, run.database)?),
     };
