@@ -112,8 +112,9 @@ macro_rules! interpose {
                 return -1;
             }
             // SAFETY: a function of this name in the C library has this type.
-            let next: unsafe extern "C" fn($($kind),*) -> $result =
-                unsafe { std::mem::transmute(next) };
+            let next = unsafe {
+                std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($kind),*) -> $result>(next)
+            };
             // SAFETY: the caller promises what that function asks for.
             let $returned = unsafe { next($($argument),*) };
             $after;

@@ -286,8 +286,9 @@ macro_rules! open_function {
                 return SQLITE_ERROR;
             }
             // SAFETY: SQLite's function of this name has this type.
-            let function: unsafe extern "C" fn($($kind),*) -> c_int =
-                unsafe { std::mem::transmute(next) };
+            let function = unsafe {
+                std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($kind),*) -> c_int>(next)
+            };
             // SAFETY: the caller promises what that function asks for.
             let code = unsafe { function($($argument),*) };
             if code == SQLITE_OK {
