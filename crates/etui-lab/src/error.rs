@@ -57,6 +57,9 @@ pub enum Error {
     /// The person stopped the run.
     #[error("stopped; the same command goes on from here")]
     Stopped,
+    /// The person stopped a command that does not resume.
+    #[error("stopped; nothing was changed")]
+    StoppedForGood,
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),

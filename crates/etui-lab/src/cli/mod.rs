@@ -1,6 +1,7 @@
 //! The command line: `etui-lab`, also reached as `etui lab`.
 
 mod compare;
+mod doctor;
 mod list;
 mod report;
 mod run;
@@ -25,6 +26,7 @@ Examples:
   etui lab run phonebook              one experiment, in full
   etui lab run journal-matrix --stack ext4 --arm WAL
   etui lab compare before.jsonl after.jsonl
+  etui lab doctor notes.db -- ./app   your own program's database
 
 A run that is stopped (Ctrl-C, a kill, a power cut) goes on when the same command is given
 again. As root more can be run: file systems on loop images, cold caches, block traces.
@@ -60,6 +62,8 @@ enum Command {
     Report(report::ReportArgs),
     /// Compare two results files beyond noise
     Compare(compare::CompareArgs),
+    /// Examine any SQLite database, and what a program does to it; measure what would help
+    Doctor(doctor::DoctorArgs),
     /// Install missing tools of the experiments, after confirmation
     Setup(setup::SetupArgs),
     /// Run one arm once (used by `run`)
@@ -86,6 +90,7 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         Command::List(args) => args.run(experiments),
         Command::Report(args) => args.run(experiments),
         Command::Compare(args) => args.run(),
+        Command::Doctor(args) => args.run(),
         Command::Setup(args) => args.run(),
         Command::Worker { reply } => {
             worker::worker_main(experiments, &reply).map(|()| ExitCode::SUCCESS)
@@ -99,7 +104,7 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
             output::print_error(format_args!("error: {error}"));
             ExitCode::from(match error {
                 Error::Usage(_) => 2,
-                Error::Stopped => 130,
+                Error::Stopped | Error::StoppedForGood => 130,
                 _ => 1,
             })
         }

@@ -11,6 +11,7 @@
 //! and `readlink` of the folders above a database's own. A path made absolute asks for each of its
 //! components, and how many there are is where the laboratory runs.
 
+pub mod database_calls;
 mod strace;
 
 use std::collections::{BTreeMap, BTreeSet};

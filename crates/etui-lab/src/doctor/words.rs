@@ -1,0 +1,85 @@
+//! [`Words`]: text for a terminal, wrapped.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Lines of text, wrapped.
+pub struct Words {
+    text: String,
+    width: usize,
+}
+
+impl Words {
+    /// Begins a text in lines of this width.
+    pub fn new(width: usize) -> Self {
+        Self {
+            text: String::new(),
+            width,
+        }
+    }
+
+    /// Returns the width.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Returns the text.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Writes an empty line and a line.
+    pub fn heading(&mut self, line: &str) {
+        self.text.push('\n');
+        self.line(line);
+    }
+
+    /// Writes a paragraph after a label; further lines are as far in.
+    pub fn labelled(&mut self, indent: usize, label: &str, pad: usize, words: &str) {
+        let begin = indent + pad;
+        let mut line = format!("{:indent$}{label:pad$}", "");
+        let mut column = begin.max(line.width());
+        let mut first = true;
+        for word in words.split(' ') {
+            if !first && column + 1 + word.width() > self.width {
+                self.line(line.trim_end());
+                line = " ".repeat(begin);
+                column = begin;
+                first = true;
+            }
+            if !first {
+                line.push(' ');
+                column += 1;
+            }
+            line.push_str(word);
+            column += word.width();
+            first = false;
+        }
+        self.line(line.trim_end());
+    }
+
+    /// Writes a paragraph.
+    pub fn paragraph(&mut self, words: &str) {
+        self.labelled(2, "", 0, words);
+    }
+
+    /// Writes an item of a list.
+    pub fn item(&mut self, bullet: &str, words: &str) {
+        self.labelled(2, bullet, bullet.width() + 1, words);
+    }
+}
+
+/// Returns a text without characters that a terminal would obey.
+pub fn printable(text: &str) -> String {
+    let replace = |c: char| match c {
+        '\n' | '\t' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(replace).collect()
+}
