@@ -24,6 +24,7 @@ pub mod runner;
 mod spec;
 pub mod stacks;
 pub mod stats;
+pub mod vm;
 
 pub use error::Error;
 pub use experiment::{

@@ -68,6 +68,9 @@ enum Command {
         /// The file for the reply.
         reply: PathBuf,
     },
+    /// Run as the first process of the virtual machine (used by `run`)
+    #[command(hide = true)]
+    Guest,
     /// Show the first screen of a store's contacts (used by `app-start`)
     #[command(hide = true)]
     FirstScreen(crate::first_screen::FirstScreenArgs),
@@ -90,6 +93,7 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         Command::Worker { reply } => {
             worker::worker_main(experiments, &reply).map(|()| ExitCode::SUCCESS)
         }
+        Command::Guest => crate::vm::guest_main().map(|()| ExitCode::SUCCESS),
         Command::FirstScreen(args) => args.run().map(|()| ExitCode::SUCCESS),
         Command::Follow(args) => args.run_case().map(|()| ExitCode::SUCCESS),
     };
