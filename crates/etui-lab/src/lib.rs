@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub mod compare;
+pub mod device;
 mod error;
 mod experiment;
 pub mod experiments;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{self, KeyEventKind};
 use crossterm::{cursor, execute, queue, terminal};
+use nix::unistd::{getpgrp, getsid};
 use ratatui::backend::CrosstermBackend;
 use ratatui::style::Style;
 use ratatui::{Frame, Terminal};
-use nix::unistd::{getpgrp, getsid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, kill_current_process_group};
 
