@@ -1,0 +1,175 @@
+//! Stacks in a virtual machine ([`crate::vm`]) whose disk is the laboratory's own device
+//! ([`crate::device`]). They need no root, and their kernel is the same on every machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::image::ImageParts;
+use super::{Stack, not_installed, outside_directory, recipe, run_tool, tool_version, words};
+use crate::device::{DeviceModel, FileDisk, NbdServer};
+use crate::error::Error;
+use crate::machine;
+use crate::vm::{self, DiskBus, Vm, VmDisk, VmOptions};
+
+/// Prefix of the stacks' names; the file system follows.
+const PREFIX: &str = "vm-";
+/// Where the disk is mounted in the guest.
+const POINT: &str = "/mnt/lab";
+/// A socket's longest path, of 108 bytes with a zero at its end.
+const MAX_SOCKET_PATH: usize = 107;
+
+/// A stack in a virtual machine.
+#[derive(Debug, Clone, Copy)]
+struct GuestRecipe {
+    /// The stack with the same file system on a loop device.
+    file_system: &'static str,
+    model: DeviceModel,
+    bus: DiskBus,
+}
+
+/// The name after the prefix; the file system's recipe, the device and its controller.
+const RECIPES: [(&str, &str, DeviceModel, DiskBus); 9] = {
+    use DiskBus::{Nvme, Virtio};
+    [
+        ("ext4", "ext4", DeviceModel::EMMC, Virtio),
+        ("xfs", "xfs", DeviceModel::EMMC, Virtio),
+        ("btrfs", "btrfs", DeviceModel::EMMC, Virtio),
+        ("f2fs", "f2fs", DeviceModel::EMMC, Virtio),
+        ("nilfs2", "nilfs2", DeviceModel::EMMC, Virtio),
+        ("vfat", "vfat", DeviceModel::EMMC, Virtio),
+        ("exfat", "exfat", DeviceModel::EMMC, Virtio),
+        ("nvme", "ext4", DeviceModel::NONE, Nvme),
+        ("sd-card", "ext4", DeviceModel::SD_CARD, Virtio),
+    ]
+};
+
+fn find_recipe(stack: &str) -> Option<GuestRecipe> {
+    let name = stack.strip_prefix(PREFIX)?;
+    let mut recipes = RECIPES.iter();
+    let (_, file_system, model, bus) = recipes.find(|(known, ..)| *known == name)?;
+    Some(GuestRecipe {
+        file_system,
+        model: *model,
+        bus: *bus,
+    })
+}
+
+/// Whether a stack is in a virtual machine.
+pub fn is_guest(stack: &str) -> bool {
+    find_recipe(stack).is_some()
+}
+
+/// Whether a stack in a virtual machine can be had.
+pub fn check_available(stack: &str) -> Result<(), String> {
+    let recipe = find_recipe(stack).and_then(|guest| recipe::find_recipe(guest.file_system));
+    let recipe = recipe.ok_or_else(|| format!("there is no stack called `{stack}`"))?;
+    vm::check_available()?;
+    match machine::find_tool(recipe.tool) {
+        Some(_) => Ok(()),
+        None => Err(not_installed(recipe.tool)),
+    }
+}
+
+/// The parts of a stack that are on the host's side; taken down in this order.
+#[derive(Debug)]
+pub struct GuestParts {
+    /// The machine, which uses the device.
+    vm: std::sync::Mutex<Vm>,
+    _device: NbdServer,
+}
+
+impl GuestParts {
+    /// The machine, for one request after the other.
+    pub fn machine(&self) -> std::sync::MutexGuard<'_, Vm> {
+        let vm = self.vm.lock();
+        vm.unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Makes a file system on the device, boots a machine, and mounts it there.
+pub fn boot_stack(name: &str, work: &Path, stop: &AtomicBool) -> Result<Stack, Error> {
+    let unknown = || Error::not_run(format!("there is no stack called `{name}`"));
+    let guest = find_recipe(name).ok_or_else(unknown)?;
+    let recipe = recipe::find_recipe(guest.file_system).ok_or_else(unknown)?;
+    let recipe::Filling::Empty(mount) = recipe.filling else {
+        return Err(unknown());
+    };
+    let mut parts = ImageParts::default();
+    let dir = work.join(name);
+    parts.make_dir(&dir)?;
+    let image = parts.image(&dir.join("disk"));
+    let disk = FileDisk::create(&image, recipe::SIZE)?;
+    let options = words(recipe.options).map(AsRef::as_ref);
+    run_tool(recipe.tool, options.chain([image.as_os_str()]))?;
+    let socket = socket_path(work, &dir, name, &mut parts)?;
+    let device = NbdServer::start(&socket, Arc::new(disk), &guest.model, false)?;
+
+    let disk = VmDisk::nbd(&socket).on(guest.bus);
+    let options = VmOptions::new(&dir, vec![disk], &[recipe.file_system])?;
+    let mut vm = Vm::boot(&options, stop)?;
+    let kernel_name = match guest.bus {
+        DiskBus::Virtio => "vda",
+        DiskBus::Nvme => "nvme0n1",
+    };
+    let path = format!("/dev/{kernel_name}");
+    vm.mount(&path, POINT, recipe.file_system, mount)?;
+    let lab = PathBuf::from(POINT).join("lab");
+    vm.create_dir(&lab)?;
+
+    let delays = format!("{} ({})", guest.model.name, guest.model.source);
+    let details = BTreeMap::from([
+        ("file system".to_owned(), recipe.file_system.to_owned()),
+        ("mount options".to_owned(), format!("noatime,{mount}")),
+        ("made by".to_owned(), format!("{} {}", recipe.tool, recipe.options)),
+        ("made by version".to_owned(), tool_version(recipe.tool)),
+        ("device".to_owned(), path),
+        ("device model".to_owned(), delays),
+        ("kernel".to_owned(), vm.info().kernel.clone()),
+        ("processor".to_owned(), describe_processor(&vm)),
+        ("backing".to_owned(), "NBD server in the laboratory over a sparse file".to_owned()),
+    ]);
+    let mut stack = Stack::new(name, lab, &[], details, parts);
+    stack.devices = vec![kernel_name.to_owned()];
+    stack.guest = Some(GuestParts {
+        vm: std::sync::Mutex::new(vm),
+        _device: device,
+    });
+    Ok(stack)
+}
+
+fn describe_processor(vm: &Vm) -> String {
+    match vm.accelerator() {
+        vm::Accelerator::Kvm => "the host's (KVM)".to_owned(),
+        vm::Accelerator::Tcg => {
+            "emulated (TCG): processor times are not comparable with the host's".to_owned()
+        }
+    }
+}
+
+/// Returns a path for the device's socket: in the stack's directory, or, if that is too long for
+/// a socket, in the run's directory on the RAM disk.
+fn socket_path(
+    work: &Path,
+    dir: &Path,
+    name: &str,
+    parts: &mut ImageParts,
+) -> Result<PathBuf, Error> {
+    let near = dir.join("socket");
+    if near.as_os_str().len() <= MAX_SOCKET_PATH {
+        return Ok(near);
+    }
+    let outside = outside_directory(work).pop().ok_or_else(|| {
+        Error::not_run("the current directory's path is too long for a socket, and /dev/shm may not be written")
+    })?;
+    if !outside.exists() {
+        parts.make_dir(&outside)?;
+    }
+    let socket = outside.join(name);
+    if fs::exists(&socket).is_ok_and(|there| there) {
+        fs::remove_file(&socket).map_err(|e| Error::file(&socket, e))?;
+    }
+    Ok(socket)
+}
