@@ -114,10 +114,11 @@ fn perform_in_guest(
     let mut vm = stack
         .machine()
         .ok_or_else(|| Error::other("the stack is in no virtual machine"))?;
-    vm.perform_task(task, stop)?.map_err(|failure| match failure {
-        WorkerFailure::NotRun(reason) => Error::NotRun(reason),
-        WorkerFailure::Failed(message) => Error::Other(message),
-    })
+    vm.perform_task(task, stop)?
+        .map_err(|failure| match failure {
+            WorkerFailure::NotRun(reason) => Error::NotRun(reason),
+            WorkerFailure::Failed(message) => Error::Other(message),
+        })
 }
 
 /// Has a worker do a task; returns its figures and its answer. `files` holds their messages.

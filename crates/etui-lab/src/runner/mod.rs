@@ -391,18 +391,14 @@ impl RunSession {
 
     /// Prepares the group's stack and sets up its shared files.
     fn set_up(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<SetupResult, Error> {
-        let packed = stacks::read_only(&group.stack);
+        let packed = stacks::is_packed(&group.stack);
         let staging = self.work.fresh("contents")?;
         if packed {
             case::set_up(one.name, group, &staging, None, &self.work, &self.stop)?;
         }
         let contents = packed.then_some(&*staging);
-        let stack = stacks::prepare_until_stopped(
-            &group.stack,
-            &self.work.dir,
-            contents,
-            &self.stop,
-        )?;
+        let stack =
+            stacks::prepare_until_stopped(&group.stack, &self.work.dir, contents, &self.stop)?;
         if !self.known.stacks.contains(&stack.name) {
             self.known.stacks.insert(stack.name.clone());
             self.writer.append(&ResultLine::Stack {
@@ -411,10 +407,15 @@ impl RunSession {
             })?;
         }
         if packed {
+            let runs = match stack.machine() {
+                Some(_) => stack.dir.clone(),
+                None => self.work.fresh("runs")?,
+            };
+            let shared = stack.dir.clone();
             return Ok(SetupResult {
-                shared: stack.dir.clone(),
                 stack,
-                runs: self.work.fresh("runs")?,
+                shared,
+                runs,
             });
         }
         let set_up = SetupResult {

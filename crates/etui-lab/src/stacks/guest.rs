@@ -2,6 +2,7 @@
 //! ([`crate::device`]). They need no root, and their kernel is the same on every machine.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,8 @@ use crate::vm::{self, DiskBus, Vm, VmDisk, VmOptions};
 
 /// Prefix of the stacks' names; the file system follows.
 const PREFIX: &str = "vm-";
+/// Made with contents, which may be changed: an emulated processor would need minutes to write them.
+const PACKED: &str = "vm-sd-card";
 /// Where the disk is mounted in the guest.
 const POINT: &str = "/mnt/lab";
 /// A socket's longest path, of 108 bytes with a zero at its end.
@@ -39,9 +42,9 @@ const RECIPES: [(&str, &str, DeviceModel, DiskBus); 9] = {
         ("btrfs", "btrfs", DeviceModel::EMMC, Virtio),
         ("f2fs", "f2fs", DeviceModel::EMMC, Virtio),
         ("nilfs2", "nilfs2", DeviceModel::EMMC, Virtio),
-        ("vfat", "vfat", DeviceModel::EMMC, Virtio),
-        ("exfat", "exfat", DeviceModel::EMMC, Virtio),
-        ("nvme", "ext4", DeviceModel::NONE, Nvme),
+        ("vfat", "vfat", DeviceModel::SD_CARD, Virtio),
+        ("exfat", "exfat", DeviceModel::SD_CARD, Virtio),
+        ("nvme", "ext4", DeviceModel::NVME, Nvme),
         ("sd-card", "ext4", DeviceModel::SD_CARD, Virtio),
     ]
 };
@@ -55,6 +58,11 @@ fn find_recipe(stack: &str) -> Option<GuestRecipe> {
         model: *model,
         bus: *bus,
     })
+}
+
+/// Whether a stack's file system is made with contents.
+pub fn is_packed(stack: &str) -> bool {
+    stack == PACKED
 }
 
 /// Whether a stack is in a virtual machine.
@@ -90,7 +98,12 @@ impl GuestParts {
 }
 
 /// Makes a file system on the device, boots a machine, and mounts it there.
-pub fn boot_stack(name: &str, work: &Path, stop: &AtomicBool) -> Result<Stack, Error> {
+pub fn boot_stack(
+    name: &str,
+    work: &Path,
+    contents: Option<&Path>,
+    stop: &AtomicBool,
+) -> Result<Stack, Error> {
     let unknown = || Error::not_run(format!("there is no stack called `{name}`"));
     let guest = find_recipe(name).ok_or_else(unknown)?;
     let recipe = recipe::find_recipe(guest.file_system).ok_or_else(unknown)?;
@@ -102,8 +115,12 @@ pub fn boot_stack(name: &str, work: &Path, stop: &AtomicBool) -> Result<Stack, E
     parts.make_dir(&dir)?;
     let image = parts.image(&dir.join("disk"));
     let disk = FileDisk::create(&image, recipe::SIZE)?;
-    let options = words(recipe.options).map(AsRef::as_ref);
-    run_tool(recipe.tool, options.chain([image.as_os_str()]))?;
+    let mut options: Vec<&OsStr> = words(recipe.options).map(AsRef::as_ref).collect();
+    let contents = contents.map(Path::as_os_str).filter(|_| is_packed(name));
+    // Of ext4 alone.
+    options.extend(contents.into_iter().flat_map(|dir| [OsStr::new("-d"), dir]));
+    options.push(image.as_os_str());
+    run_tool(recipe.tool, options)?;
     let socket = socket_path(work, &dir, name, &mut parts)?;
     let device = NbdServer::start(&socket, Arc::new(disk), &guest.model, false)?;
 
@@ -116,20 +133,29 @@ pub fn boot_stack(name: &str, work: &Path, stop: &AtomicBool) -> Result<Stack, E
     };
     let path = format!("/dev/{kernel_name}");
     vm.mount(&path, POINT, recipe.file_system, mount)?;
-    let lab = PathBuf::from(POINT).join("lab");
+    let lab = match is_packed(name) {
+        true => PathBuf::from(POINT),
+        false => PathBuf::from(POINT).join("lab"),
+    };
     vm.create_dir(&lab)?;
 
     let delays = format!("{} ({})", guest.model.name, guest.model.source);
     let details = BTreeMap::from([
         ("file system".to_owned(), recipe.file_system.to_owned()),
         ("mount options".to_owned(), format!("noatime,{mount}")),
-        ("made by".to_owned(), format!("{} {}", recipe.tool, recipe.options)),
+        (
+            "made by".to_owned(),
+            format!("{} {}", recipe.tool, recipe.options),
+        ),
         ("made by version".to_owned(), tool_version(recipe.tool)),
         ("device".to_owned(), path),
         ("device model".to_owned(), delays),
         ("kernel".to_owned(), vm.info().kernel.clone()),
         ("processor".to_owned(), describe_processor(&vm)),
-        ("backing".to_owned(), "NBD server in the laboratory over a sparse file".to_owned()),
+        (
+            "backing".to_owned(),
+            "NBD server in the laboratory over a sparse file".to_owned(),
+        ),
     ]);
     let mut stack = Stack::new(name, lab, &[], details, parts);
     stack.devices = vec![kernel_name.to_owned()];

@@ -64,6 +64,11 @@ pub fn read_only(name: &str) -> bool {
     recipe::find_recipe(name).is_some_and(|r| matches!(r.filling, Filling::Packed(_)))
 }
 
+/// Whether a stack is made from a directory's contents.
+pub(crate) fn is_packed(name: &str) -> bool {
+    read_only(name) || guest::is_packed(name)
+}
+
 /// A stack that is ready; taken down when dropped.
 #[derive(Debug)]
 pub struct Stack {
@@ -145,7 +150,7 @@ pub(crate) fn prepare_until_stopped(
     match name {
         HERE => here_stack(&work),
         RAM => ram_stack(&work),
-        _ if guest::is_guest(name) => guest::boot_stack(name, &work, stop),
+        _ if guest::is_guest(name) => guest::boot_stack(name, &work, contents, stop),
         _ => {
             let recipe = recipe::find_recipe(name)
                 .ok_or_else(|| Error::not_run(format!("there is no stack called `{name}`")))?;

@@ -18,7 +18,7 @@ use crate::stacks::mounts;
 
 /// The program of the guest.
 pub const PROGRAM: &str = "/lab/program";
-/// Names the modules, in the order in which they are loaded.
+/// Names the modules and their parameters, in the order in which they are loaded.
 pub const MODULES: &str = "/lab/modules.list";
 /// The name of the port in QEMU's command line.
 const PORT: &str = "lab";
@@ -49,9 +49,11 @@ fn prepare() -> Result<(BufReader<File>, File), Error> {
         mount(kind, point, kind, "")?;
     }
     let list = fs::read_to_string(MODULES).map_err(|e| Error::file(MODULES, e))?;
-    for module in list.lines() {
+    for line in list.lines() {
+        let (module, parameters) = line.split_once(' ').unwrap_or((line, ""));
+        let parameters = CString::new(parameters).map_err(|e| Error::other(e.to_string()))?;
         let file = File::open(module).map_err(|e| Error::file(module, e))?;
-        rustix::system::finit_module(&file, c"", 0).map_err(|e| Error::file(module, e))?;
+        rustix::system::finit_module(&file, &parameters, 0).map_err(|e| Error::file(module, e))?;
     }
     let port = find_port()?;
     let output = OpenOptions::new().write(true).read(true).open(&port);
@@ -63,7 +65,9 @@ fn prepare() -> Result<(BufReader<File>, File), Error> {
 /// The device is made a moment after its module is loaded.
 fn find_port() -> Result<PathBuf, Error> {
     for _ in 0..500 {
-        let ports = fs::read_dir("/sys/class/virtio-ports").into_iter().flatten();
+        let ports = fs::read_dir("/sys/class/virtio-ports")
+            .into_iter()
+            .flatten();
         for port in ports.flatten() {
             let name = fs::read_to_string(port.path().join("name")).unwrap_or_default();
             let device = Path::new("/dev").join(port.file_name());
@@ -101,7 +105,10 @@ fn guest_info() -> GuestInfo {
         .collect();
     devices.sort();
     GuestInfo {
-        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        kernel: rustix::system::uname()
+            .release()
+            .to_string_lossy()
+            .into_owned(),
         devices,
     }
 }
@@ -156,7 +163,9 @@ fn perform_task(task: &WorkerTask) -> Result<WorkerReply, Error> {
     let bytes = serde_json::to_vec(task).map_err(|e| Error::other(e.to_string()))?;
     let mut command = Command::new(PROGRAM);
     // A program's files that are no part of a run: caches, configuration.
-    command.env("HOME", "/root").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    command
+        .env("HOME", "/root")
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     let output = feed(command.arg("worker").arg(reply), &bytes)?;
     let replied = fs::read(reply);
     let _ = fs::remove_file(reply);
@@ -165,7 +174,9 @@ fn perform_task(task: &WorkerTask) -> Result<WorkerReply, Error> {
         Err(_) => {
             let words = String::from_utf8_lossy(&output.stderr).into_owned();
             let status = output.status;
-            Err(Error::other(format!("the worker ended with {status}: {words}")))
+            Err(Error::other(format!(
+                "the worker ended with {status}: {words}"
+            )))
         }
     }
 }
@@ -220,7 +231,11 @@ fn mount(source: &str, point: &str, file_system: &str, options: &str) -> Result<
 
 fn power_off() -> Result<(), Error> {
     let mounted = mounts::list_mounts().unwrap_or_default();
-    for mount in mounted.iter().rev().filter(|mount| mount.point.starts_with("/mnt")) {
+    for mount in mounted
+        .iter()
+        .rev()
+        .filter(|mount| mount.point.starts_with("/mnt"))
+    {
         let _ = rustix::mount::unmount(&mount.point, UnmountFlags::NOFOLLOW);
     }
     rustix::fs::sync();

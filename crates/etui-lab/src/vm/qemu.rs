@@ -51,7 +51,10 @@ impl Qemu {
         let mut command = Command::new(&program);
         command
             .args(machine_options(accelerator, memory))
-            .args(["-chardev".into(), file_option("file,id=console,path=", &console)])
+            .args([
+                "-chardev".into(),
+                file_option("file,id=console,path=", &console),
+            ])
             .arg("-kernel")
             .arg(kernel)
             .arg("-initrd")
@@ -100,7 +103,10 @@ impl Qemu {
     pub fn send(&mut self, request: &impl Serialize) -> Result<(), Error> {
         let mut line = serde_json::to_vec(request).map_err(|e| Error::other(e.to_string()))?;
         line.push(b'\n');
-        let sent = self.input.write_all(&line).and_then(|()| self.input.flush());
+        let sent = self
+            .input
+            .write_all(&line)
+            .and_then(|()| self.input.flush());
         sent.map_err(|e| self.failure(&format!("it takes no requests ({e})")))
     }
 
@@ -169,7 +175,7 @@ impl Drop for Qemu {
 
 /// No speculative-execution mitigations: the guest runs nothing but the laboratory.
 const KERNEL_COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off \
-     no_timer_check tsc=reliable nvme.poll_queues=1 rdinit=/lab/program -- guest";
+     no_timer_check tsc=reliable rdinit=/lab/program -- guest";
 
 fn machine_options(accelerator: Accelerator, memory: u64) -> Vec<OsString> {
     let (accel, cpu) = match accelerator {
@@ -211,7 +217,7 @@ fn disk_options(nth: usize, disk: &VmDisk) -> [OsString; 4] {
     };
     let device = match disk.bus {
         DiskBus::Virtio => format!("virtio-blk-pci,drive=disk{nth}"),
-        DiskBus::Nvme => format!("nvme,drive=disk{nth},serial=lab{nth}"),
+        DiskBus::Nvme => format!("nvme,drive=disk{nth},serial=lab{nth},write-cache=off"),
     };
     ["-blockdev".into(), backend, "-device".into(), device.into()]
 }
@@ -245,7 +251,9 @@ mod tests {
         let [_, backend, _, device] = words(VmDisk::file("/i.img"));
         assert_eq!(
             backend.as_deref(),
-            Ok("driver=raw,node-name=disk1,cache.no-flush=on,file.driver=file,file.filename=/i.img")
+            Ok(
+                "driver=raw,node-name=disk1,cache.no-flush=on,file.driver=file,file.filename=/i.img"
+            )
         );
         assert_eq!(device.as_deref(), Ok("virtio-blk-pci,drive=disk1"));
         let [_, backend, _, device] = words(VmDisk::nbd("/s").on(DiskBus::Nvme));
@@ -253,6 +261,9 @@ mod tests {
             backend.as_deref(),
             Ok("driver=nbd,node-name=disk1,server.type=unix,server.path=/s")
         );
-        assert_eq!(device.as_deref(), Ok("nvme,drive=disk1,serial=lab1"));
+        assert_eq!(
+            device.as_deref(),
+            Ok("nvme,drive=disk1,serial=lab1,write-cache=off")
+        );
     }
 }

@@ -45,6 +45,9 @@ const STACKS: [&str; 13] = [
     stacks::RAM,
 ];
 
+/// Those in a virtual machine, whose device is a model of an eMMC's.
+const GUESTS: [&str; 5] = ["vm-ext4", "vm-xfs", "vm-btrfs", "vm-f2fs", "vm-nilfs2"];
+
 /// Those that a quick run has all works on.
 const MAIN: [&str; 4] = ["ext4", "ext4-journal", stacks::HERE, stacks::RAM];
 
