@@ -432,6 +432,7 @@ impl RunSession {
     /// Runs one arm once, and compares its answer.
     fn case(&mut self, case: &RunCase, set_up: &SetupResult) -> Result<RunRecord, Error> {
         let dir = set_up.runs.join("run");
+        set_up.stack.restore()?;
         set_up.stack.fresh_dir(&dir)?;
         let run = case::run_arm(case, &dir, set_up, &self.work, &self.stop);
         let removed = match run {

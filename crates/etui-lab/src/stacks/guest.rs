@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::image::ImageParts;
 use super::{Stack, not_installed, outside_directory, recipe, run_tool, tool_version, words};
-use crate::device::{DeviceModel, FileDisk, NbdServer};
+use crate::device::{DeviceModel, FileDisk, NbdServer, OverlayDisk};
 use crate::error::Error;
 use crate::machine;
 use crate::vm::{self, DiskBus, Vm, VmDisk, VmOptions};
@@ -85,15 +85,41 @@ pub fn check_available(stack: &str) -> Result<(), String> {
 #[derive(Debug)]
 pub struct GuestParts {
     /// The machine, which uses the device.
-    vm: std::sync::Mutex<Vm>,
-    _device: NbdServer,
+    vm: Mutex<Vm>,
+    device: NbdServer,
+    /// The device's contents before the first run.
+    base: Arc<FileDisk>,
+    mount: GuestMount,
+}
+
+/// How the file system is mounted.
+#[derive(Debug, Clone)]
+struct GuestMount {
+    device: String,
+    file_system: &'static str,
+    options: &'static str,
+}
+
+impl GuestMount {
+    fn mount(&self, vm: &mut Vm) -> Result<(), Error> {
+        vm.mount(&self.device, POINT, self.file_system, self.options)
+    }
 }
 
 impl GuestParts {
     /// The machine, for one request after the other.
-    pub fn machine(&self) -> std::sync::MutexGuard<'_, Vm> {
-        let vm = self.vm.lock();
-        vm.unwrap_or_else(std::sync::PoisonError::into_inner)
+    pub fn machine(&self) -> MutexGuard<'_, Vm> {
+        self.vm.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the device back to its contents before the first run, so that no run depends on those
+    /// before it: the trees of btrfs and nilfs2 do. What a run writes is kept in memory.
+    pub fn restore(&self) -> Result<(), Error> {
+        let mut vm = self.machine();
+        vm.unmount(POINT)?;
+        let overlay = OverlayDisk::new(self.base.clone());
+        self.device.replace_disk(Arc::new(overlay))?;
+        self.mount.mount(&mut vm)
     }
 }
 
@@ -114,7 +140,7 @@ pub fn boot_stack(
     let dir = work.join(name);
     parts.make_dir(&dir)?;
     let image = parts.image(&dir.join("disk"));
-    let disk = FileDisk::create(&image, recipe::SIZE)?;
+    let base = Arc::new(FileDisk::create(&image, recipe::SIZE)?);
     let mut options: Vec<&OsStr> = words(recipe.options).map(AsRef::as_ref).collect();
     let contents = contents.map(Path::as_os_str).filter(|_| is_packed(name));
     // Of ext4 alone.
@@ -122,7 +148,7 @@ pub fn boot_stack(
     options.push(image.as_os_str());
     run_tool(recipe.tool, options)?;
     let socket = socket_path(work, &dir, name, &mut parts)?;
-    let device = NbdServer::start(&socket, Arc::new(disk), &guest.model, false)?;
+    let device = NbdServer::start(&socket, base.clone(), &guest.model, false)?;
 
     let disk = VmDisk::nbd(&socket).on(guest.bus);
     let options = VmOptions::new(&dir, vec![disk], &[recipe.file_system])?;
@@ -131,8 +157,12 @@ pub fn boot_stack(
         DiskBus::Virtio => "vda",
         DiskBus::Nvme => "nvme0n1",
     };
-    let path = format!("/dev/{kernel_name}");
-    vm.mount(&path, POINT, recipe.file_system, mount)?;
+    let mount = GuestMount {
+        device: format!("/dev/{kernel_name}"),
+        file_system: recipe.file_system,
+        options: mount,
+    };
+    mount.mount(&mut vm)?;
     let lab = match is_packed(name) {
         true => PathBuf::from(POINT),
         false => PathBuf::from(POINT).join("lab"),
@@ -142,13 +172,16 @@ pub fn boot_stack(
     let delays = format!("{} ({})", guest.model.name, guest.model.source);
     let details = BTreeMap::from([
         ("file system".to_owned(), recipe.file_system.to_owned()),
-        ("mount options".to_owned(), format!("noatime,{mount}")),
+        (
+            "mount options".to_owned(),
+            format!("noatime,{}", mount.options),
+        ),
         (
             "made by".to_owned(),
             format!("{} {}", recipe.tool, recipe.options),
         ),
         ("made by version".to_owned(), tool_version(recipe.tool)),
-        ("device".to_owned(), path),
+        ("device".to_owned(), mount.device.clone()),
         ("device model".to_owned(), delays),
         ("kernel".to_owned(), vm.info().kernel.clone()),
         ("processor".to_owned(), describe_processor(&vm)),
@@ -160,8 +193,10 @@ pub fn boot_stack(
     let mut stack = Stack::new(name, lab, &[], details, parts);
     stack.devices = vec![kernel_name.to_owned()];
     stack.guest = Some(GuestParts {
-        vm: std::sync::Mutex::new(vm),
-        _device: device,
+        vm: Mutex::new(vm),
+        device,
+        base,
+        mount,
     });
     Ok(stack)
 }

@@ -111,6 +111,11 @@ impl Stack {
         self.guest.as_ref().map(GuestParts::machine)
     }
 
+    /// Makes the stack as it was before the first run, if that is possible: in a virtual machine.
+    pub fn restore(&self) -> Result<(), Error> {
+        self.guest.as_ref().map_or(Ok(()), GuestParts::restore)
+    }
+
     /// Makes a directory on the stack, empty.
     pub fn fresh_dir(&self, dir: &Path) -> Result<(), Error> {
         self.remove_dir(dir)?;
