@@ -52,7 +52,7 @@ impl Experiment for Polling {
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
-        let arms = vec![
+        let arms = [
             Arm::new(CALLS, ArmRole::AsFound, "mode=calls"),
             Arm::new(INTERRUPTS, ArmRole::Peer, "mode=interrupts"),
             Arm::new(SPINNING, ArmRole::Cure, "mode=spinning"),

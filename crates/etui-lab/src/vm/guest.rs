@@ -6,8 +6,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::system::RebootCommand;
 
@@ -22,6 +23,8 @@ pub const PROGRAM: &str = "/lab/program";
 pub const MODULES: &str = "/lab/modules.list";
 /// The name of the port in QEMU's command line.
 const PORT: &str = "lab";
+/// The port's device is there some moments before it is connected.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_READ: u64 = 1 << 20;
 
 /// Runs as the first process of a guest; returns only if it is none.
@@ -59,7 +62,32 @@ fn prepare() -> Result<(BufReader<File>, File), Error> {
     let output = OpenOptions::new().write(true).read(true).open(&port);
     let output = output.map_err(|e| Error::file(&port, e))?;
     let input = output.try_clone().map_err(|e| Error::file(&port, e))?;
+    let watched = output.try_clone().map_err(|e| Error::file(&port, e))?;
+    std::thread::spawn(move || watch_host(&watched));
     Ok((BufReader::new(input), output))
+}
+
+/// Powers off when the host's end of the port is closed: QEMU outlives a laboratory that was
+/// killed, and a write to the port would then wait for ever.
+fn watch_host(port: &File) {
+    let begun = Instant::now();
+    let mut connected = false;
+    let second = Timespec {
+        tv_sec: 1,
+        tv_nsec: 0,
+    };
+    loop {
+        // Without events to wait for, it ends with the time or with the connection.
+        let mut watched = [PollFd::new(port, PollFlags::empty())];
+        let polled = rustix::event::poll(&mut watched, Some(&second));
+        if polled.is_ok() && !watched[0].revents().contains(PollFlags::HUP) {
+            connected = true;
+        } else if connected || begun.elapsed() > CONNECT_TIMEOUT {
+            let _ = power_off();
+        } else {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
 }
 
 /// The device is made a moment after its module is loaded.

@@ -142,7 +142,7 @@ impl<W: Write> CpioArchive<W> {
     fn parents(&mut self, path: &str) -> std::io::Result<()> {
         match path.rsplit_once('/') {
             Some(("", _)) | None => Ok(()),
-            Some((parent, _)) => self.directory(&parent.to_owned()),
+            Some((parent, _)) => self.directory(parent),
         }
     }
 
