@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub mod compare;
+pub mod device;
 pub mod doctor;
 mod error;
 mod experiment;
@@ -25,6 +26,7 @@ pub mod runner;
 mod spec;
 pub mod stacks;
 pub mod stats;
+pub mod vm;
 
 pub use error::Error;
 pub use experiment::{

@@ -64,7 +64,7 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Examine any SQLite database, and what a program does to it; measure what would help
     Doctor(doctor::DoctorArgs),
-    /// Install missing tools of the experiments, after confirmation
+    /// Install missing tools of the experiments, and prepare the virtual machine
     Setup(setup::SetupArgs),
     /// Run one arm once (used by `run`)
     #[command(hide = true)]
@@ -72,6 +72,9 @@ enum Command {
         /// The file for the reply.
         reply: PathBuf,
     },
+    /// Run as the first process of the virtual machine (used by `run`)
+    #[command(hide = true)]
+    Guest,
     /// Show the first screen of a store's contacts (used by `app-start`)
     #[command(hide = true)]
     FirstScreen(crate::first_screen::FirstScreenArgs),
@@ -95,6 +98,7 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         Command::Worker { reply } => {
             worker::worker_main(experiments, &reply).map(|()| ExitCode::SUCCESS)
         }
+        Command::Guest => crate::vm::guest_main().map(|()| ExitCode::SUCCESS),
         Command::FirstScreen(args) => args.run().map(|()| ExitCode::SUCCESS),
         Command::Follow(args) => args.run_case().map(|()| ExitCode::SUCCESS),
     };
