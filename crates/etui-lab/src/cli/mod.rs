@@ -77,6 +77,9 @@ enum Command {
     /// Print when changes are received (used by `saves`)
     #[command(hide = true)]
     Follow(crate::experiments::saves::FollowArgs),
+    /// Save records and look at what power cuts left, in the virtual machine (used by `power-cut`)
+    #[command(hide = true)]
+    PowerCutGuest(crate::experiments::power_cut::CutGuestArgs),
 }
 
 /// Runs the command line over a list of experiments: [`experiments`](crate::experiments),
@@ -96,6 +99,7 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         Command::Guest => crate::vm::guest_main().map(|()| ExitCode::SUCCESS),
         Command::FirstScreen(args) => args.run().map(|()| ExitCode::SUCCESS),
         Command::Follow(args) => args.run_case().map(|()| ExitCode::SUCCESS),
+        Command::PowerCutGuest(args) => args.run().map(|()| ExitCode::SUCCESS),
     };
     match done {
         Ok(code) => code,

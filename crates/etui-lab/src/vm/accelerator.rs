@@ -35,11 +35,7 @@ impl Accelerator {
 }
 
 /// Returns the accelerator of this machine; a probe's result is kept until the machine restarts.
-pub(super) fn choose(
-    dir: &Path,
-    program: &Path,
-    stop: &AtomicBool,
-) -> Result<Accelerator, Error> {
+pub(super) fn choose(dir: &Path, program: &Path, stop: &AtomicBool) -> Result<Accelerator, Error> {
     let may_open = Access::READ_OK | Access::WRITE_OK;
     if rustix::fs::access("/dev/kvm", may_open).is_err() {
         return Ok(Accelerator::Tcg);

@@ -63,7 +63,9 @@ fn prepare() -> Result<(BufReader<File>, File), Error> {
 /// The device is made a moment after its module is loaded.
 fn find_port() -> Result<PathBuf, Error> {
     for _ in 0..500 {
-        let ports = fs::read_dir("/sys/class/virtio-ports").into_iter().flatten();
+        let ports = fs::read_dir("/sys/class/virtio-ports")
+            .into_iter()
+            .flatten();
         for port in ports.flatten() {
             let name = fs::read_to_string(port.path().join("name")).unwrap_or_default();
             let device = Path::new("/dev").join(port.file_name());
@@ -101,7 +103,10 @@ fn guest_info() -> GuestInfo {
         .collect();
     devices.sort();
     GuestInfo {
-        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        kernel: rustix::system::uname()
+            .release()
+            .to_string_lossy()
+            .into_owned(),
         devices,
     }
 }
@@ -156,7 +161,9 @@ fn perform_task(task: &WorkerTask) -> Result<WorkerReply, Error> {
     let bytes = serde_json::to_vec(task).map_err(|e| Error::other(e.to_string()))?;
     let mut command = Command::new(PROGRAM);
     // A program's files that are no part of a run: caches, configuration.
-    command.env("HOME", "/root").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    command
+        .env("HOME", "/root")
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     let output = feed(command.arg("worker").arg(reply), &bytes)?;
     let replied = fs::read(reply);
     let _ = fs::remove_file(reply);
@@ -165,7 +172,9 @@ fn perform_task(task: &WorkerTask) -> Result<WorkerReply, Error> {
         Err(_) => {
             let words = String::from_utf8_lossy(&output.stderr).into_owned();
             let status = output.status;
-            Err(Error::other(format!("the worker ended with {status}: {words}")))
+            Err(Error::other(format!(
+                "the worker ended with {status}: {words}"
+            )))
         }
     }
 }
@@ -220,7 +229,11 @@ fn mount(source: &str, point: &str, file_system: &str, options: &str) -> Result<
 
 fn power_off() -> Result<(), Error> {
     let mounted = mounts::list_mounts().unwrap_or_default();
-    for mount in mounted.iter().rev().filter(|mount| mount.point.starts_with("/mnt")) {
+    for mount in mounted
+        .iter()
+        .rev()
+        .filter(|mount| mount.point.starts_with("/mnt"))
+    {
         let _ = rustix::mount::unmount(&mount.point, UnmountFlags::NOFOLLOW);
     }
     rustix::fs::sync();

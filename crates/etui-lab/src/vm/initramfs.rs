@@ -20,11 +20,17 @@ const LOADER_CACHE: &str = "/etc/ld.so.cache";
 const TOOLS: [&str; 2] = ["debugfs", "xfs_db"];
 
 /// Writes the archive of a machine: program, libraries, tools and kernel modules.
-pub fn write_initramfs(path: &Path, kernel: &GuestKernel, options: &VmOptions) -> Result<(), Error> {
+pub fn write_initramfs(
+    path: &Path,
+    kernel: &GuestKernel,
+    options: &VmOptions,
+) -> Result<(), Error> {
     let failed = |e| Error::file(path, e);
     let file = File::create(path).map_err(failed)?;
     let mut archive = CpioArchive::new(BufWriter::with_capacity(1 << 20, file));
-    archive.node("/dev/console", 0o020_600, (5, 1)).map_err(failed)?;
+    archive
+        .node("/dev/console", 0o020_600, (5, 1))
+        .map_err(failed)?;
     for dir in ["/proc", "/sys", "/tmp", "/mnt", "/root"] {
         archive.directory(dir).map_err(failed)?;
     }
@@ -49,7 +55,9 @@ pub fn write_initramfs(path: &Path, kernel: &GuestKernel, options: &VmOptions) -
         list.push_str(&place);
         list.push('\n');
     }
-    archive.file(guest::MODULES, list.as_bytes()).map_err(failed)?;
+    archive
+        .file(guest::MODULES, list.as_bytes())
+        .map_err(failed)?;
     archive.finish().map_err(failed)
 }
 
@@ -60,7 +68,9 @@ fn add_file(
     name: &str,
 ) -> Result<(), Error> {
     let content = fs::read(file).map_err(|e| Error::file(file, e))?;
-    archive.file(name, &content).map_err(|e| Error::file(path, e))
+    archive
+        .file(name, &content)
+        .map_err(|e| Error::file(path, e))
 }
 
 /// Returns the shared libraries of a program as the dynamic loader finds them; none if it is
@@ -81,7 +91,10 @@ fn parse_libraries(list: &str) -> Vec<PathBuf> {
         let line = line.rsplit_once(" (").map_or(line, |(line, _)| line);
         line.rsplit("=>").next().map(str::trim)
     });
-    words.filter(|word| word.starts_with('/')).map(PathBuf::from).collect()
+    words
+        .filter(|word| word.starts_with('/'))
+        .map(PathBuf::from)
+        .collect()
 }
 
 /// A cpio archive in the form that the kernel unpacks.
@@ -166,7 +179,8 @@ impl<W: Write> CpioArchive<W> {
 
     /// Entries and contents begin at multiples of four bytes.
     fn pad(&mut self, length: usize) -> std::io::Result<()> {
-        self.output.write_all(&[0; 4][..length.next_multiple_of(4) - length])
+        self.output
+            .write_all(&[0; 4][..length.next_multiple_of(4) - length])
     }
 
     fn finish(mut self) -> std::io::Result<()> {
@@ -188,7 +202,10 @@ mod tests {
         let found = parse_libraries(list);
         let expected = ["/lib/x86_64-linux-gnu/libc.so.6", LOADER].map(PathBuf::from);
         assert_eq!(found, expected);
-        assert_eq!(parse_libraries("\tstatically linked\n"), Vec::<PathBuf>::new());
+        assert_eq!(
+            parse_libraries("\tstatically linked\n"),
+            Vec::<PathBuf>::new()
+        );
     }
 
     #[test]

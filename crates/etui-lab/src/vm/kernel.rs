@@ -29,7 +29,12 @@ const FILE_SYSTEMS: [(&str, &[&str]); 7] = [
     ("xfs", &["crc32c_generic", "xfs"]),
     (
         "btrfs",
-        &["crc32c_generic", "xxhash_generic", "blake2b_generic", "btrfs"],
+        &[
+            "crc32c_generic",
+            "xxhash_generic",
+            "blake2b_generic",
+            "btrfs",
+        ],
     ),
     ("f2fs", &["crc32_generic", "crc32c_generic", "f2fs"]),
     ("nilfs2", &["nilfs2"]),
@@ -39,7 +44,11 @@ const FILE_SYSTEMS: [(&str, &[&str]); 7] = [
 
 /// The directory of everything that the laboratory keeps between runs.
 pub fn cache_directory() -> Result<PathBuf, Error> {
-    let dir = |name| std::env::var_os(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let dir = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|dir| dir.is_absolute())
+    };
     let cache = dir("XDG_CACHE_HOME").or_else(|| Some(dir("HOME")?.join(".cache")));
     let cache = cache.ok_or_else(|| {
         Error::not_run("there is no place for the virtual machine's kernel: set XDG_CACHE_HOME")
@@ -150,7 +159,9 @@ fn download_package(dir: &Path) -> Result<PathBuf, Error> {
     let mut download = Command::new("apt-get");
     download.args(&lists).args(["download", "-qq", &name]);
     run(download.current_dir(dir))?;
-    let mut files = fs::read_dir(dir).map_err(|e| Error::file(dir, e))?.flatten();
+    let mut files = fs::read_dir(dir)
+        .map_err(|e| Error::file(dir, e))?
+        .flatten();
     let package = files.find(|file| file.path().extension().is_some_and(|end| end == "deb"));
     let package = package.ok_or_else(|| Error::other(format!("apt-get gave no file of {name}")))?;
     Ok(package.path())
@@ -163,7 +174,9 @@ fn current_package(lists: &[String]) -> Result<Option<String>, Error> {
     let output = command.env("LC_ALL", "C").stdin(Stdio::null()).output();
     let output = output.map_err(|e| Error::file("apt-cache", e))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let named = text.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
+    let named = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Depends: "));
     let mut images = named.filter(|name| name.starts_with("linux-image-"));
     Ok(images.next().map(str::to_owned))
 }
@@ -176,7 +189,9 @@ fn keep_needed(tree: &Path, made: &Path) -> Result<(), Error> {
         let name = entry.file_name().into_string().ok()?;
         Some(name.strip_prefix("vmlinuz-")?.to_owned())
     });
-    let version = images.max().ok_or_else(|| Error::other("the package holds no kernel"))?;
+    let version = images
+        .max()
+        .ok_or_else(|| Error::other("the package holds no kernel"))?;
     let modules = made.join("modules");
     fs::create_dir_all(&modules).map_err(|e| Error::file(&modules, e))?;
     let image = boot.join(format!("vmlinuz-{version}"));
@@ -211,7 +226,10 @@ fn decompress(dir: &Path) -> Result<(), Error> {
 }
 
 fn list_files(dir: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    for entry in fs::read_dir(dir).map_err(|e| Error::file(dir, e))?.flatten() {
+    for entry in fs::read_dir(dir)
+        .map_err(|e| Error::file(dir, e))?
+        .flatten()
+    {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => list_files(&entry.path(), files)?,
             Ok(kind) if kind.is_file() => files.push(entry.path()),
@@ -309,7 +327,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let module = |name: &str, depends: &str| {
             let path = dir.path().join(format!("{name}.ko"));
-            fs::write(&path, format!("\x7fELF\0license=GPL\0depends={depends}\0rest")).unwrap();
+            fs::write(
+                &path,
+                format!("\x7fELF\0license=GPL\0depends={depends}\0rest"),
+            )
+            .unwrap();
             path
         };
         let ring = module("virtio_ring", "virtio");
@@ -318,7 +340,9 @@ mod tests {
         let block = module("virtio_blk", "virtio,virtio_ring");
         let nvme = module("nvme", "nvme-core");
         let tree = ModuleTree::of(dir.path()).unwrap();
-        let order = tree.load_order(&["virtio_blk", "nvme", "ext4", "virtio"]).unwrap();
+        let order = tree
+            .load_order(&["virtio_blk", "nvme", "ext4", "virtio"])
+            .unwrap();
         assert_eq!(order, [virtio, ring, block, core, nvme]);
         assert_eq!(module_dependencies(b"no module"), Vec::<String>::new());
     }

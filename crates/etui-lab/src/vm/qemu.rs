@@ -51,7 +51,10 @@ impl Qemu {
         let mut command = Command::new(&program);
         command
             .args(machine_options(accelerator, memory))
-            .args(["-chardev".into(), file_option("file,id=console,path=", &console)])
+            .args([
+                "-chardev".into(),
+                file_option("file,id=console,path=", &console),
+            ])
             .arg("-kernel")
             .arg(kernel)
             .arg("-initrd")
@@ -100,7 +103,10 @@ impl Qemu {
     pub fn send(&mut self, request: &impl Serialize) -> Result<(), Error> {
         let mut line = serde_json::to_vec(request).map_err(|e| Error::other(e.to_string()))?;
         line.push(b'\n');
-        let sent = self.input.write_all(&line).and_then(|()| self.input.flush());
+        let sent = self
+            .input
+            .write_all(&line)
+            .and_then(|()| self.input.flush());
         sent.map_err(|e| self.failure(&format!("it takes no requests ({e})")))
     }
 
@@ -245,7 +251,9 @@ mod tests {
         let [_, backend, _, device] = words(VmDisk::file("/i.img"));
         assert_eq!(
             backend.as_deref(),
-            Ok("driver=raw,node-name=disk1,cache.no-flush=on,file.driver=file,file.filename=/i.img")
+            Ok(
+                "driver=raw,node-name=disk1,cache.no-flush=on,file.driver=file,file.filename=/i.img"
+            )
         );
         assert_eq!(device.as_deref(), Ok("virtio-blk-pci,drive=disk1"));
         let [_, backend, _, device] = words(VmDisk::nbd("/s").on(DiskBus::Nvme));
