@@ -80,6 +80,9 @@ enum Command {
     /// Save records and look at what power cuts left, in the virtual machine (used by `power-cut`)
     #[command(hide = true)]
     PowerCutGuest(crate::experiments::power_cut::CutGuestArgs),
+    /// Repeat points of a run that `power-cut` has kept
+    #[command(hide = true)]
+    PowerCutRepeat(crate::experiments::power_cut::RepeatCutArgs),
 }
 
 /// Runs the command line over a list of experiments: [`experiments`](crate::experiments),
@@ -100,6 +103,7 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         Command::FirstScreen(args) => args.run().map(|()| ExitCode::SUCCESS),
         Command::Follow(args) => args.run_case().map(|()| ExitCode::SUCCESS),
         Command::PowerCutGuest(args) => args.run().map(|()| ExitCode::SUCCESS),
+        Command::PowerCutRepeat(args) => args.run(),
     };
     match done {
         Ok(code) => code,

@@ -22,7 +22,8 @@ pub const DEFERRED: [&str; 2] = [DEFERRED_SYSTEM, DEFERRED_REDO];
 /// Arms on a device that ignores flushes.
 pub const DROPPED: [&str; 2] = [DROPPED_SYSTEM, DROPPED_REDO];
 
-/// Returns the arms in the order of the table.
+/// Returns the arms in the order of the table. Those with `durable` must keep what they
+/// acknowledged.
 pub fn list_arms() -> Vec<Arm> {
     use ArmRole::{AsFound, Etui, Peer, Unsafe};
     let arms = [
@@ -31,17 +32,41 @@ pub fn list_arms() -> Vec<Arm> {
             AsFound,
             "product=plain journal=delete sync=full",
         ),
-        (PLAIN_EXTRA, Peer, "product=plain journal=delete sync=extra"),
+        (
+            PLAIN_EXTRA,
+            Peer,
+            "product=plain journal=delete sync=extra durable",
+        ),
         (
             PLAIN_WAL_NORMAL,
             Peer,
             "product=plain journal=wal sync=normal",
         ),
-        (PLAIN_WAL, Peer, "product=plain journal=wal sync=full"),
-        (PLAIN_REDO, Peer, "product=plain journal=wal sync=full redo"),
-        (FULL_SYSTEM, Etui, "product=etui durability=full vfs=system"),
-        (FULL_REDO, Etui, "product=etui durability=full vfs=etui"),
-        (FULL_BURSTS, Etui, "product=etui durability=full vfs=bursts"),
+        (
+            PLAIN_WAL,
+            Peer,
+            "product=plain journal=wal sync=full durable",
+        ),
+        (
+            PLAIN_REDO,
+            Peer,
+            "product=plain journal=wal sync=full redo durable",
+        ),
+        (
+            FULL_SYSTEM,
+            Etui,
+            "product=etui durability=full vfs=system durable",
+        ),
+        (
+            FULL_REDO,
+            Etui,
+            "product=etui durability=full vfs=etui durable",
+        ),
+        (
+            FULL_BURSTS,
+            Etui,
+            "product=etui durability=full vfs=bursts durable",
+        ),
         (
             DEFERRED_SYSTEM,
             Etui,

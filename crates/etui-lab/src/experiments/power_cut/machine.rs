@@ -28,19 +28,20 @@ pub struct CutMachine {
     messages: Receiver<GuestMessage>,
     _port: NbdServer,
     device: Arc<NbdServer>,
+    file_system: &'static FileSystem,
     /// The empty file system.
     base: Arc<dyn BlockDisk>,
 }
 
 impl CutMachine {
-    /// Makes the file system and boots a machine in a directory, which holds its files. `program`
-    /// is the guest's, if it is not this one.
+    /// Boots a machine in a directory, which holds its files. `base` has the file system, empty.
+    /// `program` is the guest's, if it is not this one.
     pub fn boot(
-        file_system: &FileSystem,
+        file_system: &'static FileSystem,
+        base: Arc<dyn BlockDisk>,
         dir: &Path,
         program: Option<&Path>,
     ) -> Result<Self, Error> {
-        let base: Arc<dyn BlockDisk> = Arc::new(file_system.make(&dir.join("base"))?);
         // The path of a socket is short, and a run's directory is in the current one.
         let current = std::env::current_dir().map_err(|e| Error::file(".", e))?;
         let near = dir.strip_prefix(current).unwrap_or(dir);
@@ -65,8 +66,14 @@ impl CutMachine {
             messages,
             _port: port,
             device,
+            file_system,
             base,
         })
+    }
+
+    /// The file system.
+    pub fn file_system(&self) -> &'static FileSystem {
+        self.file_system
     }
 
     /// The empty file system, as it was made.

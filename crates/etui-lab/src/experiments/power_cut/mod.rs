@@ -8,6 +8,8 @@ mod machine;
 mod outcome;
 mod points;
 mod port;
+mod record;
+mod repeat;
 mod report;
 mod saves;
 mod stores;
@@ -15,6 +17,7 @@ mod stores;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::about::AboutText;
 use crate::{
@@ -25,10 +28,14 @@ use file_systems::{FILE_SYSTEMS, FileSystem};
 pub(crate) use guest::CutGuestArgs;
 use machine::CutMachine;
 use outcome::{ArmOutcome, cut_arm};
+pub(crate) use repeat::RepeatCutArgs;
 
 const NAME: &str = "power-cut";
 /// The outcomes of all arms of a group.
 const OUTCOMES: &str = "outcomes.json";
+
+/// Directory of the records of runs with a point that needs to be looked at.
+const RECORDS: &str = "etui-lab-results/power-cut";
 
 /// The experiment.
 pub struct PowerCut;
@@ -72,9 +79,12 @@ impl Experiment for PowerCut {
         for arm in &group.arms {
             let booted = match machine.take() {
                 Some(booted) => booted,
-                None => CutMachine::boot(file_system, dir, None)?,
+                None => {
+                    let base = Arc::new(file_system.make(&dir.join("base"))?);
+                    CutMachine::boot(file_system, base, dir, None)?
+                }
             };
-            match cut_arm(&booted, arm, group.size, &mut |_, _| {}) {
+            match cut_arm(&booted, arm, group.size, Path::new(RECORDS)) {
                 Ok(outcome) => {
                     outcomes.insert(&arm.name, Ok(outcome));
                     machine = Some(booted);

@@ -1,16 +1,20 @@
 //! Power cuts of one arm on one file system: [`cut_arm`].
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::machine::CutMachine;
 use super::points::{
-    CutPoint, FlushMode, apply_events, apply_survivors, draw_points, durable_length, list_marks,
+    CutPoint, FlushMode, apply_events, apply_survivors, draw_points, durable_length, is_write,
+    list_marks,
 };
 use super::port::CheckedStore;
+use super::record::CutRecord;
 use crate::device::{DeviceEvent, OverlayDisk};
-use crate::{Arm, Error};
+use crate::{Arm, ArmSettings, Error};
 
 /// Findings that are described.
 const MAX_FINDINGS: usize = 20;
@@ -40,103 +44,188 @@ pub struct ArmOutcome {
     pub findings: Vec<String>,
 }
 
-/// Records a run of an arm, cuts the power at points of it, and looks at what is left. `only` is the
-/// number of a single point.
+/// Records a run of an arm, cuts the power at points of it, and looks at what is left. If a point
+/// breaks the arm's promise, the record is kept in `records`.
 pub fn cut_arm(
     machine: &CutMachine,
     arm: &Arm,
     saves: u64,
-    progress: &mut dyn FnMut(&CutPoint, &CheckedStore),
+    records: &Path,
 ) -> Result<ArmOutcome, Error> {
-    let settings = &arm.settings;
-    let log = machine.record(settings, saves)?;
-    let marks = list_marks(&log);
-    if marks.last().map(|(_, number)| *number) != Some(saves) {
-        return Err(Error::other("the log lacks acknowledgements"));
-    }
-    let applied = |e: std::io::Error| Error::file("the device's contents", e);
-    let whole = Arc::new(OverlayDisk::new(machine.base().clone()));
-    apply_events(&log, whole.as_ref()).map_err(applied)?;
-    let clean = machine.check(whole, settings, saves)?;
-    if clean.saves != Some(saves) || clean.damage.is_some() {
-        return Err(Error::other(format!("without a cut: {clean:?}")));
-    }
-    let flushes = match settings.is("dropped") {
-        true => FlushMode::Dropped,
-        false => FlushMode::Honoured,
-    };
+    let log = machine.record(&arm.settings, saves)?;
+    let mut cuts = Cuts::new(machine, arm, saves, &log)?;
+    cuts.check_whole()?;
     let mut outcome = ArmOutcome {
-        writes: log
-            .iter()
-            .filter(|event| matches!(event, DeviceEvent::Write { .. }))
-            .count() as u64,
+        writes: log.iter().filter(|event| is_write(event)).count() as u64,
         flushes: log
             .iter()
             .filter(|event| **event == DeviceEvent::Flush)
             .count() as u64,
         ..ArmOutcome::default()
     };
-    let durable = Arc::new(OverlayDisk::new(machine.base().clone()));
-    let mut done = 0;
-    for point in draw_points(&log, settings.number("points")?, settings.number("seed")?) {
-        let length = durable_length(&log, point.position, flushes).max(done);
-        apply_events(&log[done..length], durable.as_ref()).map_err(applied)?;
-        done = length;
-        let disk = Arc::new(OverlayDisk::new(durable.clone()));
-        let in_doubt = apply_survivors(&log, &point, flushes, disk.as_ref()).map_err(applied)?;
-        let checked = machine.check(disk, settings, saves)?;
-        progress(&point, &checked);
-        let before = marks
-            .iter()
-            .take_while(|(position, _)| *position <= point.position);
-        let acknowledged = before.last().map_or(0, |(_, number)| *number);
-        outcome.in_doubt += in_doubt as u64;
-        outcome.add(&point, acknowledged, &checked);
+    for point in list_points(arm, &log)? {
+        let cut = cuts.cut(&point)?;
+        outcome.add(&point, &cut);
+    }
+    if outcome.breaks_promise(arm) {
+        let file_system = machine.file_system().name;
+        let words = arm.name.split(|c: char| !c.is_ascii_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let path = records.join(format!("{file_system}-{}.record", words.join("-")));
+        let base = machine.base().as_ref();
+        CutRecord::new(file_system, arm, saves, base, log)?.write(&path)?;
+        let mut text = outcome.findings.join("\n");
+        text.push_str("\nTo repeat a point: etui-lab power-cut-repeat FILE.record NUMBER\n");
+        let path = path.with_extension("txt");
+        fs::write(&path, text).map_err(|e| Error::file(&path, e))?;
     }
     Ok(outcome)
 }
 
+/// The points of an arm.
+pub fn list_points(arm: &Arm, log: &[DeviceEvent]) -> Result<Vec<CutPoint>, Error> {
+    let (points, seed) = (arm.settings.number("points")?, arm.settings.number("seed")?);
+    Ok(draw_points(log, points, seed))
+}
+
+/// A recorded run that is cut, at one point after the other.
+pub struct Cuts<'m> {
+    machine: &'m CutMachine,
+    settings: &'m ArmSettings,
+    saves: u64,
+    log: &'m [DeviceEvent],
+    marks: Vec<(usize, u64)>,
+    flushes: FlushMode,
+    /// What is durable at the latest point, and the number of its events.
+    durable: (Arc<OverlayDisk>, usize),
+}
+
+/// What a cut left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cut {
+    /// Saves that were acknowledged.
+    pub acknowledged: u64,
+    /// Writes in doubt.
+    pub in_doubt: u64,
+    /// The store.
+    pub checked: CheckedStore,
+}
+
+impl<'m> Cuts<'m> {
+    /// A recorded run of an arm.
+    pub fn new(
+        machine: &'m CutMachine,
+        arm: &'m Arm,
+        saves: u64,
+        log: &'m [DeviceEvent],
+    ) -> Result<Self, Error> {
+        let marks = list_marks(log);
+        if marks.last().map(|(_, number)| *number) != Some(saves) {
+            return Err(Error::other("the record lacks acknowledgements"));
+        }
+        let flushes = match arm.settings.is("dropped") {
+            true => FlushMode::Dropped,
+            false => FlushMode::Honoured,
+        };
+        Ok(Self {
+            machine,
+            settings: &arm.settings,
+            saves,
+            log,
+            marks,
+            flushes,
+            durable: (Arc::new(OverlayDisk::new(machine.base().clone())), 0),
+        })
+    }
+
+    /// Looks at the store at the end of the run.
+    fn check_whole(&self) -> Result<(), Error> {
+        let whole = Arc::new(OverlayDisk::new(self.machine.base().clone()));
+        apply_events(self.log, whole.as_ref()).map_err(applied)?;
+        let clean = self.machine.check(whole, self.settings, self.saves)?;
+        match clean.saves == Some(self.saves) && clean.damage.is_none() {
+            true => Ok(()),
+            false => Err(Error::other(format!("without a cut: {clean:?}"))),
+        }
+    }
+
+    /// Cuts at a point, not before the latest.
+    pub fn cut(&mut self, point: &CutPoint) -> Result<Cut, Error> {
+        let (durable, done) = &mut self.durable;
+        let length = durable_length(self.log, point.position, self.flushes).max(*done);
+        apply_events(&self.log[*done..length], durable.as_ref()).map_err(applied)?;
+        *done = length;
+        let disk = Arc::new(OverlayDisk::new(durable.clone()));
+        let in_doubt = apply_survivors(self.log, point, self.flushes, disk.as_ref());
+        let in_doubt = in_doubt.map_err(applied)? as u64;
+        let before = self.marks.iter();
+        let before = before.take_while(|(position, _)| *position <= point.position);
+        Ok(Cut {
+            acknowledged: before.last().map_or(0, |(_, number)| *number),
+            in_doubt,
+            checked: self.machine.check(disk, self.settings, self.saves)?,
+        })
+    }
+}
+
+fn applied(error: std::io::Error) -> Error {
+    Error::file("the device's contents", error)
+}
+
+impl Cut {
+    /// Acknowledged saves that the store lacks.
+    pub fn lost(&self) -> u64 {
+        match self.checked.saves {
+            Some(saves) => self.acknowledged.saturating_sub(saves),
+            None => 0,
+        }
+    }
+
+    /// Describes losses and damage; none if there are none.
+    pub fn describe(&self) -> Option<String> {
+        let CheckedStore {
+            unmounted, damage, ..
+        } = &self.checked;
+        match (unmounted, damage, self.lost()) {
+            (Some(reason), ..) => Some(format!("not mounted: {reason}")),
+            (None, Some(reason), _) => Some(format!("damaged: {reason}")),
+            (None, None, 0) => None,
+            (None, None, lost) => Some(format!(
+                "{lost} of {} acknowledged saves lost",
+                self.acknowledged
+            )),
+        }
+    }
+}
+
 impl ArmOutcome {
     /// Adds a point.
-    fn add(&mut self, point: &CutPoint, acknowledged: u64, checked: &CheckedStore) {
+    fn add(&mut self, point: &CutPoint, cut: &Cut) {
         self.points += 1;
-        self.acknowledged += acknowledged;
-        let finding = match checked {
-            CheckedStore {
-                unmounted: Some(reason),
-                ..
-            } => {
-                self.unmounted += 1;
-                reason.clone()
-            }
-            CheckedStore {
-                damage: Some(reason),
-                ..
-            } => {
-                self.damaged += 1;
-                reason.clone()
-            }
-            CheckedStore { saves, .. } => {
-                let lost = acknowledged.saturating_sub(saves.unwrap_or(0));
-                if lost == 0 {
-                    return;
-                }
+        self.acknowledged += cut.acknowledged;
+        self.in_doubt += cut.in_doubt;
+        let checked = &cut.checked;
+        match (&checked.unmounted, &checked.damage, cut.lost()) {
+            (Some(_), ..) => self.unmounted += 1,
+            (None, Some(_), _) => self.damaged += 1,
+            (None, None, 0) => return,
+            (None, None, lost) => {
                 self.lossy_points += 1;
                 self.lost += lost;
-                format!("{lost} of {acknowledged} acknowledged saves lost")
             }
-        };
-        if self.findings.len() < MAX_FINDINGS {
-            let CutPoint {
-                number,
-                position,
-                survivors,
-                ..
-            } = point;
-            self.findings.push(format!(
-                "point {number} (event {position}, {survivors:?}): {finding}"
-            ));
         }
+        if let Some(finding) = cut.describe()
+            && self.findings.len() < MAX_FINDINGS
+        {
+            self.findings.push(format!("{point}: {finding}"));
+        }
+    }
+
+    /// Returns true if the outcome is not what the arm promises.
+    fn breaks_promise(&self, arm: &Arm) -> bool {
+        let settings = &arm.settings;
+        let loses = self.lossy_points > 0 && settings.is("durable");
+        (loses || self.damaged + self.unmounted > 0) && !settings.is("dropped")
     }
 }
 
@@ -146,29 +235,55 @@ mod tests {
 
     #[test]
     fn losses_and_damage_are_counted_apart() {
-        let points = draw_points(&[DeviceEvent::Flush], 4, 1);
+        let points = draw_points(&[DeviceEvent::Flush], 5, 1);
         let found = |saves| CheckedStore {
             saves,
             ..CheckedStore::default()
         };
-        let mut outcome = ArmOutcome::default();
-        outcome.add(&points[0], 7, &found(Some(7)));
-        outcome.add(&points[1], 7, &found(Some(8)));
-        assert_eq!((outcome.lossy_points, outcome.findings.len()), (0, 0));
-        outcome.add(&points[2], 7, &found(Some(5)));
         let damaged = CheckedStore {
             damage: Some("bad".to_owned()),
             ..found(Some(1))
         };
-        outcome.add(&points[3], 7, &damaged);
         let unmounted = CheckedStore {
             unmounted: Some("no".to_owned()),
             ..found(None)
         };
-        outcome.add(&points[3], 7, &unmounted);
-        assert_eq!((outcome.points, outcome.acknowledged), (5, 35));
+        let stores = [
+            found(Some(7)),
+            found(Some(8)),
+            found(Some(5)),
+            damaged,
+            unmounted,
+        ];
+        let mut outcomes = Vec::new();
+        let mut outcome = ArmOutcome::default();
+        for (point, checked) in points.iter().zip(stores) {
+            let cut = Cut {
+                acknowledged: 7,
+                in_doubt: 2,
+                checked,
+            };
+            outcome.add(point, &cut);
+            outcomes.push(outcome.clone());
+        }
+        assert_eq!(
+            (outcome.points, outcome.acknowledged, outcome.in_doubt),
+            (5, 35, 10)
+        );
         assert_eq!((outcome.lossy_points, outcome.lost), (1, 2));
         assert_eq!((outcome.damaged, outcome.unmounted), (1, 1));
+        assert_eq!(outcome.findings.len(), 3);
         assert!(outcome.findings[0].ends_with("2 of 7 acknowledged saves lost"));
+        let breaks = |settings: &str| {
+            let arm = Arm::new("arm", crate::ArmRole::Etui, settings);
+            let broken = outcomes
+                .iter()
+                .position(|outcome| outcome.breaks_promise(&arm));
+            broken.unwrap_or(outcomes.len())
+        };
+        assert_eq!(
+            (breaks("durable"), breaks(""), breaks("durable dropped")),
+            (2, 3, 5)
+        );
     }
 }

@@ -9,6 +9,7 @@
 //! and all that was written with forced unit access. Of everything else any sectors may be there:
 //! requests are done in any order, and each may be torn.
 
+use std::fmt;
 use std::io;
 
 use etui_testkit::rng::SplitMix64;
@@ -53,6 +54,18 @@ pub enum Survivors {
     Writes(u32),
     /// Each sector of each with this chance of a thousand.
     Sectors(u32),
+}
+
+impl fmt::Display for CutPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            number,
+            position,
+            survivors,
+            ..
+        } = self;
+        write!(f, "point {number} (after {position} events, {survivors:?})")
+    }
 }
 
 /// The log's acknowledgements: position after the mark, and the number of the save.
@@ -138,7 +151,8 @@ pub fn durable_length(log: &[DeviceEvent], position: usize, flushes: FlushMode) 
     }
 }
 
-fn is_write(event: &DeviceEvent) -> bool {
+/// Returns true if an event changes the device.
+pub fn is_write(event: &DeviceEvent) -> bool {
     matches!(event, DeviceEvent::Write { .. } | DeviceEvent::Zero { .. })
 }
 
