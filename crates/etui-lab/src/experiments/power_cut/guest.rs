@@ -35,12 +35,13 @@ impl CutGuestArgs {
         // Left by a program that ended in the middle.
         let _ = unmount();
         let dir = Path::new(POINT);
+        let mut known = KnownSteps::default();
         loop {
             match port.next_task()? {
                 GuestTask::Record { settings, saves } => {
-                    let steps = draw_steps(saves);
+                    let steps = &known.of(saves).steps;
                     let recorded = mount(file_system).and_then(|()| {
-                        let saved = save_steps(&settings, dir, &steps, &mut |saves| {
+                        let saved = save_steps(&settings, dir, steps, &mut |saves| {
                             port.send(&GuestMessage::Acknowledged { saves })
                         });
                         let unmounted = unmount();
@@ -50,13 +51,12 @@ impl CutGuestArgs {
                     port.send(&GuestMessage::Recorded { error })?;
                 }
                 GuestTask::Check { settings, saves } => {
-                    let steps = draw_steps(saves);
                     let checked = match mount(file_system) {
                         Err(error) => CheckedStore {
                             unmounted: Some(clip_text(&error.to_string())),
                             ..CheckedStore::default()
                         },
-                        Ok(()) => check_store(&settings, dir, &list_states(&steps)),
+                        Ok(()) => check_store(&settings, dir, &known.of(saves).states),
                     };
                     let left = match checked.unmounted {
                         None => unmount(),
@@ -71,6 +71,23 @@ impl CutGuestArgs {
                 GuestTask::End => return Ok(()),
             }
         }
+    }
+}
+
+/// The steps of a run and the states that they leave: all points have the same.
+#[derive(Default)]
+struct KnownSteps {
+    steps: Vec<SaveStep>,
+    states: Vec<StoreState>,
+}
+
+impl KnownSteps {
+    fn of(&mut self, saves: u64) -> &Self {
+        if self.steps.len() as u64 != saves {
+            self.steps = draw_steps(saves);
+            self.states = list_states(&self.steps);
+        }
+        self
     }
 }
 

@@ -49,7 +49,8 @@ impl Experiment for PowerCut {
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let (points, seed) = (lab.value("points"), lab.value("seed"));
-        for file_system in &FILE_SYSTEMS {
+        let systems = usize::try_from(lab.value("systems")).unwrap_or(usize::MAX);
+        for file_system in FILE_SYSTEMS.iter().take(systems) {
             let available = vm::check_available().and_then(|()| file_system.check_available());
             if let Err(reason) = available {
                 plan.skip(format!("power cuts on {}", file_system.name), reason);
