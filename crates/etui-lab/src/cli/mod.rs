@@ -60,7 +60,7 @@ enum Command {
     Report(report::ReportArgs),
     /// Compare two results files beyond noise
     Compare(compare::CompareArgs),
-    /// Install missing tools of the experiments, after confirmation
+    /// Install missing tools of the experiments, and prepare the virtual machine
     Setup(setup::SetupArgs),
     /// Run one arm once (used by `run`)
     #[command(hide = true)]

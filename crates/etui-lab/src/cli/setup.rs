@@ -1,4 +1,4 @@
-//! `etui lab setup`: installs tools of the experiments.
+//! `etui lab setup`: installs tools of the experiments, and prepares the virtual machine.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -7,8 +7,12 @@ use std::process::{Command, ExitCode, Stdio};
 use crate::error::Error;
 use crate::machine::find_tool;
 use crate::output;
+use crate::vm::{self, Accelerator, GuestKernel};
 
-/// Install missing tools of the experiments, after confirmation
+/// Install missing tools of the experiments, after confirmation, and prepare the virtual machine
+///
+/// Tools are packages of the distribution, and installing them needs root; without it they are listed.
+/// The kernel of the virtual machine needs no root: it is downloaded and unpacked into the cache.
 #[derive(Debug, clap::Args)]
 pub struct SetupArgs {
     /// Install without asking
@@ -30,6 +34,17 @@ const PACKAGES: &[Package] = &[
         "exfat-fuse",
         "mount.exfat-fuse",
         "exfat where the kernel has none",
+    ),
+    (
+        "qemu-system-x86",
+        "qemu-system-x86_64",
+        "the virtual machine: ext4, xfs, btrfs, f2fs, nilfs2, vfat and exfat without root",
+    ),
+    ("f2fs-tools", "mkfs.f2fs", "f2fs in the virtual machine"),
+    (
+        "nilfs-tools",
+        "mkfs.nilfs2",
+        "nilfs2 in the virtual machine",
     ),
     ("squashfs-tools", "mksquashfs", "squashfs images"),
     ("erofs-utils", "mkfs.erofs", "erofs images"),
@@ -76,12 +91,18 @@ fn is_installed((_, sign, _): &Package) -> bool {
 }
 
 impl SetupArgs {
-    /// Lists missing packages, asks, installs.
+    /// Lists missing packages, asks, installs; then prepares the virtual machine.
     pub fn run(&self) -> Result<ExitCode, Error> {
+        self.install_missing()?;
+        prepare_machine()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn install_missing(&self) -> Result<(), Error> {
         let missing: Vec<&Package> = PACKAGES.iter().filter(|p| !is_installed(p)).collect();
         if missing.is_empty() {
             output::print_line(format_args!("All that the experiments need is installed."))?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         output::print_line(format_args!(
             "Missing, each used for a part of the experiments:"
@@ -92,18 +113,19 @@ impl SetupArgs {
         let names: Vec<&str> = missing.iter().map(|(name, ..)| *name).collect();
         let by_hand = format!("apt-get update && apt-get install -y {}", names.join(" "));
         if find_tool("apt-get").is_none() {
-            return Err(Error::other(
-                "there is no apt-get here; install them with your system's package manager, under the names it has for them. What is missing is reported as not run",
+            return output::print_line(format_args!(
+                "There is no apt-get here: install them with your system's package manager, under the \
+                 names it has for them. What is missing is reported as not run."
             ));
         }
         let Some(root) = root_prefix() else {
-            return Err(Error::other(format!(
-                "installing needs root; as root, run: {by_hand}"
-            )));
+            return output::print_line(format_args!(
+                "Installing them needs root; as root, run: {by_hand}\n\
+                 Without them the parts that need them are reported as not run."
+            ));
         };
         if !self.yes && !ask_agreement()? {
-            output::print_line(format_args!("Nothing was installed. By hand: {by_hand}"))?;
-            return Ok(ExitCode::SUCCESS);
+            return output::print_line(format_args!("Nothing was installed. By hand: {by_hand}"));
         }
         apt_command(&root, &["update", "-qq"])?;
         let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
@@ -112,14 +134,39 @@ impl SetupArgs {
         let still = missing.iter().filter(|package| !is_installed(package));
         let still: Vec<&str> = still.map(|(name, ..)| *name).collect();
         if still.is_empty() {
-            output::print_line(format_args!("Installed."))?;
-            Ok(ExitCode::SUCCESS)
-        } else {
-            Err(Error::other(format!(
-                "apt-get ended well, but these are not to be found: {}",
-                still.join(", ")
-            )))
+            return output::print_line(format_args!("Installed."));
         }
+        Err(Error::other(format!(
+            "apt-get ended well, but these are not to be found: {}",
+            still.join(", ")
+        )))
+    }
+}
+
+/// Puts the virtual machine's kernel into the cache, and probes for KVM.
+fn prepare_machine() -> Result<(), Error> {
+    let kernel = match GuestKernel::prepare() {
+        Ok(kernel) => kernel,
+        Err(Error::NotRun(reason)) => {
+            return output::print_line(format_args!("No virtual machine: {reason}"));
+        }
+        Err(error) => return Err(error),
+    };
+    output::print_line(format_args!(
+        "The virtual machine's kernel: {}, in {}",
+        kernel.version(),
+        kernel.image().display()
+    ))?;
+    match vm::probe_accelerator() {
+        Ok(Accelerator::Kvm) => output::print_line(format_args!("KVM works here.")),
+        Ok(Accelerator::Tcg) => output::print_line(format_args!(
+            "KVM does not work here, or may not be used: the processor is emulated. Counts are the \
+             same; a machine boots in some seconds."
+        )),
+        Err(Error::NotRun(reason)) => {
+            output::print_line(format_args!("No virtual machine yet: {reason}"))
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -12,9 +12,9 @@ use etui_testkit::rng::SplitMix64;
 use super::about::AboutText;
 use super::common::record_quantiles;
 use crate::{
-    Arm, ArmGroup, ArmRole, ChartSpec, Conclusion, Error, Experiment, ExperimentInfo, LabContext,
-    Measure, MeasurePass, Per, Recorder, ReportSpec, Results, RunCase, RunPlan, Study, TableSpec,
-    Threshold, stacks,
+    Arm, ArmGroup, ArmRole, ChartSpec, Conclusion, Error, Experiment, ExperimentInfo, GroupKey,
+    LabContext, Measure, MeasurePass, Per, Recorder, ReportSpec, Results, RunCase, RunPlan, Study,
+    TableSpec, Threshold, stacks,
 };
 
 const NAME: &str = "polling";
@@ -28,6 +28,8 @@ const CALLS: &str = "pread and pwrite, interrupts";
 const INTERRUPTS: &str = "io_uring, interrupts";
 const SPINNING: &str = "io_uring, spinning";
 const POLLED: &str = "io_uring, polled";
+/// Emulated NVMe whose driver has a polled queue.
+const GUEST: &str = "vm-nvme";
 /// Polling pays if it saves at least this part of a request.
 const MAX_POLLED_RATIO: f64 = 0.99;
 
@@ -50,24 +52,36 @@ impl Experiment for Polling {
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
-        let mut arms = vec![
+        let arms = vec![
             Arm::new(CALLS, ArmRole::AsFound, "mode=calls"),
             Arm::new(INTERRUPTS, ArmRole::Peer, "mode=interrupts"),
             Arm::new(SPINNING, ArmRole::Cure, "mode=spinning"),
+            Arm::new(POLLED, ArmRole::Cure, "mode=polled"),
         ];
-        match polled_queues(Path::new(".")) {
-            Ok(()) => arms.push(Arm::new(POLLED, ArmRole::Cure, "mode=polled")),
-            Err(reason) => plan.skip(format!("arm {POLLED}"), reason),
+        let polled_here = polled_queues(Path::new("."));
+        if let Err(reason) = &polled_here {
+            plan.skip(format!("arm {POLLED} on {}", stacks::HERE), reason);
         }
-        for (work, bytes, durable) in WORKS {
-            let size = lab.value(if durable { "writes" } else { "reads" });
-            let arms = arms.iter().cloned();
-            let arms = arms.map(|arm| arm.with("bytes", bytes as u64).with("durable", durable));
-            plan.groups.push(ArmGroup {
-                repetitions: if lab.quick() { 3 } else { 7 },
-                seconds: 0.3,
-                ..ArmGroup::new(work, stacks::HERE, size, arms.collect())
-            });
+        for stack in plan.keep_available(lab, [stacks::HERE, GUEST]) {
+            let guest = stack == GUEST;
+            for (work, bytes, durable) in WORKS {
+                let size = lab.value(if durable { "writes" } else { "reads" });
+                let arms = arms.iter().filter(|arm| {
+                    let polled = arm.name == POLLED;
+                    guest || !polled || polled_here.is_ok()
+                });
+                let arms = arms.cloned();
+                let arms = arms.map(|arm| arm.with("bytes", bytes as u64).with("durable", durable));
+                // A machine is booted for each work.
+                if guest && lab.quick() && bytes != 4 * KB {
+                    continue;
+                }
+                plan.groups.push(ArmGroup {
+                    repetitions: if lab.quick() { 3 } else { 7 },
+                    seconds: if guest { 1.0 } else { 0.3 },
+                    ..ArmGroup::new(work, stack, size, arms.collect())
+                });
+            }
         }
         Ok(plan)
     }
@@ -271,11 +285,17 @@ impl Device {
 fn report_spec(results: &Results) -> ReportSpec {
     let p50 = || Measure::new("median", "request/p50_ns");
     let groups = results.groups();
-    let read = groups.iter().find(|group| group.work == WORKS[0].0);
-    let write = groups.iter().find(|group| group.work == WORKS[2].0);
+    // Where polling was possible, if anywhere.
+    let polled = |work: &str| {
+        let of_work = || groups.iter().filter(|group| group.work == work);
+        let measured =
+            |group: &&GroupKey| results.median(group, POLLED, "request/p50_ns").is_some();
+        of_work().find(measured).or_else(|| of_work().next())
+    };
+    let (read, write) = (polled(WORKS[0].0), polled(WORKS[2].0));
     let tables = groups.iter().map(|group| {
         TableSpec::new(
-            format!("{}, one at a time", group.work),
+            format!("{}, one at a time, {}", group.work, group.stack),
             vec![group.clone()],
         )
         .caption(
@@ -291,7 +311,7 @@ fn report_spec(results: &Results) -> ReportSpec {
     });
     let charts = groups.iter().map(|group| {
         ChartSpec::bars(
-            format!("{}: median", group.work),
+            format!("{}, {}: median", group.work, group.stack),
             vec![group.clone()],
             vec![p50()],
             "time of a request",

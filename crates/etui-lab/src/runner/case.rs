@@ -16,6 +16,7 @@ use crate::experiment::{ArmGroup, MeasurePass, RunCase};
 use crate::measure::{instructions, syscalls};
 use crate::recorder::RunLocation;
 use crate::results::RunRecord;
+use crate::stacks::Stack;
 
 /// No run may take longer; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -34,12 +35,27 @@ pub fn run_arm(
         devices: set_up.stack.devices.clone(),
         traced: case.pass == MeasurePass::Syscalls,
     };
-    let files = work.fresh("worker")?;
-    let trace = files.join("trace");
     let task = WorkerTask::RunRecord {
         case: case.clone(),
         place,
     };
+    if set_up.stack.machine().is_some() {
+        let (measures, answer) = match case.pass {
+            MeasurePass::Timed | MeasurePass::Counted => {
+                perform_in_guest(&task, &set_up.stack, stop)?
+            }
+            MeasurePass::Syscalls | MeasurePass::Instructions => {
+                return Err(Error::not_run("the virtual machine has no tracer of calls"));
+            }
+        };
+        return Ok(RunRecord {
+            case: case.clone(),
+            answer,
+            measures,
+        });
+    }
+    let files = work.fresh("worker")?;
+    let trace = files.join("trace");
     let wrap = |command: Command| match case.pass {
         MeasurePass::Syscalls => {
             syscalls::check_available().map_err(Error::NotRun)?;
@@ -69,11 +85,12 @@ pub fn run_arm(
 }
 
 /// Sets up the shared files of a group. In a worker, too: it can be stopped at any time, and
-/// all that it starts carries the run's id.
+/// all that it starts carries the run's id. `stack` is the one that `dir` is on.
 pub fn set_up(
     experiment: &str,
     group: &ArmGroup,
     dir: &Path,
+    stack: Option<&Stack>,
     work: &GroupWork,
     stop: &AtomicBool,
 ) -> Result<(), Error> {
@@ -82,7 +99,26 @@ pub fn set_up(
         group: group.clone(),
         dir: dir.to_owned(),
     };
+    if let Some(stack) = stack.filter(|stack| stack.machine().is_some()) {
+        return perform_in_guest(&task, stack, stop).map(|_| ());
+    }
     perform_task(&task, &work.fresh("worker")?, work, stop, Ok).map(|_| ())
+}
+
+/// Has a worker in the stack's virtual machine do a task.
+fn perform_in_guest(
+    task: &WorkerTask,
+    stack: &Stack,
+    stop: &AtomicBool,
+) -> Result<(BTreeMap<String, f64>, String), Error> {
+    let mut vm = stack
+        .machine()
+        .ok_or_else(|| Error::other("the stack is in no virtual machine"))?;
+    vm.perform_task(task, stop)?
+        .map_err(|failure| match failure {
+            WorkerFailure::NotRun(reason) => Error::NotRun(reason),
+            WorkerFailure::Failed(message) => Error::Other(message),
+        })
 }
 
 /// Has a worker do a task; returns its figures and its answer. `files` holds their messages.

@@ -391,13 +391,14 @@ impl RunSession {
 
     /// Prepares the group's stack and sets up its shared files.
     fn set_up(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<SetupResult, Error> {
-        let packed = stacks::read_only(&group.stack);
+        let packed = stacks::is_packed(&group.stack);
         let staging = self.work.fresh("contents")?;
         if packed {
-            case::set_up(one.name, group, &staging, &self.work, &self.stop)?;
+            case::set_up(one.name, group, &staging, None, &self.work, &self.stop)?;
         }
+        let contents = packed.then_some(&*staging);
         let stack =
-            stacks::prepare_stack(&group.stack, &self.work.dir, packed.then_some(&*staging))?;
+            stacks::prepare_until_stopped(&group.stack, &self.work.dir, contents, &self.stop)?;
         if !self.known.stacks.contains(&stack.name) {
             self.known.stacks.insert(stack.name.clone());
             self.writer.append(&ResultLine::Stack {
@@ -406,10 +407,15 @@ impl RunSession {
             })?;
         }
         if packed {
+            let runs = match stack.machine() {
+                Some(_) => stack.dir.clone(),
+                None => self.work.fresh("runs")?,
+            };
+            let shared = stack.dir.clone();
             return Ok(SetupResult {
-                shared: stack.dir.clone(),
                 stack,
-                runs: self.work.fresh("runs")?,
+                shared,
+                runs,
             });
         }
         let set_up = SetupResult {
@@ -417,19 +423,23 @@ impl RunSession {
             runs: stack.dir.clone(),
             stack,
         };
-        let shared = &set_up.shared;
-        fs::create_dir(shared).map_err(|e| Error::file(shared, e))?;
-        case::set_up(one.name, group, shared, &self.work, &self.stop)?;
+        let (stack, shared) = (&set_up.stack, &set_up.shared);
+        stack.fresh_dir(shared)?;
+        case::set_up(one.name, group, shared, Some(stack), &self.work, &self.stop)?;
         Ok(set_up)
     }
 
     /// Runs one arm once, and compares its answer.
     fn case(&mut self, case: &RunCase, set_up: &SetupResult) -> Result<RunRecord, Error> {
         let dir = set_up.runs.join("run");
-        remove_directory(&dir)?;
-        fs::create_dir(&dir).map_err(|e| Error::file(&dir, e))?;
+        set_up.stack.restore()?;
+        set_up.stack.fresh_dir(&dir)?;
         let run = case::run_arm(case, &dir, set_up, &self.work, &self.stop);
-        let removed = remove_directory(&dir);
+        let removed = match run {
+            // The stack is about to be taken down.
+            Err(Error::Stopped) => Ok(()),
+            _ => set_up.stack.remove_dir(&dir),
+        };
         let run = run?;
         removed?;
         let (answer, arm) = self
@@ -469,7 +479,7 @@ impl Drop for SetupResult {
     fn drop(&mut self) {
         // The stack takes itself down; on the current file system its contents are ours to
         // remove. The rest stays in the work directory, which is removed whole.
-        if !stacks::read_only(&self.stack.name) {
+        if !stacks::read_only(&self.stack.name) && self.stack.machine().is_none() {
             let _ = fs::remove_dir_all(&self.shared);
         }
     }

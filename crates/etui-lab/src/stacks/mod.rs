@@ -6,12 +6,14 @@
 //! | `ram` | tmpfs | nothing |
 //! | `ext4`, `xfs`, `btrfs`, `vfat`, `exfat` | a fresh file system on a loop device | root |
 //! | `ext4-journal` | ext4 whose journal is on a second loop device | root |
+//! | `vm-ext4`, `vm-f2fs`, ... | a fresh file system in a virtual machine, on a modelled device | QEMU |
 //! | `squashfs`, `squashfs-uncompressed`, `erofs` | read-only, packed from a directory | root |
 //!
 //! Everything that a stack creates is in the run's own directory (the images, the mount points) or
 //! in a directory of the same name elsewhere ([`outside_directory`]), so that whoever cleans up after a
 //! killed run ([`crate::runner::cleanup`]) needs to know these directories only.
 
+mod guest;
 mod image;
 mod kernel;
 pub(crate) mod mounts;
@@ -23,12 +25,17 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::MutexGuard;
+use std::sync::atomic::AtomicBool;
 
 use rustix::mount::MountFlags;
 
 use crate::error::Error;
 use crate::machine;
 use crate::runner::cleanup;
+use crate::vm::Vm;
+use guest::GuestParts;
+pub(crate) use guest::is_guest;
 use image::{ImageParts, Loop};
 pub(crate) use image::{detach_loop, unmount_path};
 use recipe::{Filling, StackRecipe};
@@ -44,6 +51,7 @@ pub fn check_available(name: &str) -> Result<(), String> {
         HERE => Ok(()),
         RAM if kernel::may_mount() || mounts::shared_ram().is_some() => Ok(()),
         RAM => Err("needs a tmpfs that may be written (/dev/shm), or root".to_owned()),
+        _ if guest::is_guest(name) => guest::check_available(name),
         _ => match recipe::find_recipe(name) {
             Some(recipe) => image::check_available(recipe.file_system, recipe.tool),
             None => Err(format!("there is no stack called `{name}`")),
@@ -56,18 +64,26 @@ pub fn read_only(name: &str) -> bool {
     recipe::find_recipe(name).is_some_and(|r| matches!(r.filling, Filling::Packed(_)))
 }
 
+/// Whether a stack is made from a directory's contents.
+pub(crate) fn is_packed(name: &str) -> bool {
+    read_only(name) || guest::is_packed(name)
+}
+
 /// A stack that is ready; taken down when dropped.
 #[derive(Debug)]
 pub struct Stack {
     /// Its name.
     pub name: String,
-    /// A directory on it that may be written, unless it is read-only.
+    /// A directory on it that may be written, unless it is read-only. With a
+    /// [`machine`](Self::machine) it is one of the guest.
     pub dir: PathBuf,
     /// Its block devices, if they are the laboratory's alone: the one with the file system
     /// first.
     pub devices: Vec<String>,
     /// File system, devices and options, for the results.
     pub details: BTreeMap<String, String>,
+    /// The virtual machine that it is in; ended before its disk is removed.
+    guest: Option<GuestParts>,
     /// Parts removed with it.
     _parts: ImageParts,
 }
@@ -85,7 +101,38 @@ impl Stack {
             dir,
             devices: devices.iter().map(|d| d.name().to_owned()).collect(),
             details,
+            guest: None,
             _parts: parts,
+        }
+    }
+
+    /// The virtual machine that the stack is in, if it is in one.
+    pub fn machine(&self) -> Option<MutexGuard<'_, Vm>> {
+        self.guest.as_ref().map(GuestParts::machine)
+    }
+
+    /// Makes the stack as it was before the first run, if that is possible: in a virtual machine.
+    pub fn restore(&self) -> Result<(), Error> {
+        self.guest.as_ref().map_or(Ok(()), GuestParts::restore)
+    }
+
+    /// Makes a directory on the stack, empty.
+    pub fn fresh_dir(&self, dir: &Path) -> Result<(), Error> {
+        self.remove_dir(dir)?;
+        match self.machine() {
+            Some(mut vm) => vm.create_dir(dir),
+            None => fs::create_dir(dir).map_err(|e| Error::file(dir, e)),
+        }
+    }
+
+    /// Removes a directory on the stack, if it exists.
+    pub fn remove_dir(&self, dir: &Path) -> Result<(), Error> {
+        if let Some(mut vm) = self.machine() {
+            return vm.remove_dir(dir);
+        }
+        match fs::remove_dir_all(dir) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::file(dir, e)),
+            _ => Ok(()),
         }
     }
 }
@@ -93,11 +140,22 @@ impl Stack {
 /// Makes a stack ready. `work` is the run's own directory on the current directory's file
 /// system; `contents` is the source of a read-only stack (squashfs, erofs).
 pub fn prepare_stack(name: &str, work: &Path, contents: Option<&Path>) -> Result<Stack, Error> {
+    prepare_until_stopped(name, work, contents, &AtomicBool::new(false))
+}
+
+/// [`prepare_stack`], which ends with [`Error::Stopped`] when `stop` is set.
+pub(crate) fn prepare_until_stopped(
+    name: &str,
+    work: &Path,
+    contents: Option<&Path>,
+    stop: &AtomicBool,
+) -> Result<Stack, Error> {
     check_available(name).map_err(Error::NotRun)?;
     let work = fs::canonicalize(work).map_err(|e| Error::file(work, e))?;
     match name {
         HERE => here_stack(&work),
         RAM => ram_stack(&work),
+        _ if guest::is_guest(name) => guest::boot_stack(name, &work, contents, stop),
         _ => {
             let recipe = recipe::find_recipe(name)
                 .ok_or_else(|| Error::not_run(format!("there is no stack called `{name}`")))?;

@@ -34,7 +34,7 @@ pub enum Filling {
 /// ext4: tables and journal are written at once; the kernel would do it later, amid the counting.
 /// btrfs: metadata once, as on flash; twice (dup) doubles its writes. Nowhere are blocks
 /// discarded, neither when made nor when freed.
-const RECIPES: [(&str, &str, Filling); 9] = [
+const RECIPES: [(&str, &str, Filling); 11] = [
     (
         "ext4",
         "mkfs.ext4 -q -F -b 4096 -I 256 \
@@ -54,6 +54,12 @@ const RECIPES: [(&str, &str, Filling); 9] = [
     (
         "btrfs",
         "mkfs.btrfs -q -f -K -s 4096 -n 16384 -d single -m single",
+        Filling::Empty("nodiscard"),
+    ),
+    ("f2fs", "mkfs.f2fs -q -f -t 0", Filling::Empty("nodiscard")),
+    (
+        "nilfs2",
+        "mkfs.nilfs2 -q -f -K -b 4096",
         Filling::Empty("nodiscard"),
     ),
     ("vfat", "mkfs.vfat -F 32 -S 512 -s 8", Filling::Empty("")),

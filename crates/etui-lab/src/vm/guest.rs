@@ -18,7 +18,7 @@ use crate::stacks::mounts;
 
 /// The program of the guest.
 pub const PROGRAM: &str = "/lab/program";
-/// Names the modules, in the order in which they are loaded.
+/// Names the modules and their parameters, in the order in which they are loaded.
 pub const MODULES: &str = "/lab/modules.list";
 /// The name of the port in QEMU's command line.
 const PORT: &str = "lab";
@@ -49,9 +49,11 @@ fn prepare() -> Result<(BufReader<File>, File), Error> {
         mount(kind, point, kind, "")?;
     }
     let list = fs::read_to_string(MODULES).map_err(|e| Error::file(MODULES, e))?;
-    for module in list.lines() {
+    for line in list.lines() {
+        let (module, parameters) = line.split_once(' ').unwrap_or((line, ""));
+        let parameters = CString::new(parameters).map_err(|e| Error::other(e.to_string()))?;
         let file = File::open(module).map_err(|e| Error::file(module, e))?;
-        rustix::system::finit_module(&file, c"", 0).map_err(|e| Error::file(module, e))?;
+        rustix::system::finit_module(&file, &parameters, 0).map_err(|e| Error::file(module, e))?;
     }
     let port = find_port()?;
     let output = OpenOptions::new().write(true).read(true).open(&port);

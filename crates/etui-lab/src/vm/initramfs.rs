@@ -19,6 +19,9 @@ const LOADER_CACHE: &str = "/etc/ld.so.cache";
 /// Tools that find out a file system's layout; taken along where they are installed.
 const TOOLS: [&str; 2] = ["debugfs", "xfs_db"];
 
+/// Polled queues besides those with interrupts.
+const NVME_PARAMETERS: &str = " poll_queues=1";
+
 /// Writes the archive of a machine: program, libraries, tools and kernel modules.
 pub fn write_initramfs(
     path: &Path,
@@ -53,6 +56,9 @@ pub fn write_initramfs(
         let place = format!("/lab/modules/{name}");
         add_file(&mut archive, path, module, &place)?;
         list.push_str(&place);
+        if name == "nvme.ko" {
+            list.push_str(NVME_PARAMETERS);
+        }
         list.push('\n');
     }
     archive

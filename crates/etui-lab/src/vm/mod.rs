@@ -59,13 +59,24 @@ pub fn check_available() -> Result<(), String> {
     GuestKernel::find().map(|_| ()).map_err(|e| e.to_string())
 }
 
+/// Returns the accelerator of this machine. The first call after a restart boots a machine with
+/// KVM, if there is a KVM.
+pub fn probe_accelerator() -> Result<Accelerator, Error> {
+    check_available().map_err(Error::NotRun)?;
+    let dir = tempfile::tempdir().map_err(|e| Error::file(std::env::temp_dir(), e))?;
+    let program = std::env::current_exe().map_err(|e| Error::file("this program", e))?;
+    accelerator::choose(dir.path(), &program, &AtomicBool::new(false))
+}
+
 /// Controller of a disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DiskBus {
     /// virtio-blk: `/dev/vda`, `/dev/vdb`, ... No forced unit access.
     #[default]
     Virtio,
-    /// Emulated NVMe with a polled queue: `/dev/nvme0n1`, `/dev/nvme1n1`, ... It has forced unit access.
+    /// Emulated NVMe with a polled queue: `/dev/nvme0n1`, `/dev/nvme1n1`, ... It has no volatile
+    /// cache: each write is durable when it is done. With a cache QEMU would take writes with
+    /// forced unit access for plain ones.
     Nvme,
 }
 

@@ -175,7 +175,7 @@ impl Drop for Qemu {
 
 /// No speculative-execution mitigations: the guest runs nothing but the laboratory.
 const KERNEL_COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off \
-     no_timer_check tsc=reliable nvme.poll_queues=1 rdinit=/lab/program -- guest";
+     no_timer_check tsc=reliable rdinit=/lab/program -- guest";
 
 fn machine_options(accelerator: Accelerator, memory: u64) -> Vec<OsString> {
     let (accel, cpu) = match accelerator {
@@ -217,7 +217,7 @@ fn disk_options(nth: usize, disk: &VmDisk) -> [OsString; 4] {
     };
     let device = match disk.bus {
         DiskBus::Virtio => format!("virtio-blk-pci,drive=disk{nth}"),
-        DiskBus::Nvme => format!("nvme,drive=disk{nth},serial=lab{nth}"),
+        DiskBus::Nvme => format!("nvme,drive=disk{nth},serial=lab{nth},write-cache=off"),
     };
     ["-blockdev".into(), backend, "-device".into(), device.into()]
 }
@@ -261,6 +261,9 @@ mod tests {
             backend.as_deref(),
             Ok("driver=nbd,node-name=disk1,server.type=unix,server.path=/s")
         );
-        assert_eq!(device.as_deref(), Ok("nvme,drive=disk1,serial=lab1"));
+        assert_eq!(
+            device.as_deref(),
+            Ok("nvme,drive=disk1,serial=lab1,write-cache=off")
+        );
     }
 }

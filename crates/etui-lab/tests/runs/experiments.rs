@@ -1,6 +1,7 @@
 //! Experiments that behave and misbehave.
 
 use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 use etui::contacts::Card;
@@ -12,7 +13,7 @@ use etui_testkit::people::People;
 
 /// All of them.
 pub fn all() -> Vec<&'static dyn Experiment> {
-    vec![&Naps, &Trouble, &Planted, &Endless, &Unready]
+    vec![&Naps, &Trouble, &Planted, &Endless, &Unready, &Guest]
 }
 
 fn experiment_info(name: &'static str, parameters: &'static [Parameter]) -> ExperimentInfo {
@@ -295,6 +296,67 @@ impl Experiment for Unready {
 
     fn run_case(&self, _: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         recorder.answer("done");
+        Ok(())
+    }
+
+    fn report_spec(&self, _: &Results) -> ReportSpec {
+        ReportSpec::default()
+    }
+}
+
+/// Arms in a virtual machine: files of different sizes, flushed, whose sizes are the answers' only
+/// difference.
+struct Guest;
+
+impl Experiment for Guest {
+    fn experiment_info(&self) -> ExperimentInfo {
+        experiment_info(
+            "guest",
+            &[Parameter {
+                name: "milliseconds",
+                about: "how long an arm waits",
+                quick: &[0],
+                full: &[0],
+            }],
+        )
+    }
+
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let mut plan = RunPlan::default();
+        let arms = ["one", "two", "differs", "not here"];
+        for stack in plan.keep_available(lab, ["vm-ext4"]) {
+            let arms = arms.map(|name| Arm::new(name, ArmRole::Cure, ""));
+            plan.groups.push(ArmGroup {
+                counted: true,
+                repetitions: 1,
+                ..ArmGroup::new("write", stack, lab.value("milliseconds"), arms.to_vec())
+            });
+        }
+        Ok(plan)
+    }
+
+    fn set_up(&self, _: &ArmGroup, dir: &Path) -> Result<(), Error> {
+        let path = dir.join("shared");
+        std::fs::write(&path, "from set_up").map_err(|e| Error::file(&path, e))
+    }
+
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+        if case.arm == "not here" {
+            return Err(Error::not_run("no such device"));
+        }
+        let path = recorder.dir().join("file");
+        std::thread::sleep(Duration::from_millis(case.size));
+        recorder.phase("write", || {
+            std::fs::write(&path, [7; 8192])
+                .and_then(|()| File::open(&path)?.sync_all())
+                .map_err(|e| Error::file(&path, e))
+        })?;
+        let path = recorder.shared().join("shared");
+        recorder.answer(std::fs::read(&path).map_err(|e| Error::file(&path, e))?);
+        recorder.answer(recorder.devices().concat());
+        if case.arm == "differs" {
+            recorder.answer("more");
+        }
         Ok(())
     }
 

@@ -8,13 +8,14 @@ mod crowd;
 mod experiments;
 mod planted;
 mod scenes;
+mod virtual_machine;
 
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
 fn main() -> ExitCode {
-    let lab = ["run", "worker", "compare", "report", "list"];
+    let lab = ["run", "worker", "guest", "compare", "report", "list"];
     if std::env::args()
         .nth(1)
         .is_some_and(|first| lab.contains(&&*first))
@@ -60,6 +61,14 @@ fn main() -> ExitCode {
     add(
         "a_run_is_stopped_while_it_gets_ready",
         crowd::stopped_while_it_gets_ready,
+    );
+    add(
+        "arms_run_in_a_virtual_machine_as_on_the_host",
+        virtual_machine::to_the_end,
+    );
+    add(
+        "a_killed_run_leaves_no_virtual_machine",
+        virtual_machine::killed,
     );
     add("mistaken_commands_say_what_there_is", scenes::mistaken);
     add(

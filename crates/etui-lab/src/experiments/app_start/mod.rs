@@ -26,6 +26,8 @@ const SCREEN: &str = "first screen";
 
 /// The file systems that the study's question is asked of, besides the current one.
 const FILE_SYSTEMS: [&str; 5] = ["ext4", "squashfs", "erofs", "xfs", "btrfs"];
+/// A slow card in a virtual machine.
+const CARD: &str = "vm-sd-card";
 /// The part that is used where only one is tried.
 const HALF: u64 = 50;
 
@@ -81,6 +83,15 @@ impl Experiment for AppStart {
                 seconds: 0.5,
                 ..ArmGroup::new(SCREEN, stacks::HERE, contacts, arms)
             });
+        }
+        for stack in plan.keep_available(lab, [CARD]) {
+            for &contacts in lab.values("contacts") {
+                plan.groups.push(ArmGroup {
+                    repetitions: 3,
+                    seconds: 3.0,
+                    ..ArmGroup::new(SCREEN, stack, contacts, screen::screen_arms(false))
+                });
+            }
         }
         Ok(plan)
     }

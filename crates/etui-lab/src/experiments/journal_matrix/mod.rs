@@ -29,16 +29,24 @@ const SLOW: &str = "insert, slow flushes";
 const SLOW_FLUSH: Duration = Duration::from_millis(3);
 
 /// The stacks, the study's own file system first.
-const STACKS: [&str; 8] = [
+const STACKS: [&str; 13] = [
     "ext4",
     "ext4-journal",
     "xfs",
     "btrfs",
     "vfat",
     "exfat",
+    "vm-ext4",
+    "vm-xfs",
+    "vm-btrfs",
+    "vm-f2fs",
+    "vm-nilfs2",
     stacks::HERE,
     stacks::RAM,
 ];
+
+/// Those in a virtual machine, whose device is a model of an eMMC's.
+const GUESTS: [&str; 5] = ["vm-ext4", "vm-xfs", "vm-btrfs", "vm-f2fs", "vm-nilfs2"];
 
 /// Those that a quick run has all works on.
 const MAIN: [&str; 4] = ["ext4", "ext4-journal", stacks::HERE, stacks::RAM];
@@ -180,29 +188,39 @@ impl Experiment for JournalMatrix {
                 if lab.quick() && work != INSERT && !main {
                     continue;
                 }
+                // The emulated processor is slow; an insert shows what the file system does.
+                let guest = stacks::is_guest(stack);
+                if guest && work != INSERT {
+                    continue;
+                }
                 // In RAM a flush takes its delay and nothing else, whatever else the device does.
                 if work == SLOW && *stack != delayed_on {
                     continue;
                 }
                 // The machine's own file systems have no device whose requests are ours alone.
                 let own = !matches!(*stack, stacks::HERE | stacks::RAM);
-                let arms = match work {
+                let mut arms = match work {
                     CONTACT => contact::contact_arms(),
                     SLOW => redo::slow_arms(),
                     _ => mode_arms(work),
                 };
+                if guest {
+                    arms.retain(|arm| !arm.settings.is("redo") || arm.name == REDO);
+                }
                 plan.groups.push(ArmGroup {
-                    repetitions: if main && matches!(work, INSERT | CONTACT) {
+                    repetitions: if guest {
+                        1
+                    } else if main && matches!(work, INSERT | CONTACT) {
                         often
                     } else {
                         often.div_ceil(3)
                     },
                     counted: own,
                     syscalls: work == INSERT && *stack == stacks::RAM,
-                    seconds: if work == SLOW {
-                        size as f64 * 0.012
-                    } else {
-                        0.15
+                    seconds: match work {
+                        SLOW => size as f64 * 0.012,
+                        _ if guest => size as f64 * 0.02,
+                        _ => 0.15,
                     },
                     ..ArmGroup::new(work, stack, size, arms)
                 });

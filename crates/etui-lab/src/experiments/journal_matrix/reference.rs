@@ -1,6 +1,8 @@
 //! Counts to compare with: the same inserts in a virtual machine, where the device itself
 //! counted. Kernel 6.1, SQLite 3.40.1, one run; btrfs with single metadata. And the
-//! comparison.
+//! comparison, with the laboratory's own virtual machine where it was run, else with loop images.
+
+use std::collections::BTreeSet;
 
 use super::INSERT;
 use super::report::{BYTES, FLUSHES, WRITES};
@@ -11,7 +13,11 @@ const KERNEL: &str = "6.1";
 const SQLITE: &str = "3.40.1";
 
 /// File system, journal mode; real writes, KiB and flushes of one insert.
-pub(super) const REFERENCE: [(&str, &str, [f64; 3]); 18] = [
+///
+/// With a recycled log the reference is the device's count of writes less its flushes. On btrfs that
+/// would be 2: one of the two flushes is part of the write of the superblock and not among the
+/// writes, so it is 3, as with a fresh log.
+pub(super) const REFERENCE: [(&str, &str, [f64; 3]); 30] = [
     ("ext4", "DELETE", [6.03, 56.0, 4.02]),
     ("ext4", "TRUNCATE", [8.05, 69.0, 6.03]),
     ("ext4", "PERSIST", [8.03, 40.0, 6.02]),
@@ -28,24 +34,43 @@ pub(super) const REFERENCE: [(&str, &str, [f64; 3]); 18] = [
     ("btrfs", "TRUNCATE", [11.0, 168.0, 8.0]),
     ("btrfs", "PERSIST", [12.1, 172.0, 8.0]),
     ("btrfs", "WAL fresh", [3.02, 44.0, 2.0]),
-    ("btrfs", "WAL recycled", [2.0, 44.0, 2.0]),
+    ("btrfs", "WAL recycled", [3.0, 44.0, 2.0]),
     ("btrfs", "OFF (unsafe)", [3.07, 44.0, 2.0]),
+    ("nilfs2", "DELETE", [3.02, 98.0, 3.0]),
+    ("nilfs2", "TRUNCATE", [4.02, 142.0, 4.0]),
+    ("nilfs2", "PERSIST", [4.02, 93.0, 4.0]),
+    ("nilfs2", "WAL fresh", [1.0, 81.0, 1.0]),
+    ("nilfs2", "WAL recycled", [1.0, 12.0, 1.0]),
+    ("nilfs2", "OFF (unsafe)", [1.0, 13.0, 1.0]),
+    ("f2fs", "DELETE", [10.05, 53.0, 5.0]),
+    ("f2fs", "TRUNCATE", [8.02, 44.0, 6.0]),
+    ("f2fs", "PERSIST", [8.02, 44.0, 6.0]),
+    ("f2fs", "WAL fresh", [2.02, 12.0, 1.0]),
+    ("f2fs", "WAL recycled", [1.0, 8.2, 1.0]),
+    ("f2fs", "OFF (unsafe)", [2.02, 8.1, 1.0]),
 ];
 
 /// How far a count may be off before it needs an explanation: btrfs gathers its trees at each
 /// sync, and the number of blocks depends on its state.
-fn tolerance(stack: &str) -> f64 {
-    if stack == "btrfs" { 0.3 } else { 0.1 }
+fn tolerance(file_system: &str) -> f64 {
+    if file_system == "btrfs" { 0.3 } else { 0.1 }
 }
 
 /// Returns the counts beside those of the reference, and how many agree.
 pub(super) fn compare_reference(results: &Results) -> (Vec<Table>, Vec<String>) {
     let (mut rows, mut near) = (Vec::new(), 0);
-    for (stack, mode, reference) in REFERENCE {
-        let groups = results.select_groups(&[INSERT], &[stack]);
-        let Some(group) = groups.first() else {
+    let mut kernels = BTreeSet::new();
+    for (file_system, mode, reference) in REFERENCE {
+        let guest = format!("vm-{file_system}");
+        let stacks = [guest.as_str(), file_system];
+        let mut groups = stacks.iter().filter_map(|stack| {
+            let groups = results.select_groups(&[INSERT], &[stack]);
+            groups.into_iter().next()
+        });
+        let Some(group) = groups.next() else {
             continue;
         };
+        let group = &group;
         let each = |measure| {
             let figure = results.median(group, mode, measure)?;
             Some(figure / group.size.max(1) as f64)
@@ -56,11 +81,15 @@ pub(super) fn compare_reference(results: &Results) -> (Vec<Table>, Vec<String>) 
         };
         let counted = [writes, bytes / 1024.0, flushes];
         let counted = counted.into_iter().zip(reference);
-        let is_near = |(here, there): &(f64, f64)| (here / there - 1.0).abs() <= tolerance(stack);
+        let tolerance = tolerance(file_system);
+        let is_near = |(here, there): &(f64, f64)| (here / there - 1.0).abs() <= tolerance;
+        let details = results.stacks.get(&group.stack);
+        let kernel = details.and_then(|details| details.get("kernel"));
+        kernels.insert(kernel.unwrap_or(&results.header.kernel).as_str());
         near += counted.clone().filter(is_near).count();
         let cells = counted.flat_map(|(here, there)| [here, there]);
         rows.push(TableRow {
-            label: format!("{stack}, {mode}"),
+            label: format!("{}, {mode}", group.stack),
             role: ArmRole::Cure,
             cells: cells.map(|count| TableCell::of(Some(count))).collect(),
         });
@@ -70,16 +99,16 @@ pub(super) fn compare_reference(results: &Results) -> (Vec<Table>, Vec<String>) 
     }
     let note = format!(
         "{near} of {} counts of the reference (kernel {KERNEL}, SQLite {SQLITE}) are met within \
-         10 % (btrfs 30 %) with {}.",
+         10 % (btrfs 30 %) with kernel {}.",
         rows.len() * 3,
-        results.header.kernel,
+        Vec::from_iter(kernels).join(" and "),
     );
     let column = |name: &str| TableColumn::new(name, Unit::Count, BetterWhen::Neither);
     let table = Table {
         title: "An insert's counts against a reference".to_owned(),
         caption: format!(
             "Reference: the same inserts, counted by the device of a virtual machine with kernel \
-             {KERNEL} and SQLite {SQLITE}; its writes include flushes that carry no data."
+             {KERNEL} and SQLite {SQLITE}. Writes carry data; flushes are apart."
         ),
         columns: ["writes", "KiB", "flushes"]
             .iter()

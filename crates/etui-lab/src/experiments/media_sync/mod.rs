@@ -47,8 +47,9 @@ const DECODING: &str = "covers decoded";
 const LIMITS: [u64; 4] = [2, 4, 8, 16];
 /// The page size at which every cure is tried alone.
 const PAGE_SIZE: u64 = 4096;
-/// The card file systems, and a file system of today, when root.
-const STACKS: [&str; 4] = [stacks::HERE, "vfat", "exfat", "ext4"];
+/// The card file systems, and a file system of today, when root; the card file systems on a
+/// modelled card in a virtual machine.
+const STACKS: [&str; 6] = [stacks::HERE, "vfat", "exfat", "ext4", "vm-vfat", "vm-exfat"];
 
 /// The experiment.
 pub struct MediaSync;
@@ -199,7 +200,8 @@ impl Experiment for MediaSync {
                 if !here && (!main || (lab.quick() && stack == "ext4")) {
                     continue;
                 }
-                let extent = match (main, here || !lab.quick()) {
+                let guest = stacks::is_guest(stack);
+                let extent = match (main, here || !(lab.quick() || guest)) {
                     (false, _) => ArmExtent::Pages,
                     (true, true) => ArmExtent::Full,
                     (true, false) => ArmExtent::Card,
@@ -208,6 +210,7 @@ impl Experiment for MediaSync {
                 plan.groups.push(ArmGroup {
                     repetitions: match (lab.quick(), main && here) {
                         (true, false) => 1,
+                        (false, false) if guest => 1,
                         (true, true) | (false, false) => 3,
                         (false, true) => 5,
                     },
