@@ -38,7 +38,7 @@ use guest::GuestParts;
 pub(crate) use guest::is_guest;
 use image::{ImageParts, Loop};
 pub(crate) use image::{detach_loop, unmount_path};
-use recipe::{Filling, StackRecipe};
+pub(crate) use recipe::{Filling, StackRecipe, find_recipe};
 
 /// The name of the current directory's file system.
 pub const HERE: &str = "here";

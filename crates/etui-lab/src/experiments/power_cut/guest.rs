@@ -1,5 +1,6 @@
 //! The guest's part of a run: saves on the device under test, and looks at what cuts left of them.
 
+use std::ffi::CString;
 use std::fs;
 use std::path::Path;
 
@@ -102,7 +103,7 @@ fn write_back_at_once() -> Result<(), Error> {
 }
 
 fn mount(file_system: &FileSystem) -> Result<(), Error> {
-    let options = std::ffi::CString::new(file_system.options).unwrap_or_default();
+    let options = CString::new(file_system.mount_options()?).unwrap_or_default();
     let name = file_system.name;
     rustix::mount::mount(DEVICE, POINT, name, MountFlags::NOATIME, options.as_c_str())
         .map_err(|e| Error::other(format!("mount -t {name} {DEVICE}: {e}")))
