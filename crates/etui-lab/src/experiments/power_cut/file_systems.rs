@@ -1,6 +1,7 @@
 //! The file systems under test.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::device::FileDisk;
 use crate::stacks::{self, Filling, StackRecipe};
@@ -16,19 +17,26 @@ pub struct FileSystem {
     pub name: &'static str,
     /// Further options of its mount: where there is a timer for commits, it is a second.
     timer: &'static str,
+    /// The command that makes it mountable again if the kernel refuses it, as a system runs it
+    /// when it boots: where a superblock is torn, from a copy of it. Not all have one.
+    repair: &'static str,
 }
 
 pub const FILE_SYSTEMS: [FileSystem; 5] = [
-    FileSystem::new("ext4", "commit=1"),
-    FileSystem::new("xfs", ""),
-    FileSystem::new("btrfs", "commit=1"),
-    FileSystem::new("f2fs", ""),
-    FileSystem::new("nilfs2", ""),
+    FileSystem::new("ext4", "commit=1", "e2fsck -f -y"),
+    FileSystem::new("xfs", "", ""),
+    FileSystem::new("btrfs", "commit=1", "btrfs rescue super-recover -y"),
+    FileSystem::new("f2fs", "", ""),
+    FileSystem::new("nilfs2", "", ""),
 ];
 
 impl FileSystem {
-    const fn new(name: &'static str, timer: &'static str) -> Self {
-        Self { name, timer }
+    const fn new(name: &'static str, timer: &'static str, repair: &'static str) -> Self {
+        Self {
+            name,
+            timer,
+            repair,
+        }
     }
 
     /// Returns the file system of a name.
@@ -58,6 +66,17 @@ impl FileSystem {
             (Filling::Empty(options), timer) => format!("{options},{timer}"),
             (Filling::Packed(_), timer) => timer.to_owned(),
         })
+    }
+
+    /// Repairs one that the kernel refuses. Returns false if there is no tool for that.
+    pub fn repair(&self, device: &str) -> Result<bool, Error> {
+        let mut words = self.repair.split_ascii_whitespace();
+        let Some(tool) = words.next().and_then(machine::find_tool) else {
+            return Ok(false);
+        };
+        // Its exit code says what it changed; the next mount is the judge.
+        let done = Command::new(&tool).args(words).arg(device).output();
+        done.map(|_| true).map_err(|e| Error::file(&tool, e))
     }
 
     /// Makes it in a file.

@@ -52,12 +52,15 @@ impl CutGuestArgs {
                     port.send(&GuestMessage::Recorded { error })?;
                 }
                 GuestTask::Check { settings, saves } => {
-                    let checked = match mount(file_system) {
+                    let checked = match mount_repaired(file_system) {
                         Err(error) => CheckedStore {
                             unmounted: Some(clip_text(&error.to_string())),
                             ..CheckedStore::default()
                         },
-                        Ok(()) => check_store(&settings, dir, &known.of(saves).states),
+                        Ok(repaired) => CheckedStore {
+                            repaired,
+                            ..check_store(&settings, dir, &known.of(saves).states)
+                        },
                     };
                     let left = match checked.unmounted {
                         None => unmount(),
@@ -107,6 +110,17 @@ fn mount(file_system: &FileSystem) -> Result<(), Error> {
     let name = file_system.name;
     rustix::mount::mount(DEVICE, POINT, name, MountFlags::NOATIME, options.as_c_str())
         .map_err(|e| Error::other(format!("mount -t {name} {DEVICE}: {e}")))
+}
+
+/// Mounts the device; repairs it first if the kernel refuses it. Returns true if it was repaired.
+fn mount_repaired(file_system: &FileSystem) -> Result<bool, Error> {
+    match mount(file_system) {
+        Ok(()) => Ok(false),
+        Err(refused) => match file_system.repair(DEVICE)? {
+            true => mount(file_system).map(|()| true),
+            false => Err(refused),
+        },
+    }
 }
 
 fn unmount() -> Result<(), Error> {

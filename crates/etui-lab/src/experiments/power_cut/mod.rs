@@ -60,7 +60,7 @@ impl Experiment for PowerCut {
             let arms = arms.map(|arm| arm.with("points", points).with("seed", seed));
             plan.groups.push(ArmGroup {
                 repetitions: 1,
-                seconds: 0.1,
+                seconds: 2.0 + points as f64 * 0.2,
                 ..ArmGroup::new(
                     file_system.name,
                     stacks::HERE,
@@ -115,6 +115,7 @@ impl Experiment for PowerCut {
             ("lossy_points", outcome.lossy_points),
             ("lost", outcome.lost),
             ("damaged", outcome.damaged),
+            ("repaired", outcome.repaired),
             ("unmounted", outcome.unmounted),
             ("in_doubt", outcome.in_doubt),
             ("writes", outcome.writes),

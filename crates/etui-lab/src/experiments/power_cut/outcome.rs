@@ -32,7 +32,9 @@ pub struct ArmOutcome {
     pub lost: u64,
     /// Points with a damaged store.
     pub damaged: u64,
-    /// Points with a file system that cannot be mounted.
+    /// Points with a file system that was repaired before it could be mounted.
+    pub repaired: u64,
+    /// Points with a file system that cannot be mounted, or has no repair here.
     pub unmounted: u64,
     /// Writes in doubt, over all points.
     pub in_doubt: u64,
@@ -181,20 +183,23 @@ impl Cut {
         }
     }
 
-    /// Describes losses and damage; none if there are none.
+    /// Describes losses, damage and repairs; none if there are none.
     pub fn describe(&self) -> Option<String> {
-        let CheckedStore {
-            unmounted, damage, ..
-        } = &self.checked;
-        match (unmounted, damage, self.lost()) {
-            (Some(reason), ..) => Some(format!("not mounted: {reason}")),
-            (None, Some(reason), _) => Some(format!("damaged: {reason}")),
-            (None, None, 0) => None,
-            (None, None, lost) => Some(format!(
-                "{lost} of {} acknowledged saves lost",
-                self.acknowledged
-            )),
+        let checked = &self.checked;
+        let mut words = Vec::new();
+        if let Some(reason) = &checked.unmounted {
+            words.push(format!("not mounted: {reason}"));
         }
+        if checked.repaired {
+            words.push("repaired before it could be mounted".to_owned());
+        }
+        if let Some(reason) = &checked.damage {
+            words.push(format!("damaged: {reason}"));
+        } else if self.lost() > 0 {
+            let (lost, all) = (self.lost(), self.acknowledged);
+            words.push(format!("{lost} of {all} acknowledged saves lost"));
+        }
+        (!words.is_empty()).then(|| words.join("; "))
     }
 }
 
@@ -205,10 +210,11 @@ impl ArmOutcome {
         self.acknowledged += cut.acknowledged;
         self.in_doubt += cut.in_doubt;
         let checked = &cut.checked;
+        self.repaired += u64::from(checked.repaired);
         match (&checked.unmounted, &checked.damage, cut.lost()) {
             (Some(_), ..) => self.unmounted += 1,
             (None, Some(_), _) => self.damaged += 1,
-            (None, None, 0) => return,
+            (None, None, 0) => {}
             (None, None, lost) => {
                 self.lossy_points += 1;
                 self.lost += lost;
@@ -225,7 +231,7 @@ impl ArmOutcome {
     fn breaks_promise(&self, arm: &Arm) -> bool {
         let settings = &arm.settings;
         let loses = self.lossy_points > 0 && settings.is("durable");
-        (loses || self.damaged + self.unmounted > 0) && !settings.is("dropped")
+        (loses || self.damaged + self.unmounted + self.repaired > 0) && !settings.is("dropped")
     }
 }
 

@@ -108,8 +108,8 @@ pub fn draw_points(log: &[DeviceEvent], count: u64, seed: u64) -> Vec<CutPoint> 
                 .is_some_and(|event| *event == DeviceEvent::Flush)
         };
         let mut positions = match rng.below(8) {
-            0..4 => among(&after_mark),
-            4..6 => among(&before_flush),
+            0..3 => among(&after_mark),
+            3..6 => among(&before_flush),
             _ => Vec::new(),
         };
         if positions.is_empty() {

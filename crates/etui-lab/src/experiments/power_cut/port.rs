@@ -77,6 +77,8 @@ pub enum GuestMessage {
 pub struct CheckedStore {
     /// The file system could not be mounted, for this reason.
     pub unmounted: Option<String>,
+    /// The file system could be mounted only after it was repaired.
+    pub repaired: bool,
     /// The store is damaged: it cannot be opened, its check finds faults, or its records are
     /// those of no moment of the run.
     pub damage: Option<String>,
