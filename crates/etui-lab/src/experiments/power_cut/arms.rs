@@ -22,8 +22,8 @@ pub const DEFERRED: [&str; 2] = [DEFERRED_SYSTEM, DEFERRED_REDO];
 /// Arms on a device that ignores flushes.
 pub const DROPPED: [&str; 2] = [DROPPED_SYSTEM, DROPPED_REDO];
 
-/// Returns the arms in the order of the table. Those with `durable` must keep what they
-/// acknowledged.
+/// Returns the arms in the order of the table. Those with `durable` must keep all
+/// acknowledged saves.
 pub fn list_arms() -> Vec<Arm> {
     use ArmRole::{AsFound, Etui, Peer, Unsafe};
     let arms = [

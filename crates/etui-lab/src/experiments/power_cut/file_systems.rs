@@ -3,12 +3,15 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::device::FileDisk;
+use crate::device::{FileDisk, SECTOR_BYTES};
 use crate::stacks::{self, Filling, StackRecipe};
 use crate::{Error, machine};
 
 /// The size of the device: the least that all file systems take.
 pub const DEVICE_BYTES: u64 = 320 << 20;
+
+/// The unit that flash memory writes as a whole, at least.
+const BLOCK_BYTES: u64 = 4096;
 
 /// A file system of the guest, made as the stack of its name.
 #[derive(Debug)]
@@ -20,22 +23,32 @@ pub struct FileSystem {
     /// The command that makes it mountable again if the kernel refuses it, as a system runs it
     /// when it boots: where a superblock is torn, from a copy of it. Not all have one.
     repair: &'static str,
+    /// The unit that the file system needs the device to write as a whole, in bytes: with torn
+    /// blocks of 4 KiB btrfs cannot be mounted (its superblock), and f2fs gives I/O errors (its
+    /// nodes), whatever the store does.
+    pub tear_unit: u64,
 }
 
 pub const FILE_SYSTEMS: [FileSystem; 5] = [
-    FileSystem::new("ext4", "commit=1", "e2fsck -f -y"),
-    FileSystem::new("xfs", "", ""),
-    FileSystem::new("btrfs", "commit=1", "btrfs rescue super-recover -y"),
-    FileSystem::new("f2fs", "", ""),
-    FileSystem::new("nilfs2", "", ""),
+    FileSystem::new("ext4", "commit=1", "e2fsck -f -y", SECTOR_BYTES),
+    FileSystem::new("xfs", "", "", SECTOR_BYTES),
+    FileSystem::new("btrfs", "commit=1", "", BLOCK_BYTES),
+    FileSystem::new("f2fs", "", "", BLOCK_BYTES),
+    FileSystem::new("nilfs2", "", "", SECTOR_BYTES),
 ];
 
 impl FileSystem {
-    const fn new(name: &'static str, timer: &'static str, repair: &'static str) -> Self {
+    const fn new(
+        name: &'static str,
+        timer: &'static str,
+        repair: &'static str,
+        tear_unit: u64,
+    ) -> Self {
         Self {
             name,
             timer,
             repair,
+            tear_unit,
         }
     }
 
@@ -74,7 +87,7 @@ impl FileSystem {
         let Some(tool) = words.next().and_then(machine::find_tool) else {
             return Ok(false);
         };
-        // Its exit code says what it changed; the next mount is the judge.
+        // Its exit code is about its changes; the next mount is the judge.
         let done = Command::new(&tool).args(words).arg(device).output();
         done.map(|_| true).map_err(|e| Error::file(&tool, e))
     }

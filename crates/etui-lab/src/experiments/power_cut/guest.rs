@@ -1,8 +1,8 @@
-//! The guest's part of a run: saves on the device under test, and looks at what cuts left of them.
+//! The guest's part of a run: saves on the device under test, and checks of stores after cuts.
 
 use std::ffi::CString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags};
 
@@ -12,9 +12,6 @@ use super::saves::{SaveStep, StoreState, draw_steps, list_states};
 use super::stores::OpenStore;
 use crate::{ArmSettings, Error};
 
-/// The device under test, and that of the messages.
-const DEVICE: &str = "/dev/vda";
-const PORT: &str = "/dev/vdb";
 const POINT: &str = "/mnt/cut";
 /// The sessions in which a run saves: the store is closed and opened between them.
 const SESSIONS: usize = 3;
@@ -24,6 +21,10 @@ const SESSIONS: usize = 3;
 pub struct CutGuestArgs {
     /// The kernel's name of the file system.
     file_system: String,
+    /// The device under test.
+    device: String,
+    /// The device of the messages.
+    port: PathBuf,
 }
 
 impl CutGuestArgs {
@@ -31,7 +32,7 @@ impl CutGuestArgs {
     pub fn run(&self) -> Result<(), Error> {
         let file_system = FileSystem::by_name(&self.file_system)?;
         write_back_at_once()?;
-        let mut port = GuestPort::open(Path::new(PORT))?;
+        let mut port = GuestPort::open(&self.port)?;
         fs::create_dir_all(POINT).map_err(|e| Error::file(POINT, e))?;
         // Left by a program that ended in the middle.
         let _ = unmount();
@@ -41,7 +42,7 @@ impl CutGuestArgs {
             match port.next_task()? {
                 GuestTask::Record { settings, saves } => {
                     let steps = &known.of(saves).steps;
-                    let recorded = mount(file_system).and_then(|()| {
+                    let recorded = mount(file_system, &self.device).and_then(|()| {
                         let saved = save_steps(&settings, dir, steps, &mut |saves| {
                             port.send(&GuestMessage::Acknowledged { saves })
                         });
@@ -52,7 +53,7 @@ impl CutGuestArgs {
                     port.send(&GuestMessage::Recorded { error })?;
                 }
                 GuestTask::Check { settings, saves } => {
-                    let checked = match mount_repaired(file_system) {
+                    let checked = match mount_repaired(file_system, &self.device) {
                         Err(error) => CheckedStore {
                             unmounted: Some(clip_text(&error.to_string())),
                             ..CheckedStore::default()
@@ -95,8 +96,8 @@ impl KnownSteps {
     }
 }
 
-/// Has the kernel write dirty pages within a tenth of a second, so that a run of seconds has what a
-/// day of use has: pages that are written without a flush.
+/// Has the kernel write dirty pages within a tenth of a second, so that a run of seconds has, as a
+/// day of use, pages that are written without a flush.
 fn write_back_at_once() -> Result<(), Error> {
     for name in ["dirty_writeback_centisecs", "dirty_expire_centisecs"] {
         let path = Path::new("/proc/sys/vm").join(name);
@@ -105,19 +106,19 @@ fn write_back_at_once() -> Result<(), Error> {
     Ok(())
 }
 
-fn mount(file_system: &FileSystem) -> Result<(), Error> {
+fn mount(file_system: &FileSystem, device: &str) -> Result<(), Error> {
     let options = CString::new(file_system.mount_options()?).unwrap_or_default();
     let name = file_system.name;
-    rustix::mount::mount(DEVICE, POINT, name, MountFlags::NOATIME, options.as_c_str())
-        .map_err(|e| Error::other(format!("mount -t {name} {DEVICE}: {e}")))
+    rustix::mount::mount(device, POINT, name, MountFlags::NOATIME, options.as_c_str())
+        .map_err(|e| Error::other(format!("mount -t {name} {device}: {e}")))
 }
 
 /// Mounts the device; repairs it first if the kernel refuses it. Returns true if it was repaired.
-fn mount_repaired(file_system: &FileSystem) -> Result<bool, Error> {
-    match mount(file_system) {
+fn mount_repaired(file_system: &FileSystem, device: &str) -> Result<bool, Error> {
+    match mount(file_system, device) {
         Ok(()) => Ok(false),
-        Err(refused) => match file_system.repair(DEVICE)? {
-            true => mount(file_system).map(|()| true),
+        Err(refused) => match file_system.repair(device)? {
+            true => mount(file_system, device).map(|()| true),
             false => Err(refused),
         },
     }

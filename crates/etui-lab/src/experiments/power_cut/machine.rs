@@ -1,11 +1,11 @@
-//! A virtual machine whose disk is recorded, and shows what a cut left of it: [`CutMachine`].
+//! A virtual machine whose disk is recorded, and shows its states after cuts: [`CutMachine`].
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use super::file_systems::FileSystem;
 use super::port::{CheckedStore, GuestMessage, GuestTask, HostPort};
@@ -17,13 +17,19 @@ use crate::{ArmSettings, Error};
 pub const GUEST_COMMAND: &str = "power-cut-guest";
 /// No task takes longer; one that does hangs.
 const TASK_TIMEOUT: Duration = Duration::from_secs(300);
+/// Time for the end of the machine.
+const END_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often the guest's program may end by itself.
 const MAX_RESTARTS: usize = 100;
+
+/// The kernel's names of the device under test and of the port.
+const DEVICES: [&str; 2] = ["/dev/vda", "/dev/vdb"];
 
 /// A guest with one file system.
 #[derive(Debug)]
 pub struct CutMachine {
-    // Dropped in this order: the guest's program ends, then the devices.
+    guest: JoinHandle<()>,
+    // Dropped in this order: a port waits for tasks.
     tasks: Sender<GuestTask>,
     messages: Receiver<GuestMessage>,
     _port: NbdServer,
@@ -35,12 +41,10 @@ pub struct CutMachine {
 
 impl CutMachine {
     /// Boots a machine in a directory, which holds its files. `base` has the file system, empty.
-    /// `program` is the guest's, if it is not this one.
     pub fn boot(
         file_system: &'static FileSystem,
         base: Arc<dyn BlockDisk>,
         dir: &Path,
-        program: Option<&Path>,
     ) -> Result<Self, Error> {
         // The path of a socket is short, and a run's directory is in the current one.
         let current = std::env::current_dir().map_err(|e| Error::file(".", e))?;
@@ -54,14 +58,13 @@ impl CutMachine {
         let port = Arc::new(HostPort::new(device.clone(), tell.clone(), take));
         let port = NbdServer::start(&sockets[1], port, &DeviceModel::NONE, false)?;
         let disks = sockets.iter().map(VmDisk::nbd).collect();
-        let mut options = VmOptions::new(dir, disks, &[file_system.name])?;
-        if let Some(program) = program {
-            options.program = program.to_owned();
-        }
+        let options = VmOptions::new(dir, disks, &[file_system.name])?;
         let vm = Vm::boot(&options, &AtomicBool::new(false))?;
-        let name = file_system.name.to_owned();
-        thread::spawn(move || run_guest(vm, &name, &tell));
+        let [device_name, port_name] = DEVICES;
+        let args = [GUEST_COMMAND, file_system.name, device_name, port_name];
+        let guest = thread::spawn(move || run_guest(vm, &args, &tell));
         Ok(Self {
+            guest,
             tasks,
             messages,
             _port: port,
@@ -81,7 +84,7 @@ impl CutMachine {
         &self.base
     }
 
-    /// Has the guest save records on an empty file system; returns what its device did.
+    /// Has the guest save records on an empty file system; returns the record of the device.
     pub fn record(&self, settings: &ArmSettings, saves: u64) -> Result<DeviceLog, Error> {
         let disk = Arc::new(OverlayDisk::new(self.base.clone()));
         self.device.replace_disk(disk)?;
@@ -107,7 +110,7 @@ impl CutMachine {
         self.device.replace_disk(disk)?;
         let settings = settings.clone();
         let message = self.perform(GuestTask::Check { settings, saves })?;
-        // What the check wrote.
+        // The writes of the check.
         drop(self.device.take_log());
         match message {
             GuestMessage::Checked(checked) => {
@@ -142,14 +145,19 @@ impl Drop for CutMachine {
     fn drop(&mut self) {
         // A guest that is gone takes no more.
         let _ = self.tasks.send(GuestTask::End);
+        // It needs its devices to the end.
+        let begun = Instant::now();
+        while !self.guest.is_finished() && begun.elapsed() < END_TIMEOUT {
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
 /// Runs the guest's program, and again if it ended by itself.
-fn run_guest(mut vm: Vm, file_system: &str, tell: &Sender<GuestMessage>) {
+fn run_guest(mut vm: Vm, args: &[&str], tell: &Sender<GuestMessage>) {
     let stop = AtomicBool::new(false);
     for _ in 0..MAX_RESTARTS {
-        let done = vm.command(Vm::PROGRAM, &[GUEST_COMMAND, file_system], "", &stop);
+        let done = vm.command(Vm::PROGRAM, args, "", &stop);
         let (reason, goes_on) = match done {
             Ok(output) if output.code == Some(0) => break,
             Ok(output) => {

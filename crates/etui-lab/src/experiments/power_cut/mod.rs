@@ -58,6 +58,7 @@ impl Experiment for PowerCut {
             }
             let arms = arms::list_arms().into_iter();
             let arms = arms.map(|arm| arm.with("points", points).with("seed", seed));
+            let arms = arms.map(|arm| arm.with("tear", lab.value("tear")));
             plan.groups.push(ArmGroup {
                 repetitions: 1,
                 seconds: 2.0 + points as f64 * 0.2,
@@ -82,7 +83,7 @@ impl Experiment for PowerCut {
                 Some(booted) => booted,
                 None => {
                     let base = Arc::new(file_system.make(&dir.join("base"))?);
-                    CutMachine::boot(file_system, base, dir, None)?
+                    CutMachine::boot(file_system, base, dir)?
                 }
             };
             match cut_arm(&booted, arm, group.size, Path::new(RECORDS)) {

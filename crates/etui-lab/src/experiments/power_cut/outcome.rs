@@ -13,13 +13,13 @@ use super::points::{
 };
 use super::port::CheckedStore;
 use super::record::CutRecord;
-use crate::device::{DeviceEvent, OverlayDisk};
+use crate::device::{DeviceEvent, OverlayDisk, SECTOR_BYTES};
 use crate::{Arm, ArmSettings, Error};
 
 /// Findings that are described.
 const MAX_FINDINGS: usize = 20;
 
-/// What power cuts left.
+/// The outcome of the power cuts of an arm.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArmOutcome {
     /// Points at which the power failed.
@@ -42,11 +42,11 @@ pub struct ArmOutcome {
     pub writes: u64,
     /// Flushes of the recorded run.
     pub flushes: u64,
-    /// The first findings, in words.
+    /// The first findings that an arm should not have, in words.
     pub findings: Vec<String>,
 }
 
-/// Records a run of an arm, cuts the power at points of it, and looks at what is left. If a point
+/// Records a run of an arm, cuts the power at points of it, and checks the store after each. If a point
 /// breaks the arm's promise, the record is kept in `records`.
 pub fn cut_arm(
     machine: &CutMachine,
@@ -67,7 +67,7 @@ pub fn cut_arm(
     };
     for point in list_points(arm, &log)? {
         let cut = cuts.cut(&point)?;
-        outcome.add(&point, &cut);
+        outcome.add(&point, &cut, arm);
     }
     if outcome.breaks_promise(arm) {
         let file_system = machine.file_system().name;
@@ -98,11 +98,12 @@ pub struct Cuts<'m> {
     log: &'m [DeviceEvent],
     marks: Vec<(usize, u64)>,
     flushes: FlushMode,
-    /// What is durable at the latest point, and the number of its events.
+    tear_unit: u64,
+    /// The durable events at the latest point, and their number.
     durable: (Arc<OverlayDisk>, usize),
 }
 
-/// What a cut left.
+/// The outcome of a cut.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
     /// Saves that were acknowledged.
@@ -129,6 +130,10 @@ impl<'m> Cuts<'m> {
             true => FlushMode::Dropped,
             false => FlushMode::Honoured,
         };
+        let tear_unit = match arm.settings.number("tear")? {
+            0 => machine.file_system().tear_unit,
+            unit => unit.next_multiple_of(SECTOR_BYTES),
+        };
         Ok(Self {
             machine,
             settings: &arm.settings,
@@ -136,6 +141,7 @@ impl<'m> Cuts<'m> {
             log,
             marks,
             flushes,
+            tear_unit,
             durable: (Arc::new(OverlayDisk::new(machine.base().clone())), 0),
         })
     }
@@ -158,7 +164,8 @@ impl<'m> Cuts<'m> {
         apply_events(&self.log[*done..length], durable.as_ref()).map_err(applied)?;
         *done = length;
         let disk = Arc::new(OverlayDisk::new(durable.clone()));
-        let in_doubt = apply_survivors(self.log, point, self.flushes, disk.as_ref());
+        let in_doubt =
+            apply_survivors(self.log, point, self.flushes, self.tear_unit, disk.as_ref());
         let in_doubt = in_doubt.map_err(applied)? as u64;
         let before = self.marks.iter();
         let before = before.take_while(|(position, _)| *position <= point.position);
@@ -205,7 +212,7 @@ impl Cut {
 
 impl ArmOutcome {
     /// Adds a point.
-    fn add(&mut self, point: &CutPoint, cut: &Cut) {
+    fn add(&mut self, point: &CutPoint, cut: &Cut, arm: &Arm) {
         self.points += 1;
         self.acknowledged += cut.acknowledged;
         self.in_doubt += cut.in_doubt;
@@ -220,14 +227,18 @@ impl ArmOutcome {
                 self.lost += lost;
             }
         }
+        // Losses that an arm does not exclude are no findings.
+        let is_intact = !checked.repaired && checked.damage.is_none();
+        let is_expected = !arm.settings.is("durable") && is_intact && cut.lost() > 0;
         if let Some(finding) = cut.describe()
+            && !is_expected
             && self.findings.len() < MAX_FINDINGS
         {
             self.findings.push(format!("{point}: {finding}"));
         }
     }
 
-    /// Returns true if the outcome is not what the arm promises.
+    /// Returns true if the arm broke its promise, or its file system was refused.
     fn breaks_promise(&self, arm: &Arm) -> bool {
         let settings = &arm.settings;
         let loses = self.lossy_points > 0 && settings.is("durable");
@@ -261,6 +272,7 @@ mod tests {
             damaged,
             unmounted,
         ];
+        let durable = Arm::new("arm", crate::ArmRole::Etui, "durable");
         let mut outcomes = Vec::new();
         let mut outcome = ArmOutcome::default();
         for (point, checked) in points.iter().zip(stores) {
@@ -269,7 +281,7 @@ mod tests {
                 in_doubt: 2,
                 checked,
             };
-            outcome.add(point, &cut);
+            outcome.add(point, &cut, &durable);
             outcomes.push(outcome.clone());
         }
         assert_eq!(

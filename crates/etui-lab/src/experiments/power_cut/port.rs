@@ -88,7 +88,7 @@ pub struct CheckedStore {
     pub restarts: bool,
 }
 
-/// Shortens a text to what a message holds.
+/// Shortens a text to the size of a message.
 pub fn clip_text(text: &str) -> String {
     let end = text.floor_char_boundary(MAX_TEXT);
     text[..end].to_owned()

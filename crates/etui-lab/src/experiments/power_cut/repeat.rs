@@ -34,7 +34,7 @@ impl RepeatCutArgs {
         let dir = tempfile::tempdir().map_err(|e| Error::file("a temporary directory", e))?;
         let base = FileDisk::create(&dir.path().join("base"), DEVICE_BYTES)?;
         apply_events(&record.base, &base).map_err(|e| Error::file(&self.record, e))?;
-        let machine = CutMachine::boot(file_system, Arc::new(base), dir.path(), None)?;
+        let machine = CutMachine::boot(file_system, Arc::new(base), dir.path())?;
         let mut cuts = Cuts::new(&machine, &header.arm, header.saves, &record.log)?;
         let mut code = ExitCode::SUCCESS;
         for point in points {
