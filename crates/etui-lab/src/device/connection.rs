@@ -168,7 +168,7 @@ fn check(request: &Request, device: &Device) -> Result<(), u32> {
     }
     let length = u64::from(request.length);
     let reads = request.command == protocol::COMMAND_READ;
-    let sectors = (request.offset | length) % super::SECTOR_BYTES == 0;
+    let sectors = (request.offset | length).is_multiple_of(super::SECTOR_BYTES);
     if length == 0 || !sectors || (reads && request.length > protocol::MAX_PAYLOAD) {
         return Err(protocol::EINVAL);
     }

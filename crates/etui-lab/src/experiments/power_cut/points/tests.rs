@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
-use crate::device::{FileDisk, OverlayDisk};
+use crate::device::{FileDisk, OverlayDisk, SECTOR_BYTES};
 
 const SECTORS: u64 = 24;
 
