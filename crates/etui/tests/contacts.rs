@@ -897,6 +897,41 @@ fn no_store_is_made_where_anothers_log_lies() {
     assert!(!lost.exists());
 }
 
+/// A power cut in the middle of the creation of a store may leave its rollback journal alone, which
+/// has no pages then.
+#[test]
+fn a_store_is_made_where_a_cut_left_the_journal_of_its_creation() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    let journal = dir.path().join("personal.etui-journal");
+    let header = |pages: u32| {
+        let mut header = vec![0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+        // Records, the checksums' start, pages of the database, bytes of a sector and of a page.
+        for number in [0, 7, pages, 512, 4096] {
+            header.extend(number.to_be_bytes());
+        }
+        header.resize(512, 0);
+        header
+    };
+    for content in [header(0), vec![0; 512]] {
+        std::fs::write(&journal, content).unwrap();
+        let store = Store::open(&path).unwrap();
+        let contacts = store.contacts().unwrap();
+        contacts.save(&person("a", "A", "A")).unwrap();
+        assert!(store.check().unwrap().is_clean());
+        drop(contacts);
+        store.close().unwrap();
+        assert!(!journal.exists());
+        std::fs::remove_file(&path).unwrap();
+    }
+    // One with pages of a database belongs to it; so may anything else.
+    for content in [header(1), vec![1; 512], header(0)[..19].to_vec()] {
+        std::fs::write(&journal, content).unwrap();
+        assert!(matches!(Store::open(&path), Err(Error::StrayLog { .. })));
+        assert!(!path.exists());
+    }
+}
+
 /// Returns the UIDs in the order of a sort by these fields, by comparing whole keys.
 fn expected_order(contacts: &Contacts<'_>, filter: &Filter, by: &[SortBy]) -> Vec<etui::RecordId> {
     let collator = etui::text::collator::Collator::new("de").unwrap();

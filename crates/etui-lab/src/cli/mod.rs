@@ -81,6 +81,12 @@ enum Command {
     /// Print when changes are received (used by `saves`)
     #[command(hide = true)]
     Follow(crate::experiments::saves::FollowArgs),
+    /// Save records and look at what power cuts left, in the virtual machine (used by `power-cut`)
+    #[command(hide = true)]
+    PowerCutGuest(crate::experiments::power_cut::CutGuestArgs),
+    /// Repeat points of a run that `power-cut` has kept
+    #[command(hide = true)]
+    PowerCutRepeat(crate::experiments::power_cut::RepeatCutArgs),
 }
 
 /// Runs the command line over a list of experiments: [`experiments`](crate::experiments),
@@ -101,6 +107,8 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         Command::Guest => crate::vm::guest_main().map(|()| ExitCode::SUCCESS),
         Command::FirstScreen(args) => args.run().map(|()| ExitCode::SUCCESS),
         Command::Follow(args) => args.run_case().map(|()| ExitCode::SUCCESS),
+        Command::PowerCutGuest(args) => args.run().map(|()| ExitCode::SUCCESS),
+        Command::PowerCutRepeat(args) => args.run(),
     };
     match done {
         Ok(code) => code,

@@ -12,7 +12,7 @@ use rustix::fs::FallocateFlags;
 
 use crate::Error;
 
-/// The unit of a device's requests, and of what a power cut leaves whole.
+/// The unit of a device's requests; a power cut does not tear it.
 pub const SECTOR_BYTES: u64 = 512;
 
 /// Contents of a device. Offsets and lengths are those of whole sectors inside it.
@@ -99,7 +99,7 @@ impl BlockDisk for FileDisk {
     }
 }
 
-/// What was written over another disk, in memory. The other disk is not changed, so that many
+/// Writes over another disk, in memory. The other disk is not changed, so that many
 /// overlays can share it.
 #[derive(Debug)]
 pub struct OverlayDisk {

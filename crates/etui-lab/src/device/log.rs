@@ -1,4 +1,4 @@
-//! Record of what a device did: [`DeviceLog`].
+//! Record of a device's writes and flushes: [`DeviceLog`].
 
 use std::sync::Arc;
 

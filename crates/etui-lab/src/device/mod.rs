@@ -9,7 +9,7 @@
 //! -device virtio-blk-pci,drive=disk
 //! ```
 //!
-//! The contents are a sparse file ([`FileDisk`]), or what was written over another disk, in memory
+//! The contents are a sparse file ([`FileDisk`]), or writes over another disk, kept in memory
 //! ([`OverlayDisk`]). Neither is flushed to the host's storage: durability is the model's matter.
 
 mod connection;

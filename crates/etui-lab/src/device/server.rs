@@ -93,14 +93,14 @@ impl NbdServer {
         }
     }
 
-    /// Returns what was recorded since the start or the last call; nothing if nothing is recorded.
+    /// Returns the record since the start or the last call; empty if nothing is recorded.
     pub fn take_log(&self) -> DeviceLog {
         let mut state = self.device.state();
         state.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Presents other contents, of the same size, to all clients from the next request on. What a
-    /// client caches is its own matter.
+    /// Presents other contents, of the same size, to all clients from the next request on. A
+    /// client's caches are not its matter.
     pub fn replace_disk(&self, disk: Arc<dyn BlockDisk>) -> Result<(), Error> {
         let mut state = self.device.state();
         if disk.size() != state.disk.size() {

@@ -17,6 +17,7 @@ mod media_scan;
 mod media_sync;
 mod phonebook;
 mod polling;
+pub(crate) mod power_cut;
 mod processor;
 pub(crate) mod saves;
 mod searches;
@@ -37,6 +38,7 @@ pub fn all_experiments() -> Vec<&'static dyn Experiment> {
         &dav::Dav,
         &media_scan::MediaScan,
         &app_start::AppStart,
+        &power_cut::PowerCut,
         &searches::Searches,
         &saves::Saves,
         &first_fill::FirstFill,

@@ -40,7 +40,7 @@ pub(crate) use guest::is_guest;
 use image::{ImageParts, Loop};
 pub(crate) use image::{detach_loop, unmount_path};
 pub(crate) use ram_copy::RamCopy;
-use recipe::{Filling, StackRecipe};
+pub(crate) use recipe::{Filling, StackRecipe, find_recipe};
 
 /// The name of the current directory's file system.
 pub const HERE: &str = "here";

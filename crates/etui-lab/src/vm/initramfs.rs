@@ -16,8 +16,8 @@ use crate::machine;
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 /// The loader's index of library directories.
 const LOADER_CACHE: &str = "/etc/ld.so.cache";
-/// Tools that find out a file system's layout; taken along where they are installed.
-const TOOLS: [&str; 2] = ["debugfs", "xfs_db"];
+/// Tools that find out a file system's layout, or repair it; taken along where they are installed.
+const TOOLS: [&str; 3] = ["debugfs", "xfs_db", "e2fsck"];
 
 /// Polled queues besides those with interrupts.
 const NVME_PARAMETERS: &str = " poll_queues=1";

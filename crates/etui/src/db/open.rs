@@ -1,5 +1,6 @@
 //! Opening a database: its file, kind and pragmas; creation and migration.
 
+use std::io::Read;
 use std::path::Path;
 
 use rusqlite::config::DbConfig;
@@ -105,12 +106,29 @@ pub(crate) fn refuse_stray_log(path: &Path) -> Result<()> {
         // A store that another process is creating has a log too, but exists before it.
         if std::fs::metadata(&log).is_ok_and(|m| m.len() > 0)
             && !etui_vfs::persist_wal::is_idle_wal(&log)
+            && !is_journal_of_creation(&log)
             && !path.exists()
         {
             return Err(Error::StrayLog(log));
         }
     }
     Ok(())
+}
+
+/// Returns true for a rollback journal without pages: that of the creation of a database, or one whose
+/// transaction ended. A power cut during the creation of a store may leave it alone, since its
+/// name can be durable before that of the store. SQLite deletes it.
+///
+/// The header (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>) has the size of the
+/// database before the transaction, in pages, after 16 bytes.
+fn is_journal_of_creation(log: &Path) -> bool {
+    const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let mut header = [0; 20];
+    let read = std::fs::File::open(log).and_then(|mut file| file.read_exact(&mut header));
+    let is_journal = log.to_string_lossy().ends_with("-journal");
+    let is_ended = header[0] == 0;
+    let has_no_pages = header[..8] == MAGIC && header[16..] == [0; 4];
+    is_journal && read.is_ok() && (is_ended || has_no_pages)
 }
 
 /// Switches the file to WAL mode. SQLite does not wait for a lock here, so this does: another
