@@ -10,10 +10,14 @@ use serde_json::Value;
 
 /// Runs an experiment in a directory and gives the lines of its results.
 fn run(dir: &Path, name: &str, more: &[&str]) -> Vec<Value> {
+    run_on_any(dir, name, &[more, &["--stack", "here"]].concat())
+}
+
+fn run_on_any(dir: &Path, name: &str, more: &[&str]) -> Vec<Value> {
     let out = Command::new(env!("CARGO_BIN_EXE_etui-lab"))
         .current_dir(dir)
         .args(["run", name, "--quick", "--quiet", "--no-report"])
-        .args(["--repetitions", "1", "--stack", "here"])
+        .args(["--repetitions", "1"])
         .args(["--out", "results.jsonl"])
         .args(more)
         .output()
@@ -101,7 +105,7 @@ fn versions_of_the_address_book_server() {
 
     // With those that are in the cache, all versions give the same answers.
     let set = ["--set", "sizes=50", "--set", "saves=3"];
-    let lines = run(dir.path(), "eds-versions", &set);
+    let lines = run_on_any(dir.path(), "eds-versions", &set);
     for skipped in of_kind(&lines, "not-run") {
         println!("skipped: {skipped}");
     }

@@ -81,10 +81,10 @@ fn the_chart_shows_what_came_and_went() {
     let results = Results::of("eds-versions", &made_up());
     let shown = EdsVersions.present_results(&results);
     assert_eq!(shown.verdict.shown, FindingStatus::Yes);
-    let sentence = &shown.verdict.sentence;
+    let evidence = &shown.verdict.evidence;
     assert!(
-        sentence.contains("`fetch every vCard` in 3.46.4 against 3.38.3: 1.50x"),
-        "{sentence}"
+        evidence.contains("`fetch every vCard` in 3.46.4 against 3.38.3: 1.50x"),
+        "{evidence}"
     );
     let faster = shown.verdict.notes.last().unwrap();
     assert!(faster.contains("save one 0.75x in 3.46.4"), "{faster}");

@@ -25,7 +25,7 @@ pub const DROPPED: [&str; 2] = [DROPPED_SYSTEM, DROPPED_REDO];
 /// Returns the arms in the order of the table. Those with `durable` must keep all
 /// acknowledged saves.
 pub fn list_arms() -> Vec<Arm> {
-    use ArmRole::{AsFound, Etui, Peer, Unsafe};
+    use ArmRole::{AsFound, Etui, Peer, Unsafe, Variant};
     let arms = [
         (
             PLAIN_DELETE,
@@ -49,7 +49,7 @@ pub fn list_arms() -> Vec<Arm> {
         ),
         (
             PLAIN_REDO,
-            Peer,
+            Variant,
             "product=plain journal=wal sync=full redo durable",
         ),
         (
@@ -69,12 +69,12 @@ pub fn list_arms() -> Vec<Arm> {
         ),
         (
             DEFERRED_SYSTEM,
-            Etui,
+            Variant,
             "product=etui durability=deferred vfs=system",
         ),
         (
             DEFERRED_REDO,
-            Etui,
+            Variant,
             "product=etui durability=deferred vfs=etui",
         ),
         (
