@@ -410,13 +410,29 @@ impl Database {
     /// no lock of it.
     pub(super) fn recover_to_share(&self) -> Result<(), ResultCode> {
         let session = &mut *self.session();
-        self.take_lock()?;
-        let replayed = self
-            .attach_locked(session)
+        let mut held = HeldLocks::default();
+        let taken = self.take_to_recover(&mut held);
+        let replayed = taken
+            .and_then(|()| self.attach_locked(session))
             .and_then(|_| self.finish(session));
         session.detach_log();
+        self.locks().lower_lock(&mut held, ffi::SQLITE_LOCK_NONE);
         self.rest_lock();
         replayed
+    }
+
+    /// Takes the lock that excludes others, and EXCLUSIVE in memory: the connections of this process
+    /// leave the lock as it is meanwhile.
+    fn take_to_recover(&self, held: &mut HeldLocks) -> Result<(), ResultCode> {
+        let _guard = self.guard();
+        let levels = [ffi::SQLITE_LOCK_SHARED, ffi::SQLITE_LOCK_EXCLUSIVE];
+        match levels
+            .iter()
+            .all(|level| self.locks().raise_lock(held, *level))
+        {
+            true => self.take_lock(),
+            false => Err(ffi::SQLITE_BUSY),
+        }
     }
 
     /// Returns true if the header says that the database needs its log, or was left with half of a

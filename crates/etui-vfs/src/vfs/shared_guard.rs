@@ -94,7 +94,13 @@ impl Database {
         if self.keeps_lock.load(Ordering::Relaxed) {
             return false;
         }
+        // EXCLUSIVE is taken, and a log replayed, with the guard held as well.
         let guard = self.guard();
+        // Another connection has it alone, and may be deleting the WAL. Whoever takes EXCLUSIVE has the
+        // guard meanwhile; whoever gives it up comes here again.
+        if self.locks().is_exclusive() {
+            return true;
+        }
         if let Some(guard) = &*guard {
             let _ = guard.lock_in_use(true);
         }

@@ -486,6 +486,66 @@ fn rule_31_write_lock_of_sqlite() {
     assert!(!is_write_lock_kept(Some(Mutation::PosixGate)));
 }
 
+/// Another thread opens and closes the database at a moment when a connection has it exclusively, and a
+/// program wants to commit. Returns the program and the number of its acknowledged commits.
+fn commits_after_another_close(vfs: &str, path: &Path, test: &str) -> (Child, i64) {
+    let (vfs, at) = (vfs.to_owned(), path.to_owned());
+    let closed = std::thread::spawn(move || {
+        let flags = OpenFlags::default();
+        drop(Connection::open_with_flags_and_vfs(at, flags, vfs.as_str()).unwrap());
+    });
+    closed.join().unwrap();
+    committed(test, path)
+}
+
+/// The last connection to close has SQLite's EXCLUSIVE while it deletes the WAL. Another one of this
+/// process, which was opened and is closed meanwhile, leaves it that.
+#[test]
+fn a_close_leaves_the_lock_of_a_connection_that_deletes_the_wal() {
+    let shared = Shared::new(None);
+    let db = shared.open();
+    assert!(insert(&db, "own"));
+    let (said, heard) = std::sync::mpsc::channel();
+    let vfs = shared.vfs.name().to_owned();
+    shared.at(Moment::DeletesWal, move |path| {
+        let program = "locks::commits_twenty_without_the_vfs";
+        let committed = commits_after_another_close(&vfs, path, program);
+        said.send(committed).unwrap();
+    });
+    drop(db);
+    let (program, rows) = heard.recv().unwrap();
+    end(program);
+    assert_eq!(shared.rows_in_the_end("other"), Some(rows), "lost");
+    assert_eq!(rows, 0, "nobody is let in");
+    assert_eq!(shared.rows_in_the_end("own"), Some(1));
+}
+
+/// A connection has the database exclusively while it replays the log of a killed process. Another one of
+/// this process, which was opened and is closed meanwhile, leaves it that.
+#[test]
+fn a_close_leaves_the_lock_of_a_connection_that_replays_a_log() {
+    let killed = Shared::new(None);
+    let db = killed.open();
+    assert!(killed.vfs.go_alone() && insert(&db, "own"));
+    let shared = Shared::new(None);
+    for name in ["db", "db-redo"] {
+        let to = shared.dir.path().join(name);
+        std::fs::copy(killed.dir.path().join(name), to).unwrap();
+    }
+    let (said, heard) = std::sync::mpsc::channel();
+    let vfs = shared.vfs.name().to_owned();
+    let db = shared.open();
+    shared.at(Moment::LooksForWal, move |path| {
+        let committed = commits_after_another_close(&vfs, path, "locks::commits_twenty");
+        said.send(committed).unwrap();
+    });
+    let count = "SELECT count(*) FROM t";
+    let rows = db.query_row(count, [], |row| row.get::<_, i64>(0)).ok();
+    let (program, committed) = heard.recv().unwrap();
+    end(program);
+    assert_eq!((rows, committed), (Some(1), 0), "nobody is let in");
+}
+
 /// A connection reads for the first time after all others have closed the database, and its WAL and
 /// wal-index were deleted and made again.
 #[test]

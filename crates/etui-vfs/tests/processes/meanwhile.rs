@@ -14,6 +14,8 @@ pub enum Moment {
     Checkpointed,
     /// The VFS looks whether there is a WAL of SQLite's own.
     LooksForWal,
+    /// SQLite has checkpointed its WAL for the last to close, and deletes it.
+    DeletesWal,
 }
 
 /// The system's files.
@@ -55,6 +57,9 @@ impl<F: Fn(Moment, &Path) + Send + Sync> Platform for Meanwhile<F> {
     }
 
     fn remove(&self, path: &Path, durably: bool) -> io::Result<()> {
+        if let Some(database) = path.to_str().unwrap().strip_suffix("-wal") {
+            (self.run)(Moment::DeletesWal, Path::new(database));
+        }
         self.files.remove(path, durably)
     }
 
