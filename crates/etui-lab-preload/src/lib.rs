@@ -14,7 +14,7 @@
 //! - If the record cannot be written, it is dropped.
 //!
 //! `ETUI_DOCTOR_DATABASE` is the canonical path of the database, `ETUI_DOCTOR_TRACE` the directory
-//! for the records. [`record`] documents their format.
+//! for the records. The module `record` documents their format.
 
 mod files;
 mod libc;
