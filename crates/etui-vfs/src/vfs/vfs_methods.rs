@@ -7,6 +7,7 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
+use std::sync::Arc;
 
 use libsqlite3_sys as ffi;
 
@@ -226,10 +227,13 @@ fn open_database(
             return Err(ReadOnlyOpen::Refused(code));
         }
     };
-    if *connection.database.sharing() == Sharing::Shared {
+    let database = Arc::clone(&connection.database);
+    // Stepping aside waits: a shared database is not attached.
+    let sharing = database.sharing();
+    if *sharing == Sharing::Shared {
         return Ok(connection);
     }
-    match connection.database.attach_session() {
+    match database.attach_session() {
         // The present holder may be done at the first read; SQLite waits there.
         Ok(()) | Err(ffi::SQLITE_BUSY) => Ok(connection),
         Err(code) => Err(ReadOnlyOpen::Refused(code)),

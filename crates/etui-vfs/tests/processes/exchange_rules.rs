@@ -524,13 +524,15 @@ fn a_close_leaves_the_lock_of_a_connection_that_deletes_the_wal() {
 /// this process, which was opened and is closed meanwhile, leaves it that.
 #[test]
 fn a_close_leaves_the_lock_of_a_connection_that_replays_a_log() {
-    let killed = Shared::new(None);
-    let db = killed.open();
-    assert!(killed.vfs.go_alone() && insert(&db, "own"));
     let shared = Shared::new(None);
-    for name in ["db", "db-redo"] {
-        let to = shared.dir.path().join(name);
-        std::fs::copy(killed.dir.path().join(name), to).unwrap();
+    let killed = shared.dir.path().join("killed");
+    let running = super::open(&killed).unwrap();
+    running
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v); INSERT INTO t VALUES('own')")
+        .unwrap();
+    for suffix in ["", "-redo"] {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        std::fs::copy(name(&killed), name(&shared.path())).unwrap();
     }
     let (said, heard) = std::sync::mpsc::channel();
     let vfs = shared.vfs.name().to_owned();
