@@ -128,6 +128,19 @@ impl CommandClient {
         }
     }
 
+    /// Gives a command about records by their UIDs, `times` times over.
+    pub fn ask_for_uids(
+        &mut self,
+        command: &str,
+        times: u64,
+        uids: &[String],
+    ) -> Result<TimedAnswer, Error> {
+        let times = times.to_string();
+        let uids = uids.iter().map(String::as_str);
+        let words: Vec<&str> = [command, &times].into_iter().chain(uids).collect();
+        self.ask(&words)
+    }
+
     /// Reads a file of records, to be saved from; their number.
     pub fn load(&mut self, file: &Path) -> Result<u64, Error> {
         // The client may run in another directory.

@@ -34,15 +34,6 @@ impl AkonadiBackend {
     pub fn load(&mut self, file: &Path) -> Result<u64, Error> {
         self.client.load(file)
     }
-
-    fn listed(&mut self, command: &str, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
-        let times = times.to_string();
-        let words: Vec<&str> = [command, &times]
-            .into_iter()
-            .chain(uids.iter().map(String::as_str))
-            .collect();
-        self.client.ask(&words)
-    }
 }
 
 impl StoreBackend for AkonadiBackend {
@@ -64,11 +55,11 @@ impl StoreBackend for AkonadiBackend {
     }
 
     fn fetch_one(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
-        self.listed("get", times, uids)
+        self.client.ask_for_uids("get", times, uids)
     }
 
     fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
-        self.listed("many", times, uids)
+        self.client.ask_for_uids("many", times, uids)
     }
 
     fn close(&mut self) -> Result<TimedAnswer, Error> {
