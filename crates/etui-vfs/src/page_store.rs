@@ -125,9 +125,11 @@ impl PageStore {
         Ok(())
     }
 
-    /// Returns true if the next page goes to the file.
-    pub fn is_full(&self) -> bool {
-        self.free.is_empty() && self.memory.len() >= self.most
+    /// Returns true if the next page fills a cluster, which is then written to the file.
+    pub fn spills_next(&self) -> bool {
+        self.free.is_empty()
+            && self.memory.len() >= self.most
+            && self.filled.len() + self.page_size >= self.cluster_size()
     }
 
     /// Returns true if the file has more pages than memory holds.
@@ -214,8 +216,11 @@ impl PageStore {
         }
     }
 
-    /// Closes the file if it is larger than the memory limit. All pages must have been released.
+    /// Releases half of the memory, which large transactions alone need, and closes the file if it is
+    /// larger than the memory limit. All pages must have been released.
     pub fn rest(&mut self) {
+        self.memory.truncate(self.most / 2);
+        self.free = (0..self.memory.len() as u32).collect();
         if self.kept.len() * self.cluster as usize > self.most {
             self.file = None;
             self.kept = Vec::new();
@@ -303,6 +308,28 @@ mod tests {
         assert_eq!((more[3], store.in_clusters), (PageSlot(4 | IN_FILE), 13));
         store.read(images[32], 0, &mut page).unwrap();
         assert_eq!(page, [36; 512]);
+    }
+
+    #[test]
+    fn a_store_at_rest_keeps_half_of_its_memory() {
+        let mut store = PageStore::new(512, 8 * 512);
+        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(MemoryFile::default())) };
+        let images: Vec<PageSlot> = (0..10)
+            .map(|n| store.put(&[n; 512], &spill).unwrap())
+            .collect();
+        images
+            .into_iter()
+            .for_each(|image| store.release_slot(image));
+        store.rest();
+        assert_eq!((store.memory.len(), store.most), (4, 8));
+        let images: Vec<PageSlot> = (0..10)
+            .map(|n| store.put(&[n; 512], &spill).unwrap())
+            .collect();
+        let mut page = [0; 512];
+        for (number, image) in images.iter().enumerate() {
+            store.read(*image, 0, &mut page).unwrap();
+            assert_eq!(page, [number as u8; 512]);
+        }
     }
 
     #[test]

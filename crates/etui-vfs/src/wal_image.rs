@@ -247,9 +247,9 @@ impl WalImage {
         }
     }
 
-    /// Returns true if the next page does not fit into memory.
-    pub fn is_full(&self) -> bool {
-        self.store.is_full()
+    /// Returns true if the next page makes pages go to the file.
+    pub fn spills_next(&self) -> bool {
+        self.store.spills_next()
     }
 
     /// Returns true if pages should be stored as deltas: the file has more pages than memory holds,

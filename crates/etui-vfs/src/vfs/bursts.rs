@@ -50,7 +50,12 @@ impl BurstPolicy {
         let first = self.commits.front().copied().unwrap_or(now);
         self.commits.len() == BURST_COMMITS
             && now.duration_since(first) <= BURST
-            && self.shared_until.is_none_or(|until| now >= until)
+            && self.may_go_alone(now)
+    }
+
+    /// Returns true if nobody else came in the last time.
+    fn may_go_alone(&self, now: Instant) -> bool {
+        self.shared_until.is_none_or(|until| now >= until)
     }
 
     /// Records that somebody else has the database, or comes.
@@ -157,6 +162,17 @@ impl Database {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// Announces many commits: the process goes alone at the end of its next transaction. Returns true
+    /// if it will try.
+    pub(super) fn expect_burst(&self) -> bool {
+        let may_go = self.options.redo_log == RedoLogUse::Bursts
+            && self.bursts().may_go_alone(Instant::now());
+        if may_go {
+            self.is_burst.store(true, Ordering::Release);
+        }
+        may_go
     }
 
     /// Counts a commit while the database is shared.

@@ -766,6 +766,7 @@ impl DatabaseConnection {
         let name = unsafe { std::ffi::CStr::from_ptr(*argument.add(1)) };
         let answer = match name.to_bytes().to_ascii_lowercase().as_slice() {
             b"etui_stats" => self.database.atomic_counters().now().to_string(),
+            b"etui_burst" => u8::from(self.database.expect_burst()).to_string(),
             b"etui_share" => u8::from(self.database.share_for_long_read()).to_string(),
             _ => return ffi::SQLITE_NOTFOUND,
         };
