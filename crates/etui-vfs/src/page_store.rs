@@ -62,6 +62,15 @@ impl PageStore {
         }
     }
 
+    /// Changes the memory limit. Pages that are in memory stay there.
+    pub fn set_memory(&mut self, cap: usize) {
+        let most = (cap / self.page_size.max(1)).min(IN_FILE as usize);
+        self.most = match self.cluster {
+            ..=1 => most,
+            cluster => most.saturating_sub(cluster as usize),
+        };
+    }
+
     /// Stores a copy of a page.
     pub fn put(&mut self, page: &[u8], spill: OpenSpillFile<'_>) -> io::Result<PageSlot> {
         if let Some(slot) = self.free.pop() {
@@ -216,11 +225,13 @@ impl PageStore {
         }
     }
 
-    /// Releases half of the memory, which large transactions alone need, and closes the file if it is
-    /// larger than the memory limit. All pages must have been released.
+    /// Releases memory and closes the file if they are larger than the memory limit. All pages must
+    /// have been released.
     pub fn rest(&mut self) {
-        self.memory.truncate(self.most / 2);
-        self.free = (0..self.memory.len() as u32).collect();
+        if self.memory.len() > self.most {
+            self.memory.truncate(self.most);
+            self.free = (0..self.memory.len() as u32).collect();
+        }
         if self.kept.len() * self.cluster as usize > self.most {
             self.file = None;
             self.kept = Vec::new();
@@ -311,25 +322,28 @@ mod tests {
     }
 
     #[test]
-    fn a_store_at_rest_keeps_half_of_its_memory() {
+    fn memory_beyond_a_lowered_limit_is_released_at_rest() {
         let mut store = PageStore::new(512, 8 * 512);
-        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(MemoryFile::default())) };
-        let images: Vec<PageSlot> = (0..10)
-            .map(|n| store.put(&[n; 512], &spill).unwrap())
-            .collect();
-        images
-            .into_iter()
-            .for_each(|image| store.release_slot(image));
-        store.rest();
-        assert_eq!((store.memory.len(), store.most), (4, 8));
-        let images: Vec<PageSlot> = (0..10)
-            .map(|n| store.put(&[n; 512], &spill).unwrap())
-            .collect();
+        let none = || -> io::Result<Box<dyn File>> { Err(lost()) };
+        let put = |store: &mut PageStore| -> Vec<PageSlot> {
+            (0..20)
+                .map(|n| store.put(&[n; 512], &none).unwrap())
+                .collect()
+        };
+        store.set_memory(20 * 512);
+        let images = put(&mut store);
+        store.set_memory(8 * 512);
         let mut page = [0; 512];
-        for (number, image) in images.iter().enumerate() {
-            store.read(*image, 0, &mut page).unwrap();
+        for (number, image) in images.into_iter().enumerate() {
+            store.read(image, 0, &mut page).unwrap();
             assert_eq!(page, [number as u8; 512]);
+            store.release_slot(image);
         }
+        assert_eq!(store.memory.len(), 20);
+        store.rest();
+        assert_eq!((store.memory.len(), store.free.len()), (8, 8));
+        store.set_memory(20 * 512);
+        put(&mut store);
     }
 
     #[test]

@@ -37,9 +37,6 @@ const NEVER: &str = "etui-never";
 
 static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
 
-/// Memory for the pages of the volatile WAL: a media library's batch, and the pages of its lists and
-/// indexes that a few batches before it wrote. Beyond it they would go to a temporary file.
-const WAL_MEMORY: usize = 4 << 20;
 /// A commit with this many bytes of new pages writes them directly to the database: a batch of a scan
 /// has 60 thumbnails, some 700 kB, which would be written twice otherwise. It costs one flush more.
 const APPEND_IN_PLACE: usize = 256 << 10;
@@ -76,7 +73,6 @@ pub(super) fn registered_system() -> Result<&'static etui_vfs::Vfs> {
 fn register(name: &str, redo_log: RedoLogUse) -> std::result::Result<etui_vfs::Vfs, String> {
     let options = etui_vfs::Options {
         redo_log,
-        wal_memory: WAL_MEMORY,
         append_in_place: APPEND_IN_PLACE,
         ..etui_vfs::Options::default()
     };
@@ -100,12 +96,6 @@ pub(super) fn persist_wal(max_bytes: u32) -> Result<&'static PersistWalVfs> {
 pub(crate) fn share_for_long_read(connection: &Connection) -> Result<()> {
     // Other VFS have no such pragma, which SQLite ignores then.
     Ok(connection.execute_batch("PRAGMA etui_share")?)
-}
-
-/// Announces many large commits: [`Vfs::Bursts`] goes over to the redo log at the end of the next
-/// transaction, if no other process has the store open. Without etui's VFS nothing happens.
-pub(crate) fn expect_burst(connection: &Connection) -> Result<()> {
-    Ok(connection.execute_batch("PRAGMA etui_burst")?)
 }
 
 /// How long to wait for a process that has the store open: it has it until it closes it.

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::compare::{self, LostFile, Plan};
 use super::read::{Content, Message, ReadFile, Workers};
 use super::{Reporter, ScanOptions, ScanPhase, ScanReport};
-use crate::db::{IndexContext, vfs};
+use crate::db::{IndexContext, LargeCommits};
 use crate::error::{Error, Result};
 use crate::media::cover::{self, CoverId, NewCover};
 use crate::media::files::{self, FileState, StoredFile};
@@ -35,9 +35,8 @@ const BATCH_BYTES: usize = 3 << 20;
 /// pages of a small library's indexes, so the time is long; it is shorter than a pause after which
 /// the redo log is ended (`etui_vfs::Options::idle`).
 const BATCH_TIME: Duration = Duration::from_secs(2);
-/// A scan of this many files announces its commits: its batches are then written once, not to the WAL
-/// first and to the database later. Fewer files would not repay the new log and the flushes of the
-/// exchange.
+/// A scan of this many files goes over to the redo log: its batches are then written once, not to the
+/// WAL first and to the database later. Fewer would not repay the new log and the flushes of the exchange.
 const LARGE_SCAN: u64 = 1_000;
 /// Messages that wait for the writer.
 const QUEUED: usize = 64;
@@ -310,9 +309,9 @@ pub(super) fn read_and_write(
         return Ok(lost);
     }
     reporter.enter(ScanPhase::Reading);
-    if plan.to_read() >= LARGE_SCAN {
-        media.db.read(vfs::expect_burst)?;
-    }
+    let large_commits = media
+        .db
+        .expect_large_commits(plan.to_read() >= LARGE_SCAN)?;
     let stored: HashSet<CoverId> = media
         .db
         .read_transaction(cover::all_ids)?
@@ -343,6 +342,7 @@ pub(super) fn read_and_write(
         let mut writer = BatchWriter {
             media,
             plan,
+            large_commits: &large_commits,
             lost: &mut lost,
             report,
             structure_is_due: plan.changes_structure(),
@@ -364,6 +364,7 @@ pub(super) fn read_and_write(
 struct BatchWriter<'a, 'm> {
     media: &'m Media<'m>,
     plan: &'a Plan,
+    large_commits: &'a LargeCommits<'m>,
     lost: &'a mut LostRecords,
     report: &'a mut ScanReport,
     /// Folders and moved files are to be written with the next batch.
@@ -438,6 +439,7 @@ impl<'a> BatchWriter<'a, '_> {
         let media = self.media;
         let mut problems = Vec::new();
         let counts = media.db.write(|conn| {
+            self.large_commits.prepare(conn)?;
             if self.structure_is_due {
                 compare::write_structure(media, conn, self.plan)?;
             }
