@@ -26,6 +26,8 @@ use crate::media::track::Track;
 use crate::media::user_data::put_lines;
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::{self, RecordWriter};
+use crate::search::index::IndexParts;
+use crate::search::index::merge::merge_index;
 use crate::types::{CollectionKind, Condition};
 
 /// A batch ends at this many bytes of thumbnails and texts, which bounds memory: more than the
@@ -37,6 +39,7 @@ const BATCH_BYTES: usize = 3 << 20;
 const BATCH_TIME: Duration = Duration::from_secs(2);
 /// A scan of this many files goes over to the redo log: its batches are then written once, not to the
 /// WAL first and to the database later. Fewer would not repay the new log and the flushes of the exchange.
+/// It also ends with a merge of the search index: searches compare pending records one by one.
 const LARGE_SCAN: u64 = 1_000;
 /// Messages that wait for the writer.
 const QUEUED: usize = 64;
@@ -358,6 +361,12 @@ pub(super) fn read_and_write(
         written
     });
     written?;
+    if plan.to_read() >= LARGE_SCAN
+        && let Err(error) = merge_index(&media.db, IndexParts::TERMS)
+    {
+        // As after a commit: the next merge takes these changes too.
+        tracing::warn!(%error, "the index was not merged");
+    }
     Ok(lost)
 }
 
