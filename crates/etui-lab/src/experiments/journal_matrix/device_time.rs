@@ -1,9 +1,10 @@
 //! The device's own share of an insert in a virtual machine, by its model: the most that fewer
 //! writes and flushes can gain there.
 
+use super::super::common::device_model;
 use super::report::{BYTES, FLUSHES, WRITES};
 use super::{CURED, FOUND, GUESTS, INSERT, REDO};
-use crate::device::DeviceModel;
+use crate::device::RequestCounts;
 use crate::{
     ArmRole, BetterWhen, GroupKey, Results, Table, TableCell, TableColumn, TableRow, Unit,
 };
@@ -19,22 +20,18 @@ const ARMS: [(&str, ArmRole); 3] = [
 
 /// Returns the time of one insert that passes in the device, and the whole, in nanoseconds.
 fn insert_times(results: &Results, group: &GroupKey, arm: &str) -> Option<(f64, f64)> {
-    let details = results.stacks.get(&group.stack)?;
-    let name = details.get("device model")?.split_whitespace().next()?;
-    let model = DeviceModel::by_name(name)?;
+    let model = device_model(results, &group.stack)?;
     let each = |measure| {
         let figure = results.median(group, arm, measure)?;
         Some(figure / group.size.max(1) as f64)
     };
-    let nanoseconds = |time: std::time::Duration| time.as_nanos() as f64;
-    let transfer = match model.write_bandwidth {
-        0 => 0.0,
-        bandwidth => each(BYTES)? * 1e9 / bandwidth as f64,
+    let counts = RequestCounts {
+        writes: each(WRITES)?,
+        write_bytes: each(BYTES)?,
+        flushes: each(FLUSHES)?,
+        ..RequestCounts::default()
     };
-    let device = each(WRITES)? * nanoseconds(model.write_latency)
-        + transfer
-        + each(FLUSHES)? * nanoseconds(model.flush_latency);
-    Some((device, each(WALL_TIME)?))
+    Some((model.time_of(&counts), each(WALL_TIME)?))
 }
 
 /// Returns the table, if inserts were counted in a virtual machine.
