@@ -47,7 +47,7 @@ impl FigureRef {
 /// A change to a machine or a program, and the comparison that shows what it brings.
 ///
 /// The sentence of the report is `CHANGE: GAIN (figure instead of figure).`, and
-/// `KEEP: ...` if it brings too little:
+/// `KEEP: if you CHANGE, GAIN (...).` if it brings too little:
 ///
 /// > Use SQLite's write-ahead log and keep its file: 6.1 times the inserts a second (1,820/s
 /// > instead of 298/s).
@@ -56,6 +56,7 @@ pub struct AdviceSpec {
     change: String,
     keep: String,
     how: &'static str,
+    about_etui: bool,
     measured: String,
     gain: String,
     least: f64,
@@ -81,6 +82,7 @@ impl AdviceSpec {
             change: change.into(),
             keep: String::new(),
             how: "",
+            about_etui: false,
             measured: String::new(),
             gain: String::new(),
             least: LEAST_GAIN,
@@ -103,6 +105,14 @@ impl AdviceSpec {
     #[must_use]
     pub fn how(mut self, how: &'static str) -> Self {
         self.how = how;
+        self
+    }
+
+    /// Marks advice for those who use etui, or who may use it in place of another product. The
+    /// report lists it after that for any program.
+    #[must_use]
+    pub fn about_etui(mut self) -> Self {
+        self.about_etui = true;
         self
     }
 
