@@ -82,7 +82,13 @@ impl Scratch {
         let made = tempfile::Builder::new()
             .prefix(".etui-doctor-")
             .tempdir_in(parent);
-        let dir = made.map_err(|e| Error::file(parent, e))?;
+        let dir = made.map_err(|error| {
+            let words = error.kind();
+            Error::other(format!(
+                "{}: no copies can be made there: {words}; give --scratch DIR",
+                parent.display()
+            ))
+        })?;
         let mount = mounts::mount_of(parent).ok();
         let name = mount.as_ref().and_then(|mount| {
             let device = fs::canonicalize(mount.source.as_str()).ok()?;
