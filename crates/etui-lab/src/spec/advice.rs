@@ -108,8 +108,8 @@ impl AdviceSpec {
         self
     }
 
-    /// Marks advice for those who use etui, or who may use it in place of another product. The
-    /// report lists it after that for any program.
+    /// Marks advice for users of etui, or of a product that etui may replace. The report lists it
+    /// after that for any program.
     #[must_use]
     pub fn about_etui(mut self) -> Self {
         self.about_etui = true;

@@ -45,7 +45,7 @@ impl AdviceSpec {
             (false, None) => main.unclear_words(),
             (false, Some(counted)) => format!("{counted}; {}", main.unclear_words()),
         };
-        // What the figures say is of the change, not of what is kept.
+        // The figures are those of the change, not of the advice to leave it.
         let gain = match worth || (!clear && by_counter.is_none()) {
             true => gain,
             false => format!("if you {}, {gain}", self.change),

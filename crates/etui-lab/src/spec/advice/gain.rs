@@ -1,4 +1,4 @@
-//! What a change does to a figure, in words.
+//! The effect of a change on a figure, in words.
 
 use crate::present::{BetterWhen, Unit};
 use crate::report::numbers::{format_percent, format_times, format_value};
@@ -10,7 +10,7 @@ const AS_FACTOR: f64 = 1.95;
 /// Differences up to this part are none.
 const SAME: f64 = 0.02;
 
-/// What a change does to a figure.
+/// The effect of a change on a figure.
 pub(super) struct FigureChange {
     /// Above 1 if it is a gain.
     pub(super) factor: f64,
