@@ -101,8 +101,8 @@ fn a_badly_configured_database() {
     let flushes = io["data_flushes"].as_u64().unwrap() + io["full_flushes"].as_u64().unwrap();
     assert_eq!((flushes, &io["removals"]), (80 * 4, &Value::from(80)));
 
-    // The causes, and what the remedies bring. After the other changes so few flushes are left that
-    // a loaded machine hides what larger pages bring.
+    // The causes, and the gains. After the other changes few flushes are left, and a loaded machine
+    // hides the gain of larger pages.
     let advice = &examined["measured"]["advice"];
     for id in ["wal", "group"] {
         assert!(is_worthwhile(&examined, id), "{id}: {advice:#}");

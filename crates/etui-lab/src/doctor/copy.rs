@@ -59,7 +59,11 @@ pub fn read_header(path: &Path) -> Result<Option<DatabaseHeader>, Error> {
     let page_size = match u32::from(u16::from_be_bytes([byte(16), byte(17)])) {
         1 => 65_536,
         size if size.is_power_of_two() && size >= 512 => size,
-        size => return other(&format!("damaged: a page size of {size} bytes")),
+        size => {
+            return other(&format!(
+                "damaged: a page size of {size} bytes. {WHEN_DAMAGED}"
+            ));
+        }
     };
     Ok(Some(DatabaseHeader {
         page_size,
@@ -123,7 +127,7 @@ fn locked(path: &Path) -> Error {
     ))
 }
 
-/// What to do with a damaged database.
+/// Advice on a damaged database.
 pub const WHEN_DAMAGED: &str =
     "Keep the file, and restore a backup; `sqlite3 DB .recover` saves what can be read";
 

@@ -1,6 +1,7 @@
 //! [`Scratch`]: a directory for the copies, on the file system of the database if possible.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -83,9 +84,12 @@ impl Scratch {
             .prefix(".etui-doctor-")
             .tempdir_in(parent);
         let dir = made.map_err(|error| {
-            let words = error.kind();
+            let words = match error.kind() {
+                io::ErrorKind::NotFound => "no such directory".to_owned(),
+                kind => kind.to_string(),
+            };
             Error::other(format!(
-                "{}: no copies can be made there: {words}; give --scratch DIR",
+                "{}: no copies can be made there: {words}; give a writable --scratch DIR",
                 parent.display()
             ))
         })?;

@@ -1,4 +1,4 @@
-//! [`describe`]: an examination in words, for a terminal: the file, and what the command did.
+//! [`describe`]: an examination in words, for a terminal: the file and the command.
 //! [`measured`] describes the measurements and the advice.
 
 mod measured;

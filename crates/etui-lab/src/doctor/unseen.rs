@@ -1,4 +1,4 @@
-//! Names of what an examination did not see, and what would show it.
+//! Names of the parts that an examination did not see, and of tools that would show them.
 
 use super::capture::Tracer;
 use super::examination::Examination;
@@ -7,7 +7,7 @@ use crate::NotRun;
 /// Commits below which a run says little.
 const FEW_COMMITS: u64 = 20;
 
-/// Returns what was not seen.
+/// Returns the parts that were not seen.
 pub fn name_unseen(examination: &Examination) -> Vec<NotRun> {
     let mut unseen = Vec::new();
     let mut add = |what: &str, reason: &str| {

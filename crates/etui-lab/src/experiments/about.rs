@@ -157,7 +157,7 @@ mod tests {
         results
     }
 
-    /// Where all parts of an experiment can run, it says what to change, or what to leave as it is.
+    /// Where all parts of an experiment can run, it advises to change something, or to leave it.
     #[test]
     fn every_experiment_has_advice_and_a_verdict() {
         for experiment in all_experiments() {

@@ -57,7 +57,7 @@ impl Experiment for Counters {
         let groups = WORKS.map(|(work, _)| {
             let arms = vec![
                 Arm::new(DURABLE, ArmRole::Etui, ""),
-                Arm::new("deferred", ArmRole::Etui, "deferred"),
+                Arm::new("deferred", ArmRole::Variant, "deferred"),
             ];
             ArmGroup {
                 counted: true,

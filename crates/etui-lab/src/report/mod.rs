@@ -235,8 +235,8 @@ struct AdviceList<'a> {
     all: Vec<(&'a ReportSection, &'a Advice)>,
 }
 
-/// Returns the lists of the summary: changes for any program, those for users of etui, and what to
-/// leave as it is.
+/// Returns the lists of the summary: changes for any program, those for users of etui, and
+/// settings to keep.
 fn advice_lists(report: &Report) -> Vec<AdviceList<'_>> {
     let changes = sort_advice(report, true).into_iter();
     let (etui, any): (Vec<_>, Vec<_>) = changes.partition(|(_, advice)| advice.about_etui);
@@ -255,8 +255,8 @@ fn advice_lists(report: &Report) -> Vec<AdviceList<'_>> {
     lists.filter(|list| !list.all.is_empty()).collect()
 }
 
-/// Returns the advice to change something, or to leave it; what the clock shows first, the largest
-/// gain first.
+/// Returns the advice to change something, or to leave it: clear gains first, the largest of them
+/// first.
 fn sort_advice(report: &Report, worth: bool) -> Vec<(&ReportSection, &Advice)> {
     let sections = by_study(report).into_iter().flat_map(|(_, of)| of);
     let mut all: Vec<(&ReportSection, &Advice)> = sections

@@ -37,7 +37,7 @@ pub(super) fn write_top(out: &mut String, report: &Report) {
     write_legend(out, report);
 }
 
-/// Says what was run, for a reader who knows none of it.
+/// Returns a sentence on the experiments, for a reader new to them.
 fn lead(report: &Report) -> String {
     let studies = report.sections.iter().any(|of| of.about.study.is_some());
     let compared = match studies || report.sections.is_empty() {
