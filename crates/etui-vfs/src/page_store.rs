@@ -62,6 +62,15 @@ impl PageStore {
         }
     }
 
+    /// Changes the memory limit. Pages that are in memory stay there.
+    pub fn set_memory(&mut self, cap: usize) {
+        let most = (cap / self.page_size.max(1)).min(IN_FILE as usize);
+        self.most = match self.cluster {
+            ..=1 => most,
+            cluster => most.saturating_sub(cluster as usize),
+        };
+    }
+
     /// Stores a copy of a page.
     pub fn put(&mut self, page: &[u8], spill: OpenSpillFile<'_>) -> io::Result<PageSlot> {
         if let Some(slot) = self.free.pop() {
@@ -125,9 +134,11 @@ impl PageStore {
         Ok(())
     }
 
-    /// Returns true if the next page goes to the file.
-    pub fn is_full(&self) -> bool {
-        self.free.is_empty() && self.memory.len() >= self.most
+    /// Returns true if the next page fills a cluster, which is then written to the file.
+    pub fn spills_next(&self) -> bool {
+        self.free.is_empty()
+            && self.memory.len() >= self.most
+            && self.filled.len() + self.page_size >= self.cluster_size()
     }
 
     /// Returns true if the file has more pages than memory holds.
@@ -214,8 +225,13 @@ impl PageStore {
         }
     }
 
-    /// Closes the file if it is larger than the memory limit. All pages must have been released.
+    /// Releases memory and closes the file if they are larger than the memory limit. All pages must
+    /// have been released.
     pub fn rest(&mut self) {
+        if self.memory.len() > self.most {
+            self.memory.truncate(self.most);
+            self.free = (0..self.memory.len() as u32).collect();
+        }
         if self.kept.len() * self.cluster as usize > self.most {
             self.file = None;
             self.kept = Vec::new();
@@ -303,6 +319,31 @@ mod tests {
         assert_eq!((more[3], store.in_clusters), (PageSlot(4 | IN_FILE), 13));
         store.read(images[32], 0, &mut page).unwrap();
         assert_eq!(page, [36; 512]);
+    }
+
+    #[test]
+    fn memory_beyond_a_lowered_limit_is_released_at_rest() {
+        let mut store = PageStore::new(512, 8 * 512);
+        let none = || -> io::Result<Box<dyn File>> { Err(lost()) };
+        let put = |store: &mut PageStore| -> Vec<PageSlot> {
+            (0..20)
+                .map(|n| store.put(&[n; 512], &none).unwrap())
+                .collect()
+        };
+        store.set_memory(20 * 512);
+        let images = put(&mut store);
+        store.set_memory(8 * 512);
+        let mut page = [0; 512];
+        for (number, image) in images.into_iter().enumerate() {
+            store.read(image, 0, &mut page).unwrap();
+            assert_eq!(page, [number as u8; 512]);
+            store.release_slot(image);
+        }
+        assert_eq!(store.memory.len(), 20);
+        store.rest();
+        assert_eq!((store.memory.len(), store.free.len()), (8, 8));
+        store.set_memory(20 * 512);
+        put(&mut store);
     }
 
     #[test]

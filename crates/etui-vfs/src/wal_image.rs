@@ -94,6 +94,12 @@ impl WalImage {
         }
     }
 
+    /// Changes the memory limit.
+    pub fn set_memory(&mut self, cap: usize) {
+        self.cap = cap;
+        self.store.set_memory(cap - cap / FOR_FOLDED);
+    }
+
     pub fn page_size(&self) -> usize {
         self.page_size
     }
@@ -247,9 +253,9 @@ impl WalImage {
         }
     }
 
-    /// Returns true if the next page does not fit into memory.
-    pub fn is_full(&self) -> bool {
-        self.store.is_full()
+    /// Returns true if the next page makes pages go to the file.
+    pub fn spills_next(&self) -> bool {
+        self.store.spills_next()
     }
 
     /// Returns true if pages should be stored as deltas: the file has more pages than memory holds,

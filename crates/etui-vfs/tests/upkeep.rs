@@ -71,6 +71,49 @@ fn appended_pages_are_written_once() {
 }
 
 #[test]
+fn new_pages_do_not_pass_the_temporary_file_when_earlier_commits_fill_the_memory() {
+    let options = Options {
+        wal_memory: 256 << 10,
+        ..Options::default()
+    };
+    let vfs = etui_vfs::register("etui-full-memory", options).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let connect = |path: &Path| {
+        Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs.name()).unwrap()
+    };
+    let db = connect(&path);
+    mode(&db, "WAL");
+    db.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
+         CREATE TABLE t(k INTEGER PRIMARY KEY, v);
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+         INSERT INTO t SELECT i, randomblob(3000) FROM n;
+         PRAGMA wal_checkpoint(TRUNCATE); UPDATE t SET v = randomblob(3000)",
+    )
+    .unwrap();
+    assert!(vfs.counters().temporary_bytes > 400_000);
+    let before = vfs.counters();
+    // Less than is written in place otherwise.
+    let appended = Options::default().append_in_place as i64 / 2;
+    db.execute("INSERT INTO t VALUES(1000, randomblob(?1))", [appended])
+        .unwrap();
+    let counted = vfs.counters().since(&before);
+    assert!(counted.temporary_bytes <= 65_536, "{counted:?}");
+    assert!(counted.pages_in_place > 100, "{counted:?}");
+    assert!(counted.redo_bytes < 50_000, "{counted:?}");
+    let sum = "SELECT sum(length(v)) FROM t";
+    assert_eq!(number(&db, sum), 600_000 + appended);
+    let crashed = crash(&path);
+    drop(db);
+    for path in [crashed, path] {
+        let db = connect(&path);
+        integrity(&db);
+        assert_eq!(number(&db, sum), 600_000 + appended);
+    }
+}
+
+#[test]
 fn an_idle_database_is_an_ordinary_one_and_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options {

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use etui::Store;
 use etui::media::{ScanOptions, ScanReport};
 use etui::record::Paging;
+use etui::{Options, Store, Vfs};
 use etui_testkit::media::{AudioFormat, MediaCollection, TrackSpec, audio_file, cover};
 use etui_testkit::rng::SplitMix64;
 
 /// The folder and the store of a child that scans.
+const REDO_LOG: &str = "ETUI_TEST_MEDIA_REDO_LOG";
 const FOLDER: &str = "ETUI_TEST_MEDIA_FOLDER";
 const STORE: &str = "ETUI_TEST_MEDIA_STORE";
 
@@ -249,7 +250,11 @@ fn scan_until_killed() {
     let (Some(folder), Some(store)) = (std::env::var_os(FOLDER), std::env::var_os(STORE)) else {
         return;
     };
-    let store = Store::open(store).unwrap();
+    let mut options = Options::default();
+    if std::env::var_os(REDO_LOG).is_some() {
+        options.vfs = Vfs::Etui;
+    }
+    let store = Store::open_with(store, &options).unwrap();
     scan(&store, Path::new(&folder));
 }
 
@@ -264,7 +269,12 @@ fn killed_scans_lose_nothing() {
         for _ in 0..3 {
             folder.change();
         }
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        // Each finds what the other left.
+        if round % 2 == 1 {
+            command.env(REDO_LOG, "1");
+        }
+        let mut child = command
             .args(["--ignored", "--exact", "scan_until_killed"])
             .env(FOLDER, &music)
             .env(STORE, &path)

@@ -26,16 +26,15 @@ use crate::redo::hash;
 /// The maximum size of a write.
 const RUN: usize = 1 << 19;
 
-/// The minimum size of a write before the end of the transaction is known.
-const EARLY: usize = 1 << 16;
+/// The minimum size of new pages that are written before the end of the transaction is known: a
+/// quarter of the pages that are gathered for one write to the file of the volatile WAL.
+const EARLY: usize = 1 << 14;
 
 /// The pages that an unpublished transaction appends.
 #[derive(Debug, Default)]
 pub(super) struct AppendState {
     /// New pages, and their frames, that are not examined yet.
     waiting: Vec<(u32, u32)>,
-    /// Bytes of new pages written by the transaction.
-    bytes: usize,
     /// Pages written in place.
     written: HashSet<u32>,
     /// The highest of them.
@@ -77,10 +76,9 @@ impl Database {
     }
 
     /// Records a page in a frame of the WAL that is not a commit's last.
-    pub(super) fn note_page(&self, session: &mut Session, number: u32, frame: u32, size: usize) {
+    pub(super) fn note_page(&self, session: &mut Session, number: u32, frame: u32) {
         if number > self.max_pages(session) {
             session.placing.waiting.push((number, frame));
-            session.placing.bytes += size;
         }
     }
 
@@ -92,13 +90,14 @@ impl Database {
         }
     }
 
-    /// Frees memory: writes the waiting pages in place if the transaction appends so much that it
-    /// will be written in place anyway.
+    /// Frees memory: writes the waiting pages in place, however little the transaction appends.
+    /// Otherwise they would be written to the file of the volatile WAL now, and to the log and the
+    /// database later.
     pub(super) fn append_early(&self, session: &mut Session) -> io::Result<()> {
         let enough = self.options().append_in_place;
         let size = self.wal().page_size();
         let waiting = session.placing.waiting.len() * size;
-        if session.placing.bytes < enough
+        if enough == usize::MAX
             || waiting < EARLY.min(enough)
             || !matches!(session.phase, SessionPhase::Live(_))
             || session.failed

@@ -21,6 +21,9 @@ const BURST_COMMITS: usize = 32;
 const BURST: Duration = Duration::from_secs(5);
 /// The pause after which a process that is alone steps aside, without [`super::Options::idle`].
 const PAUSE: Duration = Duration::from_secs(5);
+/// The memory of the volatile WAL during an announced burst, as a multiple of
+/// [`super::Options::wal_memory`].
+const BURST_MEMORY: usize = 4;
 /// How long a database stays shared after somebody came: doubled with each time within
 /// [`REMEMBERED`], up to [`MOST_QUIET`].
 const QUIET: Duration = Duration::from_secs(5);
@@ -50,7 +53,12 @@ impl BurstPolicy {
         let first = self.commits.front().copied().unwrap_or(now);
         self.commits.len() == BURST_COMMITS
             && now.duration_since(first) <= BURST
-            && self.shared_until.is_none_or(|until| now >= until)
+            && self.may_go_alone(now)
+    }
+
+    /// Returns true if nobody else came in the last time.
+    fn may_go_alone(&self, now: Instant) -> bool {
+        self.shared_until.is_none_or(|until| now >= until)
     }
 
     /// Records that somebody else has the database, or comes.
@@ -157,6 +165,29 @@ impl Database {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// Announces large commits: the process goes alone at the end of its next transaction, and the
+    /// volatile WAL may have more memory. Returns true if commits go to the redo log, or will if nobody
+    /// else has the database.
+    pub(super) fn expect_burst(&self) -> bool {
+        let is_expected = match self.options.redo_log {
+            RedoLogUse::Never => false,
+            RedoLogUse::Always => true,
+            RedoLogUse::Bursts => self.bursts().may_go_alone(Instant::now()),
+        };
+        if is_expected {
+            let memory = self.options.wal_memory.saturating_mul(BURST_MEMORY);
+            self.wal_mut().set_memory(memory);
+            let goes = self.options.redo_log == RedoLogUse::Bursts;
+            self.is_burst.fetch_or(goes, Ordering::AcqRel);
+        }
+        is_expected
+    }
+
+    /// Ends an announced burst. The volatile WAL releases its memory when it restarts.
+    pub(super) fn end_burst(&self) {
+        self.wal_mut().set_memory(self.options.wal_memory);
     }
 
     /// Counts a commit while the database is shared.

@@ -158,7 +158,7 @@ impl Database {
                     let kept = wal.set_page(frame, data, &|| self.open_spill_file());
                     return kept.map_err(write_code);
                 }
-                if wal.is_full() {
+                if wal.spills_next() {
                     drop(wal);
                     self.append_early(session).map_err(write_code)?;
                     wal = self.wal_mut();
@@ -166,7 +166,7 @@ impl Database {
                 wal.set_page(frame, data, &|| self.open_spill_file())
                     .map_err(write_code)?;
                 let number = wal.page_number(frame).unwrap_or(0);
-                self.note_page(session, number, frame, data.len());
+                self.note_page(session, number, frame);
                 Ok(())
             }
         }

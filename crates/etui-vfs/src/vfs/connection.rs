@@ -764,8 +764,17 @@ impl DatabaseConnection {
     unsafe fn pragma(&self, argument: *mut *mut c_char) -> c_int {
         // SAFETY: as the caller promises.
         let name = unsafe { std::ffi::CStr::from_ptr(*argument.add(1)) };
+        // SAFETY: as the caller promises.
+        let value = unsafe { (*argument.add(2)).as_ref() };
+        // SAFETY: a string, as the caller promises.
+        let value = value.map(|value| unsafe { std::ffi::CStr::from_ptr(value) });
         let answer = match name.to_bytes().to_ascii_lowercase().as_slice() {
             b"etui_stats" => self.database.atomic_counters().now().to_string(),
+            b"etui_burst" if value.is_some_and(|value| value.to_bytes() == b"0") => {
+                self.database.end_burst();
+                "0".to_owned()
+            }
+            b"etui_burst" => u8::from(self.database.expect_burst()).to_string(),
             b"etui_share" => u8::from(self.database.share_for_long_read()).to_string(),
             _ => return ffi::SQLITE_NOTFOUND,
         };

@@ -10,6 +10,7 @@
 
 mod cache;
 mod group_commit;
+mod large_commits;
 mod lock_guard;
 pub(crate) mod metadata;
 mod open;
@@ -42,6 +43,7 @@ pub(crate) use wake::Waker;
 pub(crate) use wake::open_watch_file;
 
 pub(crate) use group_commit::TransactionSize;
+pub(crate) use large_commits::LargeCommits;
 pub(crate) use open::{OpenMode, parent_of, refuse_stray_log, sync_directory, with_suffix};
 pub use pool::{Durability, Memory};
 pub(crate) use pool::{PoolOptions, PooledConnection, lock, read_transaction};

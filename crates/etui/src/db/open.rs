@@ -32,7 +32,7 @@ const HEADER: u64 = 512;
 const WAL_RESTS_AT: u32 = 8 << 20;
 /// The number of WAL pages at which a commit checkpoints: those of an idle WAL, so that a commit
 /// is rarely more than one flush, and the last close checkpoints no more.
-const CHECKPOINT_PAGES: i64 = 2_000;
+pub(super) const CHECKPOINT_PAGES: i64 = 2_000;
 /// Bytes of the file that are read through a memory map (shared between processes, no copy).
 const MAPPED: i64 = 1 << 30;
 /// The number of prepared statements that a connection keeps; all of this library's fit.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::group_commit::{TransactionSize, WriteOutcome, Writer};
+use super::large_commits::LargeCommits;
 use super::lock_guard::LockGuard;
 use super::open::{self, OpenMode};
 use super::schema::Migrations;
@@ -152,6 +153,21 @@ impl ConnectionPool {
         let unmap = |c: &Connection| drop(open::unmap_file(c));
         self.writer.with_idle_connection(unmap);
         lock(&self.idle).iter().for_each(unmap);
+    }
+
+    /// Begins a series of large commits; `many`: it is worth going over to the redo log.
+    pub(crate) fn expect_large_commits(&self, many: bool) -> Result<LargeCommits<'_>> {
+        LargeCommits::begin(self, many)
+    }
+
+    /// Runs `work` with the connection that writes, unless there is none or it is in a transaction.
+    pub(super) fn with_writer<T>(&self, work: impl FnOnce(&Connection) -> T) -> Option<T> {
+        self.writer.with_idle_connection(work)
+    }
+
+    /// Returns the VFS of the store.
+    pub(super) fn vfs(&self) -> Vfs {
+        self.settings.vfs
     }
 
     /// Returns the path of the file.

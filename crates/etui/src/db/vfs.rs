@@ -37,6 +37,10 @@ const NEVER: &str = "etui-never";
 
 static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
 
+/// A commit with this many bytes of new pages writes them directly to the database: a batch of a scan
+/// has 60 thumbnails, some 700 kB, which would be written twice otherwise. It costs one flush more.
+const APPEND_IN_PLACE: usize = 256 << 10;
+
 /// Replaces etui's VFS in this process by that of the crash laboratory; returns false if one is
 /// registered already.
 #[doc(hidden)]
@@ -46,17 +50,14 @@ pub fn use_vfs(vfs: etui_vfs::Vfs) -> bool {
 
 /// Returns etui's VFS, registered at the first call.
 pub(crate) fn registered_vfs() -> Result<&'static etui_vfs::Vfs> {
-    let vfs = VFS.get_or_init(|| {
-        let options = etui_vfs::Options::default();
-        etui_vfs::register(NAME, options).map_err(|e| e.to_string())
-    });
+    let vfs = VFS.get_or_init(|| register(NAME, RedoLogUse::Always));
     vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
 }
 
 /// Returns etui's VFS with the redo log during bursts, registered at the first call.
 pub(crate) fn registered_bursts() -> Result<&'static etui_vfs::Vfs> {
     static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
-    let vfs = VFS.get_or_init(|| register_shared(BURSTS, RedoLogUse::Bursts));
+    let vfs = VFS.get_or_init(|| register(BURSTS, RedoLogUse::Bursts));
     vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
 }
 
@@ -64,13 +65,15 @@ pub(crate) fn registered_bursts() -> Result<&'static etui_vfs::Vfs> {
 /// the first call.
 pub(super) fn registered_system() -> Result<&'static etui_vfs::Vfs> {
     static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
-    let vfs = VFS.get_or_init(|| register_shared(NEVER, RedoLogUse::Never));
+    let vfs = VFS.get_or_init(|| register(NEVER, RedoLogUse::Never));
     vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
 }
 
-fn register_shared(name: &str, redo_log: RedoLogUse) -> std::result::Result<etui_vfs::Vfs, String> {
+/// Registers etui's VFS with the options of a store.
+fn register(name: &str, redo_log: RedoLogUse) -> std::result::Result<etui_vfs::Vfs, String> {
     let options = etui_vfs::Options {
         redo_log,
+        append_in_place: APPEND_IN_PLACE,
         ..etui_vfs::Options::default()
     };
     etui_vfs::register(name, options).map_err(|e| e.to_string())

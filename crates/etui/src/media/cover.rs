@@ -76,6 +76,22 @@ pub(crate) struct NewCover {
     pub(crate) large: Vec<u8>,
 }
 
+impl NewCover {
+    /// Returns true if one thumbnail serves for both sizes: the original has at most 128 pixels, or
+    /// a program gave one.
+    fn has_one_thumbnail(&self) -> bool {
+        self.large == self.small
+    }
+
+    /// Returns the bytes of its thumbnails as they are stored.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        match self.has_one_thumbnail() {
+            true => self.small.len(),
+            false => self.small.len() + self.large.len(),
+        }
+    }
+}
+
 /// Returns true if a cover is stored.
 pub(crate) fn is_stored(conn: &Connection, id: CoverId) -> Result<bool> {
     let mut statement = conn.prepare_cached("SELECT 1 FROM media_cover WHERE id = ?1")?;
@@ -96,8 +112,7 @@ pub(crate) fn insert(conn: &Connection, id: CoverId, new: &NewCover) -> Result<(
     }
     let mut blob = conn.prepare_cached("INSERT INTO media_thumbnail (bytes) VALUES (?1)")?;
     let small = blob.insert([&new.small])?;
-    // A picture of at most 128 pixels has one thumbnail.
-    let large = match new.large == new.small {
+    let large = match new.has_one_thumbnail() {
         true => small,
         false => blob.insert([&new.large])?,
     };

@@ -74,7 +74,12 @@ struct Library<'a> {
     to: &'a Path,
 }
 
-impl Library<'_> {
+impl<'a> Library<'a> {
+    fn of(store: &'a Store, from: &'a Path, to: &'a Path) -> Result<Self, Error> {
+        let media = store.media()?;
+        Ok(Self { media, from, to })
+    }
+
     /// Copies the files of a part to the card, as the PC does, and waits for the device.
     fn receive_files(&self, part: &str) -> Result<(), Error> {
         let mut folders = vec![self.from.join(part)];
@@ -164,22 +169,17 @@ impl Library<'_> {
     }
 }
 
-/// Runs an arm.
-pub(super) fn scan_batches(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
-    let (from, to) = (recorder.shared().join(FILES), recorder.dir().to_owned());
-    let path = to.join("library.etui");
-    let options = arm_options(work.settings);
-    let decodes = work.settings.is("decodes");
-    let store = Store::open_with(&path, &options)?;
-    let library = Library {
-        media: store.media()?,
-        from: &from,
-        to: &to,
-    };
-    library.receive_files("card")?;
-    library.scan_music(Vec::new())?;
-    for n in 0..=work.batches {
-        let batch = work.make_batch(n);
+impl SyncWork<'_> {
+    /// Copies the files of batch `n` to the card and scans them, as a phase if `recorder` is given.
+    /// Returns the bytes of its payload.
+    fn scan_batch(
+        &self,
+        library: &Library<'_>,
+        n: u64,
+        recorder: Option<&mut Recorder>,
+    ) -> Result<u64, Error> {
+        let decodes = self.settings.is("decodes");
+        let batch = self.make_batch(n);
         let covers = batch.iter().filter(|_| !decodes).map(|(track, picture)| {
             // One thumbnail of at most 128 pixels serves for both sizes.
             let id = CoverId::of(&make_original(track));
@@ -191,35 +191,50 @@ pub(super) fn scan_batches(work: &SyncWork<'_>, recorder: &mut Recorder) -> Resu
         let covers = covers.map_err(|e| Error::other(e.to_string()))?;
         library.receive_files(&n.to_string())?;
         let before = if decodes { library.stored_bytes()? } else { 0 };
-        let report = match n {
-            0 => library.scan_music(covers)?,
-            _ => recorder.phase("sync", || library.scan_music(covers))?,
+        let report = match recorder {
+            None => library.scan_music(covers)?,
+            Some(recorder) => recorder.phase("sync", || library.scan_music(covers))?,
         };
         if (report.added, report.covers) != (BATCH, BATCH) {
             return Err(Error::other(format!("of batch {n}: {report:?}")));
         }
-        let payload = match decodes {
+        Ok(match decodes {
             true => library.stored_bytes()? - before,
             false => payload_bytes(&batch) as u64,
-        };
-        if n > 0 {
-            recorder.record("sync/payload_bytes", payload as f64);
-        }
+        })
+    }
+}
+
+/// Runs an arm.
+pub(super) fn scan_batches(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
+    let (from, to) = (recorder.shared().join(FILES), recorder.dir().to_owned());
+    let path = to.join("library.etui");
+    let options = arm_options(work.settings);
+    let open = || Store::open_with(&path, &options);
+    let store = open()?;
+    let card = Library::of(&store, &from, &to)?;
+    card.receive_files("card")?;
+    card.scan_music(Vec::new())?;
+    work.scan_batch(&card, 0, None)?;
+    drop(card);
+    // The batches that count begin without a log, and their last part is written back by the close.
+    store.close()?;
+    let store = open()?;
+    let batches = Library::of(&store, &from, &to)?;
+    for n in 1..=work.batches {
+        let payload = work.scan_batch(&batches, n, Some(recorder))?;
+        recorder.record("sync/payload_bytes", payload as f64);
     }
     record_room(recorder)?;
-    drop(library);
-    store.close()?;
+    drop(batches);
+    recorder.phase("checkpoint", || Ok(store.close()?))?;
     let total = work.tracks + BATCH * (work.batches + 1);
-    let store = Store::open_with(&path, &options)?;
-    let library = Library {
-        media: store.media()?,
-        from: &from,
-        to: &to,
-    };
-    let rows = recorder.phase("read", || library.read_tracks(total))?;
+    let store = open()?;
+    let all = Library::of(&store, &from, &to)?;
+    let rows = recorder.phase("read", || all.read_tracks(total))?;
     for row in rows {
         recorder.answer(row.as_bytes());
     }
-    drop(library);
+    drop(all);
     Ok(store.close()?)
 }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::compare::{self, LostFile, Plan};
 use super::read::{Content, Message, ReadFile, Workers};
 use super::{Reporter, ScanOptions, ScanPhase, ScanReport};
-use crate::db::IndexContext;
+use crate::db::{IndexContext, LargeCommits};
 use crate::error::{Error, Result};
 use crate::media::cover::{self, CoverId, NewCover};
 use crate::media::files::{self, FileState, StoredFile};
@@ -26,15 +26,21 @@ use crate::media::track::Track;
 use crate::media::user_data::put_lines;
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::{self, RecordWriter};
+use crate::search::index::IndexParts;
+use crate::search::index::merge::merge_index;
 use crate::types::{CollectionKind, Condition};
 
 /// A batch ends at this many bytes of thumbnails and texts, which bounds memory: more than the
 /// 2.5 MB of the first study's batch,
 const BATCH_BYTES: usize = 3 << 20;
-/// at this many new covers, those of that batch,
-const BATCH_COVERS: usize = 60;
-/// or after this time, which bounds the work that a killed scan repeats.
-const BATCH_TIME: Duration = Duration::from_secs(1);
+/// or after this time, which bounds the work that a killed scan repeats. Each batch writes most
+/// pages of a small library's indexes, so the time is long; it is shorter than a pause after which
+/// the redo log is ended (`etui_vfs::Options::idle`).
+const BATCH_TIME: Duration = Duration::from_secs(2);
+/// A scan of this many files goes over to the redo log: its batches are then written once, not to the
+/// WAL first and to the database later. Fewer would not repay the new log and the flushes of the exchange.
+/// It also ends with a merge of the search index: searches compare pending records one by one.
+const LARGE_SCAN: u64 = 1_000;
 /// Messages that wait for the writer.
 const QUEUED: usize = 64;
 /// Time without a message after which the progress is told again.
@@ -306,6 +312,9 @@ pub(super) fn read_and_write(
         return Ok(lost);
     }
     reporter.enter(ScanPhase::Reading);
+    let large_commits = media
+        .db
+        .expect_large_commits(plan.to_read() >= LARGE_SCAN)?;
     let stored: HashSet<CoverId> = media
         .db
         .read_transaction(cover::all_ids)?
@@ -336,6 +345,7 @@ pub(super) fn read_and_write(
         let mut writer = BatchWriter {
             media,
             plan,
+            large_commits: &large_commits,
             lost: &mut lost,
             report,
             structure_is_due: plan.changes_structure(),
@@ -351,12 +361,19 @@ pub(super) fn read_and_write(
         written
     });
     written?;
+    if plan.to_read() >= LARGE_SCAN
+        && let Err(error) = merge_index(&media.db, IndexParts::TERMS)
+    {
+        // As after a commit: the next merge takes these changes too.
+        tracing::warn!(%error, "the index was not merged");
+    }
     Ok(lost)
 }
 
 struct BatchWriter<'a, 'm> {
     media: &'m Media<'m>,
     plan: &'a Plan,
+    large_commits: &'a LargeCommits<'m>,
     lost: &'a mut LostRecords,
     report: &'a mut ScanReport,
     /// Folders and moved files are to be written with the next batch.
@@ -405,9 +422,7 @@ impl<'a> BatchWriter<'a, '_> {
                 reporter.enter(ScanPhase::Reading);
             }
             let stops = !reporter.go_on();
-            let is_full = self.bytes >= BATCH_BYTES
-                || self.covers.len() >= BATCH_COVERS
-                || batch_begun.elapsed() >= BATCH_TIME;
+            let is_full = self.bytes >= BATCH_BYTES || batch_begun.elapsed() >= BATCH_TIME;
             if ended || stops || is_full {
                 self.write_batch()?;
                 batch_begun = Instant::now();
@@ -419,7 +434,7 @@ impl<'a> BatchWriter<'a, '_> {
     }
 
     fn add_cover(&mut self, id: CoverId, cover: Cow<'a, NewCover>, reporter: &mut Reporter<'_>) {
-        self.bytes += cover.small.len() + cover.large.len();
+        self.bytes += cover.stored_bytes();
         self.covers.insert(id, cover);
         reporter.progress.covers += 1;
     }
@@ -433,6 +448,7 @@ impl<'a> BatchWriter<'a, '_> {
         let media = self.media;
         let mut problems = Vec::new();
         let counts = media.db.write(|conn| {
+            self.large_commits.prepare(conn)?;
             if self.structure_is_due {
                 compare::write_structure(media, conn, self.plan)?;
             }
