@@ -53,6 +53,8 @@ pub struct Advice {
     pub worth: bool,
     /// Whether the times or rates show it; else a counter decides.
     pub clear: bool,
+    /// Whether it is for users of etui, or of a product that etui may replace.
+    pub about_etui: bool,
     /// By which factor it gains.
     pub factor: f64,
     /// What to do: an imperative.

@@ -148,6 +148,24 @@ impl Measure {
         Figure::of(&values.into_values().collect::<Vec<_>>())
     }
 
+    /// Returns the arm, of those named, whose figure is the best of a group; none without figures.
+    pub fn best_arm<'a>(
+        &self,
+        results: &Results,
+        group: Option<&GroupKey>,
+        arms: &[&'a str],
+    ) -> Option<&'a str> {
+        let figures = arms.iter().filter_map(|arm| {
+            let median = self.figure(results, group?, arm)?.median;
+            Some((*arm, median))
+        });
+        let best = figures.min_by(|(_, a), (_, b)| match self.better {
+            BetterWhen::More => b.total_cmp(a),
+            BetterWhen::Less | BetterWhen::Neither => a.total_cmp(b),
+        });
+        best.map(|(arm, _)| arm)
+    }
+
     /// Returns the ratio of an arm's figure to another's: that of the medians, so that it agrees
     /// with the figures beside it. Its range is that of the ratios within each repetition.
     pub fn ratio(

@@ -19,13 +19,14 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 use tempfile::TempDir;
 
 mod raw;
+pub mod session;
 
 pub use raw::{authenticate, private_memory};
 
@@ -50,11 +51,7 @@ impl PrivateBus {
     /// If `dbus-daemon` is missing or does not start; its output is part of the message.
     pub fn start() -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("etui-bus-").tempdir()?;
-        for name in ["home", "data", "cache", "config", "run", "tmp", "services"] {
-            fs::create_dir(dir.path().join(name))?;
-        }
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        fs::set_permissions(dir.path().join("run"), private)?;
+        session::create_directories(dir.path())?;
         let config = dir.path().join("session.conf");
         fs::write(&config, configuration(dir.path()))?;
 
@@ -66,21 +63,11 @@ impl PrivateBus {
             }
             None => Command::new("dbus-daemon"),
         };
-        set_environment(&mut command, dir.path());
-        let mut daemon = command
-            .args(["--nofork", "--print-address=1"])
-            .arg(format!("--config-file={}", config.display()))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(File::create(dir.path().join("bus.log"))?)
-            .spawn()?;
-        let mut address = String::new();
-        if let Some(out) = daemon.stdout.take() {
-            // The line comes once the bus listens; none comes if it ends.
-            BufReader::new(out).read_line(&mut address)?;
-        }
+        session::set_environment(&mut command, dir.path());
+        let log = File::create(dir.path().join("bus.log"))?;
+        let (daemon, address) = session::start_bus(command, &config, log)?;
         let bus = Self {
-            address: address.trim().to_owned(),
+            address,
             daemon,
             dir,
         };
@@ -141,7 +128,7 @@ impl PrivateBus {
     /// Returns a command that runs on the bus: an environment of its own with the address.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
-        set_environment(&mut command, self.dir.path());
+        session::set_environment(&mut command, self.dir.path());
         command.env("DBUS_SESSION_BUS_ADDRESS", &self.address);
         command
     }
@@ -167,64 +154,14 @@ impl Drop for PrivateBus {
     }
 }
 
-/// Sets the environment of everything on the bus: nothing of the user's own but the path.
-fn set_environment(command: &mut Command, dir: &Path) {
-    command.env_clear();
-    if let Some(path) = std::env::var_os("PATH") {
-        command.env("PATH", path);
-    }
-    command
-        .env("HOME", dir.join("home"))
-        .env("XDG_DATA_HOME", dir.join("data"))
-        .env("XDG_CACHE_HOME", dir.join("cache"))
-        .env("XDG_CONFIG_HOME", dir.join("config"))
-        .env("XDG_RUNTIME_DIR", dir.join("run"))
-        .env("TMPDIR", dir.join("tmp"))
-        .env("GIO_USE_VFS", "local")
-        .env("GSETTINGS_BACKEND", "memory")
-        .env("LANG", "C.UTF-8");
-}
-
-/// Returns the bus's configuration: the permissions and limits of an ordinary session bus. The
-/// address is abstract: a path in a temporary directory may be too long for a socket.
+/// Returns the bus's configuration: the user's services come first.
 fn configuration(dir: &Path) -> String {
-    let escape = |path: PathBuf| {
-        path.to_string_lossy()
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;")
-    };
-    let name = dir
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let limits: String = [
-        ("max_incoming_bytes", 1_000_000_000_u64),
-        ("max_outgoing_bytes", 1_000_000_000),
-        ("max_message_size", 1_000_000_000),
-        ("max_incoming_unix_fds", 250_000_000),
-        ("max_outgoing_unix_fds", 250_000_000),
-        ("service_start_timeout", 120_000),
-        ("max_match_rules_per_connection", 50_000),
-        ("max_replies_per_connection", 50_000),
-    ]
-    .iter()
-    .map(|(name, value)| format!("  <limit name=\"{name}\">{value}</limit>\n"))
-    .collect();
-    format!(
-        "<!DOCTYPE busconfig PUBLIC \"-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN\"\n \
-         \"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd\">\n\
-         <busconfig>\n  <type>session</type>\n  \
-         <listen>unix:abstract={name}-{process}</listen>\n  <auth>EXTERNAL</auth>\n  \
-         <servicedir>{run}</servicedir>\n  <servicedir>{data}</servicedir>\n  \
-         <servicedir>{services}</servicedir>\n  <policy context=\"default\">\n    \
-         <allow send_destination=\"*\" eavesdrop=\"true\"/>\n    <allow eavesdrop=\"true\"/>\n    \
-         <allow own=\"*\"/>\n  </policy>\n{limits}</busconfig>\n",
-        process = std::process::id(),
-        run = escape(dir.join("run/dbus-1/services")),
-        data = escape(dir.join("data/dbus-1/services")),
-        services = escape(dir.join("services")),
-    )
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let address = format!("{name}-{}", std::process::id());
+    let services = ["run/dbus-1/services", "data/dbus-1/services", "services"];
+    let services = services.map(|name| dir.join(name));
+    let services: Vec<&Path> = services.iter().map(PathBuf::as_path).collect();
+    session::bus_configuration(&address, &services)
 }
 
 /// Finds a program in `PATH`.

@@ -222,8 +222,16 @@ fn child_counts_flushes() {
         ..InstrumentedOptions::default()
     };
     let slow_vfs = InstrumentedVfs::register("slow", options).unwrap();
-    slow_vfs.make_default().unwrap();
-    let store = Store::open_with(path, &german()).unwrap();
+    // SQLite's own log, on files whose flushes are counted and delayed.
+    let never = etui_vfs::Options {
+        redo_log: etui_vfs::RedoLogUse::Never,
+        ..etui_vfs::Options::default()
+    };
+    let above = etui_vfs::register_above("above-slow", slow_vfs.name(), never).unwrap();
+    assert!(etui::use_vfs(above));
+    let mut options = german();
+    options.vfs = etui::Vfs::Etui;
+    let store = Store::open_with(path, &options).unwrap();
     let contacts = store.contacts().unwrap();
     contacts.save(&card("first", "First")).unwrap();
     slow_vfs.reset_counters();
@@ -251,7 +259,10 @@ fn sixteen_threads_need_an_eighth_of_a_flush_per_save() {
     let (flushes, saves) = text.first().unwrap().split_once(' ').unwrap();
     let [flushes, saves]: [u64; 2] = [flushes, saves].map(|n| n.parse().unwrap());
     println!("{flushes} flushes for {saves} saves");
-    assert!(flushes * 8 <= saves, "{flushes} flushes for {saves} saves");
+    assert!(
+        (1..=saves / 8).contains(&flushes),
+        "{flushes} flushes for {saves} saves"
+    );
 }
 
 /// Saves from all threads and reports each acknowledged save, until one fails in every thread

@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use super::answer_empty;
 use crate::context::{Context, for_kind, is_segment};
 use crate::failure::{Refusal, Result};
+use crate::headers;
 use crate::kind::DavKind;
 use crate::multistatus::write_changed;
 use crate::path::{Home, Target};
@@ -46,7 +47,13 @@ pub(crate) fn mkcol(
             .about(cx.request.uri().path().to_owned())
             .into());
     }
-    let body = cx.xml()?;
+    let body = match cx.xml() {
+        Err(_) if !is_said_to_be_xml(cx) => {
+            let detail = "the body is not XML; send application/xml, or no body";
+            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into());
+        }
+        body => body?,
+    };
     let root = match is_mkcalendar {
         true => (Namespace::CalDav, "mkcalendar"),
         false => (Namespace::Dav, "mkcol"),
@@ -61,6 +68,15 @@ pub(crate) fn mkcol(
         *home,
         make(cx, segment, body.as_ref(), is_mkcalendar, out, outcome)
     )
+}
+
+/// Returns whether a body that is no XML is a mistake in it (400) or another media type (415, RFC
+/// 4918 section 9.3). XML is read whatever it is said to be: curl says that it is a form.
+fn is_said_to_be_xml(cx: &Context<'_>) -> bool {
+    let said = headers::text(cx.request.headers(), "content-type").unwrap_or_default();
+    let media_type = said.split(';').next().unwrap_or_default().trim();
+    let mut known = ["", "application/xml", "text/xml"].iter();
+    known.any(|known| media_type.eq_ignore_ascii_case(known))
 }
 
 fn make<R: DavKind>(

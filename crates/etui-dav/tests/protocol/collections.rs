@@ -57,7 +57,26 @@ fn a_type_must_fit_its_home() {
     assert_eq!(mkcol(&served, "/dav/calendars/x", calendar).status(), 201);
     let other = served.request("MKCOL", "/dav/addressbooks/y/").body("<x/>");
     assert_eq!(other.status(), 415);
-    assert_eq!(served.store.address_books().unwrap(), ["Contacts", "x"]);
+    for (media_type, status) in [
+        ("xyz-foo/bar-512", 415),
+        ("text/calendar; charset=utf-8", 415),
+        ("Text/XML; charset=utf-8", 400),
+    ] {
+        let answer = served
+            .request("MKCOL", "/dav/addressbooks/y/")
+            .header("content-type", media_type)
+            .body("not XML");
+        assert_eq!(answer.status(), status, "{media_type}");
+    }
+    let as_curl = served
+        .request("MKCOL", "/dav/addressbooks/curl/")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(format!("<mkcol xmlns=\"DAV:\" xmlns:card=\"urn:ietf:params:xml:ns:carddav\"><set><prop>{book}</prop></set></mkcol>"));
+    assert_eq!(as_curl.status(), 201);
+    assert_eq!(
+        served.store.address_books().unwrap(),
+        ["Contacts", "x", "curl"]
+    );
     assert_eq!(served.store.calendars().unwrap(), ["Calendar", "x"]);
     let again = served.request("MKCALENDAR", "/dav/calendars/x/").body("");
     assert_eq!(again.refusal(), (403, "d:resource-must-be-null".to_owned()));

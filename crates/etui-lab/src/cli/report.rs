@@ -18,7 +18,7 @@ const NO_TERMINAL: usize = 100;
 /// Write the report of a results file: page, Markdown and CSV; or show it here
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
-    /// The results [default: those of `studies`]
+    /// The results; without it those of `studies`
     #[arg(value_name = "FILE", default_value = "etui-lab-results/studies.jsonl")]
     file: PathBuf,
     /// Show the tables here instead of writing files

@@ -26,5 +26,5 @@ mod tests;
 pub use counters::DeviceCounters;
 pub use disk::{BlockDisk, FileDisk, OverlayDisk, SECTOR_BYTES};
 pub use log::{DeviceEvent, DeviceLog};
-pub use model::DeviceModel;
+pub use model::{DeviceModel, RequestCounts};
 pub use server::NbdServer;

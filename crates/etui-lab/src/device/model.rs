@@ -27,6 +27,21 @@ pub struct DeviceModel {
     pub source: &'static str,
 }
 
+/// Counts of requests, for [`DeviceModel::time_of`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RequestCounts {
+    /// Reads.
+    pub reads: f64,
+    /// Bytes read.
+    pub read_bytes: f64,
+    /// Writes with data.
+    pub writes: f64,
+    /// Bytes written.
+    pub write_bytes: f64,
+    /// Flushes.
+    pub flushes: f64,
+}
+
 const MB: u64 = 1_000_000;
 
 impl DeviceModel {
@@ -105,6 +120,20 @@ impl DeviceModel {
         Self::ALL.into_iter().find(|model| model.name == name)
     }
 
+    /// Returns the nanoseconds that counted requests take, one after the other. Counts may be means.
+    pub fn time_of(&self, counts: &RequestCounts) -> f64 {
+        let nanoseconds = |time: Duration| time.as_nanos() as f64;
+        let transfer = |bytes: f64, bandwidth: u64| match bandwidth {
+            0 => 0.0,
+            bandwidth => bytes * 1e9 / bandwidth as f64,
+        };
+        counts.reads * nanoseconds(self.read_latency)
+            + transfer(counts.read_bytes, self.read_bandwidth)
+            + counts.writes * nanoseconds(self.write_latency)
+            + transfer(counts.write_bytes, self.write_bandwidth)
+            + counts.flushes * nanoseconds(self.flush_latency)
+    }
+
     /// Returns the time of a read.
     pub fn read_time(&self, bytes: u64) -> Duration {
         self.read_latency
@@ -135,6 +164,24 @@ fn transfer_time(bytes: u64, bandwidth: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_take_the_sum_of_their_times() {
+        let counts = RequestCounts {
+            reads: 2.0,
+            read_bytes: 8_192.0,
+            writes: 3.0,
+            write_bytes: 12_288.0,
+            flushes: 4.0,
+        };
+        for model in DeviceModel::ALL {
+            let each = model.read_time(4_096) * 2
+                + model.write_time(4_096, false) * 3
+                + model.flush_latency * 4;
+            let difference = model.time_of(&counts) - each.as_nanos() as f64;
+            assert!(difference.abs() < 5.0, "{}: {difference}", model.name);
+        }
+    }
 
     /// A request of 4 KiB takes as long as the published number of requests a second says.
     #[test]

@@ -48,7 +48,7 @@ pub fn read_header(path: &Path) -> Result<Option<DatabaseHeader>, Error> {
     let number =
         |at: usize| u32::from_be_bytes([byte(at), byte(at + 1), byte(at + 2), byte(at + 3)]);
     if bytes.len() < HEADER || !bytes.starts_with(MAGIC) {
-        return other("no SQLite database, or an encrypted one");
+        return other("not a SQLite database, or an encrypted one");
     }
     if byte(18) == REDO_MARK || byte(19) == REDO_MARK {
         return other(
@@ -59,7 +59,11 @@ pub fn read_header(path: &Path) -> Result<Option<DatabaseHeader>, Error> {
     let page_size = match u32::from(u16::from_be_bytes([byte(16), byte(17)])) {
         1 => 65_536,
         size if size.is_power_of_two() && size >= 512 => size,
-        size => return other(&format!("damaged: a page size of {size} bytes")),
+        size => {
+            return other(&format!(
+                "damaged: a page size of {size} bytes. {WHEN_DAMAGED}"
+            ));
+        }
     };
     Ok(Some(DatabaseHeader {
         page_size,
@@ -92,7 +96,7 @@ pub fn copy_database(source: &Path, target: &Path) -> Result<(), Error> {
     } else {
         back_up(source, target)?;
     }
-    recover_copy(target)
+    recover_copy(target).map_err(|error| sqlite_error(source, error))
 }
 
 /// Copies by SQLite's backup, which reads like any other reader.
@@ -123,9 +127,18 @@ fn locked(path: &Path) -> Error {
     ))
 }
 
-fn sqlite_error(path: &Path, error: rusqlite::Error) -> Error {
+/// Advice on a damaged database.
+pub const WHEN_DAMAGED: &str =
+    "Keep the file, and restore a backup; `sqlite3 DB .recover` saves what can be read";
+
+/// Returns an error of SQLite in words, with the database that it is about.
+pub fn sqlite_error(path: &Path, error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => locked(path),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Error::other(format!(
+            "{}: damaged: {error}. {WHEN_DAMAGED}",
+            path.display()
+        )),
         _ => Error::other(format!("{}: {error}", path.display())),
     }
 }
@@ -174,10 +187,8 @@ fn lock_shared(file: &File) -> bool {
 }
 
 /// Opens the copy once: its WAL or journal becomes part of it.
-fn recover_copy(path: &Path) -> Result<(), Error> {
-    let failed = |e| Error::other(format!("a copy of the database: {e}"));
-    let copy = Connection::open(path).map_err(failed)?;
-    copy.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
-        .map_err(failed)?;
-    copy.close().map_err(|(_, e)| failed(e))
+fn recover_copy(path: &Path) -> rusqlite::Result<()> {
+    let copy = Connection::open(path)?;
+    copy.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    copy.close().map_err(|(_, error)| error)
 }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use super::capture::{CommandEnd, CommandRun, Observed, Tracer, run_command};
-use super::copy::{copy_database, read_header};
+use super::copy::{copy_database, read_header, sqlite_error};
 use super::found::setup_as_found;
 use super::indexes::{ScanFinding, find_missing};
 use super::inspect::{Inspection, inspect};
@@ -20,6 +20,7 @@ use super::proposals::{Facts, propose};
 use super::replay::{Bench, Replayed};
 use super::setup::Setup;
 use super::trial::Trials;
+use super::unseen::name_unseen;
 use super::workload::{Workload, WorkloadSource};
 use crate::NotRun;
 use crate::error::Error;
@@ -85,7 +86,11 @@ pub fn examine(
         scratch,
         not_run: Vec::new(),
     };
-    examiner.examine(progress)
+    let database = examiner.database.clone();
+    examiner.examine(progress).map_err(|error| match error {
+        Error::Sqlite(error) => sqlite_error(&database, error),
+        other => other,
+    })
 }
 
 /// Returns the canonical path of the database; with a command it may come into being.
@@ -101,8 +106,23 @@ fn locate(path: &Path, may_be_missing: bool) -> Result<PathBuf, Error> {
             let parent = fs::canonicalize(parent).map_err(|e| Error::file(parent, e))?;
             Ok(parent.join(name))
         }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Error::other(format!(
+            "{}: no such file; give the path of a SQLite database",
+            path.display()
+        ))),
         Err(error) => Err(Error::file(path, error)),
     }
+}
+
+fn not_created(database: &Path, command: &CommandEnd) -> Error {
+    let ended = match &command.problem {
+        Some(problem) => format!("it ended with a failure: {problem}"),
+        None => "give the path of the database that it uses".to_owned(),
+    };
+    Error::other(format!(
+        "{}: no such file, and the command created none; {ended}",
+        database.display()
+    ))
 }
 
 struct Examiner<'a> {
@@ -121,7 +141,11 @@ impl Examiner<'_> {
         let mut command = None;
         if !self.options.command.is_empty() {
             progress("");
-            command = Some(self.run_command()?);
+            let run = self.run_command()?;
+            if !self.database.exists() {
+                return Err(not_created(&self.database, &run.0));
+            }
+            command = Some(run);
             progress("copying the database again");
             self.copy(&after)?;
         }
@@ -154,7 +178,7 @@ impl Examiner<'_> {
             }
             examination.measured = self.measure(&examination, &before, last, progress)?;
         }
-        self.name_unseen(&examination);
+        self.not_run.extend(name_unseen(&examination));
         examination.not_run = self.not_run;
         Ok(examination)
     }
@@ -361,54 +385,4 @@ impl Examiner<'_> {
         bench.discard(&prepared);
         replayed
     }
-
-    /// Names what was not seen, and what would show it.
-    fn name_unseen(&mut self, examination: &Examination) {
-        match &examination.observed {
-            None => self.not_run(
-                "what a program does to the database",
-                "no command was given: etui lab doctor DB -- COMMAND...",
-            ),
-            Some(_) if examination.tracer == Some(Tracer::Strace) => self.not_run(
-                "the program's statements",
-                "strace sees writes, flushes and locks only: a commit is counted for each lock of a writer; \
-                 scans and the settings of connections are unknown",
-            ),
-            Some(observed) if observed.connections == 0 && observed.io.is_empty() => self.not_run(
-                "the command's use of the database",
-                "it did not open it, or its SQLite is part of a program that nothing can be loaded into: \
-                 try --tracer strace",
-            ),
-            Some(observed) if observed.connections == 0 => self.not_run(
-                "the program's statements",
-                "its SQLite is built into the program; its writes and flushes were seen",
-            ),
-            Some(observed) if observed.untraceable > 0 => self.not_run(
-                "some of the program's statements",
-                "its SQLite is older than 3.14, or traces itself",
-            ),
-            Some(observed) if (1..FEW_COMMITS).contains(&observed.commits) => self.not_run(
-                "the program at length",
-                format!(
-                    "it made {} commits only; what repeats often says more",
-                    observed.commits
-                ),
-            ),
-            Some(_) => {}
-        }
-        if examination.observed.as_ref().is_some_and(|o| o.limited) {
-            self.not_run(
-                "all of the command",
-                "after 256 MiB of records its recording ended",
-            );
-        }
-        self.not_run(
-            "the file system's own journal",
-            "its writes are visible at the block device only; as root, `etui lab run journal-matrix` counts them \
-             for each journal mode",
-        );
-    }
 }
-
-/// Commits below which a run says little.
-const FEW_COMMITS: u64 = 20;

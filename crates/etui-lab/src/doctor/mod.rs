@@ -25,6 +25,7 @@ mod setup;
 mod sql_text;
 mod text;
 mod trial;
+mod unseen;
 mod words;
 mod workload;
 

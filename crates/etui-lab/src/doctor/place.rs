@@ -1,6 +1,7 @@
 //! [`Scratch`]: a directory for the copies, on the file system of the database if possible.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +83,16 @@ impl Scratch {
         let made = tempfile::Builder::new()
             .prefix(".etui-doctor-")
             .tempdir_in(parent);
-        let dir = made.map_err(|e| Error::file(parent, e))?;
+        let dir = made.map_err(|error| {
+            let words = match error.kind() {
+                io::ErrorKind::NotFound => "no such directory".to_owned(),
+                kind => kind.to_string(),
+            };
+            Error::other(format!(
+                "{}: no copies can be made there: {words}; give a writable --scratch DIR",
+                parent.display()
+            ))
+        })?;
         let mount = mounts::mount_of(parent).ok();
         let name = mount.as_ref().and_then(|mount| {
             let device = fs::canonicalize(mount.source.as_str()).ok()?;

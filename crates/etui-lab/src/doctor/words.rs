@@ -1,4 +1,4 @@
-//! [`Words`]: text for a terminal, wrapped.
+//! [`Words`]: text for a terminal, wrapped; and parts of it.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -82,4 +82,20 @@ pub fn printable(text: &str) -> String {
         c => c,
     };
     text.chars().map(replace).collect()
+}
+
+/// Returns the beginning of a text.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// A size of a page in words.
+pub fn kibibytes(bytes: u32) -> String {
+    match bytes {
+        ..1024 => format!("{bytes} bytes"),
+        _ => format!("{} KiB", bytes / 1024),
+    }
 }

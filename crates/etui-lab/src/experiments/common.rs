@@ -13,7 +13,8 @@ use etui_vfs::Vfs;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OpenFlags, Params};
 
-use crate::{ArmSettings, Error, Recorder, redo, stats};
+use crate::device::DeviceModel;
+use crate::{ArmSettings, Error, Recorder, Results, redo, stats};
 
 /// Options that do not depend on the environment.
 pub fn people_options() -> Options {
@@ -43,6 +44,12 @@ pub fn copy_shared(recorder: &Recorder, from: &str, to: &str) -> Result<PathBuf,
     let (from, to) = (recorder.shared().join(from), recorder.dir().join(to));
     std::fs::copy(&from, &to).map_err(|e| Error::file(&from, e))?;
     Ok(to)
+}
+
+/// Returns the model of the device below a stack of a run, if it has one.
+pub fn device_model(results: &Results, stack: &str) -> Option<DeviceModel> {
+    let described = results.stacks.get(stack)?.get("device model")?;
+    DeviceModel::by_name(described.split_whitespace().next()?)
 }
 
 /// Records the median and the upper quantiles of times in nanoseconds.

@@ -10,11 +10,12 @@ use crate::error::Error;
 use crate::measure::pinned::run_pinned;
 use crate::peers::eds::{Installation, SUITES, Server};
 use crate::present::{Chart, ChartKind, ChartSeries, Unit};
+use crate::report::numbers::format_whole;
 use crate::spec::{Conclusion, Measure, Per, TableSpec, Threshold, chart_point};
 use crate::stacks::HERE;
 use crate::{
-    Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, ExperimentReport, GroupKey,
-    LabContext, Recorder, ReportSpec, Results, RunCase, RunPlan, Study,
+    AdviceSpec, Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, ExperimentReport,
+    GroupKey, LabContext, Recorder, ReportSpec, Results, RunCase, RunPlan, Study,
 };
 
 /// The experiment.
@@ -252,6 +253,10 @@ fn report_spec(results: &Results) -> ReportSpec {
             .at_least(REGRESSION)
             .published("133 %")
     });
+    let versions = largest
+        .as_ref()
+        .map(|group| measured_versions(results, group));
+    let advice = advise(largest.as_ref(), &versions.unwrap_or_default());
     let mut notes = Vec::new();
     for (title, is_meant) in [
         (
@@ -284,6 +289,7 @@ fn report_spec(results: &Results) -> ReportSpec {
                 Per::Run,
             ),
         ],
+        advice: advice.into_iter().collect(),
         thresholds: finding.into_iter().collect(),
         conclusion: Conclusion {
             yes: "Operations still become slower from one version to the next.",
@@ -293,6 +299,28 @@ fn report_spec(results: &Results) -> ReportSpec {
         notes,
         ..ReportSpec::default()
     }
+}
+
+/// Advice on the version to run: the oldest or the newest.
+fn advise(
+    group: Option<&GroupKey>,
+    versions: &[(&'static str, ArmRole, String)],
+) -> Option<AdviceSpec> {
+    let [(oldest, _, old), .., (newest, _, new)] = versions else {
+        return None;
+    };
+    let contacts = format_whole(group?.size);
+    Some(
+        AdviceSpec::new(format!(
+            "run version {new} of Evolution Data Server, not {old}"
+        ))
+        .or_else(format!(
+            "do not expect speed of version {new} of Evolution Data Server over {old}"
+        ))
+        .measured(format!("All {contacts} contacts over D-Bus"))
+        .gain("fetching every contact")
+        .compare(group, &Measure::wall_time("time", "all"), *oldest, *newest),
+    )
 }
 
 /// Returns `OPERATION 1.40x in NEW against OLD`.

@@ -20,10 +20,9 @@ use etui_testkit::people::{Version, person};
 
 use self::books::{ContactBackend, PlainBook};
 use super::about::AboutText;
-use super::backends::akonadi::AkonadiBackend;
-use super::backends::eds::EdsBackend;
 use super::backends::etui::{EtuiBackend, arm_options};
 use super::backends::own::OwnBackend;
+use super::backends::server::{AkonadiBackend, EdsBackend};
 use super::backends::{
     self, ArmSpec, BackendKind, MEMORY_WORK, PINNED_WORK, ReadPass, SCREEN, StoreBackend as _,
     fill, is_product, rounds,

@@ -327,7 +327,7 @@ fn report_spec(results: &Results) -> ReportSpec {
     };
     let advice = AdviceSpec::new("spin while waiting for short reads")
         .how("io_uring, its completion queue looked at in a loop; it costs a processor meanwhile")
-        .or_else("let programs sleep until the disk is done, as they do")
+        .or_else("let programs sleep until the disk is done, as spinning keeps a processor busy")
         .worth_from(MIN_SPINNING_GAIN)
         .measured("A read of 4 kB past the page cache, median")
         .gain("a read")

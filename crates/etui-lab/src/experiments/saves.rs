@@ -1,22 +1,28 @@
 //! `saves`: the cost of single durable saves, alone, from many threads, and with views open.
+//!
+//! - [`latency`]: the time from a save to a view;
+//! - [`report`]: the declared report.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod latency;
+mod report;
+
+pub use latency::FollowArgs;
+
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use etui::contacts::{Card, Contacts, Filter, View, ViewChanges};
+use etui::contacts::{Card, Contacts, Filter, View};
 use etui::{Options, Store, Vfs};
 use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
-use rustix::time::{ClockId, clock_gettime};
+use etui_vfs::RedoLogUse;
 
 use super::about::AboutText;
 use super::common::{copy_shared, fill_store, make_cards, people_options, record_quantiles};
 use crate::measure::process::written_bytes;
 use crate::stacks::HERE;
 use crate::{
-    Arm, ArmGroup, ArmRole, Conclusion, Error, Experiment, ExperimentInfo, LabContext, Measure,
-    Per, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold, stats,
+    Arm, ArmGroup, ArmRole, Error, Experiment, ExperimentInfo, LabContext, Recorder, ReportSpec,
+    Results, RunCase, RunPlan, stats,
 };
 
 const NAME: &str = "saves";
@@ -41,28 +47,16 @@ const MANY_VIEWS: &str = "1000 views";
 const OTHER_PROCESS: &str = "another process";
 
 const SLOW_FLUSH: Duration = Duration::from_millis(3);
-/// Saves of a thread group per second, as a multiple of one thread's, with slow flushes.
-const MIN_GROUP_SPEEDUP: f64 = 6.0;
-/// Saves with 1,000 views open, as a multiple of the time with none.
-const MAX_VIEW_COST: f64 = 1.25;
 /// Saves larger than this include a merge or a checkpoint.
 const MAX_SINGLE_BYTES: f64 = 262_144.0;
-/// Between two saves whose latency is measured.
-const PACE: Duration = Duration::from_millis(5);
 
 /// Between two saves of [`SPACED`]: longer than the pause after which the redo log is settled.
 const SPACE: Duration = Duration::from_secs(9);
 /// The saves of [`SPACED`] and [`OPENED`].
 const SPACED_SAVES: (u64, u64) = (3, 10);
 const OPENED_SAVES: (u64, u64) = (30, 100);
-/// Flushes of occasional saves, as a multiple of those by SQLite's WAL.
-const MAX_SPACED_FLUSHES: f64 = 1.0;
-const MAX_OPENED_FLUSHES: f64 = 1.1;
 /// The stack whose block device is the laboratory's own.
 const COUNTED_STACK: &str = "ext4";
-
-/// Longest time without a change before a reader gives up.
-const MAX_SILENCE: Duration = Duration::from_secs(10);
 
 /// The experiment.
 pub struct Saves;
@@ -158,131 +152,13 @@ impl Experiment for Saves {
             THREADS => share_saves(&path, case, Duration::ZERO, recorder),
             SLOW_THREADS => share_saves(&path, case, SLOW_FLUSH, recorder),
             VIEWS => save_with_views(&path, case, recorder),
-            LATENCY => measure_latency(&path, case, recorder),
+            LATENCY => latency::measure_latency(&path, case, recorder),
             other => Err(Error::other(format!("no work `{other}`"))),
         }
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {
-        let group = |work: &str| results.select_groups(&[work], &[HERE]).into_iter().next();
-        let table = |work: &str, caption: &str, measures, base| {
-            let groups = results.select_groups(&[work], &[HERE]);
-            let table = TableSpec::new(format!("Saves: {work}"), groups);
-            table.caption(caption).measures(measures).base(base)
-        };
-        let one = || Measure::new("one, median", "save/p50_ns");
-        let each = || Measure::wall_time("a save", "save").per(Per::Setting("saves"));
-        let flushes = |title| Measure::new(title, "save/flushes").per(Per::Setting("saves"));
-        let single = || {
-            vec![
-                Measure::new("bytes, median", "save/p50_bytes"),
-                Measure::new("bytes, mean", "save/mean_bytes"),
-                Measure::new("with merges and checkpoints", "save/called_write_bytes")
-                    .per(Per::Setting("saves")),
-                flushes("flushes"),
-                one(),
-                Measure::wall_time("with merges and checkpoints", "save")
-                    .per(Per::Setting("saves")),
-            ]
-        };
-        let shared = || vec![each(), flushes("flushes a save")];
-        let device = |title, key: &str| Measure::new(title, key).per(Per::Setting("saves"));
-        let device_flushes = || device("flushes", "save/block_flushes");
-        let occasional = || {
-            vec![
-                device_flushes(),
-                device("writes", "save/block_writes"),
-                device("bytes", "save/block_write_bytes"),
-            ]
-        };
-        let on_device = |work: &str| {
-            let groups = results.select_groups(&[work], &[COUNTED_STACK]);
-            TableSpec::new(format!("Saves: {work}"), groups)
-                .caption("Of the block device, the file system's own journal included.")
-                .measures(occasional())
-                .base(Some(SYSTEM_VFS))
-        };
-        let at_device = |work, most, about| {
-            let groups = results.select_groups(&[work], &[COUNTED_STACK]);
-            Threshold::target(about)
-                .of(groups.into_iter().next().as_ref(), BURSTS, device_flushes())
-                .against_arm(SYSTEM_VFS)
-                .at_most(most)
-        };
-        let report = || Measure::new("median", "report/p50_ns");
-        let without_merges = "The mean leaves out merges of the index.";
-        let to_one_thread = "Ratios are to one thread.";
-        ReportSpec {
-            tables: vec![
-                table(NEW, without_merges, single(), Some(SYSTEM_VFS)),
-                table(CHANGED, without_merges, single(), Some(SYSTEM_VFS)),
-                on_device(SPACED),
-                on_device(OPENED),
-                table(SLOW_THREADS, to_one_thread, shared(), Some(ONE_THREAD)),
-                table(THREADS, to_one_thread, shared(), Some(ONE_THREAD)),
-                table(
-                    VIEWS,
-                    "Views that none of the saves concerns; ratios are to no view.",
-                    vec![
-                        one(),
-                        Measure::new("99th percentile", "save/p99_ns"),
-                        each(),
-                    ],
-                    Some(NO_VIEWS),
-                ),
-                table(
-                    LATENCY,
-                    "",
-                    vec![
-                        report(),
-                        Measure::new("99th percentile", "report/p99_ns"),
-                        Measure::new("longest", "report/max_ns"),
-                    ],
-                    None,
-                ),
-            ],
-            thresholds: vec![
-                at_device(
-                    SPACED,
-                    MAX_SPACED_FLUSHES,
-                    "flushes of a save every 9 s, with the redo log in bursts",
-                ),
-                at_device(
-                    OPENED,
-                    MAX_OPENED_FLUSHES,
-                    "flushes of opening, one save and closing, with the redo log in bursts",
-                ),
-                Threshold::target(
-                    "time of 16 threads for a save against one thread's, flushes 3 ms longer",
-                )
-                .of(group(SLOW_THREADS).as_ref(), MANY_THREADS, each())
-                .against_arm(ONE_THREAD)
-                .at_most(1.0 / MIN_GROUP_SPEEDUP),
-                Threshold::target("a save with 1,000 views open")
-                    .of(group(VIEWS).as_ref(), MANY_VIEWS, one())
-                    .against_arm(NO_VIEWS)
-                    .at_most(MAX_VIEW_COST),
-                Threshold::target("bytes of a new contact through etui-vfs")
-                    .of(
-                        group(NEW).as_ref(),
-                        ETUI_VFS,
-                        Measure::new("bytes", "save/p50_bytes"),
-                    )
-                    .against_arm(SYSTEM_VFS)
-                    .at_most(1.0),
-                Threshold::target("a save reported to a view of another process").of(
-                    group(LATENCY).as_ref(),
-                    OTHER_PROCESS,
-                    report(),
-                ),
-            ],
-            conclusion: Conclusion {
-                yes: "Threads share flushes, and views cost writers little.",
-                partly: "A target of single saves is missed.",
-                no: "All targets of single saves are missed.",
-            },
-            ..ReportSpec::default()
-        }
+        report::report_spec(results)
     }
 }
 
@@ -387,13 +263,23 @@ fn share_saves(
         sync_delay: delay,
         ..InstrumentedOptions::default()
     };
-    let vfs = InstrumentedVfs::register(NAME, vfs_options)?;
-    vfs.make_default()?;
+    // SQLite's own log, on files whose flushes are counted and delayed.
+    let files = InstrumentedVfs::register(NAME, vfs_options)?;
+    let never = etui_vfs::Options {
+        redo_log: RedoLogUse::Never,
+        ..etui_vfs::Options::default()
+    };
+    let vfs = etui_vfs::register_above("saves-above-counting", files.name(), never)?;
+    if !etui::use_vfs(vfs) {
+        return Err(Error::other("a store was opened before"));
+    }
+    let mut options = people_options();
+    options.vfs = Vfs::Etui;
     let flushes = || {
-        let counters = vfs.counters();
+        let counters = files.counters();
         counters.of(FileKind::Wal).syncs + counters.of(FileKind::Database).syncs
     };
-    let store = Store::open_with(path, &people_options())?;
+    let store = Store::open_with(path, &options)?;
     let contacts = store.contacts()?;
     let cards = make_cards(2, case.settings.number("saves")?)?;
     let threads = usize::try_from(case.settings.number("threads")?).unwrap_or(1);
@@ -411,7 +297,11 @@ fn share_saves(
             })
         })
     })?;
-    recorder.record("save/flushes", (flushes() - before) as f64);
+    let flushes = flushes() - before;
+    if flushes == 0 {
+        return Err(Error::other("no flush of a durable save was counted"));
+    }
+    recorder.record("save/flushes", flushes as f64);
     record_count(recorder, &contacts)
 }
 
@@ -458,123 +348,4 @@ fn save_with_views(path: &Path, case: &RunCase, recorder: &mut Recorder) -> Resu
     })?;
     record_quantiles(recorder, "save", &times);
     record_count(recorder, &contacts)
-}
-
-fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
-}
-
-/// Receives changes until `count` came; returns their numbers and times.
-fn receive_changes(view: &mut View<'_>, count: usize) -> Result<Vec<(usize, u64)>, Error> {
-    let mut received = Vec::new();
-    while received.len() < count {
-        let Some(changes) = view.wait(Some(MAX_SILENCE))? else {
-            let missing = (0..count).filter(|n| received.iter().all(|(of, _)| of != n));
-            let missing: Vec<usize> = missing.collect();
-            return Err(Error::other(format!("changes {missing:?} did not come")));
-        };
-        if let ViewChanges::Since(changes) = changes {
-            let now = monotonic_ns();
-            let numbers = changes
-                .into_iter()
-                .filter_map(|c| c.summary.organization.parse().ok());
-            received.extend(numbers.map(|number: usize| (number, now)));
-        }
-    }
-    Ok(received)
-}
-
-/// Saves contacts whose organisation is their number; returns when each save returned.
-fn send_changes(contacts: &Contacts<'_>, count: usize) -> Result<Vec<u64>, Error> {
-    let send_one = |number: usize| {
-        std::thread::sleep(PACE);
-        let text = format!(
-            "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:latency-{number}\r\nFN:Latency\r\nORG:{number}\r\n\
-             CATEGORIES:latency\r\nEND:VCARD\r\n"
-        );
-        contacts.save(&Card::parse(text)?)?;
-        Ok(monotonic_ns())
-    };
-    (0..count).map(send_one).collect()
-}
-
-/// Records the time from each save's return to its receipt.
-fn measure_latency(path: &Path, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-    let count = usize::try_from(case.settings.number("saves")?.min(200)).unwrap_or(0);
-    let store = Store::open_with(path, &people_options())?;
-    let contacts = store.contacts()?;
-    // The first save to a copied store resets its views.
-    contacts.save(&make_cards(3, 1)?.remove(0))?;
-    let (sent, received) = if case.settings.is("other-process") {
-        let this = std::env::current_exe().map_err(|e| Error::file("this program", e))?;
-        let failed = |e| Error::file(&this, e);
-        let mut reader = Command::new(&this)
-            .arg("follow")
-            .arg(path)
-            .arg(count.to_string())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
-        let output = reader
-            .stdout
-            .take()
-            .ok_or_else(|| Error::other("no output"))?;
-        let mut lines = BufReader::new(output).lines();
-        let ready = lines.next().transpose().map_err(failed)?;
-        if ready.as_deref() != Some("ready") {
-            return Err(Error::other("the reader did not start"));
-        }
-        let sent = send_changes(&contacts, count)?;
-        let mut received = Vec::new();
-        for line in lines {
-            let line = line.map_err(failed)?;
-            let (number, time) = line.split_once(' ').unwrap_or_default();
-            received.extend(number.parse().ok().zip(time.parse().ok()));
-        }
-        reader.wait().map_err(failed)?;
-        (sent, received)
-    } else {
-        let _views = open_views(&contacts, case.settings.number("views")?)?;
-        let mut view = contacts.view(&parse_filter("category:latency")?)?;
-        std::thread::scope(|scope| {
-            let reader = scope.spawn(move || receive_changes(&mut view, count));
-            let sent = send_changes(&contacts, count)?;
-            match reader.join() {
-                Ok(received) => Ok::<_, Error>((sent, received?)),
-                Err(_) => Err(Error::other("the reader panicked")),
-            }
-        })?
-    };
-    let latencies = received.iter().filter_map(|(number, time): &(usize, u64)| {
-        // The reader may have it before the writer's call has returned.
-        Some(time.saturating_sub(*sent.get(*number)?) as f64)
-    });
-    record_quantiles(recorder, "report", &latencies.collect::<Vec<_>>());
-    record_count(recorder, &contacts)
-}
-
-/// Print when changes of the category `latency` are received
-#[derive(Debug, clap::Args)]
-pub struct FollowArgs {
-    /// The store.
-    store: PathBuf,
-    /// How many changes to wait for.
-    count: usize,
-}
-
-impl FollowArgs {
-    /// Prints `ready`, then the number and the time of each change.
-    pub fn run_case(&self) -> Result<(), Error> {
-        let store = Store::open_with(&self.store, &people_options())?;
-        let contacts = store.contacts()?;
-        let mut view = contacts.view(&parse_filter("category:latency")?)?;
-        let mut out = std::io::stdout().lock();
-        let failed = |e| Error::file("standard output", e);
-        writeln!(out, "ready").map_err(failed)?;
-        for (number, time) in receive_changes(&mut view, self.count)? {
-            writeln!(out, "{number} {time}").map_err(failed)?;
-        }
-        Ok(())
-    }
 }

@@ -62,17 +62,13 @@ pub fn check_available() -> Result<(), String> {
 /// Returns the command as it runs under `strace`, traced into a file; input and output must be set
 /// again. None if there is no `strace`.
 pub fn wrap_command(command: &Command, output: &Path) -> Option<Command> {
-    let options = [
-        "-f",
-        "-y",
-        "-qq",
-        "-s",
-        "64",
-        "-e",
-        "trace=%file,%desc",
-        "-o",
-    ];
-    let mut options = options.map(OsStr::new).to_vec();
+    wrap_traced(command, output, &["-s", "64", "-e", "trace=%file,%desc"])
+}
+
+/// Returns the command as it runs under `strace` with more options than all traces have.
+fn wrap_traced(command: &Command, output: &Path, more: &[&str]) -> Option<Command> {
+    let options = ["-f", "-y", "-qq"].iter().chain(more).chain(&["-o"]);
+    let mut options: Vec<&OsStr> = options.map(OsStr::new).collect();
     options.push(output.as_os_str());
     super::wrap_command("strace", &options, command)
 }

@@ -9,12 +9,12 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use etui_testkit::bus::session;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::client::CommandClient;
@@ -59,20 +59,15 @@ impl PrivateSession {
         let dir = config.dir;
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}-{number}", std::process::id());
-        for name in ["data", "cache", "config", "run", "tmp", "services"] {
-            let dir = dir.join(name);
-            fs::create_dir_all(&dir).map_err(|e| Error::file(&dir, e))?;
-        }
-        let run = dir.join("run");
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        fs::set_permissions(&run, private).map_err(|e| Error::file(&run, e))?;
+        session::create_directories(dir).map_err(|e| Error::file(dir, e))?;
         for (name, text) in config.services {
             let to = dir.join("services").join(format!("{name}.service"));
             fs::write(&to, text).map_err(|e| Error::file(&to, e))?;
         }
         let bus_config = dir.join("session.conf");
-        fs::write(&bus_config, bus_configuration(dir, &mark))
-            .map_err(|e| Error::file(&bus_config, e))?;
+        let services = dir.join("services");
+        let text = session::bus_configuration(&format!("etui-lab-{mark}"), &[&services]);
+        fs::write(&bus_config, text).map_err(|e| Error::file(&bus_config, e))?;
 
         let log = dir.join("session.log");
         let log = File::create(&log).map_err(|e| Error::file(&log, e))?;
@@ -84,12 +79,6 @@ impl PrivateSession {
             }
             None => (config.command)("dbus-daemon")?,
         };
-        command
-            .args(["--nofork", "--print-address=1"])
-            .arg(format!("--config-file={}", bus_config.display()))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(log);
         let environment = config.environment.into_iter();
         let environment: Vec<_> = environment
             .map(|(name, value)| (name.to_owned(), value))
@@ -102,18 +91,14 @@ impl PrivateSession {
             command: "dbus-daemon".to_owned(),
             message,
         };
-        let mut bus = command.spawn().map_err(|e| failed(e.to_string()))?;
-        let mut address = String::new();
-        if let Some(out) = bus.stdout.take() {
-            // The line comes once the bus listens; none comes if it ends.
-            let _ = BufReader::new(out).read_line(&mut address);
-        }
+        let started = session::start_bus(command, &bus_config, log);
+        let (bus, address) = started.map_err(|e| failed(e.to_string()))?;
         // From here on dropping it stops the bus.
         let session = Self {
             dir: dir.to_owned(),
             environment,
             mark,
-            address: address.trim().to_owned(),
+            address,
             bus,
         };
         if session.address.is_empty() {
@@ -203,55 +188,9 @@ fn is_marked(mark: &str) -> Vec<u32> {
 
 /// The environment of everything in the session: nothing of the person's own but the path.
 fn session_environment(command: &mut Command, dir: &Path, mark: &str) {
-    command.env_clear();
-    for name in ["PATH", RUN] {
-        if let Some(value) = std::env::var_os(name) {
-            command.env(name, value);
-        }
+    session::set_environment(command, dir);
+    if let Some(run) = std::env::var_os(RUN) {
+        command.env(RUN, run);
     }
-    command
-        .env(MARK, mark)
-        .env("HOME", dir)
-        .env("XDG_DATA_HOME", dir.join("data"))
-        .env("XDG_CACHE_HOME", dir.join("cache"))
-        .env("XDG_CONFIG_HOME", dir.join("config"))
-        .env("XDG_RUNTIME_DIR", dir.join("run"))
-        .env("TMPDIR", dir.join("tmp"))
-        .env("GIO_USE_VFS", "local")
-        .env("GSETTINGS_BACKEND", "memory")
-        // Every glibc has this one; the server needs UTF-8, not the language.
-        .env("LANG", "C.UTF-8");
-}
-
-/// Returns the bus's configuration: the permissions of a session bus, and its default limits,
-/// which are wider than the ones built in. The abstract address leaves no file and has no
-/// path that could be too long.
-fn bus_configuration(dir: &Path, mark: &str) -> String {
-    let services = escape_xml(&dir.join("services").to_string_lossy());
-    let limits: String = [
-        ("max_incoming_bytes", 1_000_000_000_u64),
-        ("max_outgoing_bytes", 1_000_000_000),
-        ("max_message_size", 1_000_000_000),
-        ("service_start_timeout", 120_000),
-        ("max_match_rules_per_connection", 50_000),
-        ("max_replies_per_connection", 50_000),
-    ]
-    .iter()
-    .map(|(name, value)| format!("  <limit name=\"{name}\">{value}</limit>\n"))
-    .collect();
-    format!(
-        "<!DOCTYPE busconfig PUBLIC \"-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN\"\n \
-         \"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd\">\n\
-         <busconfig>\n  <type>session</type>\n  \
-         <listen>unix:abstract=etui-lab-{mark}</listen>\n  <auth>EXTERNAL</auth>\n  \
-         <servicedir>{services}</servicedir>\n  <policy context=\"default\">\n    \
-         <allow send_destination=\"*\" eavesdrop=\"true\"/>\n    <allow eavesdrop=\"true\"/>\n    \
-         <allow own=\"*\"/>\n  </policy>\n{limits}</busconfig>\n"
-    )
-}
-
-fn escape_xml(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    command.env(MARK, mark).env("HOME", dir);
 }

@@ -5,8 +5,9 @@ use super::curves::chart_grid;
 use super::text::escape_markdown as md;
 use super::text_table::{TextCell, TextTable};
 use super::{
-    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, advice_by_worth, advice_figures, by_study,
-    machine_facts, missing_studies, short_name, sign_of, status_words, verdict_sentence,
+    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, advice_figures, advice_lists, by_study,
+    machine_facts, missing_studies, short_name, sign_of, status_words, verdict_lists,
+    verdict_sentence,
 };
 use crate::{Advice, Chart, Table};
 
@@ -62,20 +63,18 @@ fn write_summary(out: &mut String, report: &Report) {
     if report.sections.is_empty() {
         return write_paragraph(out, "There are no results yet.");
     }
-    for (worth, title) in [(true, ""), (false, "## What to leave as it is")] {
-        let all = advice_by_worth(report, worth);
-        if all.is_empty() {
-            continue;
+    for list in advice_lists(report) {
+        if !list.title.is_empty() {
+            write_paragraph(out, &format!("## {}", list.title));
         }
-        write_paragraph(out, title);
-        for (section, advice) in all {
+        for (section, advice) in list.all {
             let name = section.about.name.replace('`', "");
             out.push_str(&format!("- {} (`{name}`)\n", format_advice(advice)));
         }
         out.push('\n');
     }
-    write_paragraph(out, "## Whether the studies' findings still show here");
-    for (_, sections) in by_study(report) {
+    for (title, sections) in verdict_lists(report) {
+        write_paragraph(out, &format!("## {title}"));
         for section in sections {
             let sign = sign_of(section).map(status_words);
             let sign = sign.map_or(String::new(), |sign| format!("**{sign}.** "));
@@ -85,8 +84,8 @@ fn write_summary(out: &mut String, report: &Report) {
                 md(verdict_sentence(section))
             ));
         }
+        out.push('\n');
     }
-    out.push('\n');
     write_paragraph(out, &missing_studies(report));
     let legend = format!(
         "{LOSS}: {LOSS_MEANS}, and by how much. *base*: what the ratios of its column are taken \

@@ -174,6 +174,23 @@ fn by_study(report: &Report) -> Vec<(Option<Study>, Vec<&ReportSection>)> {
         .collect()
 }
 
+/// Returns the headings of the verdicts in the summary, each with its sections: those that repeat a
+/// study, whose finding may still show, and the others.
+fn verdict_lists(report: &Report) -> Vec<(&'static str, Vec<&ReportSection>)> {
+    let (of_studies, further): (Vec<_>, Vec<_>) = by_study(report)
+        .into_iter()
+        .partition(|(study, _)| study.is_some());
+    let lists = [
+        ("Whether the studies' findings still show here", of_studies),
+        ("What the further experiments show", further),
+    ];
+    let lists = lists.into_iter().map(|(title, studies)| {
+        let sections = studies.into_iter().flat_map(|(_, sections)| sections);
+        (title, sections.collect::<Vec<_>>())
+    });
+    lists.filter(|(_, sections)| !sections.is_empty()).collect()
+}
+
 /// Returns an experiment's short name: its study and the name to run it by.
 fn short_name(about: &ExperimentInfo) -> String {
     match about.study {
@@ -208,9 +225,39 @@ fn sign_of(section: &ReportSection) -> Option<FindingStatus> {
     (section.about.study.is_some() || of == FindingStatus::Open).then_some(of)
 }
 
-/// Returns all advice, to change something or to leave it, with the experiment that it is from; what
-/// the clock shows first, the largest gain first.
-fn advice_by_worth(report: &Report, worth: bool) -> Vec<(&ReportSection, &Advice)> {
+/// A list of the summary.
+struct AdviceList<'a> {
+    /// Its heading; none for the first.
+    title: &'static str,
+    /// Whether the advice is to change something.
+    worth: bool,
+    /// Advice, with the experiment that it is from.
+    all: Vec<(&'a ReportSection, &'a Advice)>,
+}
+
+/// Returns the lists of the summary: changes for any program, those for users of etui, and
+/// settings to keep.
+fn advice_lists(report: &Report) -> Vec<AdviceList<'_>> {
+    let changes = sort_advice(report, true).into_iter();
+    let (etui, any): (Vec<_>, Vec<_>) = changes.partition(|(_, advice)| advice.about_etui);
+    let title = if any.is_empty() {
+        ""
+    } else {
+        "Where etui is used, or could be"
+    };
+    let lists = [
+        ("", true, any),
+        (title, true, etui),
+        ("What to leave as it is", false, sort_advice(report, false)),
+    ];
+    let lists = lists.into_iter();
+    let lists = lists.map(|(title, worth, all)| AdviceList { title, worth, all });
+    lists.filter(|list| !list.all.is_empty()).collect()
+}
+
+/// Returns the advice to change something, or to leave it: clear gains first, the largest of them
+/// first.
+fn sort_advice(report: &Report, worth: bool) -> Vec<(&ReportSection, &Advice)> {
     let sections = by_study(report).into_iter().flat_map(|(_, of)| of);
     let mut all: Vec<(&ReportSection, &Advice)> = sections
         .flat_map(|section| {

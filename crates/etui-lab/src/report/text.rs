@@ -1,5 +1,6 @@
 //! Escaping for each form of the report. Text from a results file is never
-//! trusted: markup is escaped, control and direction characters are replaced.
+//! trusted: markup is escaped, control and direction characters are replaced. Names between
+//! backticks get quotation marks on the page and in Markdown.
 
 use std::fmt;
 
@@ -18,23 +19,41 @@ pub(super) struct HtmlText<T>(pub T);
 impl<T: fmt::Display> fmt::Display for HtmlText<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write as _;
-        write!(HtmlEscaper(f), "{}", self.0)
+        let quotes = QuoteMarks::default();
+        write!(HtmlEscaper { out: f, quotes }, "{}", self.0)
     }
 }
 
-struct HtmlEscaper<'a, 'b>(&'a mut fmt::Formatter<'b>);
+/// Quotation marks for backticks, in turn: the one that opens, the one that closes.
+#[derive(Default)]
+struct QuoteMarks {
+    open: bool,
+}
+
+impl QuoteMarks {
+    fn next(&mut self) -> char {
+        self.open = !self.open;
+        if self.open { '\u{201c}' } else { '\u{201d}' }
+    }
+}
+
+struct HtmlEscaper<'a, 'b> {
+    out: &'a mut fmt::Formatter<'b>,
+    quotes: QuoteMarks,
+}
 
 impl fmt::Write for HtmlEscaper<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for c in text.chars() {
             match c {
-                '&' => self.0.write_str("&amp;")?,
-                '<' => self.0.write_str("&lt;")?,
-                '>' => self.0.write_str("&gt;")?,
-                '"' => self.0.write_str("&quot;")?,
-                '\'' => self.0.write_str("&#39;")?,
-                c if unsafe_char(c) => self.0.write_char('\u{fffd}')?,
-                c => self.0.write_char(c)?,
+                '&' => self.out.write_str("&amp;")?,
+                '<' => self.out.write_str("&lt;")?,
+                '>' => self.out.write_str("&gt;")?,
+                '"' => self.out.write_str("&quot;")?,
+                '\'' => self.out.write_str("&#39;")?,
+                '`' => self.out.write_char(self.quotes.next())?,
+                c if unsafe_char(c) => self.out.write_char('\u{fffd}')?,
+                c => self.out.write_char(c)?,
             }
         }
         Ok(())
@@ -53,11 +72,13 @@ pub(super) fn to_plain(text: &str) -> String {
 /// Words for Markdown, on one line, also inside a table.
 pub(super) fn escape_markdown(text: &str) -> String {
     let mut out = String::new();
+    let mut quotes = QuoteMarks::default();
     for c in to_plain(text).chars() {
         match c {
+            '`' => out.push(quotes.next()),
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
-            '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '#' | '~' | '$' => {
+            '\\' | '|' | '*' | '_' | '[' | ']' | '#' | '~' | '$' => {
                 out.push('\\');
                 out.push(c);
             }

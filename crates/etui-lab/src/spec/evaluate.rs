@@ -1,19 +1,16 @@
-//! Evaluates the declarations of a report over results.
+//! Evaluates the declarations of a report over results: here the thresholds and the verdict,
+//! [`tables`] and [`charts`] apart.
 
-use super::{
-    Base, ChartAxis, ChartSpec, ColumnAxis, Measure, ReportSpec, TableSpec, Threshold,
-    ThresholdKind, capitalize,
-};
+mod charts;
+mod tables;
+
+use super::{Base, ReportSpec, Threshold, ThresholdKind, capitalize};
 use crate::ArmRole;
-use crate::present::{
-    BetterWhen, Chart, ChartKind, ChartPoint, ChartSeries, ExperimentReport, FindingStatus, Loss,
-    Table, TableCell, TableColumn, TableRow, Unit, Verdict,
-};
-use crate::report::numbers::{format_value, format_whole};
+use crate::present::{ExperimentReport, FindingStatus, Unit, Verdict};
+use crate::report::numbers::format_value;
 use crate::results::{Figure, GroupKey, Results};
 
-/// A figure that is better than etui's by less than this factor is no loss.
-const LEAST_LOSS: f64 = 1.02;
+pub(crate) use charts::chart_point;
 
 /// Above this number of thresholds the notes list only those that do not hold.
 const MAX_LISTED_THRESHOLDS: usize = 8;
@@ -188,283 +185,13 @@ fn select_arms(
     arms
 }
 
-impl TableSpec {
-    fn evaluate(&self, results: &Results, etui: Option<&str>) -> Option<Table> {
-        let labels = self.group_labels();
-        let groups = || self.groups.iter().zip(&labels);
-        let (columns, rows): (Vec<TableColumn>, Vec<TableRow>) = match self.columns {
-            ColumnAxis::Measures => {
-                let columns = self.measures.iter().map(|m| m.column(m.title.clone()));
-                let mut rows = Vec::new();
-                for (group, label) in groups() {
-                    for (arm, role) in select_arms(results, std::slice::from_ref(group), &self.arms)
-                    {
-                        let cells = self.measures.iter();
-                        let cells = cells.map(|m| self.cell(results, (group, &arm, role), m, etui));
-                        rows.push(TableRow {
-                            cells: cells.collect(),
-                            label: match label.as_str() {
-                                "" => arm,
-                                label => format!("{label}: {arm}"),
-                            },
-                            role,
-                        });
-                    }
-                }
-                (columns.collect(), rows)
-            }
-            ColumnAxis::Groups => {
-                let across = || {
-                    let measures = self.measures.iter();
-                    measures.flat_map(|measure| groups().map(move |(g, l)| (measure, g, l)))
-                };
-                let columns = across().map(|(measure, _, label)| {
-                    let title = match (label.as_str(), self.measures.len()) {
-                        ("", _) => measure.title.clone(),
-                        (label, 1) => label.to_owned(),
-                        (label, _) => format!("{label}, {}", measure.title),
-                    };
-                    measure.column(title)
-                });
-                let arms = select_arms(results, &self.groups, &self.arms).into_iter();
-                let rows = arms.map(|(arm, role)| TableRow {
-                    cells: across()
-                        .map(|(m, group, _)| self.cell(results, (group, &arm, role), m, etui))
-                        .collect(),
-                    label: arm,
-                    role,
-                });
-                (columns.collect(), rows.collect())
-            }
-        };
-        let published = self.published.iter().map(|row| TableRow {
-            label: row.label.clone(),
-            role: ArmRole::AsFound,
-            cells: row
-                .figures
-                .iter()
-                .map(|f| TableCell::of(Some(*f)))
-                .collect(),
-        });
-        let measured = rows.iter().any(has_figures);
-        let mut rows: Vec<TableRow> = published.chain(rows).filter(has_figures).collect();
-        for at in 0..columns.len() {
-            // A base that nothing is compared with is not shown as one.
-            let ratios = |row: &TableRow| row.cells.get(at).is_some_and(|c| c.ratio.is_some());
-            if !rows.iter().any(ratios) {
-                let cells = rows.iter_mut().filter_map(|row| row.cells.get_mut(at));
-                cells.for_each(|cell| cell.base = false);
-            }
-        }
-        let used: Vec<bool> = (0..columns.len())
-            .map(|at| {
-                let mut cells = rows.iter().filter_map(|row| row.cells.get(at));
-                cells.any(|cell| cell.value.is_some())
-            })
-            .collect();
-        measured.then(|| Table {
-            title: self.title.clone(),
-            caption: self.caption.clone(),
-            columns: keep_used(columns, &used),
-            rows: rows
-                .into_iter()
-                .map(|row| TableRow {
-                    cells: keep_used(row.cells, &used),
-                    ..row
-                })
-                .collect(),
-        })
-    }
-
-    fn cell(
-        &self,
-        results: &Results,
-        (group, arm, role): (&GroupKey, &str, ArmRole),
-        measure: &Measure,
-        etui: Option<&str>,
-    ) -> TableCell {
-        let Some(figure) = measure.figure(results, group, arm) else {
-            return TableCell::default();
-        };
-        let ratio = |base| measure.ratio(results, group, arm, base).map(|r| r.median);
-        TableCell {
-            value: Some(figure.median),
-            range: (figure.count > 1).then_some((figure.low, figure.high)),
-            ratio: self.base.filter(|base| *base != arm).and_then(ratio),
-            base: self.base == Some(arm),
-            lost: etui
-                .filter(|_| !matches!(role, ArmRole::Etui | ArmRole::Variant | ArmRole::Unsafe))
-                .and_then(|etui| {
-                    let etui = self.etui_arm(results, group, etui)?;
-                    let ours = measure.figure(results, group, &etui)?;
-                    find_loss(&figure, &ours, &etui, measure.better)
-                }),
-            note: String::new(),
-        }
-    }
-
-    /// Returns the arm that losses of a group are counted against: etui's, or where the table has
-    /// none of that name, its first arm of etui.
-    fn etui_arm(&self, results: &Results, group: &GroupKey, etui: &str) -> Option<String> {
-        let arms = select_arms(results, std::slice::from_ref(group), &self.arms);
-        let named = arms.iter().find(|(arm, _)| arm == etui);
-        let any = || arms.iter().find(|(_, role)| *role == ArmRole::Etui);
-        named.or_else(any).map(|(arm, _)| arm.clone())
-    }
-
-    /// Returns a label for each group, of the parts in which the groups differ.
-    fn group_labels(&self) -> Vec<String> {
-        let differ = |part: fn(&GroupKey) -> String| {
-            let mut parts = self.groups.iter().map(part);
-            let first = parts.next();
-            parts.any(|part| Some(part) != first)
-        };
-        let work = differ(|group| group.work.clone());
-        let stack = differ(|group| group.stack.clone());
-        let size = differ(|group| group.size.to_string());
-        let label = |group: &GroupKey| {
-            let mut parts = Vec::new();
-            if stack {
-                parts.push(group.stack.clone());
-            }
-            if work {
-                parts.push(group.work.clone());
-            }
-            if size {
-                let of = format!("{} {}", format_whole(group.size), self.size_unit);
-                parts.push(of.trim_end().to_owned());
-            }
-            parts.join(", ")
-        };
-        self.groups.iter().map(label).collect()
-    }
-}
-
-/// Returns by how much a figure is better than etui's.
-fn find_loss(figure: &Figure, ours: &Figure, etui: &str, better: BetterWhen) -> Option<Loss> {
-    let (above, below) = match better {
-        BetterWhen::Less => (ours.median, figure.median),
-        BetterWhen::More => (figure.median, ours.median),
-        BetterWhen::Neither => return None,
-    };
-    let times = match below > 0.0 {
-        true => above / below,
-        false if above > 0.0 => f64::INFINITY,
-        false => return None,
-    };
-    (times >= LEAST_LOSS).then(|| Loss {
-        arm: etui.to_owned(),
-        figure: ours.median,
-        times,
-        unsure: figure.low <= ours.high && ours.low <= figure.high,
-    })
-}
-
-fn has_figures(row: &TableRow) -> bool {
-    row.cells.iter().any(|cell| cell.value.is_some())
-}
-
-fn keep_used<T>(all: Vec<T>, used: &[bool]) -> Vec<T> {
-    let kept = all.into_iter().zip(used).filter(|(_, used)| **used);
-    kept.map(|(one, _)| one).collect()
-}
-
-impl ChartSpec {
-    fn evaluate(&self, results: &Results) -> Option<Chart> {
-        let unit = self.measures.first()?.unit;
-        let arms = select_arms(results, &self.groups, &self.arms);
-        let (kind, x, labels, series) = match self.axis {
-            ChartAxis::Sizes(x) => (ChartKind::Growth, x, Vec::new(), self.curves(results, arms)),
-            ChartAxis::Arms => {
-                let (labels, series) = self.collect_bars(results, arms);
-                let kind = match self.measures.len() {
-                    1 => ChartKind::Bars,
-                    _ => ChartKind::Stacked,
-                };
-                (kind, "", labels, series)
-            }
-        };
-        (!series.is_empty()).then(|| Chart {
-            title: self.title.clone(),
-            kind,
-            x: x.to_owned(),
-            y: self.y.to_owned(),
-            unit,
-            labels,
-            series,
-        })
-    }
-
-    fn curves(&self, results: &Results, arms: Vec<(String, ArmRole)>) -> Vec<ChartSeries> {
-        let series = arms.into_iter().map(|(name, role)| {
-            let points = self.groups.iter().filter_map(|group| {
-                let figure = self.measures.first()?.figure(results, group, &name)?;
-                Some(chart_point(group.size as f64, &figure))
-            });
-            ChartSeries {
-                points: points.collect(),
-                name,
-                role,
-            }
-        });
-        series.filter(|series| series.points.len() > 1).collect()
-    }
-
-    fn collect_bars(
-        &self,
-        results: &Results,
-        arms: Vec<(String, ArmRole)>,
-    ) -> (Vec<String>, Vec<ChartSeries>) {
-        let Some(group) = self.groups.first() else {
-            return (Vec::new(), Vec::new());
-        };
-        let figure = |arm: &str, measure: &Measure| measure.figure(results, group, arm);
-        let has_any = |arm: &str| self.measures.iter().any(|m| figure(arm, m).is_some());
-        let arms: Vec<_> = arms.into_iter().filter(|(arm, _)| has_any(arm)).collect();
-        let labels = arms.iter().map(|(arm, _)| arm.clone()).collect();
-        let mut series: Vec<ChartSeries> = Vec::new();
-        for measure in &self.measures {
-            for (at, (arm, role)) in arms.iter().enumerate() {
-                let Some(figure) = figure(arm, measure) else {
-                    continue;
-                };
-                let point = chart_point(at as f64, &figure);
-                // Bars have a series for each role, stacked bars one for each part.
-                let (name, role) = match self.measures.len() {
-                    1 => (role.label(), *role),
-                    _ => (measure.title.as_str(), ArmRole::AsFound),
-                };
-                match series.iter_mut().find(|series| series.name == name) {
-                    Some(series) => series.points.push(point),
-                    None => series.push(ChartSeries {
-                        name: name.to_owned(),
-                        role,
-                        points: vec![point],
-                    }),
-                }
-            }
-        }
-        series.retain(|series| series.points.iter().any(|point| point.y != 0.0));
-        (labels, series)
-    }
-}
-
-/// Returns the point of a figure, with the range of its repetitions.
-pub(crate) fn chart_point(x: f64, figure: &Figure) -> ChartPoint {
-    ChartPoint {
-        x,
-        y: figure.median,
-        range: (figure.count > 1).then_some((figure.low, figure.high)),
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(super) mod tests {
     use super::*;
     use crate::experiment::{ArmSettings, MeasurePass, RunCase};
     use crate::results::RunRecord;
-    use crate::spec::{Conclusion, Per};
+    use crate::spec::{Conclusion, Measure, Per};
 
     pub type Run<'a> = (&'a str, u64, ArmRole, &'a [(&'a str, f64)]);
 
@@ -500,7 +227,7 @@ pub(super) mod tests {
         }
     }
 
-    fn sample() -> Results {
+    pub fn sample() -> Results {
         let times = |ns| [("a/wall_ns", ns), ("b/wall_ns", ns / 2.0)];
         results(&[
             ("old", 10, ArmRole::AsFound, &times(40.0)),
@@ -533,40 +260,6 @@ pub(super) mod tests {
             of(Measure::wall_time("", "a").per(Per::Measure("b/wall_ns"))),
             2.0
         );
-    }
-
-    #[test]
-    fn a_peer_that_is_faster_is_a_loss() {
-        let results = sample();
-        let table = TableSpec {
-            groups: results.groups(),
-            measures: vec![Measure::wall_time("a", "a"), Measure::new("none", "none")],
-            base: Some("old"),
-            size_unit: "records",
-            ..TableSpec::default()
-        };
-        let table = table.evaluate(&results, Some("ours")).unwrap();
-        let labels: Vec<&str> = table.rows.iter().map(|row| row.label.as_str()).collect();
-        assert_eq!(labels[2..], ["10 records: peer", "20 records: old"]);
-        let lost = table.rows.iter().map(|row| row.cells[0].lost.as_ref());
-        let lost: Vec<_> = lost.map(|loss| loss.map(|l| (l.figure, l.times))).collect();
-        assert_eq!(lost, [None, None, Some((20.0, 2.0)), None]);
-        // A table whose arm of etui has another name.
-        let other = TableSpec {
-            groups: results.groups(),
-            measures: vec![Measure::wall_time("a", "a")],
-            ..TableSpec::default()
-        };
-        let other = other.evaluate(&results, Some("ours elsewhere")).unwrap();
-        let loss = other.rows[2].cells[0].lost.as_ref().unwrap();
-        assert_eq!((loss.arm.as_str(), loss.unsure), ("ours", false));
-        assert_eq!(table.rows[1].cells[0].ratio, Some(0.5));
-        assert_eq!(
-            table.columns.len(),
-            1,
-            "columns without figures are left out"
-        );
-        assert!(TableSpec::default().evaluate(&results, None).is_none());
     }
 
     #[test]

@@ -88,6 +88,7 @@ fn advice(worth: bool, words: &str) -> Advice {
     Advice {
         worth,
         clear: true,
+        about_etui: false,
         factor: if worth { 1.26 } else { 1.0 },
         change: format!("Change {words}"),
         gain: "a batch takes 21 % less time (326 ms instead of 412 ms)".to_owned(),
@@ -423,7 +424,14 @@ pub fn rich() -> Report {
             tables: vec![comparison(), large(4, 3), large(60, 4)],
             charts: vec![stacked(4)],
             verdict: Verdict {
-                advice: vec![advice(true, "the limit"), advice(false, "nothing")],
+                advice: vec![
+                    advice(true, "the limit"),
+                    Advice {
+                        about_etui: true,
+                        ..advice(true, "the store")
+                    },
+                    advice(false, "nothing"),
+                ],
                 evidence: "A batch: 0.79x (the study: 0.80).".to_owned(),
                 shown: FindingStatus::Yes,
                 sentence: "The made-up limit costs 21 % here too: a batch takes 412 ms under \

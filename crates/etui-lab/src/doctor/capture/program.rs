@@ -129,7 +129,13 @@ fn run_to_end(mut command: Command, run: &CommandRun<'_>) -> Result<CommandEnd, 
     }
     command.stdin(Stdio::inherit());
     let program = PathBuf::from(command.get_program());
-    let mut child = command.spawn().map_err(|e| Error::file(&program, e))?;
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied => Error::other(format!(
+            "{}: cannot be run: it is not executable; name its interpreter, or chmod +x",
+            program.display()
+        )),
+        _ => Error::file(&program, error),
+    })?;
     let begun = Instant::now();
     let mut timed_out = false;
     let status = loop {

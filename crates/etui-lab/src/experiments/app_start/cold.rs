@@ -7,12 +7,22 @@ use rustix::fs::Advice;
 
 use crate::Error;
 
-/// Puts a file, which must be written back already, out of the page cache; where that may be,
-/// all other files as well, including the image of a loop device.
-pub(super) fn evict_cache(path: &Path) -> Result<(), Error> {
+/// Puts a file, which must be written back already, out of the page cache.
+pub(super) fn evict_file(path: &Path) -> Result<(), Error> {
     let file = File::open(path).map_err(|e| Error::file(path, e))?;
-    rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|e| Error::file(path, e))?;
-    if rustix::process::geteuid().is_root() {
+    rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|e| Error::file(path, e))
+}
+
+/// Whether more than a file can be put out of the page cache.
+pub(super) fn can_evict_all() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Puts a file out of the page cache; where that may be, all other files as well, including the
+/// image of a loop device and the programs' own.
+pub(super) fn evict_cache(path: &Path) -> Result<(), Error> {
+    evict_file(path)?;
+    if can_evict_all() {
         // Clean pages only, nothing is lost. Some containers forbid it; pages not evicted
         // shows in the bytes read.
         let _ = fs::write("/proc/sys/vm/drop_caches", "3\n");

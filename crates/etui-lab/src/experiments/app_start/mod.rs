@@ -1,6 +1,7 @@
 //! `app-start`: how an application's initial data gets into its memory, and how soon the first
 //! screen of a contact list is there (study 5).
 
+mod card;
 mod cold;
 mod copied;
 mod data;

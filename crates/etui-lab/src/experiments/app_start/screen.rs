@@ -20,6 +20,8 @@ use crate::{Arm, ArmGroup, ArmRole, ArmSettings, Error, MeasurePass, Recorder};
 pub(super) const SCREEN: usize = 50;
 /// The store's name.
 const STORE: &str = "contacts.etui";
+/// The start with nothing in memory, the program and the file system's own data included.
+pub(super) const ALL_COLD: &str = "all-cold";
 /// The names that the first screen must show.
 const NAMES: &str = "names";
 /// The directory of Evolution Data Server's session, and its book.
@@ -114,9 +116,17 @@ pub(super) fn run(settings: &ArmSettings, recorder: &mut Recorder) -> Result<(),
 /// Starts this program as one that shows the first screen, by these options.
 fn run_program(recorder: &mut Recorder, how: &[&str], expected: &str) -> Result<(), Error> {
     let store = recorder.shared().join(STORE);
-    for (phase, cold) in [("cold", true), ("warm", false)] {
-        if cold {
-            cold::evict_cache(&store)?;
+    // Brings the program itself into memory.
+    start_program(&store, how)?;
+    let phases: &[&str] = match cold::can_evict_all() {
+        true => &["cold", "warm", ALL_COLD],
+        false => &["cold", "warm"],
+    };
+    for &phase in phases {
+        match phase {
+            "cold" => cold::evict_file(&store)?,
+            ALL_COLD => cold::evict_cache(&store)?,
+            _ => {}
         }
         let (read, faults) = (ScreenReads::so_far(recorder)?, PageFaults::read().children);
         let shown = start_program(&store, how)?;

@@ -2,21 +2,19 @@
 //! [`StoreBackend`], the operations of every product on records of any kind, and their measurement.
 //!
 //! - [`etui`]: a store of etui's;
-//! - [`eds`]: Evolution Data Server;
-//! - [`akonadi`]: an address book of Akonadi;
+//! - [`server`]: Evolution Data Server and Akonadi, through our clients;
 //! - [`local`]: stores in this process;
 //! - [`own`]: a store over etui's own D-Bus interface;
 //! - [`trace`]: writes of a save, observed from outside;
 //! - [`report`]: tables and charts that they share.
 
-pub mod akonadi;
-pub mod eds;
 pub mod etui;
 pub mod local;
 pub mod own;
 pub mod report;
 #[cfg(test)]
 pub mod run_all;
+pub mod server;
 pub mod trace;
 
 use std::fs;
@@ -25,16 +23,15 @@ use std::time::{Duration, Instant};
 
 use etui_vfs::Vfs;
 
-use self::akonadi::AkonadiBackend;
-use self::eds::EdsBackend;
+use self::server::{AkonadiBackend, EdsBackend};
 use self::trace::SaveTrace;
 use super::common::{copy_shared, register_variant};
 use crate::error::Error;
 use crate::measure::pinned::run_pinned;
 use crate::measure::process::ProcessMemory;
-use crate::peers::akonadi::{self as akonadi_server, AkonadiSession};
+use crate::peers::akonadi::{self, AkonadiSession};
 use crate::peers::eds::{
-    self as server, BATCH, EdsSession, Installation, ServedBy, Server, TimedAnswer, digest_names,
+    self, BATCH, EdsSession, Installation, ServedBy, Server, TimedAnswer, digest_names,
 };
 use crate::stacks::HERE;
 use crate::{
@@ -150,7 +147,7 @@ pub fn plan_sizes<K: BackendKind>(
     arms: &[ArmSpec<'_>],
     clients: &[ArmSpec<'_>],
 ) {
-    let available = server::available(K::SERVER);
+    let available = eds::available(K::SERVER);
     if let Err(reason) = &available {
         plan.skip("arms of Evolution Data Server", reason);
     }
@@ -260,7 +257,7 @@ fn open_backend<K: BackendKind>(
     };
     fs::create_dir_all(&path).map_err(|e| Error::file(&path, e))?;
     if filled {
-        server::fill(&path, &built, served_by, &[&create, &connect], &records)?;
+        eds::fill(&path, &built, served_by, &[&create, &connect], &records)?;
     }
     let session = EdsSession::start(&path, &built, served_by)?;
     let create = (!filled).then_some(create.as_slice());
@@ -278,19 +275,24 @@ fn open_akonadi(
     records: &str,
     contents: Contents,
 ) -> Result<AkonadiBackend, Error> {
-    akonadi_server::check().map_err(Error::not_run)?;
-    let client = akonadi_server::build(shared)?;
+    akonadi::check().map_err(Error::not_run)?;
+    let client = akonadi::build(shared)?;
+    let start = |create| {
+        let session = AkonadiSession::start(path, &client)?;
+        AkonadiBackend::open(session, create, &["connect"])
+    };
+    let create = Some(["create"].as_slice());
     let records = shared.join(records);
     fs::create_dir_all(path).map_err(|e| Error::file(path, e))?;
     if contents == Contents::Filled {
-        let mut backend = AkonadiBackend::create(AkonadiSession::start(path, &client)?)?;
+        let mut backend = start(create)?;
         let count = backend.load(&records)?;
         fill(&mut backend, count)?;
         backend.finish_writes()?;
         drop(backend);
-        return AkonadiBackend::open(AkonadiSession::start(path, &client)?);
+        return start(None);
     }
-    let mut backend = AkonadiBackend::create(AkonadiSession::start(path, &client)?)?;
+    let mut backend = start(create)?;
     if contents == Contents::ToFill {
         backend.load(&records)?;
     }

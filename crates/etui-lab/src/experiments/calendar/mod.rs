@@ -23,9 +23,9 @@ use etui::calendar::CalendarObject;
 use self::plain::{EventRow, PlainCalendar};
 use self::works::CalendarBackend;
 use super::about::AboutText;
-use super::backends::eds::EdsBackend;
 use super::backends::etui::{EtuiBackend, arm_options};
 use super::backends::own::OwnBackend;
+use super::backends::server::EdsBackend;
 use super::backends::{
     self, ArmSpec, BackendKind, MEMORY_WORK, PINNED_WORK, ReadPass, SCREEN, StoreBackend as _,
     fill, is_product, rounds,

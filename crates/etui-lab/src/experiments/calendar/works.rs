@@ -12,9 +12,9 @@ use etui::search::filter::MatchMode;
 use etui::search::query::SortOrder;
 use etui::{RecordId, Store};
 
-use super::super::backends::eds::EdsBackend;
 use super::super::backends::etui::EtuiBackend;
 use super::super::backends::local::Kept;
+use super::super::backends::server::EdsBackend;
 use super::super::backends::{StoreBackend, answer, answer_pairs, each, timed};
 use super::data::{DAY, RangeQuery};
 use crate::error::Error;

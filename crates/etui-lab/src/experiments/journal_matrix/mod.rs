@@ -1,6 +1,7 @@
 //! `journal-matrix`: SQLite's journal modes by file systems, in block I/O per commit (study 2).
 
 mod contact;
+mod device_time;
 mod redo;
 mod reference;
 mod report;

@@ -1,6 +1,7 @@
 //! The declared report of `journal-matrix`.
 
 use super::contact::{ETUI, PLAIN_DELETE, PLAIN_WAL};
+use super::device_time::device_times;
 use super::redo::FLOOR;
 use super::reference::compare_reference;
 use super::{
@@ -190,7 +191,8 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         "work/block_fs_journal_bytes + work/block_metadata_bytes",
     )
     .per(Per::Measure(BYTES));
-    let (derived_tables, notes) = compare_reference(results);
+    let (mut derived_tables, notes) = compare_reference(results);
+    derived_tables.extend(device_times(results));
     let place = timed
         .as_ref()
         .map_or("", |group| match group.stack.as_str() {

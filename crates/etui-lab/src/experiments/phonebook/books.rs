@@ -9,11 +9,10 @@ use etui::Store;
 use etui::contacts::{Card, Column, Columns, Contacts, Query as Wanted, Rows as Found, SortOrder};
 use zbus::Variant;
 
-use super::super::backends::akonadi::AkonadiBackend;
-use super::super::backends::eds::EdsBackend;
 use super::super::backends::etui::EtuiBackend;
 use super::super::backends::local::{Kept, LocalStore, name_texts};
 use super::super::backends::own::{CallOptions, OwnBackend, WireKind, unordered};
+use super::super::backends::server::{AkonadiBackend, EdsBackend};
 use super::super::backends::{StoreBackend, answer, answer_pairs, counted, each, rounds, timed};
 use super::queries::{self, ContactQuery};
 use crate::error::Error;

@@ -2,6 +2,8 @@
 
 use crate::{Arm, ArmRole};
 
+pub const FOLDER: &str = "folder of files, written over";
+pub const FOLDER_ATOMIC: &str = "folder of files, flushed and renamed";
 pub const PLAIN_DELETE: &str = "plain SQLite, DELETE, FULL";
 pub const PLAIN_EXTRA: &str = "plain SQLite, DELETE, EXTRA";
 pub const PLAIN_WAL_NORMAL: &str = "plain SQLite, WAL, NORMAL";
@@ -27,6 +29,8 @@ pub const DROPPED: [&str; 2] = [DROPPED_SYSTEM, DROPPED_REDO];
 pub fn list_arms() -> Vec<Arm> {
     use ArmRole::{AsFound, Etui, Peer, Unsafe, Variant};
     let arms = [
+        (FOLDER, Peer, "product=folder"),
+        (FOLDER_ATOMIC, Peer, "product=folder atomic durable"),
         (
             PLAIN_DELETE,
             AsFound,

@@ -9,7 +9,7 @@ use rustix::mount::{MountFlags, UnmountFlags};
 use super::file_systems::FileSystem;
 use super::port::{CheckedStore, GuestMessage, GuestPort, GuestTask, clip_text};
 use super::saves::{SaveStep, StoreState, draw_steps, list_states};
-use super::stores::OpenStore;
+use super::stores::{open_store, use_again};
 use crate::{ArmSettings, Error};
 
 const POINT: &str = "/mnt/cut";
@@ -137,7 +137,7 @@ pub fn save_steps(
 ) -> Result<(), Error> {
     let mut done = 0;
     for session in steps.chunks(steps.len().div_ceil(SESSIONS).max(1)) {
-        let mut store = OpenStore::open(settings, dir)?;
+        let mut store = open_store(settings, dir)?;
         for step in session {
             store.save(step)?;
             done += 1;
@@ -173,11 +173,11 @@ pub fn check_store(settings: &ArmSettings, dir: &Path, states: &[StoreState]) ->
 }
 
 fn look_at_store(settings: &ArmSettings, dir: &Path) -> Result<(StoreState, Vec<String>), Error> {
-    let mut store = OpenStore::open(settings, dir)?;
+    let mut store = open_store(settings, dir)?;
     let state = store.read_state()?;
     let problems = store.check()?;
     if problems.is_empty() {
-        store.use_again()?;
+        use_again(store.as_mut())?;
     }
     store.close()?;
     Ok((state, problems))
@@ -214,6 +214,18 @@ mod tests {
     use super::*;
     use crate::experiments::power_cut::arms::list_arms;
 
+    /// The files in a directory and those below it.
+    fn list_files(dir: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(dir).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .flat_map(|path| match path.is_dir() {
+                true => list_files(&path),
+                false => vec![path],
+            })
+            .collect()
+    }
+
     /// Every arm saves all steps, and its store has the state of each moment.
     #[test]
     fn every_arm_has_the_state_after_each_step() {
@@ -233,11 +245,10 @@ mod tests {
             assert!(acknowledged.into_iter().eq(1..=30), "{}", arm.name);
             let copy = |from: &Path| {
                 let to = tempfile::tempdir().unwrap();
-                for entry in fs::read_dir(from).unwrap() {
-                    let path = entry.unwrap().path();
-                    if path.is_file() {
-                        fs::copy(&path, to.path().join(path.file_name().unwrap())).unwrap();
-                    }
+                for path in list_files(from) {
+                    let copied = to.path().join(path.strip_prefix(from).unwrap());
+                    fs::create_dir_all(copied.parent().unwrap()).unwrap();
+                    fs::copy(&path, copied).unwrap();
                 }
                 to
             };
@@ -252,8 +263,8 @@ mod tests {
             let found = check_store(&arm.settings, copy(dir.path()).path(), &states[..30]);
             assert!(found.damage.is_some(), "{}", arm.name);
             let garbage = copy(dir.path());
-            for entry in fs::read_dir(garbage.path()).unwrap() {
-                fs::write(entry.unwrap().path(), [0x55; 20_000]).unwrap();
+            for path in list_files(garbage.path()) {
+                fs::write(path, [0x55; 20_000]).unwrap();
             }
             let found = check_store(&arm.settings, garbage.path(), &states);
             assert!(found.damage.is_some(), "{}", arm.name);

@@ -6,6 +6,8 @@ use etui_testkit::calendars::{Span, entry};
 use etui_testkit::people::{Version, person};
 use etui_testkit::rng::SplitMix64;
 
+use crate::Error;
+
 /// Contacts, and events, that are in use at a time.
 const RECORDS: u32 = 16;
 /// Tracks of the library.
@@ -21,6 +23,27 @@ pub enum SaveKind {
     Event,
     /// A track of the media library.
     Track,
+}
+
+impl SaveKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Contact, Self::Event, Self::Track];
+
+    /// The name of the kind, where a store has records of all kinds together.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Contact => "contact",
+            Self::Event => "event",
+            Self::Track => "track",
+        }
+    }
+
+    /// Returns the kind of a name.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let mut all = Self::ALL.into_iter();
+        let kind = all.find(|kind| kind.name() == name);
+        kind.ok_or_else(|| Error::other(format!("there is no kind of record `{name}`")))
+    }
 }
 
 /// A change of one record.

@@ -1,6 +1,5 @@
 //! Calls on the files of one SQLite database, from a trace by `strace` of any program.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -41,25 +40,16 @@ pub enum DatabaseCall {
     WriteLock,
 }
 
+/// The calls that change or flush a file, or lock one.
+const CALLS: &str = "trace=write,pwrite64,writev,pwritev,pwritev2,fsync,fdatasync,ftruncate,truncate,\
+                     unlink,unlinkat,fcntl";
+
 /// Returns the command as it runs under `strace`; input and output must be set again. None if there
 /// is no `strace`.
 pub fn wrap_command(command: &Command, output: &Path) -> Option<Command> {
     // `-I 2`: a signal to end reaches the program.
-    let options = [
-        "-f",
-        "-y",
-        "-qq",
-        "-s",
-        "0",
-        "-I",
-        "2",
-        "-e",
-        "trace=write,pwrite64,writev,pwritev,pwritev2,fsync,fdatasync,ftruncate,truncate,unlink,unlinkat,fcntl",
-        "-o",
-    ];
-    let mut options = options.map(OsStr::new).to_vec();
-    options.push(output.as_os_str());
-    super::super::wrap_command("strace", &options, command)
+    let options = ["-s", "0", "-I", "2", "-e", CALLS];
+    super::wrap_traced(command, output, &options)
 }
 
 /// Reads a trace.

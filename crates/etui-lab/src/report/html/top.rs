@@ -2,8 +2,8 @@
 //! the contents, and how to read the rest.
 
 use super::super::{
-    LOSS, LOSS_MEANS, Report, ReportSection, advice_by_worth, advice_figures, by_study,
-    missing_studies, short_name, verdict_sentence,
+    AdviceList, LOSS, LOSS_MEANS, Report, ReportSection, advice_figures, advice_lists, by_study,
+    missing_studies, short_name, sign_of, verdict_lists, verdict_sentence,
 };
 use super::{put, section_anchor, write_badge, write_sign, write_status};
 use crate::{Advice, ArmRole, FindingStatus};
@@ -11,11 +11,9 @@ use crate::{Advice, ArmRole, FindingStatus};
 pub(super) fn write_top(out: &mut String, report: &Report) {
     out.push_str(
         "<header id=\"top\">\n<h1>Storage on this machine: what to change</h1>\n\
-         <p class=\"lead\">Experiments ran on this machine: five studies of slow storage on personal \
-         devices, repeated as they found things, with each of their cures, and with etui, a store for \
-         personal data. First comes what that means for programs here, then the figures.</p>\n\
-         <p class=\"facts\">",
+         <p class=\"lead\">",
     );
+    put!(out, "{}</p>\n<p class=\"facts\">", lead(report));
     let header = &report.header;
     let cores = match header.cores {
         0 => String::new(),
@@ -36,7 +34,23 @@ pub(super) fn write_top(out: &mut String, report: &Report) {
     out.push_str("<a href=\"#machine\">machine and method</a></p>\n</header>\n<main>\n");
     write_changes(out, report);
     write_contents(out, report);
-    write_legend(out);
+    write_legend(out, report);
+}
+
+/// Returns a sentence on the experiments, for a reader new to them.
+fn lead(report: &Report) -> String {
+    let studies = report.sections.iter().any(|of| of.about.study.is_some());
+    let compared = match studies || report.sections.is_empty() {
+        true => {
+            "Experiments ran on this machine: studies of slow storage on personal devices, repeated as \
+             they found things, with each of their cures, and with etui, a store for personal data."
+        }
+        false => {
+            "Experiments ran on this machine with etui, a store for personal data, and with other \
+             programs and settings beside it."
+        }
+    };
+    format!("{compared} First comes what that means for programs here, then the figures.")
 }
 
 /// Writes all advice, then the verdict of each experiment.
@@ -46,27 +60,23 @@ fn write_changes(out: &mut String, report: &Report) {
         out.push_str("<p>There are no results yet.</p>\n</section>\n");
         return;
     }
-    let (change, keep) = (
-        advice_by_worth(report, true),
-        advice_by_worth(report, false),
-    );
-    if change.is_empty() {
+    let lists = advice_lists(report);
+    if !lists.iter().any(|list| list.worth) {
         out.push_str("<p>Nothing that was measured here is worth changing.</p>\n");
     }
-    write_advice_list(out, "changes", &change);
-    if !keep.is_empty() {
-        out.push_str("<h3>What to leave as it is</h3>\n");
-        write_advice_list(out, "keeps", &keep);
+    for list in lists {
+        if !list.title.is_empty() {
+            put!(out, "<h3>{}</h3>\n", list.title);
+        }
+        write_advice_list(out, &list);
     }
-    out.push_str(
-        "<h3>Whether the studies' findings still show here</h3>\n<ul class=\"verdicts\">\n",
-    );
-    for (_, sections) in by_study(report) {
+    for (title, sections) in verdict_lists(report) {
+        put!(out, "<h3>{}</h3>\n<ul class=\"verdicts\">\n", title);
         for section in sections {
             write_verdict(out, section);
         }
+        out.push_str("</ul>\n");
     }
-    out.push_str("</ul>\n");
     let missing = missing_studies(report);
     if !missing.is_empty() {
         put!(out, "<p class=\"small\">{}</p>\n", missing);
@@ -74,12 +84,10 @@ fn write_changes(out: &mut String, report: &Report) {
     out.push_str("</section>\n");
 }
 
-fn write_advice_list(out: &mut String, class: &str, all: &[(&ReportSection, &Advice)]) {
-    if all.is_empty() {
-        return;
-    }
+fn write_advice_list(out: &mut String, list: &AdviceList<'_>) {
+    let class = if list.worth { "changes" } else { "keeps" };
     put!(out, "<ol class=\"{class}\">\n");
-    for (section, advice) in all {
+    for (section, advice) in &list.all {
         out.push_str("<li>");
         write_advice(out, advice);
         put!(
@@ -158,7 +166,22 @@ fn write_contents(out: &mut String, report: &Report) {
     out.push_str("<li><a href=\"#machine\">Machine and method</a></li>\n</ul>\n</nav>\n");
 }
 
-fn write_legend(out: &mut String) {
+/// Whether a role is among the rows or the charts of a report.
+fn is_shown(report: &Report, role: ArmRole) -> bool {
+    let mut shown = report.sections.iter().map(|section| &section.presentation);
+    shown.any(|of| {
+        let rows = of.tables.iter().flat_map(|table| &table.rows);
+        let series = of.charts.iter().flat_map(|chart| &chart.series);
+        let roles = rows.map(|row| row.role);
+        roles.chain(series.map(|one| one.role)).any(|of| of == role)
+    })
+}
+
+/// Explains the signs; those of roles and findings, if they are on the page.
+fn write_legend(out: &mut String, report: &Report) {
+    if report.sections.is_empty() {
+        return;
+    }
     out.push_str("<section class=\"legend\">\n<h2>How to read the figures</h2>\n<ul>\n");
     for (role, words) in [
         (ArmRole::AsFound, "as the study found it"),
@@ -172,6 +195,9 @@ fn write_legend(out: &mut String) {
             "etui with another setting, or a part of it",
         ),
     ] {
+        if !is_shown(report, role) {
+            continue;
+        }
         out.push_str("<li>");
         write_badge(out, role);
         put!(out, " {words}</li>\n");
@@ -180,8 +206,17 @@ fn write_legend(out: &mut String) {
         out,
         "</ul>\n<ul>\n<li><span class=\"loss\">{LOSS} 1.3x</span> {LOSS_MEANS}, by so much</li>\n\
          <li><b>0.82x</b> ratio to the figure marked <em>base</em></li>\n\
-         <li><b>(398\u{2013}411)</b> lowest and highest repetition</li>\n</ul>\n<ul>\n"
+         <li><b>(398\u{2013}411)</b> lowest and highest repetition</li>\n</ul>\n"
     );
+    write_statuses(out, report);
+    out.push_str("</section>\n");
+}
+
+fn write_statuses(out: &mut String, report: &Report) {
+    if !report.sections.iter().any(|of| sign_of(of).is_some()) {
+        return;
+    }
+    out.push_str("<ul>\n");
     for (of, words) in [
         (FindingStatus::Yes, "the finding shows here too"),
         (FindingStatus::Partly, "or on some stacks only"),
@@ -192,5 +227,5 @@ fn write_legend(out: &mut String) {
         write_status(out, of);
         put!(out, " {words}</li>\n");
     }
-    out.push_str("</ul>\n</section>\n");
+    out.push_str("</ul>\n");
 }

@@ -1,0 +1,169 @@
+//! The declared report of `saves`.
+
+use super::{
+    BURSTS, CHANGED, COUNTED_STACK, ETUI_VFS, LATENCY, MANY_THREADS, MANY_VIEWS, NEW, NO_VIEWS,
+    ONE_THREAD, OPENED, OTHER_PROCESS, SLOW_THREADS, SPACED, SYSTEM_VFS, THREADS, VIEWS,
+};
+use crate::Results;
+use crate::spec::{AdviceSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
+use crate::stacks::HERE;
+
+/// Saves of a thread group per second, as a multiple of one thread's, with slow flushes.
+const MIN_GROUP_SPEEDUP: f64 = 6.0;
+/// Saves with 1,000 views open, as a multiple of the time with none.
+const MAX_VIEW_COST: f64 = 1.25;
+/// Flushes of occasional saves, as a multiple of those by SQLite's WAL.
+const MAX_SPACED_FLUSHES: f64 = 1.0;
+const MAX_OPENED_FLUSHES: f64 = 1.1;
+
+pub(super) fn report_spec(results: &Results) -> ReportSpec {
+    let group = |work: &str| results.select_groups(&[work], &[HERE]).into_iter().next();
+    let table = |work: &str, caption: &str, measures, base| {
+        let groups = results.select_groups(&[work], &[HERE]);
+        let table = TableSpec::new(format!("Saves: {work}"), groups);
+        table.caption(caption).measures(measures).base(base)
+    };
+    let one = || Measure::new("median", "save/p50_ns");
+    let each = || Measure::wall_time("mean", "save").per(Per::Setting("saves"));
+    let flushes = |title| Measure::new(title, "save/flushes").per(Per::Setting("saves"));
+    let single = || {
+        vec![
+            Measure::new("bytes, median", "save/p50_bytes"),
+            Measure::new("bytes, mean", "save/mean_bytes"),
+            Measure::new(
+                "bytes, with merges and checkpoints",
+                "save/called_write_bytes",
+            )
+            .per(Per::Setting("saves")),
+            flushes("flushes"),
+            Measure::new("time, median", "save/p50_ns"),
+            Measure::wall_time("time, with merges and checkpoints", "save")
+                .per(Per::Setting("saves")),
+        ]
+    };
+    let shared = || vec![each(), flushes("flushes a save")];
+    let device = |title, key: &str| Measure::new(title, key).per(Per::Setting("saves"));
+    let device_flushes = || device("flushes", "save/block_flushes");
+    let occasional = || {
+        vec![
+            device_flushes(),
+            device("writes", "save/block_writes"),
+            device("bytes", "save/block_write_bytes"),
+        ]
+    };
+    let on_device = |work: &str| {
+        let groups = results.select_groups(&[work], &[COUNTED_STACK]);
+        TableSpec::new(format!("Saves: {work}"), groups)
+            .caption("Of the block device, the file system's own journal included.")
+            .measures(occasional())
+            .base(Some(SYSTEM_VFS))
+    };
+    let at_device = |work, most, about| {
+        let groups = results.select_groups(&[work], &[COUNTED_STACK]);
+        Threshold::target(about)
+            .of(groups.into_iter().next().as_ref(), BURSTS, device_flushes())
+            .against_arm(SYSTEM_VFS)
+            .at_most(most)
+    };
+    let share_flushes = AdviceSpec::new("save from several threads at once where flushes are slow")
+        .or_else("save from one thread")
+        .how("threads with one open store; saves that wait together share a flush")
+        .measured("A durable save, flushes 3 ms longer than this machine's")
+        .about_etui()
+        .gain("a save")
+        .compare(
+            group(SLOW_THREADS).as_ref(),
+            &each(),
+            ONE_THREAD,
+            MANY_THREADS,
+        );
+    let new = group(NEW);
+    let write_less = AdviceSpec::new("put etui's store on its own VFS")
+        .or_else("leave etui's store on SQLite's own log")
+        .how("Options::vfs = Vfs::Etui, or Vfs::Bursts for a program that saves now and then")
+        .measured("A durable save of one contact, its indexes included, median")
+        .about_etui()
+        .gain("a save")
+        .compare(new.as_ref(), &one(), SYSTEM_VFS, ETUI_VFS)
+        .counted(
+            "data written for a contact",
+            new.as_ref(),
+            &Measure::new("bytes", "save/p50_bytes"),
+        );
+    let report = || Measure::new("median", "report/p50_ns");
+    let without_merges = "The mean leaves out merges of the index.";
+    let to_one_thread = "Ratios are to one thread.";
+    ReportSpec {
+        tables: vec![
+            table(NEW, without_merges, single(), Some(SYSTEM_VFS)),
+            table(CHANGED, without_merges, single(), Some(SYSTEM_VFS)),
+            on_device(SPACED),
+            on_device(OPENED),
+            table(SLOW_THREADS, to_one_thread, shared(), Some(ONE_THREAD)),
+            table(THREADS, to_one_thread, shared(), Some(ONE_THREAD)),
+            table(
+                VIEWS,
+                "Views that none of the saves concerns; ratios are to no view.",
+                vec![
+                    one(),
+                    Measure::new("99th percentile", "save/p99_ns"),
+                    each(),
+                ],
+                Some(NO_VIEWS),
+            ),
+            table(
+                LATENCY,
+                "",
+                vec![
+                    report(),
+                    Measure::new("99th percentile", "report/p99_ns"),
+                    Measure::new("longest", "report/max_ns"),
+                ],
+                None,
+            ),
+        ],
+        thresholds: vec![
+            at_device(
+                SPACED,
+                MAX_SPACED_FLUSHES,
+                "flushes of a save every 9 s, with the redo log in bursts",
+            ),
+            at_device(
+                OPENED,
+                MAX_OPENED_FLUSHES,
+                "flushes of opening, one save and closing, with the redo log in bursts",
+            ),
+            Threshold::target(
+                "time of 16 threads for a save against one thread's, flushes 3 ms longer",
+            )
+            .of(group(SLOW_THREADS).as_ref(), MANY_THREADS, each())
+            .against_arm(ONE_THREAD)
+            .at_most(1.0 / MIN_GROUP_SPEEDUP),
+            Threshold::target("a save with 1,000 views open")
+                .of(group(VIEWS).as_ref(), MANY_VIEWS, one())
+                .against_arm(NO_VIEWS)
+                .at_most(MAX_VIEW_COST),
+            Threshold::target("bytes of a new contact through etui-vfs")
+                .of(
+                    group(NEW).as_ref(),
+                    ETUI_VFS,
+                    Measure::new("bytes", "save/p50_bytes"),
+                )
+                .against_arm(SYSTEM_VFS)
+                .at_most(1.0),
+            Threshold::target("a save reported to a view of another process").of(
+                group(LATENCY).as_ref(),
+                OTHER_PROCESS,
+                report(),
+            ),
+        ],
+        advice: vec![share_flushes, write_less],
+        conclusion: Conclusion {
+            yes: "Threads share flushes, and views cost writers little.",
+            partly: "Threads share flushes and views cost writers little, but not all figures stay \
+                     within their bounds.",
+            no: "No figure of single saves stays within its bound.",
+        },
+        ..ReportSpec::default()
+    }
+}
