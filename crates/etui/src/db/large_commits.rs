@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::open::CHECKPOINT_PAGES;
 use super::pool::ConnectionPool;
 use super::vfs::Vfs;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The number of pages in the volatile WAL at which a large commit checkpoints: those of ten batches
 /// of the first study. Their records fit into the redo log at rest.
@@ -19,6 +19,8 @@ const MANY_PAGES: i64 = 8_000;
 /// A series of large commits; it ends when this is dropped.
 pub(crate) struct LargeCommits<'p> {
     pool: &'p ConnectionPool,
+    /// They are many: the series ends with a checkpoint.
+    are_many: bool,
     /// They go to the redo log.
     is_logged: bool,
 }
@@ -38,6 +40,7 @@ impl<'p> LargeCommits<'p> {
         };
         Ok(Self {
             pool,
+            are_many: many,
             is_logged: is_announced && pool.read(announce)?,
         })
     }
@@ -57,9 +60,14 @@ impl Drop for LargeCommits<'_> {
             return;
         }
         // Errors are those of the next use.
-        let _ = self
-            .pool
-            .with_writer(|conn| set_checkpoint(conn, CHECKPOINT_PAGES));
+        let _ = self.pool.with_writer(|conn| {
+            set_checkpoint(conn, CHECKPOINT_PAGES)?;
+            // Pages of the database are mapped, those of the WAL are copied at each read.
+            match self.are_many {
+                true => Ok(conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?),
+                false => Ok::<_, Error>(()),
+            }
+        });
         let end = |conn: &Connection| Ok(conn.execute_batch("PRAGMA etui_burst = 0")?);
         let _ = self.pool.read(end);
     }

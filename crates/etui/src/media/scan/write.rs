@@ -362,7 +362,7 @@ pub(super) fn read_and_write(
     });
     written?;
     if plan.to_read() >= LARGE_SCAN
-        && let Err(error) = merge_index(&media.db, IndexParts::ALL)
+        && let Err(error) = merge_index(&media.db, IndexParts::TERMS)
     {
         // As after a commit: the next merge takes these changes too.
         tracing::warn!(%error, "the index was not merged");
