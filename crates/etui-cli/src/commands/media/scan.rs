@@ -47,6 +47,8 @@ pub struct ScanArgs {
 pub fn scan_folders(app: &mut App, args: &ScanArgs) -> Result<()> {
     let mut options = app.store_options()?;
     options.merge_substrings = false;
+    // The scan and the merge after it read most pages of a large library, all of which would stay mapped.
+    options.memory_map = false;
     let store = open_or_create(app, options)?;
     let media = store.media()?;
     if args.folders.is_empty() && media.roots()?.is_empty() {
