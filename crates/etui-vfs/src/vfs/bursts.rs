@@ -22,7 +22,8 @@ const BURST: Duration = Duration::from_secs(5);
 /// The pause after which a process that is alone steps aside, without [`super::Options::idle`].
 const PAUSE: Duration = Duration::from_secs(5);
 /// The memory of the volatile WAL during an announced burst, as a multiple of
-/// [`super::Options::wal_memory`].
+/// [`super::Options::wal_memory`]: without it the rewritten pages of ten batches of `media-sync` would be
+/// written to the temporary file first.
 const BURST_MEMORY: usize = 4;
 /// How long a database stays shared after somebody came: doubled with each time within
 /// [`REMEMBERED`], up to [`MOST_QUIET`].

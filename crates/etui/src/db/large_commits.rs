@@ -3,7 +3,9 @@
 //! On the redo log most of their pages are new and written once. What is left to a checkpoint are the
 //! pages of lists and indexes, of which each batch writes many again: a checkpoint after many batches
 //! writes them once for all. They wait in the memory of the volatile WAL, which may be larger
-//! meanwhile (`PRAGMA etui_burst`). SQLite's own WAL, a file, would grow: there nothing changes.
+//! meanwhile (`PRAGMA etui_burst`). On SQLite's own WAL, a file that would grow, nothing changes, unless
+//! the series was announced and another program keeps the store shared: that WAL grows to `MANY_PAGES`
+//! and is cut back by the next checkpoint (`journal_size_limit`).
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -13,7 +15,8 @@ use super::vfs::Vfs;
 use crate::error::{Error, Result};
 
 /// The number of pages in the volatile WAL at which a large commit checkpoints: those of ten batches
-/// of the first study. Their records fit into the redo log at rest.
+/// of the first study. Their records fit into the redo log at rest. `media-sync` needs it: with 2,000
+/// every third batch writes the pages of the lists to the database again.
 const MANY_PAGES: i64 = 8_000;
 
 /// A series of large commits; it ends when this is dropped.

@@ -38,7 +38,8 @@ const NEVER: &str = "etui-never";
 static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
 
 /// A commit with this many bytes of new pages writes them directly to the database: a batch of a scan
-/// has 60 thumbnails, some 700 kB, which would be written twice otherwise. It costs one flush more.
+/// has 60 thumbnails, some 700 kB, which would be written twice otherwise (`media-sync`). It costs one
+/// flush more.
 const APPEND_IN_PLACE: usize = 256 << 10;
 
 /// Replaces etui's VFS in this process by that of the crash laboratory; returns false if one is

@@ -34,7 +34,7 @@ use crate::types::{CollectionKind, Condition};
 /// 2.5 MB of the first study's batch,
 const BATCH_BYTES: usize = 3 << 20;
 /// or after this time, which bounds the work that a killed scan repeats. Each batch writes most
-/// pages of a small library's indexes, so the time is long; it is shorter than a pause after which
+/// pages of a small library's indexes, so the time is long (`media-scan`); it is shorter than a pause after which
 /// the redo log is ended (`etui_vfs::Options::idle`).
 const BATCH_TIME: Duration = Duration::from_secs(2);
 /// A scan of this many files goes over to the redo log: its batches are then written once, not to the
