@@ -66,26 +66,20 @@ pub(super) fn card_times(results: &Results) -> Option<Table> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::experiment::ArmSettings;
     use crate::results::RunRecord;
-    use crate::{ArmRole, MeasurePass, RunCase};
+    use crate::{Arm, ArmGroup, ArmRole, MeasurePass};
 
     #[test]
     fn the_card_is_added_to_the_program() {
         let mut results = Results::default();
         let mut add = |stack: &str, measures: &[(&str, f64)]| {
             results.runs.push(RunRecord {
-                case: RunCase {
-                    experiment: "app-start".to_owned(),
-                    work: SCREEN.to_owned(),
-                    stack: stack.to_owned(),
-                    size: 100,
-                    arm: "etui".to_owned(),
-                    role: ArmRole::Etui,
-                    pass: MeasurePass::Timed,
-                    repetition: 0,
-                    settings: ArmSettings::new(),
-                },
+                case: ArmGroup::new(SCREEN, stack, 100, Vec::new()).make_case(
+                    "app-start",
+                    &Arm::new("etui", ArmRole::Etui, ""),
+                    MeasurePass::Timed,
+                    0,
+                ),
                 answer: String::new(),
                 measures: measures
                     .iter()

@@ -76,25 +76,18 @@ pub(super) fn device_times(results: &Results) -> Option<Table> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::MeasurePass;
-    use crate::RunCase;
-    use crate::experiment::ArmSettings;
     use crate::results::RunRecord;
+    use crate::{Arm, ArmGroup, MeasurePass};
 
     #[test]
     fn the_device_limits_the_gain() {
         let run = |arm: &str, role, pass, measures: &[(&str, f64)]| RunRecord {
-            case: RunCase {
-                experiment: "journal-matrix".to_owned(),
-                work: INSERT.to_owned(),
-                stack: "vm-xfs".to_owned(),
-                size: 10,
-                arm: arm.to_owned(),
-                role,
+            case: ArmGroup::new(INSERT, "vm-xfs", 10, Vec::new()).make_case(
+                "journal-matrix",
+                &Arm::new(arm, role, ""),
                 pass,
-                repetition: 0,
-                settings: ArmSettings::new(),
-            },
+                0,
+            ),
             answer: String::new(),
             measures: measures
                 .iter()
