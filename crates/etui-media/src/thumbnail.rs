@@ -10,8 +10,9 @@
 
 use std::io::Cursor;
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x3;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::{ImageFormat, ImageReader, Limits};
 use jpeg_decoder::PixelFormat;
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
@@ -208,17 +209,20 @@ fn scale(resizer: &mut Resizer, from: Rgb, max: u32) -> Result<Rgb, Unreadable> 
         u32::try_from(scaled).unwrap_or(max).max(1)
     };
     let (width, height) = (side(from.width), side(from.height));
-    let source = ImageRef::new(from.width, from.height, &from.pixels, PixelType::U8x3)
+    let source = TypedImageRef::<U8x3>::from_buffer(from.width, from.height, &from.pixels)
         .map_err(Unreadable::damaged)?;
-    let mut scaled = Image::new(width, height, PixelType::U8x3);
+    let mut pixels = vec![0; width as usize * height as usize * 3];
+    let mut scaled =
+        TypedImage::<U8x3>::from_buffer(width, height, &mut pixels).map_err(Unreadable::damaged)?;
     let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3));
+    // `resize` would be compiled for every type of pixel: most of this crate's code.
     resizer
-        .resize(&source, &mut scaled, &options)
+        .resize_typed(&source, &mut scaled, &options)
         .map_err(Unreadable::damaged)?;
     Ok(Rgb {
         width,
         height,
-        pixels: scaled.into_vec(),
+        pixels,
     })
 }
 
