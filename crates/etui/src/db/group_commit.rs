@@ -46,8 +46,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
+use super::Maintenance;
 use super::lock_guard::LockGuard;
 use super::pool::{Durability, lock};
+use super::work::Work;
 use crate::error::{Error, Result};
 
 /// The maximum number of members of a group.
@@ -104,21 +106,28 @@ struct WriterSlot {
 }
 
 /// The result of a thread's work, or the payload of its panic.
-type WorkResult<T> = thread::Result<Result<T>>;
+type WorkResult = thread::Result<Result<()>>;
+
+/// Finds the maintenance that a commit makes due. Runs at the end of the transaction, in the one
+/// thread that commits it.
+pub(super) type AtCommit<'a> = &'a dyn Fn(&Connection) -> DueMaintenance;
+
+/// The maintenance that a commit made due, if any.
+type DueMaintenance = Result<Option<Maintenance>>;
 
 /// The outcome of a write for one thread.
-pub(crate) struct WriteOutcome<T, A> {
+pub(super) struct WriteOutcome {
     /// The result of its work, or the payload of its panic.
-    pub(crate) work: WorkResult<T>,
+    pub(super) work: WorkResult,
     /// True in one thread of each committed group, which does what follows a commit.
-    pub(crate) follows_up: bool,
-    /// The value of `at_commit`, in the thread that committed.
-    pub(crate) at_commit: Option<A>,
+    pub(super) follows_up: bool,
+    /// The value of [`AtCommit`], in the thread that committed.
+    pub(super) at_commit: Option<DueMaintenance>,
 }
 
-impl<T, A> WriteOutcome<T, A> {
+impl WriteOutcome {
     /// The outcome of a write without a commit.
-    pub(super) fn uncommitted(work: WorkResult<T>) -> Self {
+    pub(super) fn uncommitted(work: WorkResult) -> Self {
         Self {
             work,
             follows_up: false,
@@ -127,7 +136,7 @@ impl<T, A> WriteOutcome<T, A> {
     }
 
     /// Returns the result of the work; resumes its panic.
-    pub(crate) fn into_result(self) -> Result<T> {
+    pub(super) fn into_result(self) -> Result<()> {
         self.work
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -174,24 +183,23 @@ impl Writer {
 
     /// Runs `work` in a write transaction and returns after its commit.
     ///
-    /// `at_commit` runs at the end of the transaction, in the one thread that commits it. What
-    /// follows a commit is left to one thread of each group ([`WriteOutcome::follows_up`]), after
-    /// the slot is free and the other members know the result.
-    pub(super) fn run<T, A>(
+    /// What follows a commit is left to one thread of each group ([`WriteOutcome::follows_up`]),
+    /// after the slot is free and the other members know the result.
+    pub(super) fn run(
         &self,
         size: TransactionSize,
-        connect: impl FnOnce() -> Result<Connection>,
-        at_commit: impl Fn(&Connection) -> A,
-        work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> WriteOutcome<T, A> {
+        connect: &dyn Fn() -> Result<Connection>,
+        at_commit: AtCommit<'_>,
+        work: Work<'_>,
+    ) -> WriteOutcome {
         let mut slot = self.take_slot();
         let mut found = slot.group.take();
         if size != TransactionSize::Small
             && let Some(group) = found.take()
         {
             // A member of the group follows up: this thread has a long transaction to run first.
-            let result = self.commit(&mut slot, group.members, |_| ());
-            group.finish(result.map(|()| true));
+            let result = self.commit(&mut slot, group.members, &|_| Ok(None));
+            group.finish(result.map(|_| true));
         }
         if let Err(e) = self.prepare_connection(&mut slot, size, found.is_some(), connect) {
             return WriteOutcome::uncommitted(Ok(Err(e)));
@@ -201,7 +209,7 @@ impl Writer {
         };
         let (work, group) = match found {
             None => match begin_group(connection, self.busy_timeout, work) {
-                done @ Ok(Ok(_)) => (done, None),
+                done @ Ok(Ok(())) => (done, None),
                 done => return WriteOutcome::uncommitted(done),
             },
             Some(group) => match join_group(connection, work) {
@@ -238,7 +246,7 @@ impl Writer {
         slot: &mut WriterSlot,
         size: TransactionSize,
         joins_group: bool,
-        connect: impl FnOnce() -> Result<Connection>,
+        connect: &dyn Fn() -> Result<Connection>,
     ) -> Result<()> {
         if slot.connection.is_none() {
             slot.connection = Some(connect()?);
@@ -260,14 +268,14 @@ impl Writer {
     /// Ends the turn of a member whose work is in the open transaction: commits, or leaves the
     /// transaction open and waits for its result. Returns true if this thread does what follows the
     /// commit, and the value of `at_commit` if it committed.
-    fn finish_turn<'w, A>(
+    fn finish_turn<'w>(
         &'w self,
         mut slot: MutexGuard<'w, WriterSlot>,
         size: TransactionSize,
         mut group: Option<CommitGroup>,
         mut may_delay: bool,
-        at_commit: impl Fn(&Connection) -> A,
-    ) -> std::result::Result<(bool, Option<A>), CommitFailure> {
+        at_commit: AtCommit<'_>,
+    ) -> std::result::Result<(bool, Option<DueMaintenance>), CommitFailure> {
         loop {
             let members = group.as_ref().map_or(1, |g| g.members);
             // Without a flush, handing over costs more than a commit.
@@ -276,12 +284,12 @@ impl Writer {
                 && members < MAX_GROUP_SIZE;
             let is_awaited = self.waiting.load(Ordering::Relaxed) > 0;
             if !may_share || !(is_awaited || may_delay && members < slot.siblings) {
-                let result = self.commit(&mut slot, members, &at_commit);
+                let result = self.commit(&mut slot, members, at_commit);
                 drop(slot);
                 if let Some(group) = group {
                     group.finish(result.as_ref().map(|_| false).map_err(CommitFailure::clone));
                 }
-                return result.map(|value| (true, Some(value)));
+                return result.map(|due| (true, Some(due)));
             }
             let open = group.take().unwrap_or_else(CommitGroup::new);
             let signal = Arc::clone(&open.signal);
@@ -308,12 +316,12 @@ impl Writer {
     }
 
     /// Commits the open transaction, and counts the threads that save at this time.
-    fn commit<A>(
+    fn commit(
         &self,
         slot: &mut WriterSlot,
         members: usize,
-        at_commit: impl Fn(&Connection) -> A,
-    ) -> std::result::Result<A, CommitFailure> {
+        at_commit: AtCommit<'_>,
+    ) -> std::result::Result<DueMaintenance, CommitFailure> {
         let Some(connection) = &slot.connection else {
             return Err(CommitFailure::unknown());
         };
@@ -342,11 +350,7 @@ fn begin_immediate(connection: &Connection, busy_timeout: Duration) -> Result<()
 }
 
 /// Runs the work of the first member of a group. After a failure no transaction is open.
-fn begin_group<T>(
-    connection: &Connection,
-    busy_timeout: Duration,
-    work: impl FnOnce(&Connection) -> Result<T>,
-) -> WorkResult<T> {
+fn begin_group(connection: &Connection, busy_timeout: Duration, work: Work<'_>) -> WorkResult {
     if let Err(e) = begin_immediate(connection, busy_timeout) {
         return Ok(Err(e));
     }
@@ -361,11 +365,11 @@ fn begin_group<T>(
 }
 
 /// Runs the work of a further member. After a [`CommitFailure`] the whole transaction is rolled back.
-fn join_group<T>(
+fn join_group(
     connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T>,
-) -> (WorkResult<T>, std::result::Result<(), CommitFailure>) {
-    let fail = |done: WorkResult<T>, failure| {
+    work: Work<'_>,
+) -> (WorkResult, std::result::Result<(), CommitFailure>) {
+    let fail = |done: WorkResult, failure| {
         roll_back(connection);
         (done, Err(failure))
     };
@@ -402,11 +406,11 @@ fn join_group<T>(
 }
 
 /// Commits, or rolls back and returns the failure.
-fn commit<A>(
+fn commit(
     connection: &Connection,
     guard: Option<&LockGuard>,
-    at_commit: impl Fn(&Connection) -> A,
-) -> std::result::Result<A, CommitFailure> {
+    at_commit: AtCommit<'_>,
+) -> std::result::Result<DueMaintenance, CommitFailure> {
     /// Rolls back an uncommitted transaction, also when `at_commit` panics.
     struct RollBack<'c>(&'c Connection);
     impl Drop for RollBack<'_> {
@@ -415,12 +419,12 @@ fn commit<A>(
         }
     }
     let uncommitted = RollBack(connection);
-    let value = at_commit(connection);
+    let due = at_commit(connection);
     let checked = guard.map_or(Ok(()), LockGuard::check);
     let result = checked.and_then(|()| execute(connection, "COMMIT"));
     let result = result.map_err(|e| CommitFailure::from_error(&name_refusal(e, connection)));
     drop(uncommitted);
-    result.map(|()| value)
+    result.map(|()| due)
 }
 
 /// Returns the error of a commit that etui's VFS refused; another error as it is.
@@ -529,7 +533,7 @@ impl GroupSignal {
 
 /// The reason why a transaction was rolled back, for every member.
 #[derive(Debug, Clone)]
-enum CommitFailure {
+pub(super) enum CommitFailure {
     /// SQLite's code and message.
     Sqlite {
         code: ffi::Error,
@@ -555,7 +559,7 @@ impl CommitFailure {
     }
 
     /// The failure of a transaction that was rolled back for an unknown reason.
-    fn unknown() -> Self {
+    pub(super) fn unknown() -> Self {
         Self::rolled_back(None)
     }
 

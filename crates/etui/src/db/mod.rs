@@ -22,6 +22,7 @@ pub(crate) mod sort;
 pub(crate) mod vfs;
 mod wake;
 mod wal;
+mod work;
 
 use std::ops::Deref;
 use std::path::Path;
@@ -37,6 +38,7 @@ use cache::CacheList;
 use metadata::StoreMetadata;
 use pool::ConnectionPool;
 use wake::CommitSignal;
+use work::{Work, run_untyped};
 
 pub(crate) use wake::Waker;
 #[cfg(test)]
@@ -216,20 +218,24 @@ impl Db {
         size: TransactionSize,
         work: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
+        run_untyped(work, |work| self.write_untyped(size, work))
+    }
+
+    fn write_untyped(&self, size: TransactionSize, work: Work<'_>) -> Result<()> {
         self.ensure_indexed()?;
         let mut done = self.pool.write_of(
             size,
-            |conn| self.hooks.due_maintenance(conn),
-            |conn| {
-                self.start_incarnation_if_copied(conn)
-                    .and_then(|()| self.check_settings(conn))
-                    .and_then(|()| work(conn))
+            &|conn| self.hooks.due_maintenance(conn),
+            &mut |conn| {
+                self.start_incarnation_if_copied(conn)?;
+                self.check_settings(conn)?;
+                work(conn)
             },
         );
         self.after_commit(done.follows_up);
         // The commit stands. Maintenance that fails (a full disk) runs after the next commit.
-        let maintenance = done.at_commit.take().transpose().map(Option::flatten);
-        if let Err(error) = maintenance.and_then(|due| due.map_or(Ok(()), |due| due(self))) {
+        let due = done.at_commit.take().transpose().map(Option::flatten);
+        if let Err(error) = due.and_then(|due| due.map_or(Ok(()), |due| due(self))) {
             tracing::warn!(%error, "maintenance failed");
         }
         done.into_result()

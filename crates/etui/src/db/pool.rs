@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::group_commit::{TransactionSize, WriteOutcome, Writer};
+use super::group_commit::{AtCommit, TransactionSize, WriteOutcome, Writer};
 use super::large_commits::LargeCommits;
 use super::lock_guard::LockGuard;
 use super::open::{self, OpenMode};
 use super::schema::Migrations;
 use super::vfs::{self, Vfs};
 use super::wal::WalLimit;
+use super::work::{Work, run_untyped};
 use crate::error::{Error, Result};
 
 /// The durability level of commits.
@@ -245,8 +246,10 @@ impl ConnectionPool {
     /// Runs `work` on a connection that reads. Each statement sees one state; several see one
     /// state only inside a transaction ([`ConnectionPool::read_transaction`]).
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let lease = self.checkout()?;
-        work(&lease).map_err(|e| self.explain(e))
+        run_untyped(work, |work| {
+            let lease = self.checkout()?;
+            work(&lease).map_err(|e| self.explain(e))
+        })
     }
 
     /// Runs `work` in one read transaction.
@@ -266,35 +269,42 @@ impl ConnectionPool {
         &self,
         work: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
-        self.write_of(TransactionSize::Large, |_| (), work)
-            .into_result()
+        self.write_without_hooks(TransactionSize::Large, work)
     }
 
     /// Runs `work`, which changes derived data only: it becomes durable with the next commit that
     /// is.
     pub(crate) fn maintain<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.write_of(TransactionSize::Maintenance, |_| (), work)
-            .into_result()
+        self.write_without_hooks(TransactionSize::Maintenance, work)
+    }
+
+    fn write_without_hooks<T>(
+        &self,
+        size: TransactionSize,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        run_untyped(work, |work| {
+            self.write_of(size, &|_| Ok(None), work).into_result()
+        })
     }
 
     /// Runs `work` in a write transaction of this size: small ones share their commit with other
     /// threads (see [`group_commit`](super::group_commit)), each with its own result.
     ///
-    /// `at_commit` runs at the end of a transaction in the one thread that commits it; see
-    /// [`WriteOutcome`].
-    pub(crate) fn write_of<T, A>(
+    /// See [`WriteOutcome`] for what follows the commit.
+    pub(super) fn write_of(
         &self,
         size: TransactionSize,
-        at_commit: impl Fn(&Connection) -> A,
-        work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> WriteOutcome<T, A> {
+        at_commit: AtCommit<'_>,
+        work: Work<'_>,
+    ) -> WriteOutcome {
         if self.is_read_only() {
             let path = self.path.clone();
             return WriteOutcome::uncommitted(Ok(Err(Error::ReadOnly(path))));
         }
         let mut done = self
             .writer
-            .run(size, || self.connect_to_write(), at_commit, work);
+            .run(size, &|| self.connect_to_write(), at_commit, work);
         done.work = done.work.map(|result| result.map_err(|e| self.explain(e)));
         done
     }

@@ -15,6 +15,13 @@ struct Fixture {
     _dir: tempfile::TempDir,
 }
 
+/// The outcome of a write, with the value of its work.
+struct Outcome {
+    work: thread::Result<Result<i64>>,
+    follows_up: bool,
+    has_committed: bool,
+}
+
 impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -34,19 +41,37 @@ impl Fixture {
         }
     }
 
-    fn run(
+    fn run(&self, size: TransactionSize, work: impl FnOnce(&Connection) -> Result<i64>) -> Outcome {
+        self.run_by(&self.writer, size, work)
+    }
+
+    fn run_by(
         &self,
+        writer: &Writer,
         size: TransactionSize,
         work: impl FnOnce(&Connection) -> Result<i64>,
-    ) -> WriteOutcome<i64, ()> {
-        self.writer.run(
+    ) -> Outcome {
+        let (mut work, mut value) = (Some(work), None);
+        let done = writer.run(
             size,
-            || panic!("there is a connection"),
-            |_| {
+            &|| panic!("there is a connection"),
+            &|_| {
                 self.commits.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
             },
-            work,
-        )
+            &mut |conn| {
+                let work = work.take().expect("it runs once");
+                value = Some(work(conn)?);
+                Ok(())
+            },
+        );
+        Outcome {
+            work: done
+                .work
+                .map(|done| done.map(|()| value.expect("it has run"))),
+            follows_up: done.follows_up,
+            has_committed: done.at_commit.is_some(),
+        }
     }
 
     /// Waits until this number of threads wait for the slot.
@@ -58,7 +83,7 @@ impl Fixture {
 
     /// Runs the works in one group, the first one first; `None` if the machine was too slow for one
     /// group.
-    fn try_one_group(&self, works: Vec<BoxedWork<'_>>) -> Option<Vec<WriteOutcome<i64, ()>>> {
+    fn try_one_group(&self, works: Vec<BoxedWork<'_>>) -> Option<Vec<Outcome>> {
         let others = works.len() - 1;
         let (begun, go) = mpsc::channel();
         let mut begun = Some(begun);
@@ -110,9 +135,7 @@ fn inserts(numbers: impl IntoIterator<Item = i64>) -> Vec<BoxedWork<'static>> {
 }
 
 /// Runs them together in a new store until they were one group.
-fn run_in_one_group(
-    works: impl Fn() -> Vec<BoxedWork<'static>>,
-) -> (Fixture, Vec<WriteOutcome<i64, ()>>) {
+fn run_in_one_group(works: impl Fn() -> Vec<BoxedWork<'static>>) -> (Fixture, Vec<Outcome>) {
     for _ in 0..50 {
         let fixture = Fixture::new();
         if let Some(done) = fixture.try_one_group(works()) {
@@ -122,7 +145,7 @@ fn run_in_one_group(
     panic!("no group of all in 50 attempts");
 }
 
-fn code(done: &WriteOutcome<i64, ()>) -> i32 {
+fn code(done: &Outcome) -> i32 {
     match &done.work {
         Ok(Err(Error::Sqlite(e))) => e.sqlite_error().unwrap().extended_code,
         _ => panic!("no error of SQLite"),
@@ -135,7 +158,7 @@ fn a_single_thread_commits_at_once() {
     for n in 0..3 {
         let done = fixture.run(TransactionSize::Small, insert(n));
         assert!(matches!(done.work, Ok(Ok(found)) if found == n));
-        assert!(done.follows_up && done.at_commit.is_some());
+        assert!(done.follows_up && done.has_committed);
     }
     assert!(
         fixture
@@ -230,7 +253,7 @@ fn a_failed_commit_is_returned_to_all_members() {
     });
     for done in &done {
         assert_eq!(code(done), ffi::SQLITE_CONSTRAINT_FOREIGNKEY);
-        assert!(!done.follows_up && done.at_commit.is_none());
+        assert!(!done.follows_up && !done.has_committed);
     }
     let messages: Vec<_> = done
         .iter()
@@ -281,7 +304,7 @@ fn large_transactions_do_not_delay_open_groups() {
             });
             assert!(matches!(done.work, Ok(Ok(1))));
             // It follows up its commit.
-            assert!(done.follows_up && done.at_commit.is_none());
+            assert!(done.follows_up && !done.has_committed);
             acknowledged.send(()).unwrap();
         });
         go.recv().unwrap();
@@ -291,7 +314,7 @@ fn large_transactions_do_not_delay_open_groups() {
             insert(2)(conn)
         });
         assert!(matches!(large.work, Ok(Ok(2))));
-        assert!(large.follows_up && large.at_commit.is_some());
+        assert!(large.follows_up && large.has_committed);
     });
     assert_eq!(fixture.numbers(), [1, 2]);
     assert_eq!(fixture.commits.into_inner(), 1, "for its own transaction");
@@ -306,7 +329,7 @@ fn only_maintenance_commits_without_a_flush() {
         Ok(connection.query_row("PRAGMA synchronous", [], |r| r.get(0))?)
     };
     let fixture = Fixture::new();
-    let run = |size| fixture.run(size, level).into_result().unwrap();
+    let run = |size| fixture.run(size, level).work.unwrap().unwrap();
     assert_eq!(run(TransactionSize::Small), FULL);
     assert_eq!(run(TransactionSize::Maintenance), NORMAL);
     assert_eq!(run(TransactionSize::Maintenance), NORMAL);
@@ -315,7 +338,7 @@ fn only_maintenance_commits_without_a_flush() {
     let failed = fixture.run(TransactionSize::Maintenance, |_| {
         Err(CommitFailure::unknown().into())
     });
-    assert!(failed.into_result().is_err());
+    assert!(failed.work.unwrap().is_err());
     assert_eq!(run(TransactionSize::Small), FULL);
     let panicked = fixture.run(TransactionSize::Maintenance, |_| {
         panic!("a panic of a test")
@@ -331,8 +354,8 @@ fn only_maintenance_commits_without_a_flush() {
         TransactionSize::Maintenance,
         TransactionSize::Large,
     ] {
-        let done = deferred.run(size, || panic!("there is a connection"), |_| (), level);
-        assert_eq!(done.into_result().unwrap(), NORMAL, "{size:?}");
+        let done = fixture.run_by(&deferred, size, level);
+        assert_eq!(done.work.unwrap().unwrap(), NORMAL, "{size:?}");
     }
 }
 
@@ -345,7 +368,7 @@ fn a_member_waits_no_longer_than_the_commit_delay() {
     }
     let done = fixture.run(TransactionSize::Small, insert(1));
     assert!(matches!(done.work, Ok(Ok(1))));
-    assert!(done.follows_up && done.at_commit.is_some());
+    assert!(done.follows_up && done.has_committed);
     assert_eq!(lock(&fixture.writer.slot).siblings, 1);
     assert_eq!(fixture.numbers(), [1]);
 }
