@@ -1,7 +1,7 @@
 //! A complete experiment: the cost of a flush.
 //!
 //! ```console
-//! $ cargo run --release --example flush_cost -- run flush-cost
+//! $ cargo run --profile dist --example flush_cost -- run flush-cost
 //! ```
 
 use std::fs::OpenOptions;

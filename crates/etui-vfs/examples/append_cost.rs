@@ -2,7 +2,7 @@
 //! the log and with all new pages in place, in turn.
 //!
 //! ```text
-//! cargo run --release -p etui-vfs --example append_cost [DIRECTORY]
+//! cargo run --profile dist -p etui-vfs --example append_cost [DIRECTORY]
 //! ```
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The time to recover from a log of 64 MiB: `cargo run --release -p etui-vfs --example recovery
+//! The time to recover from a log of 64 MiB: `cargo run --profile dist -p etui-vfs --example recovery
 //! [DIRECTORY]`.
 
 use std::error::Error;

@@ -141,7 +141,21 @@ fn write_summary(app: &mut App, path: &Path, is_kept: bool, kept: &str, bytes: u
     } else {
         format!("{kept} were stored in one file of {size}, now removed.")
     })?;
+    app.out.status(profile_note(env!("ETUI_PROFILE")))?;
     app.out.status(NEXT_STEPS)
+}
+
+/// Returns the sentence that says which build the times are of: cargo's profile `dist` is the program
+/// for use, others are for a first try or for tests.
+fn profile_note(profile: &str) -> String {
+    match profile {
+        "dist" => "The times are those of the optimised program (profile dist).".to_owned(),
+        other => format!(
+            "The times are those of a quick build (profile {other}). The optimised program, which is\n\
+             faster, takes longer to build: \
+             cargo install --locked --profile dist --path crates/etui-cli"
+        ),
+    }
 }
 
 struct DemoRun<'a, 's> {
@@ -167,7 +181,9 @@ impl DemoRun<'_, '_> {
         let out = &mut self.app.out;
         if out.json {
             let micros = time.as_nanos() as f64 / 1e3;
-            return out.write_json(&object! { step: what, result: result, micros: micros });
+            return out.write_json(&object! {
+                step: what, result: result, micros: micros, profile: env!("ETUI_PROFILE"),
+            });
         }
         let time = format!("{:>7}", format_duration(time));
         let result = one_line(result);
