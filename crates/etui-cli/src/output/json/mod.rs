@@ -1,4 +1,5 @@
-//! The objects printed with `--json`; `docs/src/json.md` documents them.
+//! The objects printed with `--json`; `docs/src/json.md` documents them. Those of a command's own types
+//! are beside its types.
 //!
 //! A field without a value is `null` or an empty list, not absent. New fields may be added; none is
 //! removed or changes its meaning.
@@ -16,7 +17,7 @@ use etui_tables::{FieldCount, Loss, LossKind};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-pub use self::contact::{contact_date_json, contact_date_occurrence_json, contact_json};
+pub use self::contact::contact_json;
 
 /// Returns an object with these fields, in this order. `#[serde(flatten)]` before a field inserts
 /// the fields of its value.
