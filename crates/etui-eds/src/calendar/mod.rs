@@ -41,7 +41,8 @@ use etui::calendar::CalendarObject;
 use etui::calendar::zones::TimeZoneResolver;
 
 use crate::error::EdsResult;
-use crate::server::{Server, answer_on_worker};
+use crate::server::guard::answer_on_worker;
+use crate::server::shared::Server;
 use crate::sources::{Source, SourceKind};
 
 /// Returns how many components of a calendar object match a query of Evolution Data Server.

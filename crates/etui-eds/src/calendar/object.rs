@@ -19,7 +19,8 @@ use super::view_object::{CalendarView, drop_view};
 use super::{alarms, free_busy, reading, receive, time_zones, writing};
 use crate::error::{EdsError, EdsResult};
 use crate::gvariant::{PropertyValue, print_properties};
-use crate::server::{answer, answer_on_worker, sender_of};
+use crate::server::guard::{answer, answer_on_worker};
+use crate::server::shared::sender_of;
 use crate::sources::{self, SourceKind};
 
 /// What a calendar can do.

@@ -11,7 +11,7 @@ use etui::calendar::{Calendar, CalendarObject};
 use super::view::ViewState;
 use crate::collections::{adopt_collection, find_collection};
 use crate::error::{EdsError, EdsResult, OTHER};
-use crate::server::Server;
+use crate::server::shared::Server;
 use crate::sources::{Source, SourceKind};
 
 /// An opened calendar, shared by its object and its views.

@@ -12,7 +12,7 @@ use super::opened::{OpenedCalendar, store_error};
 use super::query::{CalendarQuery, EvaluatedComponent};
 use super::writing::{ChangeSet, instance_id, not_found};
 use crate::error::{EdsError, EdsResult, OBJECT_NOT_FOUND};
-use crate::server::TextArray;
+use crate::server::text_array::TextArray;
 
 /// Returns an object, or one instance of it.
 ///

@@ -14,7 +14,8 @@ use super::query::{CalendarQuery, Condition};
 use super::reading::{for_each_candidate, parse_stored};
 use super::view::ObjectUpdate;
 use crate::error::{EdsError, EdsResult, OTHER};
-use crate::server::{Wakeup, answer_on_worker};
+use crate::server::guard::answer_on_worker;
+use crate::server::wakeup::Wakeup;
 
 /// This many changed records are read and sent at once.
 const MAX_UPDATES: usize = 256;

@@ -14,7 +14,8 @@ use super::query::ContactQuery;
 use super::view::{CardShape, ViewState};
 use crate::error::EdsError;
 use crate::gvariant::{PropertyValue, print_properties};
-use crate::server::{Server, answer, answer_on_worker, sender_of};
+use crate::server::guard::{answer, answer_on_worker};
+use crate::server::shared::{Server, sender_of};
 use crate::sources::{self, SourceKind};
 
 /// The capabilities of an address book.

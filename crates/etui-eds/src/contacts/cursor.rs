@@ -13,7 +13,8 @@ use super::cursor_list::{CursorList, SortField};
 use super::fields::{ContactField, SUPPORTED_FIELDS};
 use super::query::ContactQuery;
 use crate::error::{EdsError, EdsResult, INVALID_ARGUMENT, INVALID_QUERY, OTHER, OUT_OF_SYNC};
-use crate::server::{TextArray, answer_on_worker};
+use crate::server::guard::answer_on_worker;
+use crate::server::text_array::TextArray;
 
 /// The flag of a step by which the cursor moves.
 const MOVE: i32 = 1;

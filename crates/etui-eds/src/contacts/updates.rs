@@ -11,7 +11,8 @@ use super::address_book::announce_revision;
 use super::book::Book;
 use super::outgoing::revision_of;
 use crate::error::{EdsError, EdsResult, OTHER};
-use crate::server::{Wakeup, answer_on_worker};
+use crate::server::guard::answer_on_worker;
+use crate::server::wakeup::Wakeup;
 use etui::contacts::{Card, Filter, ViewChanges};
 use etui::{ChangeKind, RecordId};
 

@@ -11,7 +11,7 @@ use super::outgoing::{OutgoingCard, write_brief, write_outgoing};
 use super::query::ContactQuery;
 use super::updates::RecordUpdate;
 use crate::error::{EdsError, EdsResult};
-use crate::server::answer_on_worker;
+use crate::server::guard::answer_on_worker;
 use crate::server::view_life::{MAX_BATCH, NOTIFY_INITIAL, ViewChannel, ViewLife};
 
 /// The interface of the view's object.
