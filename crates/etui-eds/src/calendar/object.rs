@@ -9,7 +9,8 @@ use zbus::names::BusName;
 use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};
 
-use super::incoming::{now, object_error};
+use super::errors::object_error;
+use super::incoming::now;
 use super::lines::new_uid;
 use super::mod_type::ModType;
 use super::opened::OpenedCalendar;

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use etui::RecordId;
 use etui::calendar::{Filter, ViewChanges};
 
+use super::condition::Condition;
+use super::errors::store_error;
 use super::object::announce_revision;
-use super::opened::{OpenedCalendar, store_error};
-use super::query::{CalendarQuery, Condition};
+use super::opened::OpenedCalendar;
+use super::query::CalendarQuery;
 use super::reading::{for_each_candidate, parse_stored};
 use super::view::ObjectUpdate;
 use crate::error::{EdsError, EdsResult, OTHER};
