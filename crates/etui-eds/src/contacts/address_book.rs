@@ -8,7 +8,7 @@ use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};
 
 use super::book::Book;
-use super::cursor::{AddressBookCursor, CursorState};
+use super::cursor::{AddressBookCursor, CursorState, posix_locale};
 use super::fields::supported_fields;
 use super::query::ContactQuery;
 use super::view::{CardShape, ViewState};
@@ -327,13 +327,4 @@ async fn drop_view(view: Arc<ViewState>) {
 /// The directory of the service's files.
 fn cache_dir(server: &Server) -> String {
     server.options.cache_dir.to_string_lossy().into_owned()
-}
-
-/// The locale of sorting, as the environment has it: `de_DE.UTF-8`.
-pub(super) fn posix_locale() -> String {
-    ["LC_ALL", "LC_COLLATE", "LANG"]
-        .iter()
-        .filter_map(|name| std::env::var(name).ok())
-        .find(|value| !value.is_empty())
-        .unwrap_or_else(|| "C".to_owned())
 }
