@@ -25,8 +25,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use crate::arms::{ArmGroup, CaseKey, MeasurePass, NotRun, RunCase};
 use crate::error::Error;
-use crate::experiment::{ArmGroup, CaseKey, Experiment, MeasurePass, NotRun, RunCase, RunPlan};
+use crate::experiment::{Experiment, RunPlan};
 use crate::lab::LabContext;
 use crate::machine;
 use crate::output;

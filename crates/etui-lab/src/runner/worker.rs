@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::arms::{ArmGroup, RunCase};
 use crate::error::Error;
-use crate::experiment::{ArmGroup, Experiment, RunCase};
+use crate::experiment::Experiment;
 use crate::recorder::{Recorder, RunLocation};
 
 /// The task of a worker.
