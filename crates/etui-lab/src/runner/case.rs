@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::worker::{WorkerFailure, WorkerReply, WorkerTask};
+use super::worker_task::{WorkerFailure, WorkerReply, WorkerTask};
 use super::{GroupWork, SetupResult};
 use crate::arms::{ArmGroup, MeasurePass, RunCase};
 use crate::error::Error;

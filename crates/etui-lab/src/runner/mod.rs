@@ -16,7 +16,9 @@ mod case;
 pub mod cleanup;
 mod narrow;
 mod progress;
+pub mod run_id;
 pub mod worker;
+pub mod worker_task;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
