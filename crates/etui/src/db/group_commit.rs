@@ -47,6 +47,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, ffi};
 
 use super::lock_guard::LockGuard;
+use super::paths::with_suffix;
 use super::pool::{Durability, lock};
 use crate::error::{Error, Result};
 
@@ -431,7 +432,7 @@ fn name_refusal(error: Error, connection: &Connection) -> Error {
     };
     let path = PathBuf::from(connection.path().unwrap_or_default());
     match code {
-        ffi::SQLITE_IOERR_VNODE => Error::LogReplaced(super::with_suffix(&path, "-wal")),
+        ffi::SQLITE_IOERR_VNODE => Error::LogReplaced(with_suffix(&path, "-wal")),
         _ => error,
     }
 }
