@@ -8,8 +8,8 @@ use etui::record::{Collection, Reader, RecordKind};
 use etui::store::Options;
 use etui::{CollectionKind, Error, Snapshot, Store};
 
-use crate::args::GlobalArgs;
 use crate::errors::{Failure, Result};
+use crate::global_args::GlobalArgs;
 use crate::output::{OutputWriter, quote_operand};
 
 /// The context of a command.

@@ -1,15 +1,16 @@
 //! The command line: one definition feeds parsing, help, manual pages and completions.
 //!
-//! The arguments of each command are declared in the command's own module.
+//! The arguments of each command are declared in the command's own module, the options of all in
+//! `global_args`.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands as c;
 use crate::errors::Failure;
+use crate::global_args::GlobalArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,32 +40,6 @@ pub struct CommandLine {
     pub global: GlobalArgs,
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// Options of every command.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Global options")]
-pub struct GlobalArgs {
-    /// Store file [default: etui/personal.etui in your data directory] [env: ETUI_STORE]
-    #[arg(long, global = true, value_name = "PATH")]
-    pub store: Option<PathBuf>,
-    /// Address book [default: the first one; for list, find and show: all]
-    #[arg(long, global = true, value_name = "NAME")]
-    pub addressbook: Option<String>,
-    /// SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the redo log, which writes
-    /// fewer bytes per durable commit; `system` never uses the redo log; `etui` always does, and
-    /// lets one process at a time open the store [default: bursts] [env: ETUI_VFS]
-    #[arg(long, global = true, value_name = "VFS", value_parser = ["bursts", "system", "etui"])]
-    pub vfs: Option<String>,
-    /// Print JSON, one object per line
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// Use colour; auto: on a terminal, unless NO_COLOR is set
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: ColorChoice,
-    /// Print only the requested data
-    #[arg(long, short, global = true)]
-    pub quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod datetime;
 mod errors;
+mod global_args;
 mod output;
 mod stop_signal;
 mod terminal;

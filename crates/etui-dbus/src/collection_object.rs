@@ -300,7 +300,8 @@ impl CollectionObject {
         CallOptions::expect_none(options)?;
         self.endpoint.answer(|_| Ok(()))?;
         let client = self.endpoint.client(&header);
-        import_job::start(self, file.into(), (client, &header), connection).await
+        let collection = (&self.endpoint, &self.calls);
+        import_job::start(collection, file.into(), (client, &header), connection).await
     }
 
     /// Returns the changes since a token: UID, `added`, `changed` or `removed`, and id of each

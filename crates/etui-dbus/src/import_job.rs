@@ -19,7 +19,7 @@ use zbus::object_server::SignalEmitter;
 use zbus::{Connection, OwnedObjectPath, interface};
 use zruntime::SharedRuntime;
 
-use crate::collection_object::CollectionObject;
+use crate::collection::CollectionCalls;
 use crate::error::{ErrorKind, StoreError};
 use crate::guard::catch_panic_on_worker;
 use crate::rows::without_nul;
@@ -270,14 +270,13 @@ fn wire_refusal(refused: &Refused) -> WireRefusal {
     )
 }
 
-/// Starts an import; returns the path of its object.
+/// Starts an import into a collection; returns the path of its object.
 pub(crate) async fn start(
-    collection: &CollectionObject,
+    (endpoint, calls): (&Endpoint, &Arc<dyn CollectionCalls>),
     file: OwnedFd,
     (client, header): (ClientId, &Header<'_>),
     connection: &Connection,
 ) -> Result<OwnedObjectPath, StoreError> {
-    let endpoint = collection.endpoint.clone();
     let service = &endpoint.service;
     if service.running_jobs() >= MAX_JOBS {
         return Err(StoreError::new(
@@ -309,7 +308,7 @@ pub(crate) async fn start(
     let job = endpoint.guard(job);
     connection.object_server().at(path.as_str(), job).await?;
 
-    let (calls, store) = (Arc::clone(&collection.calls), Arc::clone(service.store()));
+    let (calls, store) = (Arc::clone(calls), Arc::clone(service.store()));
     let runtime = signals.runtime.clone();
     let run = async move {
         let events = signals.clone();

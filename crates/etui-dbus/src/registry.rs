@@ -1,7 +1,6 @@
 //! The objects of a connection: the store and its collections. Every connection, the bus and each
 //! private one, has the same.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use etui::CollectionKind;
@@ -13,7 +12,7 @@ use crate::calendar_object::CalendarCalls;
 use crate::collection::calls_on;
 use crate::collection_object::CollectionObject;
 use crate::error::StoreError;
-use crate::service::{Endpoint, Link, Service};
+use crate::service::{CollectionSet, Endpoint, Link, Service};
 use crate::store_object::StoreObject;
 
 /// The path of the store's object.
@@ -23,9 +22,6 @@ pub const STORE_PATH: &str = "/org/etui/Store1";
 pub(crate) fn collection_path(id: i64) -> String {
     format!("{STORE_PATH}/collection/{id}")
 }
-
-/// The collections that have objects, by id.
-pub(crate) type CollectionSet = BTreeMap<i64, CollectionKind>;
 
 /// Reads which collections the store has.
 pub(crate) fn read_collections(service: &Service) -> Result<CollectionSet, StoreError> {

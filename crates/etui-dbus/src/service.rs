@@ -1,7 +1,7 @@
 //! [`Service`]: the state shared by all objects: the store, the open views and jobs and whose they are, and
 //! whether the service is in use.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,6 @@ use crate::error::{ErrorKind, StoreError};
 use crate::guard::{catch_panic, catch_panic_on_worker};
 use crate::guarded_object::GuardedObject;
 use crate::import_job::{ImportJob, JobState};
-use crate::registry::CollectionSet;
 use crate::view_object::ViewObject;
 use crate::view_thread::ViewThread;
 
@@ -306,6 +305,9 @@ pub(crate) struct Endpoint {
     /// The private connection, if it is one.
     pub(crate) peer: Option<Arc<Peer>>,
 }
+
+/// The collections that have objects, by id.
+pub(crate) type CollectionSet = BTreeMap<i64, CollectionKind>;
 
 /// A connection that has the objects.
 pub(crate) struct Link {

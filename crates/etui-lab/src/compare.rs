@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::Measure;
-use crate::experiment::MeasurePass;
+use crate::arms::MeasurePass;
 use crate::measure::{self, MeasureClass};
 use crate::present::Unit;
 use crate::results::{Figure, GroupKey, ResultLine, Results};

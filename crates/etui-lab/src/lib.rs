@@ -4,6 +4,7 @@
 //! An [`Experiment`] is one file. The command `etui-lab` is [`cli::main`] over the list of
 //! [`experiments`]; a program of one's own is the same over another list.
 
+mod arms;
 pub mod cli;
 pub mod compare;
 pub mod device;
@@ -28,10 +29,10 @@ pub mod stacks;
 pub mod stats;
 pub mod vm;
 
+pub use arms::{Arm, ArmGroup, ArmRole, ArmSettings, MeasurePass, NotRun, RunCase};
 pub use error::Error;
 pub use experiment::{
-    Arm, ArmGroup, ArmMeaning, ArmRole, ArmSettings, Experiment, ExperimentInfo, MeasurePass,
-    NotRun, Parameter, PublishedResult, RunCase, RunPlan, Study,
+    ArmMeaning, Experiment, ExperimentInfo, Parameter, PublishedResult, RunPlan, Study,
 };
 pub use lab::LabContext;
 pub use present::{

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arms::MeasurePass;
 use crate::error::Error;
-use crate::experiment::MeasurePass;
 use crate::measure::block::DeviceStat;
 use crate::measure::process::{self, ProcessUsage};
 use crate::measure::{instructions, syscalls};

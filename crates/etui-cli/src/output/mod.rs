@@ -24,8 +24,8 @@ pub use progress::ProgressReporter;
 pub use table::{COLOR_MARK, Table, truncate_text, wrap_text};
 pub use units::{format_count, format_duration, format_size, pluralize};
 
-use crate::args::GlobalArgs;
 use crate::errors::{Failure, Result};
+use crate::global_args::GlobalArgs;
 
 /// The style of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use etui_contentline::edit::{fold_line, line_ending};
 use etui_contentline::lines::{ContentLines, Delimiter};
 use etui_contentline::values::property_value;
 
-use super::incoming::{now, object_error};
+use super::errors::{not_found, object_error};
+use super::incoming::now;
 use super::opened::OpenedCalendar;
-use super::writing::{ChangeSet, instance_id, not_found};
+use super::writing::{ChangeSet, instance_id};
 use crate::error::{EdsError, EdsResult, OBJECT_NOT_FOUND};
 
 /// The properties by which clients name an alarm.

@@ -10,8 +10,8 @@ use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::{Calendar, Column, Field, Filter, Query};
 use etui::search::filter::MatchMode;
 
-use super::opened::store_error;
-use super::query::{Condition, TextField};
+use super::condition::{Condition, TextField};
+use super::errors::store_error;
 use crate::error::EdsResult;
 
 const DAY: i64 = 86_400;

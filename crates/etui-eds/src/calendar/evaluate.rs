@@ -5,8 +5,8 @@ use etui::calendar::time::{CalendarTime, TimeZone, Timestamp};
 use etui::calendar::{CalendarComponent, CalendarUser, Classification, Status};
 use etui_contentline::values::unescape_text;
 
+use super::condition::{Comparison, Condition, Operand, Part, TextField, TimeRange};
 use super::lines::{has_property, property_values};
-use super::query::{Comparison, Condition, Operand, Part, TextField, TimeRange};
 use super::search_text::SearchText;
 
 /// Occurrences that `occurrences-count?` counts at most; rules can fire every second.

@@ -3,7 +3,8 @@
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui_contentline::edit::fold_line;
 
-use super::opened::{OpenedCalendar, store_error};
+use super::errors::store_error;
+use super::opened::OpenedCalendar;
 use crate::error::{EdsError, EdsResult, INVALID_RANGE};
 use crate::sources::Source;
 

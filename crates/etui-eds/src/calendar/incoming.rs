@@ -6,16 +6,17 @@
 
 use std::time::SystemTime;
 
+use etui::calendar::CalendarObject;
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::{CalendarObject, ObjectError};
 use etui_contentline::edit::{fold_line, head_without, line_ending};
 use etui_contentline::lines::ContentLines;
 use etui_contentline::values::{param_value, property_value};
 
+use super::errors::object_error;
 use super::lines::{has_property, new_uid};
-use crate::error::{EdsError, EdsResult, INVALID_OBJECT, OBJECT_NOT_FOUND, OTHER};
+use crate::error::{EdsError, EdsResult, INVALID_OBJECT};
 
 /// The parameter with the computed end of a rule, which the stock server keeps in its database.
 pub(super) const END_DATE: &str = "X-EVOLUTION-ENDDATE";
@@ -71,16 +72,6 @@ pub(super) fn stamp_changed(
 /// The present time in UTC.
 pub(super) fn now() -> CalendarTime {
     CalendarTime::Utc(Timestamp::from(SystemTime::now()))
-}
-
-/// The error of a calendar for an edit that is not possible.
-pub(super) fn object_error(error: ObjectError) -> EdsError {
-    let code = match error {
-        ObjectError::NoInstance(_) => OBJECT_NOT_FOUND,
-        ObjectError::CannotSplit | ObjectError::NoRandomness(_) => OTHER,
-        _ => INVALID_OBJECT,
-    };
-    EdsError::new(code, error.to_string())
 }
 
 /// Returns a text without that parameter.

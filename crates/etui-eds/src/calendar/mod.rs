@@ -6,8 +6,9 @@
 //! | `opened` | a collection of the store as a calendar |
 //! | `reading`, `writing`, `receive`, `alarms` | components to and from clients |
 //! | `incoming`, `lines`, `mod_type` | what clients send |
-//! | `query`, `query_parser`, `evaluate`, `candidates`, `search_text` | queries, asked of single components |
+//! | `query`, `condition`, `query_parser`, `evaluate`, `candidates`, `search_text` | queries, asked of single components |
 //! | `view`, `updates` | views, and the follower that sends them changes |
+//! | `errors` | the errors of a calendar |
 //! | `exchange` | components from the stock server |
 //! | `time_zones`, `free_busy` | time zones; free and busy times |
 //!
@@ -16,6 +17,8 @@
 
 mod alarms;
 mod candidates;
+mod condition;
+mod errors;
 mod evaluate;
 pub(crate) mod exchange;
 mod free_busy;
@@ -41,7 +44,8 @@ use etui::calendar::CalendarObject;
 use etui::calendar::zones::TimeZoneResolver;
 
 use crate::error::EdsResult;
-use crate::server::{Server, answer_on_worker};
+use crate::server::guard::answer_on_worker;
+use crate::server::shared::Server;
 use crate::sources::{Source, SourceKind};
 
 /// Returns how many components of a calendar object match a query of Evolution Data Server.

@@ -9,7 +9,8 @@ use zbus::names::BusName;
 use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};
 
-use super::incoming::{now, object_error};
+use super::errors::object_error;
+use super::incoming::now;
 use super::lines::new_uid;
 use super::mod_type::ModType;
 use super::opened::OpenedCalendar;
@@ -19,7 +20,8 @@ use super::view_object::{CalendarView, drop_view};
 use super::{alarms, free_busy, reading, receive, time_zones, writing};
 use crate::error::{EdsError, EdsResult};
 use crate::gvariant::{PropertyValue, print_properties};
-use crate::server::{answer, answer_on_worker, sender_of};
+use crate::server::guard::{answer, answer_on_worker};
+use crate::server::shared::sender_of;
 use crate::sources::{self, SourceKind};
 
 /// What a calendar can do.

@@ -8,10 +8,11 @@ use etui::calendar::ics::ComponentKind;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject};
 
+use super::errors::store_error;
 use super::view::ViewState;
 use crate::collections::{adopt_collection, find_collection};
 use crate::error::{EdsError, EdsResult, OTHER};
-use crate::server::Server;
+use crate::server::shared::Server;
 use crate::sources::{Source, SourceKind};
 
 /// An opened calendar, shared by its object and its views.
@@ -92,9 +93,4 @@ impl OpenedCalendar {
         let address = self.source.value("Local Backend", "EmailAddress");
         address.unwrap_or_default()
     }
-}
-
-/// Returns the error of a calendar for an error of the store.
-pub(super) fn store_error(error: etui::Error) -> EdsError {
-    EdsError::of_calendar(&error)
 }

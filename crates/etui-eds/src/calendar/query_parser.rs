@@ -3,7 +3,7 @@
 use etui::calendar::time::{DateTimeValue, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
 
-use super::query::{Comparison, Condition, Operand, Part, TextField, TimeExpr, TimeRange};
+use super::condition::{Comparison, Condition, Operand, Part, TextField, TimeExpr, TimeRange};
 use super::search_text::SearchText;
 use crate::sexp::Expr;
 

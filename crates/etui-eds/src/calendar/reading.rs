@@ -7,12 +7,13 @@ use etui::calendar::{Calendar, CalendarObject};
 use etui_contentline::charset::to_utf8;
 
 use super::alarms::with_alarm_uids;
+use super::errors::{not_found, store_error};
 use super::lines::attachment_uris;
-use super::opened::{OpenedCalendar, store_error};
+use super::opened::OpenedCalendar;
 use super::query::{CalendarQuery, EvaluatedComponent};
-use super::writing::{ChangeSet, instance_id, not_found};
+use super::writing::{ChangeSet, instance_id};
 use crate::error::{EdsError, EdsResult, OBJECT_NOT_FOUND};
-use crate::server::TextArray;
+use crate::server::text_array::TextArray;
 
 /// Returns an object, or one instance of it.
 ///
@@ -45,7 +46,7 @@ fn read_instance(
 ) -> EdsResult<(CalendarObject, String)> {
     let id = instance_id(object, instance)?;
     let found = object.instance(&id, zones);
-    let mut found = found.map_err(super::incoming::object_error)?;
+    let mut found = found.map_err(super::errors::object_error)?;
     // A component without rules and dates has no instances, and a series of days none at a time.
     let master = object.master();
     let is_of_days = |start: &CalendarTime| start.is_date() == id.is_date();

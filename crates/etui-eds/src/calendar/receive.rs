@@ -4,7 +4,8 @@ use etui::calendar::ics::{ComponentGrouper, ObjectPiece, ObjectReader, TemplateP
 use etui::calendar::zones::TimeZoneDefinition;
 use etui::calendar::{CalendarObject, ObjectError};
 
-use super::incoming::{object_error, stamp_new};
+use super::errors::object_error;
+use super::incoming::stamp_new;
 use super::lines::property_values;
 use super::opened::OpenedCalendar;
 use super::time_zones::add_time_zone;

@@ -3,7 +3,8 @@
 use etui::calendar::time::{Date, TimeZone};
 use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
 
-use super::opened::{OpenedCalendar, store_error};
+use super::errors::store_error;
+use super::opened::OpenedCalendar;
 use crate::error::{EdsError, EdsResult, INVALID_OBJECT, OBJECT_NOT_FOUND};
 
 /// The first year for which the definition of a system zone is complete.

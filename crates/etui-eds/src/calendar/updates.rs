@@ -8,13 +8,16 @@ use std::sync::Arc;
 use etui::RecordId;
 use etui::calendar::{Filter, ViewChanges};
 
+use super::condition::Condition;
+use super::errors::store_error;
 use super::object::announce_revision;
-use super::opened::{OpenedCalendar, store_error};
-use super::query::{CalendarQuery, Condition};
+use super::opened::OpenedCalendar;
+use super::query::CalendarQuery;
 use super::reading::{for_each_candidate, parse_stored};
 use super::view::ObjectUpdate;
 use crate::error::{EdsError, EdsResult, OTHER};
-use crate::server::{Wakeup, answer_on_worker};
+use crate::server::guard::answer_on_worker;
+use crate::server::wakeup::Wakeup;
 
 /// This many changed records are read and sent at once.
 const MAX_UPDATES: usize = 256;

@@ -16,7 +16,7 @@ use super::opened::OpenedCalendar;
 use super::query::CalendarQuery;
 use super::reading::{MatchingComponent, for_each_candidate, matching_components};
 use crate::error::EdsResult;
-use crate::server::answer_on_worker;
+use crate::server::guard::answer_on_worker;
 use crate::server::view_life::{MAX_BATCH, NOTIFY_INITIAL, ViewChannel, ViewLife};
 
 /// The interface of the view's object.

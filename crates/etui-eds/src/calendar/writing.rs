@@ -7,10 +7,11 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, ObjectError};
 use etui::{Condition, ETag};
 
-use super::incoming::{object_error, parse_component, stamp_changed, stamp_new};
+use super::errors::{not_found, object_error, store_error};
+use super::incoming::{parse_component, stamp_changed, stamp_new};
 use super::lines::new_uid;
 use super::mod_type::ModType;
-use super::opened::{OpenedCalendar, store_error};
+use super::opened::OpenedCalendar;
 use crate::error::{
     EdsError, EdsResult, INVALID_OBJECT, NOT_SUPPORTED, OBJECT_EXISTS, OBJECT_NOT_FOUND,
     OUT_OF_SYNC,
@@ -159,11 +160,6 @@ pub(super) fn instance_id(object: &CalendarObject, text: &str) -> EdsResult<Cale
         let message = format!("there is no occurrence at \"{text}\"");
         EdsError::new(OBJECT_NOT_FOUND, message)
     })
-}
-
-pub(super) fn not_found(uid: &str) -> EdsError {
-    let message = format!("there is no object with UID \"{uid}\"");
-    EdsError::new(OBJECT_NOT_FOUND, message)
 }
 
 fn not_supported() -> EdsError {

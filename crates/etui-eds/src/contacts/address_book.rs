@@ -8,13 +8,14 @@ use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};
 
 use super::book::Book;
-use super::cursor::{AddressBookCursor, CursorState};
+use super::cursor::{AddressBookCursor, CursorState, posix_locale};
 use super::fields::supported_fields;
 use super::query::ContactQuery;
 use super::view::{CardShape, ViewState};
 use crate::error::EdsError;
 use crate::gvariant::{PropertyValue, print_properties};
-use crate::server::{Server, answer, answer_on_worker, sender_of};
+use crate::server::guard::{answer, answer_on_worker};
+use crate::server::shared::{Server, sender_of};
 use crate::sources::{self, SourceKind};
 
 /// The capabilities of an address book.
@@ -326,13 +327,4 @@ async fn drop_view(view: Arc<ViewState>) {
 /// The directory of the service's files.
 fn cache_dir(server: &Server) -> String {
     server.options.cache_dir.to_string_lossy().into_owned()
-}
-
-/// The locale of sorting, as the environment has it: `de_DE.UTF-8`.
-pub(super) fn posix_locale() -> String {
-    ["LC_ALL", "LC_COLLATE", "LANG"]
-        .iter()
-        .filter_map(|name| std::env::var(name).ok())
-        .find(|value| !value.is_empty())
-        .unwrap_or_else(|| "C".to_owned())
 }

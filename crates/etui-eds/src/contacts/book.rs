@@ -13,7 +13,7 @@ use super::pictures::PictureCache;
 use super::view::ViewState;
 use crate::collections::{adopt_collection, find_collection};
 use crate::error::{EdsError, EdsResult, OTHER};
-use crate::server::Server;
+use crate::server::shared::Server;
 use crate::sources::{Source, SourceKind};
 
 /// An opened address book, shared by its object, views and cursors.

@@ -7,13 +7,13 @@ use etui::{ChangeKind, Changes};
 use etui_dbus::GuardedObject;
 use zbus::interface;
 
-use super::address_book::posix_locale;
 use super::book::Book;
 use super::cursor_list::{CursorList, SortField};
 use super::fields::{ContactField, SUPPORTED_FIELDS};
 use super::query::ContactQuery;
 use crate::error::{EdsError, EdsResult, INVALID_ARGUMENT, INVALID_QUERY, OTHER, OUT_OF_SYNC};
-use crate::server::{TextArray, answer_on_worker};
+use crate::server::guard::answer_on_worker;
+use crate::server::text_array::TextArray;
 
 /// The flag of a step by which the cursor moves.
 const MOVE: i32 = 1;
@@ -313,4 +313,13 @@ impl AddressBookCursor {
     fn position(&self) -> u32 {
         self.0.totals().position
     }
+}
+
+/// The locale of sorting, as the environment has it: `de_DE.UTF-8`.
+pub(super) fn posix_locale() -> String {
+    ["LC_ALL", "LC_COLLATE", "LANG"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty())
+        .unwrap_or_else(|| "C".to_owned())
 }

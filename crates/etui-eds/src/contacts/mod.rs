@@ -36,7 +36,8 @@ use std::sync::Arc;
 use etui::contacts::Card;
 
 use crate::error::EdsResult;
-use crate::server::{Server, answer_on_worker};
+use crate::server::guard::answer_on_worker;
+use crate::server::shared::Server;
 use crate::sources::Source;
 
 /// Returns whether a contact matches a query of Evolution Data Server.

@@ -11,7 +11,7 @@ use super::query::ContactQuery;
 use super::reduced::PropertyNames;
 use super::writing::no_contact;
 use crate::error::{EdsError, EdsResult};
-use crate::server::TextArray;
+use crate::server::text_array::TextArray;
 
 /// A stored contact that matches a query.
 pub(super) struct Match<'m> {

@@ -10,35 +10,17 @@ use std::sync::Arc;
 use super::address_book::announce_revision;
 use super::book::Book;
 use super::outgoing::revision_of;
+use super::view::{RecordUpdate, UpdatedCard};
 use crate::error::{EdsError, EdsResult, OTHER};
-use crate::server::{Wakeup, answer_on_worker};
-use etui::contacts::{Card, Filter, ViewChanges};
+use crate::server::guard::answer_on_worker;
+use crate::server::wakeup::Wakeup;
+use etui::contacts::{Filter, ViewChanges};
 use etui::{ChangeKind, RecordId};
 
 /// Changes up to this number are read on the bus's thread.
 const FEW_CHANGES: usize = 16;
 /// This many changed contacts are read and sent at once.
 const MAX_UPDATES: usize = 256;
-
-/// A changed contact.
-pub(super) struct RecordUpdate {
-    /// Its id in the store.
-    pub(super) id: RecordId,
-    /// Its UID.
-    pub(super) uid: String,
-    /// The card now; `None`: it was removed.
-    pub(super) card: Option<UpdatedCard>,
-}
-
-/// The card of a changed contact.
-pub(super) struct UpdatedCard {
-    /// The card as stored.
-    pub(super) card: Card,
-    /// The card as clients get it.
-    pub(super) outgoing: String,
-    /// Its REV.
-    pub(super) revision: String,
-}
 
 /// Follows a book until the process ends.
 pub(super) async fn follow_book(book: Arc<Book>) {

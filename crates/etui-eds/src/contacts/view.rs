@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use etui::RecordId;
+use etui::contacts::Card;
 use zbus::names::OwnedUniqueName;
 
 use super::book::Book;
 use super::outgoing::{OutgoingCard, write_brief, write_outgoing};
 use super::query::ContactQuery;
-use super::updates::RecordUpdate;
 use crate::error::{EdsError, EdsResult};
-use crate::server::answer_on_worker;
+use crate::server::guard::answer_on_worker;
 use crate::server::view_life::{MAX_BATCH, NOTIFY_INITIAL, ViewChannel, ViewLife};
 
 /// The interface of the view's object.
@@ -49,6 +49,26 @@ impl CardShape {
 struct ViewSettings {
     flags: u32,
     shape: CardShape,
+}
+
+/// A changed contact.
+pub(super) struct RecordUpdate {
+    /// Its id in the store.
+    pub(super) id: RecordId,
+    /// Its UID.
+    pub(super) uid: String,
+    /// The card now; `None`: it was removed.
+    pub(super) card: Option<UpdatedCard>,
+}
+
+/// The card of a changed contact.
+pub(super) struct UpdatedCard {
+    /// The card as stored.
+    pub(super) card: Card,
+    /// The card as clients get it.
+    pub(super) outgoing: String,
+    /// Its REV.
+    pub(super) revision: String,
 }
 
 /// A view of one client.
@@ -195,7 +215,7 @@ impl ViewState {
     }
 
     fn brief_of(&self, text: &[u8], uid: &str) -> OutgoingCard {
-        let revision = etui::contacts::Card::parse(text)
+        let revision = Card::parse(text)
             .map(|card| super::outgoing::revision_of(text, &card))
             .unwrap_or_default();
         write_brief(uid, &revision)

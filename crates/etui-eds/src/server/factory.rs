@@ -6,7 +6,8 @@ use etui_dbus::{CallLimits, GuardedObject};
 use zbus::interface;
 use zbus::message::Header;
 
-use super::{OpenedSource, Server, sender_of};
+use super::bus_names::{BOOK_FACTORY, CALENDAR_FACTORY};
+use super::shared::{OpenedSource, Server, sender_of};
 use crate::error::{EdsError, SOURCE_NOT_SUPPORTED};
 use crate::sources::{self, SourceKind};
 use crate::stock::Factory;
@@ -14,10 +15,6 @@ use crate::{calendar, contacts};
 
 /// Sources that one client opens at once.
 const MAX_OPENING: usize = 64;
-/// The factory object of address books.
-pub(crate) const BOOK_FACTORY: &str = "/org/gnome/evolution/dataserver/AddressBookFactory";
-/// The factory object of calendars.
-pub(crate) const CALENDAR_FACTORY: &str = "/org/gnome/evolution/dataserver/CalendarFactory";
 
 /// Registers both factories on the bus.
 pub(super) async fn register_factories(server: &Arc<Server>) -> zbus::Result<()> {

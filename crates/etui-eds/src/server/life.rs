@@ -11,7 +11,9 @@ use zbus::names::{BusName, OwnedUniqueName};
 use zruntime::SharedRuntime;
 use zruntime::signal::{Signal, Signals};
 
-use super::{BOOK_NAME, CALENDAR_NAME, ServeError, Server};
+use super::ServeError;
+use super::bus_names::{BOOK_NAME, CALENDAR_NAME};
+use super::shared::Server;
 
 /// Between asking for the names and seeing who has them, and after giving them back.
 const SETTLE: Duration = Duration::from_millis(100);

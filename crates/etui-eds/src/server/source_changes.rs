@@ -15,7 +15,8 @@ use zbus::message::Type;
 use zbus::{MatchRule, Message, MessageStream, OwnedObjectPath};
 use zruntime::lock::Mutex;
 
-use super::{Server, answer_on_worker};
+use super::guard::answer_on_worker;
+use super::shared::Server;
 use crate::collections::{remove_collection, rename_collection};
 use crate::error::EdsResult;
 use crate::sources::{MANAGER, REGISTRY, Source, SourceKind, read_sources};

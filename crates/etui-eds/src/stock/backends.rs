@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{EdsError, EdsResult, SOURCE_NOT_SUPPORTED};
-use crate::server::{BOOK_NAME, CALENDAR_NAME};
+use crate::server::bus_names::{BOOK_NAME, CALENDAR_NAME};
 use crate::sources::SourceKind;
 
 /// The types of address books, by the name of the backend. Only the stock factory could tell them,

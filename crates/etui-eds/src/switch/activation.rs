@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::SwitchError;
-use crate::server::{BOOK_NAME, CALENDAR_NAME};
+use crate::server::bus_names::{BOOK_NAME, CALENDAR_NAME};
 
 /// The name of the systemd unit.
 const UNIT: &str = "etui-eds.service";

@@ -14,7 +14,7 @@ use zruntime::SharedRuntime;
 
 use super::SwitchError;
 use crate::error::{BUSY, EdsError};
-use crate::server::{BOOK_FACTORY, BOOK_NAME, CALENDAR_FACTORY, CALENDAR_NAME};
+use crate::server::bus_names::{BOOK_FACTORY, BOOK_NAME, CALENDAR_FACTORY, CALENDAR_NAME};
 
 /// How long the owner of a name may take to give it up.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -15,7 +15,7 @@ use super::{
     reload_bus,
 };
 use crate::calendar::exchange::series_from_stock;
-use crate::server::{BOOK_FACTORY, BOOK_NAME, CALENDAR_FACTORY, CALENDAR_NAME};
+use crate::server::bus_names::{BOOK_FACTORY, BOOK_NAME, CALENDAR_FACTORY, CALENDAR_NAME};
 use crate::sources::SourceKind;
 use crate::stock::Helpers;
 

@@ -14,7 +14,7 @@ use super::plan::{PlannedSource, read_plan};
 use super::state::{Phase, SwitchState};
 use super::store_side::StoreSide;
 use super::{SwitchError, program_of};
-use crate::server::{BOOK_NAME, CALENDAR_NAME};
+use crate::server::bus_names::{BOOK_NAME, CALENDAR_NAME};
 
 /// Who serves, and what is in the store only.
 #[derive(Debug, Clone, Serialize)]

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::experiment::{ArmRole, ArmSettings, MeasurePass, RunCase};
+use crate::arms::{ArmRole, ArmSettings, MeasurePass, RunCase};
 use crate::results::RunHeader;
 use crate::results::RunRecord;
 

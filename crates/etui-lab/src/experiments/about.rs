@@ -105,7 +105,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::super::all_experiments;
-    use crate::experiment::MeasurePass;
+    use crate::arms::MeasurePass;
     use crate::results::RunRecord;
     use crate::{ArmRole, Experiment, LabContext, Results, RunPlan};
 

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
 use crate::error::Error;
-use crate::runner::cleanup;
+use crate::runner::run_id;
 
 /// Prefix of the names of the laboratory's tracer instances.
 const PREFIX: &str = "etui-lab-";
@@ -110,7 +110,7 @@ impl BlockTrace {
                 e => format!("the kernel's tracer (tracefs) cannot be had: {e}"),
             })
         })?;
-        let run = std::env::var(cleanup::MARKER).unwrap_or_else(|_| "none".to_owned());
+        let run = std::env::var(run_id::MARKER).unwrap_or_else(|_| "none".to_owned());
         let name = format!(
             "{PREFIX}{run}-{}-{}",
             std::process::id(),

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{NotRun, RunCase};
+use crate::arms::{NotRun, RunCase};
 
-pub use query::{Figure, GroupKey, Results};
+pub use crate::arms::GroupKey;
+pub use query::{Figure, Results};
 
 /// The version of the lines' format.
 pub const FORMAT: u32 = 1;

@@ -5,19 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::Value;
 
 use super::{ResultLine, RunHeader, RunRecord};
-use crate::experiment::{ArmRole, NotRun, RunCase};
+use crate::arms::{ArmRole, GroupKey, NotRun, RunCase};
 use crate::stats;
-
-/// Which group: the same work, on the same stack, at the same size.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupKey {
-    /// The work.
-    pub work: String,
-    /// The stack.
-    pub stack: String,
-    /// The size.
-    pub size: u64,
-}
 
 /// A measure over its repetitions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -204,7 +193,7 @@ impl Results {
 mod tests {
     use super::*;
     use crate::Measure;
-    use crate::experiment::{ArmSettings, MeasurePass};
+    use crate::arms::{ArmSettings, MeasurePass};
 
     fn run(arm: &str, pass: MeasurePass, repetition: u32, measure: &str, value: f64) -> ResultLine {
         ResultLine::Run(RunRecord {

@@ -9,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::worker::{WorkerFailure, WorkerReply, WorkerTask};
+use super::worker_task::{WorkerFailure, WorkerReply, WorkerTask};
 use super::{GroupWork, SetupResult};
+use crate::arms::{ArmGroup, MeasurePass, RunCase};
 use crate::error::Error;
-use crate::experiment::{ArmGroup, MeasurePass, RunCase};
 use crate::measure::{instructions, syscalls};
 use crate::recorder::RunLocation;
 use crate::results::RunRecord;

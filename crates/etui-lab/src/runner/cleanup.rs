@@ -20,19 +20,16 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
+use super::run_id::{self, MARKER};
 use crate::error::Error;
 use crate::measure::trace;
 use crate::stacks::{self, mounts};
-
-/// The environment variable that carries a run's id in all its processes but the first.
-pub const MARKER: &str = "ETUI_LAB_RUN";
 
 /// Prefix of the names of all run directories.
 const PREFIX: &str = ".etui-lab-";
@@ -40,19 +37,6 @@ const PREFIX: &str = ".etui-lab-";
 /// Longest path of a run's directory, bytes: SQLite takes 512, and databases are
 /// some directories deeper.
 const LONGEST: usize = 400;
-
-/// The run of this process that was begun last.
-static LATEST: Mutex<Option<String>> = Mutex::new(None);
-
-fn latest_registry() -> MutexGuard<'static, Option<String>> {
-    LATEST.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The id of this process's run, for the tools that it starts; in a worker they have it from
-/// the environment.
-pub fn current_run() -> Option<String> {
-    latest_registry().clone()
-}
 
 /// The runs of this user on this machine.
 #[derive(Debug, Clone)]
@@ -109,7 +93,7 @@ impl CleanupRegistry {
                 .map_err(|e| Error::file(&entry, e))?;
             let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
             if locked && entry.exists() {
-                *latest_registry() = Some(id.clone());
+                run_id::set_current_run(&id);
                 return Ok(LiveProcess {
                     id,
                     entry,

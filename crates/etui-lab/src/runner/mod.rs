@@ -16,7 +16,9 @@ mod case;
 pub mod cleanup;
 mod narrow;
 mod progress;
+pub mod run_id;
 pub mod worker;
+pub mod worker_task;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -25,8 +27,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use crate::arms::{ArmGroup, CaseKey, MeasurePass, NotRun, RunCase};
 use crate::error::Error;
-use crate::experiment::{ArmGroup, CaseKey, Experiment, MeasurePass, NotRun, RunCase, RunPlan};
+use crate::experiment::{Experiment, RunPlan};
 use crate::lab::LabContext;
 use crate::machine;
 use crate::output;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::experiment::{ArmGroup, RunCase};
+use crate::arms::{ArmGroup, RunCase};
 use crate::output;
 
 /// Shows how far a run is. The time left is the experiments' own estimate of the runs to come,

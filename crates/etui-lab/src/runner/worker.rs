@@ -6,48 +6,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
+use super::worker_task::{WorkerFailure, WorkerReply, WorkerTask};
 use crate::error::Error;
-use crate::experiment::{ArmGroup, Experiment, RunCase};
-use crate::recorder::{Recorder, RunLocation};
-
-/// The task of a worker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "task", rename_all = "kebab-case")]
-pub enum WorkerTask {
-    /// Run an arm once.
-    RunRecord {
-        /// Which run.
-        case: RunCase,
-        /// Where.
-        place: RunLocation,
-    },
-    /// Set up the shared files of a group.
-    Furnish {
-        /// The experiment.
-        experiment: String,
-        /// The group.
-        group: ArmGroup,
-        /// Where.
-        dir: PathBuf,
-    },
-}
-
-/// The reply of a worker: the figures by name and the answer's digest.
-pub type WorkerReply = Result<(BTreeMap<String, f64>, String), WorkerFailure>;
-
-/// A worker's reply without figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkerFailure {
-    /// The task cannot be done here, and why.
-    NotRun(String),
-    /// The task failed, with a message.
-    Failed(String),
-}
+use crate::experiment::Experiment;
+use crate::recorder::Recorder;
 
 /// Does the task on standard input.
 pub fn worker_main(experiments: &[&'static dyn Experiment], reply: &Path) -> Result<(), Error> {

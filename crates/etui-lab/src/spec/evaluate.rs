@@ -189,7 +189,7 @@ fn select_arms(
 #[allow(clippy::unwrap_used)]
 pub(super) mod tests {
     use super::*;
-    use crate::experiment::{ArmSettings, MeasurePass, RunCase};
+    use crate::arms::{ArmSettings, MeasurePass, RunCase};
     use crate::results::RunRecord;
     use crate::spec::{Conclusion, Measure, Per};
 

@@ -33,7 +33,7 @@ use rustix::mount::MountFlags;
 
 use crate::error::Error;
 use crate::machine;
-use crate::runner::cleanup;
+use crate::runner::run_id;
 use crate::vm::Vm;
 use guest::GuestParts;
 pub(crate) use guest::is_guest;
@@ -303,8 +303,8 @@ pub(crate) fn run_tool<S: AsRef<OsStr>>(
     command.args(args).stdin(Stdio::null()).env("LC_ALL", "C");
     // Ctrl-C reaches the laboratory alone; a tool that outlives it is found by its run's id.
     command.process_group(0);
-    if let Some(id) = cleanup::current_run() {
-        command.env(cleanup::MARKER, id);
+    if let Some(id) = run_id::current_run() {
+        command.env(run_id::MARKER, id);
     }
     let output = command.output();
     let failed = |message: String| Error::Command {

@@ -14,7 +14,7 @@ use rustix::system::RebootCommand;
 
 use super::protocol::{CommandOutput, GuestAnswer, GuestInfo, GuestReply, GuestRequest};
 use crate::error::Error;
-use crate::runner::worker::{WorkerReply, WorkerTask};
+use crate::runner::worker_task::{WorkerReply, WorkerTask};
 use crate::stacks::mounts;
 
 /// The program of the guest.

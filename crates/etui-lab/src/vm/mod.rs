@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::machine;
-use crate::runner::worker::{WorkerReply, WorkerTask};
+use crate::runner::worker_task::{WorkerReply, WorkerTask};
 
 pub use accelerator::Accelerator;
 pub(crate) use guest::guest_main;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::runner::worker::{WorkerReply, WorkerTask};
+use crate::runner::worker_task::{WorkerReply, WorkerTask};
 
 /// A request to the guest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use super::{Accelerator, DiskBus, DiskSource, VmDisk, VmOptions};
 use crate::error::Error;
 use crate::machine;
-use crate::runner::cleanup;
+use crate::runner::run_id;
 
 /// How often a wait looks whether the run was stopped.
 const STOP_INTERVAL: Duration = Duration::from_millis(50);
@@ -70,8 +70,8 @@ impl Qemu {
             .stdout(Stdio::piped())
             .stderr(stderr);
         // A worker has the run's id in its environment already.
-        if let Some(id) = cleanup::current_run() {
-            command.env(cleanup::MARKER, id);
+        if let Some(id) = run_id::current_run() {
+            command.env(run_id::MARKER, id);
         }
         let mut child = command.spawn().map_err(|e| Error::file(&program, e))?;
         let pipes = child.stdin.take().zip(child.stdout.take());

@@ -48,6 +48,7 @@ use rusqlite::{Connection, ErrorCode, ffi};
 
 use super::Maintenance;
 use super::lock_guard::LockGuard;
+use super::paths::with_suffix;
 use super::pool::{Durability, lock};
 use super::work::Work;
 use crate::error::{Error, Result};
@@ -435,7 +436,7 @@ fn name_refusal(error: Error, connection: &Connection) -> Error {
     };
     let path = PathBuf::from(connection.path().unwrap_or_default());
     match code {
-        ffi::SQLITE_IOERR_VNODE => Error::LogReplaced(super::with_suffix(&path, "-wal")),
+        ffi::SQLITE_IOERR_VNODE => Error::LogReplaced(with_suffix(&path, "-wal")),
         _ => error,
     }
 }

@@ -35,8 +35,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
+use super::paths::{parent_of, with_suffix};
 use super::pool::lock;
-use super::with_suffix;
 use crate::error::{Error, Result};
 
 /// SQLite's `SHARED_FIRST` and `SHARED_SIZE`: the bytes of the database that an open connection has
@@ -219,7 +219,7 @@ fn canonical_path(path: &Path) -> PathBuf {
     if let Ok(found) = path.canonicalize() {
         return found;
     }
-    let folder = super::parent_of(path).canonicalize();
+    let folder = parent_of(path).canonicalize();
     match (folder, path.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => path.to_owned(),

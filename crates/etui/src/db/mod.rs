@@ -14,6 +14,7 @@ mod large_commits;
 mod lock_guard;
 pub(crate) mod metadata;
 mod open;
+mod paths;
 mod pool;
 pub(crate) mod random;
 pub(crate) mod schema;
@@ -46,7 +47,8 @@ pub(crate) use wake::open_watch_file;
 
 pub(crate) use group_commit::TransactionSize;
 pub(crate) use large_commits::LargeCommits;
-pub(crate) use open::{OpenMode, parent_of, refuse_stray_log, sync_directory, with_suffix};
+pub(crate) use open::{OpenMode, refuse_stray_log};
+pub(crate) use paths::{parent_of, sync_directory, with_suffix};
 pub use pool::{Durability, Memory};
 pub(crate) use pool::{PoolOptions, PooledConnection, lock, read_transaction};
 pub use vfs::{Recovered, Vfs, recover, use_vfs};

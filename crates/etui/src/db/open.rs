@@ -7,6 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Mode, OFlags};
 
+use super::paths::{sync_directory, with_suffix};
 use super::pool::{self, PoolOptions, set_cache};
 use super::schema;
 use super::vfs::Vfs;
@@ -296,13 +297,6 @@ fn nobody_writes(path: &Path) -> bool {
     (read_only_medium || read_only_file) && wal_is_empty
 }
 
-/// Returns `path` with `suffix` after its name, as SQLite names its sidecar files.
-pub(crate) fn with_suffix(path: &Path, suffix: &str) -> std::path::PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
 /// Returns the `file:` URI of a path (<https://sqlite.org/uri.html>), with all but harmless bytes
 /// percent-encoded.
 fn immutable_uri(path: &Path) -> String {
@@ -334,22 +328,6 @@ fn create_file(path: &Path) -> Result<()> {
         Err(rustix::io::Errno::EXIST) => Ok(()),
         Err(e) => Err(Error::io(path, e.into())),
     }
-}
-
-/// Returns the directory of a file.
-pub(crate) fn parent_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// Flushes the directory, so that the file's name is durable.
-pub(crate) fn sync_directory(path: &Path) -> Result<()> {
-    let directory = parent_of(path);
-    std::fs::File::open(directory)
-        .and_then(|d| d.sync_all())
-        .map_err(|e| Error::io(directory, e))
 }
 
 #[cfg(test)]

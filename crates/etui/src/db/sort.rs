@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::parent_of;
+use super::paths::parent_of;
 use crate::error::{Error, Result};
 
 /// The read buffer of each run in bytes.

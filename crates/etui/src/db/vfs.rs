@@ -8,7 +8,7 @@ use etui_vfs::RedoLogUse;
 use etui_vfs::persist_wal::{PersistWalOptions, PersistWalVfs};
 use rusqlite::{Connection, ErrorCode};
 
-use super::open::with_suffix;
+use super::paths::with_suffix;
 use crate::error::{Error, Result};
 
 /// The VFS between SQLite and the store's files.

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::{sidecar, with_suffix};
+use super::paths::with_suffix;
+use super::sidecar;
 
 /// A function that wakes a watcher of this process.
 pub(crate) type Waker = Arc<dyn Fn() + Send + Sync>;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::with_suffix;
+use super::paths::with_suffix;
 
 /// The size of a large WAL in bytes.
 const LARGE: u64 = 32 << 20;

@@ -23,13 +23,13 @@
 mod cover;
 mod cover_thumbnails;
 mod files;
-mod group;
+pub(crate) mod group;
 mod library;
 mod membership;
-mod picture;
+pub(crate) mod picture;
 mod scan;
 mod tag_lines;
-mod track;
+pub(crate) mod track;
 mod user_data;
 
 pub use cover::{Cover, CoverId, InvalidCoverId};

@@ -11,13 +11,13 @@ mod month;
 mod next;
 mod property;
 mod record;
-pub mod remind;
+mod remind;
 mod reschedule;
 mod show;
 mod single;
 mod span_args;
 mod time_args;
-pub mod todos;
+mod todos;
 
 use clap::Subcommand;
 use etui::calendar::CalendarObject;

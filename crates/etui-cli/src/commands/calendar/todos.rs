@@ -1,8 +1,9 @@
 //! `etui calendar todos`: to-dos by due time.
 
-use etui::calendar::time::{CalendarTime, Timestamp};
+use etui::calendar::time::{CalendarTime, TimeZone, Timestamp};
 use etui::calendar::{CalendarObject, Column, Query, Status};
 use etui::record::Reader;
+use serde::Serialize;
 
 use super::span_args::local_now;
 use crate::app::App;
@@ -10,7 +11,8 @@ use crate::commands::records::name_or_placeholder;
 use crate::datetime::{LocalNow, format_short};
 use crate::errors::Result;
 use crate::output::Table;
-use crate::output::json::calendar::todo_json;
+use crate::output::json::calendar::{optional_time, status_name};
+use crate::output::json::object;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,6 +97,20 @@ pub fn list_todos(app: &mut App, args: &TodosArgs) -> Result<()> {
     app.out.write_table(&table, &all, |out, todo| {
         out.write_json(&todo_json(todo, &here.zone))
     })
+}
+
+/// A line of `calendar todos`.
+fn todo_json(todo: &TodoItem, zone: &TimeZone) -> impl Serialize {
+    object! {
+        calendar: &todo.calendar,
+        id: todo.id,
+        title: &todo.title,
+        due: optional_time(&todo.due, zone),
+        status: todo.status.map(status_name),
+        priority: todo.priority,
+        // `open`, `overdue` or `done`.
+        state: todo.state.name(),
+    }
 }
 
 /// Returns the to-dos of calendars by due time, those without one last.

@@ -1,5 +1,6 @@
 //! `etui addressbooks` and `etui calendars`: list, create, rename, remove and restore collections.
 
+mod json;
 mod remove;
 mod restore;
 
@@ -7,11 +8,11 @@ use std::marker::PhantomData;
 
 use etui::calendar::Color;
 
+use self::json::{collection_json, listed_collection_json};
 use self::restore::RestoreCollectionArgs;
 use super::records::{RecordCommands, count_of};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{collection_json, listed_collection_json};
 use crate::output::{COLOR_MARK, Style, Table, format_count, one_line, quote_option};
 
 pub const ADDRESS_BOOK_EXAMPLES: &str = "\

@@ -2,11 +2,11 @@
 
 use etui::Error;
 
+use super::json::removed_collection_json;
 use super::{command_line, count_of};
 use crate::app::App;
 use crate::commands::records::RecordCommands;
 use crate::errors::{Failure, Result};
-use crate::output::json::removed_collection_json;
 use crate::output::{one_line, quote_operand};
 
 /// Removes a collection. Asks for confirmation unless it is empty.

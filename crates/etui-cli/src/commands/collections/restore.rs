@@ -2,12 +2,12 @@
 
 use etui::{Error, RemovedCollection};
 
+use super::json::{collection_json, removed_collection_json};
 use super::{command_line, count_of};
 use crate::app::App;
 use crate::commands::records::RecordCommands;
 use crate::datetime::format_minute;
 use crate::errors::{Failure, Result};
-use crate::output::json::{collection_json, removed_collection_json};
 use crate::output::{Table, format_count, one_line, quote_operand};
 
 #[derive(Debug, clap::Args)]

@@ -3,13 +3,14 @@
 use etui::Snapshot;
 use etui::calendar::time::Date;
 use etui::contacts::{Card, PartialDate};
+use serde::Serialize;
 
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{LocalNow, format_day};
+use crate::datetime::{LocalNow, format_day, iso_day};
 use crate::errors::Result;
 use crate::output::Table;
-use crate::output::json::contact_date_json;
+use crate::output::json::object;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -171,6 +172,20 @@ fn days_between(
         let years = born.map(|born| year - born);
         years.is_none_or(|years| years >= 0).then_some((day, years))
     })
+}
+
+/// A line of `contacts birthdays`.
+fn contact_date_json(date: &ContactDate) -> impl Serialize {
+    object! {
+        addressbook: &date.address_book,
+        id: date.id,
+        name: &date.name,
+        kind: date.kind.name(),
+        date: iso_day(date.day),
+        since: date.since.to_string(),
+        // `null` without a year.
+        years: date.years,
+    }
 }
 
 #[cfg(test)]

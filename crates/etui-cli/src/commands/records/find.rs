@@ -3,8 +3,9 @@
 use etui::RecordId;
 use etui::record::{Collection, Reader, StoredRecord};
 use etui::search::filter::Filter;
-use etui::search::query::{CollectionRows, Columns, Query};
+use etui::search::query::{CollectionRows, Columns, Query, QueryPlan};
 use etui::search::spelling::correct_filter;
+use serde::Serialize;
 
 use super::query::{NamedReaders, QueryArgs, query_readers};
 use super::{
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{NamedField, object, plan_json};
+use crate::output::json::{NamedField, object};
 use crate::output::{OutputWriter, format_count, one_line};
 
 #[derive(Debug, clap::Args)]
@@ -162,6 +163,28 @@ impl<R: RecordCommands> FindArgs<R> {
             }
             app.out.write_line(plan.to_string())
         })
+    }
+}
+
+/// The output of `find --explain`.
+fn plan_json<R: RecordCommands>(plan: &QueryPlan, collection: NamedField<&str>) -> impl Serialize {
+    object! {
+        // The normalized filter.
+        filter: &plan.filter,
+        // `list_scan`, `index_lookup` or `bitmap_scan`.
+        access_path: plan.access_path.name(),
+        #[serde(flatten)] records: NamedField(R::MANY, plan.records),
+        // Candidates from the index, and whether each of them is a match.
+        candidates: plan.candidates,
+        exact: plan.exact,
+        // Records outside the index, compared one by one.
+        pending: plan.pending,
+        // Records compared with the filter.
+        rechecked: plan.rechecked,
+        // List positions visited.
+        scanned: plan.scanned,
+        rows: plan.rows,
+        #[serde(flatten)] collection: collection,
     }
 }
 

@@ -10,12 +10,10 @@ use etui::record::StoredRecord;
 use serde::Serialize;
 
 use super::object;
-use crate::commands::calendar::remind::{Reminder, ReminderText};
-use crate::commands::calendar::todos::TodoItem;
 use crate::datetime::{iso_instant, iso_time};
 
 /// Returns the name of a component kind: `event`, `todo` or `journal`.
-fn kind_name(kind: ComponentKind) -> String {
+pub fn kind_name(kind: ComponentKind) -> String {
     kind.name().trim_start_matches('V').to_ascii_lowercase()
 }
 
@@ -34,7 +32,7 @@ fn action_name(action: AlarmAction) -> &'static str {
 }
 
 /// Formats a time that may be absent.
-fn optional_time(time: &Option<CalendarTime>, zone: &TimeZone) -> Option<String> {
+pub fn optional_time(time: &Option<CalendarTime>, zone: &TimeZone) -> Option<String> {
     time.as_ref().map(|time| iso_time(time, zone))
 }
 
@@ -79,20 +77,6 @@ pub fn occurrence_json(
     }
 }
 
-/// A line of `calendar todos`.
-pub fn todo_json(todo: &TodoItem, zone: &TimeZone) -> impl Serialize {
-    object! {
-        calendar: &todo.calendar,
-        id: todo.id,
-        title: &todo.title,
-        due: optional_time(&todo.due, zone),
-        status: todo.status.map(status_name),
-        priority: todo.priority,
-        // `open`, `overdue` or `done`.
-        state: todo.state.name(),
-    }
-}
-
 /// A line of `calendar freebusy`.
 pub fn busy_json(busy: &BusyPeriod, zone: &TimeZone) -> impl Serialize {
     object! {
@@ -111,25 +95,6 @@ pub fn due_alarm_json(calendar: &str, alarm: &DueAlarm, zone: &TimeZone) -> impl
         start: optional_time(&alarm.start, zone),
         title: &alarm.title,
         action: action_name(alarm.action),
-    }
-}
-
-/// A line of `calendar remind`.
-pub fn reminder_json(reminder: &Reminder, text: &ReminderText, zone: &TimeZone) -> impl Serialize {
-    let alarm = &reminder.alarm;
-    object! {
-        calendar: &reminder.calendar,
-        id: alarm.record.0,
-        uid: &reminder.uid,
-        kind: kind_name(alarm.kind),
-        at: iso_instant(alarm.at, zone),
-        start: optional_time(&alarm.start, zone),
-        end: optional_time(&alarm.end, zone),
-        title: &alarm.title,
-        place: &alarm.location,
-        // The time in words.
-        when: &text.when,
-        missed: reminder.is_missed,
     }
 }
 

@@ -5,8 +5,6 @@ use etui::text::phone::{PhoneNumber, Region};
 use serde::Serialize;
 
 use super::object;
-use crate::commands::contacts::birthdays::ContactDate;
-use crate::datetime::iso_day;
 
 /// A line of `contacts show`, and of `export --json`.
 pub fn contact_json(
@@ -78,38 +76,4 @@ pub fn contact_json(
         // Every property, in the vCard's order.
         properties: card.all_properties().map(property).collect::<Vec<_>>(),
     })
-}
-
-/// A line of `contacts birthdays`.
-pub fn contact_date_json(date: &ContactDate) -> impl Serialize {
-    object! {
-        addressbook: &date.address_book,
-        id: date.id,
-        name: &date.name,
-        kind: date.kind.name(),
-        date: iso_day(date.day),
-        since: date.since.to_string(),
-        // `null` without a year.
-        years: date.years,
-    }
-}
-
-/// A birthday or an anniversary as a line of `calendar agenda --birthdays`.
-pub fn contact_date_occurrence_json(date: &ContactDate) -> impl Serialize {
-    object! {
-        calendar: None::<&str>,
-        // The contact's.
-        id: date.id,
-        kind: date.kind.name(),
-        title: &date.name,
-        place: "",
-        start: iso_day(date.day),
-        end: iso_day(date.day.plus_days(1)),
-        all_day: true,
-        zone: None::<&str>,
-        instance: None::<&str>,
-        status: None::<&str>,
-        transparent: true,
-        color: None::<&str>,
-    }
 }

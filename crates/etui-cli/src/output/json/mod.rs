@@ -1,4 +1,5 @@
-//! The objects printed with `--json`; `docs/src/json.md` documents them.
+//! The objects printed with `--json`; `docs/src/json.md` documents them. Those of a command's own types
+//! are beside its types.
 //!
 //! A field without a value is `null` or an empty list, not absent. New fields may be added; none is
 //! removed or changes its meaning.
@@ -8,21 +9,15 @@ mod contact;
 
 use std::collections::BTreeMap;
 
-use etui::calendar::Color;
-use etui::calendar::time::TimeZone;
 use etui::import::{ImportReport, Refused};
-use etui::search::query::QueryPlan;
 use etui::{
-    CheckReport, CollectionKind, ETag, RecordId, RemovedCollection, SaveOutcome, SavedRecord,
-    Stats, VfsCounters,
+    CheckReport, CollectionKind, ETag, RecordId, SaveOutcome, SavedRecord, Stats, VfsCounters,
 };
 use etui_tables::{FieldCount, Loss, LossKind};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-pub use self::contact::{contact_date_json, contact_date_occurrence_json, contact_json};
-use crate::commands::records::RecordCommands;
-use crate::datetime::iso_instant;
+pub use self::contact::contact_json;
 
 /// Returns an object with these fields, in this order. `#[serde(flatten)]` before a field inserts
 /// the fields of its value.
@@ -69,31 +64,6 @@ pub fn listed_json(
         #[serde(flatten)] corrected: corrected.map(|words| NamedField("corrected", words)),
         // With `--limit`: the cursor of the next page in the last line.
         #[serde(flatten)] next: next.map(|next| NamedField("next", next)),
-    }
-}
-
-/// The output of `find --explain`.
-pub fn plan_json<R: RecordCommands>(
-    plan: &QueryPlan,
-    collection: NamedField<&str>,
-) -> impl Serialize {
-    object! {
-        // The normalized filter.
-        filter: &plan.filter,
-        // `list_scan`, `index_lookup` or `bitmap_scan`.
-        access_path: plan.access_path.name(),
-        #[serde(flatten)] records: NamedField(R::MANY, plan.records),
-        // Candidates from the index, and whether each of them is a match.
-        candidates: plan.candidates,
-        exact: plan.exact,
-        // Records outside the index, compared one by one.
-        pending: plan.pending,
-        // Records compared with the filter.
-        rechecked: plan.rechecked,
-        // List positions visited.
-        scanned: plan.scanned,
-        rows: plan.rows,
-        #[serde(flatten)] collection: collection,
     }
 }
 
@@ -204,39 +174,9 @@ pub fn check_json(report: &CheckReport, repaired: bool) -> impl Serialize {
     }
 }
 
-/// An address book or calendar and its number of records.
-pub fn collection_json<R: RecordCommands>(name: &str, records: u64) -> impl Serialize {
-    counted_json(name, R::MANY, records)
-}
-
-/// A line of `addressbooks` and `calendars`; a calendar has a colour, or `null`.
-pub fn listed_collection_json<R: RecordCommands>(
-    name: &str,
-    records: u64,
-    color: Option<Color>,
-) -> impl Serialize {
-    let color = R::HAS_COLORS.then(|| NamedField("color", color.map(|c| c.to_string())));
-    object! {
-        #[serde(flatten)] collection: collection_json::<R>(name, records),
-        #[serde(flatten)] color: color,
-    }
-}
-
-fn counted_json(name: &str, many: &'static str, records: u64) -> impl Serialize {
+/// A collection and its number of records, `contacts` or `entries`.
+pub fn counted_json(name: &str, many: &'static str, records: u64) -> impl Serialize {
     object! { name: name, #[serde(flatten)] records: NamedField(many, records) }
-}
-
-/// A removed address book or calendar, and until when it can be restored, at least.
-pub fn removed_collection_json<R: RecordCommands>(
-    removed: &RemovedCollection,
-    viewer: &TimeZone,
-) -> impl Serialize {
-    object! {
-        id: removed.id,
-        #[serde(flatten)] collection: collection_json::<R>(&removed.name, removed.records),
-        removed: iso_instant(removed.removed().into(), viewer),
-        kept_until: iso_instant(removed.kept_until().into(), viewer),
-    }
 }
 
 /// `stats`.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::MeasurePass;
+use crate::arms::MeasurePass;
 use crate::results::{ResultLine, RunRecord};
 use crate::{Error, Experiment, Recorder, RunLocation, RunPlan};
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::super::backends::run_all::run_all;
 use super::*;
 use crate::FindingStatus;
-use crate::experiment::MeasurePass;
+use crate::arms::MeasurePass;
 use crate::peers::eds;
 
 fn plan() -> RunPlan {

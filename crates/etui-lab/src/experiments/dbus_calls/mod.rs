@@ -226,7 +226,7 @@ mod tests {
 
     use super::super::backends::run_all::run_all;
     use super::*;
-    use crate::experiment::MeasurePass;
+    use crate::arms::MeasurePass;
 
     #[test]
     fn both_services_answer_beside_the_echo() {

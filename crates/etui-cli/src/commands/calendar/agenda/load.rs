@@ -7,15 +7,16 @@ use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};
 use etui::calendar::{CalendarObject, Color, CutSeries, Occurrence, Status};
 use etui::record::Reader;
+use serde::Serialize;
 
 use super::super::alarms::name_cut;
 use super::days::{AgendaEntry, EntryMark, EntrySource};
 use crate::app::App;
 use crate::commands::contacts::birthdays::{ContactDate, contact_dates};
-use crate::datetime::{LocalNow, TimeSpan};
+use crate::datetime::{LocalNow, TimeSpan, iso_day};
 use crate::errors::Result;
 use crate::output::json::calendar::occurrence_json;
-use crate::output::json::contact_date_occurrence_json;
+use crate::output::json::object;
 use crate::output::{format_count, one_line};
 
 /// Occurrences that are shown without `--limit`. A rule can recur every second.
@@ -249,6 +250,26 @@ fn contact_date_entry(date: &ContactDate) -> AgendaEntry {
         source: None,
         mark: EntryMark::Confirmed,
         done: None,
+    }
+}
+
+/// A birthday or an anniversary as a line of `calendar agenda --birthdays`.
+fn contact_date_occurrence_json(date: &ContactDate) -> impl Serialize {
+    object! {
+        calendar: None::<&str>,
+        // The contact's.
+        id: date.id,
+        kind: date.kind.name(),
+        title: &date.name,
+        place: "",
+        start: iso_day(date.day),
+        end: iso_day(date.day.plus_days(1)),
+        all_day: true,
+        zone: None::<&str>,
+        instance: None::<&str>,
+        status: None::<&str>,
+        transparent: true,
+        color: None::<&str>,
     }
 }
 

@@ -19,13 +19,12 @@ use super::schedule::{DueReminders, NamedReader, Reminder, find_alarm, find_due}
 use super::shown::AlarmKey;
 use super::state_file::{LockedState, StateFile};
 use super::wake::WakeTimer;
-use super::words::ReminderText;
+use super::words::{ReminderText, reminder_json};
 use crate::app::App;
 use crate::commands::calendar::alarms::name_cut;
 use crate::commands::records::parse_filter;
 use crate::datetime::format_clock;
 use crate::errors::{Failure, Result};
-use crate::output::json::calendar::reminder_json;
 use crate::output::{Style, one_line, pluralize};
 use crate::stop_signal::StopSignal;
 

@@ -23,9 +23,6 @@ mod words;
 use etui::calendar::CalendarObject;
 use etui::calendar::time::Duration;
 
-pub use self::schedule::Reminder;
-pub use self::words::ReminderText;
-
 use self::follower::{Follower, ReminderTarget};
 use crate::app::App;
 use crate::datetime::parse_duration;

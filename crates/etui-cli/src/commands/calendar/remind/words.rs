@@ -1,12 +1,15 @@
-//! The text of a reminder: title, time in words, place.
+//! The text of a reminder: title, time in words, place; its JSON object.
 
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use etui::calendar::{CalendarObject, DueAlarm};
+use serde::Serialize;
 
 use super::schedule::Reminder;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{describe_duration, format_clock, format_day};
+use crate::datetime::{describe_duration, format_clock, format_day, iso_instant};
+use crate::output::json::calendar::{kind_name, optional_time};
+use crate::output::json::object;
 
 /// A longer time before or after the start is shown as a day.
 const MAX_IN_WORDS: i64 = 12 * 3_600;
@@ -41,6 +44,25 @@ impl ReminderText {
                 .is_missed
                 .then(|| format_moment(alarm.at, now, zone)),
         }
+    }
+}
+
+/// A line of `calendar remind`.
+pub fn reminder_json(reminder: &Reminder, text: &ReminderText, zone: &TimeZone) -> impl Serialize {
+    let alarm = &reminder.alarm;
+    object! {
+        calendar: &reminder.calendar,
+        id: alarm.record.0,
+        uid: &reminder.uid,
+        kind: kind_name(alarm.kind),
+        at: iso_instant(alarm.at, zone),
+        start: optional_time(&alarm.start, zone),
+        end: optional_time(&alarm.end, zone),
+        title: &alarm.title,
+        place: &alarm.location,
+        // The time in words.
+        when: &text.when,
+        missed: reminder.is_missed,
     }
 }
 
