@@ -7,7 +7,9 @@
 //! - [`media`]: playable audio files with tags, covers and photos, made from a seed;
 //! - `bus` (a feature): a private D-Bus session bus;
 //! - `disk` (a feature): a disk in memory whose power can be cut;
-//! - [`rng`]: the pseudo-random sequence under all of it.
+//! - [`rng`]: the pseudo-random sequence under all of it;
+//! - [`wait`]: waiting for a condition;
+//! - [`own_process`]: tests in processes of their own.
 
 #[cfg(feature = "bus")]
 pub mod bus;
@@ -17,6 +19,8 @@ pub mod disk;
 pub mod fixtures;
 pub mod images;
 pub mod media;
+pub mod own_process;
 pub mod people;
 pub mod rng;
 mod text;
+pub mod wait;

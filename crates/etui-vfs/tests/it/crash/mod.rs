@@ -1,0 +1,19 @@
+//! Power failures: random histories on a disk in memory; each image is opened.
+
+mod bursts;
+mod check;
+mod commits;
+mod etui;
+mod faults;
+mod model;
+mod mutations;
+mod past;
+mod persist_wal;
+mod plain;
+mod random;
+mod run;
+mod shrink;
+mod steps;
+mod stock;
+mod store;
+mod threads;

@@ -1,0 +1,55 @@
+//! All tests of the library through its public interface, in one program: it is linked once, and its
+//! tests share the cores. What measures or changes its whole process is in one of its own, and so is
+//! what starts many others (`etui_testkit::own_process`).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod alarms;
+mod backup;
+mod bad_input;
+mod book;
+mod calendar;
+mod calendar_damage;
+mod calendar_find;
+mod calendar_hostile;
+mod calendar_import;
+mod calendar_ranges;
+mod changes;
+mod cold;
+mod collections;
+mod contact_photos;
+mod contacts;
+mod datebook;
+mod datebook_random;
+mod devices;
+mod duplicates;
+mod edges;
+mod files;
+mod filters;
+mod finding;
+mod given_records;
+mod group;
+mod history;
+mod import;
+mod kill;
+mod kill_large;
+mod log;
+mod media;
+mod media_hostile;
+mod media_states;
+mod media_writes;
+mod memory;
+mod migration;
+mod opening;
+mod persist_wal;
+mod processes;
+mod read_only_and_full_disk;
+mod redo;
+mod resources;
+mod second_sqlite;
+mod settings;
+mod sql;
+mod support;
+mod transfer;
+mod views;
+mod zones;

@@ -1,0 +1,277 @@
+//! A store on etui's VFS: the same results, one flush a save, one process at a time, a standard SQLite
+//! file when closed.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use etui::contacts::{Card, Filter, Query};
+use etui::{Error, Options, Store, Vfs};
+use etui_testkit::own_process::{ProgramOfTest, in_own_process};
+use etui_testkit::people::People;
+
+const STORE: &str = "ETUI_TEST_REDO_STORE";
+
+fn on_redo() -> Options {
+    let mut options = Options::default();
+    options.vfs = Vfs::Etui;
+    options.locale = Some("en".into());
+    options.region = Some("GB".into());
+    options.busy_timeout = Duration::from_millis(50);
+    options
+}
+
+fn cards(count: usize) -> Vec<Card> {
+    let people = People::new(5).take(count);
+    people.map(|text| Card::parse(text).unwrap()).collect()
+}
+
+/// Plain SQLite, as in any other program.
+fn names_by_plain_sqlite(path: &Path) -> rusqlite::Result<i64> {
+    let db = rusqlite::Connection::open(path)?;
+    db.busy_timeout(Duration::ZERO)?;
+    db.query_row("SELECT count(*) FROM item", [], |r| r.get(0))
+}
+
+#[test]
+fn saves_cost_a_flush_each_and_a_closed_store_is_an_ordinary_file() {
+    // The VFS's counters are of all stores of the process.
+    if !in_own_process(saves_cost_a_flush_each_and_a_closed_store_is_an_ordinary_file) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    let store = Store::open_with(&path, &on_redo()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let all = cards(600);
+    contacts.save_many(&all[..500]).unwrap();
+    let before = store.vfs_counters().unwrap();
+    for card in &all[500..] {
+        contacts.save(card).unwrap();
+    }
+    let spent = store.vfs_counters().unwrap().since(&before);
+    // Merges are commits too, without a flush of their own.
+    assert!(spent.commits >= 100, "{spent}");
+    assert!(spent.records >= spent.commits, "{spent}");
+    assert!(
+        (100..=110).contains(&spent.redo_flushes),
+        "a flush for each save, and some for checkpoints:\n{spent}"
+    );
+    assert_eq!(contacts.count().unwrap(), 600);
+    // While the store is open, plain SQLite cannot use it.
+    assert!(names_by_plain_sqlite(&path).is_err());
+    store.close().unwrap();
+    assert_eq!(names_by_plain_sqlite(&path).unwrap(), 600);
+    let left: Vec<_> = std::fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with("-wal") || name.ends_with("-shm"))
+        .collect();
+    assert_eq!(left, [""; 0]);
+
+    // And in reverse: a reader does not depend on the writer's VFS.
+    let mut options = Options::default();
+    options.vfs = Vfs::System;
+    let system = Store::open_with(&path, &options).unwrap();
+    assert!(system.vfs_counters().is_none());
+    let everybody = Query::new(Filter::All);
+    let listed = system.contacts().unwrap().query(&everybody).unwrap();
+    system.close().unwrap();
+    let redo = Store::open_with(&path, &on_redo()).unwrap();
+    assert!(redo.check().unwrap().is_clean());
+    let again = redo.contacts().unwrap().query(&everybody).unwrap();
+    assert_eq!(listed.ids(), again.ids());
+}
+
+#[test]
+fn snapshots_and_threads_see_what_they_should() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_with(dir.path().join("s.etui"), &on_redo()).unwrap();
+    let all = cards(400);
+    store.contacts().unwrap().save_many(&all[..200]).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    std::thread::scope(|scope| {
+        for part in all[200..].chunks(50) {
+            let store = &store;
+            scope.spawn(move || {
+                let contacts = store.contacts().unwrap();
+                for card in part {
+                    contacts.save(card).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(snapshot.contacts().unwrap().count().unwrap(), 200);
+    drop(snapshot);
+    assert_eq!(store.contacts().unwrap().count().unwrap(), 400);
+    assert!(store.check().unwrap().is_clean());
+}
+
+/// The child: has the store open, with a save in its log, until it is killed.
+#[test]
+fn keeps_a_store_open() {
+    let Some(path) = std::env::var_os(STORE) else {
+        return;
+    };
+    let store = Store::open_with(path, &on_redo()).unwrap();
+    let uid = std::process::id();
+    let text = format!("BEGIN:VCARD\r\nVERSION:4.0\r\nUID:{uid}\r\nFN:Ada\r\nEND:VCARD\r\n");
+    let contacts = store.contacts().unwrap();
+    contacts.save(&Card::parse(text).unwrap()).unwrap();
+    let mut out = std::io::stdout().lock();
+    out.write_all(b"\n@open\n").unwrap();
+    out.flush().unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+fn keeper(path: &Path) -> Child {
+    let mut child = ProgramOfTest::new(keeps_a_store_open)
+        .command()
+        .unwrap()
+        .env(STORE, path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    assert!(out.lines().any(|line| line.unwrap() == "@open"));
+    child
+}
+
+#[test]
+fn a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_do() {
+    // What is closed has no locks: a child that another test starts would have them for a moment.
+    if !in_own_process(a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_do) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    for (opens_next, saved) in [Some(Vfs::Etui), Some(Vfs::System), None]
+        .into_iter()
+        .zip(1..)
+    {
+        let mut child = keeper(&path);
+        let pid = child.id().to_string();
+        let asked = std::time::Instant::now();
+        let mut patient = on_redo();
+        patient.busy_timeout = Duration::from_secs(1_000);
+        let refused = Store::open_with(&path, &patient).err().unwrap();
+        // The refusal does not wait as a lock would.
+        assert!(asked.elapsed() < Duration::from_secs(500));
+        let Error::Refused { reason, .. } = &refused else {
+            panic!("{refused}");
+        };
+        assert!(reason.contains(&pid), "{reason} names {pid}");
+        let refused = etui::recover(&path).unwrap_err();
+        assert!(refused.to_string().contains(&pid), "{refused} names {pid}");
+
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(names_by_plain_sqlite(&path).is_err());
+        if let Some(vfs) = opens_next {
+            let mut options = on_redo();
+            options.vfs = vfs;
+            let store = Store::open_with(&path, &options).unwrap();
+            assert_eq!(store.contacts().unwrap().count().unwrap(), saved);
+            store.close().unwrap();
+        } else {
+            assert!(etui::recover(&path).unwrap().transactions > 0);
+            assert_eq!(etui::recover(&path).unwrap().transactions, 0);
+        }
+        assert_eq!(names_by_plain_sqlite(&path).unwrap(), saved as i64);
+    }
+}
+
+fn in_bursts() -> Options {
+    let mut options = on_redo();
+    options.vfs = Vfs::Bursts;
+    options.busy_timeout = Duration::from_secs(10);
+    options
+}
+
+/// A snapshot that begins during a burst does not keep other programs out.
+#[test]
+fn a_long_read_lets_others_in_first() {
+    // The VFS's counters are of all stores of the process.
+    if !in_own_process(a_long_read_lets_others_in_first) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    let store = Store::open_with(&path, &in_bursts()).unwrap();
+    let contacts = store.contacts().unwrap();
+    for card in &cards(100) {
+        contacts.save(card).unwrap();
+    }
+    let counters = store.vfs_counters().unwrap();
+    assert!(counters.exchanged_to_log > counters.exchanged_to_wal);
+    let snapshot = store.snapshot().unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let count = || other.query_row("SELECT count(*) FROM item", [], |r| r.get::<_, i64>(0));
+    // At once: this connection does not wait for locks.
+    assert_eq!(count().unwrap(), 100);
+    for number in 0..50 {
+        let text = format!("BEGIN:VCARD\nUID:later-{number}\nFN:Later\nEND:VCARD\n");
+        contacts
+            .save(&etui::contacts::Card::parse(text).unwrap())
+            .unwrap();
+    }
+    assert_eq!(count().unwrap(), 150);
+    assert_eq!(snapshot.contacts().unwrap().count().unwrap(), 100);
+}
+
+#[test]
+fn a_burst_of_saves_goes_to_the_redo_log_and_others_are_let_in() {
+    // The VFS's counters are of all stores of the process.
+    if !in_own_process(a_burst_of_saves_goes_to_the_redo_log_and_others_are_let_in) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    let store = Store::open_with(&path, &in_bursts()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let all = cards(300);
+    contacts.save_many(&all[..50]).unwrap();
+    let before = store.vfs_counters().unwrap();
+    let spent = || store.vfs_counters().unwrap().since(&before);
+    for card in &all[50..200] {
+        contacts.save(card).unwrap();
+    }
+    assert!(spent().exchanged_to_log >= 1, "{}", spent());
+    assert!(spent().redo_flushes >= 50, "{}", spent());
+    // Another program, and another store of this one, with and without etui's VFS.
+    let others = [Vfs::System, Vfs::Bursts].map(|vfs| {
+        let mut options = in_bursts();
+        options.vfs = vfs;
+        let other = Store::open_with(&path, &options).unwrap();
+        assert_eq!(other.contacts().unwrap().count().unwrap(), 200);
+        other
+    });
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.busy_timeout(Duration::from_secs(10)).unwrap();
+    let count = || db.query_row("SELECT count(*) FROM item", [], |r| r.get::<_, i64>(0));
+    assert_eq!(count().unwrap(), 200);
+    assert!(spent().exchanged_to_wal >= 1, "{}", spent());
+    for (card, other) in all[200..].iter().zip(others.iter().cycle()) {
+        contacts.save(card).unwrap();
+        let uid = card.uid().unwrap();
+        assert!(other.contacts().unwrap().get(uid).unwrap().is_some());
+    }
+    assert_eq!(count().unwrap(), 300);
+    drop(db);
+    for other in others {
+        assert!(other.check().unwrap().is_clean());
+        other.close().unwrap();
+    }
+    drop(contacts);
+    store.close().unwrap();
+    let left = std::fs::read_dir(dir.path()).unwrap().map(|entry| {
+        let name = entry.unwrap().file_name();
+        name.into_string().unwrap()
+    });
+    let mut left: Vec<String> = left.collect();
+    left.sort();
+    assert_eq!(left, ["personal.etui"]);
+}

@@ -1,0 +1,160 @@
+//! Collections as clients make and change them.
+
+use etui::calendar::CalendarObject;
+use etui::contacts::Card;
+use etui::resource::{MAX_PROPERTY_BYTES, ResourceCondition};
+use etui::store::CollectionChanges;
+use etui::{Error, SaveOutcome};
+
+use super::{get, new_store, put};
+use crate::support::vcard;
+
+fn named(name: &str) -> CollectionChanges {
+    CollectionChanges {
+        name: Some(name.to_owned()),
+        ..CollectionChanges::default()
+    }
+}
+
+#[test]
+fn a_collection_is_found_by_its_segment() {
+    let (_dir, store) = new_store();
+    let none = CollectionChanges::default();
+    let team = store
+        .create_collection_at::<Card>("t-1", &named("Team"))
+        .unwrap();
+    let plain = store
+        .create_collection_at::<CalendarObject>("t-1", &none)
+        .unwrap();
+    assert_eq!(plain.name(), "t-1");
+    let at = |segment| {
+        let found = store.collection_at::<Card>(segment).unwrap();
+        found.map(|found| found.id())
+    };
+    assert_eq!(at("t-1"), Some(team.id()));
+    assert_eq!(team.segment().unwrap().as_deref(), Some("t-1"));
+    assert_eq!(store.contacts().unwrap().segment().unwrap(), None);
+    // Neither name nor external id change it.
+    team.set_external_id(Some("other")).unwrap();
+    store
+        .change_collection::<Card>(team.id(), &named("Group"))
+        .unwrap();
+    assert_eq!(
+        (at("t-1"), at("other"), at("Team")),
+        (Some(team.id()), None, None)
+    );
+    let again = store.create_collection_at::<Card>("t-1", &named("Third"));
+    assert!(matches!(again, Err(Error::SegmentExists { name, .. }) if name == "Group"));
+    assert!(matches!(
+        store.create_collection_at::<Card>("a/b", &none),
+        Err(Error::BadResourceName(_))
+    ));
+    // The later one has the segment, also when the first is restored.
+    let removed = store.remove_collection_by_id::<Card>(team.id()).unwrap();
+    assert_eq!((at("t-1"), removed.name.as_str()), (None, "Group"));
+    let removed_at = || store.removed_collection_at::<Card>("t-1").unwrap();
+    assert_eq!(removed_at(), Some(team.id()));
+    let later = store.create_collection_at::<Card>("t-1", &none).unwrap();
+    store.restore_collection::<Card>("Group").unwrap();
+    assert_eq!((at("t-1"), removed_at()), (Some(later.id()), None));
+}
+
+#[test]
+fn changes_of_a_collection_are_made_together() {
+    let (_dir, store) = new_store();
+    let calendar = store.calendar().unwrap();
+    let color = "#ff0000".parse().ok();
+    let change = |value: &str, name: &str| {
+        let changes = CollectionChanges {
+            color: Some(color),
+            properties: vec![("{a:}x".to_owned(), Some(value.to_owned()))],
+            ..named(name)
+        };
+        store.change_collection::<CalendarObject>(calendar.id(), &changes)
+    };
+    let large = "x".repeat(MAX_PROPERTY_BYTES);
+    let state = || {
+        let properties = calendar.properties().unwrap().len();
+        (
+            store.calendars().unwrap(),
+            calendar.color().unwrap(),
+            properties,
+        )
+    };
+    let before = state();
+    assert!(matches!(
+        change(&large, "New"),
+        Err(Error::TooManyProperties { .. })
+    ));
+    store.create_calendar("Taken").unwrap();
+    assert!(matches!(
+        change("1", "Taken"),
+        Err(Error::CollectionExists { .. })
+    ));
+    assert_eq!(state().1, before.1);
+    assert_eq!(state().2, 0);
+    assert_eq!(state().0, ["Calendar", "Taken"]);
+    change("1", "New").unwrap();
+    assert_eq!(
+        state(),
+        (vec!["New".to_owned(), "Taken".to_owned()], color, 1)
+    );
+    // A new one is made with all of them, or not.
+    let changes = CollectionChanges {
+        properties: vec![("{a:}x".to_owned(), Some(large))],
+        ..named("Large")
+    };
+    assert!(
+        store
+            .create_collection_at::<CalendarObject>("l", &changes)
+            .is_err()
+    );
+    assert_eq!(store.calendars().unwrap().len(), 2);
+    assert!(
+        store
+            .removed_collections::<CalendarObject>()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_copy_is_made_on_a_condition() {
+    let (_dir, store) = new_store();
+    let from = store.contacts().unwrap();
+    let to = store.create_address_book("Other").unwrap();
+    let saved = put(&from, "a.vcf", vcard("a", "Ada")).unwrap();
+    let other = put(&to, "b.vcf", vcard("b", "Bo")).unwrap();
+    let copy = |condition: &ResourceCondition, name: &str, overwrite| {
+        from.copy_resource("a.vcf", condition, &to, name, overwrite)
+    };
+    let always = ResourceCondition::Always;
+    assert!(matches!(
+        copy(&ResourceCondition::IfMatch(vec![other.tag]), "a.vcf", true),
+        Err(Error::ConditionFailed { name, .. }) if name == "a.vcf"
+    ));
+    let copied = copy(&ResourceCondition::IfMatch(vec![saved.tag]), "a.vcf", false).unwrap();
+    assert_eq!(copied.outcome, SaveOutcome::Added);
+    assert!(matches!(
+        copy(&always, "a.vcf", false),
+        Err(Error::ConditionFailed { name, .. }) if name == "a.vcf"
+    ));
+    // One of the same UID is replaced.
+    put(&from, "a.vcf", vcard("a", "Ada L.")).unwrap();
+    let copied = copy(&always, "a.vcf", true).unwrap();
+    assert_eq!(copied.outcome, SaveOutcome::Changed);
+    for collection in [&from, &to] {
+        let text = get(collection, "a.vcf").unwrap();
+        assert_eq!(text, vcard("a", "Ada L.").as_bytes());
+    }
+    // A UID is once in a collection, and one of another UID is not overwritten.
+    for (name, taken) in [("c.vcf", "a.vcf"), ("b.vcf", "b.vcf")] {
+        let refused = copy(&always, name, true);
+        assert!(matches!(refused, Err(Error::UidTaken { name, .. }) if name == taken));
+    }
+    assert!(matches!(
+        from.copy_resource("a.vcf", &always, &from, "x.vcf", true),
+        Err(Error::UidTaken { .. })
+    ));
+    assert!(to.get("b").unwrap().is_some());
+}
