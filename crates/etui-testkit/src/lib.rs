@@ -7,6 +7,8 @@
 //! - [`media`]: playable audio files with tags, covers and photos, made from a seed;
 //! - `bus` (a feature): a private D-Bus session bus;
 //! - `disk` (a feature): a disk in memory whose power can be cut;
+//! - [`wait`]: waiting for what another process does;
+//! - [`own_test`]: a test of the running program in a process of its own;
 //! - [`rng`]: the pseudo-random sequence under all of it.
 
 #[cfg(feature = "bus")]
@@ -17,6 +19,8 @@ pub mod disk;
 pub mod fixtures;
 pub mod images;
 pub mod media;
+pub mod own_test;
 pub mod people;
 pub mod rng;
 mod text;
+pub mod wait;
