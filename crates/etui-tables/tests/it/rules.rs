@@ -1,7 +1,5 @@
 //! The rules of tables and directories, each with an example.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use etui_tables::{
     ColumnField, CsvError, CsvFormat, CsvOptions, CsvPlan, CsvReader, ForeignContact, ForeignItem,
     LdifReader,

@@ -1,8 +1,6 @@
 //! What a Palm has survives the way to vCard or iCalendar and back; what comes from there is kept or
 //! noted.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::collections::{BTreeMap, HashSet};
 
 use etui_contentline::charset::repair_charset;

@@ -1,7 +1,5 @@
 //! Cards of version 4.0 out as 3.0, and edits of those back.
 
-#![allow(clippy::unwrap_used)]
-
 use etui_vcard::{Card, CardError, NewProperty, VCardVersion};
 use proptest::prelude::*;
 

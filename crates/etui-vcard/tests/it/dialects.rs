@@ -1,7 +1,5 @@
 //! Cards in the dialects of address books.
 
-#![allow(clippy::unwrap_used)]
-
 use etui_contentline::split::{SplitItem, Splitter};
 use etui_testkit::people::People;
 use etui_vcard::{Card, CardError, Photo};

@@ -1,7 +1,5 @@
 //! Damaged exports: any bytes are read without a panic, and no line is in two records.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use etui_tables::{
     CsvError, CsvFormat, CsvOptions, CsvPlan, CsvReader, ForeignItem, LdifReader, is_csv, is_ldif,
 };

@@ -2,8 +2,6 @@
 //! whatever surrounds it and however the input arrives; every byte is accounted for; and an object
 //! without rejected input is written again unchanged.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 

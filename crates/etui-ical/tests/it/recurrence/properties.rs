@@ -8,7 +8,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-use crate::support::{timing, zone};
+use super::support::{timing, zone};
 
 fn list(name: &'static str, all: Vec<i32>, most: usize) -> impl Strategy<Value = String> {
     let most = most.min(all.len());

@@ -1,8 +1,6 @@
 //! Recurrence: the RFC's examples, agreement with other implementations, zones, changed
 //! instances, and the traps that are known.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 mod properties;
 mod reference;
 mod rfc;

@@ -1,7 +1,5 @@
 //! Cards of one person are merged without losing a line.
 
-#![allow(clippy::unwrap_used)]
-
 use etui_vcard::{Card, CardError, MAX_CARD, MergedCard, VCardVersion};
 use proptest::prelude::*;
 

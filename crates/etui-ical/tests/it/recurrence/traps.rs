@@ -2,7 +2,7 @@
 
 use etui_ical::time::{TimeZone, Timestamp};
 
-use crate::support::{at, between, first, series, starts, zone};
+use super::support::{at, between, first, series, starts, zone};
 
 /// Walking from `DTSTART`: a century of seconds before the range would be three billion steps.
 #[test]

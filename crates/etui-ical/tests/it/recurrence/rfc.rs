@@ -1,7 +1,7 @@
 //! Every example of RFC 5545 §3.8.5.3, with the instances that it lists; those of §3.8.5.1,
 //! §3.8.5.2 and §3.3.10; with erratum 3883.
 
-use crate::support::{first, series, starts};
+use super::support::{first, series, starts};
 
 /// A rule from 1997-09-02 09:00 in New York, as most examples have it.
 const START: &str = "DTSTART;TZID=America/New_York:19970902T090000";

@@ -1,7 +1,5 @@
 //! Contacts as CSV and back: the missing parts are the reported losses.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use etui_tables::{CsvFormat, CsvOptions, CsvPlan, CsvReader, ForeignItem, Loss, LossKind};
 use etui_vcard::{Card, PropertyRef};
 use proptest::prelude::*;

@@ -4,7 +4,7 @@ use etui_ical::recurrence::{RecurrenceSet, Timing};
 use etui_ical::time::{TimeZone, Timestamp};
 use etui_ical::zones::TimeZoneResolver;
 
-use crate::support::{at, between, first, series, starts, timing, zone};
+use super::support::{at, between, first, series, starts, timing, zone};
 
 #[test]
 fn what_began_before_the_range_and_lasts_into_it_is_in_it() {

@@ -1,8 +1,6 @@
 //! Phone numbers: agreement with the recorded reference, and the rules that are
 //! etui's own.
 
-#![allow(clippy::expect_used)]
-
 use std::collections::BTreeMap;
 
 use etui_text::phone::{

@@ -4,7 +4,7 @@
 use etui_ical::recurrence::{CompiledRule, RecurrenceRule};
 use etui_ical::time::{DateTime, DateTimeValue, TimeZone, Timestamp};
 
-use crate::support::{at, series};
+use super::support::{at, series};
 
 fn time(text: &str) -> DateTime {
     text.parse::<DateTimeValue>().expect(text).local()

@@ -2,8 +2,6 @@
 //! byte, whatever surrounds it and however the input arrives; every
 //! byte is accounted for; and whatever comes out can be walked and cleaned.
 
-#![allow(clippy::unwrap_used)]
-
 use std::io::{self, Read};
 
 use etui_contentline::charset::repair_charset;

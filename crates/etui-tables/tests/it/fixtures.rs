@@ -1,7 +1,5 @@
 //! Exports of real shape as vCards.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::fmt::Write;
 
 use etui_tables::{

@@ -3,7 +3,7 @@
 use etui_ical::time::{DateTime, TimeZone, Timestamp};
 use etui_ical::zones::{TimeZoneDefinition, TimeZoneResolver};
 
-use crate::support::{at, first, series_in, zone};
+use super::support::{at, first, series_in, zone};
 
 /// Berlin's rules since 1996, as Thunderbird, Evolution and many others write them.
 const BERLIN: &str = "BEGIN:VTIMEZONE\r\nTZID:Our Berlin\r\n\
