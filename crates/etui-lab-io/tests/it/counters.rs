@@ -1,5 +1,4 @@
 //! The counters and the log of the instrumented VFS, checked by hand.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,6 +6,7 @@ use std::time::{Duration, Instant};
 use etui_lab_io::instrumented::{
     FileCounters, FileKind, InstrumentedOptions, InstrumentedVfs, IoEvent, IoOperation,
 };
+use etui_testkit::own_test::runs_alone;
 use rusqlite::{Connection, OpenFlags};
 
 fn open(path: &Path, vfs: &InstrumentedVfs) -> Connection {
@@ -140,15 +140,23 @@ fn sync_delay_applies_to_each_sync() {
     let took = start.elapsed();
     assert_eq!(vfs.counters().of(FileKind::Wal).syncs, 5);
     assert!(took >= 5 * delay, "{took:?}");
-    // Nothing else is slower.
-    let start = Instant::now();
-    db.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0))
-        .unwrap();
-    assert!(start.elapsed() < delay);
+    // Nothing else is slower: one of many queries is faster than a delay, on a busy machine too.
+    let query = || {
+        let start = Instant::now();
+        db.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0))
+            .unwrap();
+        start.elapsed()
+    };
+    let fastest = (0..100).map(|_| query()).min();
+    assert!(fastest < Some(delay), "{fastest:?}");
 }
 
 #[test]
 fn make_default_applies_to_connections_without_a_vfs() {
+    let name = "make_default_applies_to_connections_without_a_vfs";
+    if !runs_alone(module_path!(), name) {
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
     let vfs = InstrumentedVfs::register("preferred", InstrumentedOptions::default()).unwrap();
     let opened = || {

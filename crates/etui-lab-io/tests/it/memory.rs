@@ -1,12 +1,16 @@
 //! SQLite's memory statistics, and the soft heap limit that requires them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
 use etui_lab_io::memory::{enable_memory_statistics, memory_used};
+use etui_testkit::own_test::runs_alone;
 use rusqlite::{Connection, OpenFlags};
 
 #[test]
 fn the_soft_heap_limit_makes_pages_spill() {
+    // Both are of the process, and before its first database.
+    if !runs_alone(module_path!(), "the_soft_heap_limit_makes_pages_spill") {
+        return;
+    }
     enable_memory_statistics(true).unwrap();
     let vfs = InstrumentedVfs::register("limited", InstrumentedOptions::default()).unwrap();
     let dir = tempfile::tempdir().unwrap();

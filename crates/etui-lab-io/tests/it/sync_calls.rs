@@ -1,9 +1,9 @@
 //! The system call of a sync, observed by strace.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::process::Command;
 
 use etui_lab_io::instrumented::{InstrumentedOptions, InstrumentedVfs, SyncCall};
+use etui_testkit::own_test::OwnTest;
 use rusqlite::{Connection, OpenFlags};
 
 /// The traced program: the test below runs it in a process of its own.
@@ -46,11 +46,12 @@ fn traced() {
 fn count(sync: &str) -> Option<(usize, usize)> {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
+    let traced = OwnTest::find(module_path!(), "traced");
     let ran = Command::new("strace")
         .args(["-f", "-e", "trace=fsync,fdatasync", "-o"])
         .arg(&out)
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "traced"])
+        .arg(traced.program())
+        .args(traced.arguments())
         .env("ETUI_LAB_IO_TRACED", sync)
         .output();
     let Ok(ran) = ran else {

@@ -1,5 +1,4 @@
 //! Reads and writes through `io_uring`, where the kernel permits it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs::{File, OpenOptions};
 
