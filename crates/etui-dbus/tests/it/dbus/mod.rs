@@ -1,7 +1,5 @@
 //! The service over a real private bus: every method, errors, limits, views, private connections.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 mod direct;
 mod import;
 mod kinds;

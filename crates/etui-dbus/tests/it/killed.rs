@@ -5,17 +5,14 @@
 //! ETUI_KILLS=20   number of kills (8; 100 with ETUI_TEST_LONG=1)
 //! ```
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod process;
-
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use etui_dbus::{BUS_NAME, STORE_PATH};
 use etui_testkit::rng::SplitMix64;
+use etui_testkit::wait::{LIMIT, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,9 +20,9 @@ use zbus::connection::Builder;
 use zbus::wire::{DynamicType, Type};
 use zbus::{Connection, OwnedObjectPath, Variant, block_on};
 
+use crate::process;
+
 const COLLECTION: &str = "org.etui.Collection1";
-/// Time after which an event counts as lost.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Records of one writer; above this it creates none.
 const MAX_RECORDS: usize = 30;
 
@@ -33,12 +30,6 @@ const MAX_RECORDS: usize = 30;
 type Row = (u64, String, Vec<String>);
 /// ETag and text of records, by UID.
 type Records = BTreeMap<String, (String, String)>;
-
-#[test]
-#[ignore = "the bus runs it as the service"]
-fn serve() {
-    process::serve();
-}
 
 /// Returns the number of kills.
 fn kills() -> u32 {
@@ -84,7 +75,7 @@ impl Client {
             .call_method(Some(BUS_NAME), path, Some(interface), method, body);
         let reply = block_on(async {
             let runtime = zruntime::SharedRuntime::current().unwrap();
-            let reply = runtime.timeout(PATIENCE, call).await;
+            let reply = runtime.timeout(LIMIT, call).await;
             reply.unwrap_or_else(|_| panic!("{method}: no answer"))
         });
         match reply {
@@ -107,14 +98,9 @@ impl Client {
         B: Serialize + DynamicType,
         T: Type + DeserializeOwned,
     {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match self.call(path, interface, method, body) {
-                Ok(answer) => return answer,
-                Err(Lost) => assert!(Instant::now() < deadline, "the service does not come back"),
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
+        wait_for("the service comes back", || {
+            self.call(path, interface, method, body).ok()
+        })
     }
 
     /// Returns the records whose UIDs begin with a prefix.
@@ -287,22 +273,19 @@ fn nothing_acknowledged_is_missing_after_kills() {
                     .map(|c| c.acknowledged.load(Ordering::Acquire))
             };
             let before = acknowledged();
-            let deadline = Instant::now() + PATIENCE;
-            let process = loop {
-                assert!(Instant::now() < deadline, "the service does not come back");
+            let process = wait_for("the service is back", || {
                 assert!(writers.iter().all(|writer| !writer.is_finished()));
                 let is_served = acknowledged()
                     .iter()
                     .zip(&before)
                     .all(|(now, old)| now > old);
-                if (is_served || round % 3 == 2)
-                    && let Some(process) = process::of_service(&client.connection)
-                    && killed.last() != Some(&process)
-                {
-                    break process;
+                if !is_served && round % 3 != 2 {
+                    return None;
                 }
-                thread::sleep(Duration::from_millis(2));
-            };
+                let process = process::of_service(&client.connection)?;
+                (killed.last() != Some(&process)).then_some(process)
+            });
+            // At a random moment, not after something.
             thread::sleep(Duration::from_millis(u64::from(rng.below(80))));
             let pid = i32::try_from(process).unwrap();
             kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();

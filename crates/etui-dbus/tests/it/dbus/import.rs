@@ -3,6 +3,7 @@
 use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 
+use etui_testkit::wait::wait_until;
 use zbus::OwnedObjectPath;
 
 use super::support::*;
@@ -34,7 +35,7 @@ fn a_file_is_imported_and_refusals_are_listed() {
         .unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();
     let job = import(&client, &book, file.into());
-    wait_until(|| state(&client, &job) != "running");
+    wait_until("the import ends", || state(&client, &job) != "running");
     assert_eq!(state(&client, &job), "finished");
     let report: Report = client.call(&job, JOB, "Report", &()).unwrap();
     assert_eq!(
@@ -57,7 +58,7 @@ fn a_file_is_imported_and_refusals_are_listed() {
     .unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();
     let job = import(&client, &calendar, file.into());
-    wait_until(|| state(&client, &job) == "finished");
+    wait_until("the import ends", || state(&client, &job) == "finished");
     assert_eq!(client.property::<u64>(&calendar, COLLECTION, "Count"), 1);
 }
 
@@ -78,10 +79,12 @@ fn a_silent_pipe_is_cancelled_and_jobs_are_bounded() {
     let fifth = client.call::<_, OwnedObjectPath>(&book, COLLECTION, "Import", &(file, none()));
     assert_eq!(fifth.unwrap_err().name, "Busy");
     client.call::<_, ()>(&jobs[0], JOB, "Cancel", &()).unwrap();
-    wait_until(|| state(&client, &jobs[0]) == "cancelled");
+    wait_until("it is cancelled", || {
+        state(&client, &jobs[0]) == "cancelled"
+    });
     // The others end with their pipes.
     drop(writers);
     for job in &jobs[1..] {
-        wait_until(|| state(&client, job) == "finished");
+        wait_until("an import ends", || state(&client, job) == "finished");
     }
 }

@@ -5,19 +5,17 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use etui_dbus::{BUS_NAME, STORE_PATH, ServeError, ServeOptions, serve};
 use etui_testkit::bus::PrivateBus;
+use etui_testkit::wait::wait_until;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 use zbus::connection::Builder;
 use zbus::wire::{DynamicType, Type};
 use zbus::{Connection, OwnedObjectPath, Variant, block_on};
-
-/// Time after which an event counts as lost.
-pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub const STORE: &str = "org.etui.Store1";
 pub const COLLECTION: &str = "org.etui.Collection1";
@@ -71,7 +69,7 @@ impl Running {
             _dir: dir,
         };
         let client = running.client();
-        wait_until(|| client.is_served());
+        wait_until("the service has its name", || client.is_served());
         running
     }
 
@@ -84,15 +82,6 @@ impl Running {
     /// The store, opened by another handle, as another program has it.
     pub fn open_store(&self) -> etui::Store {
         etui::Store::open(&self.store).unwrap()
-    }
-}
-
-/// Waits until something is so.
-pub fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "it did not happen");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -1,17 +1,20 @@
-//! The service as a process that a private bus starts: the test program itself, run with its test
-//! `serve`, which is ignored otherwise.
+//! The service as a process that a private bus starts: the test program itself, run with the test
+//! [`serve`], which is ignored otherwise.
 
 use std::path::PathBuf;
 
 use etui_dbus::{BUS_NAME, ServeOptions};
 use etui_testkit::bus::PrivateBus;
+use etui_testkit::own_test::OwnTest;
 use zbus::{Connection, block_on};
 
 /// The variable that names the store to the process of the service.
 const STORE: &str = "ETUI_DBUS_TEST_STORE";
 
 /// Serves, if the bus started this process.
-pub fn serve() {
+#[test]
+#[ignore = "the bus runs it as the service"]
+fn serve() {
     let Some(store) = std::env::var_os(STORE).map(PathBuf::from) else {
         return;
     };
@@ -28,12 +31,11 @@ pub fn serve() {
 /// Starts a bus that knows the service.
 pub fn start_bus() -> PrivateBus {
     let bus = PrivateBus::start().unwrap();
-    let program = std::env::current_exe().unwrap();
+    let serve = OwnTest::find(module_path!(), "serve").shell_words();
     // The bus gives its services a closed standard output, which the test program writes to.
     let exec = format!(
-        "/bin/sh -c \"{STORE}='{}' exec '{}' --ignored --exact serve --nocapture >&2\"",
-        store(&bus).display(),
-        program.display()
+        "/bin/sh -c \"{STORE}='{}' exec {serve} >&2\"",
+        store(&bus).display()
     );
     bus.add_service(BUS_NAME, &exec).unwrap();
     bus
