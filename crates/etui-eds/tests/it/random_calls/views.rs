@@ -1,13 +1,13 @@
 //! [`Views`]: the views of one session and what they told.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
+use etui_testkit::wait::wait_until;
 use zbus::Message;
 
-use crate::compare::Answer;
-use crate::lines::{comparable_lines, value_of};
-use crate::pair::Peer;
+use super::compare::Answer;
+use super::lines::{comparable_lines, value_of};
+use super::pair::Peer;
 
 /// What one view told.
 #[derive(Debug, Default)]
@@ -50,37 +50,21 @@ impl Views {
 
     /// Waits until a started view has told its content.
     pub fn wait_for_content(&mut self, peer: &Peer, slot: usize) -> Answer {
-        let began = Instant::now();
-        loop {
+        wait_until(&format!("{}: the view is complete", peer.name), || {
             self.read_signals(peer);
-            let view = &self.views[&slot];
-            if view.completions > 0 {
-                break;
-            }
-            if began.elapsed() > Duration::from_secs(10) {
-                return Answer::of_error("the view never completed".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(3));
-        }
+            self.views[&slot].completions > 0
+        });
         Answer::of_set(self.views[&slot].content_lines())
     }
 
     /// Waits until every view has told an event.
     pub fn wait_for(&mut self, peer: &Peer, event: &str) {
-        let began = Instant::now();
-        loop {
+        let what = format!("{}: every view tells {event:?}", peer.name);
+        wait_until(&what, || {
             self.read_signals(peer);
             let heard = |view: &View| view.events.iter().any(|told| told == event);
-            if self.views.values().all(heard) {
-                return;
-            }
-            assert!(
-                began.elapsed() < Duration::from_secs(10),
-                "{}: a view never told {event:?}",
-                peer.name
-            );
-            std::thread::sleep(Duration::from_millis(1));
-        }
+            self.views.values().all(heard)
+        });
     }
 
     /// What the views have told since the last call of `forget`.

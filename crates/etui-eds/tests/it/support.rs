@@ -1,17 +1,16 @@
 //! A private desktop session: a bus, the stock registry of sources, and this service in the place
 //! of Evolution Data Server's factories.
 //!
-//! The bus starts the service as a process: the test program itself, told to run its test `serve`,
-//! which is ignored otherwise.
-
-#![allow(dead_code, reason = "each test program uses a part")]
+//! The bus starts the service as a process: the test program itself, told to run the test
+//! [`serve`], which is ignored otherwise.
 
 use std::future::Future;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use etui_testkit::bus::PrivateBus;
+use etui_testkit::own_test::OwnTest;
+use etui_testkit::wait::{LIMIT, PAUSE};
 use futures_lite::{StreamExt, future};
 use zbus::message::Type;
 use zbus::{Connection, MatchRule, Message, MessageStream};
@@ -19,9 +18,6 @@ use zruntime::SharedRuntime;
 
 /// The variable that names the store to the process of the service.
 pub const STORE: &str = "ETUI_EDS_TEST_STORE";
-/// An answer or a signal that takes longer does not come.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// Signals that wait to be read. When there are more, the connection stops, replies included.
 const QUEUED: usize = 100_000;
 
@@ -29,7 +25,9 @@ pub const BOOKS: &str = "org.gnome.evolution.dataserver.AddressBook10";
 pub const CALENDARS: &str = "org.gnome.evolution.dataserver.Calendar8";
 
 /// Serves, if the bus started this process.
-pub fn serve() {
+#[test]
+#[ignore = "the bus runs it as the service"]
+fn serve() {
     let Some(store) = std::env::var_os(STORE).map(PathBuf::from) else {
         return;
     };
@@ -42,6 +40,12 @@ pub fn serve() {
         pass_through: false,
     })
     .unwrap();
+}
+
+/// The command of the service, as words of a shell.
+pub fn service_command() -> String {
+    // The bus gives its services a closed standard output, which the test program writes to.
+    OwnTest::find(module_path!(), "serve").shell_words() + " >&2"
 }
 
 /// A session with one client.
@@ -73,13 +77,11 @@ impl Desktop {
     /// Starts a session; `None` where Evolution Data Server is not installed.
     pub async fn start() -> Option<Self> {
         let bus = start_bus()?;
-        let program = std::env::current_exe().unwrap();
-        // The bus gives its services a closed standard output, which the test program writes to.
         let exec = format!(
-            "/bin/sh -c \"{} {STORE}='{}' exec '{}' --ignored --exact serve --nocapture >&2\"",
+            "/bin/sh -c \"{} {STORE}='{}' exec {}\"",
             locale_variables(&bus),
             bus.dir().join("store.etui").display(),
-            program.display()
+            service_command()
         );
         for name in [BOOKS, CALENDARS] {
             bus.add_service(name, &exec).unwrap();
@@ -177,25 +179,25 @@ impl Client {
         within(next, name).await
     }
 
-    /// Returns whether a signal of an object comes within a short time.
-    pub async fn hears(&mut self, path: &str, name: &str) -> bool {
-        let runtime = SharedRuntime::current().unwrap();
-        let never = async {
-            runtime.sleep(Duration::from_millis(300)).await;
-            false
-        };
-        let heard = async {
-            loop {
-                let message = self.signals.next().await.unwrap().unwrap();
-                let header = message.header();
-                if header.path().is_some_and(|p| p.as_str() == path)
-                    && header.member().is_some_and(|m| m.as_str() == name)
-                {
-                    return true;
-                }
+    /// Returns whether a signal of an object was sent to the client before now. Those before it are
+    /// read.
+    pub async fn has_heard(&mut self, path: &str, name: &str) -> bool {
+        // The bus answers after what it has already sent.
+        let bus = Some("org.freedesktop.DBus");
+        let last = self
+            .connection
+            .call_method(bus, "/org/freedesktop/DBus", bus, "GetId", &());
+        within(last, "GetId").await.unwrap();
+        while let Some(message) = future::poll_once(self.signals.next()).await {
+            let message = message.unwrap().unwrap();
+            let header = message.header();
+            if header.path().is_some_and(|p| p.as_str() == path)
+                && header.member().is_some_and(|m| m.as_str() == name)
+            {
+                return true;
             }
-        };
-        future::or(heard, never).await
+        }
+        false
     }
 }
 
@@ -232,13 +234,29 @@ where
     })
 }
 
-async fn within<T>(work: impl Future<Output = T>, what: &str) -> T {
+/// Waits for an answer or a signal. One that takes longer than [`LIMIT`] does not come.
+pub async fn within<T>(work: impl Future<Output = T>, what: &str) -> T {
     let runtime = SharedRuntime::current().unwrap();
     let late = async {
-        runtime.sleep(PATIENCE).await;
-        panic!("{what}: nothing within {PATIENCE:?}");
+        runtime.sleep(LIMIT).await;
+        panic!("not within {LIMIT:?}: {what}");
     };
     future::or(work, late).await
+}
+
+/// [`etui_testkit::wait::wait_for`] inside of the runtime, which serves the connections of all tests
+/// meanwhile.
+pub async fn wait_for<T>(what: &str, mut poll: impl AsyncFnMut() -> Option<T>) -> T {
+    let runtime = SharedRuntime::current().unwrap();
+    let found = async {
+        loop {
+            if let Some(value) = poll().await {
+                return value;
+            }
+            runtime.sleep(PAUSE).await;
+        }
+    };
+    within(found, what).await
 }
 
 /// The name of a client error.

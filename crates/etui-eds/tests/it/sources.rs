@@ -1,26 +1,16 @@
 //! Sources that a person adds, renames and removes in the stock registry, and their collections.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod support;
-
 use std::collections::HashMap;
-use std::time::Duration;
 
 use etui::Store;
 use etui::contacts::Card;
-use support::{BOOKS, CALENDARS, Client, Desktop, error_name};
 use zbus::OwnedObjectPath;
+
+use crate::support::{BOOKS, CALENDARS, Client, Desktop, error_name, wait_for};
 
 const REGISTRY: &str = "org.gnome.evolution.dataserver.Sources5";
 const MANAGER: &str = "/org/gnome/evolution/dataserver/SourceManager";
 const FACTORY: &str = "/org/gnome/evolution/dataserver/AddressBookFactory";
-
-#[test]
-#[ignore = "the bus runs it as the service"]
-fn serve() {
-    support::serve();
-}
 
 fn key_file(name: &str) -> String {
     format!(
@@ -66,15 +56,10 @@ async fn source_object(client: &Client, name: &str) -> OwnedObjectPath {
 
 /// Waits until the store is as `is_there` wants it.
 async fn wait_until(store: &Store, is_there: impl Fn(&Store) -> bool) {
-    let runtime = zruntime::SharedRuntime::current().unwrap();
-    for _ in 0..200 {
-        if is_there(store) {
-            return;
-        }
-        runtime.sleep(Duration::from_millis(50)).await;
-    }
-    let names = store.collections::<Card>().unwrap();
-    panic!("after ten seconds the address books are {names:?}");
+    wait_for("the store's collections", async || {
+        is_there(store).then_some(())
+    })
+    .await;
 }
 
 #[test]

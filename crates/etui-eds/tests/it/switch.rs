@@ -1,9 +1,5 @@
 //! Switching between the stock server and the store on a private bus, with the stock services.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,8 +9,10 @@ use etui_eds::switch::{
     Lasting, Progress, Side, Step, SwitchOptions, SwitchReport, UserDirs, switch_off, switch_on,
 };
 use etui_testkit::bus::PrivateBus;
-use support::{BOOKS, CALENDARS};
+use etui_testkit::own_test::OwnTest;
 use zbus::Connection;
+
+use crate::support::{self, BOOKS, CALENDARS};
 
 const BOOK_FACTORY: &str = "/org/gnome/evolution/dataserver/AddressBookFactory";
 const CALENDAR_FACTORY: &str = "/org/gnome/evolution/dataserver/CalendarFactory";
@@ -26,12 +24,6 @@ const DIRECTION: &str = "ETUI_EDS_TEST_SWITCH";
 const KILL_AFTER: &str = "ETUI_EDS_TEST_KILL_AFTER";
 const PREFER: &str = "ETUI_EDS_TEST_PREFER";
 
-#[test]
-#[ignore = "the bus runs it as the service"]
-fn serve() {
-    support::serve();
-}
-
 /// Switches, in a process of its own.
 #[test]
 #[ignore = "the tests run it as the command"]
@@ -40,12 +32,11 @@ fn switch() {
         return;
     };
     let store = PathBuf::from(std::env::var_os(support::STORE).unwrap());
-    let program = std::env::current_exe().unwrap();
     let script = format!(
-        "{}='{}' exec '{}' --ignored --exact serve --nocapture >&2",
+        "{}='{}' exec {}",
         support::STORE,
         store.display(),
-        program.display()
+        support::service_command()
     );
     let options = SwitchOptions {
         store,
@@ -115,10 +106,10 @@ impl Stock {
     }
 
     async fn run(&self, direction: &str, variables: &[(&str, &str)]) -> Output {
-        let program = std::env::current_exe().unwrap();
-        let mut command = self.bus.command(program);
+        let switch = OwnTest::find(module_path!(), "switch");
+        let mut command = self.bus.command(switch.program());
         command
-            .args(["--ignored", "--exact", "switch", "--nocapture"])
+            .args(switch.arguments())
             .env(DIRECTION, direction)
             .env(support::STORE, self.bus.dir().join("store.etui"))
             .envs(variables.iter().copied());
@@ -280,10 +271,11 @@ impl Stock {
         let process = bus.get_connection_unix_process_id(name.clone()).await;
         let pid = rustix::process::Pid::from_raw(process.unwrap().cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        while bus.name_has_owner(name.clone()).await.unwrap() {
-            let runtime = zruntime::SharedRuntime::current().unwrap();
-            runtime.sleep(std::time::Duration::from_millis(20)).await;
-        }
+        support::wait_for("the name is free", async || {
+            let is_owned = bus.name_has_owner(name.clone()).await.unwrap();
+            (!is_owned).then_some(())
+        })
+        .await;
     }
 
     /// The content of the stock server's databases and calendar files.
@@ -579,15 +571,11 @@ fn other_sources_go_to_the_stock_backends() {
         // Birthdays: the stock server's backend reads the store's address book.
         let (_, owner) = desktop.open("OpenCalendar", "birthdays").await;
         assert!(owner.contains("Subprocess.Backend.Calendarx"), "{owner}");
-        let runtime = zruntime::SharedRuntime::current().unwrap();
-        let mut birthdays = Vec::new();
-        for _ in 0..100 {
-            birthdays = desktop.events("OpenCalendar", "birthdays").await;
-            if birthdays.len() == 3 {
-                break;
-            }
-            runtime.sleep(std::time::Duration::from_millis(100)).await;
-        }
+        let birthdays = support::wait_for("three birthdays", async || {
+            let birthdays = desktop.events("OpenCalendar", "birthdays").await;
+            (birthdays.len() == 3).then_some(birthdays)
+        })
+        .await;
         assert!(
             birthdays.iter().any(|text| text.contains("Ada")),
             "{birthdays:?}"

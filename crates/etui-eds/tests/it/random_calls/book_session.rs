@@ -1,15 +1,14 @@
 //! Calls to an address book, and their answers in comparable form.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use zbus::{Message, OwnedObjectPath};
 
-use crate::compare::{Answer, Session};
-use crate::lines::{comparable_lines, value_of};
-use crate::pair::Peer;
+use super::compare::{Answer, LOOK, Session};
+use super::lines::{comparable_lines, value_of};
+use super::pair::Peer;
+use super::views::Views;
 use crate::support::BOOKS;
-use crate::views::Views;
 
 const FACTORY: &str = "/org/gnome/evolution/dataserver/AddressBookFactory";
 
@@ -307,11 +306,17 @@ impl<'a> BookSession<'a> {
 
 impl Session for BookSession<'_> {
     type Call = BookCall;
-    const QUIET: Duration = Duration::from_millis(400);
+    const QUIET: u32 = 40;
     const REMOVES: bool = false;
 
     fn perform(&mut self, call: &BookCall) -> Answer {
         self.try_perform(call).unwrap_or_else(Answer::of_error)
+    }
+
+    fn look(&self) {
+        std::thread::sleep(LOOK);
+        self.peer
+            .property(BOOKS, &self.path, "AddressBook", "Revision");
     }
 
     fn observe(&mut self) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An answer in comparable form: an error's name, or lines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,11 +35,13 @@ impl Answer {
 /// One side of a round: objects that calls open, and what they were told.
 pub trait Session {
     type Call: Clone + Debug;
-    /// After this long without anything new from views, nothing comes.
-    const QUIET: Duration;
+    /// After so many looks without anything new from views, nothing comes.
+    const QUIET: u32;
 
     /// Carries out a call.
     fn perform(&mut self, call: &Self::Call) -> Answer;
+    /// Lets the server work for a while, until it has answered a call.
+    fn look(&self);
     /// What views and cursors have told since the last call of `forget`.
     fn observe(&mut self) -> Vec<String>;
     fn forget(&mut self);
@@ -180,28 +182,30 @@ pub struct Rule<C> {
     pub explains: fn(&Difference<C>, Part<'_>) -> bool,
 }
 
-/// How long views may take to tell the same.
-const TOLD_WITHIN: Duration = Duration::from_secs(5);
+/// The pause before each look. Nothing tells that the stock server has told everything, so looks
+/// are counted, each with an answered call: on a busy machine they take longer.
+pub const LOOK: Duration = Duration::from_millis(10);
+/// How many looks views may take to tell the same.
+const MOST_LOOKS: u32 = 500;
 
 /// Waits until both sides have told the same, or nothing new comes.
 fn wait_until_told<S: Session>(stock: &mut S, ours: &mut S) -> (Vec<String>, Vec<String>) {
-    let began = Instant::now();
     let mut latest = (Vec::new(), Vec::new());
-    let mut since = began;
-    loop {
-        std::thread::sleep(Duration::from_millis(10));
+    let mut unchanged = 0;
+    for _ in 0..MOST_LOOKS {
+        stock.look();
+        ours.look();
         let told = (stock.observe(), ours.observe());
+        unchanged += 1;
         if told != latest {
-            (latest, since) = (told, Instant::now());
+            (latest, unchanged) = (told, 0);
         }
-        let enough = match latest.0 == latest.1 {
-            true => Duration::from_millis(30),
-            false => S::QUIET,
-        };
-        if since.elapsed() > enough || began.elapsed() > TOLD_WITHIN {
-            return latest;
+        let enough = if latest.0 == latest.1 { 3 } else { S::QUIET };
+        if unchanged >= enough {
+            break;
         }
     }
+    latest
 }
 
 /// Puts calls to both sides and returns their number. `on_difference` returns false to stop.

@@ -2,18 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use zbus::{Message, OwnedObjectPath};
 
-use crate::compare::{Answer, Session};
-use crate::lines::{comparable_lines, value_of};
-use crate::pair::Peer;
+use super::compare::{Answer, LOOK, Session};
+use super::lines::{comparable_lines, value_of};
+use super::pair::Peer;
+use super::views::{Views, component_key};
 use crate::support::CALENDARS;
-use crate::views::{Views, component_key};
 
-/// After this long the stock server has reported a change to views that it has answered.
-const NOTIFIED: Duration = Duration::from_millis(100);
+/// After so many looks the stock server has reported a change to views that it has answered.
+const NOTIFIED: u32 = 10;
 /// The title of the components that make the stock server tell views what it has gathered.
 const PROBE: &str = "ev-probe";
 pub const ALL: &str = "this:this-and-prior:this-and-future";
@@ -153,7 +152,9 @@ impl<'a> CalendarSession<'a> {
                 self.close_view(*slot);
                 // The stock server answers a change before it reports it to views, also to one that is
                 // opened in between.
-                std::thread::sleep(NOTIFIED);
+                for _ in 0..NOTIFIED {
+                    self.look();
+                }
                 let query = match query.as_str() {
                     "#t" => query.clone(),
                     query => format!("(or (contains? \"summary\" \"{PROBE}\") {query})"),
@@ -232,11 +233,17 @@ fn components(text: &str) -> Vec<String> {
 impl Session for CalendarSession<'_> {
     type Call = CalendarCall;
     /// Nothing comes after the probe.
-    const QUIET: Duration = Duration::from_millis(20);
+    const QUIET: u32 = 2;
     const REMOVES: bool = true;
 
     fn perform(&mut self, call: &CalendarCall) -> Answer {
         self.try_perform(call).unwrap_or_else(Answer::of_error)
+    }
+
+    fn look(&self) {
+        std::thread::sleep(LOOK);
+        self.peer
+            .property(CALENDARS, &self.path, "Calendar", "Revision");
     }
 
     fn observe(&mut self) -> Vec<String> {

@@ -9,17 +9,8 @@
 //! view. All reconnect as Evolution Data Server's client library lets programs do: a call without
 //! an answer, or the loss of the bus name, is the end of the opened object; the source is opened again.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test"
-)]
-
 mod follower;
 mod link;
-#[path = "../support/mod.rs"]
-mod support;
 mod writer;
 
 use std::sync::Arc;
@@ -29,20 +20,13 @@ use std::time::{Duration, Instant};
 
 use etui::Store;
 use etui_testkit::rng::SplitMix64;
+use etui_testkit::wait::{wait_for, wait_until};
 use follower::Follower;
 use link::{BOOK, CALENDAR, Link, SourceKind};
 use rustix::process::{Pid, Signal, kill_process};
-use support::Desktop;
 use writer::{Writer, WriterCounts};
 
-/// Time after which an event counts as lost.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-#[test]
-#[ignore = "the bus runs it as the service"]
-fn serve() {
-    support::serve();
-}
+use crate::support::Desktop;
 
 /// Returns the number of kills.
 fn kills() -> u32 {
@@ -50,18 +34,6 @@ fn kills() -> u32 {
         Ok(kills) => kills.parse().expect("ETUI_KILLS is a number"),
         Err(_) if std::env::var_os("ETUI_TEST_LONG").is_some() => 100,
         Err(_) => 8,
-    }
-}
-
-/// Waits until something is so.
-fn wait_until(wanted: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(
-            Instant::now() < deadline,
-            "not within {PATIENCE:?}: {wanted}"
-        );
-        thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -108,13 +80,12 @@ fn nothing_acknowledged_is_missing_after_kills() {
                 followers.iter().all(Follower::is_following)
             });
         }
+        // At a random moment, not after something.
         thread::sleep(Duration::from_millis(u64::from(rng.below(80))));
-        let mut process = None;
-        wait_until("the service is there", || {
-            process = zbus::block_on(desktop.client.service_process());
-            process.is_some_and(|process| killed.last() != Some(&process))
+        let process = wait_for("the service is there", || {
+            let process = zbus::block_on(desktop.client.service_process());
+            process.filter(|process| killed.last() != Some(process))
         });
-        let process = process.unwrap();
         kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
         killed.push(process);
     }

@@ -9,13 +9,6 @@
 //! A round is a sequence of calls to a collection of its own. Of a difference that no rule
 //! explains, the calls before it are dropped as long as it stays.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test"
-)]
-
 mod book_calls;
 mod book_rules;
 mod book_session;
@@ -26,8 +19,6 @@ mod compare;
 mod instances;
 mod lines;
 mod pair;
-#[path = "../support/mod.rs"]
-mod support;
 mod views;
 
 use compare::{Rule, SPARE, Summary};
@@ -35,12 +26,6 @@ use pair::Peer;
 
 /// Calls in one round.
 const ROUND: usize = 100;
-
-#[test]
-#[ignore = "the bus runs it as the service"]
-fn serve() {
-    support::serve();
-}
 
 fn number_from(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()

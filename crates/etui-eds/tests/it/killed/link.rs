@@ -1,14 +1,10 @@
 //! [`Link`]: a client's connection to an opened source.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
-use futures_lite::future;
 use zbus::{Connection, Message};
-use zruntime::SharedRuntime;
 
-use super::PATIENCE;
-use super::support::{BOOKS, CALENDARS, Client};
+use crate::support::{BOOKS, CALENDARS, Client, wait_for, within};
 
 /// A kind of source, and its methods.
 pub struct SourceKind {
@@ -77,12 +73,10 @@ impl Link {
 
     /// Opens the source again, which starts the service.
     pub async fn reopen(&mut self) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.try_open().await.is_err() {
-            assert!(Instant::now() < deadline, "the service does not come back");
-            let runtime = SharedRuntime::current().unwrap();
-            runtime.sleep(Duration::from_millis(5)).await;
-        }
+        wait_for("the service comes back", async || {
+            self.try_open().await.ok()
+        })
+        .await;
     }
 
     async fn try_open(&mut self) -> Result<(), Lost> {
@@ -125,12 +119,7 @@ impl Link {
             method,
             body,
         );
-        let runtime = SharedRuntime::current().unwrap();
-        let late = async {
-            runtime.sleep(PATIENCE).await;
-            panic!("{method}: no answer");
-        };
-        match future::or(call, late).await {
+        match within(call, method).await {
             Ok(reply) => Ok(reply),
             Err(zbus::Error::FDO(error)) if is_lost(&error) => Err(Lost),
             Err(error) => panic!("{method}: {error}"),

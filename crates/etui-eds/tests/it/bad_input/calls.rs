@@ -123,8 +123,8 @@ fn cards_that_decode_badly_are_refused_or_can_be_read() {
 /// The name of the error for a record that is none.
 fn invalid(source: Source) -> String {
     match source {
-        Book => super::support::error_name("e-client-error-quark", 0),
-        Calendar => super::support::error_name("e-cal-client-error-quark", 2),
+        Book => crate::support::error_name("e-client-error-quark", 0),
+        Calendar => crate::support::error_name("e-cal-client-error-quark", 2),
     }
 }
 
@@ -133,7 +133,7 @@ fn queries_without_end_are_refused() {
     let Some(session) = Session::start() else {
         return;
     };
-    let invalid = super::support::error_name("e-client-error-quark", 16);
+    let invalid = crate::support::error_name("e-client-error-quark", 16);
     let flat = |term: &str| format!("(or {})", term.repeat(10_000_000 / term.len()));
     let deep = |name: &str, term: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! The instances of a series as rules check them, by counting days: series of [`crate::calendar_calls`]
+//! The instances of a series as rules check them, by counting days: series of [`super::calendar_calls`]
 //! begin in December 2026, and are asked for until the end of January.
 
 /// An instance: its start as in RECURRENCE-ID, and its times in seconds since 1 December 2026, UTC.

@@ -1,17 +1,14 @@
 //! Clients that never read, and arguments as large as the bus lets them be.
 
 use std::io::Write;
-use std::time::{Duration, Instant};
 
+use etui_testkit::wait::{wait_for, wait_until};
 use zbus::OwnedObjectPath;
 use zbus::message::Message;
 
 use super::session::Source::{Book, Calendar};
 use super::session::{EVERYONE, Session, Source};
-use super::support::error_name;
-
-/// An answer to a client that does nothing wrong, while others do.
-const IN_TIME: Duration = Duration::from_secs(10);
+use crate::support::error_name;
 
 fn card(uid: &str, note: &str) -> String {
     format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\nFN:{uid}\r\nNOTE:{note}\r\nEND:VCARD\r\n")
@@ -32,15 +29,12 @@ fn create(session: &Session, cards: &[String]) {
 /// Asks as another client until a contact is there; returns the most memory that the service had.
 fn answered_until(session: &Session, uid: &str) -> u64 {
     let mut peak = session.memory();
-    loop {
-        let time = session.expect_answers();
-        assert!(time < IN_TIME, "another client waited for {time:?}");
+    wait_for("the contact is there", || {
+        session.expect_answers();
         peak = peak.max(session.memory());
-        if session.call::<_, String>(Book, "GetContact", &uid).is_ok() {
-            return peak;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        let found = session.call::<_, String>(Book, "GetContact", &uid);
+        found.ok().map(|_| peak)
+    })
 }
 
 /// Replies of 300 MB for a client that does not read one.
@@ -163,14 +157,10 @@ fn views_and_cursors_of_a_client_are_bounded() {
         dispose(*source, view);
     }
     // The object is removed after the reply.
-    let deadline = Instant::now() + IN_TIME;
     for source in [Book, Calendar] {
-        while open(source).is_err() {
-            assert!(
-                Instant::now() < deadline,
-                "a view that was disposed of counts"
-            );
-        }
+        wait_until("a view that was disposed of does not count", || {
+            open(source).is_ok()
+        });
     }
 }
 

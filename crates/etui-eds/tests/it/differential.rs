@@ -3,17 +3,7 @@
 //!
 //! `ETUI_EDS_CALLS` sets the number of random calls.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod support;
-
-use support::{BOOKS, Client, Desktop};
-
-#[test]
-#[ignore = "the bus runs it as the service"]
-fn serve() {
-    support::serve();
-}
+use crate::support::{BOOKS, Client, Desktop};
 
 /// Random calls without `ETUI_EDS_CALLS`.
 const CALLS: usize = 400;

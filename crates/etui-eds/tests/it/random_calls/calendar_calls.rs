@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etui_testkit::rng::SplitMix64;
 
-use crate::calendar_session::{ALL, CalendarCall};
+use super::calendar_session::{ALL, CalendarCall};
 
 /// The fields of `contains?`.
 const FIELDS: &[&str] = &[

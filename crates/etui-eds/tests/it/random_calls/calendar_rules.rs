@@ -1,9 +1,9 @@
 //! Deliberate differences of calendars.
 
-use crate::calendar_session::{ALL, CalendarCall};
-use crate::compare::{Answer, Aspect, Difference, Part, Rule, uid_of};
-use crate::instances::{Instance, instances, offset, property, seconds, written};
-use crate::lines::{comparable_lines, value_of};
+use super::calendar_session::{ALL, CalendarCall};
+use super::compare::{Answer, Aspect, Difference, Part, Rule, uid_of};
+use super::instances::{Instance, instances, offset, property, seconds, written};
+use super::lines::{comparable_lines, value_of};
 
 type CalendarDifference = Difference<CalendarCall>;
 

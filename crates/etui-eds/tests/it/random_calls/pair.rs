@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use etui_testkit::bus::PrivateBus;
+use etui_testkit::wait::LIMIT;
 use futures_lite::{StreamExt, future};
 use zbus::message::Type;
 use zbus::{Connection, MatchRule, Message, MessageStream};
@@ -12,8 +12,6 @@ use zruntime::SharedRuntime;
 
 use crate::support::{BOOKS, CALENDARS, Desktop};
 
-/// A call that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
 const PREFIX: &str = "org.gnome.evolution.dataserver";
 
 /// A service and one client of it.
@@ -102,9 +100,9 @@ impl Peer {
         let reply = zbus::block_on(async {
             let late = async {
                 let runtime = SharedRuntime::current().unwrap();
-                runtime.sleep(PATIENCE).await;
+                runtime.sleep(LIMIT).await;
                 panic!(
-                    "{}: {method}: no answer within {PATIENCE:?}\n{}",
+                    "{}: {method}: no answer within {LIMIT:?}\n{}",
                     self.name,
                     self.log()
                 );

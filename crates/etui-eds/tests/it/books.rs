@@ -1,24 +1,13 @@
 //! Address books on a private bus, with the stock registry of sources.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod support;
-
 use std::path::PathBuf;
-use std::time::Duration;
 
 use etui::Store;
 use etui::contacts::Card;
 use etui_testkit::bus::private_memory;
-use support::{BOOKS, Client, Desktop, error_name};
 use zbus::OwnedObjectPath;
-use zruntime::SharedRuntime;
 
-#[test]
-#[ignore = "the bus runs it as the service"]
-fn serve() {
-    support::serve();
-}
+use crate::support::{BOOKS, Client, Desktop, error_name, wait_for};
 
 const FACTORY: &str = "/org/gnome/evolution/dataserver/AddressBookFactory";
 
@@ -142,19 +131,11 @@ fn a_service_at_rest_gives_memory_back() {
         let after_answers = private_memory(process).unwrap();
         // The answers had 16 MB, the file has as many.
         let released = after_answers - (8 << 20);
-        let runtime = SharedRuntime::current().unwrap();
-        let mut at_rest = after_answers;
-        for _ in 0..300 {
-            runtime.sleep(Duration::from_millis(100)).await;
-            at_rest = private_memory(process).unwrap();
-            if at_rest < released {
-                break;
-            }
-        }
-        assert!(
-            at_rest < released,
-            "{after_answers} bytes, at rest {at_rest}"
-        );
+        let at_rest = wait_for("it needs less memory", async || {
+            let now = private_memory(process).unwrap();
+            (now < released).then_some(now)
+        })
+        .await;
         assert_eq!(read_all(client, book, 1).await, 2_000);
         assert!(private_memory(process).unwrap() > at_rest);
     });
@@ -267,7 +248,7 @@ fn a_view_tells_content_and_changes_of_any_process() {
         assert_eq!(uids, ["ada"], "it stops matching");
 
         assert!(
-            !other.hears(&view, "ObjectsAdded").await,
+            !other.has_heard(&view, "ObjectsAdded").await,
             "the owner's alone"
         );
     });

@@ -1,8 +1,8 @@
 //! Deliberate differences of address books.
 
-use crate::book_session::BookCall;
-use crate::compare::{Answer, Difference, Part, Rule, uid_of};
-use crate::lines::{comparable_lines, value_of};
+use super::book_session::BookCall;
+use super::compare::{Answer, Difference, Part, Rule, uid_of};
+use super::lines::{comparable_lines, value_of};
 
 const INVALID_QUERY: &str = "e-client-error-quark.Code16";
 /// Letters whose folded form is longer.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etui_testkit::rng::SplitMix64;
 
-use crate::book_session::BookCall;
+use super::book_session::BookCall;
 
 /// Texts with traps of case folding, decomposition, escaping and patterns.
 const WORDS: &[&str] = &[
