@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use etui::Store;
 use etui::contacts::Card;
 use etui::resource::ResourceCondition;
-use etui_serve::Limits;
+use etui_testkit::wait::{LIMIT, wait_until};
 
-use crate::client::{Client, TIMEOUT, TestServer, card};
+use crate::client::{Client, TestServer, card};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -37,9 +37,7 @@ fn a_slow_head_is_cut_off() {
     // Nor does silence, before or between requests.
     let mut idle = server.client();
     assert!(idle.is_closed());
-    let mut idle = server.client();
-    assert_eq!(idle.get("/").status, 200);
-    assert!(idle.is_closed());
+    assert!(server.client_in_time().is_closed());
 }
 
 #[test]
@@ -56,36 +54,27 @@ fn a_slow_body_is_cut_off() {
     assert_eq!(client.read_answer(false).unwrap().status, 408);
     // Slow, but never silent.
     let mut client = server.client();
-    let begun = Instant::now();
+    let lines = "Content-Length: 1000000\r\n";
     client
         .send_head("PUT", "/dav/addressbooks/1/a.vcf", lines)
         .unwrap();
-    while begun.elapsed() < TIMEOUT && client.send(b"x").is_ok() {
-        std::thread::sleep(SHORT / 6);
-        if server
-            .log
-            .lock()
-            .unwrap()
-            .iter()
-            .filter(|l| l.contains("too-slow"))
-            .count()
-            == 2
-        {
-            break;
-        }
-    }
-    assert!(begun.elapsed() < TIMEOUT);
+    wait_until("both are cut off", || {
+        // It may be closed.
+        let _ = client.send(b"x");
+        let log = server.log.lock().unwrap();
+        log.iter().filter(|l| l.contains("too-slow")).count() == 2
+    });
 }
 
 #[test]
 fn idle_strangers_do_not_keep_others_out() {
-    let server = TestServer::start();
+    let server = TestServer::start_with(|options| {
+        (options.limits.stranger, options.limits.head) = (2 * LIMIT, 2 * LIMIT);
+    });
     // More than all connections that there may be.
     let mut idle: Vec<_> = (0..300).map(|_| server.stranger()).collect();
-    let begun = Instant::now();
     let mut device = server.client();
     assert_eq!(device.get("/").status, 200);
-    assert!(begun.elapsed() < Limits::default().stranger / 2);
     // The oldest were cut off, and the device is not.
     assert!(idle[0].is_closed());
     idle.extend((0..100).map(|_| server.stranger()));
@@ -97,16 +86,14 @@ fn a_stranger_has_a_short_time() {
     let server = TestServer::start_with(|options| {
         (options.limits.stranger, options.limits.refusal) = (3 * SHORT, Duration::ZERO);
     });
-    let mut device = server.client();
-    assert_eq!(device.get("/").status, 200);
+    let mut device = server.client_in_time();
     let begun = Instant::now();
     let mut idle = server.stranger();
     // Requests without a password, or with a wrong one, do not help.
     let mut busy = server.stranger();
-    while busy.try_ask("GET", "/", "").is_ok() {
-        assert!(begun.elapsed() < TIMEOUT);
-        std::thread::sleep(SHORT / 6);
-    }
+    wait_until("the stranger is cut off", || {
+        busy.try_ask("GET", "/", "").is_err()
+    });
     assert!(idle.is_closed());
     assert!(begun.elapsed() >= 3 * SHORT);
     assert_eq!(device.get("/").status, 200);
@@ -163,11 +150,13 @@ fn ask_for_all(server: &TestServer) -> Client<TcpStream> {
 fn who_does_not_read_a_large_answer_loses_it() {
     let server = TestServer::start_with(|options| {
         (options.limits.answer_pause, options.limits.answer_patience) = (SHORT, SHORT / 6);
+        options.limits.connections = 1;
     });
     fill(&server);
     let mut client = ask_for_all(&server);
     server.wait_for_log(" REPORT ");
-    std::thread::sleep(4 * SHORT);
+    // Another connection finds room once this one is cut off.
+    assert_eq!(server.client().get("/").status, 200);
     // The client knows that the answer is not complete.
     let mut rest = Vec::new();
     if client.stream.read_to_end(&mut rest).is_ok() {
@@ -179,16 +168,15 @@ fn who_does_not_read_a_large_answer_loses_it() {
 fn slow_readers_hold_no_worker_and_lose_nothing() {
     let server = TestServer::start_with(|options| {
         (options.limits.workers, options.limits.answer_patience) = (2, SHORT / 6);
+        options.limits.answer_pause = 2 * LIMIT;
     });
     fill(&server);
     let all = ask_for_all(&server).read_answer(false).unwrap();
     let mut slow: Vec<_> = (0..4).map(|_| ask_for_all(&server)).collect();
-    let begun = Instant::now();
     let mut device = server.client();
     assert_eq!(device.get("/").status, 200);
     let path = "/dav/addressbooks/1/a.vcf";
     assert_eq!(device.ask("PUT", path, &card("a", "Ada")).status, 201);
-    assert!(begun.elapsed() < Limits::default().answer_pause / 2);
     // Each has the whole answer, from the time of its request.
     for client in &mut slow {
         let answer = client.read_answer(false).unwrap();
@@ -215,12 +203,19 @@ fn an_answer_that_finds_no_room_is_cut() {
 
 #[test]
 fn a_program_that_writes_for_long_stops_no_log_in_and_no_reading() {
+    // A busy machine may take longer for anything.
+    let waits = [6 * SHORT, 100 * SHORT];
+    assert!(waits.into_iter().any(is_read_while_writes_wait));
+}
+
+/// Returns whether a device is answered before writes have waited for their time.
+fn is_read_while_writes_wait(write_wait: Duration) -> bool {
     let server = TestServer::start_with(|options| {
-        (options.limits.workers, options.limits.write_wait) = (4, 6 * SHORT);
+        (options.limits.workers, options.limits.write_wait) = (4, write_wait);
     });
     let store = Store::open(server.path("ada.etui")).unwrap();
     let book = store.contacts().unwrap();
-    std::thread::scope(|scope| {
+    let is_in_time = std::thread::scope(|scope| {
         let (sender, locked) = std::sync::mpsc::channel();
         let (done, end) = std::sync::mpsc::channel::<()>();
         scope.spawn(move || {
@@ -245,19 +240,21 @@ fn a_program_that_writes_for_long_stops_no_log_in_and_no_reading() {
         // The first use of the device is not recorded, and nobody waits for that.
         let begun = Instant::now();
         assert_eq!(server.client().get("/").status, 200);
-        assert!(begun.elapsed() < 6 * SHORT, "{:?}", begun.elapsed());
+        let is_in_time = begun.elapsed() < write_wait;
         for writer in &mut writers {
             let answer = writer.read_answer(false).unwrap();
             assert_eq!(answer.status, 503);
             assert!(answer.header("retry-after").is_some());
         }
         done.send(()).unwrap();
+        is_in_time
     });
     let path = "/dav/addressbooks/1/c.vcf";
     assert_eq!(
         server.client().ask("PUT", path, &card("c", "C")).status,
         201
     );
+    is_in_time
 }
 
 #[test]
@@ -278,7 +275,7 @@ fn a_log_that_cannot_be_written_stops_nothing() {
     assert!(lines.try_recv().is_err());
     drop(release);
     for _ in 0..5 {
-        let line = lines.recv_timeout(TIMEOUT).unwrap();
+        let line = lines.recv_timeout(LIMIT).unwrap();
         assert!(line.contains(" GET page 200 "), "{line}");
     }
 }

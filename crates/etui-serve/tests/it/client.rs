@@ -5,17 +5,14 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use etui::Store;
 use etui::store::DeviceAccess;
 use etui_serve::{ServeError, ServeOptions, Server, StopHandle, StoreSource};
+use etui_testkit::wait::{LIMIT, wait_for};
 use tempfile::TempDir;
-
-/// The longest wait for a server that does not answer.
-pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running server.
 pub struct TestServer {
@@ -76,9 +73,20 @@ impl TestServer {
     /// Returns a connection that sends the device's password.
     pub fn client(&self) -> Client<TcpStream> {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.set_write_timeout(Some(LIMIT)).unwrap();
         Client::new(stream, Some(("ada", &self.password)))
+    }
+
+    /// Returns a connection on which a request was answered, where connections have a short time: on
+    /// a busy machine the first one may be cut off before.
+    pub fn client_in_time(&self) -> Client<TcpStream> {
+        wait_for("a request that is sent in time", || {
+            let mut client = self.client();
+            let answer = client.try_ask("GET", "/", "").ok()?;
+            assert_eq!(answer.status, 200);
+            Some(client)
+        })
     }
 
     /// Returns a connection without a password.
@@ -102,15 +110,10 @@ impl TestServer {
 
     /// Waits until a log line has this text, and returns it.
     pub fn wait_for_log(&self, text: &str) -> String {
-        let end = std::time::Instant::now() + TIMEOUT;
-        loop {
-            let lines = self.log.lock().unwrap().clone();
-            if let Some(line) = lines.iter().find(|line| line.contains(text)) {
-                return line.clone();
-            }
-            assert!(std::time::Instant::now() < end, "no {text} in {lines:#?}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for(&format!("{text:?} in the log"), || {
+            let lines = self.log.lock().unwrap();
+            lines.iter().find(|line| line.contains(text)).cloned()
+        })
     }
 }
 
@@ -198,6 +201,13 @@ impl<S: Read + Write> Client<S> {
         let head =
             format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}{lines}\r\n");
         self.send(head.as_bytes())
+    }
+
+    /// Begins a request with a body, and waits until the server reads that.
+    pub fn begin(&mut self, path: &str, length: usize) {
+        let lines = format!("Expect: 100-continue\r\nContent-Length: {length}\r\n");
+        self.send_head("PUT", path, &lines).unwrap();
+        assert_eq!(self.read_head().unwrap().status, 100);
     }
 
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {

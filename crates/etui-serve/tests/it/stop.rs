@@ -5,33 +5,29 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use etui::Store;
+use etui_testkit::wait::LIMIT;
 
-use crate::client::{Client, TIMEOUT, TestServer, card};
+use crate::client::{Client, TestServer, card};
 
 #[test]
 fn a_running_request_is_answered_and_idle_connections_end() {
-    let mut server = TestServer::start();
+    let mut server = TestServer::start_with(|options| options.limits.stop = LIMIT);
     let mut idle = server.client();
     assert_eq!(idle.get("/").status, 200);
     // Half of a request is there when the server is stopped.
     let mut running = server.client();
     let card = card("a", "Ada");
-    let lines = format!("Content-Length: {}\r\n", card.len());
-    running
-        .send_head("PUT", "/dav/addressbooks/1/a.vcf", &lines)
-        .unwrap();
+    running.begin("/dav/addressbooks/1/a.vcf", card.len());
     let (first, rest) = card.as_bytes().split_at(20);
     running.send(first).unwrap();
-    std::thread::sleep(Duration::from_millis(100));
     let begun = Instant::now();
     server.stop_handle().stop();
     assert!(idle.is_closed());
-    std::thread::sleep(Duration::from_millis(100));
     running.send(rest).unwrap();
     assert_eq!(running.read_answer(false).unwrap().status, 201);
     assert!(running.is_closed());
     server.stop();
-    assert!(begun.elapsed() < TIMEOUT / 4, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < LIMIT, "{:?}", begun.elapsed());
     // Closed: one plain file, complete.
     let files: Vec<_> = server
         .dir
@@ -51,20 +47,15 @@ fn a_running_request_is_answered_and_idle_connections_end() {
 
 #[test]
 fn a_request_that_never_ends_does_not_keep_the_server() {
-    let mut server =
-        TestServer::start_with(|options| options.limits.stop = Duration::from_millis(300));
+    let mut server = TestServer::start_with(|options| {
+        options.limits.stop = Duration::from_millis(300);
+        (options.limits.body_pause, options.limits.body) = (2 * LIMIT, 2 * LIMIT);
+    });
     let mut running = server.client();
-    running
-        .send_head(
-            "PUT",
-            "/dav/addressbooks/1/a.vcf",
-            "Content-Length: 100\r\n",
-        )
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    running.begin("/dav/addressbooks/1/a.vcf", 100);
     let begun = Instant::now();
     server.stop();
-    assert!(begun.elapsed() < TIMEOUT / 4, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < LIMIT, "{:?}", begun.elapsed());
     assert!(running.is_closed());
 }
 
@@ -78,7 +69,7 @@ fn a_unix_socket_serves_too() {
     });
     let connect = |password: Option<&str>| {
         let stream = UnixStream::connect(&socket).unwrap();
-        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
         Client::new(stream, password.map(|password| ("ada", password)))
     };
     assert_eq!(connect(None).get("/").status, 401);
@@ -116,7 +107,7 @@ fn a_socket_that_was_left_is_replaced_and_one_in_use_is_not() {
     assert!(etui_serve::Server::bind(second).is_err());
     assert_eq!(std::fs::read(&file).unwrap(), b"text");
     let mut stream = UnixStream::connect(&socket).unwrap();
-    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
     std::io::Write::write_all(&mut stream, b"GET / HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

@@ -78,7 +78,13 @@ fn wrong_passwords_are_refused() {
 
 #[test]
 fn answers_to_wrong_passwords_wait_and_others_do_not() {
-    let wait = Duration::from_millis(400);
+    // A busy machine may take longer for anything.
+    let waits = [400, 20_000].map(Duration::from_millis);
+    assert!(waits.into_iter().any(only_wrong_passwords_wait));
+}
+
+/// Returns whether others are answered in less time than a wrong password has to wait.
+fn only_wrong_passwords_wait(wait: Duration) -> bool {
     let server = TestServer::start_with(|options| {
         (
             options.limits.wrong_passwords,
@@ -103,9 +109,10 @@ fn answers_to_wrong_passwords_wait_and_others_do_not() {
         let begun = Instant::now();
         assert_eq!(server.client().get("/").status, 200);
         assert_eq!(server.stranger().get("/").status, 401);
-        assert!(begun.elapsed() < wait / 2, "{:?}", begun.elapsed());
+        let is_in_time = begun.elapsed() < wait / 2;
         assert!(failing.join().unwrap() >= wait);
-    });
+        is_in_time
+    })
 }
 
 #[test]
