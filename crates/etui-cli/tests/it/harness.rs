@@ -17,6 +17,11 @@ BEGIN:VCARD\r\nVERSION:3.0\r\nUID:eve\r\nN:Trouble;Eve;;;\r\n\
 FN:Eve \x1b[31mTrouble\u{9b}2J\r\nTEL:+1 202 555 0143\r\nEND:VCARD\r\n\
 BEGIN:VCARD\r\nVERSION:3.0\r\nN:Nobody;Norbert;;;\r\nFN:Norbert Nobody\r\nEND:VCARD\r\n";
 
+/// A shell function that retries a command until it succeeds, as `etui_testkit::wait::wait_until` does:
+/// for what a program in the background makes.
+const WAIT_UNTIL: &str = "wait_until() { for i in $(seq 12000); do \"$@\" >/dev/null 2>&1 && return; \
+    sleep .01; done; echo \"not in time: $*\"; }";
+
 /// A private home directory.
 pub struct TestHome {
     dir: TempDir,
@@ -43,10 +48,10 @@ impl TestHome {
         self.dir.path().join(name)
     }
 
-    /// Runs a line as a shell does; both outputs, and the exit code.
+    /// Runs a line as a shell does, which has the function `wait_until`; both outputs, and the exit code.
     pub fn run(&self, line: &str) -> (String, Option<i32>) {
         let mut shell = self.command("sh");
-        let shell = shell.args(["-c", &format!("exec 2>&1; {line}")]);
+        let shell = shell.args(["-c", &format!("exec 2>&1; {WAIT_UNTIL}; {line}")]);
         let output = shell.output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         (text, output.status.code())

@@ -1,19 +1,16 @@
 //! [`Desktop`]: a private bus with a notification server that records its calls.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use etui_testkit::bus::PrivateBus;
+use etui_testkit::wait::{wait_for, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use zbus::connection::Builder;
 use zbus::{Connection, OwnedVariant, block_on, interface};
 
 const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
-
-/// Time after which something that has to happen counts as missing.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A call of `Notify`.
 #[derive(Debug, Clone)]
@@ -38,19 +35,17 @@ struct Calls {
     victim: Option<u32>,
 }
 
-/// The calls, and the condition that there are more.
+/// The calls.
 #[derive(Debug, Clone, Default)]
-struct Recorder(Arc<(Mutex<Calls>, Condvar)>);
+struct Recorder(Arc<Mutex<Calls>>);
 
 impl Recorder {
     fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.0.0.lock().unwrap()
+        self.0.lock().unwrap()
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Calls) -> T) -> T {
-        let result = change(&mut self.calls());
-        self.0.1.notify_all();
-        result
+        change(&mut self.calls())
     }
 }
 
@@ -153,24 +148,17 @@ impl Desktop {
 
     /// Waits until there are `count` notifications, and returns all.
     pub fn wait_notified(&self, count: usize) -> Vec<Notified> {
-        self.wait_until(|calls| calls.notified.len() >= count);
+        wait_until(&format!("{count} notifications"), || {
+            self.recorder.calls().notified.len() >= count
+        });
         self.recorder.calls().notified.clone()
     }
 
     /// Waits until a notification is closed by the program.
     pub fn wait_closed(&self) -> u32 {
-        self.wait_until(|calls| !calls.closed.is_empty());
-        self.recorder.calls().closed[0]
-    }
-
-    fn wait_until(&self, is_met: impl Fn(&Calls) -> bool) {
-        let begun = Instant::now();
-        let mut calls = self.recorder.calls();
-        while !is_met(&calls) {
-            let left = TIMEOUT.saturating_sub(begun.elapsed());
-            assert!(!left.is_zero(), "not in time: {calls:?}");
-            calls = self.recorder.0.1.wait_timeout(calls, left).unwrap().0;
-        }
+        wait_for("a closed notification", || {
+            self.recorder.calls().closed.first().copied()
+        })
     }
 
     /// Presses a button of a notification.

@@ -364,7 +364,7 @@ fn what_is_removed_is_what_was_asked_about() {
     let asking = |answer: &str, meanwhile: &str| {
         let (text, code) = home.run(&format!(
             "export NO_COLOR=1; : > asked; \
-             (until grep -q 'y/N' asked; do sleep .05; done; {meanwhile}; echo {answer}) | \
+             (wait_until grep -q 'y/N' asked; {meanwhile}; echo {answer}) | \
              script -qec 'etui calendars remove Calendar' /dev/null > asked; \
              code=$?; tr -d '\\r' < asked; exit $code"
         ));

@@ -403,15 +403,15 @@ fn removed_and_brought_back() {
 fn changes_are_told_as_they_happen() {
     let home = with_calendar();
     session!(home, [
-        ": > out; etui calendar watch --initial kind:todo > out 2> err & \
-         while [ $(wc -l < out) -lt 1 ]; do sleep 0.05; done; \
+        "etui calendar watch --initial kind:todo > out 2> err & \
+         wait_until grep -q Tax out; \
          etui -q calendar add Milk --todo --set uid=milk; \
-         while [ $(wc -l < out) -lt 2 ]; do sleep 0.05; done; \
+         wait_until grep -q Milk out; \
          etui -q calendar edit milk --notes 'no fat'; \
-         while [ $(wc -l < out) -lt 3 ]; do sleep 0.05; done; \
+         wait_until grep -q notes out; \
          kill $!; wait $!; sed 's/^[0-9:]*Z/TIME/' out",
     ], @"
-    $ : > out; etui calendar watch --initial kind:todo > out 2> err & while [ $(wc -l < out) -lt 1 ]; do sleep 0.05; done; etui -q calendar add Milk --todo --set uid=milk; while [ $(wc -l < out) -lt 2 ]; do sleep 0.05; done; etui -q calendar edit milk --notes 'no fat'; while [ $(wc -l < out) -lt 3 ]; do sleep 0.05; done; kill $!; wait $!; sed 's/^[0-9:]*Z/TIME/' out
+    $ etui calendar watch --initial kind:todo > out 2> err & wait_until grep -q Tax out; etui -q calendar add Milk --todo --set uid=milk; wait_until grep -q Milk out; etui -q calendar edit milk --notes 'no fat'; wait_until grep -q notes out; kill $!; wait $!; sed 's/^[0-9:]*Z/TIME/' out
     TIME = 6 Tax return
     TIME + 7 Milk
     TIME ~ 7 Milk: notes

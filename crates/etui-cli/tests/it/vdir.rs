@@ -348,6 +348,7 @@ fn a_killed_export_leaves_whole_files() {
             ])
             .spawn()
             .unwrap();
+        // At another moment in each round, not after something.
         std::thread::sleep(std::time::Duration::from_millis(20 * round));
         let _ = export.kill();
         export.wait().unwrap();

@@ -224,11 +224,11 @@ fn changes_are_followed_until_a_signal() {
     let home = home_with_music();
     let (text, _) = home.run(
         "etui media scan --watch Music > out.txt 2> err.txt & \
-         until grep -q Watching err.txt; do sleep 0.05; done; \
+         wait_until grep -q Watching err.txt; \
          cp -r Music/Low Music/Lower; \
-         until grep -q '2 new' out.txt; do sleep 0.05; done; \
+         wait_until grep -q '2 new' out.txt; \
          rm -r Music/Lower; \
-         until grep -q '2 lost' out.txt; do sleep 0.05; done; \
+         wait_until grep -q '2 lost' out.txt; \
          kill -INT $!; wait $!; echo $?; cat out.txt",
     );
     assert_eq!(text, "0\n4 files: 4 new\n6 files: 2 new\n4 files: 2 lost\n");

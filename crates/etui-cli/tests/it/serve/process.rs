@@ -6,16 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use etui::Store;
+use etui_testkit::wait::{LIMIT, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::TestHome;
 use crate::vdir::is_installed;
-
-/// The longest wait for the server.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server in a process of its own.
 struct ServerProcess {
@@ -77,7 +74,7 @@ struct Connection {
 impl Connection {
     fn open(port: u16, password: &str) -> std::io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
-        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_read_timeout(Some(LIMIT))?;
         Ok(Self {
             stream: BufReader::new(stream),
             authorization: format!(
@@ -250,10 +247,9 @@ fn what_was_answered_is_there_after_a_kill() {
                 .collect();
             // In the midst of the requests, each time elsewhere.
             let least = 1 + (round as usize * 37) % 100;
-            let begun = Instant::now();
-            while count.load(Ordering::Relaxed) < least && begun.elapsed() < TIMEOUT {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            wait_until("requests are answered", || {
+                count.load(Ordering::Relaxed) >= least
+            });
             server.signal(Signal::KILL);
             is_over.store(true, Ordering::Relaxed);
             writers

@@ -26,6 +26,7 @@ fn home_with_conflicts() -> TestHome {
         reason: "it was changed meanwhile",
     };
     store.keep_refused(&refused).unwrap();
+    // Times are in milliseconds, and this one has to be later.
     std::thread::sleep(std::time::Duration::from_millis(2));
     let refused = RefusedText {
         collection: calendar.id(),
@@ -148,6 +149,7 @@ fn conflicts_as_json() {
 #[test]
 fn the_list_tells_what_the_present_version_is() {
     let home = home_with_conflicts();
+    // Times are in milliseconds, and this one has to be later.
     std::thread::sleep(std::time::Duration::from_millis(2));
     let session = home.session(&[
         "etui contacts edit bob --set note=later > /dev/null",

@@ -9,10 +9,10 @@ const SHELL: &str = "\
 follow() {
     rm -f err
     etui contacts watch \"$@\" > out 2> err & pid=$!
-    for i in $(seq 3000); do test -s err && return; sleep .01; done; echo not ready
+    wait_until test -s err
 }
 seen() {
-    for i in $(seq 3000); do grep -qF -- \"$1\" out && return; sleep .01; done; echo \"not seen: $1\"
+    wait_until grep -qF -- \"$1\" out
 }
 ended() {
     wait $pid; echo \"exit $?\"

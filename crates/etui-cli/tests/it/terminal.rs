@@ -7,16 +7,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
+use etui_testkit::wait::{wait_for, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::harness::TestHome;
-
-/// The longest wait for a screen.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The command on a pseudo-terminal, and the screen that it draws.
 pub struct TerminalSession {
@@ -112,16 +109,7 @@ impl TerminalSession {
     }
 
     pub fn wait_until(&self, what: &str, is_met: impl Fn(&Output) -> bool) {
-        let start = Instant::now();
-        while !is_met(&self.output.lock().unwrap()) {
-            assert!(
-                start.elapsed() < TIMEOUT,
-                "{what}: {:?} {}",
-                self.raw_output(),
-                self.output.lock().unwrap().screen.screen().contents()
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until(what, || is_met(&self.output.lock().unwrap()));
     }
 
     pub fn types(&mut self, keys: &str) {
@@ -166,21 +154,11 @@ impl TerminalSession {
     /// Waits until the program is stopped. The terminal must be restored.
     pub fn wait_for_stop(&self) {
         let stat = format!("/proc/{}/stat", self.child.id());
-        let start = Instant::now();
-        loop {
+        wait_until("the program is stopped", || {
             let stat = std::fs::read_to_string(&stat).unwrap();
-            if stat
-                .rsplit(')')
-                .next()
-                .unwrap()
-                .trim_start()
-                .starts_with('T')
-            {
-                break;
-            }
-            assert!(start.elapsed() < TIMEOUT, "{stat} {:?}", self.raw_output());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+            let state = stat.rsplit(')').next().unwrap();
+            state.trim_start().starts_with('T')
+        });
         self.wait_until("main screen", |output| {
             !output.screen.screen().alternate_screen()
         });
@@ -194,14 +172,7 @@ impl TerminalSession {
 
     /// Waits for the end of the program. The terminal must be restored.
     pub fn wait_for_end(mut self) -> ExitStatus {
-        let start = Instant::now();
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(start.elapsed() < TIMEOUT, "{:?}", self.raw_output());
-            std::thread::sleep(Duration::from_millis(5));
-        };
+        let status = wait_for("the end of the program", || self.child.try_wait().unwrap());
         // Cursor, line wrap, bracketed paste, main screen.
         for sequence in ["\x1b[?25h", "\x1b[?7h", "\x1b[?2004l", "\x1b[?1049l"] {
             self.writes(sequence);
@@ -214,6 +185,13 @@ impl TerminalSession {
 impl Drop for TerminalSession {
     /// Ends the program of a test that failed.
     fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Ok(output) = self.output.lock()
+        {
+            let written = String::from_utf8_lossy(&output.bytes);
+            let screen = output.screen.screen().contents();
+            eprintln!("it wrote {written:?}\nthe screen:\n{screen}");
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

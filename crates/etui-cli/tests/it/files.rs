@@ -227,7 +227,7 @@ fn links_and_pipes_are_written_through() {
         "etui import -q people.vcf && echo old > real.vcf && ln -s real.vcf link.vcf && \
          etui export -q -o link.vcf --force && test -L link.vcf && grep -c BEGIN:VCARD real.vcf && \
          mkfifo pipe && (cat pipe > through.vcf &) && etui export -q -o pipe && test -p pipe && \
-         sleep 0.2 && cmp real.vcf through.vcf",
+         wait_until cmp real.vcf through.vcf",
     );
     assert_eq!(code, Some(0), "{text}");
 }

@@ -117,7 +117,7 @@ fn an_interrupted_demo_removes_its_files() {
     let home = TestHome::new();
     let (text, _) = home.run(
         "etui demo --people 200000 > /dev/null & \
-         while ! ls tmp/etui-demo-*/demo.etui-wal > /dev/null; do sleep 0.05; done 2> /dev/null; \
+         wait_until sh -c 'ls tmp/etui-demo-*/demo.etui-wal'; \
          kill -TERM $!; wait $!; echo $?; ls tmp",
     );
     assert_eq!(text, "130\n");
