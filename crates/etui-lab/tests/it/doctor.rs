@@ -1,6 +1,5 @@
 //! `etui-lab doctor`: badly and well configured databases, programs that it observes, and files that
 //! are none.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

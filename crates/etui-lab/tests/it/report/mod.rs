@@ -1,5 +1,4 @@
 //! The report's promises: well formed, harmless, complete, and readable in a real browser.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod browser;
 mod fixture;

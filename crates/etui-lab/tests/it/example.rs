@@ -1,5 +1,4 @@
 //! The example of the book, *Adding an experiment*.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,5 @@
 //! The experiments on the date book and on application start, run by the program itself, small:
 //! every arm runs, and all give the same answer, else their runs would be kept as failed.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeSet;
 use std::path::Path;

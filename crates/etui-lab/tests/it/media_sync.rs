@@ -1,14 +1,18 @@
 //! Every arm of `media-sync`, once, in a process of their own: SQLite must not be in use before
 //! its memory is counted.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;
 
 use etui_lab::results::RunRecord;
 use etui_lab::{FindingStatus, LabContext, MeasurePass, Recorder, Results, RunLocation};
+use etui_testkit::own_test::runs_alone;
 
 #[test]
 fn all_arms_give_the_same_answer_and_the_cures_show() {
+    let name = "all_arms_give_the_same_answer_and_the_cures_show";
+    if !runs_alone(module_path!(), name) {
+        return;
+    }
     etui_lab_io::memory::enable_memory_statistics(true).unwrap();
     let experiments = etui_lab::experiments::all_experiments();
     let experiment = experiments

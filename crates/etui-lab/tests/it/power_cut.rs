@@ -1,5 +1,4 @@
 //! Power cuts on a file system in a virtual machine, run by the program itself, small.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::process::Command;
 
