@@ -59,6 +59,17 @@ impl ProgramOfTest {
         Ok(command)
     }
 
+    /// Returns the command as words of a shell, for a service that a bus starts.
+    ///
+    /// # Errors
+    /// If the file of the test program is not known.
+    pub fn shell_words(self) -> io::Result<String> {
+        let program = env::current_exe()?;
+        let arguments = self.arguments().join(" ");
+        // The folder of a build has no quotation mark in its name.
+        Ok(format!("'{}' {arguments}", program.display()))
+    }
+
     fn run_alone(self) -> io::Result<Output> {
         self.command()?.env(ALONE, self.path).output()
     }

@@ -95,6 +95,8 @@ fn parent_of(pid: u32) -> Option<u32> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
+    use etui_testkit::wait::wait_until;
+
     use super::*;
 
     #[test]
@@ -103,11 +105,10 @@ mod tests {
         let mut shell = std::process::Command::new("sh");
         let mut shell = shell.args(["-c", script]).spawn().unwrap();
         let mut tree = ProcessTree::of(shell.id());
-        let begun = std::time::Instant::now();
-        while tree.processes.len() < 2 && begun.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(5));
+        wait_until("the shell has a child", || {
             tree.find_descendants();
-        }
+            tree.processes.len() >= 2
+        });
         let [_, sleeping] = tree.processes[..] else {
             panic!("{tree:?}");
         };

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use etui_lab::results::file;
+use etui_testkit::wait::wait_until;
 
 use crate::scenes::{NAPS, RunLocation, code, made, naps, signal, traces, words};
 
@@ -66,11 +66,7 @@ pub fn stopped_while_it_gets_ready() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
-    while !place.path().join("begun").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the run gets ready", || place.path().join("begun").exists());
     signal(&child, "TERM");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(traces(&place), Vec::<String>::new());

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use etui_lab::results::{ResultLine, file};
 use etui_lab::stats;
 use etui_testkit::rng::SplitMix64;
+use etui_testkit::wait::wait_until;
 
 /// An empty directory in which the laboratory is used.
 pub struct RunLocation {
@@ -288,7 +289,7 @@ pub fn mistaken() {
     );
 }
 
-/// Starts a run and lets it go on for a while; none if it came to its end before.
+/// Starts a run and lets it go on for a while, a random moment; none if it came to its end before.
 fn interrupted(place: &RunLocation, after: Duration) -> Option<Child> {
     let mut child = place
         .command(&[&NAPS[..], &["--set", "milliseconds=20"]].concat())
@@ -349,6 +350,13 @@ pub fn stopped() {
         let Some(mut child) = interrupted(&place, pause(100 + random.below(500))) else {
             break;
         };
+        // At least once in the midst of the measurements.
+        if codes.is_empty() {
+            wait_until("the run has results", || {
+                let results = fs::read(place.path().join("out/naps.jsonl"));
+                results.is_ok_and(|results| !results.is_empty())
+            });
+        }
         signal(&child, "INT");
         let mut said = String::new();
         child

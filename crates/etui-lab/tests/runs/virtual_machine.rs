@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use etui_lab::results::ResultLine;
 use etui_lab::stacks;
+use etui_testkit::wait::wait_until;
 
 use super::scenes::{RunLocation, code, made, signal, words};
 
@@ -81,28 +81,22 @@ pub fn killed() {
     // The arms wait long enough to be met.
     let slow = [&RUN[..], &["--set", "milliseconds=1000"]].concat();
     let mut child = place.command(&slow).spawn().unwrap();
-    let begun = Instant::now();
-    while machines_in(place.path()).is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no machine");
+    wait_until("a machine", || {
         assert!(child.try_wait().unwrap().is_none(), "the run ended");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        !machines_in(place.path()).is_empty()
+    });
     signal(&child, "KILL");
     child.wait().unwrap();
 
     // The next run removes the machine, and is stopped by a signal while its own one boots.
     let mut child = place.command(&slow).spawn().unwrap();
     let own = |machine: &u32| parent_of(*machine) == Some(child.id());
-    let begun = Instant::now();
-    while !machines_in(place.path()).iter().any(own) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no machine");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the run's own machine", || {
+        machines_in(place.path()).iter().any(own)
+    });
     assert!(machines_in(place.path()).iter().all(own));
-    let begun = Instant::now();
     signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(begun.elapsed() < Duration::from_secs(10));
     assert_eq!(machines_in(place.path()), Vec::<u32>::new());
     let left: Vec<_> = fs::read_dir(place.path())
         .unwrap()

@@ -1,0 +1,5 @@
+//! Tests of the public interface.
+
+#![allow(clippy::unwrap_used)]
+
+mod splitter;

@@ -1,0 +1,8 @@
+//! Tests of the public interface.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod counters;
+mod memory;
+mod sync_calls;
+mod uring;

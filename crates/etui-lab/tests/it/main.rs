@@ -1,0 +1,10 @@
+//! Tests of the laboratory but for those of its runner, which are the program `runs`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod doctor;
+mod example;
+mod media_sync;
+mod power_cut;
+mod report;
+mod small_studies;

@@ -1,0 +1,7 @@
+//! Tests of the public interface.
+
+#![allow(clippy::unwrap_used)]
+
+mod dialects;
+mod merge;
+mod merge_cards;
