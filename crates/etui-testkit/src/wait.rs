@@ -16,9 +16,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time after which an event counts as lost. It is no measure of speed: a busy machine takes a
-/// hundredth of it. Also for the timeouts of calls and sockets.
-pub const LIMIT: Duration = Duration::from_secs(120);
+/// Time after which an event counts as lost. It is no measure of speed: a busy machine takes a small
+/// part of it. Also for the timeouts of calls and sockets.
+pub const LIMIT: Duration = Duration::from_secs(300);
 
 /// Time between two looks.
 pub const PAUSE: Duration = Duration::from_millis(3);

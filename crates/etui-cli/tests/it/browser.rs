@@ -357,6 +357,7 @@ fn an_interrupt_in_the_editor_is_the_editors() {
     session.types("/bob\re");
     session.wait_until("the editor", |_| home.path("editing").exists());
     session.signal(Signal::INT);
+    session.handles_signals();
     std::fs::remove_file(home.path("editing")).unwrap();
     session.sees("Changed: Bob Öst");
     session.types("q");

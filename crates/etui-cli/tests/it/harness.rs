@@ -19,7 +19,7 @@ BEGIN:VCARD\r\nVERSION:3.0\r\nN:Nobody;Norbert;;;\r\nFN:Norbert Nobody\r\nEND:VC
 
 /// A shell function that retries a command until it succeeds, as `etui_testkit::wait::wait_until` does:
 /// for what a program in the background makes.
-const WAIT_UNTIL: &str = "wait_until() { for i in $(seq 12000); do \"$@\" >/dev/null 2>&1 && return; \
+const WAIT_UNTIL: &str = "wait_until() { for i in $(seq 30000); do \"$@\" >/dev/null 2>&1 && return; \
     sleep .01; done; echo \"not in time: $*\"; }";
 
 /// A private home directory.

@@ -151,6 +151,31 @@ impl TerminalSession {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
+    /// Waits until the program, which waits for something, has done what a signal asks for: none is
+    /// pending, and each thread sleeps and goes on sleeping.
+    pub fn handles_signals(&self) {
+        let tasks = format!("/proc/{}/task", self.child.id());
+        let mut before = None;
+        wait_until("the signal is handled", || {
+            let tasks = std::fs::read_dir(&tasks).unwrap();
+            let mut now: Vec<String> = tasks
+                .map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).unwrap())
+                .collect();
+            now.sort();
+            let is_at_rest = now.iter().all(|status| {
+                let none = "0000000000000000";
+                status.contains("\nState:\tS")
+                    && status.contains(&format!("\nSigPnd:\t{none}"))
+                    && status.contains(&format!("\nShdPnd:\t{none}"))
+            });
+            // The numbers of context switches are among the lines.
+            let now = is_at_rest.then_some(now);
+            let is_handled = now.is_some() && now == before;
+            before = now;
+            is_handled
+        });
+    }
+
     /// Waits until the program is stopped. The terminal must be restored.
     pub fn wait_for_stop(&self) {
         let stat = format!("/proc/{}/stat", self.child.id());
