@@ -1,29 +1,5 @@
-//! The command `etui`: contacts and calendars at the prompt.
-//!
-//! `args` declares the command line, `commands` has a module for each command, `output` writes
-//! text, tables and JSON, `errors` maps failures to exit codes.
+//! The command `etui`.
 
-mod app;
-mod args;
-mod commands;
-mod datetime;
-mod errors;
-mod global_args;
-mod output;
-mod stop_signal;
-mod terminal;
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    let command_line = match args::parse_command_line() {
-        Ok(command_line) => command_line,
-        Err(code) => return code,
-    };
-    let mut app = app::App::new(&command_line.global);
-    let result = commands::run_command(&mut app, command_line.command);
-    match result.and_then(|()| app.out.flush_output()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => app.out.report_failure(&failure),
-    }
+fn main() -> std::process::ExitCode {
+    etui_cli::run()
 }

@@ -441,7 +441,8 @@ fn name_refusal(error: Error, connection: &Connection) -> Error {
     }
 }
 
-fn execute(connection: &Connection, sql: &str) -> Result<()> {
+/// Executes a statement without parameters, prepared once for each connection.
+pub(super) fn execute(connection: &Connection, sql: &str) -> Result<()> {
     connection.prepare_cached(sql)?.execute([])?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::group_commit::{AtCommit, TransactionSize, WriteOutcome, Writer};
+use super::group_commit::{AtCommit, TransactionSize, WriteOutcome, Writer, execute};
 use super::large_commits::LargeCommits;
 use super::lock_guard::LockGuard;
 use super::open::{self, OpenMode};
@@ -363,9 +363,9 @@ pub(crate) fn read_transaction<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
-    connection.prepare_cached("BEGIN")?.execute([])?;
+    execute(connection, "BEGIN")?;
     let result = work(connection);
-    let _ = connection.prepare_cached("ROLLBACK")?.execute([]);
+    execute(connection, "ROLLBACK")?;
     result
 }
 
