@@ -489,12 +489,25 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
         edits
     }
 
-    /// Returns the note with the values of the other card that the first has otherwise.
+    /// Returns the note with the values of the other card that the first has otherwise, except those that
+    /// a note has already: those of an earlier merge, in whatever company.
     fn conflict_note(&self) -> Option<String> {
-        let note = self.conflicts.join("\n");
-        let key = ("NOTE".to_owned(), ValueKey::Text(note.clone()));
-        let is_new = !note.is_empty() && !self.by_value.contains_key(&key);
-        is_new.then(|| format!("NOTE:{}", escape_value(&note, true)))
+        let notes = self
+            .by_value
+            .keys()
+            .filter_map(|(name, value)| match value {
+                ValueKey::Text(text) if name == "NOTE" => Some(text),
+                _ => None,
+            });
+        let noted: HashSet<&str> = notes.flat_map(|note| note.lines()).map(str::trim).collect();
+        let is_new = |conflict: &&String| conflict.lines().any(|line| !noted.contains(line.trim()));
+        let new: Vec<&str> = self
+            .conflicts
+            .iter()
+            .filter(is_new)
+            .map(String::as_str)
+            .collect();
+        (!new.is_empty()).then(|| format!("NOTE:{}", escape_value(&new.join("\n"), true)))
     }
 
     /// Returns the form of a value that is compared.

@@ -290,6 +290,24 @@ fn nothing_to_add_leaves_every_byte() {
     assert_eq!(merge(&first, &[other]).card, first);
 }
 
+/// A note has what the cards differ in, in lines of which a later merge may find one, some or all.
+#[test]
+fn a_difference_is_noted_once() {
+    let first = card("3.0", "FN:Ann\nBDAY:1990-01-02");
+    let birthday = card("3.0", "FN:Ann\nBDAY:1990-02-01");
+    let both = card("3.0", "FN:Bob\nBDAY:1990-02-01");
+    let merged = merge(&first, &[both.clone(), birthday.clone()]);
+    let notes = lines(&merged);
+    let notes: Vec<_> = notes
+        .iter()
+        .filter(|line| line.starts_with("NOTE"))
+        .collect();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    for again in [&[both.clone(), birthday.clone()][..], &[birthday], &[both]] {
+        assert_eq!(merge(&merged.card, again).card, merged.card);
+    }
+}
+
 #[test]
 fn a_card_that_would_be_too_large_is_an_error() {
     let large = |letter: &str| {
