@@ -3,8 +3,6 @@
 //! - [`register`] adds the VFS to SQLite; [`recover`] turns a database that was not closed cleanly
 //!   back into an ordinary one;
 //! - [`device`] is the interface between the VFS and files;
-//! - `persist_wal` (feature `bundled`) is a second, small VFS: SQLite's own with a WAL that persists
-//!   between sessions, so that the first commit of a session costs one flush;
 //! - [`release_free_memory`] returns free memory to the system.
 //!
 //! Of the product's crates, this one alone contains unsafe code. Its interface is safe: no argument
@@ -23,8 +21,6 @@ mod mutation;
 mod ofd_lock;
 mod page_diff;
 mod page_store;
-#[cfg(feature = "bundled")]
-pub mod persist_wal;
 mod read_ahead;
 mod redo;
 mod sqlite_api;
@@ -34,7 +30,6 @@ mod wal_image;
 
 pub use counters::Counters;
 pub use error::Error;
-pub use file_identity::file_identity;
 pub use memory::release_free_memory;
 #[doc(hidden)]
 pub use mutation::Mutation;

@@ -111,16 +111,6 @@ pub enum Error {
         .0.display()
     )]
     StrayLog(PathBuf),
-    /// With [`Options::persist_wal`](crate::Options::persist_wal): another SQLite in this process, or a
-    /// plain read of the file, took the store's locks during a write transaction, which was rolled back. [`Store::sql`](crate::Store::sql) reads the store
-    /// without a second SQLite.
-    #[error(
-        "{}: the store's locks were lost while saving, because this program also opens the file \
-         with another copy of SQLite, or reads it; nothing was saved: save again, and read the \
-         store by Store::sql or a backup instead",
-        .0.display()
-    )]
-    LocksLost(PathBuf),
     /// The store's write-ahead log was deleted or replaced while it was open.
     #[error(
         "{}: the store's log was deleted or replaced by another program; nothing was saved: close \

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use etui_vfs::persist_wal::{PersistWalOptions, PersistWalVfs};
 use rusqlite::{Connection, OpenFlags};
 
 /// Returns true if this process has the file mapped.
@@ -51,12 +50,5 @@ fn the_first_pages_are_read_and_later_ones_mapped(vfs: &str) {
 #[test]
 fn with_the_redo_log() {
     let vfs = etui_vfs::register("first-pages", etui_vfs::Options::default()).unwrap();
-    the_first_pages_are_read_and_later_ones_mapped(vfs.name());
-}
-
-#[test]
-fn with_a_persistent_wal() {
-    let options = PersistWalOptions::with_max_bytes(1 << 20);
-    let vfs = PersistWalVfs::register("first-pages-wal", options).unwrap();
     the_first_pages_are_read_and_later_ones_mapped(vfs.name());
 }

@@ -13,7 +13,6 @@ mod full_disk;
 mod leaving;
 mod mitigations;
 mod names;
-mod persist_wal;
 mod processes;
 mod refusals;
 mod second_copy;

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use etui_lab_io::instrumented::{InstrumentedOptions, InstrumentedVfs, SyncCall};
 use etui_vfs::Options;
-use etui_vfs::persist_wal::{PersistWalOptions, PersistWalVfs};
 use rusqlite::{Connection, OpenFlags, params};
 
 /// A registered VFS under test.
@@ -32,11 +31,6 @@ fn register_variants(test: &str) -> Vec<Variant> {
         };
         let name = format!("{test}-{what}");
         InstrumentedVfs::register(&name, options).unwrap();
-        add(name, true);
-    }
-    for (what, max_bytes) in [("persist", 100_000), ("persist-large", 1 << 20)] {
-        let name = format!("{test}-{what}");
-        PersistWalVfs::register(&name, PersistWalOptions::with_max_bytes(max_bytes)).unwrap();
         add(name, true);
     }
     let none = Options {

@@ -47,7 +47,6 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, ffi};
 
 use super::Maintenance;
-use super::lock_guard::LockGuard;
 use super::paths::with_suffix;
 use super::pool::{Durability, lock};
 use super::work::Work;
@@ -91,7 +90,6 @@ pub(super) struct Writer {
     /// The number of threads that wait for the slot.
     waiting: AtomicUsize,
     slot: Mutex<WriterSlot>,
-    guard: Option<LockGuard>,
 }
 
 #[derive(Default)]
@@ -144,24 +142,12 @@ impl WriteOutcome {
 }
 
 impl Writer {
-    pub(super) fn new(
-        durability: Durability,
-        busy_timeout: Duration,
-        guard: Option<LockGuard>,
-    ) -> Self {
+    pub(super) fn new(durability: Durability, busy_timeout: Duration) -> Self {
         Self {
             durability,
             busy_timeout,
             waiting: AtomicUsize::new(0),
             slot: Mutex::default(),
-            guard,
-        }
-    }
-
-    /// Gives up the locks that protect the file. To be called before its connections are closed.
-    pub(super) fn release_guard(&self) {
-        if let Some(guard) = &self.guard {
-            guard.release();
         }
     }
 
@@ -326,7 +312,7 @@ impl Writer {
         let Some(connection) = &slot.connection else {
             return Err(CommitFailure::unknown());
         };
-        let result = commit(connection, self.guard.as_ref(), at_commit);
+        let result = commit(connection, at_commit);
         slot.siblings = members + self.waiting.load(Ordering::Relaxed);
         result
     }
@@ -409,7 +395,6 @@ fn join_group(
 /// Commits, or rolls back and returns the failure.
 fn commit(
     connection: &Connection,
-    guard: Option<&LockGuard>,
     at_commit: AtCommit<'_>,
 ) -> std::result::Result<DueMaintenance, CommitFailure> {
     /// Rolls back an uncommitted transaction, also when `at_commit` panics.
@@ -421,8 +406,7 @@ fn commit(
     }
     let uncommitted = RollBack(connection);
     let due = at_commit(connection);
-    let checked = guard.map_or(Ok(()), LockGuard::check);
-    let result = checked.and_then(|()| execute(connection, "COMMIT"));
+    let result = execute(connection, "COMMIT");
     let result = result.map_err(|e| CommitFailure::from_error(&name_refusal(e, connection)));
     drop(uncommitted);
     result.map(|()| due)
@@ -541,8 +525,6 @@ pub(super) enum CommitFailure {
         code: ffi::Error,
         message: Option<String>,
     },
-    /// [`Error::LocksLost`].
-    LocksLost(PathBuf),
     /// [`Error::LogReplaced`].
     LogReplaced(PathBuf),
 }
@@ -554,7 +536,6 @@ impl CommitFailure {
                 code: *code,
                 message: message.clone(),
             },
-            Error::LocksLost(path) => Self::LocksLost(path.clone()),
             Error::LogReplaced(path) => Self::LogReplaced(path.clone()),
             other => Self::rolled_back(Some(other.to_string())),
         }
@@ -577,7 +558,6 @@ impl From<CommitFailure> for Error {
             CommitFailure::Sqlite { code, message } => {
                 Self::Sqlite(rusqlite::Error::SqliteFailure(code, message))
             }
-            CommitFailure::LocksLost(path) => Self::LocksLost(path),
             CommitFailure::LogReplaced(path) => Self::LogReplaced(path),
         }
     }

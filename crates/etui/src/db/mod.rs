@@ -11,7 +11,6 @@
 mod cache;
 mod group_commit;
 mod large_commits;
-mod lock_guard;
 pub(crate) mod metadata;
 mod open;
 mod paths;

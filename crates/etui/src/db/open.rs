@@ -106,7 +106,6 @@ pub(crate) fn refuse_stray_log(path: &Path) -> Result<()> {
         let log = with_suffix(path, suffix);
         // A store that another process is creating has a log too, but exists before it.
         if std::fs::metadata(&log).is_ok_and(|m| m.len() > 0)
-            && !etui_vfs::persist_wal::is_idle_wal(&log)
             && !is_journal_of_creation(&log)
             && !path.exists()
         {
@@ -204,10 +203,6 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
                 let vfs = super::vfs::registered_bursts()?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
             }
-            Vfs::System if settings.persist_wal => {
-                let vfs = super::vfs::persist_wal(WAL_RESTS_AT)?;
-                Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
-            }
             Vfs::System => {
                 let vfs = super::vfs::registered_system()?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
@@ -292,8 +287,7 @@ fn nobody_writes(path: &Path) -> bool {
         .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY));
     let read_only_file = std::fs::metadata(path).is_ok_and(|m| m.permissions().readonly());
     let wal = with_suffix(path, "-wal");
-    let wal_is_empty = std::fs::metadata(&wal).map_or(true, |m| m.len() == 0)
-        || etui_vfs::persist_wal::is_idle_wal(&wal);
+    let wal_is_empty = std::fs::metadata(&wal).map_or(true, |m| m.len() == 0);
     (read_only_medium || read_only_file) && wal_is_empty
 }
 
@@ -344,7 +338,6 @@ mod tests {
             memory_map: true,
             busy_timeout: std::time::Duration::from_secs(5),
             vfs: Vfs::System,
-            persist_wal: false,
             migrations: schema::Migrations(&[]),
         };
         let tables = |found: fn(&Connection) -> Result<()>| {

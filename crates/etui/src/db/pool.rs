@@ -10,7 +10,6 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::group_commit::{AtCommit, TransactionSize, WriteOutcome, Writer, execute};
 use super::large_commits::LargeCommits;
-use super::lock_guard::LockGuard;
 use super::open::{self, OpenMode};
 use super::schema::Migrations;
 use super::vfs::{self, Vfs};
@@ -37,7 +36,6 @@ pub(crate) struct PoolOptions {
     pub(crate) memory_map: bool,
     pub(crate) busy_timeout: Duration,
     pub(crate) vfs: Vfs,
-    pub(crate) persist_wal: bool,
     pub(crate) migrations: Migrations,
 }
 
@@ -88,9 +86,6 @@ impl ConnectionPool {
         settings: PoolOptions,
         found: impl Fn(&Connection) -> Result<()>,
     ) -> Result<Self> {
-        // etui's VFS has locks of its own; a WAL that is kept is SQLite's own VFS.
-        let is_guarded = settings.vfs == Vfs::System && settings.persist_wal;
-        let mut guard = is_guarded.then(|| LockGuard::register(path));
         let opened = open::open(path, mode, &settings, &found).or_else(|e| {
             let refused = match settings.vfs {
                 Vfs::Etui => vfs::refusal_reason(path),
@@ -107,14 +102,11 @@ impl ConnectionPool {
             }
         })?;
         let (connection, mode) = opened;
-        if let Some(guard) = &mut guard {
-            guard.protect();
-        }
         Ok(Self {
             path: path.to_owned(),
             mode,
             idle: Mutex::new(vec![connection]),
-            writer: Writer::new(settings.durability, settings.busy_timeout, guard),
+            writer: Writer::new(settings.durability, settings.busy_timeout),
             log: WalLimit::new(),
             settings,
             readers: AtomicUsize::new(1),
@@ -340,7 +332,6 @@ impl ConnectionPool {
 
     /// Closes all connections. The last one of all processes checkpoints the WAL.
     pub(crate) fn close(self) -> Result<()> {
-        self.writer.release_guard();
         let idle = std::mem::take(&mut *lock(&self.idle));
         let writer = self.writer.take_connection();
         for connection in idle.into_iter().chain(writer) {
@@ -349,12 +340,6 @@ impl ConnectionPool {
                 .map_err(|(_, e)| self.explain(Error::Sqlite(e)))?;
         }
         Ok(())
-    }
-}
-
-impl Drop for ConnectionPool {
-    fn drop(&mut self) {
-        self.writer.release_guard();
     }
 }
 

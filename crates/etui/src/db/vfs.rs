@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use etui_vfs::RedoLogUse;
-use etui_vfs::persist_wal::{PersistWalOptions, PersistWalVfs};
 use rusqlite::{Connection, ErrorCode};
 
 use super::paths::with_suffix;
@@ -78,17 +77,6 @@ fn register(name: &str, redo_log: RedoLogUse) -> std::result::Result<etui_vfs::V
         ..etui_vfs::Options::default()
     };
     etui_vfs::register(name, options).map_err(|e| e.to_string())
-}
-
-/// Returns SQLite's own VFS with a persistent WAL of at most `max_bytes`. Registers it at the first
-/// call.
-pub(super) fn persist_wal(max_bytes: u32) -> Result<&'static PersistWalVfs> {
-    static PERSISTING: OnceLock<std::result::Result<PersistWalVfs, String>> = OnceLock::new();
-    let vfs = PERSISTING.get_or_init(|| {
-        let options = PersistWalOptions::with_max_bytes(max_bytes.into());
-        PersistWalVfs::register("etui-persist-wal", options).map_err(|e| e.to_string())
-    });
-    vfs.as_ref().map_err(|reason| Error::NoVfs(reason.clone()))
 }
 
 /// Has others let in before a long read on this connection: a read transaction that begins while

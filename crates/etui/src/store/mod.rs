@@ -74,14 +74,6 @@ pub struct Options {
     pub merge_substrings: bool,
     /// The VFS between SQLite and the store's files.
     pub vfs: Vfs,
-    /// Keep the WAL, as `STORE-wal`, when the last process closes the store
-    /// (`SQLITE_FCNTL_PERSIST_WAL`). The first durable save after the next opening then costs one
-    /// flush instead of three (of the log's header, of its name and its own), and the close after a
-    /// save one more. For programs that open, save little and close. The store is complete without
-    /// that log; but saved and removed data can still be read in it. If a process without this
-    /// option closes the store last, the log is deleted until the next close. With it
-    /// [`Vfs::Bursts`] is [`Vfs::System`]; no effect with [`Vfs::Etui`].
-    pub persist_wal: bool,
     /// Further migrations of the schema, for tests of the machinery.
     #[doc(hidden)]
     pub extra_migrations: &'static [&'static str],
@@ -100,19 +92,16 @@ impl Default for Options {
             region: None,
             merge_substrings: true,
             vfs: Vfs::default(),
-            persist_wal: false,
             extra_migrations: &[],
         }
     }
 }
 
 impl Options {
-    /// Returns the VFS: a WAL that is kept is SQLite's own, and the redo log is for durable commits.
+    /// Returns the VFS: the redo log during bursts is for durable commits.
     fn used_vfs(&self) -> Vfs {
         match self.vfs {
-            Vfs::Bursts if self.persist_wal || self.durability == Durability::Deferred => {
-                Vfs::System
-            }
+            Vfs::Bursts if self.durability == Durability::Deferred => Vfs::System,
             vfs => vfs,
         }
     }
@@ -191,7 +180,6 @@ impl Store {
             memory_map: options.memory_map,
             busy_timeout: options.busy_timeout,
             vfs: options.used_vfs(),
-            persist_wal: options.persist_wal,
             migrations: schema::Migrations(options.extra_migrations),
         };
         let hooks = Box::new(IndexMaintenance::new(options.merge_substrings));

@@ -21,8 +21,7 @@ impl Store {
     /// Runs a query, one `SELECT`, on the tables of the store (`docs/src/schema.md`), and returns all
     /// its rows, in memory. It sees one state of the store.
     ///
-    /// A program needs no second copy of SQLite for them, which, with
-    /// [`Options::persist_wal`](crate::Options::persist_wal), may drop the locks of this one.
+    /// A program needs no second copy of SQLite for them.
     ///
     /// ```
     /// use etui::store::SqlValue;

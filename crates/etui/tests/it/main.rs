@@ -41,7 +41,6 @@ mod media_writes;
 mod memory;
 mod migration;
 mod opening;
-mod persist_wal;
 mod processes;
 mod read_only_and_full_disk;
 mod redo;

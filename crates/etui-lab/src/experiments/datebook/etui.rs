@@ -9,11 +9,11 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Columns, Query};
 use etui::{Durability, Options, RecordId, Store, Vfs};
 
-use super::super::backends::etui::{self as backends, arm_options};
+use super::super::backends::etui as backends;
 use super::super::backends::local::Kept;
 use super::book::{self, BackendCounts, DatebookBackend, RecordForm};
 use super::record::Appointment;
-use crate::{ArmSettings, Error};
+use crate::Error;
 
 /// Records given to a store at once.
 const BATCH: usize = 3_200;
@@ -35,15 +35,8 @@ pub(super) fn make_store(path: &Path, records: u64) -> Result<(), Error> {
     Ok(store.close()?)
 }
 
-/// The options of an arm.
-pub(super) fn store_options(settings: &ArmSettings) -> Options {
-    let mut options = arm_options(settings);
-    options.persist_wal = settings.is("persist-wal");
-    options
-}
-
-/// Has a store that was copied notice that it is a copy, which costs its first commit a page; and
-/// lays its log to rest, if that is kept. The VFS is SQLite's own.
+/// Has a store that was copied notice that it is a copy, which costs its first commit a page. The VFS
+/// is SQLite's own.
 pub(super) fn open_once(path: &Path, options: &Options) -> Result<(), Error> {
     let mut options = options.clone();
     options.vfs = Vfs::System;

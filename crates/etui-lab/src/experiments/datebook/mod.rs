@@ -18,6 +18,7 @@ use self::book::{DatebookBackend, RecordForm, SeenRecords};
 use self::layer::{Layer, LayerMitigations};
 use self::plain::Plain;
 use super::about::AboutText;
+use super::backends::etui::arm_options;
 use super::common::copy_shared;
 use crate::{
     Arm, ArmGroup, ArmRole, ArmSettings, Error, Experiment, ExperimentInfo, LabContext,
@@ -34,12 +35,11 @@ const CURED: &str = "layer, all cures";
 const PLAIN: &str = "plain SQLite";
 const NATIVE: &str = "etui native";
 const VIEW: &str = "etui date book";
-const VIEW_KEPT: &str = "etui date book, log kept";
 const VIEW_REDO: &str = "etui date book, on etui-vfs";
 /// etui's arms.
-const ETUI: [&str; 4] = [NATIVE, VIEW, VIEW_KEPT, VIEW_REDO];
+const ETUI: [&str; 3] = [NATIVE, VIEW, VIEW_REDO];
 /// The arms: settings, and whether they are cures that only some groups have.
-const ARMS: [(&str, ArmRole, &str, bool); 10] = [
+const ARMS: [(&str, ArmRole, &str, bool); 9] = [
     (FOUND, ArmRole::AsFound, "", false),
     (BY_INDEX, ArmRole::Cure, "index", true),
     (CLEAN_CLOSE, ArmRole::Cure, "clean-close", true),
@@ -48,7 +48,6 @@ const ARMS: [(&str, ArmRole, &str, bool); 10] = [
     (PLAIN, ArmRole::Peer, "plain", false),
     (NATIVE, ArmRole::Variant, "etui=native", false),
     (VIEW, ArmRole::Etui, "etui=view", false),
-    (VIEW_KEPT, ArmRole::Variant, "etui=view persist-wal", false),
     (VIEW_REDO, ArmRole::Variant, "etui=view etui-vfs", false),
 ];
 
@@ -306,7 +305,7 @@ enum DatebookProduct {
 impl DatebookProduct {
     fn of(settings: &ArmSettings) -> Self {
         match settings.text("etui") {
-            Ok(way) => Self::Etui(way == "view", etui::store_options(settings)),
+            Ok(way) => Self::Etui(way == "view", arm_options(settings)),
             Err(_) if settings.is("plain") => Self::Plain,
             Err(_) => Self::Layer(LayerMitigations {
                 index: settings.is("index"),

@@ -8,7 +8,6 @@ mod faults;
 mod model;
 mod mutations;
 mod past;
-mod persist_wal;
 mod plain;
 mod random;
 mod run;

@@ -32,7 +32,7 @@ impl Fixture {
                  (n INTEGER PRIMARY KEY, other REFERENCES t DEFERRABLE INITIALLY DEFERRED)",
             )
             .unwrap();
-        let writer = Writer::new(Durability::Full, Duration::ZERO, None);
+        let writer = Writer::new(Durability::Full, Duration::ZERO);
         lock(&writer.slot).connection = Some(connection);
         Self {
             writer,
@@ -346,7 +346,7 @@ fn only_maintenance_commits_without_a_flush() {
     assert!(panicked.work.is_err());
     assert_eq!(run(TransactionSize::Small), FULL);
 
-    let deferred = Writer::new(Durability::Deferred, Duration::ZERO, None);
+    let deferred = Writer::new(Durability::Deferred, Duration::ZERO);
     let connection = lock(&fixture.writer.slot).connection.take();
     lock(&deferred.slot).connection = connection;
     for size in [

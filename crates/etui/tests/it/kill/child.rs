@@ -61,7 +61,6 @@ impl Task {
             options.durability = Durability::Deferred;
         }
         options.vfs = self.vfs;
-        options.persist_wal = rng.chance(500);
         tell(START);
         Store::open_with(&self.path, &options).unwrap()
     }

@@ -119,7 +119,6 @@ fn survives_kills<R: Written>(vfs: Vfs) {
         if round % 4 < 2 {
             options.vfs = vfs;
         }
-        options.persist_wal = rng.chance(500);
         let asked = Instant::now();
         let store = Store::open_with(&path, &options).unwrap();
         slowest = slowest.max(asked.elapsed());

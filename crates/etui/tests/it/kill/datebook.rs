@@ -439,7 +439,6 @@ fn survives_kills(vfs: Vfs) {
         if round % 4 < 2 {
             options.vfs = vfs;
         }
-        options.persist_wal = rng.chance(500);
         let asked = Instant::now();
         let mut store = Store::open_with(&path, &options).unwrap();
         let found = live(&store.calendar().unwrap());
