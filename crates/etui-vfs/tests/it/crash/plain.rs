@@ -20,8 +20,6 @@ pub enum Mistake {
     None,
     /// Flushes of files whose names have this suffix do nothing.
     NoSync(&'static str),
-    /// Flushes of files that begin with zeros do nothing.
-    NoSyncOfVoid,
     /// Names are never made durable.
     NoDirectorySync,
     /// Claims that the device never reorders writes, so that SQLite omits flushes.
@@ -303,11 +301,6 @@ unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, len: ffi::sqlite3_in
     code(state.file.set_len(len as u64), ffi::SQLITE_IOERR_TRUNCATE)
 }
 
-fn begins_with_zeros(file: &dyn File) -> bool {
-    let mut begin = [1; 16];
-    file.read_at(&mut begin, 0).is_ok() && begin == [0; 16]
-}
-
 unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, _flags: c_int) -> c_int {
     // SAFETY: see above.
     let state = unsafe { opened(file) };
@@ -320,7 +313,6 @@ unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, _flags: c_int) -> c_int 
                 .as_os_str()
                 .as_encoded_bytes()
                 .ends_with(end.as_bytes()) => {}
-        Mistake::NoSyncOfVoid if begins_with_zeros(&*state.file) => {}
         _ => {
             if state.file.sync().is_err() {
                 return ffi::SQLITE_IOERR_FSYNC;
