@@ -350,7 +350,8 @@ pub(crate) fn read_transaction<T>(
 ) -> Result<T> {
     execute(connection, "BEGIN")?;
     let result = work(connection);
-    execute(connection, "ROLLBACK")?;
+    // SQLite may have ended the transaction after an error, which is the one to return.
+    let _ = execute(connection, "ROLLBACK");
     result
 }
 
