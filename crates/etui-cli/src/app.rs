@@ -1,16 +1,39 @@
 //! [`App`]: the store and the collections selected on the command line, and the output.
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use etui::calendar::Calendar;
 use etui::record::{Collection, Reader, RecordKind};
 use etui::store::Options;
-use etui::{CollectionKind, Error, Snapshot, Store};
+use etui::{CollectionKind, Error, Snapshot, Store, Waiting};
 
 use crate::errors::{Failure, Result};
 use crate::global_args::GlobalArgs;
-use crate::output::{OutputWriter, quote_operand};
+use crate::output::{OutputWriter, escape_text, quote_operand};
+use crate::stop_signal;
+
+/// Says once, on a terminal, whom a write waits for. A signal ends the wait.
+fn tell_waiting(waiting: &Waiting<'_>) -> ControlFlow<()> {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if !TOLD.swap(true, Ordering::Relaxed) && std::io::stderr().is_terminal() {
+        let who = waiting.writer();
+        let who = who.as_deref().unwrap_or("another program");
+        let store = waiting.path().display().to_string();
+        eprintln!(
+            "Waiting for {}, which is writing to {}; Ctrl-C ends this.",
+            escape_text(who),
+            escape_text(&store)
+        );
+    }
+    match stop_signal::was_asked() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
 
 /// The context of a command.
 pub struct App {
@@ -21,7 +44,6 @@ pub struct App {
     /// The name given with `--calendar`.
     pub calendar: Option<String>,
     store: Option<PathBuf>,
-    vfs: Option<String>,
 }
 
 impl App {
@@ -31,7 +53,6 @@ impl App {
             store: global.store.clone(),
             address_book: global.addressbook.clone(),
             calendar: None,
-            vfs: global.vfs.clone(),
         }
     }
 
@@ -54,32 +75,18 @@ impl App {
         self.store.clone()
     }
 
-    /// Returns the VFS that was asked for.
-    pub fn given_vfs(&self) -> Option<OsString> {
-        let given = self.vfs.clone().map(OsString::from);
-        given.or_else(|| set_variable("ETUI_VFS"))
-    }
-
     /// Returns the options that an existing store is opened with.
-    pub fn store_options(&self) -> Result<Options> {
+    pub fn store_options(&self) -> Options {
         let mut options = Options::default();
         options.create = false;
-        options.vfs = match self.given_vfs().as_ref().map(|name| name.to_str()) {
-            None | Some(Some("bursts")) => etui::Vfs::Bursts,
-            Some(Some("system")) => etui::Vfs::System,
-            Some(Some("etui")) => etui::Vfs::Etui,
-            Some(_) => {
-                let problem = "ETUI_VFS names no VFS; possible values: bursts, system, etui";
-                return Err(Failure::usage(problem));
-            }
-        };
-        Ok(options)
+        options.tell_waiting = Some(tell_waiting);
+        options
     }
 
     /// Opens the store for a command that only reads; a read-only medium is allowed.
     pub fn open_to_read(&self) -> Result<Store> {
         let path = self.store_path()?;
-        let mut options = self.store_options()?;
+        let mut options = self.store_options();
         match Store::open_with(&path, &options) {
             Err(Error::ReadOnly { .. }) => {
                 options.read_only = true;
@@ -91,10 +98,7 @@ impl App {
 
     /// Opens the store for a command that changes it.
     pub fn open_to_write(&self) -> Result<Store> {
-        Ok(Store::open_with(
-            self.store_path()?,
-            &self.store_options()?,
-        )?)
+        Ok(Store::open_with(self.store_path()?, &self.store_options())?)
     }
 
     /// Opens the store, or creates it together with its directory.

@@ -64,7 +64,6 @@ pub enum Command {
     Check(c::check::CheckArgs),
     Backup(c::backup::BackupArgs),
     Restore(c::restore::RestoreBackupArgs),
-    Recover(c::recover::RecoverArgs),
     Serve(c::serve::ServeArgs),
     Eds(c::eds::EdsArgs),
     Media(c::media::MediaArgs),

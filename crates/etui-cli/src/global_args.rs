@@ -14,11 +14,6 @@ pub struct GlobalArgs {
     /// Address book [default: the first one; for list, find and show: all]
     #[arg(long, global = true, value_name = "NAME")]
     pub addressbook: Option<String>,
-    /// SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the redo log, which writes
-    /// fewer bytes per durable commit; `system` never uses the redo log; `etui` always does, and
-    /// lets one process at a time open the store [default: bursts] [env: ETUI_VFS]
-    #[arg(long, global = true, value_name = "VFS", value_parser = ["bursts", "system", "etui"])]
-    pub vfs: Option<String>,
     /// Print JSON, one object per line
     #[arg(long, global = true)]
     pub json: bool,

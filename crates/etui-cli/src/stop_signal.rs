@@ -2,10 +2,19 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::errors::{Failure, Result};
+
+/// A signal came that is handled.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Returns true after a signal that is handled.
+pub fn was_asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
 
 /// An eventfd that becomes, and stays, readable on SIGINT, SIGTERM or SIGHUP.
 pub struct StopSignal(Arc<OwnedFd>);
@@ -17,6 +26,7 @@ impl StopSignal {
         let stop = Arc::new(stop.map_err(|e| Failure::named_io("eventfd", e.into()))?);
         let asked = Arc::clone(&stop);
         ctrlc::set_handler(move || {
+            ASKED.store(true, Ordering::Relaxed);
             let _ = rustix::io::write(&*asked, &1u64.to_ne_bytes());
         })
         .map_err(|e| Failure::Other(e.to_string()))?;

@@ -117,7 +117,7 @@ impl Platform for SlowFiles {
         self.files.recover_foreign_wal(path)
     }
 
-    fn lock_holder(&self, path: &Path) -> Option<u32> {
+    fn lock_holder(&self, path: &Path) -> Option<String> {
         self.files.lock_holder(path)
     }
 }

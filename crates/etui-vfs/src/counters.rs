@@ -78,10 +78,6 @@ counters! {
     checkpoints,
     /// Recoveries of a database from its log.
     recoveries,
-    /// Exchanges of SQLite's own WAL for the redo log.
-    exchanged_to_log,
-    /// Exchanges of the redo log for SQLite's own WAL.
-    exchanged_to_wal,
     /// Writes to databases.
     database_writes,
     /// Bytes written to databases.

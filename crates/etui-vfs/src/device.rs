@@ -4,15 +4,15 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use etui_vfs_base::base_vfs::BaseVfs;
+
 use crate::Error;
-use crate::base_vfs::BaseVfs;
 use crate::system_platform::SystemPlatform;
 
-pub use crate::system_platform::SqliteFile;
+pub use etui_vfs_base::SqliteFile;
 
 /// Returns the system's files, as [`register`](crate::register) uses them, as the base of another
 /// platform.
@@ -53,9 +53,6 @@ pub enum Lock {
     Exclusive,
     /// Nobody else can lock it exclusively.
     Shared,
-    /// Of a database: nobody else can have it exclusively, but others may write by SQLite's WAL and
-    /// prepare to write without one.
-    Guard,
     /// Unlocked.
     None,
 }
@@ -141,41 +138,8 @@ pub trait Platform: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Opens a database, which exists, for the locks and the wal-index of SQLite's own VFS, by which
-    /// it is shared with other processes. `None`: nothing shares these files.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be opened.
-    fn open_shared(&self, _path: &Path) -> io::Result<Option<SqliteFile>> {
-        Ok(None)
-    }
-
-    /// Returns true if another process, of those that this one may inspect, has the file open.
-    fn is_open_elsewhere(&self, _path: &Path) -> bool {
-        false
-    }
-
-    /// Returns a descriptor that becomes readable when somebody opens the file, which exists.
-    ///
-    /// # Errors
-    ///
-    /// The system cannot watch it.
-    fn watch_opens(&self, _path: &Path) -> io::Result<OwnedFd> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Opens or creates the WAL of a shared database.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be opened.
-    fn open_wal(&self, _path: &Path) -> io::Result<SqliteFile> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Returns the process that has the file locked, if it is known.
-    fn lock_holder(&self, _path: &Path) -> Option<u32> {
+    /// Names the process that has the file locked, if it is known.
+    fn lock_holder(&self, _path: &Path) -> Option<String> {
         None
     }
 }

@@ -2,39 +2,29 @@
 //!
 //! - [`register`] adds the VFS to SQLite; [`recover`] turns a database that was not closed cleanly
 //!   back into an ordinary one;
-//! - [`device`] is the interface between the VFS and files;
-//! - [`release_free_memory`] returns free memory to the system.
+//! - [`device`] is the interface between the VFS and files.
 //!
-//! Of the product's crates, this one alone contains unsafe code. Its interface is safe: no argument
-//! of a caller makes it access memory that it does not own.
+//! It is for one process that owns its file. Below it is `etui-vfs-base`. Its interface is safe: no
+//! argument of a caller makes it access memory that it does not own.
 
-mod base_vfs;
 mod counters;
 mod deferred_writes;
 pub mod device;
-mod error;
-mod file_identity;
-mod first_pages;
-mod fork;
-mod memory;
 mod mutation;
-mod ofd_lock;
 mod page_diff;
 mod page_store;
 mod read_ahead;
 mod redo;
-mod sqlite_api;
 mod system_platform;
 mod vfs;
 mod wal_image;
 
 pub use counters::Counters;
-pub use error::Error;
-pub use memory::release_free_memory;
+pub use etui_vfs_base::Error;
+#[cfg(feature = "loadable")]
+pub use etui_vfs_base::sqlite_api::use_routines;
 #[doc(hidden)]
 pub use mutation::Mutation;
-#[cfg(feature = "loadable")]
-pub use sqlite_api::use_routines;
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
 pub use vfs::register_broken;

@@ -90,22 +90,6 @@ pub enum Mutation {
     OverwriteForeignLog,
     /// 36: the directory is synced only once, whenever the log is created.
     DirectorySyncedForEver,
-    /// 40: opens of the file are not noticed while a process is alone.
-    ForgetAsk,
-    /// 41: an exchange does not wait for readers.
-    ExchangeWithReader,
-    /// 42: others are let in before everything is in the database file.
-    AsideWithoutBackfill,
-    /// 42: others are let in before the wal-index is that of the file.
-    AdmitBeforeMap,
-    /// 43: the wal-index has the same header after each exchange.
-    SameHeader,
-    /// 47: SQLite's locks are given up before the lock that keeps its files.
-    GapInLocks,
-    /// 48: the WAL is looked for before the exclusive lock is had.
-    LookBeforeLock,
-    /// 48: it is not made durable that the WAL is empty.
-    EmptyWalUnflushed,
 }
 
 /// The violated rule, if any.

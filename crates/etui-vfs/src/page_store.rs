@@ -62,15 +62,6 @@ impl PageStore {
         }
     }
 
-    /// Changes the memory limit. Pages that are in memory stay there.
-    pub fn set_memory(&mut self, cap: usize) {
-        let most = (cap / self.page_size.max(1)).min(IN_FILE as usize);
-        self.most = match self.cluster {
-            ..=1 => most,
-            cluster => most.saturating_sub(cluster as usize),
-        };
-    }
-
     /// Stores a copy of a page.
     pub fn put(&mut self, page: &[u8], spill: OpenSpillFile<'_>) -> io::Result<PageSlot> {
         if let Some(slot) = self.free.pop() {
@@ -319,31 +310,6 @@ mod tests {
         assert_eq!((more[3], store.in_clusters), (PageSlot(4 | IN_FILE), 13));
         store.read(images[32], 0, &mut page).unwrap();
         assert_eq!(page, [36; 512]);
-    }
-
-    #[test]
-    fn memory_beyond_a_lowered_limit_is_released_at_rest() {
-        let mut store = PageStore::new(512, 8 * 512);
-        let none = || -> io::Result<Box<dyn File>> { Err(lost()) };
-        let put = |store: &mut PageStore| -> Vec<PageSlot> {
-            (0..20)
-                .map(|n| store.put(&[n; 512], &none).unwrap())
-                .collect()
-        };
-        store.set_memory(20 * 512);
-        let images = put(&mut store);
-        store.set_memory(8 * 512);
-        let mut page = [0; 512];
-        for (number, image) in images.into_iter().enumerate() {
-            store.read(image, 0, &mut page).unwrap();
-            assert_eq!(page, [number as u8; 512]);
-            store.release_slot(image);
-        }
-        assert_eq!(store.memory.len(), 20);
-        store.rest();
-        assert_eq!((store.memory.len(), store.free.len()), (8, 8));
-        store.set_memory(20 * 512);
-        put(&mut store);
     }
 
     #[test]

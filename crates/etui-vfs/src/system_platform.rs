@@ -1,34 +1,23 @@
 //! [`SystemPlatform`]: the system's files. Databases, journals and temporary files go through
 //! SQLite's own VFS, the redo log through system calls.
 
-use std::cell::UnsafeCell;
-use std::ffi::{CStr, OsStr};
+use std::ffi::OsStr;
 use std::fs::{self, File as SystemFile, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::raw::{c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
+use etui_vfs_base::base_vfs::BaseVfs;
+use etui_vfs_base::fork::LockedFile;
+use etui_vfs_base::guarded_file::{ByteLock, GuardedFile, LOCK_BYTES};
+use etui_vfs_base::lock_holder::holder_of_database;
+use etui_vfs_base::{SqliteFile, VfsErrorCode, file_identity, first_pages};
 use libsqlite3_sys as ffi;
-use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{CWD, IFlags, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::base_vfs::BaseVfs;
 use crate::device::{Access, DatabaseLock, File, Lock, Platform, Role};
-use crate::file_identity::file_identity;
-use crate::fork::LockedFile;
-use crate::ofd_lock::OfdLock;
-
-/// The maximum size of a write: SQLite's VFS accepts fewer than 2^17 bytes.
-const MOST: usize = (1 << 17) - 4096;
-
-/// The bytes before a name that SQLite opens.
-const NAME_BEGIN: [u8; 4] = [0; 4];
 
 /// File systems on which another machine keeps locks or flushes (`statfs(2)`).
 const NETWORKS: [(u32, &str); 9] = [
@@ -257,71 +246,37 @@ impl Platform for SystemPlatform {
         })
     }
 
-    fn open_shared(&self, path: &Path) -> io::Result<Option<SqliteFile>> {
-        let flags = ffi::SQLITE_OPEN_MAIN_DB | ffi::SQLITE_OPEN_READWRITE;
-        SqliteFile::open(&self.host, Some(path), flags).map(Some)
-    }
-
-    fn is_open_elsewhere(&self, path: &Path) -> bool {
-        let file = fs::metadata(path);
-        file.is_ok_and(|file| open_file_of_others(file.dev(), file.ino(), |_, _| true).is_some())
-    }
-
-    fn watch_opens(&self, path: &Path) -> io::Result<OwnedFd> {
-        let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        inotify::add_watch(&queue, path, WatchFlags::OPEN)?;
-        Ok(queue)
-    }
-
-    fn open_wal(&self, path: &Path) -> io::Result<SqliteFile> {
-        let flags = ffi::SQLITE_OPEN_WAL | ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE;
-        SqliteFile::open(&self.host, Some(path), flags)
-    }
-
-    fn lock_holder(&self, path: &Path) -> Option<u32> {
-        let metadata = fs::metadata(path).ok()?;
-        let device = metadata.dev();
-        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-        let wanted = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
-        let locks = fs::read_to_string("/proc/locks").ok()?;
-        let holder = locks.lines().find_map(|line| {
-            let mut words = line.split_ascii_whitespace().filter(|word| *word != "->");
-            let (process, file) = (words.nth(4)?, words.next()?);
-            let process: u32 = process.parse().ok()?;
-            (file == wanted && process != std::process::id()).then_some(process)
-        });
-        holder.or_else(|| ofd_lock_holder(device, metadata.ino()))
+    fn lock_holder(&self, path: &Path) -> Option<String> {
+        holder_of_database(path).map(|holder| holder.to_string())
     }
 }
 
-/// Returns the process, of those that this one may inspect, with an OFD lock of a file. The kernel
-/// lists these locks with the open files of each process, not by process.
-fn ofd_lock_holder(device: u64, inode: u64) -> Option<u32> {
-    open_file_of_others(device, inode, |process, descriptor| {
-        let locks = fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}"));
-        locks.is_ok_and(|locks| locks.contains("OFDLCK"))
-    })
+/// The lock of a database that excludes other processes, and SQLite in this one (rule 31).
+#[derive(Debug)]
+struct OfdLock(GuardedFile);
+
+impl OfdLock {
+    fn open(path: &Path) -> io::Result<Self> {
+        let options = OpenOptions::new().read(true).write(true).clone();
+        let file = GuardedFile::open(path, &options, LOCK_BYTES)?;
+        first_pages::ask_for_beginning(file.file()?);
+        Ok(Self(file))
+    }
 }
 
-/// Returns another process, of those that this one may inspect, that has a file open with a
-/// descriptor as asked for.
-fn open_file_of_others(
-    device: u64,
-    inode: u64,
-    is_wanted: impl Fn(u32, &str) -> bool,
-) -> Option<u32> {
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    processes
-        .filter(|process| *process != std::process::id())
-        .find(|process| {
-            let files = fs::read_dir(format!("/proc/{process}/fd"));
-            files.into_iter().flatten().flatten().any(|file| {
-                let is_it = fs::metadata(file.path())
-                    .is_ok_and(|file| (file.dev(), file.ino()) == (device, inode));
-                is_it && is_wanted(*process, &file.file_name().to_string_lossy())
-            })
-        })
+impl DatabaseLock for OfdLock {
+    fn set(&self, lock: Lock) -> io::Result<bool> {
+        let lock = match lock {
+            Lock::Exclusive => ByteLock::Write,
+            Lock::Shared => ByteLock::Read,
+            Lock::None => ByteLock::None,
+        };
+        self.0.lock(LOCK_BYTES, lock)
+    }
+
+    fn identity(&self) -> io::Result<Option<(u64, u64)>> {
+        self.0.identity().map(Some)
+    }
 }
 
 /// The file of the redo log.
@@ -404,7 +359,7 @@ impl File for LogFile {
         let file = self.0.get()?;
         let locked = match lock {
             Lock::Exclusive => file.try_lock(),
-            Lock::Shared | Lock::Guard => file.try_lock_shared(),
+            Lock::Shared => file.try_lock_shared(),
             Lock::None => return file.unlock().map(|()| true),
         };
         match locked {
@@ -415,294 +370,41 @@ impl File for LogFile {
     }
 }
 
-/// A file opened by SQLite's own VFS.
-#[derive(Debug)]
-pub struct SqliteFile {
-    /// The VFS's memory of the file, in 8-byte words for C's alignment.
-    file: Box<[UnsafeCell<u64>]>,
-    /// The VFS requires the name to stay in place.
-    name: Option<Vec<u8>>,
-    /// The VFS seeks and then reads or writes, which must not happen concurrently.
-    turn: Mutex<()>,
-}
-
-/// A result code of SQLite's VFS, as the source of an error.
-#[derive(Debug, thiserror::Error)]
-#[error("SQLite's VFS answered {0}")]
-pub(crate) struct VfsErrorCode(pub c_int);
-
-fn failed(code: c_int) -> io::Error {
-    match code & 0xff {
-        ffi::SQLITE_FULL => io::ErrorKind::StorageFull.into(),
-        ffi::SQLITE_READONLY => io::ErrorKind::PermissionDenied.into(),
-        ffi::SQLITE_NOMEM => io::ErrorKind::OutOfMemory.into(),
-        _ => io::Error::other(VfsErrorCode(code)),
-    }
-}
-
-/// Calls a method of the file. Returns `missing` if the VFS does not have it.
-macro_rules! call {
-    ($this:expr, $method:ident or $missing:expr $(, $argument:expr)*) => {{
-        let file = $this.raw();
-        // SAFETY: the file is open from `SqliteFile::open` until it is dropped, so its methods are
-        // valid.
-        match unsafe { (*(*file).pMethods).$method } {
-            // SAFETY: the method belongs to the file; the callers of this macro justify the other
-            // arguments.
-            Some(method) => unsafe { method(file $(, $argument)*) },
-            None => $missing,
-        }
-    }};
-}
-
-impl SqliteFile {
-    /// Opens a file by the VFS with this name, for a [`Platform`] of tests.
-    ///
-    /// # Errors
-    ///
-    /// There is no such VFS, or it does not open the file.
-    #[doc(hidden)]
-    pub fn open_by(vfs: &CStr, path: &Path, flags: c_int) -> io::Result<Self> {
-        let host = BaseVfs::find_named(vfs).map_err(io::Error::other)?;
-        Self::open(&host, Some(path), flags)
-    }
-
-    fn open(host: &BaseVfs, path: Option<&Path>, flags: c_int) -> io::Result<Self> {
-        let vfs = host.vfs();
-        // SAFETY: the VFS is registered.
-        let (size, open) = unsafe { ((*vfs).szOsFile, (*vfs).xOpen) };
-        let open = open.ok_or(io::ErrorKind::Unsupported)?;
-        let words = usize::try_from(size).unwrap_or(0).div_ceil(8).max(1);
-        // As `sqlite3_create_filename` makes it: SQLite looks for four zeros before the name, and for the
-        // parameters of a URI after it.
-        let name = path.map(|path| [&NAME_BEGIN, path.as_os_str().as_bytes(), &[0, 0]].concat());
-        if name.as_ref().is_some_and(|name| {
-            name.iter().filter(|byte| **byte == 0).count() > NAME_BEGIN.len() + 2
-        }) {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        let opened = Self {
-            file: (0..words).map(|_| UnsafeCell::new(0)).collect(),
-            name,
-            turn: Mutex::new(()),
-        };
-        let name = opened
-            .name
-            .as_ref()
-            .map_or(ptr::null(), |name| name[NAME_BEGIN.len()..].as_ptr().cast());
-        let mut answered = flags;
-        // SAFETY: the name is null or a C string with a second zero. It stays in place until the
-        // file is dropped, as does the file's memory, which has the size that the VFS requested.
-        let code = unsafe { open(vfs, name, opened.raw(), flags, &raw mut answered) };
-        // SAFETY: we own the memory; a file begins with its methods.
-        let is_open = unsafe { !(*opened.raw()).pMethods.is_null() };
-        if code != ffi::SQLITE_OK || !is_open {
-            // Dropping closes the file if necessary.
-            let error = match (flags & ffi::SQLITE_OPEN_CREATE, path) {
-                (0, Some(path)) if !path.exists() => io::ErrorKind::NotFound.into(),
-                _ => failed(code),
-            };
-            return Err(error);
-        }
-        if answered & ffi::SQLITE_OPEN_READONLY != 0 && flags & ffi::SQLITE_OPEN_READWRITE != 0 {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        Ok(opened)
-    }
-
-    fn raw(&self) -> *mut ffi::sqlite3_file {
-        self.file.as_ptr().cast_mut().cast()
-    }
-
-    fn one_at_a_time(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Raises the lock of the database. Returns SQLite's code.
-    pub(crate) fn raise_lock(&self, level: c_int) -> c_int {
-        let _turn = self.one_at_a_time();
-        call!(self, xLock or ffi::SQLITE_IOERR_LOCK, level)
-    }
-
-    /// Lowers the lock of the database to SHARED or NONE.
-    pub(crate) fn lower_lock(&self, level: c_int) -> c_int {
-        let _turn = self.one_at_a_time();
-        call!(self, xUnlock or ffi::SQLITE_IOERR_UNLOCK, level)
-    }
-
-    /// Returns true if a connection of any process is about to write.
-    pub(crate) fn is_reserved(&self) -> bool {
-        let _turn = self.one_at_a_time();
-        let mut is_reserved: c_int = 0;
-        let to: *mut c_int = &raw mut is_reserved;
-        call!(self, xCheckReservedLock or ffi::SQLITE_OK, to) == ffi::SQLITE_OK && is_reserved != 0
-    }
-
-    /// Maps a region of the wal-index, which is shared between processes. Null: it is not there, and
-    /// was not to be made.
-    pub(crate) fn map_index(
-        &self,
-        region: c_int,
-        size: c_int,
-        extend: bool,
-    ) -> Result<*mut u8, c_int> {
-        let _turn = self.one_at_a_time();
-        let mut at: *mut c_void = ptr::null_mut();
-        let to: *mut *mut c_void = &raw mut at;
-        let extend = c_int::from(extend);
-        match call!(self, xShmMap or ffi::SQLITE_IOERR_SHMMAP, region, size, extend, to) {
-            ffi::SQLITE_OK => Ok(at.cast()),
-            code => Err(code),
-        }
-    }
-
-    /// Changes locks of the wal-index. Returns SQLite's code.
-    pub(crate) fn lock_index(&self, first: c_int, count: c_int, flags: c_int) -> c_int {
-        let _turn = self.one_at_a_time();
-        call!(self, xShmLock or ffi::SQLITE_IOERR_SHMLOCK, first, count, flags)
-    }
-
-    /// Unmaps the wal-index; with `delete`, its file is removed by the last one of this process.
-    pub(crate) fn unmap_index(&self, delete: bool) {
-        let _turn = self.one_at_a_time();
-        let delete = c_int::from(delete);
-        call!(self, xShmUnmap or ffi::SQLITE_OK, delete);
-    }
-
-    /// Calls `xFileControl`.
-    ///
-    /// # Safety
-    ///
-    /// `argument` is valid for the operation.
-    pub(crate) unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
-        call!(self, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument)
-    }
-
-    /// Returns true if the file does not have the name by which it was opened.
-    pub(crate) fn has_moved(&mut self) -> bool {
-        let mut moved: c_int = 0;
-        // SAFETY: the operation writes an int.
-        let code = unsafe { self.control(ffi::SQLITE_FCNTL_HAS_MOVED, (&raw mut moved).cast()) };
-        code == ffi::SQLITE_OK && moved != 0
-    }
-
-    /// Returns the device characteristics.
-    pub(crate) fn device_characteristics(&mut self) -> c_int {
-        call!(self, xDeviceCharacteristics or 0)
-    }
-
-    /// Maps a part of the file until it is unmapped. Returns null if the VFS does not map it.
-    pub(crate) fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
-        let mut at = ptr::null_mut();
-        let to: *mut *mut c_void = &raw mut at;
-        match call!(self, xFetch or ffi::SQLITE_OK, offset, length, to) {
-            ffi::SQLITE_OK => Ok(at),
-            code => Err(code),
-        }
-    }
-
-    /// Unmaps a page.
-    ///
-    /// # Safety
-    ///
-    /// `page` is null or came from [`SqliteFile::fetch`] at this offset.
-    pub(crate) unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
-        call!(self, xUnfetch or ffi::SQLITE_OK, offset, page)
-    }
-}
-
-// SAFETY: the methods may be called from any thread, one at a time. `turn` or an exclusive
-// reference ensures that.
-unsafe impl Send for SqliteFile {}
-// SAFETY: as above.
-unsafe impl Sync for SqliteFile {}
-
-impl SqliteFile {
-    /// Reads; the caller holds `turn` or an exclusive reference.
-    fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        let to: *mut c_void = bytes.as_mut_ptr().cast();
-        let length = c_int::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let at = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
-        match call!(self, xRead or ffi::SQLITE_IOERR_READ, to, length, at) {
-            ffi::SQLITE_OK => Ok(bytes.len()),
-            ffi::SQLITE_IOERR_SHORT_READ => {
-                let mut size = 0_i64;
-                let to: *mut i64 = &raw mut size;
-                match call!(self, xFileSize or ffi::SQLITE_IOERR_FSTAT, to) {
-                    ffi::SQLITE_OK => {
-                        let left = u64::try_from(size).unwrap_or(0).saturating_sub(offset);
-                        Ok(usize::try_from(left).map_or(bytes.len(), |n| n.min(bytes.len())))
-                    }
-                    code => Err(failed(code)),
-                }
-            }
-            code => Err(failed(code)),
-        }
-    }
-}
-
 impl File for SqliteFile {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        let _turn = self.one_at_a_time();
-        self.read(bytes, offset)
+        self.read_at(bytes, offset)
     }
 
     fn read_exclusive(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.read(bytes, offset)
+        self.read_exclusive(bytes, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let _turn = self.one_at_a_time();
-        let mut at = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
-        for part in bytes.chunks(MOST) {
-            let from: *const c_void = part.as_ptr().cast();
-            // A part has fewer than 2^17 bytes.
-            let length = part.len() as c_int;
-            match call!(self, xWrite or ffi::SQLITE_IOERR_WRITE, from, length, at) {
-                ffi::SQLITE_OK => at += i64::from(length),
-                code => return Err(failed(code)),
-            }
-        }
-        Ok(())
+        self.write_at(bytes, offset)
     }
 
     fn len(&self) -> io::Result<u64> {
-        let _turn = self.one_at_a_time();
-        let mut size = 0_i64;
-        let to: *mut i64 = &raw mut size;
-        match call!(self, xFileSize or ffi::SQLITE_IOERR_FSTAT, to) {
-            ffi::SQLITE_OK => Ok(u64::try_from(size).unwrap_or(0)),
-            code => Err(failed(code)),
-        }
+        self.len()
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let _turn = self.one_at_a_time();
-        let len = i64::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?;
-        match call!(self, xTruncate or ffi::SQLITE_IOERR_TRUNCATE, len) {
-            ffi::SQLITE_OK => Ok(()),
-            code => Err(failed(code)),
-        }
+        self.set_len(len)
     }
 
     fn sync(&self) -> io::Result<()> {
-        let _turn = self.one_at_a_time();
-        let flags = ffi::SQLITE_SYNC_NORMAL | ffi::SQLITE_SYNC_DATAONLY;
-        match call!(self, xSync or ffi::SQLITE_IOERR_FSYNC, flags) {
-            ffi::SQLITE_OK => Ok(()),
-            code => Err(failed(code)),
-        }
+        self.sync()
     }
 
+    /// By SQLite's own locks, which others in the process can release (rule 31).
     fn lock(&self, lock: Lock) -> io::Result<bool> {
-        let _turn = self.one_at_a_time();
         let (none, shared) = (ffi::SQLITE_LOCK_NONE, ffi::SQLITE_LOCK_SHARED);
+        let failed = |code| Err(io::Error::other(VfsErrorCode(code)));
         let lowered = if lock == Lock::None { none } else { shared };
         if lock != Lock::Exclusive {
-            match call!(self, xUnlock or ffi::SQLITE_OK, lowered) {
+            match self.lower_lock(lowered) {
                 ffi::SQLITE_OK if lock == Lock::None => return Ok(true),
                 ffi::SQLITE_OK => {}
-                code => return Err(failed(code)),
+                code => return failed(code),
             }
         }
         let levels = [
@@ -712,13 +414,13 @@ impl File for SqliteFile {
         ];
         let raised = if lock == Lock::Exclusive { 3 } else { 1 };
         for level in levels.into_iter().take(raised) {
-            match call!(self, xLock or ffi::SQLITE_IOERR_LOCK, level) {
+            match self.raise_lock(level) {
                 ffi::SQLITE_OK => {}
                 code => {
-                    call!(self, xUnlock or ffi::SQLITE_OK, none);
+                    self.lower_lock(none);
                     return match code & 0xff {
                         ffi::SQLITE_BUSY => Ok(false),
-                        _ => Err(failed(code)),
+                        _ => failed(code),
                     };
                 }
             }
@@ -728,15 +430,6 @@ impl File for SqliteFile {
 
     fn host(&mut self) -> Option<&mut SqliteFile> {
         Some(self)
-    }
-}
-
-impl Drop for SqliteFile {
-    fn drop(&mut self) {
-        // SAFETY: we own the memory; a file without methods is not open.
-        if unsafe { !(*self.raw()).pMethods.is_null() } {
-            call!(self, xClose or ffi::SQLITE_OK);
-        }
     }
 }
 

@@ -94,12 +94,6 @@ impl WalImage {
         }
     }
 
-    /// Changes the memory limit.
-    pub fn set_memory(&mut self, cap: usize) {
-        self.cap = cap;
-        self.store.set_memory(cap - cap / FOR_FOLDED);
-    }
-
     pub fn page_size(&self) -> usize {
         self.page_size
     }

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use etui_ical::ObjectError;
 use etui_text::collator::BadLocale;
@@ -466,12 +466,15 @@ impl Error {
             return self;
         };
         let path = path.to_owned();
-        // SQLITE_IOERR_SHMSIZE: the shared-memory file of the WAL could not be made long enough.
-        if inner
-            .sqlite_error()
-            .is_some_and(|e| e.extended_code == 4874)
-        {
-            return Self::DiskFull(path);
+        match inner.sqlite_error().map(|e| e.extended_code) {
+            // The shared-memory file of the WAL could not be made long enough.
+            Some(ffi::SQLITE_IOERR_SHMSIZE) => return Self::DiskFull(path),
+            Some(ffi::SQLITE_IOERR_VNODE) => {
+                let mut log = path.into_os_string();
+                log.push("-wal");
+                return Self::LogReplaced(log.into());
+            }
+            _ => {}
         }
         match inner.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotADatabase(path),

@@ -310,7 +310,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             .iter()
             .any(|source| source.kind == kind && !has_own(source))
     };
-    let mut options = app.store_options()?;
+    let mut options = app.store_options();
     options.merge_substrings = false;
     let is_new = !app.store_path()?.exists();
     let store = app.open_or_create(options)?;

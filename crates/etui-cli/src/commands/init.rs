@@ -45,7 +45,7 @@ pub fn create_store(app: &mut App, args: &InitArgs) -> Result<()> {
         // Reject a bad locale before the file exists.
         etui::text::collator::Collator::new(tag).map_err(etui::Error::from)?;
     }
-    let mut options = app.store_options()?;
+    let mut options = app.store_options();
     options.locale = args.locale.clone();
     options.region = args.region.clone();
     let store = app.open_or_create(options)?;

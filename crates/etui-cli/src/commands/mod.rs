@@ -15,7 +15,6 @@ pub mod init;
 pub mod lab;
 pub mod man;
 pub mod media;
-pub mod recover;
 pub mod restore;
 pub mod serve;
 pub mod settings;
@@ -48,7 +47,6 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Check(args) => check::check_store(app, &args),
         Command::Backup(args) => backup::back_up_store(app, &args),
         Command::Restore(args) => restore::restore_backup(app, &args),
-        Command::Recover(args) => recover::recover_database(app, &args),
         Command::Settings(args) => settings::run_settings(app, &args),
         Command::Stats(_) => stats::show_stats(app),
         Command::Generate(args) => generate::generate_data(app, &args),

@@ -19,9 +19,8 @@ pub fn show_stats(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
     let stats = store.stats()?;
     let path = store.path().display().to_string();
-    let counters = app.given_vfs().and_then(|_| store.vfs_counters());
     if app.out.json {
-        return app.out.write_json(&stats_json(&path, &stats, counters));
+        return app.out.write_json(&stats_json(&path, &stats));
     }
     let mut rows = vec![("Store", escape_text(&path).into_owned())];
     for (name, contacts) in &stats.address_books {
@@ -51,16 +50,10 @@ pub fn show_stats(app: &mut App) -> Result<()> {
         ("Region", region.to_owned()),
         ("Schema version", stats.schema_version.to_string()),
     ]);
-    if let Some(counters) = counters {
-        let mut log = store.path().as_os_str().to_owned();
-        log.push("-redo");
-        let bytes = std::fs::metadata(log).map_or(0, |m| m.len());
-        rows.push(("Redo log", format_size(bytes)));
-        // The counters of this process: opening and recovery.
-        for (name, value) in counters.all().filter(|(_, value)| *value > 0) {
-            let text = format!("{}: {}", name.replace('_', " "), format_count(value));
-            rows.push(("VFS etui", text));
-        }
+    if !etui::has_ofd_locks() {
+        let text =
+            "SQLite's, which code of the same program can release: this system has no others";
+        rows.push(("Locks", text.to_owned()));
     }
     for (label, value) in rows {
         app.out.write_line(format!("{label:<15} {value}"))?;

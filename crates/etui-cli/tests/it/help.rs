@@ -24,7 +24,6 @@ fn help_teaches() {
       check         Check the store for damage
       backup        Copy the store while it is in use
       restore       Restore a backup
-      recover       Recover a database that was not closed cleanly (replay its redo log)
       serve         Serve the store to phones and other devices, or to programs over D-Bus
       eds           Serve the store to desktop programs, as Evolution Data Server
       media         Find music and pictures in folders, and list them
@@ -43,11 +42,6 @@ fn help_teaches() {
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
-          --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
-                                redo log, which writes fewer bytes per durable commit; `system` never
-                                uses the redo log; `etui` always does, and lets one process at a time
-                                open the store [default: bursts] [env: ETUI_VFS] [possible values:
-                                bursts, system, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]
@@ -95,11 +89,6 @@ fn help_teaches() {
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
-          --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
-                                redo log, which writes fewer bytes per durable commit; `system` never
-                                uses the redo log; `etui` always does, and lets one process at a time
-                                open the store [default: bursts] [env: ETUI_VFS] [possible values:
-                                bursts, system, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]
@@ -149,11 +138,6 @@ fn help_teaches() {
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
-          --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
-                                redo log, which writes fewer bytes per durable commit; `system` never
-                                uses the redo log; `etui` always does, and lets one process at a time
-                                open the store [default: bursts] [env: ETUI_VFS] [possible values:
-                                bursts, system, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]
@@ -274,11 +258,6 @@ fn help_on_collections_speaks_of_their_kind() {
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
-          --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
-                                redo log, which writes fewer bytes per durable commit; `system` never
-                                uses the redo log; `etui` always does, and lets one process at a time
-                                open the store [default: bursts] [env: ETUI_VFS] [possible values:
-                                bursts, system, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]
@@ -515,7 +494,6 @@ fn mistyped_commands_get_a_hint() {
       check         Check the store for damage
       backup        Copy the store while it is in use
       restore       Restore a backup
-      recover       Recover a database that was not closed cleanly (replay its redo log)
       serve         Serve the store to phones and other devices, or to programs over D-Bus
       eds           Serve the store to desktop programs, as Evolution Data Server
       media         Find music and pictures in folders, and list them
@@ -534,11 +512,6 @@ fn mistyped_commands_get_a_hint() {
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
-          --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
-                                redo log, which writes fewer bytes per durable commit; `system` never
-                                uses the redo log; `etui` always does, and lets one process at a time
-                                open the store [default: bursts] [env: ETUI_VFS] [possible values:
-                                bursts, system, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]
@@ -575,7 +548,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-addressbooks-create.1 etui-addressbooks-list.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-copy.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-history.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-month.1 etui-calendar-move.1 etui-calendar-remind.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-color.1 etui-calendars-create.1 etui-calendars-list.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-conflicts-forget.1 etui-conflicts-list.1 etui-conflicts-show.1 etui-conflicts-take.1 etui-conflicts.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-copy.1 etui-contacts-duplicates.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-history.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-merge.1 etui-contacts-move.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-recover.1 etui-restore.1 etui-serve-add-device.1 etui-serve-devices.1 etui-serve-remove-device.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui.1 
+    etui-addressbooks-create.1 etui-addressbooks-list.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-copy.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-history.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-month.1 etui-calendar-move.1 etui-calendar-remind.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-color.1 etui-calendars-create.1 etui-calendars-list.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-conflicts-forget.1 etui-conflicts-list.1 etui-conflicts-show.1 etui-conflicts-take.1 etui-conflicts.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-copy.1 etui-contacts-duplicates.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-history.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-merge.1 etui-contacts-move.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-restore.1 etui-serve-add-device.1 etui-serve-devices.1 etui-serve-remove-device.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

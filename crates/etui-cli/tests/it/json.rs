@@ -93,7 +93,8 @@ fn stores_and_files() {
     "pending_trigrams":0
     "locale":"de-DE"
     "region":"DE"
-    "schema_version":1}
+    "schema_version":1
+    "ofd_locks":true}
     $ etui --json backup copy.etui | sed 's/:[0-9]*}/:N}/'
     {"path":"copy.etui","bytes":N}
     $ etui --json restore copy.etui --to other.etui | sed 's/:[0-9]*}/:N}/'

@@ -366,11 +366,6 @@ fn help_of_the_list() {
           --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
                                 ETUI_STORE]
           --addressbook <NAME>  Address book [default: the first one; for list, find and show: all]
-          --vfs <VFS>           SQLite VFS: `bursts` is SQLite's own, and during bursts of saves the
-                                redo log, which writes fewer bytes per durable commit; `system` never
-                                uses the redo log; `etui` always does, and lets one process at a time
-                                open the store [default: bursts] [env: ETUI_VFS] [possible values:
-                                bursts, system, etui]
           --json                Print JSON, one object per line
           --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                                 [possible values: auto, always, never]

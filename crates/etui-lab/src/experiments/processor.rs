@@ -276,7 +276,7 @@ fn commit_rows(
 fn save_contacts(path: &Path, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let mut options = people_options();
     if case.settings.is("redo") {
-        options.vfs = Vfs::Etui;
+        options.vfs = Vfs::RedoLog;
     }
     let store = Store::open_with(path, &options)?;
     let contacts = store.contacts()?;

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use etui::contacts::{Card, Contacts, Filter, View};
 use etui::{Options, Store, Vfs};
 use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
-use etui_vfs::RedoLogUse;
 
 use super::about::AboutText;
 use super::common::{copy_shared, fill_store, make_cards, people_options, record_quantiles};
@@ -39,7 +38,6 @@ const OPENED: &str = "open, one save, close";
 
 const SYSTEM_VFS: &str = "SQLite's WAL";
 const ETUI_VFS: &str = "etui-vfs";
-const BURSTS: &str = "etui-vfs, in bursts";
 const ONE_THREAD: &str = "1 thread";
 const MANY_THREADS: &str = "16 threads";
 const NO_VIEWS: &str = "0 views";
@@ -68,12 +66,7 @@ impl Experiment for Saves {
     }
 
     fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
-        let vfs = [
-            (SYSTEM_VFS, ""),
-            (ETUI_VFS, "redo=always"),
-            (BURSTS, "redo=bursts"),
-        ]
-        .as_slice();
+        let vfs = [(SYSTEM_VFS, ""), (ETUI_VFS, "redo=always")].as_slice();
         let threads = [
             (ONE_THREAD, "threads=1"),
             ("2 threads", "threads=2"),
@@ -135,8 +128,7 @@ impl Experiment for Saves {
         let saves = case.settings.number("saves")?;
         let mut options = people_options();
         options.vfs = match case.settings.text("redo") {
-            Ok("bursts") => Vfs::Bursts,
-            Ok(_) => Vfs::Etui,
+            Ok(_) => Vfs::RedoLog,
             Err(_) => Vfs::System,
         };
         match case.work.as_str() {
@@ -265,16 +257,11 @@ fn share_saves(
     };
     // SQLite's own log, on files whose flushes are counted and delayed.
     let files = InstrumentedVfs::register(NAME, vfs_options)?;
-    let never = etui_vfs::Options {
-        redo_log: RedoLogUse::Never,
-        ..etui_vfs::Options::default()
-    };
-    let vfs = etui_vfs::register_above("saves-above-counting", files.name(), never)?;
-    if !etui::use_vfs(vfs) {
+    let vfs = etui_vfs_base::register_above("saves-above-counting", files.name())?;
+    if !etui::use_base(vfs) {
         return Err(Error::other("a store was opened before"));
     }
-    let mut options = people_options();
-    options.vfs = Vfs::Etui;
+    let options = people_options();
     let flushes = || {
         let counters = files.counters();
         counters.of(FileKind::Wal).syncs + counters.of(FileKind::Database).syncs

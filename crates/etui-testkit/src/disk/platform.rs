@@ -362,7 +362,7 @@ impl File for OpenFile {
         let mut machine = self.disk.alive()?;
         let holder = machine.locks.get(&self.file).copied();
         match lock {
-            Lock::Exclusive | Lock::Shared | Lock::Guard => {
+            Lock::Exclusive | Lock::Shared => {
                 if holder.is_some_and(|holder| holder != self.handle) {
                     return Ok(false);
                 }

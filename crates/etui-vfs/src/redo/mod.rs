@@ -4,11 +4,9 @@
 //! - [`compression`]: of small and of large records;
 //! - [`log`]: the log's file: header, records, growth;
 //! - [`recover`]: replays a log over its database;
-//! - [`header_marker`]: the mark in the database header that keeps plain SQLite out.
 
 pub(crate) mod codec;
 mod compression;
-pub(crate) mod header_marker;
 pub(crate) mod log;
 pub(crate) mod recover;
 

@@ -11,12 +11,12 @@ use std::io;
 
 use super::codec::{DecodeError, PageHeader, PayloadSource, is_page_size};
 use super::compression::decompress_payload;
-use super::header_marker;
 use super::log::{FlushWitness, LogHeader, LogTail, RECORD_HEADER, RecordHeader};
 use super::{BLOCK, StreamHash, hash};
 use crate::device::File;
 use crate::mutation::{BrokenRule, Mutation};
 use crate::page_store::{OpenSpillFile, PageSlot, PageStore};
+use etui_vfs_base::header_marker;
 
 /// Bytes of the log read at once.
 const READ: usize = 1 << 18;

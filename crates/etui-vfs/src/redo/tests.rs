@@ -10,9 +10,10 @@ use proptest::prelude::*;
 use super::codec::PageEncoder;
 use super::log::{LogHeader, LogSizes, LogTail, RECORDS, RedoLog};
 use super::recover::{ReplayError, Replayed, replay_log};
-use super::{BLOCK, hash, header_marker};
+use super::{BLOCK, hash};
 use crate::device::{Access, File, Lock, Platform, Role};
 use crate::mutation::BrokenRule;
+use etui_vfs_base::header_marker;
 
 const PAGE: usize = 512;
 const LINEAGE: [u8; 16] = [42; 16];

@@ -4,18 +4,18 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use etui_vfs_base::base_vfs::BaseVfs;
 use libsqlite3_sys as ffi;
 
 use super::database::{Database, sibling_path};
 use super::session::{ResultCode, Session, SessionPhase};
-use crate::base_vfs::BaseVfs;
 use crate::counters::add;
 use crate::device::{Access, File, Lock};
 use crate::mutation::Mutation;
 use crate::redo::codec::is_page_size;
-use crate::redo::header_marker::{self, HeaderBytes};
 use crate::redo::log::{LogTail, RedoLog};
 use crate::redo::recover::{ReplayError, Replayed, replay_log};
+use etui_vfs_base::header_marker::{self, HeaderBytes};
 
 /// The number of times that SQLite settles a WAL of another process while a database is attached.
 const MAX_SETTLED_WALS: usize = 3;
@@ -97,7 +97,7 @@ impl Database {
             Ok(false) => {
                 let holder = self.shared.platform.lock_holder(&self.path);
                 let who = match holder {
-                    Some(process) => format!("process {process} has it open"),
+                    Some(process) => format!("{process} has it open"),
                     None => "another process, or a connection of this one without etui's VFS, has it open".to_owned(),
                 };
                 Err(self.refuse_with(ffi::SQLITE_BUSY, &who))

@@ -23,9 +23,10 @@ use super::session::{ResultCode, Session, SessionPhase, UnpublishedRecord};
 use crate::counters::add;
 use crate::mutation::Mutation;
 use crate::redo::codec::{is_page_size, page_in_place};
+use crate::redo::hash;
 use crate::redo::log::LogTail;
-use crate::redo::{hash, header_marker};
 use crate::wal_image::{FRAME_HEADER, HEADER, WalSpan};
+use etui_vfs_base::header_marker;
 
 thread_local! {
     /// The WAL page that this thread read last: database and frame.
@@ -193,20 +194,23 @@ impl Database {
         }
         self.wal_mut().clear();
         let broken = self.broken();
+        let is_live = matches!(session.phase, SessionPhase::Live(_));
+        let skips_flush = [
+            Mutation::RestartWithoutEpoch,
+            Mutation::RestartWithoutDatabaseFlush,
+        ];
+        let is_dirty = session.database_dirty;
+        if is_live && is_dirty && !skips_flush.iter().any(|rule| broken.is(*rule)) {
+            self.flush_database(session)?;
+        }
         if let SessionPhase::Live(log) = &mut session.phase {
             let lineage = log.header().lineage;
             let unused = session.tail == Some(LogTail::of_epoch(log.header()))
                 && log.header().page_size == page_size
-                && !session.database_dirty;
+                && !is_dirty;
             if broken.is(Mutation::RestartWithoutEpoch) {
                 session.tail = Some(LogTail::of_epoch(log.header()));
             } else if !unused {
-                if session.database_dirty && !broken.is(Mutation::RestartWithoutDatabaseFlush) {
-                    if let Err(error) = self.main().sync() {
-                        return Err(self.fail_flush(session, &error));
-                    }
-                    session.database_dirty = false;
-                }
                 match log.next_epoch(lineage, page_size, true) {
                     Ok(tail) => session.tail = Some(tail),
                     Err(error) => return Err(self.fail_io(session, "opening an epoch", &error)),
@@ -275,7 +279,7 @@ impl Database {
             Err(RecordError::Flush(error)) => {
                 Err(self.fail_io(session, "flushing the database", &error))
             }
-            Err(RecordError::Write(error)) if error.kind() == io::ErrorKind::StorageFull => {
+            Err(RecordError::Write(error)) if is_no_space(&error) => {
                 // The next record overwrites the remains of this one.
                 session.log_failed = true;
                 if let (SessionPhase::Live(log), Some(tail)) = (&mut session.phase, session.tail) {
@@ -543,6 +547,23 @@ impl Database {
         self.fail(session, &io_failure(what, error))
     }
 
+    /// Writes deferred pages of the database and flushes it. Without space for them it is as before, and
+    /// can be tried again; a failed flush is permanent.
+    pub(super) fn flush_database(&self, session: &mut Session) -> Result<(), ResultCode> {
+        if !self.broken().is(Mutation::FlushWithoutDeferred)
+            && let Err(error) = self.buffered().flush()
+            && is_no_space(&error)
+        {
+            return Err(self.io_failure("writing to it", &error));
+        }
+        // Any other failure is that of the flush, too.
+        if let Err(error) = self.main().sync() {
+            return Err(self.fail_flush(session, &error));
+        }
+        session.database_dirty = false;
+        Ok(())
+    }
+
     /// Makes a failed flush of the database file permanent; the log is intact.
     pub fn fail_flush(&self, session: &mut Session, error: &io::Error) -> ResultCode {
         self.fail_without_log(session, &io_failure("flushing the database", error))
@@ -553,10 +574,17 @@ fn io_failure(what: &str, error: &io::Error) -> String {
     format!("{what} failed: {error}; close it and open it again")
 }
 
+/// Returns true if a write failed for want of space, which may come back: a full disk, a quota, a limit
+/// of sizes.
+pub(super) fn is_no_space(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
 /// Returns the result code of a failed write.
 pub(super) fn write_code(error: io::Error) -> ResultCode {
-    match error.kind() {
-        io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
-        _ => ffi::SQLITE_IOERR_WRITE,
+    match is_no_space(&error) {
+        true => ffi::SQLITE_FULL,
+        false => ffi::SQLITE_IOERR_WRITE,
     }
 }

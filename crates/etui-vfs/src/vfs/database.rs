@@ -3,28 +3,26 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use etui_vfs_base::base_vfs::BaseVfs;
+use etui_vfs_base::fork::fork_count;
 use libsqlite3_sys as ffi;
 
 use super::buffered_file::{BufferedFile, SharedBuffer};
-use super::bursts::{BurstPolicy, OpenWatch};
-use super::exchange::{SharedConnection, Sharing, SharingGuard};
+use super::commit::is_no_space;
 use super::locks::LockTable;
 use super::session::{ResultCode, Session, SessionPhase};
-use super::shared_guard::SharedGuard;
 use super::wal_index::WalIndex;
-use super::{Options, RedoLogUse, VfsState, record_refusal};
-use crate::base_vfs::BaseVfs;
+use super::{Options, VfsState, record_refusal};
 use crate::counters::{AtomicCounters, CountedFile};
 use crate::device::{Access, DatabaseLock, File, Lock, Role};
-use crate::fork::fork_count;
 use crate::mutation::{BrokenRule, Mutation};
-use crate::redo::header_marker::{self, HeaderBytes};
 use crate::redo::log::{LogHeader, LogTail, RedoLog};
 use crate::redo::recover::Replayed;
 use crate::wal_image::WalImage;
+use etui_vfs_base::header_marker::{self, HeaderBytes};
 
 /// A database, shared by all connections of this process that have it open.
 ///
@@ -39,22 +37,6 @@ pub(crate) struct Database {
     pub(super) gate: Box<dyn DatabaseLock>,
     /// The fork count of the process that opened it.
     forks: u64,
-    /// Held by each call of SQLite; written by an exchange.
-    sharing: RwLock<Sharing>,
-    /// The exchanges to SQLite's own WAL.
-    pub(super) shares: AtomicU64,
-    /// The lock could not be given up after an exchange: it stays as it is.
-    pub(super) keeps_lock: AtomicBool,
-    /// SQLite wrote to its own WAL since the last commit.
-    pub(super) has_written_wal: AtomicBool,
-    /// An exchange to SQLite's own WAL is wanted: somebody opened the file, or there is a pause.
-    pub(super) is_asked: AtomicBool,
-    /// An exchange to the redo log is wanted: there is a burst.
-    pub(super) is_burst: AtomicBool,
-    bursts: Mutex<BurstPolicy>,
-    watch: Mutex<Option<OpenWatch>>,
-    connections: Mutex<Vec<Arc<SharedConnection>>>,
-    guard: Mutex<Option<SharedGuard>>,
     /// The session is attached.
     pub(super) ready: AtomicBool,
     /// A thread with the session is doing an idle checkpoint.
@@ -91,12 +73,14 @@ impl Database {
         access: Access,
         options: Options,
     ) -> io::Result<Self> {
-        let options = options.of_database();
-        if options.redo_log == RedoLogUse::Always
-            && let Some(name) = shared.platform.network_file_system(path)
-        {
+        if let Some(name) = shared.platform.network_file_system(path) {
             let path = path.display();
             let what = format!("{path} is on {name}, a file system of the network");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
+        if !etui_vfs_base::has_ofd_locks() {
+            let what = "this system has no locks of open files (OFD), which the redo log needs: use \
+                        SQLite's own WAL (redo_log=never)";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         let mut file = shared.platform.open(Some(path), Role::Database, access)?;
@@ -106,10 +90,6 @@ impl Database {
         }
         let file = CountedFile::new(file, Role::Database, &shared.counting);
         let buffer = SharedBuffer::new(options.buffer_options(), shared.broken);
-        let (sharing, index) = match options.redo_log {
-            RedoLogUse::Always => (Sharing::Alone, WalIndex::default()),
-            RedoLogUse::Bursts | RedoLogUse::Never => (Sharing::Shared, WalIndex::exchangeable()),
-        };
         Ok(Self {
             shared,
             path: path.to_owned(),
@@ -117,37 +97,16 @@ impl Database {
             main: BufferedFile::new(file, buffer),
             gate,
             forks: fork_count(),
-            sharing: RwLock::new(sharing),
-            shares: AtomicU64::new(0),
-            keeps_lock: AtomicBool::new(false),
-            has_written_wal: AtomicBool::new(false),
-            is_asked: AtomicBool::new(false),
-            is_burst: AtomicBool::new(false),
-            bursts: Mutex::default(),
-            watch: Mutex::default(),
-            connections: Mutex::default(),
-            guard: Mutex::default(),
             ready: AtomicBool::new(false),
             settling: AtomicBool::new(false),
             session: Mutex::default(),
             wal: RwLock::new(WalImage::new(options.wal_memory)),
             locks: Mutex::default(),
-            index: Mutex::new(index),
+            index: Mutex::default(),
             header: RwLock::new(()),
         })
     }
 
-    /// Returns how this process has the database, and keeps it so until the guard is dropped. A thread
-    /// with a guard must not ask for another.
-    pub(super) fn sharing(&self) -> SharingGuard<'_> {
-        self.sharing.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    access!(sharing_mut -> RwLockWriteGuard<Sharing> = sharing.write());
-    access!(bursts -> MutexGuard<BurstPolicy> = bursts.lock());
-    access!(watch -> MutexGuard<Option<OpenWatch>> = watch.lock());
-    access!(connections -> MutexGuard<Vec<Arc<SharedConnection>>> = connections.lock());
-    access!(guard -> MutexGuard<Option<SharedGuard>> = guard.lock());
     access!(session -> MutexGuard<Session> = session.lock());
     access!(wal -> RwLockReadGuard<WalImage> = wal.read());
     access!(wal_mut -> RwLockWriteGuard<WalImage> = wal.write());
@@ -209,9 +168,9 @@ impl Database {
     }
 
     pub(super) fn io_failure(&self, what: &str, error: &io::Error) -> ResultCode {
-        let code = match error.kind() {
-            io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
-            _ => ffi::SQLITE_IOERR,
+        let code = match is_no_space(error) {
+            true => ffi::SQLITE_FULL,
+            false => ffi::SQLITE_IOERR,
         };
         self.refuse_with(code, &format!("{what}: {error}"))
     }
@@ -264,15 +223,13 @@ impl Database {
         session.database_pages = database_pages;
         session.begin_epoch(Some(tail));
         session.phase = SessionPhase::Live(Box::new(log));
-        // Alone for a burst, a pause is noticed by the thread that watches for others.
-        if self.options.redo_log == RedoLogUse::Always {
-            shared.watch_idle();
-        }
+        shared.watch_idle();
         Ok(())
     }
 
     /// Opens or creates the log, for a new session. A live log has commits of another database, whose
-    /// name this one has now: it is put aside (rule 35).
+    /// name this one has now, and so has one that another process keeps open: this process has the lock of the
+    /// database. It is put aside (rule 35).
     fn create_log(&self, path: &Path) -> Result<RedoLog, ResultCode> {
         let (shared, platform) = (self.shared, &*self.shared.platform);
         let open = || {
@@ -282,18 +239,17 @@ impl Database {
             };
             let sizes = self.options.log_sizes();
             let (counting, broken) = (&shared.counting, shared.broken);
-            match RedoLog::open(platform, path, access, sizes, counting, broken) {
-                Ok(Some(log)) => Ok(log),
-                Ok(None) => Err(self.refuse_with(ffi::SQLITE_BUSY, "another process has its log")),
-                Err(error) => Err(self.io_failure("its log cannot be made", &error)),
-            }
+            let opened = RedoLog::open(platform, path, access, sizes, counting, broken);
+            opened.map_err(|error| self.io_failure("its log cannot be made", &error))
         };
-        let log = open()?;
-        if !log.header().live || shared.broken.is(Mutation::OverwriteForeignLog) {
-            return Ok(log);
-        }
-        let lineage = u128::from_be_bytes(log.header().lineage);
-        let aside = sibling_path(path, &format!("-{lineage:032x}"));
+        let lineage = match open()? {
+            Some(log) if !log.header().live || shared.broken.is(Mutation::OverwriteForeignLog) => {
+                return Ok(log);
+            }
+            Some(log) => log.header().lineage,
+            None => self.lineage_at(path)?,
+        };
+        let aside = sibling_path(path, &format!("-{:032x}", u128::from_be_bytes(lineage)));
         let renamed = platform.rename(path, &aside);
         renamed.map_err(|error| {
             let what = "its log is another database's, and cannot be put aside";
@@ -302,7 +258,24 @@ impl Database {
         let (log, aside) = (path.display(), aside.display());
         let message = format!("{log} has commits of another database; it is now {aside}");
         BaseVfs::log(ffi::SQLITE_WARNING, &message);
-        open()
+        let busy = || self.refuse_with(ffi::SQLITE_BUSY, "another process has its log");
+        open()?.ok_or_else(busy)
+    }
+
+    /// Returns the lineage of a log that another process has open.
+    fn lineage_at(&self, path: &Path) -> Result<[u8; 16], ResultCode> {
+        let access = Access {
+            write: false,
+            create: false,
+        };
+        let opened = self.shared.platform.open(Some(path), Role::Redo, access);
+        let header = opened.and_then(|file| LogHeader::read(&*file));
+        match header {
+            Ok(Some(header)) => Ok(header.lineage),
+            // It is making it just now.
+            Ok(None) => Err(self.refuse_with(ffi::SQLITE_BUSY, "another process has its log")),
+            Err(error) => Err(self.io_failure("its log cannot be read", &error)),
+        }
     }
 
     /// Makes the log's name and the deletion of rollback journals durable: once, until the log is
@@ -347,7 +320,7 @@ impl Database {
         if session.failed || !complete {
             return Ok(());
         }
-        let SessionPhase::Live(log) = &mut session.phase else {
+        let SessionPhase::Live(log) = &session.phase else {
             return Ok(());
         };
         let (lineage, page_size) = (log.header().lineage, log.header().page_size);
@@ -358,15 +331,18 @@ impl Database {
             Ok(trimmed) => session.database_dirty |= trimmed,
             Err(error) => return Err(self.io_failure("setting its size", &error)),
         }
-        if session.database_dirty && !broken.is(Mutation::EndWithoutDatabaseFlush) {
-            if let Err(error) = self.main.sync() {
-                let code = self.fail_flush(session, &error);
+        if session.database_dirty
+            && !broken.is(Mutation::EndWithoutDatabaseFlush)
+            && let Err(code) = self.flush_database(session)
+        {
+            if session.failed {
                 self.detach_log(session);
-                return Err(code);
             }
-            session.database_dirty = false;
+            return Err(code);
         }
-        if let Err(error) = log.next_epoch(lineage, page_size, false) {
+        if let SessionPhase::Live(log) = &mut session.phase
+            && let Err(error) = log.next_epoch(lineage, page_size, false)
+        {
             return Err(self.fail_io(session, "ending its log", &error));
         }
         if let Err(code) = self.clear_marker() {
@@ -412,6 +388,10 @@ impl Database {
         }
         // A commit that a checkpoint did not see has failed.
         let _ = self.revoke_record(session);
+        // A connection that has a lock already, and opens the WAL next, needs all of it in the file.
+        if self.locks().is_shared_by_several() && !session.failed {
+            let _ = self.backfill_database(session);
+        }
         session.forget_frames();
         self.wal_mut().clear();
         self.index().clear();
@@ -429,29 +409,8 @@ impl Database {
             // A failure is in SQLite's log; the marker stays, and with it the log.
             if self.finish(session).is_err() {
                 self.reattach_if_exclusive(session);
-            } else if self.options.redo_log == RedoLogUse::Bursts && self.check_name().is_ok() {
-                // Of when the database was shared, and empty.
-                let wal = sibling_path(&self.path, "-wal");
-                let _ = self.shared.platform.remove(&wal, false);
-                self.remove_ended_log();
             }
             session.directory_synced = false;
-        }
-    }
-
-    /// Removes the log of a shared database that its last user closes, with an exclusive lock: a
-    /// closed database is one file. Not durably: a log that has ended means nothing (rule 56).
-    pub(super) fn remove_ended_log(&self) {
-        let log = sibling_path(&self.path, "-redo");
-        let platform = &self.shared.platform;
-        let access = Access {
-            write: false,
-            create: false,
-        };
-        let opened = platform.open(Some(&log), Role::Redo, access);
-        let header = opened.and_then(|file| LogHeader::read(&*file));
-        if matches!(header, Ok(Some(header)) if !header.live) && self.check_name().is_ok() {
-            let _ = platform.remove(&log, false);
         }
     }
 

@@ -14,7 +14,7 @@ use std::io;
 use super::database::Database;
 use super::session::Session;
 use crate::counters::add;
-use crate::redo::header_marker;
+use etui_vfs_base::header_marker;
 
 /// The maximum number of deltas after a commit.
 const AT_ONCE: usize = 64;

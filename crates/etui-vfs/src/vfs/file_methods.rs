@@ -4,12 +4,12 @@ use std::os::raw::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{Ordering, fence};
 
+use etui_vfs_base::fork::fork_count;
 use libsqlite3_sys as ffi;
 
 use super::connection::{self, DatabaseConnection, OpenFile};
 use super::session::ResultCode;
 use crate::device::File;
-use crate::fork::fork_count;
 
 /// SQLite's memory of an open file.
 #[repr(C)]
@@ -235,7 +235,7 @@ unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, to: *mut ffi::sqlit
     let size = unsafe { file_state(file) }.and_then(|open| match open {
         OpenFile::Database(connection) => connection.size(),
         OpenFile::Journal(journal) => journal.file().len().map_err(|_| ffi::SQLITE_IOERR_FSTAT),
-        OpenFile::Wal(wal) => wal.size(),
+        OpenFile::Wal(wal) => Ok(wal.size()),
     });
     match size {
         Ok(size) => {

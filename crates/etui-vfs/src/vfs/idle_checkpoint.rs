@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use etui_vfs_base::fork::fork_count;
+
 use super::VfsState;
 use super::database::Database;
-use super::locks::{HeldLocks, READ, SLOTS};
+use super::locks::{HeldLocks, LockSlots, READ, SLOTS};
 use super::session::{ResultCode, Session, SessionPhase};
 use crate::counters::add;
-use crate::fork::fork_count;
-use crate::redo::header_marker;
+use etui_vfs_base::header_marker;
 
 impl VfsState {
     /// Starts a thread that watches for idle databases, unless that is disabled.
@@ -69,6 +70,14 @@ impl Database {
         self.settling.store(false, Ordering::Release);
     }
 
+    /// Locks the whole wal-index, if no connection holds a lock of it or is about to write.
+    fn lock_whole_index(&self, held: &mut HeldLocks) -> Option<LockSlots> {
+        let all = LockSlots::all();
+        let mut locks = self.locks();
+        // A connection with exclusive access takes no locks of the index.
+        (!locks.is_reserved() && locks.lock(held, all, true)).then_some(all)
+    }
+
     /// Waits for an idle checkpoint in progress, which is no reason to report SQLITE_BUSY.
     pub(super) fn wait_for_idle_checkpoint(&self) -> bool {
         let settling = self.settling.load(Ordering::Acquire);
@@ -119,7 +128,7 @@ impl Database {
     }
 
     /// Writes the pages that the database file lacks, and flushes it.
-    fn backfill_database(&self, session: &mut Session) -> Result<(), ResultCode> {
+    pub(super) fn backfill_database(&self, session: &mut Session) -> Result<(), ResultCode> {
         let SessionPhase::Live(log) = &session.phase else {
             return Ok(());
         };
@@ -153,10 +162,7 @@ impl Database {
         };
         cut.map_err(|error| self.io_failure("setting its size", &error))?;
         // Readers use the database file from now on, so it must be flushed.
-        if let Err(error) = self.main().sync() {
-            return Err(self.fail_flush(session, &error));
-        }
-        session.database_dirty = false;
+        self.flush_database(session)?;
         session.note_all_backfilled();
         Ok(())
     }

@@ -35,6 +35,11 @@ impl LockSlots {
         (end <= SLOTS && mask != 0).then_some(Self(mask))
     }
 
+    /// Returns all locks.
+    pub fn all() -> Self {
+        Self(u8::MAX)
+    }
+
     pub fn covers_range(self, slot: usize) -> bool {
         self.0 & (1 << slot) != 0
     }
@@ -45,16 +50,6 @@ impl LockSlots {
 }
 
 impl HeldLocks {
-    /// Returns true if it has no lock of the wal-index.
-    pub fn is_between_transactions(&self) -> bool {
-        self.shared == 0 && self.exclusive == 0
-    }
-
-    /// Returns true if it has one of these locks, shared or exclusive.
-    pub fn holds(&self, slots: LockSlots) -> bool {
-        (self.shared | self.exclusive) & slots.0 != 0
-    }
-
     pub fn holds_exclusively(&self, slots: LockSlots) -> bool {
         self.exclusive & slots.0 == slots.0
     }
@@ -110,11 +105,9 @@ impl LockTable {
         true
     }
 
-    /// Records that a connection waits for the readers of other processes to finish.
-    pub fn note_pending(&mut self, held: &mut HeldLocks) {
-        self.pending = true;
-        self.exclusive = false;
-        held.level = ffi::SQLITE_LOCK_PENDING;
+    /// Returns true if more than one connection has a lock of the database.
+    pub fn is_shared_by_several(&self) -> bool {
+        self.shared > 1
     }
 
     /// Returns true if any connection has a lock of the database.
@@ -186,11 +179,6 @@ impl LockTable {
         }
         held.exclusive &= !slots.0;
         held.shared &= !slots.0;
-    }
-
-    /// Returns true if no connection holds any of these slots.
-    pub fn are_free(&self, slots: LockSlots) -> bool {
-        slots.each().all(|slot| !self.is_held(slot))
     }
 
     /// Returns true if any connection holds the slot.

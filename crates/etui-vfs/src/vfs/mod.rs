@@ -13,57 +13,50 @@
 mod append_in_place;
 mod attach;
 mod buffered_file;
-mod bursts;
 mod commit;
 mod connection;
 mod database;
 mod database_registry;
 mod delta_pages;
-mod exchange;
 mod file_methods;
 mod idle_checkpoint;
 mod journal;
 mod locks;
 mod parameters;
 mod session;
-mod shared_guard;
 mod vfs_methods;
 mod wal_file;
 mod wal_index;
 
 use std::cell::RefCell;
 use std::ffi::CString;
-use std::io;
 use std::os::raw::c_int;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use libsqlite3_sys as ffi;
+use etui_vfs_base::base_vfs::BaseVfs;
+use etui_vfs_base::vfs::{Above, checked_name};
 
 use crate::Error;
-use crate::base_vfs::BaseVfs;
 use crate::counters::{AtomicCounters, Counters};
 use crate::device::{Access, Platform};
 use crate::mutation::BrokenRule;
 #[cfg(feature = "mutations")]
 use crate::mutation::Mutation;
 use crate::redo::log::LogSizes;
-use crate::system_platform::{SystemPlatform, VfsErrorCode};
+use crate::system_platform::SystemPlatform;
 use buffered_file::BufferOptions;
 use database::Database;
 use database_registry::DatabaseRegistry;
 
-/// When a process commits by the redo log, which it has alone. Otherwise the database is shared by
-/// SQLite's own WAL mode.
+/// Whether commits go to the redo log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedoLogUse {
-    /// Not at all; the log of a killed process is replayed.
+    /// They go to SQLite's own WAL, for many processes at once, by `etui-vfs-base`; the log of a killed
+    /// process is replayed when the database is opened.
     Never,
-    /// During bursts: from 32 commits within 5 s on, until another process opens the file, a pause
-    /// of 5 s ([`Options::idle`]), or the last close.
-    Bursts,
     /// As long as the database is open: other processes are refused.
     Always,
 }
@@ -71,8 +64,7 @@ pub enum RedoLogUse {
 /// The options of a VFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// When commits go to the redo log. Unless always, these are off: `write_back`, `read_buffer`,
-    /// `database_step` and `journal_rests`.
+    /// Whether commits go to the redo log. If never, the other options have no effect.
     pub redo_log: RedoLogUse,
     /// The resting size of the redo log. It is written once and then reused; a log that an epoch or
     /// a record outgrew returns to it.
@@ -122,27 +114,7 @@ impl Default for Options {
     }
 }
 
-/// The resting size of the log of a database that is shared: 256 saves would write 3 MB more with
-/// 4 MiB (`counters`, `written_bytes` of `save one`).
-const SHARED_LOG: u64 = 1 << 20;
-
 impl Options {
-    /// Returns the options of a database. One that others may write has no buffers, whose contents
-    /// would be old (rule 45), and a smaller log, which each first burst of a session makes again.
-    fn of_database(self) -> Self {
-        if self.redo_log == RedoLogUse::Always {
-            return self;
-        }
-        Self {
-            log_size: self.log_size.min(SHARED_LOG),
-            write_back: 0,
-            read_buffer: 0,
-            database_step: 0,
-            journal_rests: false,
-            ..self
-        }
-    }
-
     fn buffer_options(&self) -> BufferOptions {
         BufferOptions {
             read: self.read_buffer,
@@ -161,7 +133,9 @@ impl Options {
 
 /// State shared by all files of one VFS; never freed.
 #[derive(Debug)]
+#[repr(C)]
 struct VfsState {
+    /// The first, for [`Above`].
     host: BaseVfs,
     platform: Arc<dyn Platform>,
     options: Options,
@@ -171,6 +145,9 @@ struct VfsState {
     /// The process that has a thread for idle checkpoints: its fork count, plus one.
     watching: AtomicU64,
 }
+
+// SAFETY: its memory begins with the VFS below.
+unsafe impl Above for VfsState {}
 
 impl VfsState {
     /// Returns an identifier for a new log.
@@ -216,23 +193,6 @@ impl Vfs {
     /// without waiting for [`Options::idle`]. A database that cannot be checkpointed is unchanged.
     pub fn checkpoint_idle(&self) {
         self.shared.checkpoint_idle(Duration::ZERO);
-    }
-
-    /// Goes on with the redo log in the open databases that nobody reads or writes, without waiting
-    /// for a burst. Returns true if this process has all of them alone.
-    #[doc(hidden)]
-    pub fn go_alone(&self) -> bool {
-        let all = self.shared.registry.all();
-        let done = |database: &Arc<Database>| database.go_alone() == exchange::Attempt::Done;
-        all.iter().filter(|database| !done(database)).count() == 0
-    }
-
-    /// Shares the open databases that nobody reads or writes, without waiting for a pause. Returns
-    /// true if all are shared.
-    #[doc(hidden)]
-    pub fn step_aside(&self) -> bool {
-        let all = self.shared.registry.all();
-        all.iter().filter(|database| !database.step_aside()).count() == 0
     }
 
     /// Returns the statistics of all databases opened with it.
@@ -302,7 +262,7 @@ pub fn register_broken(
     mutation: Option<Mutation>,
 ) -> Result<Vfs, Error> {
     if mutation == Some(Mutation::ForkKeepsLocks) {
-        crate::fork::keep_locks();
+        etui_vfs_base::fork::keep_locks();
     }
     register_on(
         name,
@@ -320,19 +280,9 @@ fn register_on(
     platform: Arc<dyn Platform>,
     broken: BrokenRule,
 ) -> Result<Vfs, Error> {
-    let c_name = CString::new(name).ok().filter(|name| !name.is_empty());
-    let c_name = c_name.ok_or_else(|| {
-        Error::Usage(format!(
-            "{name:?} cannot be the name of a VFS: it needs characters, but no zero bytes"
-        ))
-    })?;
+    let c_name = checked_name(name)?;
     options.check()?;
-    if BaseVfs::is_taken(&c_name) {
-        return Err(Error::Usage(format!(
-            "there is a VFS named {name:?} already"
-        )));
-    }
-    crate::fork::watch();
+    etui_vfs_base::fork::watch();
     let shared: &'static VfsState = Box::leak(Box::new(VfsState {
         host,
         platform,
@@ -368,15 +318,22 @@ pub fn recover(path: &Path) -> Result<Recovered, Error> {
     // One for all calls: the shared state of databases is never freed.
     static SHARED: OnceLock<VfsState> = OnceLock::new();
     let host = BaseVfs::find()?;
-    let shared = SHARED.get_or_init(|| VfsState {
-        host,
-        platform: Arc::new(SystemPlatform::new(host)),
-        options: Options::default(),
-        counting: Arc::default(),
-        registry: DatabaseRegistry::default(),
-        broken: BrokenRule::default(),
-        watching: AtomicU64::new(0),
-    });
+    recover_by(
+        SHARED.get_or_init(|| VfsState {
+            host,
+            platform: Arc::new(SystemPlatform::new(host)),
+            options: Options::default(),
+            counting: Arc::default(),
+            registry: DatabaseRegistry::default(),
+            broken: BrokenRule::default(),
+            watching: AtomicU64::new(0),
+        }),
+        path,
+    )
+}
+
+/// Recovers a database that no connection of this VFS has open.
+fn recover_by(shared: &'static VfsState, path: &Path) -> Result<Recovered, Error> {
     let access = Access {
         write: true,
         create: false,
@@ -410,16 +367,4 @@ fn record_refusal(code: c_int, message: &str) {
 pub fn last_refusal() -> Option<String> {
     let refusal = REFUSAL.try_with(|refusal| refusal.borrow().clone());
     refusal.ok().flatten()
-}
-
-/// Returns the result code of a failed open.
-fn open_code(error: &io::Error) -> c_int {
-    match error.kind() {
-        io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
-        io::ErrorKind::OutOfMemory => ffi::SQLITE_NOMEM,
-        _ => {
-            let answered = error.get_ref().and_then(|error| error.downcast_ref());
-            answered.map_or(ffi::SQLITE_CANTOPEN, |VfsErrorCode(code)| *code)
-        }
-    }
 }

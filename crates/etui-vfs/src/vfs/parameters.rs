@@ -5,17 +5,18 @@
 //! gather                               of checkpoints, in bytes
 //! write_back read_buffer database_step of rollback modes too, in bytes
 //! journal_rests                        1 or 0
-//! redo_log                             never, bursts or always
+//! redo_log                             never or always
 //! ```
 
 use std::ffi::CStr;
 use std::os::raw::c_char;
 
+use etui_vfs_base::sqlite_api::api;
+
 use super::{Options, RedoLogUse};
 use crate::Error;
 use crate::redo::BLOCK;
 use crate::redo::log::SMALLEST;
-use crate::sqlite_api::api;
 
 /// The parameters of a URI, and the option of each one.
 const PARAMETERS: [(&CStr, &str); 10] = [
@@ -34,7 +35,7 @@ const PARAMETERS: [(&CStr, &str); 10] = [
 impl Options {
     /// Sets an option by its name, which is its URI parameter without `etui_`: `log`, `growth`,
     /// `memory`, `append`, `gather`, `write_back`, `read_buffer` and `database_step` in bytes,
-    /// `journal_rests` as 1 or 0, `redo_log` as `never`, `bursts` or `always`.
+    /// `journal_rests` as 1 or 0, `redo_log` as `never` or `always`.
     ///
     /// # Errors
     ///
@@ -43,11 +44,15 @@ impl Options {
         if name == "redo_log" {
             self.redo_log = match value {
                 "never" => RedoLogUse::Never,
-                "bursts" => RedoLogUse::Bursts,
                 "always" => RedoLogUse::Always,
+                // Until version 0.1 it changed between the two.
+                "bursts" => {
+                    let what = "redo_log=bursts is no more: use always, for one process, or never";
+                    return Err(Error::Usage(what.to_owned()));
+                }
                 _ => {
                     return Err(Error::Usage(format!(
-                        "redo_log is never, bursts or always, not {value}"
+                        "redo_log is never or always, not {value}"
                     )));
                 }
             };

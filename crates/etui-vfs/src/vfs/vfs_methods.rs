@@ -3,56 +3,36 @@
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::mem;
-use std::os::raw::{c_char, c_int, c_void};
+use std::os::raw::{c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::Arc;
 
+use etui_vfs_base::base_vfs::BaseVfs;
+use etui_vfs_base::sqlite_api::api;
+use etui_vfs_base::vfs::{forwarding, open_below, open_code, open_file};
 use libsqlite3_sys as ffi;
 
 use super::connection::{DatabaseConnection, OpenFile};
-use super::exchange::Sharing;
 use super::file_methods::FileHandle;
 use super::journal::{self, RollbackJournal};
 use super::wal_file::WalFile;
-use super::{Options, VfsState, open_code, record_refusal};
+use super::{Options, RedoLogUse, VfsState, record_refusal, recover_by};
 use crate::Error;
-use crate::base_vfs::BaseVfs;
 use crate::device::{Access, Role};
-use crate::redo::header_marker;
-use crate::sqlite_api::api;
+use etui_vfs_base::header_marker;
 
 /// Registers a VFS above the base VFS.
 pub(super) fn register(name: CString, shared: &'static VfsState) -> Result<(), Error> {
-    // SAFETY: the base VFS is registered and does not change afterwards.
-    let below = unsafe { &*shared.host.vfs() };
-    let ours = c_int::try_from(mem::size_of::<FileHandle>()).unwrap_or(c_int::MAX);
-    let vfs = Box::leak(Box::new(ffi::sqlite3_vfs {
-        iVersion: below.iVersion.min(3),
-        szOsFile: below.szOsFile.max(ours),
-        mxPathname: below.mxPathname,
-        pNext: ptr::null_mut(),
-        zName: name.into_raw(),
-        pAppData: ptr::from_ref(shared).cast_mut().cast(),
+    let vfs = ffi::sqlite3_vfs {
         xOpen: Some(vfs_open),
         xDelete: Some(vfs_delete),
         xAccess: Some(vfs_access),
-        xFullPathname: Some(full_pathname),
-        xDlOpen: Some(dl_open),
-        xDlError: Some(dl_error),
-        xDlSym: Some(dl_sym),
-        xDlClose: Some(dl_close),
-        xRandomness: Some(randomness),
-        xSleep: Some(sleep),
-        xCurrentTime: Some(current_time),
         xGetLastError: Some(get_last_error),
-        xCurrentTimeInt64: Some(current_time_int64),
-        xSetSystemCall: Some(set_system_call),
-        xGetSystemCall: Some(get_system_call),
-        xNextSystemCall: Some(next_system_call),
-    }));
-    BaseVfs::register(vfs)
+        ..forwarding(name, shared, mem::size_of::<FileHandle>())
+    };
+    BaseVfs::register(Box::leak(Box::new(vfs)))
 }
 
 /// Returns the state of a VFS.
@@ -101,7 +81,7 @@ unsafe extern "C" fn vfs_open(
         let shared = vfs_state(vfs);
         FileHandle::clear(file);
         if name.is_null() || flags & kinds == 0 {
-            return open_below(shared, name, file, flags, out_flags);
+            return open_below(&shared.host, name, file, flags, out_flags);
         }
         let path = path_of(name);
         let access = Access {
@@ -111,7 +91,7 @@ unsafe extern "C" fn vfs_open(
         let opened = match flags & kinds {
             ffi::SQLITE_OPEN_MAIN_DB => {
                 if flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0 {
-                    return open_below(shared, name, file, flags, out_flags);
+                    return open_below(&shared.host, name, file, flags, out_flags);
                 }
                 let options = match shared.options.of_uri(name) {
                     Ok(options) => options,
@@ -121,9 +101,12 @@ unsafe extern "C" fn vfs_open(
                         return ffi::SQLITE_CANTOPEN;
                     }
                 };
+                if options.redo_log == RedoLogUse::Never {
+                    return open_without_log(shared, name, file, flags, out_flags);
+                }
                 match open_database(shared, &path, access, options) {
                     Err(ReadOnlyOpen::Plain) => {
-                        return open_below(shared, name, file, flags, out_flags);
+                        return open_below(&shared.host, name, file, flags, out_flags);
                     }
                     Err(ReadOnlyOpen::Refused(code)) => Err(code),
                     Ok(connection) => Ok(OpenFile::Database(connection)),
@@ -141,9 +124,9 @@ unsafe extern "C" fn vfs_open(
                     FileHandle::connection(file).map(|connection| connection.database.clone())
                 });
                 match database {
-                    Some(database) => WalFile::open(database).map(OpenFile::Wal),
+                    Some(database) => Ok(OpenFile::Wal(WalFile::open(database))),
                     // A database that the base VFS has open, read-only.
-                    None => return open_below(shared, name, file, flags, out_flags),
+                    None => return open_below(&shared.host, name, file, flags, out_flags),
                 }
             }
             kind => {
@@ -169,26 +152,71 @@ unsafe extern "C" fn vfs_open(
     }
 }
 
-/// Opens a file with the base VFS, whose methods SQLite then calls directly.
+/// Opens a database that commits to SQLite's own WAL. A log that a killed process left is replayed.
 ///
 /// # Safety
 ///
 /// As for `xOpen`.
-unsafe fn open_below(
+unsafe fn open_without_log(
     shared: &'static VfsState,
     name: ffi::sqlite3_filename,
     file: *mut ffi::sqlite3_file,
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
-    let vfs = shared.host.vfs();
-    // SAFETY: as the caller promises; the memory has the size that the base VFS requested.
+    // SAFETY: as the caller promises; the file is open from here on, until it is closed.
     unsafe {
-        match (*vfs).xOpen {
-            Some(open) => open(vfs, name, file, flags, out_flags),
-            None => ffi::SQLITE_CANTOPEN,
+        let open = || open_file(&shared.host, name, file, flags, out_flags);
+        let code = open();
+        if code != ffi::SQLITE_OK || !is_marked(file) {
+            return code;
+        }
+        if let Some(close) = (*(*file).pMethods).xClose {
+            close(file);
+        }
+        FileHandle::clear(file);
+        let path = path_of(name);
+        let is_immutable =
+            api().is_some_and(|api| !(api.uri_parameter)(name, c"immutable".as_ptr()).is_null());
+        if is_immutable || flags & ffi::SQLITE_OPEN_READWRITE == 0 {
+            let what = "its last changes are in a redo log, and it may not be written here";
+            record_refusal(ffi::SQLITE_CANTOPEN, &format!("{}: {what}", path.display()));
+            return ffi::SQLITE_CANTOPEN;
+        }
+        match recover_by(shared, &path) {
+            // The present holder may be done at the first read; SQLite waits there.
+            Ok(_)
+            | Err(Error::Refused {
+                code: ffi::SQLITE_BUSY,
+                ..
+            }) => open(),
+            Err(Error::Refused { code, .. }) => code,
+            Err(error) => {
+                let what = format!("{} cannot be opened: {error}", path.display());
+                record_refusal(ffi::SQLITE_CANTOPEN, &what);
+                ffi::SQLITE_CANTOPEN
+            }
         }
     }
+}
+
+/// Returns true if the header says that the database needs its log, or was left with half of a marker.
+///
+/// # Safety
+///
+/// `file` is an open database.
+unsafe fn is_marked(file: *mut ffi::sqlite3_file) -> bool {
+    let mut header = [0; header_marker::HEADER];
+    // SAFETY: as the caller promises, and the header has as many bytes.
+    let read = unsafe {
+        let length = header.len() as c_int;
+        (*(*file).pMethods)
+            .xRead
+            .map(|read| read(file, header.as_mut_ptr().cast(), length, 0))
+    };
+    let is_marked =
+        header_marker::log_lineage(&header).is_some() || header_marker::is_torn(&header);
+    read == Some(ffi::SQLITE_OK) && is_marked
 }
 
 /// The reason why a database is not opened for writing.
@@ -228,11 +256,6 @@ fn open_database(
         }
     };
     let database = Arc::clone(&connection.database);
-    // Stepping aside waits: a shared database is not attached.
-    let sharing = database.sharing();
-    if *sharing == Sharing::Shared {
-        return Ok(connection);
-    }
     match database.attach_session() {
         // The present holder may be done at the first read; SQLite waits there.
         Ok(()) | Err(ffi::SQLITE_BUSY) => Ok(connection),
@@ -271,12 +294,8 @@ unsafe extern "C" fn vfs_delete(
     if let Some(database) = database_of(&path)
         && let Some(database) = shared.registry.find(&database)
     {
-        let sharing = database.sharing();
-        if *sharing == Sharing::Alone {
-            database.delete_wal();
-            return ffi::SQLITE_OK;
-        }
-        database.remove_ended_log();
+        database.delete_wal();
+        return ffi::SQLITE_OK;
     }
     // A commit whose journal was removed by someone else must fail, as the journal may reappear.
     let there = shared.platform.file_identity(&path);
@@ -307,8 +326,8 @@ unsafe extern "C" fn vfs_access(
         }
         let path = path_of(name);
         let there = match database_of(&path).and_then(|path| shared.registry.find(&path)) {
-            Some(database) if *database.sharing() == Sharing::Alone => Ok(database.has_wal()),
-            _ => shared.platform.exists(&path),
+            Some(database) => Ok(database.has_wal()),
+            None => shared.platform.exists(&path),
         };
         match there {
             Ok(there) => {
@@ -343,39 +362,3 @@ unsafe extern "C" fn get_last_error(
     }
     0
 }
-
-/// Defines a method that calls the base VFS's.
-macro_rules! forward {
-    ($name:ident = $method:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)? => $missing:expr) => {
-        unsafe extern "C" fn $name(vfs: *mut ffi::sqlite3_vfs $(, $argument: $kind)*) $(-> $result)? {
-            // SAFETY: see above; the arguments are passed unchanged.
-            unsafe {
-                let below = vfs_state(vfs).host.vfs();
-                match (*below).$method {
-                    Some(method) => method(below $(, $argument)*),
-                    None => $missing,
-                }
-            }
-        }
-    };
-}
-
-type Symbol = Option<unsafe extern "C" fn(*mut ffi::sqlite3_vfs, *mut c_void, *const c_char)>;
-
-forward!(full_pathname = xFullPathname(name: *const c_char, length: c_int, to: *mut c_char)
-    -> c_int => ffi::SQLITE_CANTOPEN);
-forward!(dl_open = xDlOpen(name: *const c_char) -> *mut c_void => ptr::null_mut());
-forward!(dl_error = xDlError(length: c_int, to: *mut c_char) => ());
-forward!(dl_sym = xDlSym(library: *mut c_void, name: *const c_char) -> Symbol => None);
-forward!(dl_close = xDlClose(library: *mut c_void) => ());
-forward!(randomness = xRandomness(length: c_int, to: *mut c_char) -> c_int => 0);
-forward!(sleep = xSleep(microseconds: c_int) -> c_int => 0);
-forward!(current_time = xCurrentTime(to: *mut f64) -> c_int => ffi::SQLITE_ERROR);
-forward!(current_time_int64 = xCurrentTimeInt64(to: *mut ffi::sqlite3_int64) -> c_int
-    => ffi::SQLITE_ERROR);
-forward!(set_system_call = xSetSystemCall(name: *const c_char, call: ffi::sqlite3_syscall_ptr)
-    -> c_int => ffi::SQLITE_NOTFOUND);
-forward!(get_system_call = xGetSystemCall(name: *const c_char) -> ffi::sqlite3_syscall_ptr
-    => None);
-forward!(next_system_call = xNextSystemCall(name: *const c_char) -> *const c_char
-    => ptr::null());

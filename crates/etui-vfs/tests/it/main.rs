@@ -15,7 +15,6 @@ mod mitigations;
 mod names;
 mod processes;
 mod refusals;
-mod second_copy;
 mod upkeep;
 mod vacuum;
 mod vfs;

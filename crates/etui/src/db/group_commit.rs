@@ -37,8 +37,9 @@
 //! with `synchronous=NORMAL`. The log keeps its order, so the flush of the next save makes them
 //! durable too; after a power cut before that, the store is as before the maintenance.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -47,7 +48,6 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, ffi};
 
 use super::Maintenance;
-use super::paths::with_suffix;
 use super::pool::{Durability, lock};
 use super::work::Work;
 use crate::error::{Error, Result};
@@ -59,6 +59,48 @@ const MAX_GROUP_SIZE: usize = 64;
 const COMMIT_DELAY: Duration = Duration::from_micros(200);
 /// The pause between two attempts to get the file lock from another process.
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
+
+/// A write that waits for another process says so after this time, in which a person begins to wonder.
+const TOLD_AFTER: Duration = Duration::from_secs(2);
+
+/// A write that waits for another process.
+#[derive(Debug)]
+pub struct Waiting<'w> {
+    path: &'w Path,
+    waited: Duration,
+}
+
+impl<'w> Waiting<'w> {
+    fn new(path: &'w Path, waited: Duration) -> Self {
+        Self { path, waited }
+    }
+
+    /// Returns the file.
+    pub fn path(&self) -> &Path {
+        self.path
+    }
+
+    /// Returns how long it has waited.
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// Names the process that writes, if it is known: one of another container, or of another user, is not.
+    /// It reads `/proc`.
+    pub fn writer(&self) -> Option<String> {
+        etui_vfs_base::writer_of(self.path).map(|writer| writer.to_string())
+    }
+}
+
+/// Called while a write waits, from time to time; `Break` ends the wait ([`Error::Stopped`]).
+pub type TellWaiting = fn(&Waiting<'_>) -> ControlFlow<()>;
+
+/// How a write waits for other processes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WriteWait {
+    pub(crate) most: Duration,
+    pub(crate) tell: Option<TellWaiting>,
+}
 
 /// The size of a transaction, which decides how it is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +128,7 @@ impl TransactionSize {
 pub(super) struct Writer {
     durability: Durability,
     /// How long to wait for the transaction of another process.
-    busy_timeout: Duration,
+    wait: WriteWait,
     /// The number of threads that wait for the slot.
     waiting: AtomicUsize,
     slot: Mutex<WriterSlot>,
@@ -142,10 +184,10 @@ impl WriteOutcome {
 }
 
 impl Writer {
-    pub(super) fn new(durability: Durability, busy_timeout: Duration) -> Self {
+    pub(super) fn new(durability: Durability, wait: WriteWait) -> Self {
         Self {
             durability,
-            busy_timeout,
+            wait,
             waiting: AtomicUsize::new(0),
             slot: Mutex::default(),
         }
@@ -195,7 +237,7 @@ impl Writer {
             return WriteOutcome::uncommitted(Ok(Err(CommitFailure::unknown().into())));
         };
         let (work, group) = match found {
-            None => match begin_group(connection, self.busy_timeout, work) {
+            None => match begin_group(connection, self.wait, work) {
                 done @ Ok(Ok(())) => (done, None),
                 done => return WriteOutcome::uncommitted(done),
             },
@@ -321,24 +363,31 @@ impl Writer {
 /// Begins a transaction as soon as no other process has one open. While many threads of a process
 /// write, the file is unlocked only for moments between two groups. SQLite's own busy handler
 /// pauses for up to 100 ms and would miss them for seconds.
-fn begin_immediate(connection: &Connection, busy_timeout: Duration) -> Result<()> {
+fn begin_immediate(connection: &Connection, wait: WriteWait) -> Result<()> {
     let mut start = None;
     loop {
-        match execute(connection, "BEGIN IMMEDIATE") {
-            Err(Error::Sqlite(e))
-                if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && start.get_or_insert_with(Instant::now).elapsed() < busy_timeout =>
-            {
-                thread::sleep(BUSY_PAUSE);
-            }
+        let error = match execute(connection, "BEGIN IMMEDIATE") {
+            Err(Error::Sqlite(e)) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => e,
             done => return done,
+        };
+        let waited = start.get_or_insert_with(Instant::now).elapsed();
+        if waited >= wait.most {
+            return Err(Error::Sqlite(error));
         }
+        if waited >= TOLD_AFTER
+            && let Some(tell) = wait.tell
+            && let Some(path) = connection.path()
+            && tell(&Waiting::new(path.as_ref(), waited)).is_break()
+        {
+            return Err(Error::Stopped);
+        }
+        thread::sleep(BUSY_PAUSE);
     }
 }
 
 /// Runs the work of the first member of a group. After a failure no transaction is open.
-fn begin_group(connection: &Connection, busy_timeout: Duration, work: Work<'_>) -> WorkResult {
-    if let Err(e) = begin_immediate(connection, busy_timeout) {
+fn begin_group(connection: &Connection, wait: WriteWait, work: Work<'_>) -> WorkResult {
+    if let Err(e) = begin_immediate(connection, wait) {
         return Ok(Err(e));
     }
     match catch_unwind(AssertUnwindSafe(|| work(connection))) {
@@ -407,22 +456,9 @@ fn commit(
     let uncommitted = RollBack(connection);
     let due = at_commit(connection);
     let result = execute(connection, "COMMIT");
-    let result = result.map_err(|e| CommitFailure::from_error(&name_refusal(e, connection)));
+    let result = result.map_err(|e| CommitFailure::from_error(&e));
     drop(uncommitted);
     result.map(|()| due)
-}
-
-/// Returns the error of a commit that etui's VFS refused; another error as it is.
-fn name_refusal(error: Error, connection: &Connection) -> Error {
-    let code = match &error {
-        Error::Sqlite(rusqlite::Error::SqliteFailure(code, _)) => code.extended_code,
-        _ => return error,
-    };
-    let path = PathBuf::from(connection.path().unwrap_or_default());
-    match code {
-        ffi::SQLITE_IOERR_VNODE => Error::LogReplaced(with_suffix(&path, "-wal")),
-        _ => error,
-    }
 }
 
 /// Executes a statement without parameters, prepared once for each connection.
@@ -525,8 +561,6 @@ pub(super) enum CommitFailure {
         code: ffi::Error,
         message: Option<String>,
     },
-    /// [`Error::LogReplaced`].
-    LogReplaced(PathBuf),
 }
 
 impl CommitFailure {
@@ -536,7 +570,6 @@ impl CommitFailure {
                 code: *code,
                 message: message.clone(),
             },
-            Error::LogReplaced(path) => Self::LogReplaced(path.clone()),
             other => Self::rolled_back(Some(other.to_string())),
         }
     }
@@ -558,7 +591,6 @@ impl From<CommitFailure> for Error {
             CommitFailure::Sqlite { code, message } => {
                 Self::Sqlite(rusqlite::Error::SqliteFailure(code, message))
             }
-            CommitFailure::LogReplaced(path) => Self::LogReplaced(path),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! [`ConnectionPool::read`], write with [`Db::write`], and keep their caches in [`Db::cache`]. The VFS, the journal mode and the
 //! pragmas of a connection are known here alone.
 //!
-//! A store uses SQLite's WAL mode, on SQLite's own VFS or on etui's ([`vfs`]). `synchronous=FULL`
+//! A store uses SQLite's WAL mode ([`vfs`]). `synchronous=FULL`
 //! makes a commit durable when it returns; `NORMAL` leaves the last commits to the operating
 //! system and never corrupts (<https://sqlite.org/wal.html>, "Performance Considerations").
 
@@ -16,6 +16,8 @@ mod open;
 mod paths;
 mod pool;
 pub(crate) mod random;
+#[cfg(feature = "redo-log")]
+pub(crate) mod redo_log;
 pub(crate) mod schema;
 pub(crate) mod sidecar;
 pub(crate) mod sort;
@@ -45,12 +47,15 @@ pub(crate) use wake::Waker;
 pub(crate) use wake::open_watch_file;
 
 pub(crate) use group_commit::TransactionSize;
+pub use group_commit::{TellWaiting, Waiting};
 pub(crate) use large_commits::LargeCommits;
 pub(crate) use open::{OpenMode, refuse_stray_log};
 pub(crate) use paths::{parent_of, sync_directory, with_suffix};
 pub use pool::{Durability, Memory};
 pub(crate) use pool::{PoolOptions, PooledConnection, lock, read_transaction};
-pub use vfs::{Recovered, Vfs, recover, use_vfs};
+#[cfg(feature = "redo-log")]
+pub use redo_log::{Recovered, recover, use_vfs};
+pub use vfs::{Vfs, use_base};
 
 /// Maintenance that follows a commit, outside its transaction.
 pub(crate) type Maintenance = Box<dyn FnOnce(&Db) -> Result<()>>;

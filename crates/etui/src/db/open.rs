@@ -10,7 +10,6 @@ use rustix::fs::{Mode, OFlags};
 use super::paths::{sync_directory, with_suffix};
 use super::pool::{self, PoolOptions, set_cache};
 use super::schema;
-use super::vfs::Vfs;
 use crate::error::{Error, Result};
 
 /// The access to the file.
@@ -194,20 +193,8 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
     };
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE;
     let open = |path: &Path| -> Result<Connection> {
-        Ok(match settings.vfs {
-            Vfs::Etui => {
-                let vfs = super::vfs::registered_vfs()?;
-                Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
-            }
-            Vfs::Bursts => {
-                let vfs = super::vfs::registered_bursts()?;
-                Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
-            }
-            Vfs::System => {
-                let vfs = super::vfs::registered_system()?;
-                Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
-            }
-        })
+        let vfs = super::vfs::registered_name(settings.vfs)?;
+        Ok(Connection::open_with_flags_and_vfs(path, flags, vfs)?)
     };
     let connection = match mode {
         // Nothing is written there, so no log is needed.
@@ -219,8 +206,9 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
     if matches!(mode, OpenMode::ReadWrite | OpenMode::ReadOnly) && connection.is_readonly("main")? {
         return Err(Error::ReadOnly(path.to_owned()));
     }
-    if settings.vfs == Vfs::Etui && mode != OpenMode::Immutable {
-        super::vfs::refuse_held(&connection, path, settings.busy_timeout)?;
+    #[cfg(feature = "redo-log")]
+    if settings.vfs == super::Vfs::RedoLog && mode != OpenMode::Immutable {
+        super::redo_log::refuse_held(&connection, path, settings.busy_timeout)?;
     }
     connection.busy_timeout(settings.busy_timeout)?;
     // SQLite would plan a query again whenever a bound value changes, for statistics that this
@@ -337,7 +325,8 @@ mod tests {
             memory_budget: 1 << 20,
             memory_map: true,
             busy_timeout: std::time::Duration::from_secs(5),
-            vfs: Vfs::System,
+            tell_waiting: None,
+            vfs: super::super::Vfs::System,
             migrations: schema::Migrations(&[]),
         };
         let tables = |found: fn(&Connection) -> Result<()>| {

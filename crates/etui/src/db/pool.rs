@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::group_commit::{AtCommit, TransactionSize, WriteOutcome, Writer, execute};
+use super::group_commit::{
+    AtCommit, TellWaiting, TransactionSize, WriteOutcome, WriteWait, Writer, execute,
+};
 use super::large_commits::LargeCommits;
 use super::open::{self, OpenMode};
 use super::schema::Migrations;
@@ -35,6 +37,7 @@ pub(crate) struct PoolOptions {
     pub(crate) memory_budget: usize,
     pub(crate) memory_map: bool,
     pub(crate) busy_timeout: Duration,
+    pub(crate) tell_waiting: Option<TellWaiting>,
     pub(crate) vfs: Vfs,
     pub(crate) migrations: Migrations,
 }
@@ -86,19 +89,18 @@ impl ConnectionPool {
         settings: PoolOptions,
         found: impl Fn(&Connection) -> Result<()>,
     ) -> Result<Self> {
-        let opened = open::open(path, mode, &settings, &found).or_else(|e| {
-            let refused = match settings.vfs {
-                Vfs::Etui => vfs::refusal_reason(path),
-                Vfs::System | Vfs::Bursts => None,
-            };
-            match (refused, e.about(path, settings.busy_timeout)) {
-                (Some(refused), _) => Err(refused),
-                // A database with the redo log of a killed program is no database to plain SQLite.
-                (None, Error::NotADatabase { .. }) if vfs::recover_if_left(path)? => {
-                    let opened = open::open(path, mode, &settings, &found);
-                    opened.map_err(|e| e.about(path, settings.busy_timeout))
-                }
-                (None, e) => Err(e),
+        let opened = open::open(path, mode, &settings, &found);
+        let opened = opened.map_err(|e| {
+            #[cfg(feature = "redo-log")]
+            if settings.vfs == Vfs::RedoLog
+                && let Some(refused) = super::redo_log::refusal_reason(path)
+            {
+                return refused;
+            }
+            match e.about(path, settings.busy_timeout) {
+                // A database with a redo log is no database to plain SQLite.
+                e @ Error::NotADatabase { .. } => vfs::refuse_logged(path).unwrap_or(e),
+                e => e,
             }
         })?;
         let (connection, mode) = opened;
@@ -106,7 +108,13 @@ impl ConnectionPool {
             path: path.to_owned(),
             mode,
             idle: Mutex::new(vec![connection]),
-            writer: Writer::new(settings.durability, settings.busy_timeout),
+            writer: Writer::new(
+                settings.durability,
+                WriteWait {
+                    most: settings.busy_timeout,
+                    tell: settings.tell_waiting,
+                },
+            ),
             log: WalLimit::new(),
             settings,
             readers: AtomicUsize::new(1),
@@ -134,7 +142,7 @@ impl ConnectionPool {
         };
         self.writer.with_idle_connection(shrink);
         lock(&self.idle).iter().for_each(shrink);
-        etui_vfs::release_free_memory();
+        etui_vfs_base::release_free_memory();
     }
 
     /// Unmaps the file in idle connections, until their next reads.
@@ -148,8 +156,8 @@ impl ConnectionPool {
         lock(&self.idle).iter().for_each(unmap);
     }
 
-    /// Begins a series of large commits; `many`: it is worth going over to the redo log.
-    pub(crate) fn expect_large_commits(&self, many: bool) -> Result<LargeCommits<'_>> {
+    /// Begins a series of large commits; `many`: it is worth a checkpoint at its end.
+    pub(crate) fn expect_large_commits(&self, many: bool) -> LargeCommits<'_> {
         LargeCommits::begin(self, many)
     }
 

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use crate::db::metadata;
 use crate::db::random::random_i64;
-use crate::db::{inode, parent_of, refuse_stray_log, sync_directory, vfs, with_suffix};
+use crate::db::{inode, parent_of, refuse_stray_log, sync_directory, with_suffix};
 use crate::error::{Error, Result};
 use crate::store::{Options, Store};
 
@@ -35,7 +35,6 @@ impl Store {
         refuse_stray_log(to)?;
         let part = PartialFile::beside(to)?;
         self.db.read_transaction(|conn| {
-            vfs::share_for_long_read(conn)?;
             // The read transaction begins with the first read; from here the copy is of one state.
             metadata::get_number(conn, metadata::STORE_ID)?;
             copy_pages(conn, part.path(), progress)

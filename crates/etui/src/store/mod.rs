@@ -31,7 +31,8 @@ use crate::calendar::CalendarObject;
 use crate::contacts::Card;
 use crate::db::random::random_i64;
 use crate::db::{
-    Db, Durability, IndexContext, Memory, OpenMode, PoolOptions, Vfs, inode, metadata, schema, vfs,
+    Db, Durability, IndexContext, Memory, OpenMode, PoolOptions, TellWaiting, Vfs, inode, metadata,
+    schema,
 };
 use crate::error::{Error, Result};
 use crate::record::{RecordKind, changes, collection_table};
@@ -59,6 +60,8 @@ pub struct Options {
     pub memory_map: bool,
     /// How long a write waits for another process.
     pub busy_timeout: Duration,
+    /// Called while a write waits for another process, from the second second on.
+    pub tell_waiting: Option<TellWaiting>,
     /// Open to read only, such as from a read-only medium.
     pub read_only: bool,
     /// Create the store if there is none.
@@ -86,6 +89,7 @@ impl Default for Options {
             memory_budget: 8 << 20,
             memory_map: true,
             busy_timeout: Duration::from_secs(30),
+            tell_waiting: None,
             read_only: false,
             create: true,
             locale: None,
@@ -97,20 +101,10 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    /// Returns the VFS: the redo log during bursts is for durable commits.
-    fn used_vfs(&self) -> Vfs {
-        match self.vfs {
-            Vfs::Bursts if self.durability == Durability::Deferred => Vfs::System,
-            vfs => vfs,
-        }
-    }
-}
-
 /// A store: one file with a person's data.
 ///
-/// It may be used by many threads and processes at once. While it is closed the file is a standard
-/// SQLite database, complete in itself.
+/// It may be used by many threads and processes at once. The file is a standard SQLite database at every
+/// moment, also after a kill; while it is closed it is complete in itself.
 ///
 /// ```
 /// use etui::{Store, contacts::{Card, Filter}};
@@ -128,16 +122,19 @@ impl Options {
 /// ```
 pub struct Store {
     pub(crate) db: Arc<Db>,
-    options: Options,
+    #[cfg(feature = "redo-log")]
+    vfs: Vfs,
 }
 
 impl Store {
-    /// Returns the counters of etui's VFS in this process, over all stores that use it; `None` if
+    /// Returns the counters of the redo log in this process, over all stores that use it; `None` if
     /// this store does not.
+    #[cfg(feature = "redo-log")]
     pub fn vfs_counters(&self) -> Option<etui_vfs::Counters> {
-        match self.options.used_vfs() {
-            Vfs::Etui => vfs::registered_vfs().ok().map(etui_vfs::Vfs::counters),
-            Vfs::Bursts => vfs::registered_bursts().ok().map(etui_vfs::Vfs::counters),
+        match self.vfs {
+            Vfs::RedoLog => crate::db::redo_log::registered_vfs()
+                .ok()
+                .map(etui_vfs::Vfs::counters),
             Vfs::System => None,
         }
     }
@@ -179,7 +176,8 @@ impl Store {
             memory_budget: options.memory_budget,
             memory_map: options.memory_map,
             busy_timeout: options.busy_timeout,
-            vfs: options.used_vfs(),
+            tell_waiting: options.tell_waiting,
+            vfs: options.vfs,
             migrations: schema::Migrations(options.extra_migrations),
         };
         let hooks = Box::new(IndexMaintenance::new(options.merge_substrings));
@@ -188,7 +186,8 @@ impl Store {
         })?;
         Ok(Self {
             db: Arc::new(db),
-            options: options.clone(),
+            #[cfg(feature = "redo-log")]
+            vfs: options.vfs,
         })
     }
 

@@ -1,6 +1,6 @@
 //! [`Snapshot`]: many reads from one state.
 
-use crate::db::{Db, PooledConnection, vfs};
+use crate::db::{Db, PooledConnection};
 use crate::error::Result;
 use crate::record::{Reader, RecordKind, collection_table};
 
@@ -18,7 +18,6 @@ pub struct Snapshot<'s> {
 impl<'s> Snapshot<'s> {
     pub(crate) fn begin(db: &'s Db) -> Result<Self> {
         let lease = db.checkout()?;
-        vfs::share_for_long_read(&lease).map_err(|e| db.explain(e))?;
         // A deferred transaction begins at its first read, which is this one.
         lease
             .execute_batch("BEGIN; SELECT 1 FROM meta LIMIT 1")

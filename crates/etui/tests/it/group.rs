@@ -221,15 +221,9 @@ fn child_counts_flushes() {
     };
     let slow_vfs = InstrumentedVfs::register("slow", options).unwrap();
     // SQLite's own log, on files whose flushes are counted and delayed.
-    let never = etui_vfs::Options {
-        redo_log: etui_vfs::RedoLogUse::Never,
-        ..etui_vfs::Options::default()
-    };
-    let above = etui_vfs::register_above("above-slow", slow_vfs.name(), never).unwrap();
-    assert!(etui::use_vfs(above));
-    let mut options = german();
-    options.vfs = etui::Vfs::Etui;
-    let store = Store::open_with(path, &options).unwrap();
+    let above = etui_vfs_base::register_above("above-slow", slow_vfs.name()).unwrap();
+    assert!(etui::use_base(above));
+    let store = Store::open_with(path, &german()).unwrap();
     let contacts = store.contacts().unwrap();
     contacts.save(&card("first", "First")).unwrap();
     slow_vfs.reset_counters();

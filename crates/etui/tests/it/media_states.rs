@@ -252,7 +252,7 @@ fn scan_until_killed() {
     };
     let mut options = Options::default();
     if std::env::var_os(REDO_LOG).is_some() {
-        options.vfs = Vfs::Etui;
+        options.vfs = Vfs::RedoLog;
     }
     println!("scans");
     let store = Store::open_with(store, &options).unwrap();
@@ -292,6 +292,9 @@ fn killed_scans_lose_nothing() {
         std::thread::sleep(Duration::from_millis(folder.below(60) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
+        if path.exists() {
+            etui::recover(&path).unwrap();
+        }
         if round % 20 == 19 {
             let store = Store::open(&path).unwrap();
             scan(&store, &music);

@@ -171,7 +171,7 @@ fn user_version(path: &Path) -> i64 {
 
 #[test]
 fn a_store_is_migrated() {
-    for vfs in [Vfs::System, Vfs::Etui] {
+    for vfs in [Vfs::System, Vfs::RedoLog] {
         let (_dir, path, before) = filled();
         assert!(before.changes.len() > 10 && before.write_queue.len() == 1);
         assert!(before.books[0].found.iter().all(|found| !found.is_empty()));

@@ -1,4 +1,4 @@
-//! A store on etui's VFS: the same results, one flush a save, one process at a time, a standard SQLite
+//! A store on the redo log: the same results, one flush a save, one process at a time, a standard SQLite
 //! file when closed.
 
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +15,7 @@ const STORE: &str = "ETUI_TEST_REDO_STORE";
 
 fn on_redo() -> Options {
     let mut options = Options::default();
-    options.vfs = Vfs::Etui;
+    options.vfs = Vfs::RedoLog;
     options.locale = Some("en".into());
     options.region = Some("GB".into());
     options.busy_timeout = Duration::from_millis(50);
@@ -148,7 +148,7 @@ fn a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_do() {
     }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("personal.etui");
-    for (opens_next, saved) in [Some(Vfs::Etui), Some(Vfs::System), None]
+    for (opens_next, saved) in [Some(Vfs::RedoLog), Some(Vfs::System), None]
         .into_iter()
         .zip(1..)
     {
@@ -170,10 +170,13 @@ fn a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_do() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(names_by_plain_sqlite(&path).is_err());
-        if let Some(vfs) = opens_next {
-            let mut options = on_redo();
-            options.vfs = vfs;
-            let store = Store::open_with(&path, &options).unwrap();
+        if opens_next == Some(Vfs::System) {
+            // Another program may have the log in use: it is not replayed unasked.
+            let refused = Store::open(&path).err().unwrap().to_string();
+            assert!(refused.contains("etui_recover"), "{refused}");
+        }
+        if opens_next == Some(Vfs::RedoLog) {
+            let store = Store::open_with(&path, &on_redo()).unwrap();
             assert_eq!(store.contacts().unwrap().count().unwrap(), saved);
             store.close().unwrap();
         } else {
@@ -184,94 +187,36 @@ fn a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_do() {
     }
 }
 
-fn in_bursts() -> Options {
-    let mut options = on_redo();
-    options.vfs = Vfs::Bursts;
-    options.busy_timeout = Duration::from_secs(10);
-    options
-}
-
-/// A snapshot that begins during a burst does not keep other programs out.
+/// Why a store whose last changes are in a redo log is refused without it.
 #[test]
-fn a_long_read_lets_others_in_first() {
-    // The VFS's counters are of all stores of the process.
-    if !in_own_process(a_long_read_lets_others_in_first) {
-        return;
-    }
+fn a_refusal_has_its_reason() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("personal.etui");
-    let store = Store::open_with(&path, &in_bursts()).unwrap();
-    let contacts = store.contacts().unwrap();
-    for card in &cards(100) {
-        contacts.save(card).unwrap();
+    let [path, other] = ["personal", "other"].map(|name| dir.path().join(format!("{name}.etui")));
+    let log = |path: &Path| path.with_extension("etui-redo");
+    for path in [&path, &other] {
+        let mut child = keeper(path);
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
-    let counters = store.vfs_counters().unwrap();
-    assert!(counters.exchanged_to_log > counters.exchanged_to_wal);
-    let snapshot = store.snapshot().unwrap();
-    let other = rusqlite::Connection::open(&path).unwrap();
-    let count = || other.query_row("SELECT count(*) FROM item", [], |r| r.get::<_, i64>(0));
-    // At once: this connection does not wait for locks.
-    assert_eq!(count().unwrap(), 100);
-    for number in 0..50 {
-        let text = format!("BEGIN:VCARD\nUID:later-{number}\nFN:Later\nEND:VCARD\n");
-        contacts
-            .save(&etui::contacts::Card::parse(text).unwrap())
-            .unwrap();
-    }
-    assert_eq!(count().unwrap(), 150);
-    assert_eq!(snapshot.contacts().unwrap().count().unwrap(), 100);
-}
-
-#[test]
-fn a_burst_of_saves_goes_to_the_redo_log_and_others_are_let_in() {
-    // The VFS's counters are of all stores of the process.
-    if !in_own_process(a_burst_of_saves_goes_to_the_redo_log_and_others_are_let_in) {
-        return;
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("personal.etui");
-    let store = Store::open_with(&path, &in_bursts()).unwrap();
-    let contacts = store.contacts().unwrap();
-    let all = cards(300);
-    contacts.save_many(&all[..50]).unwrap();
-    let before = store.vfs_counters().unwrap();
-    let spent = || store.vfs_counters().unwrap().since(&before);
-    for card in &all[50..200] {
-        contacts.save(card).unwrap();
-    }
-    assert!(spent().exchanged_to_log >= 1, "{}", spent());
-    assert!(spent().redo_flushes >= 50, "{}", spent());
-    // Another program, and another store of this one, with and without etui's VFS.
-    let others = [Vfs::System, Vfs::Bursts].map(|vfs| {
-        let mut options = in_bursts();
-        options.vfs = vfs;
-        let other = Store::open_with(&path, &options).unwrap();
-        assert_eq!(other.contacts().unwrap().count().unwrap(), 200);
-        other
-    });
-    let db = rusqlite::Connection::open(&path).unwrap();
-    db.busy_timeout(Duration::from_secs(10)).unwrap();
-    let count = || db.query_row("SELECT count(*) FROM item", [], |r| r.get::<_, i64>(0));
-    assert_eq!(count().unwrap(), 200);
-    assert!(spent().exchanged_to_wal >= 1, "{}", spent());
-    for (card, other) in all[200..].iter().zip(others.iter().cycle()) {
-        contacts.save(card).unwrap();
-        let uid = card.uid().unwrap();
-        assert!(other.contacts().unwrap().get(uid).unwrap().is_some());
-    }
-    assert_eq!(count().unwrap(), 300);
-    drop(db);
-    for other in others {
-        assert!(other.check().unwrap().is_clean());
-        other.close().unwrap();
-    }
-    drop(contacts);
-    store.close().unwrap();
-    let left = std::fs::read_dir(dir.path()).unwrap().map(|entry| {
-        let name = entry.unwrap().file_name();
-        name.into_string().unwrap()
-    });
-    let mut left: Vec<String> = left.collect();
-    left.sort();
-    assert_eq!(left, ["personal.etui"]);
+    let reason = || match Store::open(&path).err().unwrap() {
+        Error::Refused { reason, .. } => reason,
+        other => panic!("{other}"),
+    };
+    assert!(reason().contains("etui_recover"), "{}", reason());
+    let kept = dir.path().join("kept");
+    std::fs::rename(log(&path), &kept).unwrap();
+    assert!(reason().contains("is not there"), "{}", reason());
+    std::fs::copy(log(&other), log(&path)).unwrap();
+    assert!(reason().contains("another database"), "{}", reason());
+    std::fs::rename(&kept, log(&path)).unwrap();
+    assert!(etui::recover(&path).unwrap().transactions > 0);
+    assert_eq!(
+        Store::open(&path)
+            .unwrap()
+            .contacts()
+            .unwrap()
+            .count()
+            .unwrap(),
+        1
+    );
 }

@@ -1,19 +1,21 @@
 //! Another copy of SQLite in the process of an open store: Python's `sqlite3`, which loads the
 //! system's, and plain reads of the file. Nothing that was acknowledged may be lost.
 
+use std::io::{BufRead, BufReader, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use etui::contacts::Card;
-use etui::{Error, Options, Store, Vfs};
+use etui::{Error, Options, Store, Waiting};
 use etui_testkit::own_process::{ProgramOfTest, in_own_process};
 use rusqlite::Connection;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 const STORE: &str = "ETUI_TEST_SECOND_STORE";
-const VFS: &str = "ETUI_TEST_SECOND_VFS";
 
 fn card(uid: &str) -> Card {
     Card::parse(format!("BEGIN:VCARD\nUID:{uid}\nFN:{uid}\nEND:VCARD\n")).unwrap()
@@ -53,28 +55,9 @@ fn reading_the_file_in_the_process_takes_nothing_away() {
     if !in_own_process(reading_the_file_in_the_process_takes_nothing_away) {
         return;
     }
-    read_the_file_in_the_process(Vfs::System);
-}
-
-#[test]
-fn nor_with_the_redo_log_in_bursts() {
-    // It starts many processes.
-    if !in_own_process(nor_with_the_redo_log_in_bursts) {
-        return;
-    }
-    read_the_file_in_the_process(Vfs::Bursts);
-}
-
-fn open(path: &Path, vfs: Vfs) -> Store {
-    let mut options = Options::default();
-    options.vfs = vfs;
-    Store::open_with(path, &options).unwrap()
-}
-
-fn read_the_file_in_the_process(vfs: Vfs) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.etui");
-    let store = open(&path, vfs);
+    let store = Store::open(&path).unwrap();
     let contacts = store.contacts().unwrap();
     let mut saved = Vec::new();
     for round in 0..10 {
@@ -109,18 +92,10 @@ fn two_stores_of_a_process_on_one_file_close_in_any_order() {
     if !in_own_process(two_stores_of_a_process_on_one_file_close_in_any_order) {
         return;
     }
-    for first in [Vfs::System, Vfs::Bursts] {
-        for second in [Vfs::System, Vfs::Bursts] {
-            two_stores_of_a_process(first, second);
-        }
-    }
-}
-
-fn two_stores_of_a_process(vfs: Vfs, other: Vfs) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.etui");
     for keep_first in [true, false] {
-        let (first, second) = (open(&path, vfs), open(&path, other));
+        let (first, second) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
         first.contacts().unwrap().save(&card("a")).unwrap();
         second.contacts().unwrap().save(&card("b")).unwrap();
         let kept = match keep_first {
@@ -146,18 +121,10 @@ fn two_stores_of_a_process(vfs: Vfs, other: Vfs) {
 
 #[test]
 fn saves_go_on_while_sqlite_would_lose_its_locks() {
-    for vfs in [Vfs::System, Vfs::Bursts] {
-        save_while_locks_are_dropped(vfs);
-    }
-}
-
-fn save_while_locks_are_dropped(vfs: Vfs) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.etui");
-    let store = open(&path, vfs);
+    let store = Store::open(&path).unwrap();
     let contacts = store.contacts().unwrap();
-    // The redo log has locks of its own; a snapshot keeps the store from using it.
-    let snapshot = store.snapshot().unwrap();
     contacts.save(&card("kept")).unwrap();
     let shm = dir.path().join("s.etui-shm");
     // The iterator runs before the transaction, so the lock is dropped by another thread.
@@ -176,7 +143,6 @@ fn save_while_locks_are_dropped(vfs: Vfs) {
         }
     });
     contacts.save(&card("later")).unwrap();
-    drop(snapshot);
     drop(contacts);
     store.close().unwrap();
     check_all_saved(&path, &["kept", "later"].map(str::to_owned));
@@ -184,14 +150,9 @@ fn save_while_locks_are_dropped(vfs: Vfs) {
 
 #[test]
 fn a_save_into_a_deleted_log_is_refused() {
-    save_into_a_deleted_log(Vfs::System);
-    save_into_a_deleted_log(Vfs::Bursts);
-}
-
-fn save_into_a_deleted_log(vfs: Vfs) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.etui");
-    let store = open(&path, vfs);
+    let store = Store::open(&path).unwrap();
     let contacts = store.contacts().unwrap();
     contacts.save(&card("a")).unwrap();
     fs::remove_file(dir.path().join("s.etui-wal")).unwrap();
@@ -210,11 +171,7 @@ fn save_until_killed() {
         return;
     };
     let name = env::var("ETUI_TEST_SECOND_NAME").unwrap();
-    let vfs = match env::var(VFS).unwrap().as_str() {
-        "system" => Vfs::System,
-        _ => Vfs::Bursts,
-    };
-    let store = open(Path::new(&path), vfs);
+    let store = Store::open(Path::new(&path)).unwrap();
     let contacts = store.contacts().unwrap();
     for number in 0.. {
         let uid = format!("{name}-{number}");
@@ -246,20 +203,17 @@ fn processes_that_lose_their_locks_lose_no_saves() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.etui");
         Store::open(&path).unwrap().close().unwrap();
-        let start = |name: &str, vfs: &str| -> Child {
+        let start = |name: &str| -> Child {
             ProgramOfTest::new(save_until_killed)
                 .command()
                 .unwrap()
                 .env(STORE, &path)
                 .env("ETUI_TEST_SECOND_NAME", name)
-                .env(VFS, vfs)
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap()
         };
-        let kinds = ["system", "bursts"];
-        let [one, two] = [kinds[round % 2], kinds[round / 2 % 2]];
-        let mut children = [start("first", one), start("second", two)];
+        let mut children = [start("first"), start("second")];
         let (begun, mut records) = (Instant::now(), 0);
         // On a slow machine, until some are saved.
         while begun.elapsed() < Duration::from_secs(1) || records < 30 {
@@ -290,4 +244,47 @@ fn processes_that_lose_their_locks_lose_no_saves() {
         assert!(saved.len() > 10, "round {round}: {}", saved.len());
         check_all_saved(&path, &saved);
     }
+}
+
+/// Whom a save waited for.
+static WAITED_FOR: Mutex<Option<String>> = Mutex::new(None);
+
+fn note_and_end(waiting: &Waiting<'_>) -> ControlFlow<()> {
+    assert!(waiting.waited() >= Duration::from_secs(2));
+    *WAITED_FOR.lock().unwrap() = waiting.writer();
+    ControlFlow::Break(())
+}
+
+/// A save waits for a program that keeps a transaction open: it is told which, and can be ended.
+#[test]
+fn a_save_that_waits_says_for_whom() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.etui");
+    let mut options = Options::default();
+    options.tell_waiting = Some(note_and_end);
+    let store = Store::open_with(&path, &options).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&card("a")).unwrap();
+    let mut shell = Command::new("sqlite3")
+        .arg(&path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = shell.stdin.take().unwrap();
+    input
+        .write_all(b"BEGIN IMMEDIATE; SELECT 'begun';\n")
+        .unwrap();
+    let mut said = String::new();
+    let mut out = BufReader::new(shell.stdout.take().unwrap());
+    out.read_line(&mut said).unwrap();
+    assert_eq!(said, "begun\n");
+    let stopped = contacts.save(&card("b"));
+    assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+    let writer = WAITED_FOR.lock().unwrap().clone();
+    let expected = format!("process {} (sqlite3)", shell.id());
+    assert_eq!(writer.as_deref(), Some(expected.as_str()));
+    drop(input);
+    shell.wait().unwrap();
+    contacts.save(&card("b")).unwrap();
 }

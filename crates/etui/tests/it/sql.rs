@@ -16,7 +16,7 @@ fn store_with_one(vfs: Vfs) -> (tempfile::TempDir, Store) {
 
 #[test]
 fn queries_see_what_was_saved() {
-    for vfs in [Vfs::System, Vfs::Etui, Vfs::Bursts] {
+    for vfs in [Vfs::System, Vfs::RedoLog] {
         let (_dir, store) = store_with_one(vfs);
         let found = store
             .sql(

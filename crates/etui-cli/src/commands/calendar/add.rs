@@ -76,7 +76,7 @@ pub struct AddEntryArgs {
 pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
     let here = local_now(&app.out);
     let (record, note) = build_record(args, &here)?;
-    let store = app.open_or_create(app.store_options()?)?;
+    let store = app.open_or_create(app.store_options())?;
     let calendar = app.open_target_calendar(&store)?;
     let uid = record.uid().unwrap_or_default().to_owned();
     let saved = match calendar.save_if(&record, Condition::IfAbsent) {

@@ -66,7 +66,7 @@ pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
             ));
         }
     };
-    let store = app.open_or_create(app.store_options()?)?;
+    let store = app.open_or_create(app.store_options())?;
     let book = app.open_collection::<Card>(&store)?;
     let uid = card.identity().into_owned();
     let saved = match book.save_if(&card, Condition::IfAbsent) {

@@ -27,7 +27,7 @@ impl DemoRun<'_, '_> {
             "A media library of {}",
             pluralize(tracks, "generated track")
         ))?;
-        let mut options = self.app.store_options()?;
+        let mut options = self.app.store_options();
         options.create = true;
         options.locale = Some("en".to_owned());
         let store = Store::open_with(dir.join("media.etui"), &options)?;

@@ -86,7 +86,7 @@ pub fn run_demo(app: &mut App, args: &DemoArgs) -> Result<()> {
         None => temporary.path().join("demo.etui"),
     };
     remove_when_interrupted(temporary.path().to_owned())?;
-    let mut options = app.store_options()?;
+    let mut options = app.store_options();
     options.create = true;
     // A fixed locale, so that the output is the same everywhere.
     options.locale = Some("en".to_owned());

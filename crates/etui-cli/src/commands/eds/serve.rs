@@ -29,7 +29,7 @@ pub struct ServeArgs {
 
 pub fn serve_store(app: &mut App, args: &ServeArgs) -> Result<()> {
     let store = app.store_path()?;
-    let mut options = app.store_options()?;
+    let mut options = app.store_options();
     options.create = true;
     create_parent_dir(&store)?;
     let idle_exit = (args.idle_exit > 0).then(|| Duration::from_secs(args.idle_exit));

@@ -54,7 +54,7 @@ pub fn show_status(app: &mut App) -> Result<()> {
 /// Reads the status of the store given on the command line.
 pub(super) fn read(app: &App) -> Result<Status> {
     let dirs = UserDirs::from_environment().map_err(failure)?;
-    read_status(&app.store_path()?, &app.store_options()?, &dirs).map_err(failure)
+    read_status(&app.store_path()?, &app.store_options(), &dirs).map_err(failure)
 }
 
 /// Lists the sources and who serves them.

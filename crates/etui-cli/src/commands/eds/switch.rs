@@ -91,14 +91,9 @@ fn options(app: &App, args: &SwitchArgs, lasting: Lasting) -> Result<SwitchOptio
             ))
         })
     };
-    let options = app.store_options()?;
+    let options = app.store_options();
     let (program, path) = (text(&program)?, text(&store)?);
     let mut command = vec![program.as_str(), "--store", path.as_str()];
-    match options.vfs {
-        etui::Vfs::Etui => command.extend(["--vfs", "etui"]),
-        etui::Vfs::System => command.extend(["--vfs", "system"]),
-        _ => {}
-    }
     command.extend(["eds", "serve"]);
     Ok(SwitchOptions {
         command: command.into_iter().map(str::to_owned).collect(),

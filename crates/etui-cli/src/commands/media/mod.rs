@@ -125,7 +125,7 @@ fn open_store(app: &App) -> Result<Store> {
             "there is no media library yet; make one: etui media scan ~/Music".to_owned(),
         ));
     }
-    Ok(Store::open_with(&path, &app.store_options()?)?)
+    Ok(Store::open_with(&path, &app.store_options())?)
 }
 
 /// Opens the library's store, or creates it together with its directory.

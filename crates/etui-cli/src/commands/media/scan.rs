@@ -45,7 +45,7 @@ pub struct ScanArgs {
 }
 
 pub fn scan_folders(app: &mut App, args: &ScanArgs) -> Result<()> {
-    let mut options = app.store_options()?;
+    let mut options = app.store_options();
     options.merge_substrings = false;
     // The scan and the merge after it read most pages of a large library, all of which would stay mapped.
     options.memory_map = false;

@@ -11,7 +11,7 @@ use crate::errors::{Failure, Result};
 pub fn serve_bus(app: &App, idle_exit: u64) -> Result<()> {
     let store = app.store_path()?;
     create_parent_dir(&store)?;
-    let mut options = app.store_options()?;
+    let mut options = app.store_options();
     options.create = true;
     let idle = Duration::from_secs(idle_exit);
     let served = etui_dbus::serve(ServeOptions {

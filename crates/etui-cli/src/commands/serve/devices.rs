@@ -120,7 +120,7 @@ fn parse_url(text: &str) -> std::result::Result<ServerUrl, String> {
 }
 
 pub fn add_device(app: &mut App, args: &AddDeviceArgs) -> Result<()> {
-    let store = app.open_or_create(app.store_options()?)?;
+    let store = app.open_or_create(app.store_options())?;
     let access = DeviceAccess {
         is_read_only: args.read_only,
         only: match args.only.is_empty() {

@@ -15,7 +15,7 @@ use crate::output::one_line;
 
 /// Serves until SIGINT, SIGTERM or SIGHUP.
 pub fn serve_http(app: &mut App, args: &HttpArgs) -> Result<()> {
-    let mut store_options = app.store_options()?;
+    let mut store_options = app.store_options();
     let source = match &args.users {
         Some(directory) => StoreSource::Users(directory.clone()),
         None => {

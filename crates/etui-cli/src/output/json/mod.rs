@@ -7,12 +7,8 @@
 pub mod calendar;
 mod contact;
 
-use std::collections::BTreeMap;
-
 use etui::import::{ImportReport, Refused};
-use etui::{
-    CheckReport, CollectionKind, ETag, RecordId, SaveOutcome, SavedRecord, Stats, VfsCounters,
-};
+use etui::{CheckReport, CollectionKind, ETag, RecordId, SaveOutcome, SavedRecord, Stats};
 use etui_tables::{FieldCount, Loss, LossKind};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -180,8 +176,7 @@ pub fn counted_json(name: &str, many: &'static str, records: u64) -> impl Serial
 }
 
 /// `stats`.
-pub fn stats_json(path: &str, stats: &Stats, vfs: Option<VfsCounters>) -> impl Serialize {
-    let vfs = vfs.map(|counters| counters.all().collect::<BTreeMap<_, _>>());
+pub fn stats_json(path: &str, stats: &Stats) -> impl Serialize {
     fn collections(list: &[(String, u64)], many: &'static str) -> Vec<impl Serialize> {
         let each = list.iter().map(|(name, n)| counted_json(name, many, *n));
         each.collect()
@@ -200,6 +195,7 @@ pub fn stats_json(path: &str, stats: &Stats, vfs: Option<VfsCounters>) -> impl S
         locale: &stats.locale,
         region: Some(&stats.region).filter(|region| !region.is_empty()),
         schema_version: stats.schema_version,
-        #[serde(flatten)] vfs: vfs.map(|counters| NamedField("vfs", counters)),
+        // Locks that no other code of the program can release.
+        ofd_locks: etui::has_ofd_locks(),
     }
 }

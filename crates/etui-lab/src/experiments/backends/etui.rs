@@ -27,7 +27,7 @@ pub fn arm_options(settings: &ArmSettings) -> Options {
         false => Durability::Full,
     });
     if settings.is("etui-vfs") {
-        options.vfs = Vfs::Etui;
+        options.vfs = Vfs::RedoLog;
     } else if settings.is("system-vfs") {
         options.vfs = Vfs::System;
     }

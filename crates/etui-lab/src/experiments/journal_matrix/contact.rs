@@ -52,7 +52,7 @@ pub fn save_contacts(case: &RunCase, recorder: &mut Recorder) -> Result<(), Erro
         let (before, counted) = cards.split_at(size);
         let mut options = Options::default();
         if case.settings.is("redo") {
-            options.vfs = etui::Vfs::Etui;
+            options.vfs = etui::Vfs::RedoLog;
         }
         let store = Store::open_with(&path, &options)?;
         let contacts = store.contacts()?;

@@ -11,14 +11,13 @@ pub const PLAIN_WAL: &str = "plain SQLite, WAL, FULL";
 pub const PLAIN_REDO: &str = "plain SQLite, etui-vfs, FULL";
 pub const FULL_SYSTEM: &str = "etui, Full, SQLite's VFS";
 pub const FULL_REDO: &str = "etui, Full, etui-vfs";
-pub const FULL_BURSTS: &str = "etui, Full, bursts";
 pub const DEFERRED_SYSTEM: &str = "etui, Deferred, SQLite's VFS";
 pub const DEFERRED_REDO: &str = "etui, Deferred, etui-vfs";
 pub const DROPPED_SYSTEM: &str = "etui, Full, SQLite's VFS, flushes dropped";
 pub const DROPPED_REDO: &str = "etui, Full, etui-vfs, flushes dropped";
 
 /// Arms whose saves are durable when they return.
-pub const DURABLE: [&str; 3] = [FULL_SYSTEM, FULL_REDO, FULL_BURSTS];
+pub const DURABLE: [&str; 2] = [FULL_SYSTEM, FULL_REDO];
 /// Arms whose saves survive a crash of the program.
 pub const DEFERRED: [&str; 2] = [DEFERRED_SYSTEM, DEFERRED_REDO];
 /// Arms on a device that ignores flushes.
@@ -65,11 +64,6 @@ pub fn list_arms() -> Vec<Arm> {
             FULL_REDO,
             Etui,
             "product=etui durability=full vfs=etui durable",
-        ),
-        (
-            FULL_BURSTS,
-            Etui,
-            "product=etui durability=full vfs=bursts durable",
         ),
         (
             DEFERRED_SYSTEM,

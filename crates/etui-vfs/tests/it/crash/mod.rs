@@ -1,6 +1,5 @@
 //! Power failures: random histories on a disk in memory; each image is opened.
 
-mod bursts;
 mod check;
 mod commits;
 mod etui;

@@ -36,7 +36,7 @@ pub enum Kind {
     Patient,
     /// Rollback journals only.
     Rollback,
-    /// Exchanges between the redo log and SQLite's own WAL, and a second program.
+    /// SQLite's own WAL, and a second program.
     Shared,
 }
 
@@ -143,14 +143,8 @@ pub fn survives(subject: &Subject, synchronous: Synchronous, kind: Kind, images:
         let done = etui.counters();
         println!(
             "  with all images: {} commits, {} recoveries, {} checkpoints, {} pages folded, {} in \
-             place, {} exchanges to the log, {} back",
-            done.commits,
-            done.recoveries,
-            done.checkpoints,
-            done.pages_folded,
-            done.pages_in_place,
-            done.exchanged_to_log,
-            done.exchanged_to_wal,
+             place",
+            done.commits, done.recoveries, done.checkpoints, done.pages_folded, done.pages_in_place,
         );
     }
     if let Some(finding) = finding {

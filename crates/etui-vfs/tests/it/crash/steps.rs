@@ -114,10 +114,6 @@ pub enum Step {
     },
     /// An idle checkpoint of the open database.
     Settle,
-    /// To the redo log, or to SQLite's own WAL.
-    Exchange {
-        to_log: bool,
-    },
     /// A commit by SQLite without the VFS, which opens the database and closes it.
     Other {
         write: Write,
@@ -219,17 +215,14 @@ pub fn draw(setup: &Setup, length: usize, rng: &mut SplitMix64) -> Vec<Step> {
     steps
 }
 
-/// Inserts exchanges, and commits of a second program, into the steps of a history.
+/// Inserts commits of a second program into the steps of a history.
 pub fn share(setup: &Setup, steps: Vec<Step>, rng: &mut SplitMix64) -> Vec<Step> {
     let mut shared = Vec::new();
     for step in steps {
-        match rng.below(10) {
-            0..2 => shared.push(Step::Exchange { to_log: true }),
-            2 => shared.push(Step::Exchange { to_log: false }),
-            3 => shared.push(Step::Other {
+        if rng.chance(100) {
+            shared.push(Step::Other {
                 write: write_step(setup, false, rng),
-            }),
-            _ => {}
+            });
         }
         shared.push(step);
     }

@@ -10,7 +10,7 @@ use etui_vfs::device;
 use etui_vfs::{Mutation, Options};
 use rusqlite::{Connection, OpenFlags};
 
-use super::meanwhile::{Meanwhile, Moment};
+use super::meanwhile::Meanwhile;
 use super::{child, killed, number, open, path_of_child, stay_until_killed, wait_for};
 use crate::common::vfs;
 
@@ -80,11 +80,9 @@ fn lost_while_settling(vfs: &str, stale_journal: bool, broken: Option<Mutation>)
     }
     let committed = Arc::new(std::sync::atomic::AtomicI64::new(0));
     let counted = Arc::clone(&committed);
-    let platform = Meanwhile::new(move |moment, path: &Path| {
-        if moment == Moment::Checkpointed {
-            let rows = acknowledged(child(commits_twenty, path, 0));
-            counted.fetch_add(rows, std::sync::atomic::Ordering::Relaxed);
-        }
+    let platform = Meanwhile::new(move |path: &Path| {
+        let rows = acknowledged(child(commits_twenty, path, 0));
+        counted.fetch_add(rows, std::sync::atomic::Ordering::Relaxed);
     });
     etui_vfs::register_broken(vfs, Options::default(), Arc::new(platform), broken).unwrap();
     let db = Connection::open_with_flags_and_vfs(&path, OpenFlags::default(), vfs).unwrap();

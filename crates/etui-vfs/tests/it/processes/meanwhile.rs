@@ -1,27 +1,16 @@
-//! [`Meanwhile`]: the system's files, and events at a moment of the VFS's work.
+//! [`Meanwhile`]: the system's files, and an event between SQLite's checkpoint of a WAL and the
+//! exclusive lock of the VFS.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use etui_vfs::device::{self, Access, DatabaseLock, File, Platform, Role, SqliteFile};
-
-/// A moment of the VFS's work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// SQLite has checkpointed a WAL; the exclusive lock is not taken yet.
-    Checkpointed,
-    /// The VFS looks whether there is a WAL of SQLite's own.
-    LooksForWal,
-    /// SQLite has checkpointed its WAL for the last to close, and deletes it.
-    DeletesWal,
-}
+use etui_vfs::device::{self, Access, DatabaseLock, File, Platform, Role};
 
 /// The system's files.
 pub struct Meanwhile<F> {
     files: Arc<dyn Platform>,
-    /// Called at each moment, with the database.
+    /// Called at that moment, with the database.
     run: F,
 }
 
@@ -40,7 +29,7 @@ impl<F> std::fmt::Debug for Meanwhile<F> {
     }
 }
 
-impl<F: Fn(Moment, &Path) + Send + Sync> Platform for Meanwhile<F> {
+impl<F: Fn(&Path) + Send + Sync> Platform for Meanwhile<F> {
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
         self.files.open(path, role, access)
     }
@@ -50,16 +39,10 @@ impl<F: Fn(Moment, &Path) + Send + Sync> Platform for Meanwhile<F> {
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        if let Some(database) = path.to_str().unwrap().strip_suffix("-wal") {
-            (self.run)(Moment::LooksForWal, Path::new(database));
-        }
         self.files.exists(path)
     }
 
     fn remove(&self, path: &Path, durably: bool) -> io::Result<()> {
-        if let Some(database) = path.to_str().unwrap().strip_suffix("-wal") {
-            (self.run)(Moment::DeletesWal, Path::new(database));
-        }
         self.files.remove(path, durably)
     }
 
@@ -77,19 +60,7 @@ impl<F: Fn(Moment, &Path) + Send + Sync> Platform for Meanwhile<F> {
 
     fn recover_foreign_wal(&self, path: &Path) -> io::Result<()> {
         self.files.recover_foreign_wal(path)?;
-        (self.run)(Moment::Checkpointed, path);
+        (self.run)(path);
         Ok(())
-    }
-
-    fn open_shared(&self, path: &Path) -> io::Result<Option<SqliteFile>> {
-        self.files.open_shared(path)
-    }
-
-    fn watch_opens(&self, path: &Path) -> io::Result<OwnedFd> {
-        self.files.watch_opens(path)
-    }
-
-    fn open_wal(&self, path: &Path) -> io::Result<SqliteFile> {
-        self.files.open_wal(path)
     }
 }

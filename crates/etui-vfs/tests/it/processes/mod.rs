@@ -9,12 +9,10 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::common::vfs;
 
-mod exchange_rules;
 mod forked;
 mod killed;
 mod locks;
 mod meanwhile;
-mod shared;
 
 const DATABASE: &str = "ETUI_VFS_TEST_DATABASE";
 const SEED: &str = "ETUI_VFS_TEST_SEED";

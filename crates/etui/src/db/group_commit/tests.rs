@@ -5,6 +5,11 @@ use std::sync::mpsc;
 
 use super::*;
 
+const NO_WAIT: WriteWait = WriteWait {
+    most: Duration::ZERO,
+    tell: None,
+};
+
 type BoxedWork<'w> = Box<dyn FnOnce(&Connection) -> Result<i64> + Send + 'w>;
 
 /// A writer on a table of numbers, each of which may refer to another that must exist at the
@@ -32,7 +37,7 @@ impl Fixture {
                  (n INTEGER PRIMARY KEY, other REFERENCES t DEFERRABLE INITIALLY DEFERRED)",
             )
             .unwrap();
-        let writer = Writer::new(Durability::Full, Duration::ZERO);
+        let writer = Writer::new(Durability::Full, NO_WAIT);
         lock(&writer.slot).connection = Some(connection);
         Self {
             writer,
@@ -346,7 +351,7 @@ fn only_maintenance_commits_without_a_flush() {
     assert!(panicked.work.is_err());
     assert_eq!(run(TransactionSize::Small), FULL);
 
-    let deferred = Writer::new(Durability::Deferred, Duration::ZERO);
+    let deferred = Writer::new(Durability::Deferred, NO_WAIT);
     let connection = lock(&fixture.writer.slot).connection.take();
     lock(&deferred.slot).connection = connection;
     for size in [

@@ -34,12 +34,13 @@ use crate::types::{CollectionKind, Condition};
 /// 2.5 MB of the first study's batch,
 const BATCH_BYTES: usize = 3 << 20;
 /// or after this time, which bounds the work that a killed scan repeats. Each batch writes most
-/// pages of a small library's indexes, so the time is long (`media-scan`); it is shorter than a pause after which
-/// the redo log is ended (`etui_vfs::Options::idle`).
+/// pages of a small library's indexes, so the time is long (`media-scan`).
 const BATCH_TIME: Duration = Duration::from_secs(2);
-/// A scan of this many files goes over to the redo log: its batches are then written once, not to the
-/// WAL first and to the database later. Fewer would not repay the new log and the flushes of the exchange.
-/// It also ends with a merge of the search index: searches compare pending records one by one.
+/// With fewer files it goes on: there is little to repeat, and the numbers of a small library's records do not
+/// depend on the speed of the machine.
+const BATCH_FILES: usize = 16;
+/// A scan of this many files checkpoints rarely. It also ends with a merge of the search index: searches
+/// compare pending records one by one.
 const LARGE_SCAN: u64 = 1_000;
 /// Messages that wait for the writer.
 const QUEUED: usize = 64;
@@ -312,9 +313,7 @@ pub(super) fn read_and_write(
         return Ok(lost);
     }
     reporter.enter(ScanPhase::Reading);
-    let large_commits = media
-        .db
-        .expect_large_commits(plan.to_read() >= LARGE_SCAN)?;
+    let large_commits = media.db.expect_large_commits(plan.to_read() >= LARGE_SCAN);
     let stored: HashSet<CoverId> = media
         .db
         .read_transaction(cover::all_ids)?
@@ -422,7 +421,8 @@ impl<'a> BatchWriter<'a, '_> {
                 reporter.enter(ScanPhase::Reading);
             }
             let stops = !reporter.go_on();
-            let is_full = self.bytes >= BATCH_BYTES || batch_begun.elapsed() >= BATCH_TIME;
+            let is_late = batch_begun.elapsed() >= BATCH_TIME && self.files.len() >= BATCH_FILES;
+            let is_full = self.bytes >= BATCH_BYTES || is_late;
             if ended || stops || is_full {
                 self.write_batch()?;
                 batch_begun = Instant::now();

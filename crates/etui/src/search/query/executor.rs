@@ -81,7 +81,7 @@ pub(super) fn execute_query(
     let rows = sink.rows;
     plan.rows = rows.len() as u64;
     if plan.candidates >= RELEASE_MEMORY_FROM {
-        etui_vfs::release_free_memory();
+        etui_vfs_base::release_free_memory();
     }
     Ok(QueryResult { rows, next, plan })
 }

@@ -47,8 +47,7 @@ impl Task {
         let path = std::env::var_os(STORE)?.into();
         let seed = std::env::var(SEED).unwrap().parse().unwrap();
         let vfs = match std::env::var_os(REDO) {
-            Some(when) if when == "bursts" => Vfs::Bursts,
-            Some(_) => Vfs::Etui,
+            Some(_) => Vfs::RedoLog,
             None => Vfs::System,
         };
         Some(Self { path, seed, vfs })
@@ -97,14 +96,8 @@ impl Running {
     /// Runs the test `work` as a child, and returns once it has started.
     pub fn start(work: ProgramOfTest, store: &Path, vfs: Vfs, seed: u64) -> Self {
         let mut command = work.command().unwrap();
-        match vfs {
-            Vfs::Etui => {
-                command.env(REDO, "always");
-            }
-            Vfs::Bursts => {
-                command.env(REDO, "bursts");
-            }
-            _ => {}
+        if vfs == Vfs::RedoLog {
+            command.env(REDO, "1");
         }
         let mut child = command
             .env(STORE, store)

@@ -47,14 +47,13 @@ fn acknowledged_contacts_survive_a_kill_at_any_moment() {
     survives_kills::<Card>(Vfs::System);
 }
 
-/// The store is opened with etui's VFS or without it: either recovers the log.
 #[test]
 fn acknowledged_contacts_in_a_redo_log_survive_a_kill_at_any_moment() {
     // It starts many processes.
     if !in_own_process(acknowledged_contacts_in_a_redo_log_survive_a_kill_at_any_moment) {
         return;
     }
-    survives_kills::<Card>(Vfs::Etui);
+    survives_kills::<Card>(Vfs::RedoLog);
 }
 
 #[test]
@@ -67,21 +66,12 @@ fn acknowledged_calendars_survive_a_kill_at_any_moment() {
 }
 
 #[test]
-fn acknowledged_contacts_in_bursts_survive_a_kill_at_any_moment() {
-    // It starts many processes.
-    if !in_own_process(acknowledged_contacts_in_bursts_survive_a_kill_at_any_moment) {
-        return;
-    }
-    survives_kills::<Card>(Vfs::Bursts);
-}
-
-#[test]
 fn acknowledged_calendars_in_a_redo_log_survive_a_kill_at_any_moment() {
     // It starts many processes.
     if !in_own_process(acknowledged_calendars_in_a_redo_log_survive_a_kill_at_any_moment) {
         return;
     }
-    survives_kills::<CalendarObject>(Vfs::Etui);
+    survives_kills::<CalendarObject>(Vfs::RedoLog);
 }
 
 fn survives_kills<R: Written>(vfs: Vfs) {
@@ -116,9 +106,7 @@ fn survives_kills<R: Written>(vfs: Vfs) {
         // The next program may be one that only reads.
         let mut options = Options::default();
         options.read_only = round % 2 == 1 && acknowledged > 0;
-        if round % 4 < 2 {
-            options.vfs = vfs;
-        }
+        options.vfs = vfs;
         let asked = Instant::now();
         let store = Store::open_with(&path, &options).unwrap();
         slowest = slowest.max(asked.elapsed());

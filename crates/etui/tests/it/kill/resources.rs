@@ -59,7 +59,7 @@ fn acknowledged_resources_survive_a_kill_at_any_moment() {
         if is_over(round, !model.is_empty()) {
             break;
         }
-        let vfs = [Vfs::System, Vfs::Etui, Vfs::Bursts][round as usize % 3];
+        let vfs = [Vfs::System, Vfs::RedoLog][round as usize % 2];
         let child = ProgramOfTest::new(resources_are_put_until_killed);
         let running = Running::start(child, &path, vfs, seed * 1_000 + round);
         std::thread::sleep(lives.draw(&mut rng));

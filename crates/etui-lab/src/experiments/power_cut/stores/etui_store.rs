@@ -36,8 +36,7 @@ impl EtuiStore {
         };
         options.vfs = match settings.text("vfs")? {
             "system" => etui::Vfs::System,
-            "bursts" => etui::Vfs::Bursts,
-            _ => etui::Vfs::Etui,
+            _ => etui::Vfs::RedoLog,
         };
         // After a cut nothing else has it open.
         options.busy_timeout = Duration::from_secs(5);

@@ -318,10 +318,6 @@ impl<'a> Run<'a> {
                 }
                 Ok(())
             }
-            Step::Exchange { to_log } => {
-                self.exchange(*to_log);
-                Ok(())
-            }
             Step::Other { write } => self.write_by_other(write),
             Step::Close { on } => self.close_one(*on),
             Step::Reopen => {

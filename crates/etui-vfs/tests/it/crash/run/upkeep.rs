@@ -79,35 +79,16 @@ impl Run<'_> {
         })
     }
 
-    /// Goes on with the redo log, or with SQLite's own WAL, if that is possible now. Returns true if
-    /// it is done.
-    pub(super) fn exchange(&self, to_log: bool) -> bool {
-        match &self.subject.etui {
-            Some(etui) if self.journal == Journal::Wal && to_log => etui.go_alone(),
-            Some(etui) if self.journal == Journal::Wal => etui.step_aside(),
-            // SQLite itself always shares.
-            None => !to_log,
-            Some(_) => false,
-        }
-    }
-
-    /// Commits by SQLite without the VFS under test. Opening the file would have the process step
-    /// aside; if it cannot now, the other program does not come.
+    /// Commits by another program, to SQLite's own WAL.
     pub(super) fn write_by_other(&mut self, write: &Write) -> Result<(), Wrong> {
         let mut tables = self.committed.clone();
-        // A process with the VFS is there: without one, SQLite may be refused the files of a killed one.
         let is_open = self.session(0)?.is_some() && self.journal == Journal::Wal;
-        if !is_open || !write.fits(&tables) || !self.exchange(false) {
+        if !is_open || !write.fits(&tables) || self.subject.etui.is_some() {
             return Ok(());
         }
         write.apply(&mut tables);
         let commit = self.begin(&tables);
-        // Only connections of one plain VFS know of each other's locks.
-        let vfs = match self.subject.etui {
-            Some(_) => &self.subject.plain,
-            None => &self.subject.vfs,
-        };
-        let done = connect(&self.mount.path(DATABASE), vfs).and_then(|sql| {
+        let done = connect(&self.mount.path(DATABASE), &self.subject.vfs).and_then(|sql| {
             self.set_synchronous(&sql)?;
             write.execute(&sql)?;
             sql.close().map_err(|(_, error)| error)

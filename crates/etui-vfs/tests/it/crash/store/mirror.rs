@@ -123,7 +123,7 @@ impl Platform for Mirror {
         self.below.recover_foreign_wal(path)
     }
 
-    fn lock_holder(&self, path: &Path) -> Option<u32> {
+    fn lock_holder(&self, path: &Path) -> Option<String> {
         self.below.lock_holder(path)
     }
 }

@@ -149,7 +149,7 @@ impl Run {
             true => Durability::Deferred,
             false => Durability::Full,
         };
-        let store = open(&path, Vfs::Etui, durability).unwrap();
+        let store = open(&path, Vfs::RedoLog, durability).unwrap();
         let empty = state(&store).unwrap();
         store.close().unwrap();
         let disk = mirror().follow(path.parent().unwrap(), unflushed);
@@ -195,8 +195,8 @@ impl Run {
 
     /// A program opens the store, uses it and closes it.
     fn session(&mut self) {
-        let store = open(&self.path, Vfs::Etui, self.durability).unwrap();
-        let observer = open(&self.path, Vfs::Etui, self.durability).unwrap();
+        let store = open(&self.path, Vfs::RedoLog, self.durability).unwrap();
+        let observer = open(&self.path, Vfs::RedoLog, self.durability).unwrap();
         let mut session = Session {
             store: &store,
             observer: &observer,
@@ -325,7 +325,7 @@ fn look(image: &CrashImage<'_>, draw: u64) -> Result<u64, String> {
         let taken = dir.path().join(format!("{NAME}-locks"));
         std::fs::write(taken, draw.to_le_bytes()).unwrap();
     }
-    let store = open(&path, Vfs::Etui, Durability::Full).map_err(text)?;
+    let store = open(&path, Vfs::RedoLog, Durability::Full).map_err(text)?;
     let found = state(&store).map_err(text)?;
     let report = store.check().map_err(text)?;
     if !report.is_clean() {

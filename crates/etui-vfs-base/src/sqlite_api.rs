@@ -7,7 +7,8 @@ use libsqlite3_sys as ffi;
 
 /// The functions, named as in SQLite without `sqlite3_`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SqliteApi {
+#[expect(missing_docs, reason = "named as in SQLite")]
+pub struct SqliteApi {
     pub libversion_number: unsafe extern "C" fn() -> c_int,
     pub vfs_find: unsafe extern "C" fn(*const c_char) -> *mut ffi::sqlite3_vfs,
     pub vfs_register: unsafe extern "C" fn(*mut ffi::sqlite3_vfs, c_int) -> c_int,
@@ -44,6 +45,7 @@ mod source {
         database_file_object: ffi::sqlite3_database_file_object,
     };
 
+    /// Returns the functions, if a SQLite is linked or has loaded this library.
     pub fn api() -> Option<&'static SqliteApi> {
         Some(&LINKED)
     }
@@ -59,6 +61,7 @@ mod source {
 
     static LOADED: OnceLock<SqliteApi> = OnceLock::new();
 
+    /// Returns the functions, if a SQLite is linked or has loaded this library.
     pub fn api() -> Option<&'static SqliteApi> {
         LOADED.get()
     }
@@ -106,6 +109,6 @@ mod source {
     }
 }
 
-pub(crate) use source::api;
+pub use source::api;
 #[cfg(feature = "loadable")]
 pub use source::use_routines;

@@ -10,26 +10,40 @@
 //! ```
 //!
 //! The numbers are big-endian, like all of SQLite's. SQLite reserves bytes 72 to 91, which are zero
-//! in all other databases. SQLite never sees the marker: [`hide`] removes it from bytes read,
-//! [`keep`] adds it to bytes written.
+//! in all other databases. Connections of the redo log never see the marker: [`hide`] removes it from bytes
+//! read, [`keep`] adds it to bytes written.
+
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use libsqlite3_sys as ffi;
+
+use crate::sqlite_file::SqliteFile;
+
+/// The beginning of each of the two headers of a log, and the length of a header's block.
+const LOG_MAGIC: &[u8; 16] = b"etui redo log 1\n";
+const LOG_BLOCK: u64 = 4096;
 
 const MARK: u8 = 0xe7;
 const TAG: &[u8; 4] = b"etui";
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// Bytes of a database header.
-pub(crate) const HEADER: usize = 100;
+pub const HEADER: usize = 100;
 
 /// The bytes of a database header.
-pub(crate) type HeaderBytes = [u8; HEADER];
+pub type HeaderBytes = [u8; HEADER];
 
 /// Returns true if a file with this header is a database; others are not changed.
-pub(crate) fn is_database(begin: &[u8]) -> bool {
+pub fn is_database(begin: &[u8]) -> bool {
     begin.starts_with(MAGIC)
 }
 
 /// Returns the lineage of a marked database's log; `None`: there is no marker.
-pub(crate) fn log_lineage(header: &HeaderBytes) -> Option<[u8; 16]> {
+pub fn log_lineage(header: &HeaderBytes) -> Option<[u8; 16]> {
     let marked = header[18] == MARK && header[19] == MARK;
     let set = is_database(header) && marked && header[88..92] == *TAG;
     set.then(|| {
@@ -40,7 +54,7 @@ pub(crate) fn log_lineage(header: &HeaderBytes) -> Option<[u8; 16]> {
 }
 
 /// Returns true if the marker is incomplete, as a write of it failed. There is no record then.
-pub(crate) fn is_torn(header: &HeaderBytes) -> bool {
+pub fn is_torn(header: &HeaderBytes) -> bool {
     let marked = header[18] == MARK || header[19] == MARK;
     is_database(header) && log_lineage(header).is_none() && marked
 }
@@ -54,7 +68,7 @@ fn count(header: &mut HeaderBytes) {
 }
 
 /// Sets the marker; with `counted`, also the change counters.
-pub(crate) fn set(header: &mut HeaderBytes, lineage: [u8; 16], counted: bool) {
+pub fn set(header: &mut HeaderBytes, lineage: [u8; 16], counted: bool) {
     keep(header, lineage);
     if counted {
         count(header);
@@ -62,14 +76,14 @@ pub(crate) fn set(header: &mut HeaderBytes, lineage: [u8; 16], counted: bool) {
 }
 
 /// Clears the marker, also an incomplete one.
-pub(crate) fn clear(header: &mut HeaderBytes) {
+pub fn clear(header: &mut HeaderBytes) {
     hide(header, 0);
     header[72..92].fill(0);
     count(header);
 }
 
 /// Removes the marker from bytes that were read from the database at an offset.
-pub(crate) fn hide(bytes: &mut [u8], offset: u64) {
+pub fn hide(bytes: &mut [u8], offset: u64) {
     if offset != 0 {
         return;
     }
@@ -88,7 +102,7 @@ pub(crate) fn hide(bytes: &mut [u8], offset: u64) {
 }
 
 /// Adds the marker to a first page before it is written.
-pub(crate) fn keep(page: &mut [u8], lineage: [u8; 16]) {
+pub fn keep(page: &mut [u8], lineage: [u8; 16]) {
     if let Some(header) = page.get_mut(..HEADER) {
         header[18..20].fill(MARK);
         header[72..88].copy_from_slice(&lineage);
@@ -97,10 +111,50 @@ pub(crate) fn keep(page: &mut [u8], lineage: [u8; 16]) {
 }
 
 /// Returns the size of the database in pages by its header, if the header has it.
-pub(crate) fn pages(header: &HeaderBytes) -> Option<u32> {
+pub fn pages(header: &HeaderBytes) -> Option<u32> {
     let mut pages = [0; 4];
     pages.copy_from_slice(&header[28..32]);
     (header[24..28] == header[92..96]).then(|| u32::from_be_bytes(pages))
+}
+
+/// Returns the lineage of the log of a database file; `None`: it has no marker, or cannot be read.
+pub fn of_file(database: &CStr) -> Option<[u8; 16]> {
+    let path = Path::new(OsStr::from_bytes(database.to_bytes()));
+    let flags = ffi::SQLITE_OPEN_MAIN_DB | ffi::SQLITE_OPEN_READONLY;
+    // By SQLite's own VFS, which keeps its locks of this process when the file is closed.
+    let file = SqliteFile::open_by(c"unix", path, flags).ok()?;
+    let mut header = [0; HEADER];
+    let read = file.read_at(&mut header, 0).ok()?;
+    log_lineage(&header).filter(|_| read == HEADER)
+}
+
+/// Says why a database with a marker is not opened without its redo log, and what to do.
+pub fn refusal(lineage: [u8; 16], log: &Path) -> String {
+    let name = log.display();
+    let Ok(file) = File::open(log) else {
+        return if log.exists() {
+            format!("its last changes are in {name}, which cannot be read")
+        } else {
+            format!(
+                "its last changes are in {name}, which is not there; put it back, or restore a backup"
+            )
+        };
+    };
+    let is_of_lineage = |slot: u64| {
+        let mut header = [0; 40];
+        let read = file.read_exact_at(&mut header, slot * LOG_BLOCK);
+        read.is_ok() && header.starts_with(LOG_MAGIC) && header[24..] == lineage
+    };
+    match is_of_lineage(0) || is_of_lineage(1) {
+        true => format!(
+            "its last changes are in {name}, a redo log; recover it by SQLite with etui's extension \
+             (`SELECT etui_recover('FILE')`), or open it with a program that has the redo log"
+        ),
+        false => format!(
+            "its last changes are not in {name}, which is damaged, or belongs to another database or to \
+             another copy of this one; put the log that belongs to it there, or restore a backup"
+        ),
+    }
 }
 
 #[cfg(test)]

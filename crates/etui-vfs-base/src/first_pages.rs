@@ -16,7 +16,7 @@ use rustix::fs::Advice;
 const BEGINNING: Option<NonZeroU64> = NonZeroU64::new(128 << 10);
 
 /// Has the kernel read the beginning of a database, without waiting for it.
-pub(crate) fn ask_for_beginning(file: &File) {
+pub fn ask_for_beginning(file: &File) {
     // Where the kernel refuses, the pages are read when they are used.
     let _ = rustix::fs::fadvise(file, 0, BEGINNING, Advice::WillNeed);
 }
@@ -27,7 +27,7 @@ const FIRST_PAGES: u32 = 128;
 
 /// The count of a connection.
 #[derive(Debug, Default)]
-pub(crate) struct FirstPages(u32);
+pub struct FirstPages(u32);
 
 impl FirstPages {
     /// Counts a page that SQLite wants mapped. Returns true if it is to be read.

@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 use std::{env, fs, ptr, thread};
 
 use etui::contacts::Card;
-use etui::{Error, Options, Store, Vfs};
+use etui::{Error, Store};
 use etui_testkit::own_process::{ProgramOfTest, in_own_process};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 const STORE: &str = "ETUI_TEST_COPY_STORE";
-const VFS: &str = "ETUI_TEST_COPY_VFS";
 const PYTHON: &str = "/usr/bin/python3";
 /// Set: the second copy is Python's.
 const BY_PYTHON: &str = "ETUI_TEST_COPY_PYTHON";
@@ -178,16 +177,6 @@ fn card(uid: &str) -> Card {
     Card::parse(format!("BEGIN:VCARD\nUID:{uid}\nFN:{uid}\nEND:VCARD\n")).unwrap()
 }
 
-fn open(path: &Path, vfs: &str) -> Store {
-    let mut options = Options::default();
-    options.vfs = match vfs {
-        "system" => Vfs::System,
-        "bursts" => Vfs::Bursts,
-        other => panic!("{other}"),
-    };
-    Store::open_with(path, &options).unwrap()
-}
-
 fn check_all_saved(path: &Path, uids: &[String]) {
     let store = Store::open(path).unwrap();
     let found = store.contacts().unwrap().get_many(uids).unwrap();
@@ -205,30 +194,28 @@ fn a_second_copy_deletes_nothing() {
         return;
     }
     let reader = Reader::of_environment();
-    for vfs in ["system", "bursts"] {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("s.etui");
-        let store = open(&path, vfs);
-        let contacts = store.contacts().unwrap();
-        let mut saved = Vec::new();
-        for round in 0..20 {
-            let uid = format!("{vfs}-{round}");
-            contacts.save(&card(&uid)).unwrap();
-            saved.push(uid);
-            reader.read(&path);
-            assert!(dir.path().join("s.etui-wal").exists(), "{vfs}, {round}");
-        }
-        // The files as a killed process would leave them.
-        let left = dir.path().join("left.etui");
-        for suffix in ["", "-wal"] {
-            let name = |path: &Path| format!("{}{suffix}", path.display());
-            fs::copy(name(&path), name(&left)).unwrap();
-        }
-        check_all_saved(&left, &saved);
-        drop(contacts);
-        store.close().unwrap();
-        check_all_saved(&path, &saved);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.etui");
+    let store = Store::open(&path).unwrap();
+    let contacts = store.contacts().unwrap();
+    let mut saved = Vec::new();
+    for round in 0..20 {
+        let uid = format!("u{round}");
+        contacts.save(&card(&uid)).unwrap();
+        saved.push(uid);
+        reader.read(&path);
+        assert!(dir.path().join("s.etui-wal").exists(), "{round}");
     }
+    // The files as a killed process would leave them.
+    let left = dir.path().join("left.etui");
+    for suffix in ["", "-wal"] {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        fs::copy(name(&path), name(&left)).unwrap();
+    }
+    check_all_saved(&left, &saved);
+    drop(contacts);
+    store.close().unwrap();
+    check_all_saved(&path, &saved);
 }
 
 /// The same with Python's module `sqlite3`.
@@ -258,8 +245,7 @@ fn save_beside_a_second_copy() {
         return;
     };
     let path = Path::new(&path);
-    let vfs = env::var(VFS).unwrap();
-    let store = open(path, &vfs);
+    let store = Store::open(path).unwrap();
     let name = std::process::id();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -306,7 +292,7 @@ fn processes_beside_a_second_copy_lose_no_saves() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.etui");
         Store::open(&path).unwrap().close().unwrap();
-        let start = |vfs: &str, by_python: bool| {
+        let start = |by_python: bool| {
             let mut command = ProgramOfTest::new(save_beside_a_second_copy)
                 .command()
                 .unwrap();
@@ -315,16 +301,11 @@ fn processes_beside_a_second_copy_lose_no_saves() {
             }
             command
                 .env(STORE, &path)
-                .env(VFS, vfs)
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap()
         };
-        let kinds = ["system", "bursts"];
-        let mut children = [
-            start(kinds[round % 2], round % 3 == 0),
-            start(kinds[round / 2 % 2], true),
-        ];
+        let mut children = [start(round % 3 == 0), start(true)];
         let (begun, mut records) = (Instant::now(), 0);
         // On a slow machine, until some are saved.
         while begun.elapsed() < length || records < 30 {

@@ -46,12 +46,16 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn io(what: &'static str, source: impl Into<io::Error>) -> Self {
+    /// Returns an [`Error::Io`].
+    #[doc(hidden)]
+    pub fn io(what: &'static str, source: impl Into<io::Error>) -> Self {
         let source = source.into();
         Self::Io { what, source }
     }
 
-    pub(crate) fn unsupported(what: &'static str, reason: impl Into<String>) -> Self {
+    /// Returns an [`Error::Unsupported`].
+    #[doc(hidden)]
+    pub fn unsupported(what: &'static str, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self::Unsupported { what, reason }
     }

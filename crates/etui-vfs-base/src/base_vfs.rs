@@ -15,7 +15,7 @@ use crate::sqlite_api::{SqliteApi, api};
 const OLDEST: c_int = 3_037_000;
 
 /// Returns an error if this version of SQLite is too old.
-pub(crate) fn check_version(version: c_int) -> Result<(), Error> {
+pub fn check_version(version: c_int) -> Result<(), Error> {
     if version >= OLDEST {
         return Ok(());
     }
@@ -25,8 +25,8 @@ pub(crate) fn check_version(version: c_int) -> Result<(), Error> {
 }
 
 /// The VFS of SQLite that opens files.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BaseVfs {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BaseVfs {
     vfs: *mut ffi::sqlite3_vfs,
 }
 

@@ -67,7 +67,7 @@ unsafe extern "C" fn in_child() {
 }
 
 /// Starts to count forks.
-pub(crate) fn watch() {
+pub fn watch() {
     WATCH.call_once(|| {
         // SAFETY: the handlers are static functions, and the child's does only what is allowed
         // there. If there is no memory for them, forks go unnoticed, which matters only to a
@@ -77,13 +77,13 @@ pub(crate) fn watch() {
 }
 
 /// Returns the number of forks up to this process.
-pub(crate) fn fork_count() -> u64 {
+pub fn fork_count() -> u64 {
     FORKS.load(Ordering::Relaxed)
 }
 
 /// A file whose descriptor carries a lock. The child of a fork closes the descriptor at once.
 #[derive(Debug)]
-pub(crate) struct LockedFile {
+pub struct LockedFile {
     file: ManuallyDrop<File>,
     forks: u64,
 }
@@ -133,7 +133,7 @@ static KEEPS_LOCKS: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBoo
 
 /// Violates rule 32 in this process: children keep the descriptors of locks.
 #[cfg(feature = "mutations")]
-pub(crate) fn keep_locks() {
+pub fn keep_locks() {
     KEEPS_LOCKS.store(true, Ordering::Relaxed);
 }
 
