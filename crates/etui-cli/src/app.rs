@@ -88,7 +88,8 @@ impl App {
         let path = self.store_path()?;
         let mut options = self.store_options();
         match Store::open_with(&path, &options) {
-            Err(Error::ReadOnly { .. }) => {
+            // Without space for the WAL index it may still be read.
+            Err(Error::ReadOnly { .. } | Error::DiskFull { .. }) => {
                 options.read_only = true;
                 Ok(Store::open_with(&path, &options)?)
             }

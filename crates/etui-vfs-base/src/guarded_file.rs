@@ -324,6 +324,14 @@ pub const RESERVED: Bytes = (LOCK_BYTES.0 + 1, 1);
 /// SHARED: read while it is locked to read, EXCLUSIVE while it is locked to write.
 pub const SHARED: Bytes = (LOCK_BYTES.0 + 2, 510);
 
+/// Returns true if anybody has a lock of the database, in this process or another one, or if that cannot be known.
+pub fn is_in_use(path: &Path) -> bool {
+    let options = OpenOptions::new().read(true).write(true).clone();
+    let file = GuardedFile::open(path, &options, LOCK_BYTES);
+    let asked = file.and_then(|file| file.is_locked(LOCK_BYTES, ByteLock::Write));
+    asked.unwrap_or(true)
+}
+
 /// The lock of a database, by SQLite's levels, as its own VFS takes it (os_unix.c, `unixLock`).
 #[derive(Debug)]
 pub(crate) struct LockLevel(c_int);

@@ -37,7 +37,7 @@ mod wal_index;
 
 pub use error::Error;
 pub use file_identity::file_identity;
-pub use guarded_file::has_ofd_locks;
+pub use guarded_file::{has_ofd_locks, is_in_use};
 pub use lock_holder::{LockHolder, writer_of};
 pub use memory::release_free_memory;
 #[doc(hidden)]

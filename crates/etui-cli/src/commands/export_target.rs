@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use etui::store::part_file::PartFile;
 
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
@@ -19,7 +19,7 @@ pub enum ExportTarget<'a> {
     New {
         path: PathBuf,
         replace: bool,
-        file: BufWriter<NamedTempFile>,
+        file: BufWriter<PartFile>,
     },
 }
 
@@ -42,14 +42,12 @@ impl<'a> ExportTarget<'a> {
                 return Err(already_exists(given));
             }
         }
-        let file = tempfile::Builder::new()
-            .prefix(".etui-")
-            .suffix(".part")
-            .tempfile_in(parent_dir(&path))
-            .map_err(failed)?;
+        let file = PartFile::beside(&path).map_err(failed)?;
         if let Some(existing) = existing {
             // Keep the permissions of the replaced file.
-            let kept = file.as_file().set_permissions(existing.permissions());
+            let kept = file
+                .file()
+                .and_then(|file| file.set_permissions(existing.permissions()));
             kept.map_err(failed)?;
         }
         let file = BufWriter::with_capacity(64 << 10, file);
@@ -72,18 +70,10 @@ impl<'a> ExportTarget<'a> {
         };
         let failed = |e| Failure::io(&path, e);
         let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
-        file.as_file().sync_all().map_err(failed)?;
-        let named = match replace {
-            true => file.persist(&path),
-            false => file.persist_noclobber(&path),
-        };
-        named.map_err(|e| match e.error.kind() {
+        file.finish(&path, replace).map_err(|e| match e.kind() {
             io::ErrorKind::AlreadyExists => already_exists(&path),
-            _ => failed(e.error),
-        })?;
-        File::open(parent_dir(&path))
-            .and_then(|d| d.sync_all())
-            .map_err(failed)
+            _ => failed(e),
+        })
     }
 
     fn writer(&mut self) -> &mut dyn Write {
@@ -118,11 +108,4 @@ fn already_exists(path: &Path) -> Failure {
         "{}: already exists; choose another name, or replace it with --force",
         path.display()
     ))
-}
-
-fn parent_dir(path: &Path) -> &Path {
-    match path.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    }
 }

@@ -24,7 +24,7 @@ pub const MODULES: &str = "/lab/modules.list";
 /// The name of the port in QEMU's command line.
 const PORT: &str = "lab";
 /// The port's device is there some moments before it is connected.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(300);
 const MAX_READ: u64 = 1 << 20;
 
 /// Runs as the first process of a guest; returns only if it is none.

@@ -42,9 +42,9 @@ use qemu::Qemu;
 /// The emulator.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
 /// A guest that has not reported itself by then hangs.
-const BOOT_TIMEOUT: Duration = Duration::from_secs(120);
+const BOOT_TIMEOUT: Duration = Duration::from_secs(600);
 /// Time for everything but a worker's task.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// Time for a worker's task; the emulated processor is some ten times slower than the host's.
 const TASK_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 

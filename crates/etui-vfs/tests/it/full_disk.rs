@@ -1,13 +1,14 @@
 //! A disk with little space left: the log takes what there is, and gives back what it cannot use.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use etui_testkit::disk::{MountedDisks, RecordingDisk};
-use etui_vfs::Options;
 use etui_vfs::device::{Access, File, Lock, Platform, Role};
+use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
 /// A disk with this number of bytes left.
@@ -93,6 +94,9 @@ impl File for SmallFile {
     }
 }
 
+/// The registered VFSs, by name.
+static VFS: Mutex<BTreeMap<String, Vfs>> = Mutex::new(BTreeMap::new());
+
 /// Creates a database of 100 rows, then leaves this number of bytes on the disk.
 fn with_left(vfs: &str, left: u64) -> (Connection, RecordingDisk, Arc<AtomicU64>) {
     let disks = MountedDisks::new();
@@ -106,7 +110,8 @@ fn with_left(vfs: &str, left: u64) -> (Connection, RecordingDisk, Arc<AtomicU64>
         disks,
         left: Arc::clone(&space),
     };
-    etui_vfs::register_with(vfs, Options::default(), Arc::new(platform)).unwrap();
+    let registered = etui_vfs::register_with(vfs, Options::default(), Arc::new(platform)).unwrap();
+    VFS.lock().unwrap().insert(vfs.to_owned(), registered);
     let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs).unwrap();
     db.execute_batch(
         "PRAGMA journal_mode = DELETE; CREATE TABLE t(k INTEGER PRIMARY KEY, v);
@@ -204,4 +209,45 @@ fn a_growing_log_uses_the_last_blocks() {
     let freed = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     assert_eq!(freed, Ok(()), "{:?}", etui_vfs::last_refusal());
     db.execute("UPDATE t SET v = 1 WHERE k = 1", []).unwrap();
+}
+
+/// A checkpoint that finds no space is made later: commits go on, and so does the checkpoint when there is space
+/// again.
+#[test]
+fn a_checkpoint_without_space_is_made_later() {
+    for idle in [false, true] {
+        let name = format!("full-checkpoint-{idle}");
+        let (db, _, space) = with_left(&name, u64::MAX / 2);
+        db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+            .unwrap();
+        for k in 1000..1100 {
+            db.execute("INSERT INTO t VALUES(?1, randomblob(2000))", [k])
+                .unwrap();
+        }
+        space.store(0, Ordering::Relaxed);
+        if idle {
+            VFS.lock().unwrap()[&name].checkpoint_idle();
+        } else {
+            let full = db.execute_batch("PRAGMA wal_checkpoint").unwrap_err();
+            let code = full.sqlite_error_code();
+            assert_eq!(code, Some(rusqlite::ErrorCode::DiskFull), "{full}");
+        }
+        // The log has room for these.
+        for k in 2000..2010 {
+            db.execute("INSERT INTO t VALUES(?1, 1)", [k]).unwrap();
+        }
+        space.store(1 << 20, Ordering::Relaxed);
+        for k in 3000..3040 {
+            db.execute("INSERT INTO t VALUES(?1, 1)", [k]).unwrap();
+        }
+        let count = "SELECT count(*) FROM t";
+        let rows = db.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(rows, 250);
+        let done = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        assert_eq!(done, Ok(()), "{:?}", etui_vfs::last_refusal());
+        let answer: String = db
+            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(answer, "ok");
+    }
 }

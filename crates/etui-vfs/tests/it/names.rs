@@ -164,6 +164,32 @@ fn rule_35_overwrite_foreign_log() {
     assert_eq!(rows_of_log_put_aside(broken), None);
 }
 
+/// A backup takes the name of a database that is open, with commits in its log: the log is put aside, and the
+/// new one has a log of its own.
+#[test]
+fn a_database_that_replaced_an_open_one_gets_a_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let old = wal(&path);
+    old.execute_batch("CREATE TABLE t(v); INSERT INTO t VALUES('old')")
+        .unwrap();
+    let backup = dir.path().join("backup");
+    plain(&backup)
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v)")
+        .unwrap();
+    fs::rename(&backup, &path).unwrap();
+    let new = open(&path);
+    for _ in 0..20 {
+        new.execute("INSERT INTO t VALUES('new')", []).unwrap();
+        old.execute("INSERT INTO t VALUES('old')", []).unwrap();
+    }
+    assert_eq!(number(&old, "SELECT count(*) FROM t WHERE v = 'old'"), 21);
+    drop((old, new));
+    let db = plain(&path);
+    integrity(&db);
+    assert_eq!(number(&db, "SELECT count(*) FROM t WHERE v = 'new'"), 20);
+}
+
 /// The log has the owner and the mode of its database, also if another user creates it, under another umask.
 #[test]
 fn the_log_has_the_owner_and_mode_of_its_database() {

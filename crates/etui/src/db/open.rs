@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ffi};
 use rustix::fs::{Mode, OFlags};
 
 use super::paths::{sync_directory, with_suffix};
@@ -245,7 +245,8 @@ pub(super) fn prepare_to_write(connection: &Connection, settings: &PoolOptions) 
 }
 
 /// Opens a connection to read. A WAL database needs its shared-memory file; where that can neither
-/// be found nor created (a read-only medium), no process writes, and the file is read as it is.
+/// be found nor created (a read-only medium), no process writes, and the file is read as it is. So it is
+/// where there is no space for it (a full disk), while nobody has the file open.
 fn connect_to_read(path: &Path, settings: &PoolOptions) -> Result<(Connection, OpenMode)> {
     let attempt = |mode| {
         let connection = connect_only(path, mode, settings)?;
@@ -260,7 +261,18 @@ fn connect_to_read(path: &Path, settings: &PoolOptions) -> Result<(Connection, O
         ),
         _ => false,
     };
+    let is_full = |e: &Error| match e {
+        Error::Sqlite(e) => {
+            let code = e.sqlite_error().map(|e| e.extended_code);
+            let codes = [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE];
+            code.is_some_and(|code| codes.contains(&code))
+        }
+        _ => false,
+    };
     match attempt(OpenMode::ReadOnly) {
+        Err(e) if is_full(&e) && wal_is_empty(path) && !etui_vfs_base::is_in_use(path) => {
+            attempt(OpenMode::Immutable)
+        }
         Err(e) if refused(&e) => match attempt(OpenMode::ReadOnlyFile) {
             Err(e) if refused(&e) && nobody_writes(path) => attempt(OpenMode::Immutable),
             other => other,
@@ -274,9 +286,11 @@ fn nobody_writes(path: &Path) -> bool {
     let read_only_medium = rustix::fs::statvfs(path)
         .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY));
     let read_only_file = std::fs::metadata(path).is_ok_and(|m| m.permissions().readonly());
-    let wal = with_suffix(path, "-wal");
-    let wal_is_empty = std::fs::metadata(&wal).map_or(true, |m| m.len() == 0);
-    (read_only_medium || read_only_file) && wal_is_empty
+    (read_only_medium || read_only_file) && wal_is_empty(path)
+}
+
+fn wal_is_empty(path: &Path) -> bool {
+    std::fs::metadata(with_suffix(path, "-wal")).map_or(true, |m| m.len() == 0)
 }
 
 /// Returns the `file:` URI of a path (<https://sqlite.org/uri.html>), with all but harmless bytes

@@ -228,6 +228,16 @@ fn put(conn: &Connection, text: &[u8]) -> Result<i64> {
     Ok(row)
 }
 
+/// Returns true if a text with this hash is found at this row: the rows from its first number on are in
+/// use. Texts that were inserted before they were known are not looked for.
+pub(crate) fn is_found_at(conn: &Connection, row: i64, hash: ETag) -> Result<bool> {
+    let first = number(hash);
+    let used: i64 = conn
+        .prepare_cached("SELECT count(*) FROM shared_text WHERE id BETWEEN ?1 AND ?2")?
+        .query_row((first, row), |r| r.get(0))?;
+    Ok(row < 0 || (row >= first && used == row - first + 1))
+}
+
 /// Returns the text of a row.
 pub(crate) fn text(conn: &Connection, row: i64) -> Result<Option<Vec<u8>>> {
     Ok(conn

@@ -1,18 +1,16 @@
 //! Backup from a live store, and restore.
 
-use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use tempfile::NamedTempFile;
 
 use crate::db::metadata;
 use crate::db::random::random_i64;
-use crate::db::{inode, parent_of, refuse_stray_log, sync_directory, with_suffix};
+use crate::db::{inode, refuse_stray_log};
 use crate::error::{Error, Result};
+use crate::store::part_file::PartFile;
 use crate::store::{Options, Store};
 
 /// Pages copied at a time; between two steps other programs may write.
@@ -33,7 +31,7 @@ impl Store {
             return Err(Error::Exists(to.to_owned()));
         }
         refuse_stray_log(to)?;
-        let part = PartialFile::beside(to)?;
+        let part = PartFile::beside(to).map_err(|e| Error::io(to, e))?;
         self.db.read_transaction(|conn| {
             // The read transaction begins with the first read; from here the copy is of one state.
             metadata::get_number(conn, metadata::STORE_ID)?;
@@ -43,7 +41,7 @@ impl Store {
         let copied = Self::open_with(part.path(), &read_options())?;
         copied.must_be_whole(self.path())?;
         copied.close()?;
-        part.finish(to)
+        part.finish_new(to)
     }
 
     /// Restores a backup as the store at `to`, which must not exist.
@@ -62,7 +60,7 @@ impl Store {
         refuse_stray_log(to)?;
         let backup = Self::open_with(from, &read_options())?;
         backup.must_be_whole(from)?;
-        let part = PartialFile::beside(to)?;
+        let part = PartFile::beside(to).map_err(|e| Error::io(to, e))?;
         backup
             .db
             .read_transaction(|conn| copy_pages(conn, part.path(), progress))?;
@@ -74,7 +72,7 @@ impl Store {
         restored
             .close()
             .map_err(|(_, e)| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
-        part.finish(to)
+        part.finish_new(to)
     }
 }
 
@@ -124,48 +122,4 @@ fn copy_pages(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) 
         }
     }
     target.close().map_err(|(_, e)| about(e))
-}
-
-/// A file that is being written under another name; deleted unless it is finished.
-struct PartialFile(Option<NamedTempFile>);
-
-impl PartialFile {
-    /// Creates `.NAME.part-RANDOM` in the directory of `to`, readable only by its owner.
-    fn beside(to: &Path) -> Result<Self> {
-        let mut prefix = OsString::from(".");
-        prefix.push(to.file_name().unwrap_or_default());
-        prefix.push(".part-");
-        let file = tempfile::Builder::new()
-            .prefix(&prefix)
-            .tempfile_in(parent_of(to))
-            .map_err(|e| Error::io(to, e))?;
-        Ok(Self(Some(file)))
-    }
-
-    fn path(&self) -> &Path {
-        self.0.as_ref().map_or(Path::new(""), NamedTempFile::path)
-    }
-
-    /// Flushes the file and gives it its name, unless that is taken.
-    fn finish(mut self, to: &Path) -> Result<()> {
-        if let Some(file) = self.0.take() {
-            file.as_file().sync_all().map_err(|e| Error::io(to, e))?;
-            file.persist_noclobber(to)
-                .map_err(|e| match e.error.kind() {
-                    ErrorKind::AlreadyExists => Error::Exists(to.to_owned()),
-                    _ => Error::io(to, e.error),
-                })?;
-        }
-        sync_directory(to)
-    }
-}
-
-impl Drop for PartialFile {
-    fn drop(&mut self) {
-        if let Some(file) = &self.0 {
-            for suffix in ["-journal", "-wal", "-shm"] {
-                let _ = std::fs::remove_file(with_suffix(file.path(), suffix));
-            }
-        }
-    }
 }

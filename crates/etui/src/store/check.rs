@@ -10,7 +10,7 @@ use crate::db::{metadata, schema};
 use crate::error::Result;
 use crate::record::keys::Keys;
 use crate::record::list::block::Block;
-use crate::record::{changes, list, time_index};
+use crate::record::{changes, list, shared, time_index};
 use crate::resource;
 use crate::search::index::id_set::RecordIds;
 use crate::search::index::pending::Watermarks;
@@ -94,6 +94,7 @@ impl Store {
             if report.is_clean() {
                 self.check_records(conn, &mut report)?;
                 check_shared_texts(conn, &mut report)?;
+                check_change_log(conn, &mut report)?;
                 if is_index_current(&self.db, conn)? {
                     check_lists(conn, &mut report)?;
                 }
@@ -366,7 +367,48 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the source of every record exists, and that the texts match their hashes.
+/// Checks that every change since the log was last trimmed is there: the creation of a record, or a row of the
+/// log, has each number of the sequence.
+fn check_change_log(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let floor = metadata::get_number(conn, metadata::LOG_FLOOR)?;
+    // A resource that gets another name takes two numbers, the first for the name that it releases: where there
+    // are names, a single missing number may be such a one.
+    let (missing, twice): (i64, i64) = conn.query_row(
+        "WITH used (n) AS (
+             SELECT id FROM record WHERE id > ?1 UNION ALL SELECT seq FROM change WHERE seq > ?1),
+         steps (step) AS (SELECT n - lag(n, 1, ?1) OVER (ORDER BY n) FROM used)
+         SELECT coalesce(sum(max(step - 1 - EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'resource'), 0)), 0),
+                count(*) FILTER (WHERE step = 0)
+         FROM steps",
+        [floor],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )?;
+    for (count, what) in [
+        (missing, "are not there"),
+        (twice, "have the number of another one"),
+    ] {
+        if count > 0 {
+            report.add_problem(format!(
+                "{count} of the changes since number {floor} {what}: programs that synchronise may miss them"
+            ));
+        }
+    }
+    let unlogged: i64 = conn.query_row(
+        "SELECT count(*) FROM record r WHERE r.changed <> r.id AND r.changed > ?1 \
+         AND NOT EXISTS (SELECT 1 FROM change c WHERE c.seq = r.changed AND c.record = r.id)",
+        [floor],
+        |r| r.get(0),
+    )?;
+    if unlogged > 0 {
+        report.add_problem(format!(
+            "the latest change of {unlogged} records is not in the change log"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that the source of every record exists, and that the texts match their hashes and have the
+/// numbers at which they are looked for.
 fn check_shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut statement = conn.prepare("SELECT id, hash, text FROM shared_text")?;
     let mut rows = statement.query([])?;
@@ -376,6 +418,11 @@ fn check_shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()>
             let id: i64 = row.get(0)?;
             report.add_problem(format!(
                 "calendar object {id}: its text is not what its hash says"
+            ));
+        } else if !shared::is_found_at(conn, row.get(0)?, ETag::of(text.unwrap_or_default()))? {
+            let id: i64 = row.get(0)?;
+            report.add_problem(format!(
+                "calendar object {id}: its number is not the one that its hash gives"
             ));
         }
     }

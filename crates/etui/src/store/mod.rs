@@ -6,6 +6,8 @@ pub(crate) mod collections;
 mod devices;
 mod external_ids;
 mod hooks;
+#[doc(hidden)]
+pub mod part_file;
 mod populate;
 mod refused;
 mod served_collections;

@@ -86,6 +86,72 @@ fn ask(store: &Store) {
     let _ = store.check();
 }
 
+/// Rows that nothing else refers to: the check sees that they are gone, or have another number.
+#[test]
+fn lost_changes_and_moved_texts_are_seen() {
+    let (_dir, source) = directory();
+    let store = Store::open(&source).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut some = Vec::new();
+    etui_testkit::calendars::write_ics(&mut some, 9, etui_testkit::calendars::Span::USUAL, 60)
+        .unwrap();
+    calendar
+        .import(&some[..], &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let uids: Vec<_> = Calendars::new(9).take(5).map(|entry| entry.uid).collect();
+    for uid in &uids {
+        calendar.remove(uid).unwrap();
+        calendar.restore(uid).unwrap();
+        calendar.remove(uid).unwrap();
+    }
+    clean(&store);
+    store
+        .rename_collection::<etui::calendar::CalendarObject>("Calendar", "Days")
+        .unwrap();
+    clean(&store);
+    store.close().unwrap();
+    for (damage, is_seen) in [
+        (
+            "DELETE FROM change WHERE seq = (SELECT min(seq) FROM change)",
+            true,
+        ),
+        (
+            "DELETE FROM change WHERE seq = (SELECT max(seq) FROM change)",
+            true,
+        ),
+        (
+            "DELETE FROM change WHERE seq = (SELECT seq FROM change ORDER BY seq LIMIT 1 OFFSET 7)",
+            true,
+        ),
+        (
+            "UPDATE change SET seq = seq + 100 WHERE seq = (SELECT max(seq) FROM change)",
+            true,
+        ),
+        (
+            "UPDATE shared_text SET id = id + 1 WHERE id = (SELECT max(id) FROM shared_text)",
+            true,
+        ),
+        (
+            "UPDATE shared_text SET hash = zeroblob(16) WHERE id = (SELECT min(id) FROM shared_text)",
+            true,
+        ),
+        ("UPDATE collection SET name = 'Other'", false),
+    ] {
+        let (_dir, path) = directory();
+        fs::copy(&source, &path).unwrap();
+        let conn = Connection::open(&path).unwrap();
+        assert!(conn.execute(damage, []).unwrap() > 0, "{damage}");
+        conn.close().unwrap();
+        let report = Store::open(&path).unwrap().check().unwrap();
+        assert_eq!(
+            report.is_clean(),
+            !is_seen,
+            "{damage}: {:?}",
+            report.problems
+        );
+    }
+}
+
 #[test]
 fn changed_rows_are_answered_or_refused() {
     let (_dir, source) = directory();

@@ -210,6 +210,42 @@ fn a_full_disk_takes_nothing_back() {
     store.close().unwrap();
 }
 
+/// There is no space for the WAL index, and none is needed while nobody has the store open.
+#[test]
+fn a_closed_store_on_a_full_disk_is_read() {
+    let Some(disk) = Tmpfs::mount("4m") else {
+        return;
+    };
+    let path = disk.store();
+    let cards = people(8, 30);
+    let store = Store::open_with(&path, &german()).unwrap();
+    store.contacts().unwrap().save_many(&cards).unwrap();
+    store.close().unwrap();
+    let filler = disk.0.path().join("filler");
+    let full = fs::write(&filler, vec![1; 5_000_000]).unwrap_err();
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    let error = Store::open(&path).err().unwrap();
+    assert!(matches!(error, Error::DiskFull { .. }), "{error:?}");
+    let [first, second] = [(); 2].map(|()| Store::open_with(&path, &reading()).unwrap());
+    same(&first, &cards);
+    same(&second, &cards);
+    second.close().unwrap();
+    fs::remove_file(&filler).unwrap();
+    let store = Store::open(&path).unwrap();
+    store.contacts().unwrap().save_many(&people(9, 1)).unwrap();
+    store.close().unwrap();
+    first.close().unwrap();
+    assert_eq!(
+        Store::open(&path)
+            .unwrap()
+            .contacts()
+            .unwrap()
+            .count()
+            .unwrap(),
+        31
+    );
+}
+
 #[test]
 fn no_store_fits_on_a_full_disk() {
     let Some(disk) = Tmpfs::mount("64k") else {

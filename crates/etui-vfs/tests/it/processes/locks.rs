@@ -202,3 +202,37 @@ fn an_immutable_open_does_not_read_past_a_live_log() {
     let code = read.err().and_then(|error| error.sqlite_error_code());
     assert_eq!(code, Some(rusqlite::ErrorCode::NotADatabase));
 }
+
+/// Threads that open, commit and close at any moment: who opens while the last one closes finds its commits.
+#[test]
+fn threads_that_open_and_close_get_no_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    open(&path)
+        .unwrap()
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v)")
+        .unwrap();
+    let committed: i64 = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..5)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut committed = 0;
+                    for round in 0..150 {
+                        let db = open(&path).unwrap();
+                        db.busy_timeout(Duration::from_secs(100)).unwrap();
+                        assert!(number(&db, "SELECT count(*) FROM t") >= committed);
+                        for _ in 0..=round % 3 {
+                            db.execute("INSERT INTO t VALUES(1)", []).unwrap();
+                            committed += 1;
+                        }
+                    }
+                    committed
+                })
+            })
+            .collect();
+        let threads = threads.into_iter();
+        threads.map(|thread| thread.join().unwrap()).sum()
+    });
+    let plain = Connection::open(&path).unwrap();
+    assert_eq!(number(&plain, "SELECT count(*) FROM t"), committed);
+}
