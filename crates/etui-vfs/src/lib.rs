@@ -11,7 +11,6 @@ mod counters;
 mod deferred_writes;
 pub mod device;
 mod mutation;
-mod page_diff;
 mod page_store;
 mod read_ahead;
 mod redo;
@@ -28,6 +27,8 @@ pub use mutation::Mutation;
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
 pub use vfs::register_broken;
-pub use vfs::{Options, Recovered, RedoLogUse, Vfs, last_refusal, recover, register};
+pub use vfs::{
+    CommitObserver, Options, Recovered, RedoLogUse, Vfs, last_refusal, recover, register,
+};
 #[doc(hidden)]
 pub use vfs::{register_above, register_with};

@@ -11,8 +11,8 @@
 use std::io;
 
 use crate::page_store::{OpenSpillFile, PageSlot, PageStore};
-use crate::redo::codec::PageHeader;
-use crate::redo::hash;
+use etui_redo::codec::PageHeader;
+use etui_redo::hash;
 
 /// Bytes of the WAL's header.
 pub(crate) const HEADER: usize = 32;
@@ -481,7 +481,7 @@ mod tests {
         wal.set_frame_header(1, [2; 24]).unwrap();
         wal.set_page(1, &page, &none).unwrap();
         let mut folded = Vec::new();
-        let mut encoder = crate::redo::codec::PageEncoder::default();
+        let mut encoder = etui_redo::codec::PageEncoder::default();
         encoder.page(&mut folded, 5, Some(&[7; 512]), &page, hash(&page));
         assert!(wal.store_deltas(1, &folded) && wal.is_delta(1));
         let mut bytes = [0; 512];

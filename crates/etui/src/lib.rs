@@ -132,16 +132,13 @@ pub mod watch;
 
 #[doc(hidden)]
 pub use db::use_base;
-#[cfg(feature = "redo-log")]
-#[doc(hidden)]
-pub use db::use_vfs;
 pub use db::{Durability, Memory, TellWaiting, Vfs, Waiting};
 #[cfg(feature = "redo-log")]
-pub use db::{Recovered, recover};
+pub use db::{Recovered, recover, use_vfs};
 pub use error::{Error, Result};
 pub use etui_text as text;
 #[cfg(feature = "redo-log")]
-pub use etui_vfs::Counters as VfsCounters;
+pub use etui_vfs;
 pub use etui_vfs_base::has_ofd_locks;
 pub use store::check::{CheckReport, Stats};
 pub use store::collections::RemovedCollection;

@@ -13,39 +13,24 @@
 //!  60  u32       block size: 4096
 //!  64  u64       hash of the bytes before
 //!
-//! from block 2: records, each on blocks of its own
-//!   0  4 bytes   "eRec", or "eLz4": its payload is compressed
-//!   4  u32       number of pages
-//!   8  u64       epoch
-//!  16  u64       sequence number, from 0 in each epoch
-//!  24  u64       predecessor: hash (56) of the record before, or the seed
-//!  32  u64       length of the payload
-//!  40  u32       size of the database after it, in pages
-//!  44  u32       number of records directly before it that may not have been flushed when it was
-//!                written: all earlier ones were, which proves later that a gap is damage
-//!  48  u64       hash of the payload
-//!  56  u64       hash of the bytes before
-//!  64  payload   see codec.rs; the rest of the last block is undefined. Compressed: u32, the length
-//!                of the payload of codec.rs, then that as one LZ4 block. Tried for records of 2 or
-//!                3 blocks, and of 16 blocks to 1 MiB, and used if it takes fewer blocks
+//! from block 2: records, each on blocks of its own: see etui_redo::record
 //! ```
 //!
-//! Numbers are little-endian. A record's hash covers its predecessor's, so a record is valid only
-//! in its place: after exactly these records of exactly this epoch.
+//! Numbers are little-endian.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::compression::{CompressionTable, compress_payload, is_worth_compressing};
-use super::{BLOCK, StreamHash, hash, u32_at, u64_at};
+use etui_redo::compression::{CompressionTable, PART, compress_payload, is_worth_compressing};
+use etui_redo::record::{RECORD_HEADER, RecordHeader};
+use etui_redo::{BLOCK, StreamHash, hash, u32_at, u64_at};
+
 use crate::counters::{AtomicCounters, CountedFile, add};
 use crate::device::{Access, File, Lock, Platform, Role};
 use crate::mutation::{BrokenRule, Mutation};
 
 const MAGIC: &[u8; 16] = b"etui redo log 1\n";
-const RECORD_MAGIC: &[u8; 4] = b"eRec";
-const COMPRESSED_MAGIC: &[u8; 4] = b"eLz4";
 const LIVE: u32 = 1;
 
 /// An upper limit of epochs that no log reaches; a higher one is damage. There is always a next
@@ -55,9 +40,6 @@ const EPOCHS: u64 = 1 << 63;
 /// The offset of the first record.
 pub(crate) const RECORDS: u64 = 2 * BLOCK as u64;
 
-/// Bytes of a record's header.
-pub(crate) const RECORD_HEADER: usize = 64;
-
 /// Before a record of at most this size the log grows by a step, so that the next commits find
 /// written blocks. A larger record extends the log itself: writing its blocks in advance would
 /// write them twice, and the metadata of its flush is small in comparison.
@@ -65,9 +47,6 @@ const SMALL: u64 = 64 << 10;
 
 /// The smallest resting size of a log.
 pub(crate) const SMALLEST: u64 = 4 * BLOCK as u64;
-
-/// A record is written in parts of this size, so that a large one needs no memory of its size.
-pub(super) const PART: usize = 1 << 20;
 
 /// The header of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,84 +133,22 @@ impl LogTail {
     }
 }
 
-/// The header of a record.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RecordHeader {
-    pub pages: u32,
-    pub payload: u64,
-    pub payload_hash: u64,
-    /// The payload is compressed: see compression.rs.
-    pub compressed: bool,
-    pub database_pages: u32,
-    /// The position of the record after it.
-    pub next: LogTail,
-}
-
-/// A record's statement about earlier ones: records below `flushed` were durable when it was
-/// written.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FlushWitness {
-    pub sequence: u64,
-    pub flushed: u64,
-}
-
-impl FlushWitness {
-    /// Decodes the header of a record of this epoch, wherever it is.
-    pub fn decode(bytes: &[u8], header: &LogHeader) -> Option<Self> {
-        let bytes = bytes.get(..RECORD_HEADER)?;
-        let valid = is_record(bytes) && u64_at(bytes, 8) == header.epoch;
-        let sequence = u64_at(bytes, 16);
-        valid.then(|| Self {
-            sequence,
-            flushed: sequence.saturating_sub(u64::from(u32_at(bytes, 44))),
-        })
-    }
-}
-
-/// Returns true if a record's header has its marks and its hash.
-fn is_record(header: &[u8]) -> bool {
-    (header.starts_with(COMPRESSED_MAGIC) || header.starts_with(RECORD_MAGIC))
-        && u64_at(header, 56) == hash(header.get(..56).unwrap_or_default())
-}
-
-impl RecordHeader {
-    /// Decodes a header if it belongs to the record at this tail.
-    pub fn decode(
-        bytes: &[u8],
-        header: &LogHeader,
-        tail: &LogTail,
-        broken: BrokenRule,
-    ) -> Option<Self> {
-        let bytes = bytes.get(..RECORD_HEADER)?;
-        let own = u64_at(bytes, 56);
-        let chained = u64_at(bytes, 24) == tail.predecessor || broken.is(Mutation::ChainBySequence);
-        let compressed = bytes.starts_with(COMPRESSED_MAGIC);
-        let valid = is_record(bytes)
-            && u64_at(bytes, 8) == header.epoch
-            && u64_at(bytes, 16) == tail.sequence
-            && chained;
-        let payload = u64_at(bytes, 32);
-        let next = LogTail {
-            offset: tail.offset.checked_add(blocks_of(payload)?)?,
-            sequence: tail.sequence.checked_add(1)?,
-            predecessor: own,
-        };
-        valid.then(|| Self {
-            pages: u32_at(bytes, 4),
-            payload,
-            payload_hash: u64_at(bytes, 48),
-            compressed,
-            database_pages: u32_at(bytes, 40),
-            next,
-        })
-    }
-}
-
-/// Returns the size in bytes of the blocks of a record with such a payload.
-fn blocks_of(payload: u64) -> Option<u64> {
-    payload
-        .checked_add(RECORD_HEADER as u64)?
-        .checked_next_multiple_of(BLOCK as u64)
+/// Decodes a record's header if it belongs to the record at this tail, and returns the tail after it.
+pub(crate) fn record_at(
+    bytes: &[u8],
+    header: &LogHeader,
+    tail: &LogTail,
+    broken: BrokenRule,
+) -> Option<(RecordHeader, LogTail)> {
+    let (record, own) = RecordHeader::decode(bytes)?;
+    let chained = record.predecessor == tail.predecessor || broken.is(Mutation::ChainBySequence);
+    let is_next = record.epoch == header.epoch && record.sequence == tail.sequence && chained;
+    let next = LogTail {
+        offset: tail.offset.checked_add(record.size_of_blocks()?)?,
+        sequence: tail.sequence.checked_add(1)?,
+        predecessor: own,
+    };
+    is_next.then_some((record, next))
 }
 
 /// The sizes of a log.
@@ -364,7 +281,7 @@ impl RedoLog {
             .filter(|before| before.lineage == lineage && before.epoch + 1 == header.epoch);
         let mut bytes = [0; RECORD_HEADER];
         self.file.read_at(&mut bytes, RECORDS)?;
-        let record = RecordHeader::decode(&bytes, header, &LogTail::of_epoch(header), self.broken);
+        let record = record_at(&bytes, header, &LogTail::of_epoch(header), self.broken);
         let selected = before.filter(|_| record.is_none());
         self.header = selected.unwrap_or(self.header);
         Ok(selected.is_some())
@@ -491,7 +408,8 @@ impl RedoLog {
         &mut self.unfinished.bytes
     }
 
-    /// Writes the complete parts of a large record; called after each page.
+    /// Writes the complete parts of a large record, which needs no memory of its size; called after each
+    /// page.
     pub fn write_full_parts(&mut self, tail: &LogTail) -> io::Result<()> {
         if self.unfinished.bytes.len() < PART {
             return Ok(());
@@ -535,7 +453,7 @@ impl RedoLog {
     ) -> io::Result<LogTail> {
         self.forget_records_from(tail);
         let large = self.unfinished.written > 0;
-        let mut magic = RECORD_MAGIC;
+        let mut compressed = false;
         let payload_hash;
         let payload;
         {
@@ -550,7 +468,7 @@ impl RedoLog {
                     let bytes = unfinished.bytes.get(RECORD_HEADER..).unwrap_or_default();
                     if compress_payload(bytes, &mut unfinished.compressed, &mut unfinished.table) {
                         std::mem::swap(&mut unfinished.bytes, &mut unfinished.compressed);
-                        magic = COMPRESSED_MAGIC;
+                        compressed = true;
                     }
                 }
                 let bytes = &unfinished.bytes;
@@ -558,20 +476,18 @@ impl RedoLog {
                 payload_hash = hash(bytes.get(RECORD_HEADER..).unwrap_or_default());
             }
         }
-        let mut header = [0; RECORD_HEADER];
-        header[..4].copy_from_slice(magic);
-        header[4..8].copy_from_slice(&pages.to_le_bytes());
-        header[8..16].copy_from_slice(&self.header.epoch.to_le_bytes());
-        header[16..24].copy_from_slice(&tail.sequence.to_le_bytes());
-        header[24..32].copy_from_slice(&tail.predecessor.to_le_bytes());
-        header[32..40].copy_from_slice(&payload.to_le_bytes());
-        header[40..44].copy_from_slice(&database_pages.to_le_bytes());
-        let unflushed = u32::try_from(tail.sequence - self.flushed).unwrap_or(u32::MAX);
-        header[44..48].copy_from_slice(&unflushed.to_le_bytes());
-        header[48..56].copy_from_slice(&payload_hash.to_le_bytes());
-        let own = hash(&header[..56]);
-        header[56..].copy_from_slice(&own.to_le_bytes());
-
+        let (header, own) = RecordHeader {
+            compressed,
+            pages,
+            epoch: self.header.epoch,
+            sequence: tail.sequence,
+            predecessor: tail.predecessor,
+            payload,
+            database_pages,
+            unflushed: u32::try_from(tail.sequence - self.flushed).unwrap_or(u32::MAX),
+            payload_hash,
+        }
+        .encode();
         let bytes = &mut self.unfinished.bytes;
         let rest = bytes.len().next_multiple_of(BLOCK) - bytes.len();
         bytes.extend_from_slice(self.unfinished.fill.get(..rest).unwrap_or_default());
@@ -609,6 +525,20 @@ impl RedoLog {
             (next.offset - tail.offset) / BLOCK as u64,
         );
         Ok(next)
+    }
+
+    /// Reads the record at this tail: its header and payload.
+    pub fn read_record(&self, tail: &LogTail) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; RECORD_HEADER];
+        self.file.read_at(&mut bytes, tail.offset)?;
+        let record = record_at(&bytes, &self.header, tail, self.broken);
+        let (record, _) = record.ok_or(io::ErrorKind::InvalidData)?;
+        let payload = usize::try_from(record.payload).map_err(io::Error::other)?;
+        bytes.resize(RECORD_HEADER + payload, 0);
+        match self.file.read_at(&mut bytes, tail.offset)? == bytes.len() {
+            true => Ok(bytes),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     }
 
     /// Extends the log to at least this length, with written and flushed blocks: the flush of a

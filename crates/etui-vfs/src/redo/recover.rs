@@ -1,18 +1,19 @@
 //! [`replay_log`]: replays a log over its database.
 //!
 //! The log is read twice: once to find the valid records, once to build the final images of the
-//! pages. Nothing is written until all images match the hashes in the records, and the log is
-//! flushed. The size is set last. The replay is idempotent, also after an interrupted one: each
-//! byte that a record covers ends with the contents of the last record that covers it, and all
-//! other bytes are equal in all images since the start of the epoch.
+//! pages, by [`etui_redo::recovery`]. Nothing is written until all images match the hashes in the
+//! records, and the log is flushed. The size is set last.
 
 use std::collections::BTreeMap;
 use std::io;
 
-use super::codec::{DecodeError, PageHeader, PayloadSource, is_page_size};
-use super::compression::decompress_payload;
-use super::log::{FlushWitness, LogHeader, LogTail, RECORD_HEADER, RecordHeader};
-use super::{BLOCK, StreamHash, hash};
+use etui_redo::codec::{DecodeError, PayloadSource};
+use etui_redo::compression::decompress_payload;
+use etui_redo::record::{RECORD_HEADER, RecordHeader};
+use etui_redo::recovery::{PageImages, Recovery, RecoveryError};
+use etui_redo::{BLOCK, StreamHash};
+
+use super::log::{LogHeader, LogTail, record_at};
 use crate::device::File;
 use crate::mutation::{BrokenRule, Mutation};
 use crate::page_store::{OpenSpillFile, PageSlot, PageStore};
@@ -120,10 +121,10 @@ fn records(
     loop {
         let mut bytes = [0; RECORD_HEADER];
         log.read_at(&mut bytes, tail.offset)?;
-        let Some(head) = RecordHeader::decode(&bytes, header, &tail, broken) else {
+        let Some((head, next)) = record_at(&bytes, header, &tail, broken) else {
             return Ok((found, tail));
         };
-        if head.next.offset > len {
+        if next.offset > len {
             return Ok((found, tail));
         }
         let payload = tail.offset + RECORD_HEADER as u64;
@@ -141,7 +142,7 @@ fn records(
         if hashing.hash() != head.payload_hash {
             return Ok((found, tail));
         }
-        tail = head.next;
+        tail = next;
         found.push(ScannedRecord { payload, head });
     }
 }
@@ -157,8 +158,9 @@ fn is_damaged(log: &dyn File, header: &LogHeader, tail: &LogTail) -> io::Result<
         let blocks = buffer.get(..there).unwrap_or_default().chunks(BLOCK);
         for (offset, block) in (at..).step_by(BLOCK).zip(blocks) {
             let distance = (offset - tail.offset) / BLOCK as u64;
-            if let Some(witness) = FlushWitness::decode(block, header)
-                && witness.flushed > tail.sequence
+            if let Some((witness, _)) = RecordHeader::decode(block)
+                && witness.epoch == header.epoch
+                && witness.flushed() > tail.sequence
                 // Each record between has at least a block.
                 && distance >= witness.sequence - tail.sequence
             {
@@ -172,6 +174,36 @@ fn is_damaged(log: &dyn File, header: &LogHeader, tail: &LogTail) -> io::Result<
     }
 }
 
+/// The images of a replay: in memory, beyond `cap` in a file, over the pages of the database.
+struct ReplayedImages<'a> {
+    database: &'a dyn File,
+    store: PageStore,
+    slots: BTreeMap<u32, PageSlot>,
+    spill: OpenSpillFile<'a>,
+}
+
+impl PageImages for ReplayedImages<'_> {
+    type Error = io::Error;
+
+    fn read(&mut self, number: u32, to: &mut [u8]) -> io::Result<()> {
+        match self.slots.get(&number) {
+            Some(slot) => self.store.read(*slot, 0, to),
+            None => read_page(self.database, number, to),
+        }
+    }
+
+    fn replace(&mut self, number: u32, page: &[u8]) -> io::Result<()> {
+        match self.slots.get(&number) {
+            Some(slot) => self.store.overwrite(*slot, page),
+            None => {
+                let slot = self.store.put(page, self.spill)?;
+                self.slots.insert(number, slot);
+                Ok(())
+            }
+        }
+    }
+}
+
 /// Replays the log's epoch over the database, and flushes it. The header marker, with `lineage`,
 /// stays.
 pub(crate) fn replay_log(
@@ -182,7 +214,6 @@ pub(crate) fn replay_log(
     spill: OpenSpillFile<'_>,
     broken: BrokenRule,
 ) -> Result<Replayed, ReplayError> {
-    let damaged = |why: &str| ReplayError::Damaged(why.to_owned());
     if !header.live {
         return Ok(Replayed::default());
     }
@@ -190,62 +221,37 @@ pub(crate) fn replay_log(
     let (found, tail) = records(log, header, broken)?;
     if is_damaged(log, header, &tail)? {
         let sequence = tail.sequence;
-        return Err(damaged(&format!(
+        return Err(ReplayError::Damaged(format!(
             "it is damaged: record {sequence} was flushed, and is not valid; restore a backup"
         )));
     }
-    let Some(last) = found.last() else {
+    if found.is_empty() {
         flush_marked(database, header.lineage, broken)?;
         return Ok(Replayed::default());
+    }
+    let mut recovery = Recovery::new(page_size)?;
+    let mut images = ReplayedImages {
+        database,
+        store: PageStore::new(page_size, cap),
+        slots: BTreeMap::new(),
+        spill,
     };
-    if !is_page_size(page_size) {
-        return Err(damaged("its header has no page size"));
-    }
-    let database_pages = last.head.database_pages;
-    if database_pages == 0 {
-        return Err(damaged("it says that the database has no pages"));
-    }
-    let mut store = PageStore::new(page_size, cap);
-    // The image of each page, unless it is in place.
-    let mut pages: BTreeMap<u32, (Option<PageSlot>, u64)> = BTreeMap::new();
-    let mut page = vec![0; page_size];
-    let offset_of = |number: u32| u64::from(number - 1) * page_size as u64;
     for record in &found {
         let mut payload = PayloadReader::of(log, record)?;
-        for _ in 0..record.head.pages {
-            let head = PageHeader::read(&mut payload).map_err(not_decoded)?;
-            let (image, hash) = pages.entry(head.number).or_default();
-            *hash = head.hash;
-            if head.is_in_place() {
-                continue;
-            }
-            match image {
-                _ if head.on_zeros => {}
-                Some(image) => store.read(*image, 0, &mut page)?,
-                None => read_page(database, head.number, &mut page)?,
-            }
-            head.apply(&mut payload, &mut page).map_err(not_decoded)?;
-            match image {
-                Some(image) => store.overwrite(*image, &page)?,
-                None => *image = Some(store.put(&page, spill)?),
-            }
-        }
+        recovery.apply(&record.head, &mut payload, &mut images)?;
     }
-    pages.retain(|&number, _| number <= database_pages);
-    if !broken.is(Mutation::SkipImageHash) {
-        for (number, (image, expected)) in &pages {
-            match image {
-                Some(image) => store.read(*image, 0, &mut page)?,
-                None => read_page(database, *number, &mut page)?,
-            }
-            if hash(&page) != *expected {
-                return Err(damaged(&format!(
-                    "page {number} of the database is not what it was logged against"
-                )));
-            }
-            if *number == 1 && !header_marker::is_database(&page) {
-                return Err(damaged("its first page is not a database's"));
-            }
+    let recovered = match broken.is(Mutation::SkipImageHash) {
+        true => recovery.finish_unchecked(),
+        false => recovery.finish(&mut images)?,
+    };
+    let database_pages = recovered.database_pages;
+    images.slots.retain(|number, _| *number <= database_pages);
+    let mut page = vec![0; page_size];
+    if !broken.is(Mutation::SkipImageHash) && recovered.pages.first() == Some(&1) {
+        images.read(1, &mut page)?;
+        if !header_marker::is_database(&page) {
+            let why = "its first page is not a database's";
+            return Err(ReplayError::Damaged(why.to_owned()));
         }
     }
     // A killed process may have left unflushed records. The log must keep durable what the database
@@ -253,17 +259,13 @@ pub(crate) fn replay_log(
     if !broken.is(Mutation::ReplayUnflushedLog) {
         log.sync()?;
     }
-    let mut written = 0;
-    for (&number, (image, _)) in &pages {
-        let Some(image) = image else {
-            continue;
-        };
-        written += 1;
-        store.read(*image, 0, &mut page)?;
+    for (&number, &slot) in &images.slots {
+        images.store.read(slot, 0, &mut page)?;
         if number == 1 {
             header_marker::keep(&mut page, header.lineage);
         }
-        database.write_at(&page, offset_of(number))?;
+        let offset = u64::from(number - 1) * page_size as u64;
+        database.write_at(&page, offset)?;
     }
     let size = u64::from(database_pages) * page_size as u64;
     if database.len()? != size && !broken.is(Mutation::ReplayWithoutSize) {
@@ -271,8 +273,8 @@ pub(crate) fn replay_log(
     }
     flush_marked(database, header.lineage, broken)?;
     Ok(Replayed {
-        records: found.len() as u64,
-        pages: written,
+        records: recovered.records,
+        pages: images.slots.len() as u64,
         database_pages: Some(database_pages),
     })
 }
@@ -301,9 +303,11 @@ fn read_page(database: &dyn File, number: u32, page: &mut [u8]) -> io::Result<()
     Ok(())
 }
 
-fn not_decoded(error: DecodeError) -> ReplayError {
-    match error {
-        DecodeError::Damaged => ReplayError::Damaged("a record cannot be decoded".to_owned()),
-        DecodeError::Io(error) => ReplayError::Io(error),
+impl From<RecoveryError<io::Error>> for ReplayError {
+    fn from(error: RecoveryError<io::Error>) -> Self {
+        match error {
+            RecoveryError::Payload(error) | RecoveryError::Pages(error) => Self::Io(error),
+            other => Self::Damaged(other.to_string()),
+        }
     }
 }

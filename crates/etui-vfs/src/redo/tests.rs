@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
-use super::codec::PageEncoder;
 use super::log::{LogHeader, LogSizes, LogTail, RECORDS, RedoLog};
 use super::recover::{ReplayError, Replayed, replay_log};
-use super::{BLOCK, hash};
 use crate::device::{Access, File, Lock, Platform, Role};
 use crate::mutation::BrokenRule;
+use etui_redo::codec::PageEncoder;
+use etui_redo::{BLOCK, hash};
 use etui_vfs_base::header_marker;
 
 const PAGE: usize = 512;

@@ -21,7 +21,7 @@ use super::database::Database;
 use super::session::{Session, SessionPhase};
 use crate::counters::add;
 use crate::mutation::Mutation;
-use crate::redo::hash;
+use etui_redo::hash;
 
 /// The maximum size of a write.
 const RUN: usize = 1 << 19;
@@ -90,11 +90,20 @@ impl Database {
         }
     }
 
+    /// Returns the bytes of new pages with which a commit writes them in place. An observer's records have
+    /// all pages.
+    fn enough_to_append(&self) -> usize {
+        match self.shared().observer.get() {
+            Some(_) => usize::MAX,
+            None => self.options().append_in_place,
+        }
+    }
+
     /// Frees memory: writes the waiting pages in place, however little the transaction appends.
     /// Otherwise they would be written to the file of the volatile WAL now, and to the log and the
     /// database later.
     pub(super) fn append_early(&self, session: &mut Session) -> io::Result<()> {
-        let enough = self.options().append_in_place;
+        let enough = self.enough_to_append();
         let size = self.wal().page_size();
         let waiting = session.placing.waiting.len() * size;
         if enough == usize::MAX
@@ -129,10 +138,7 @@ impl Database {
         database_pages: u32,
     ) -> Result<usize, AppendError> {
         let ceiling = self.max_pages(session);
-        let (first, enough) = (
-            session.committed_frame() + 1,
-            self.options().append_in_place,
-        );
+        let (first, enough) = (session.committed_frame() + 1, self.enough_to_append());
         // A transaction that appends little needs no further work.
         let frames = (last + 1).saturating_sub(first) as usize;
         let is_little = || frames.saturating_mul(self.wal().page_size()) < enough;

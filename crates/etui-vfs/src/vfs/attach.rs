@@ -12,9 +12,9 @@ use super::session::{ResultCode, Session, SessionPhase};
 use crate::counters::add;
 use crate::device::{Access, File, Lock};
 use crate::mutation::Mutation;
-use crate::redo::codec::is_page_size;
 use crate::redo::log::{LogTail, RedoLog};
 use crate::redo::recover::{ReplayError, Replayed, replay_log};
+use etui_redo::codec::is_page_size;
 use etui_vfs_base::header_marker::{self, HeaderBytes};
 
 /// The number of times that SQLite settles a WAL of another process while a database is attached.

@@ -18,7 +18,7 @@ use crate::deferred_writes::DeferredWrites;
 use crate::device::{File, Lock, SqliteFile};
 use crate::mutation::{BrokenRule, Mutation};
 use crate::read_ahead::ReadAheadBuffer;
-use crate::redo::codec::is_page_size;
+use etui_redo::codec::is_page_size;
 
 /// The options of a buffer besides deferred writes.
 #[derive(Debug, Clone, Copy, Default)]

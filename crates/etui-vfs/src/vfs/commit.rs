@@ -22,10 +22,10 @@ use super::locks::{CHECKPOINT, READ};
 use super::session::{ResultCode, Session, SessionPhase, UnpublishedRecord};
 use crate::counters::add;
 use crate::mutation::Mutation;
-use crate::redo::codec::{is_page_size, page_in_place};
-use crate::redo::hash;
 use crate::redo::log::LogTail;
 use crate::wal_image::{FRAME_HEADER, HEADER, WalSpan};
+use etui_redo::codec::{is_page_size, page_in_place};
+use etui_redo::hash;
 use etui_vfs_base::header_marker;
 
 thread_local! {
@@ -349,6 +349,7 @@ impl Database {
         before.resize(page.len(), 0);
         after.resize(page.len(), 0);
         log.begin_record();
+        let is_observed = self.shared().observer.get().is_some();
         let (mut compared, mut whole) = (0, 0);
         for (n, &(number, frame)) in order.iter().enumerate() {
             let is_last = order.get(n + 1).is_none_or(|next| next.0 != number);
@@ -370,6 +371,8 @@ impl Database {
                 false => wal.page(frame, after, &below).map_err(read)?,
             };
             let before = match newest.get(&number) {
+                // The header differs from that of the closed file, which an observer may have.
+                _ if is_observed && number == 1 => None,
                 Some(newest) => Some(wal.page(newest.frame, before, &below).map_err(read)?),
                 None if number <= *floor => {
                     let offset = u64::from(number - 1) * page.len() as u64;
@@ -415,11 +418,25 @@ impl Database {
                 "pages of before its shrink are lost",
             );
         }
+        self.notify_observer(session);
         session.publish_record(self.broken());
         add(&self.atomic_counters().commits, 1);
         self.release_superseded(session);
         self.store_deltas(session);
         false
+    }
+
+    /// Reports the record that is about to be published. It is read back: a large one was never in memory.
+    fn notify_observer(&self, session: &Session) {
+        if let Some(observer) = self.shared().observer.get()
+            && let SessionPhase::Live(log) = &session.phase
+            && let Some(tail) = &session.tail
+        {
+            match log.read_record(tail) {
+                Ok(record) => observer.committed(self.path(), Ok(&record)),
+                Err(error) => observer.committed(self.path(), Err(error)),
+            }
+        }
     }
 
     /// Publishes or revokes the record for the connection with the write lock: a record that is

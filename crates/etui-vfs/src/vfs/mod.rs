@@ -131,6 +131,20 @@ impl Options {
     }
 }
 
+/// Receives each commit's record, for a program that keeps records elsewhere, too.
+pub trait CommitObserver: Send + Sync + std::fmt::Debug {
+    /// Receives the record of a commit: header and payload, as [`etui_redo::record`] describes them, which
+    /// [`etui_redo::recovery::recover`] applies. It is called once for each commit of the database, in
+    /// order, in the thread that commits, before SQLite reports the commit as complete; with
+    /// `synchronous = FULL` the record is durable here. Records apply to the pages of the file as it was
+    /// before it was opened. A commit with another journal mode than WAL has no record. It must not use a
+    /// connection of this database.
+    ///
+    /// An error means that the record is in the log, and could not be read back: whoever keeps records
+    /// needs all pages anew.
+    fn committed(&self, database: &Path, record: std::io::Result<&[u8]>);
+}
+
 /// State shared by all files of one VFS; never freed.
 #[derive(Debug)]
 #[repr(C)]
@@ -144,6 +158,7 @@ struct VfsState {
     broken: BrokenRule,
     /// The process that has a thread for idle checkpoints: its fork count, plus one.
     watching: AtomicU64,
+    observer: OnceLock<Arc<dyn CommitObserver>>,
 }
 
 // SAFETY: its memory begins with the VFS below.
@@ -193,6 +208,12 @@ impl Vfs {
     /// without waiting for [`Options::idle`]. A database that cannot be checkpointed is unchanged.
     pub fn checkpoint_idle(&self) {
         self.shared.checkpoint_idle(Duration::ZERO);
+    }
+
+    /// Reports each commit from now on; call it before a database is opened. Returns false if there is an
+    /// observer already. [`Options::append_in_place`] has no effect then: records have all pages.
+    pub fn observe(&self, observer: Arc<dyn CommitObserver>) -> bool {
+        self.shared.observer.set(observer).is_ok()
     }
 
     /// Returns the statistics of all databases opened with it.
@@ -291,6 +312,7 @@ fn register_on(
         registry: DatabaseRegistry::default(),
         broken,
         watching: AtomicU64::new(0),
+        observer: OnceLock::new(),
     }));
     vfs_methods::register(c_name, shared)?;
     let name = name.to_owned();
@@ -327,6 +349,7 @@ pub fn recover(path: &Path) -> Result<Recovered, Error> {
             registry: DatabaseRegistry::default(),
             broken: BrokenRule::default(),
             watching: AtomicU64::new(0),
+            observer: OnceLock::new(),
         }),
         path,
     )

@@ -15,8 +15,8 @@ use etui_vfs_base::sqlite_api::api;
 
 use super::{Options, RedoLogUse};
 use crate::Error;
-use crate::redo::BLOCK;
 use crate::redo::log::SMALLEST;
+use etui_redo::BLOCK;
 
 /// The parameters of a URI, and the option of each one.
 const PARAMETERS: [(&CStr, &str); 10] = [

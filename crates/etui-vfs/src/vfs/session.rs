@@ -8,8 +8,8 @@ use foldhash::HashMap;
 
 use super::append_in_place::AppendState;
 use crate::mutation::{BrokenRule, Mutation};
-use crate::redo::codec::PageEncoder;
 use crate::redo::log::{LogTail, RedoLog};
+use etui_redo::codec::PageEncoder;
 
 /// A result code of SQLite other than `SQLITE_OK`.
 pub(super) type ResultCode = c_int;

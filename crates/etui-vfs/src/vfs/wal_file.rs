@@ -7,7 +7,7 @@ use libsqlite3_sys as ffi;
 use super::connection::read;
 use super::database::Database;
 use super::session::ResultCode;
-use crate::redo::codec::SMALLEST_PAGE;
+use etui_redo::codec::SMALLEST_PAGE;
 
 /// A WAL that a connection has open.
 #[derive(Debug)]

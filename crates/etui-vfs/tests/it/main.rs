@@ -14,6 +14,7 @@ mod leaving;
 mod mitigations;
 mod names;
 mod processes;
+mod records;
 mod refusals;
 mod upkeep;
 mod vacuum;

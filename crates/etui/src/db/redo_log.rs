@@ -19,9 +19,9 @@ static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new
 /// flush more.
 const APPEND_IN_PLACE: usize = 256 << 10;
 
-/// Replaces the VFS in this process by that of the crash laboratory; returns false if one is
-/// registered already.
-#[doc(hidden)]
+/// Uses this VFS for the stores with [`Vfs::RedoLog`](super::Vfs::RedoLog) in this process: with other
+/// options, or with an observer of commits, who receives the record of each. Returns false if a store has
+/// used one already.
 pub fn use_vfs(vfs: etui_vfs::Vfs) -> bool {
     VFS.set(Ok(vfs)).is_ok()
 }

@@ -1,6 +1,8 @@
 //! Each rule of the redo log has a mutation of the VFS that violates it. The laboratory must catch
 //! the mutation, and the unchanged VFS must pass the same trial.
 
+use etui_redo::hash;
+use etui_redo::record::RecordHeader;
 use std::path::Path;
 use std::time::Duration;
 
@@ -493,18 +495,18 @@ fn rule_25_clear_without_log() {
 /// A record forged in a row: epoch and sequence match, the predecessor does not. Its database has
 /// one page.
 fn forged(epoch: u64, sequence: u64) -> [u8; 64] {
-    let hash = twox_hash::XxHash3_64::oneshot;
-    let mut record = [0; 64];
-    record[..4].copy_from_slice(b"eRec");
-    record[8..16].copy_from_slice(&epoch.to_le_bytes());
-    record[16..24].copy_from_slice(&sequence.to_le_bytes());
-    record[24..32].fill(0xab);
-    record[40..44].copy_from_slice(&1_u32.to_le_bytes());
-    record[44..48].copy_from_slice(&65_536_u32.to_le_bytes());
-    record[48..56].copy_from_slice(&hash(&[]).to_le_bytes());
-    let own = hash(&record[..56]);
-    record[56..].copy_from_slice(&own.to_le_bytes());
-    record
+    let record = RecordHeader {
+        compressed: false,
+        pages: 0,
+        epoch,
+        sequence,
+        predecessor: u64::from_le_bytes([0xab; 8]),
+        payload: 0,
+        database_pages: 1,
+        unflushed: 65_536,
+        payload_hash: hash(&[]),
+    };
+    record.encode().0
 }
 
 /// Bytes of a row that look like a record are at the log's tail, left there by an earlier epoch.

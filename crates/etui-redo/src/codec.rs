@@ -23,15 +23,15 @@ use std::io;
 use crate::page_diff::differing_ranges;
 
 /// The smallest page size of SQLite.
-pub(crate) const SMALLEST_PAGE: usize = 512;
+pub const SMALLEST_PAGE: usize = 512;
 
 /// The largest page size of SQLite.
-pub(crate) const LARGEST_PAGE: usize = 1 << 16;
+pub const LARGEST_PAGE: usize = 1 << 16;
 
 static ZEROS: [u8; LARGEST_PAGE] = [0; LARGEST_PAGE];
 
 /// Returns true if the number is a valid page size.
-pub(crate) fn is_page_size(size: usize) -> bool {
+pub fn is_page_size(size: usize) -> bool {
     size.is_power_of_two() && (SMALLEST_PAGE..=LARGEST_PAGE).contains(&size)
 }
 
@@ -72,14 +72,14 @@ fn may_exceed(ranges: &[(u32, u32)], most: usize) -> bool {
 
 /// Encodes pages, and keeps its buffers for the next ones.
 #[derive(Debug, Default)]
-pub(crate) struct PageEncoder {
+pub struct PageEncoder {
     ranges: Vec<(u32, u32)>,
     on_zeros: Vec<(u32, u32)>,
 }
 
 impl PageEncoder {
     /// Appends a page. `before` is `None` if the previous image is not reliable; it has the length
-    /// of `after`, a page size.
+    /// of `after`, a page size. `hash` is that of `after`.
     pub fn page(
         &mut self,
         to: &mut Vec<u8>,
@@ -123,7 +123,7 @@ impl PageEncoder {
 }
 
 /// Appends a page that is in place.
-pub(crate) fn page_in_place(to: &mut Vec<u8>, number: u32, hash: u64) {
+pub fn page_in_place(to: &mut Vec<u8>, number: u32, hash: u64) {
     put_varint(to, number);
     put_varint(to, 0);
     to.extend_from_slice(&hash.to_le_bytes());
@@ -131,7 +131,7 @@ pub(crate) fn page_in_place(to: &mut Vec<u8>, number: u32, hash: u64) {
 
 /// The reason why a payload cannot be decoded.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DecodeError {
+pub enum DecodeError {
     /// The encoder did not write it.
     #[error("it is damaged")]
     Damaged,
@@ -141,8 +141,12 @@ pub(crate) enum DecodeError {
 }
 
 /// A sequential reader of a payload.
-pub(crate) trait PayloadSource {
+pub trait PayloadSource {
     /// Returns the next bytes, at most a page.
+    ///
+    /// # Errors
+    ///
+    /// The payload ends before, or cannot be read.
     fn take(&mut self, len: usize) -> Result<&[u8], DecodeError>;
 }
 
@@ -168,20 +172,26 @@ fn take_varint(source: &mut impl PayloadSource) -> Result<u32, DecodeError> {
 
 /// The header of a page, before its ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PageHeader {
+pub struct PageHeader {
+    /// The page number, from 1.
     pub number: u32,
     /// The ranges apply to zeros instead of the previous image.
     pub on_zeros: bool,
+    /// The hash of the page after the transaction.
     pub hash: u64,
     ranges: u32,
 }
 
 impl PageHeader {
     /// Reads the header of the next page.
+    ///
+    /// # Errors
+    ///
+    /// The payload is damaged or cannot be read.
     pub fn read(source: &mut impl PayloadSource) -> Result<Self, DecodeError> {
         let number = take_varint(source)?;
         let ranges = take_varint(source)?;
-        let hash = super::u64_at(source.take(8)?, 0);
+        let hash = crate::u64_at(source.take(8)?, 0);
         if number == 0 {
             return Err(DecodeError::Damaged);
         }
@@ -200,6 +210,10 @@ impl PageHeader {
     }
 
     /// Reads the ranges of the page and applies them to an image of it.
+    ///
+    /// # Errors
+    ///
+    /// The payload is damaged or cannot be read.
     pub fn apply(
         &self,
         source: &mut impl PayloadSource,
@@ -228,7 +242,7 @@ impl PageHeader {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::redo::hash;
+    use crate::hash;
     use proptest::prelude::*;
 
     fn round_trip(before: Option<&[u8]>, after: &[u8]) -> usize {

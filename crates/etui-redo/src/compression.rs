@@ -5,13 +5,17 @@ use lz4_flex::block::{
     CompressTable, compress_into, compress_into_with_table, get_maximum_output_size,
 };
 
-use super::codec::LARGEST_PAGE;
-use super::log::{PART, RECORD_HEADER};
-use super::{BLOCK, u32_at};
+use crate::codec::LARGEST_PAGE;
+use crate::record::RECORD_HEADER;
+use crate::{BLOCK, u32_at};
+
+/// A payload that reaches this size, in bytes, is written without compression. The VFS writes a larger
+/// one in parts of it.
+pub const PART: usize = 1 << 20;
 
 /// The compressor's table, reused for each record.
 #[derive(Default)]
-pub(super) struct CompressionTable(CompressTable);
+pub struct CompressionTable(CompressTable);
 
 impl std::fmt::Debug for CompressionTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -23,17 +27,13 @@ impl std::fmt::Debug for CompressionTable {
 /// much; a large one is a merge or an import, and mostly text. Between them are rows with many
 /// indexes, where saving one of six or seven blocks costs more CPU time than the rest of the
 /// commit.
-pub(super) fn is_worth_compressing(blocks: usize) -> bool {
+pub fn is_worth_compressing(blocks: usize) -> bool {
     matches!(blocks, 2..=3 | 16..)
 }
 
 /// Compresses a payload into `to`, after room for the record's header. Returns true if that takes
 /// fewer blocks.
-pub(super) fn compress_payload(
-    payload: &[u8],
-    to: &mut Vec<u8>,
-    table: &mut CompressionTable,
-) -> bool {
+pub fn compress_payload(payload: &[u8], to: &mut Vec<u8>, table: &mut CompressionTable) -> bool {
     let blocks = (RECORD_HEADER + payload.len()).div_ceil(BLOCK);
     let Ok(len) = u32::try_from(payload.len()) else {
         return false;
@@ -63,11 +63,10 @@ pub(super) fn compress_payload(
 }
 
 /// Decompresses a payload; `None`: the bytes are damaged.
-pub(super) fn decompress_payload(bytes: &[u8]) -> Option<Vec<u8>> {
+pub fn decompress_payload(bytes: &[u8]) -> Option<Vec<u8>> {
     let (len, block) = bytes.split_at_checked(4)?;
     let len = u32_at(len, 0) as usize;
-    // A record is compressed only if no part of it has been written: it ends with the page that
-    // fills a part.
+    // It ends with the page that reaches a part: no more memory is taken for damaged bytes.
     if len > PART + 2 * LARGEST_PAGE {
         return None;
     }
