@@ -131,13 +131,12 @@ fn a_service_at_rest_gives_memory_back() {
         let after_answers = private_memory(process).unwrap();
         // The answers had 16 MB, the file has as many.
         let released = after_answers - (8 << 20);
-        let at_rest = wait_for("it needs less memory", async || {
+        wait_for("it needs less memory", async || {
             let now = private_memory(process).unwrap();
-            (now < released).then_some(now)
+            (now < released).then_some(())
         })
         .await;
         assert_eq!(read_all(client, book, 1).await, 2_000);
-        assert!(private_memory(process).unwrap() > at_rest);
     });
 }
 

@@ -1,6 +1,6 @@
-//! Stores on the VFS: contacts, calendars and date books, then power failures at each moment.
-//! Acknowledged changes exist, the sync of a date book as a whole or not at all; the store is
-//! clean, and every record can be checked out again.
+//! Stores, by default and on the redo log: contacts, calendars and date books, then power failures at
+//! each moment. Acknowledged changes exist, the sync of a date book as a whole or not at all; the store
+//! is clean, and every record can be checked out again. By default, plain SQLite reads them, too.
 //!
 //! ```text
 //! ETUI_CRASH_IMAGES=40000 ETUI_CRASH_SEED=1 \
@@ -27,9 +27,11 @@ use etui_testkit::people::{Version, person};
 use etui_testkit::rng::{SplitMix64, mix64};
 use etui_vfs::Options;
 use etui_vfs::device::Role;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::crash::commits::{Commits, Mark, Window};
 use crate::crash::etui::SMALL;
+use crate::crash::plain::{self, Mistake};
 use crate::crash::random::variable;
 use mirror::{Mirror, write_out};
 
@@ -51,6 +53,9 @@ fn mirror() -> &'static Arc<Mirror> {
         let mirror = Arc::new(Mirror::new());
         let vfs = etui_vfs::register_with("etui-store", LITTLE, mirror.clone()).unwrap();
         assert!(::etui::use_vfs(vfs));
+        plain::register("mirrored", mirror.clone(), Mistake::None);
+        let base = etui_vfs_base::vfs::register_above("etui-mirrored", "mirrored").unwrap();
+        assert!(::etui::use_base(base));
         mirror
     })
 }
@@ -113,8 +118,29 @@ fn add<R: record::RecordKind>(records: &Collection<'_, R>, to: &mut Vec<u8>) -> 
     Ok(())
 }
 
+/// Returns a hash of all live records, as plain SQLite reads them.
+fn live_by_plain_sqlite(path: &Path) -> rusqlite::Result<u64> {
+    let db = Connection::open_with_flags_and_vfs(path, OpenFlags::SQLITE_OPEN_READ_WRITE, "unix")?;
+    let mut all = db.prepare("SELECT CAST(text AS BLOB) FROM item ORDER BY 1")?;
+    let all = all.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
+    Ok(hash_of(
+        &all.collect::<rusqlite::Result<Vec<_>>>()?.concat(),
+    ))
+}
+
+/// Returns the same of a store.
+fn live(store: &Store) -> Result<u64, Error> {
+    let mut all: Vec<Vec<u8>> = Vec::new();
+    let (contacts, calendar) = (store.contacts()?.all()?, store.calendar()?.all()?);
+    all.extend(contacts.iter().map(|(_, text)| text.to_vec()));
+    all.extend(calendar.iter().map(|(_, text)| text.to_vec()));
+    all.sort_unstable();
+    Ok(hash_of(&all.concat()))
+}
+
 /// A history in progress.
 struct Run {
+    vfs: Vfs,
     path: PathBuf,
     disk: RecordingDisk,
     durability: Durability,
@@ -143,17 +169,18 @@ impl Session<'_> {
 
 impl Run {
     /// Creates a store, mirrored since it was closed.
-    fn new(path: PathBuf, seed: u64, unflushed: Option<Role>) -> Self {
+    fn new(vfs: Vfs, path: PathBuf, seed: u64, unflushed: Option<Role>) -> Self {
         let mut rng = SplitMix64::new(seed);
         let durability = match rng.chance(250) {
             true => Durability::Deferred,
             false => Durability::Full,
         };
-        let store = open(&path, Vfs::RedoLog, durability).unwrap();
+        let store = open(&path, vfs, durability).unwrap();
         let empty = state(&store).unwrap();
         store.close().unwrap();
         let disk = mirror().follow(path.parent().unwrap(), unflushed);
         Self {
+            vfs,
             path,
             disk,
             durability,
@@ -195,8 +222,8 @@ impl Run {
 
     /// A program opens the store, uses it and closes it.
     fn session(&mut self) {
-        let store = open(&self.path, Vfs::RedoLog, self.durability).unwrap();
-        let observer = open(&self.path, Vfs::RedoLog, self.durability).unwrap();
+        let store = open(&self.path, self.vfs, self.durability).unwrap();
+        let observer = open(&self.path, self.vfs, self.durability).unwrap();
         let mut session = Session {
             store: &store,
             observer: &observer,
@@ -315,7 +342,7 @@ impl Run {
 }
 
 /// Opens an image as the next program does. Returns its state.
-fn look(image: &CrashImage<'_>, draw: u64) -> Result<u64, String> {
+fn look(vfs: Vfs, image: &CrashImage<'_>, draw: u64) -> Result<u64, String> {
     let text = |e: Error| e.to_string();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(NAME);
@@ -325,8 +352,16 @@ fn look(image: &CrashImage<'_>, draw: u64) -> Result<u64, String> {
         let taken = dir.path().join(format!("{NAME}-locks"));
         std::fs::write(taken, draw.to_le_bytes()).unwrap();
     }
-    let store = open(&path, Vfs::RedoLog, Durability::Full).map_err(text)?;
+    let store = open(&path, vfs, Durability::Full).map_err(text)?;
     let found = state(&store).map_err(text)?;
+    if vfs == Vfs::System {
+        let copy = tempfile::tempdir().unwrap();
+        write_out(image, copy.path());
+        let plain = live_by_plain_sqlite(&copy.path().join(NAME)).map_err(|e| e.to_string())?;
+        if plain != live(&store).map_err(text)? {
+            return Err("plain SQLite reads other records beside the WAL".to_owned());
+        }
+    }
     let report = store.check().map_err(text)?;
     if !report.is_clean() {
         return Err(format!("check: {:?}", report.problems));
@@ -389,7 +424,12 @@ struct Tally {
 
 /// Runs histories of seeds from `first`, until this number of distinct images was opened, or one is
 /// wrong.
-fn hunt(first: u64, images: usize, unflushed: Option<Role>) -> (Tally, Result<(), String>) {
+fn hunt(
+    vfs: Vfs,
+    first: u64,
+    images: usize,
+    unflushed: Option<Role>,
+) -> (Tally, Result<(), String>) {
     let mut tally = Tally::default();
     for seed in first.. {
         if tally.distinct >= images {
@@ -397,7 +437,7 @@ fn hunt(first: u64, images: usize, unflushed: Option<Role>) -> (Tally, Result<()
         }
         let dir = tempfile::tempdir().unwrap();
         let directory = dir.path().canonicalize().unwrap();
-        let mut run = Run::new(directory.join(NAME), seed, unflushed);
+        let mut run = Run::new(vfs, directory.join(NAME), seed, unflushed);
         for _ in 0..1 + run.rng.below(3) {
             run.session();
         }
@@ -410,7 +450,10 @@ fn hunt(first: u64, images: usize, unflushed: Option<Role>) -> (Tally, Result<()
             sector: if seed % 4 == 0 { 4096 } else { 512 },
             per_point: 5,
             between: 5,
-            torn: Some(Role::Redo),
+            torn: Some(match vfs {
+                Vfs::RedoLog => Role::Redo,
+                _ => Role::Journal,
+            }),
             seed,
         };
         let mut known = BTreeMap::new();
@@ -423,7 +466,7 @@ fn hunt(first: u64, images: usize, unflushed: Option<Role>) -> (Tally, Result<()
                 Some(found) => Ok(*found),
                 None => {
                     tally.distinct += 1;
-                    look(image, mix64(seed.wrapping_add(tally.images as u64)))
+                    look(vfs, image, mix64(seed.wrapping_add(tally.images as u64)))
                 }
             };
             result = found.and_then(|found| {
@@ -445,14 +488,13 @@ fn hunt(first: u64, images: usize, unflushed: Option<Role>) -> (Tally, Result<()
     (tally, Ok(()))
 }
 
-#[test]
-fn stores_with_contacts_calendars_and_date_books_survive() {
+fn survive(vfs: Vfs) {
     let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 10;
     let first = variable("ETUI_CRASH_SEED", 1);
     let begun = Instant::now();
-    let (tally, result) = hunt(first, images, None);
+    let (tally, result) = hunt(vfs, first, images, None);
     println!(
-        "stores, seeds from {first}: {tally:?}, {:.1} s",
+        "{vfs:?}, seeds from {first}: {tally:?}, {:.1} s",
         begun.elapsed().as_secs_f64()
     );
     if let Err(wrong) = result {
@@ -461,12 +503,27 @@ fn stores_with_contacts_calendars_and_date_books_survive() {
     assert!(tally.syncs > 0, "too few images to say anything");
 }
 
+#[test]
+fn stores_survive() {
+    survive(Vfs::System);
+}
+
+#[test]
+fn stores_on_the_redo_log_survive() {
+    survive(Vfs::RedoLog);
+}
+
 /// A store on a device that ignores a flush is caught.
 #[test]
 fn stores_whose_files_are_not_flushed_are_caught() {
-    for unflushed in [Role::Redo, Role::Database] {
-        let (tally, result) = hunt(1, 2_000, Some(unflushed));
-        println!("stores, {unflushed:?} not flushed: {tally:?}: {result:?}");
-        assert!(result.is_err(), "{unflushed:?} is not caught");
+    for (vfs, unflushed) in [
+        (Vfs::System, Role::Journal),
+        (Vfs::System, Role::Database),
+        (Vfs::RedoLog, Role::Redo),
+        (Vfs::RedoLog, Role::Database),
+    ] {
+        let (tally, result) = hunt(vfs, 1, 2_000, Some(unflushed));
+        println!("{vfs:?}, {unflushed:?} not flushed: {tally:?}: {result:?}");
+        assert!(result.is_err(), "{vfs:?}, {unflushed:?} is not caught");
     }
 }
