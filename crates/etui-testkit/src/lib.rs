@@ -7,6 +7,7 @@
 //! - [`media`]: playable audio files with tags, covers and photos, made from a seed;
 //! - `bus` (a feature): a private D-Bus session bus;
 //! - `disk` (a feature): a disk in memory whose power can be cut;
+//! - `small-disk` (a feature): a small file system in memory that can be full;
 //! - [`rng`]: the pseudo-random sequence under all of it;
 //! - [`wait`]: waiting for a condition;
 //! - [`own_process`]: tests in processes of their own.
@@ -22,5 +23,7 @@ pub mod media;
 pub mod own_process;
 pub mod people;
 pub mod rng;
+#[cfg(feature = "small-disk")]
+pub mod small_disk;
 mod text;
 pub mod wait;

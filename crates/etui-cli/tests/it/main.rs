@@ -21,6 +21,7 @@ mod files;
 mod help;
 mod history;
 mod json;
+mod killed;
 mod media;
 mod output;
 mod palm;

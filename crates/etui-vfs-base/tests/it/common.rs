@@ -19,20 +19,32 @@ pub fn vfs() -> &'static Vfs {
     VFS.get_or_init(|| etui_vfs_base::register("base").unwrap())
 }
 
-fn set_up(db: Connection) -> Connection {
-    db.busy_timeout(Duration::from_secs(100)).unwrap();
-    db.execute_batch("PRAGMA synchronous = FULL").unwrap();
-    db
+fn set_up(db: Connection) -> rusqlite::Result<Connection> {
+    db.busy_timeout(Duration::from_secs(100))?;
+    db.execute_batch("PRAGMA synchronous = FULL")?;
+    Ok(db)
 }
 
-pub fn open(path: &Path) -> Connection {
+pub fn try_open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::default();
-    set_up(Connection::open_with_flags_and_vfs(path, flags, vfs().name()).unwrap())
+    set_up(Connection::open_with_flags_and_vfs(
+        path,
+        flags,
+        vfs().name(),
+    )?)
 }
 
 /// Opens a database by SQLite's own VFS, in this process.
+pub fn try_plain(path: &Path) -> rusqlite::Result<Connection> {
+    set_up(Connection::open(path)?)
+}
+
+pub fn open(path: &Path) -> Connection {
+    try_open(path).unwrap()
+}
+
 pub fn plain(path: &Path) -> Connection {
-    set_up(Connection::open(path).unwrap())
+    try_plain(path).unwrap()
 }
 
 /// Creates a database in WAL mode with a table.
@@ -81,9 +93,22 @@ pub fn shell(path: &Path, timeout: u32, sql: &str) -> (String, bool) {
 
 /// Runs an ignored test in another process, as a program that uses the database.
 pub fn child(test: impl Fn(), path: &Path, seed: u64) -> Child {
-    ProgramOfTest::new(test)
-        .command()
-        .unwrap()
+    child_under(&[], test, path, seed)
+}
+
+/// The same, started by a command and its arguments.
+pub fn child_under(starter: &[&str], test: impl Fn(), path: &Path, seed: u64) -> Child {
+    let program = ProgramOfTest::new(test).command().unwrap();
+    let mut command = match starter {
+        [] => program,
+        [starter, arguments @ ..] => {
+            let mut command = Command::new(starter);
+            command.args(arguments).arg(program.get_program());
+            command.args(program.get_args());
+            command
+        }
+    };
+    command
         .env(DATABASE, path)
         .env(SEED, seed.to_string())
         .stdin(Stdio::piped())

@@ -1,7 +1,10 @@
 //! A disk with little space left: the log takes what there is, and gives back what it cannot use.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{
+    self,
+    ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull},
+};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,10 +14,11 @@ use etui_vfs::device::{Access, File, Lock, Platform, Role};
 use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
-/// A disk with this number of bytes left.
+/// A disk with this number of bytes left, and what it answers then.
 #[derive(Debug)]
 struct SmallDisk {
     disks: MountedDisks,
+    refusal: io::ErrorKind,
     left: Arc<AtomicU64>,
 }
 
@@ -22,6 +26,7 @@ impl Platform for SmallDisk {
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
         Ok(Box::new(SmallFile {
             file: self.disks.open(path, role, access)?,
+            refusal: self.refusal,
             left: Arc::clone(&self.left),
         }))
     }
@@ -42,6 +47,7 @@ impl Platform for SmallDisk {
 #[derive(Debug)]
 struct SmallFile {
     file: Box<dyn File>,
+    refusal: io::ErrorKind,
     left: Arc<AtomicU64>,
 }
 
@@ -67,7 +73,7 @@ impl File for SmallFile {
         self.file
             .write_at(&bytes[..room.min(bytes.len())], offset)?;
         match room < bytes.len() {
-            true => Err(io::ErrorKind::StorageFull.into()),
+            true => Err(self.refusal.into()),
             false => Ok(()),
         }
     }
@@ -78,7 +84,7 @@ impl File for SmallFile {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         if self.grow(len)? < len {
-            return Err(io::ErrorKind::StorageFull.into());
+            return Err(self.refusal.into());
         }
         let freed = self.file.len()?.saturating_sub(len);
         self.left.fetch_add(freed, Ordering::Relaxed);
@@ -98,7 +104,11 @@ impl File for SmallFile {
 static VFS: Mutex<BTreeMap<String, Vfs>> = Mutex::new(BTreeMap::new());
 
 /// Creates a database of 100 rows, then leaves this number of bytes on the disk.
-fn with_left(vfs: &str, left: u64) -> (Connection, RecordingDisk, Arc<AtomicU64>) {
+fn with_left(
+    vfs: &str,
+    left: u64,
+    refusal: io::ErrorKind,
+) -> (Connection, RecordingDisk, Arc<AtomicU64>) {
     let disks = MountedDisks::new();
     let disk = RecordingDisk::new();
     let mount = disks.mount(&disk);
@@ -108,6 +118,7 @@ fn with_left(vfs: &str, left: u64) -> (Connection, RecordingDisk, Arc<AtomicU64>
     let space = Arc::new(AtomicU64::new(u64::MAX / 2));
     let platform = SmallDisk {
         disks,
+        refusal,
         left: Arc::clone(&space),
     };
     let registered = etui_vfs::register_with(vfs, Options::default(), Arc::new(platform)).unwrap();
@@ -138,7 +149,7 @@ fn commits_succeed_with_less_space_than_the_log_rests_at() {
         ("full-300k", 300 << 10),
         ("full-100k", 100 << 10),
     ] {
-        let (db, disk, space) = with_left(name, left);
+        let (db, disk, space) = with_left(name, left, StorageFull);
         db.execute_batch("PRAGMA journal_mode = WAL").unwrap();
         db.execute("INSERT INTO t VALUES(1000, randomblob(3000))", [])
             .unwrap();
@@ -156,7 +167,7 @@ fn commits_succeed_with_less_space_than_the_log_rests_at() {
 /// Without space for the smallest log a commit fails, and the log takes nothing.
 #[test]
 fn a_log_that_cannot_be_made_takes_no_space() {
-    let (db, disk, space) = with_left("full-8k", 8 << 10);
+    let (db, disk, space) = with_left("full-8k", 8 << 10, StorageFull);
     let failed = db
         .execute_batch("PRAGMA journal_mode = WAL; INSERT INTO t VALUES(1000, 1)")
         .unwrap_err();
@@ -174,7 +185,7 @@ fn a_log_that_cannot_be_made_takes_no_space() {
 /// record that does not fit.
 #[test]
 fn a_growing_log_uses_the_last_blocks() {
-    let (db, disk, space) = with_left("full-growing", 5 << 20);
+    let (db, disk, space) = with_left("full-growing", 5 << 20, StorageFull);
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
         .unwrap();
     // The database keeps this size.
@@ -211,13 +222,20 @@ fn a_growing_log_uses_the_last_blocks() {
     db.execute("UPDATE t SET v = 1 WHERE k = 1", []).unwrap();
 }
 
-/// A checkpoint that finds no space is made later: commits go on, and so does the checkpoint when there is space
-/// again.
+/// A checkpoint that finds no space, or a quota or a limit of sizes, is made later: commits go on, and so
+/// does the checkpoint when there is space again.
 #[test]
 fn a_checkpoint_without_space_is_made_later() {
-    for idle in [false, true] {
-        let name = format!("full-checkpoint-{idle}");
-        let (db, _, space) = with_left(&name, u64::MAX / 2);
+    for (idle, refusal) in [
+        (false, StorageFull),
+        (true, StorageFull),
+        (false, QuotaExceeded),
+        (true, QuotaExceeded),
+        (false, FileTooLarge),
+        (true, FileTooLarge),
+    ] {
+        let name = format!("full-checkpoint-{idle}-{refusal:?}");
+        let (db, _, space) = with_left(&name, u64::MAX / 2, refusal);
         db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
             .unwrap();
         for k in 1000..1100 {

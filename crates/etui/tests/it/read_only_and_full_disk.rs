@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::{clean, directory, filled, german, names, people, reading};
@@ -10,7 +10,9 @@ use etui::contacts::{Card, Paging};
 use etui::record::RecordKind;
 use etui::{Error, Store};
 use etui_testkit::own_process::ProgramOfTest;
+use etui_testkit::small_disk::SmallDisk;
 
+const STORE: &str = "personal.etui";
 const READ_ONLY: &str = "ETUI_TEST_READ_ONLY_STORE";
 
 /// Asserts the behaviour of a store with 7 people that this process may not write.
@@ -97,54 +99,14 @@ fn a_file_without_write_permission_can_be_read() {
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// A small file system in memory, unmounted on drop.
-struct Tmpfs(tempfile::TempDir);
-
-impl Tmpfs {
-    /// Returns `None` and prints the reason if it cannot be mounted.
-    fn mount(size: &str) -> Option<Self> {
-        let dir = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
-            .arg(dir.path())
-            .output();
-        match mounted {
-            Ok(output) if output.status.success() => Some(Self(dir)),
-            Ok(output) => {
-                println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
-                None
-            }
-            Err(e) => {
-                println!("skipped: mount: {e}");
-                None
-            }
-        }
-    }
-
-    fn store(&self) -> PathBuf {
-        self.0.path().join("personal.etui")
-    }
-}
-
-impl Drop for Tmpfs {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
-    }
-}
-
 #[test]
 fn a_read_only_medium_can_be_read() {
-    let Some(medium) = Tmpfs::mount("8m") else {
+    let Some(medium) = SmallDisk::mount("8m") else {
         return;
     };
-    filled(&medium.store(), 7);
-    let remounted = Command::new("mount")
-        .args(["-o", "remount,ro"])
-        .arg(medium.0.path())
-        .status()
-        .unwrap();
-    assert!(remounted.success());
-    cannot_be_written(&medium.store());
+    filled(&medium.path().join(STORE), 7);
+    medium.remount("ro").unwrap();
+    cannot_be_written(&medium.path().join(STORE));
 }
 
 /// The store holds these cards, in this order, and is sound.
@@ -159,11 +121,11 @@ fn same(store: &Store, expected: &[Card]) {
 
 #[test]
 fn a_full_disk_takes_nothing_back() {
-    let Some(disk) = Tmpfs::mount("4m") else {
+    let Some(disk) = SmallDisk::mount("4m") else {
         return;
     };
-    let path = disk.store();
-    let filler = disk.0.path().join("filler");
+    let path = disk.path().join(STORE);
+    let filler = disk.path().join("filler");
     fs::write(&filler, vec![1; 1_500_000]).unwrap();
     let store = Store::open_with(&path, &german()).unwrap();
     let contacts = store.contacts().unwrap();
@@ -213,15 +175,15 @@ fn a_full_disk_takes_nothing_back() {
 /// There is no space for the WAL index, and none is needed while nobody has the store open.
 #[test]
 fn a_closed_store_on_a_full_disk_is_read() {
-    let Some(disk) = Tmpfs::mount("4m") else {
+    let Some(disk) = SmallDisk::mount("4m") else {
         return;
     };
-    let path = disk.store();
+    let path = disk.path().join(STORE);
     let cards = people(8, 30);
     let store = Store::open_with(&path, &german()).unwrap();
     store.contacts().unwrap().save_many(&cards).unwrap();
     store.close().unwrap();
-    let filler = disk.0.path().join("filler");
+    let filler = disk.path().join("filler");
     let full = fs::write(&filler, vec![1; 5_000_000]).unwrap_err();
     assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
     let error = Store::open(&path).err().unwrap();
@@ -248,11 +210,13 @@ fn a_closed_store_on_a_full_disk_is_read() {
 
 #[test]
 fn no_store_fits_on_a_full_disk() {
-    let Some(disk) = Tmpfs::mount("64k") else {
+    let Some(disk) = SmallDisk::mount("64k") else {
         return;
     };
-    fs::write(disk.0.path().join("filler"), vec![1; 40 << 10]).unwrap();
-    let error = Store::open(disk.store()).err().expect("there is no room");
+    fs::write(disk.path().join("filler"), vec![1; 40 << 10]).unwrap();
+    let error = Store::open(disk.path().join(STORE))
+        .err()
+        .expect("there is no room");
     assert!(matches!(error, Error::DiskFull { .. }), "{error:?}");
-    fs::remove_file(disk.0.path().join("filler")).unwrap();
+    fs::remove_file(disk.path().join("filler")).unwrap();
 }
