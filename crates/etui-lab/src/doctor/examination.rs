@@ -343,7 +343,9 @@ impl Examiner<'_> {
             &examination.scans,
             &mut step,
         )?;
-        let combined = Combined::of(&found, &advice, &examination.scans);
+        let observed = examination.observed.as_ref();
+        let shared = observed.is_some_and(|observed| observed.processes_at_once > 1);
+        let combined = Combined::of(&found, &advice, &examination.scans, shared);
         let setups = combined.setups(&found);
         let mut measured = trials.run(&setups, &mut step)?.into_iter();
         let Some(of_found) = measured.next() else {
@@ -360,7 +362,7 @@ impl Examiner<'_> {
             },
             all: next(combined.all.is_some()),
             normal: next(combined.normal.is_some()),
-            etui: next(true),
+            etui: next(combined.etui.is_some()),
             all_etui: next(combined.all_etui.is_some()),
             found: of_found,
             advice,

@@ -25,7 +25,8 @@ pub struct Measurement {
     pub all: Option<Trial>,
     /// All changes, and `synchronous = NORMAL`, which is less durable.
     pub normal: Option<Trial>,
-    /// The setup as found, but in WAL mode on etui's VFS.
+    /// The setup as found, but in WAL mode on etui's VFS; none if several processes used the database at
+    /// once.
     pub etui: Option<Trial>,
     /// All changes on etui's VFS.
     pub all_etui: Option<Trial>,
@@ -97,7 +98,7 @@ pub(super) fn try_after_others(
     scans: &[ScanFinding],
     step: &mut dyn FnMut(),
 ) -> Result<(), Error> {
-    let Some(all) = Combined::of(found, advice, scans).all else {
+    let Some(all) = Combined::of(found, advice, scans, true).all else {
         return Ok(());
     };
     let mut setups = vec![all.clone()];
@@ -134,12 +135,13 @@ fn saves_space(proposal: &Proposal, trial: &Trial, found: &Trial) -> bool {
 pub(super) struct Combined {
     pub all: Option<Setup>,
     pub normal: Option<Setup>,
-    pub etui: Setup,
+    pub etui: Option<Setup>,
     pub all_etui: Option<Setup>,
 }
 
 impl Combined {
-    pub fn of(found: &Setup, advice: &[Advice], scans: &[ScanFinding]) -> Self {
+    /// With `shared`, several processes use the database at once, which etui's VFS refuses.
+    pub fn of(found: &Setup, advice: &[Advice], scans: &[ScanFinding], shared: bool) -> Self {
         let mut all = found.clone();
         let worthwhile: Vec<&Advice> = advice.iter().filter(|advice| advice.worthwhile).collect();
         for advice in &worthwhile {
@@ -160,8 +162,8 @@ impl Combined {
                 synchronous: Synchronous::Normal,
                 ..all.clone()
             }),
-            etui: on_etui(found),
-            all_etui: changed.then(|| on_etui(&all)),
+            etui: (!shared).then(|| on_etui(found)),
+            all_etui: (changed && !shared).then(|| on_etui(&all)),
             all: changed.then_some(all),
         }
     }
@@ -170,7 +172,7 @@ impl Combined {
         let mut setups = vec![found.clone()];
         setups.extend(self.all.clone());
         setups.extend(self.normal.clone());
-        setups.push(self.etui.clone());
+        setups.extend(self.etui.clone());
         setups.extend(self.all_etui.clone());
         setups
     }

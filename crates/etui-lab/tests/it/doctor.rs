@@ -298,6 +298,33 @@ fn a_locked_and_a_damaged_database() {
     );
 }
 
+/// The redo log is for one process: it is measured for programs that take turns, and not for those that
+/// use the database at once.
+#[test]
+fn the_redo_log_is_proposed_for_one_process() {
+    if !has_shell() {
+        return;
+    }
+    let dir = directory();
+    let examined = |script: &str| {
+        let options = ["t.db", "--json", "--seconds", "0.05", "--rounds", "1", "--"];
+        examination(dir.path(), &[&options[..], &["sh", "-c", script]].concat())
+    };
+    let in_turn = examined(
+        "sqlite3 t.db 'CREATE TABLE t(x)'; for i in 1 2 3; do sqlite3 t.db 'INSERT INTO t VALUES(1)'; done",
+    );
+    assert_eq!(in_turn["observed"]["processes_at_once"], 1);
+    assert!(in_turn["measured"]["etui"].is_object());
+    let at_once = examined(
+        "printf '%s\\n' 'INSERT INTO t VALUES(2);' \
+             '.shell sqlite3 t.db \"INSERT INTO t VALUES(3)\"' 'INSERT INTO t VALUES(4);' | sqlite3 t.db",
+    );
+    assert_eq!(at_once["observed"]["processes_at_once"], 2);
+    assert!(at_once["measured"]["found"].is_object());
+    assert!(at_once["measured"]["etui"].is_null());
+    assert!(at_once["measured"]["all_etui"].is_null());
+}
+
 #[test]
 fn commands_that_fail_fork_and_are_killed() {
     if !has_shell() {

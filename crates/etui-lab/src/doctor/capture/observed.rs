@@ -92,6 +92,8 @@ pub struct StatementShape {
 pub struct Observed {
     /// Programs that used the database, by their names.
     pub programs: Vec<String>,
+    /// Processes that used it at the same time.
+    pub processes_at_once: u64,
     /// The version of their SQLite.
     pub sqlite: Option<String>,
     /// The defaults that it was built with.

@@ -58,6 +58,8 @@ struct Observer {
     page_size: u64,
     observed: Observed,
     names: BTreeMap<u32, String>,
+    /// The times of each process's first opening of the database and last use of SQLite.
+    used: BTreeMap<u32, (u64, u64)>,
     connections: BTreeMap<ConnectionId, ConnectionState>,
     running: BTreeMap<(u32, Address), Running>,
     /// The connection that ran a statement last in a thread.
@@ -71,6 +73,9 @@ struct Observer {
 impl Observer {
     fn event(&mut self, event: &TraceEvent) {
         let process = event.process;
+        if let Some((_, last)) = self.used.get_mut(&process) {
+            *last = event.time;
+        }
         match &event.kind {
             EventKind::Program(path) => {
                 let name = path.rsplit('/').next().unwrap_or(path).to_owned();
@@ -115,6 +120,8 @@ impl Observer {
 
     fn open(&mut self, event: &TraceEvent, id: ConnectionId) {
         self.observed.connections += 1;
+        let used = self.used.entry(event.process);
+        used.or_insert((event.time, event.time));
         let number = u32::try_from(self.observed.connections).unwrap_or(u32::MAX);
         self.current.insert((event.process, event.thread), id);
         let state = ConnectionState {
@@ -321,6 +328,14 @@ impl Observer {
         commits.sort_by_key(|shape| std::cmp::Reverse(cost(shape)));
         let mut statements: Vec<StatementShape> = self.statements.into_values().collect();
         statements.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        // Most processes use it at once when one of them begins.
+        let begun = self.used.values().map(|(first, _)| *first);
+        let at_once = begun.map(|now| {
+            let used = self.used.values();
+            used.filter(|(first, last)| (*first..=*last).contains(&now))
+                .count()
+        });
+        self.observed.processes_at_once = at_once.max().unwrap_or(0) as u64;
         self.observed.commit_shapes = commits;
         self.observed.statement_shapes = statements;
         self.observed.seconds = seconds;
