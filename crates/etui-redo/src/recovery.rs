@@ -189,7 +189,8 @@ pub fn recover<'a, I: PageImages>(
             let follows = header.epoch == last.epoch
                 && header.sequence == place
                 && header.predecessor == hash;
-            if !follows && !(header.epoch > last.epoch && header.sequence == 0) {
+            let begins = header.epoch > last.epoch && header.sequence == 0;
+            if !follows && !begins {
                 return Err(RecoveryError::NotChained(header.sequence));
             }
         }

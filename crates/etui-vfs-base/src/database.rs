@@ -10,8 +10,10 @@ use libsqlite3_sys as ffi;
 
 use crate::base_vfs::BaseVfs;
 use crate::file_identity::file_identity;
+use crate::file_methods::{OpenFile, methods};
 use crate::first_pages::FirstPages;
 use crate::guarded_file::{GuardedFile, LockLevel};
+use crate::sqlite_file::{SqliteFile, call};
 use crate::wal_index::{WalIndexFile, sibling_path};
 
 /// A database that a connection has open.
@@ -40,33 +42,104 @@ impl DatabaseFile {
     }
 
     /// Returns the file as SQLite's own VFS has it open.
-    pub fn below(&self) -> *mut ffi::sqlite3_file {
-        let file = self.file.sqlite();
-        file.map_or(ptr::null_mut(), |file| file.raw())
+    fn below(&self) -> Result<&SqliteFile, c_int> {
+        self.file.sqlite().ok_or(ffi::SQLITE_IOERR)
     }
 
-    pub fn lock(&mut self, level: c_int) -> Result<(), c_int> {
+    /// Returns true if the WAL has its name.
+    fn has_its_wal(&self) -> bool {
+        let named = file_identity(&sibling_path(&self.path, "-wal"));
+        self.wal.is_none() || self.wal == named.ok()
+    }
+}
+
+/// Calls a method of the file below.
+macro_rules! below {
+    ($this:expr, $method:ident or $missing:expr $(, $argument:expr)*) => {{
+        let below = $this.below()?;
+        to_result(call!(below, $method or $missing $(, $argument)*))
+    }};
+}
+
+fn to_result(code: c_int) -> Result<(), c_int> {
+    match code {
+        ffi::SQLITE_OK => Ok(()),
+        code => Err(code),
+    }
+}
+
+/// Returns an offset or a length as SQLite has it: it came from there.
+fn signed(offset: u64) -> i64 {
+    i64::try_from(offset).unwrap_or(i64::MAX)
+}
+
+impl OpenFile for DatabaseFile {
+    fn table() -> &'static ffi::sqlite3_io_methods {
+        static TABLE: ffi::sqlite3_io_methods = methods::<DatabaseFile>(true);
+        &TABLE
+    }
+
+    fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), c_int> {
+        let (length, to): (_, *mut c_void) = (to.len() as c_int, to.as_mut_ptr().cast());
+        below!(self, xRead or ffi::SQLITE_IOERR_READ, to, length, signed(offset))
+    }
+
+    fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), c_int> {
+        let (length, from): (_, *const c_void) = (bytes.len() as c_int, bytes.as_ptr().cast());
+        below!(self, xWrite or ffi::SQLITE_IOERR_WRITE, from, length, signed(offset))
+    }
+
+    fn truncate(&mut self, size: u64) -> Result<(), c_int> {
+        below!(self, xTruncate or ffi::SQLITE_IOERR_TRUNCATE, signed(size))
+    }
+
+    fn sync(&mut self, flags: c_int) -> Result<(), c_int> {
+        below!(self, xSync or ffi::SQLITE_IOERR_FSYNC, flags)
+    }
+
+    fn size(&mut self) -> Result<u64, c_int> {
+        let mut size = 0_i64;
+        let to: *mut i64 = &raw mut size;
+        below!(self, xFileSize or ffi::SQLITE_IOERR_FSTAT, to)?;
+        Ok(u64::try_from(size).unwrap_or(0))
+    }
+
+    fn lock(&mut self, level: c_int) -> Result<(), c_int> {
         self.level.raise(&self.file, level)
     }
 
-    pub fn unlock(&mut self, level: c_int) -> Result<(), c_int> {
+    fn unlock(&mut self, level: c_int) -> Result<(), c_int> {
         self.level.lower(&self.file, level)
     }
 
-    pub fn lock_level(&self) -> c_int {
-        self.level.get()
-    }
-
-    pub fn is_reserved(&self) -> Result<bool, c_int> {
+    fn is_reserved(&mut self) -> Result<bool, c_int> {
         self.level.is_reserved(&self.file)
     }
 
-    pub fn map_index(
-        &mut self,
-        region: c_int,
-        size: c_int,
-        extend: bool,
-    ) -> Result<*mut u8, c_int> {
+    unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
+        if operation == ffi::SQLITE_FCNTL_LOCKSTATE {
+            // SAFETY: as the caller promises: a pointer to an int.
+            unsafe { *argument.cast::<c_int>() = self.level.get() };
+            return ffi::SQLITE_OK;
+        }
+        match self.below() {
+            // The caller promises that the argument is valid for the operation.
+            Ok(below) => call!(below, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument),
+            Err(code) => code,
+        }
+    }
+
+    fn sector_size(&mut self) -> c_int {
+        let below = self.below();
+        below.map_or(4096, |below| call!(below, xSectorSize or 4096))
+    }
+
+    fn device_characteristics(&mut self) -> c_int {
+        let below = self.below();
+        below.map_or(0, |below| call!(below, xDeviceCharacteristics or 0))
+    }
+
+    fn map_index(&mut self, region: c_int, size: c_int, extend: bool) -> Result<*mut u8, c_int> {
         let index = match &mut self.index {
             Some(index) => index,
             none => {
@@ -78,7 +151,7 @@ impl DatabaseFile {
         index.map(region, size, extend)
     }
 
-    pub fn lock_index(&mut self, first: c_int, count: c_int, flags: c_int) -> Result<(), c_int> {
+    fn lock_index(&mut self, first: c_int, count: c_int, flags: c_int) -> Result<(), c_int> {
         let begins_to_write = WalIndexFile::begins_to_write(first, flags);
         // Of another file commits would not be found by others.
         let is_lost = begins_to_write && !self.has_its_wal();
@@ -104,36 +177,27 @@ impl DatabaseFile {
         Ok(())
     }
 
-    /// Returns true if the WAL has its name.
-    fn has_its_wal(&self) -> bool {
-        let named = file_identity(&sibling_path(&self.path, "-wal"));
-        self.wal.is_none() || self.wal == named.ok()
-    }
-
-    pub fn unmap_index(&mut self, delete: bool) {
+    fn unmap_index(&mut self, delete: bool) {
         if let Some(index) = self.index.take() {
             index.close(delete);
         }
     }
 
     /// Maps a page, but for the first ones that are wanted: these are read.
-    pub fn wants_mapping(&mut self) -> bool {
-        !self.first_pages.is_next()
+    fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
+        let mut at = ptr::null_mut();
+        if !self.first_pages.is_next() {
+            let to: *mut *mut c_void = &raw mut at;
+            below!(self, xFetch or ffi::SQLITE_OK, offset, length, to)?;
+        }
+        Ok(at)
     }
 
-    /// Calls `xFileControl` of the file below, unless it asks for what this one has.
-    ///
-    /// # Safety
-    ///
-    /// `argument` is valid for the operation.
-    pub unsafe fn control(&self, operation: c_int, argument: *mut c_void) -> Option<c_int> {
-        match operation {
-            ffi::SQLITE_FCNTL_LOCKSTATE => {
-                // SAFETY: as the caller promises: a pointer to an int.
-                unsafe { *argument.cast::<c_int>() = self.lock_level() };
-                Some(ffi::SQLITE_OK)
-            }
-            _ => None,
+    unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
+        match self.below() {
+            // The caller promises that the page is mapped.
+            Ok(below) => call!(below, xUnfetch or ffi::SQLITE_OK, offset, page),
+            Err(code) => code,
         }
     }
 }

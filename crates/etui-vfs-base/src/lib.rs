@@ -16,7 +16,8 @@ pub mod base_vfs;
 mod database;
 mod error;
 mod file_identity;
-mod file_methods;
+#[doc(hidden)]
+pub mod file_methods;
 #[doc(hidden)]
 pub mod first_pages;
 #[doc(hidden)]

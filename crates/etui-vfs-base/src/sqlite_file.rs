@@ -44,7 +44,7 @@ fn failed(code: c_int) -> io::Error {
     }
 }
 
-/// Calls a method of the file. Returns `missing` if the VFS does not have it.
+/// Calls a method of a [`SqliteFile`]. Returns `missing` if the VFS does not have it.
 macro_rules! call {
     ($this:expr, $method:ident or $missing:expr $(, $argument:expr)*) => {{
         let file = $this.raw();
@@ -58,6 +58,8 @@ macro_rules! call {
         }
     }};
 }
+
+pub(crate) use call;
 
 fn to_io(code: c_int) -> io::Result<()> {
     match code {

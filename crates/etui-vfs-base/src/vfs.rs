@@ -14,7 +14,7 @@ use libsqlite3_sys as ffi;
 use crate::Error;
 use crate::base_vfs::BaseVfs;
 use crate::database::DatabaseFile;
-use crate::file_methods::DatabaseHandle;
+use crate::file_methods::FileHandle;
 use crate::fork;
 use crate::guarded_file::has_ofd_locks;
 use crate::sqlite_api::api;
@@ -54,7 +54,7 @@ pub fn register_above(name: &str, base: &str) -> Result<Vfs, Error> {
     let c_name = checked_name(name)?;
     let host: &'static BaseVfs = Box::leak(Box::new(BaseVfs::find_named(&base)?));
     fork::watch();
-    let mut vfs = forwarding(c_name, host, 0);
+    let mut vfs = forwarding(c_name, host);
     vfs.xOpen = Some(vfs_open);
     BaseVfs::register(Box::leak(Box::new(vfs)))?;
     let name = name.to_owned();
@@ -82,13 +82,12 @@ pub fn checked_name(name: &str) -> Result<CString, Error> {
     }
 }
 
-/// Returns a VFS whose methods are those of the one below. Its files have at least `size` bytes.
+/// Returns a VFS whose methods are those of the one below. Its files may have a [`FileHandle`].
 #[doc(hidden)]
-pub fn forwarding<S: Above>(name: CString, state: &'static S, size: usize) -> ffi::sqlite3_vfs {
+pub fn forwarding<S: Above>(name: CString, state: &'static S) -> ffi::sqlite3_vfs {
     // SAFETY: the state begins with the VFS below, which is registered and does not change afterwards.
     let below = unsafe { &*(*ptr::from_ref(state).cast::<BaseVfs>()).vfs() };
-    let size = size.max(mem::size_of::<DatabaseHandle>());
-    let size = c_int::try_from(size).unwrap_or(c_int::MAX);
+    let size = c_int::try_from(mem::size_of::<FileHandle<()>>()).unwrap_or(c_int::MAX);
     ffi::sqlite3_vfs {
         iVersion: below.iVersion.min(3),
         szOsFile: below.szOsFile.max(size),
@@ -182,7 +181,7 @@ pub unsafe fn open_file(
                 if !out_flags.is_null() {
                     *out_flags = flags;
                 }
-                DatabaseHandle::init(file, open);
+                FileHandle::init(file, open);
                 ffi::SQLITE_OK
             }
             Err(error)

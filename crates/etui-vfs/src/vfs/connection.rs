@@ -1,4 +1,4 @@
-//! The files of a connection: a [`DatabaseConnection`], a [`RollbackJournal`], or the volatile WAL.
+//! [`DatabaseConnection`]: a database that a connection has open.
 
 use std::io;
 use std::os::raw::{c_char, c_int, c_void};
@@ -7,6 +7,7 @@ use std::ptr;
 use std::sync::{Arc, PoisonError};
 
 use etui_vfs_base::base_vfs::BaseVfs;
+use etui_vfs_base::file_methods::{OpenFile, methods};
 use etui_vfs_base::first_pages::FirstPages;
 use libsqlite3_sys as ffi;
 
@@ -14,10 +15,8 @@ use super::buffered_file::BufferedFile;
 use super::commit::{is_no_space, write_code};
 use super::database::Database;
 use super::database_registry::DatabaseKey;
-use super::journal::RollbackJournal;
 use super::locks::{HeldLocks, LockSlots, RECOVER, WRITE};
 use super::session::{ResultCode, SessionPhase};
-use super::wal_file::WalFile;
 use super::{Options, VfsState};
 use crate::counters::CountedFile;
 use crate::device::{Access, File, Role};
@@ -26,14 +25,6 @@ use etui_vfs_base::header_marker;
 
 /// `SQLITE_IOCAP_SUBPAGE_READ`: pages may be read in parts, at any offset.
 const SUBPAGE_READ: c_int = 0x8000;
-
-/// An open file.
-#[derive(Debug)]
-pub(super) enum OpenFile {
-    Database(DatabaseConnection),
-    Journal(RollbackJournal),
-    Wal(WalFile),
-}
 
 /// Completes a read for SQLite: a short read is an error code, and the rest is zeros.
 pub(super) fn read(
@@ -100,7 +91,59 @@ impl DatabaseConnection {
         })
     }
 
-    pub fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), ResultCode> {
+    /// Continues after leaving WAL mode with a lock, although the database file needs its log: the
+    /// log is replayed if nobody else reads, and otherwise when a lock is taken again.
+    fn reattach(&self) -> bool {
+        if self.database.is_ready() {
+            return true;
+        }
+        let session = &mut *self.database.session();
+        let alone = self.database.locks().is_alone(&self.held);
+        if alone && self.database.reattach(session).is_ok() {
+            return true;
+        }
+        let what = "its log has to be replayed first";
+        self.database.report_error(ffi::SQLITE_IOERR, what);
+        false
+    }
+
+    /// Writes the deferred pages of a checkpoint. SQLite ignores the result: pages that cannot be
+    /// written stay deferred, are readable, and keep the log from being ended.
+    fn end_checkpoint(&self) -> c_int {
+        let Err(error) = self.file.flush() else {
+            return ffi::SQLITE_OK;
+        };
+        if is_no_space(&error) {
+            // Later: the checkpoint has failed, and all is in the log.
+            return self.database.io_failure("writing to it", &error);
+        }
+        let session = &mut *self.database.session();
+        self.database.fail_io(session, "writing to it", &error)
+    }
+
+    /// # Safety
+    ///
+    /// `argument` points to three strings or nulls: the result, the pragma's name, its value.
+    unsafe fn pragma(&self, argument: *mut *mut c_char) -> c_int {
+        // SAFETY: as the caller promises.
+        let name = unsafe { std::ffi::CStr::from_ptr(*argument.add(1)) };
+        if !name.to_bytes().eq_ignore_ascii_case(b"etui_stats") {
+            return ffi::SQLITE_NOTFOUND;
+        }
+        let answer = self.database.atomic_counters().now().to_string();
+        // SAFETY: as the caller promises.
+        unsafe { *argument = BaseVfs::text(answer.trim_end()) };
+        ffi::SQLITE_OK
+    }
+}
+
+impl OpenFile for DatabaseConnection {
+    fn table() -> &'static ffi::sqlite3_io_methods {
+        static TABLE: ffi::sqlite3_io_methods = methods::<DatabaseConnection>(true);
+        &TABLE
+    }
+
+    fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), ResultCode> {
         // Without a lock SQLite reads only the header, for the page size.
         if self.held.level > ffi::SQLITE_LOCK_NONE && !self.reattach() {
             // The others that have a lock leave it, or reattach first.
@@ -122,7 +165,7 @@ impl DatabaseConnection {
         done
     }
 
-    pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), ResultCode> {
+    fn write(&mut self, data: &[u8], offset: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
         if !self.reattach() {
             return Err(ffi::SQLITE_IOERR_WRITE);
@@ -169,7 +212,7 @@ impl DatabaseConnection {
         Ok(())
     }
 
-    pub fn truncate(&mut self, size: u64) -> Result<(), ResultCode> {
+    fn truncate(&mut self, size: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
         if !self.reattach() {
             return Err(ffi::SQLITE_IOERR_TRUNCATE);
@@ -205,23 +248,7 @@ impl DatabaseConnection {
         done.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE)
     }
 
-    /// Continues after leaving WAL mode with a lock, although the database file needs its log: the
-    /// log is replayed if nobody else reads, and otherwise when a lock is taken again.
-    fn reattach(&self) -> bool {
-        if self.database.is_ready() {
-            return true;
-        }
-        let session = &mut *self.database.session();
-        let alone = self.database.locks().is_alone(&self.held);
-        if alone && self.database.reattach(session).is_ok() {
-            return true;
-        }
-        let what = "its log has to be replayed first";
-        self.database.report_error(ffi::SQLITE_IOERR, what);
-        false
-    }
-
-    pub fn sync(&mut self) -> Result<(), ResultCode> {
+    fn sync(&mut self, _flags: c_int) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
         let session = &mut *database.session();
         if let SessionPhase::Live(_) = session.phase {
@@ -235,11 +262,11 @@ impl DatabaseConnection {
         Ok(())
     }
 
-    pub fn size(&self) -> Result<u64, ResultCode> {
+    fn size(&mut self) -> Result<u64, ResultCode> {
         self.file.len().map_err(|_| ffi::SQLITE_IOERR_FSTAT)
     }
 
-    pub fn lock(&mut self, level: c_int) -> Result<(), ResultCode> {
+    fn lock(&mut self, level: c_int) -> Result<(), ResultCode> {
         if self.held.level == ffi::SQLITE_LOCK_NONE {
             self.database.attach_session()?;
         } else {
@@ -252,25 +279,21 @@ impl DatabaseConnection {
         }
     }
 
-    pub fn unlock(&mut self, level: c_int) {
+    fn unlock(&mut self, level: c_int) -> Result<(), ResultCode> {
         self.checkpointed = false;
         if self.held.level > level {
             // SQLite has flushed before it reported that a transaction is complete.
             let _ = self.file.flush();
         }
         self.database.locks().lower_lock(&mut self.held, level);
+        Ok(())
     }
 
-    pub fn is_reserved(&self) -> bool {
-        self.database.locks().is_reserved()
+    fn is_reserved(&mut self) -> Result<bool, ResultCode> {
+        Ok(self.database.locks().is_reserved())
     }
 
-    pub fn lock_index(
-        &mut self,
-        first: c_int,
-        count: c_int,
-        flags: c_int,
-    ) -> Result<(), ResultCode> {
+    fn lock_index(&mut self, first: c_int, count: c_int, flags: c_int) -> Result<(), ResultCode> {
         let slots = LockSlots::new(first, count).ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
         let exclusive = flags & ffi::SQLITE_SHM_EXCLUSIVE != 0;
         if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
@@ -302,7 +325,7 @@ impl DatabaseConnection {
         }
     }
 
-    pub fn map_index(
+    fn map_index(
         &mut self,
         region: c_int,
         size: c_int,
@@ -323,7 +346,7 @@ impl DatabaseConnection {
         Ok(at)
     }
 
-    pub fn unmap_index(&mut self, delete: bool) {
+    fn unmap_index(&mut self, delete: bool) {
         self.database
             .locks()
             .unlock(&mut self.held, LockSlots::all());
@@ -337,24 +360,7 @@ impl DatabaseConnection {
         }
     }
 
-    /// Writes the deferred pages of a checkpoint. SQLite ignores the result: pages that cannot be
-    /// written stay deferred, are readable, and keep the log from being ended.
-    fn end_checkpoint(&self) -> c_int {
-        let Err(error) = self.file.flush() else {
-            return ffi::SQLITE_OK;
-        };
-        if is_no_space(&error) {
-            // Later: the checkpoint has failed, and all is in the log.
-            return self.database.io_failure("writing to it", &error);
-        }
-        let session = &mut *self.database.session();
-        self.database.fail_io(session, "writing to it", &error)
-    }
-
-    /// # Safety
-    ///
-    /// `argument` is valid for the operation.
-    pub unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
+    unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
         match operation {
             // SAFETY: as the caller promises: three strings, the first for the result.
             ffi::SQLITE_FCNTL_PRAGMA => unsafe { self.pragma(argument.cast()) },
@@ -440,22 +446,7 @@ impl DatabaseConnection {
         }
     }
 
-    /// # Safety
-    ///
-    /// `argument` points to three strings or nulls: the result, the pragma's name, its value.
-    unsafe fn pragma(&self, argument: *mut *mut c_char) -> c_int {
-        // SAFETY: as the caller promises.
-        let name = unsafe { std::ffi::CStr::from_ptr(*argument.add(1)) };
-        if !name.to_bytes().eq_ignore_ascii_case(b"etui_stats") {
-            return ffi::SQLITE_NOTFOUND;
-        }
-        let answer = self.database.atomic_counters().now().to_string();
-        // SAFETY: as the caller promises.
-        unsafe { *argument = BaseVfs::text(answer.trim_end()) };
-        ffi::SQLITE_OK
-    }
-
-    pub fn device_characteristics(&mut self) -> c_int {
+    fn device_characteristics(&mut self) -> c_int {
         let below = self
             .file
             .host()
@@ -465,7 +456,7 @@ impl DatabaseConnection {
 
     /// Maps a page if the base VFS does. Not one of the first that are wanted, and never page 1, which
     /// would show the header marker.
-    pub fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, ResultCode> {
+    fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, ResultCode> {
         let is_read = offset == 0 || !self.database.is_ready() || self.file.buffer().is_used();
         if is_read || self.first_pages.is_next() {
             return Ok(ptr::null_mut());
@@ -476,10 +467,7 @@ impl DatabaseConnection {
         }
     }
 
-    /// # Safety
-    ///
-    /// `page` is null or came from [`DatabaseConnection::fetch`] at this offset.
-    pub unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
+    unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
         match self.file.host() {
             // SAFETY: as the caller promises.
             Some(host) => unsafe { host.unfetch(offset, page) },

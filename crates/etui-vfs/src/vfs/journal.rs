@@ -1,13 +1,16 @@
 //! [`RollbackJournal`]: a rollback journal that SQLite has open.
 
+use std::os::raw::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use etui_vfs_base::file_methods::{OpenFile, methods};
 use libsqlite3_sys as ffi;
 
 use super::VfsState;
 use super::buffered_file::{BufferOptions, BufferedFile, SharedBuffer};
 use super::commit::write_code;
+use super::connection::read;
 use super::database::Database;
 use super::session::ResultCode;
 use crate::counters::CountedFile;
@@ -53,10 +56,6 @@ impl RollbackJournal {
         })
     }
 
-    pub fn file(&self) -> &BufferedFile {
-        &self.file
-    }
-
     /// Returns the resting size by the study's formula: 16 pages, from 64 kB to 512 kB; `None`:
     /// disabled.
     fn resting_size(&self) -> Option<u64> {
@@ -65,17 +64,24 @@ impl RollbackJournal {
         let wanted = database.options().journal_rests;
         wanted.then(|| (16 * page_size).clamp(64 << 10, 512 << 10))
     }
+}
+
+impl OpenFile for RollbackJournal {
+    fn table() -> &'static ffi::sqlite3_io_methods {
+        static TABLE: ffi::sqlite3_io_methods = methods::<RollbackJournal>(false);
+        &TABLE
+    }
 
     /// Reads. After the end of its own part SQLite looks for the header of an older transaction's
     /// part, and overwrites it; in a journal at its resting size it must find the real contents.
-    pub fn read(&self, to: &mut [u8], offset: u64) -> std::io::Result<usize> {
-        match self.resting_size() {
+    fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), ResultCode> {
+        read(to, |to| match self.resting_size() {
             Some(_) => self.file.read_past_reported_len(to, offset),
             None => self.file.read_at(to, offset),
-        }
+        })
     }
 
-    pub fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), ResultCode> {
+    fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), ResultCode> {
         let kept = self.database.as_ref();
         let kept = kept.map_or(0, |database| database.options().write_back);
         self.is_over = offset == 0 && *bytes == OVER;
@@ -85,7 +91,7 @@ impl RollbackJournal {
 
     /// Truncates the journal. With a resting size its header is overwritten instead, as SQLite does
     /// with a persistent one.
-    pub fn truncate(&mut self, size: u64) -> Result<(), ResultCode> {
+    fn truncate(&mut self, size: u64) -> Result<(), ResultCode> {
         if size == 0 && self.resting_size().is_some() && self.file.len().is_ok_and(|len| len > 0) {
             self.is_over = true;
             let over = self.file.write_at(&OVER, 0);
@@ -96,7 +102,7 @@ impl RollbackJournal {
         done.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE)
     }
 
-    pub fn sync(&mut self) -> Result<(), ResultCode> {
+    fn sync(&mut self, _flags: c_int) -> Result<(), ResultCode> {
         let synced = self.file.sync().and_then(|()| match &self.new {
             Some(path) => self.shared.platform.sync_directory_of(path),
             None => Ok(()),
@@ -110,6 +116,10 @@ impl RollbackJournal {
             let _ = self.file.shrink_to(resting);
         }
         Ok(())
+    }
+
+    fn size(&mut self) -> Result<u64, ResultCode> {
+        self.file.len().map_err(|_| ffi::SQLITE_IOERR_FSTAT)
     }
 }
 

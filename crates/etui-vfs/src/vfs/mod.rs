@@ -1,7 +1,7 @@
 //! The VFS `etui`: SQLite's WAL mode over a redo log.
 //!
 //! ```text
-//! SQLite  ->  vfs_methods: the VFS, file_methods: the files
+//! SQLite  ->  vfs_methods: the VFS
 //!               |
 //!         connection: a database, a journal or a WAL that one connection has open
 //!               |
@@ -18,7 +18,6 @@ mod connection;
 mod database;
 mod database_registry;
 mod delta_pages;
-mod file_methods;
 mod idle_checkpoint;
 mod journal;
 mod locks;

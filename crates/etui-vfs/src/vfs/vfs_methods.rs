@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
-use std::mem;
 use std::os::raw::{c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,12 +9,12 @@ use std::ptr;
 use std::sync::Arc;
 
 use etui_vfs_base::base_vfs::BaseVfs;
+use etui_vfs_base::file_methods::{FileHandle, OpenFile};
 use etui_vfs_base::sqlite_api::api;
 use etui_vfs_base::vfs::{forwarding, open_below, open_code, open_file};
 use libsqlite3_sys as ffi;
 
-use super::connection::{DatabaseConnection, OpenFile};
-use super::file_methods::FileHandle;
+use super::connection::DatabaseConnection;
 use super::journal::{self, RollbackJournal};
 use super::wal_file::WalFile;
 use super::{Options, RedoLogUse, VfsState, record_refusal, recover_by};
@@ -30,7 +29,7 @@ pub(super) fn register(name: CString, shared: &'static VfsState) -> Result<(), E
         xDelete: Some(vfs_delete),
         xAccess: Some(vfs_access),
         xGetLastError: Some(get_last_error),
-        ..forwarding(name, shared, mem::size_of::<FileHandle>())
+        ..forwarding(name, shared)
     };
     BaseVfs::register(Box::leak(Box::new(vfs)))
 }
@@ -79,7 +78,7 @@ unsafe extern "C" fn vfs_open(
     // SAFETY: see above. The memory has the size of the larger of the two VFSes' files.
     unsafe {
         let shared = vfs_state(vfs);
-        FileHandle::clear(file);
+        (*file).pMethods = ptr::null();
         if name.is_null() || flags & kinds == 0 {
             return open_below(&shared.host, name, file, flags, out_flags);
         }
@@ -88,7 +87,7 @@ unsafe extern "C" fn vfs_open(
             write: flags & ffi::SQLITE_OPEN_READWRITE != 0,
             create: flags & ffi::SQLITE_OPEN_CREATE != 0,
         };
-        let opened = match flags & kinds {
+        match flags & kinds {
             ffi::SQLITE_OPEN_MAIN_DB => {
                 if flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0 {
                     return open_below(&shared.host, name, file, flags, out_flags);
@@ -106,10 +105,10 @@ unsafe extern "C" fn vfs_open(
                 }
                 match open_database(shared, &path, access, options) {
                     Err(ReadOnlyOpen::Plain) => {
-                        return open_below(&shared.host, name, file, flags, out_flags);
+                        open_below(&shared.host, name, file, flags, out_flags)
                     }
-                    Err(ReadOnlyOpen::Refused(code)) => Err(code),
-                    Ok(connection) => Ok(OpenFile::Database(connection)),
+                    Err(ReadOnlyOpen::Refused(code)) => code,
+                    Ok(connection) => opened(file, connection, flags, out_flags),
                 }
             }
             ffi::SQLITE_OPEN_WAL => {
@@ -121,12 +120,13 @@ unsafe extern "C" fn vfs_open(
                     // the name, which SQLite could not parse then.
                     let file =
                         api().map_or(ptr::null_mut(), |api| (api.database_file_object)(name));
-                    FileHandle::connection(file).map(|connection| connection.database.clone())
+                    FileHandle::<DatabaseConnection>::find(file)
+                        .map(|connection| connection.database.clone())
                 });
                 match database {
-                    Some(database) => Ok(OpenFile::Wal(WalFile::open(database))),
+                    Some(database) => opened(file, WalFile::open(database), flags, out_flags),
                     // A database that the base VFS has open, read-only.
-                    None => return open_below(&shared.host, name, file, flags, out_flags),
+                    None => open_below(&shared.host, name, file, flags, out_flags),
                 }
             }
             kind => {
@@ -134,22 +134,34 @@ unsafe extern "C" fn vfs_open(
                     ffi::SQLITE_OPEN_MAIN_JOURNAL => journal::database_of(shared, &path),
                     _ => None,
                 };
-                let opened = RollbackJournal::open(shared, path, access, database);
-                let opened = opened.map_err(|error| open_code(&error));
-                opened.map(OpenFile::Journal)
-            }
-        };
-        match opened {
-            Ok(open) => {
-                if !out_flags.is_null() {
-                    *out_flags = flags;
+                match RollbackJournal::open(shared, path, access, database) {
+                    Ok(journal) => opened(file, journal, flags, out_flags),
+                    Err(error) => open_code(&error),
                 }
-                FileHandle::init(file, open);
-                ffi::SQLITE_OK
             }
-            Err(code) => code,
         }
     }
+}
+
+/// Completes an open.
+///
+/// # Safety
+///
+/// `file` and `out_flags` are those of `xOpen`.
+unsafe fn opened<T: OpenFile>(
+    file: *mut ffi::sqlite3_file,
+    open: T,
+    flags: c_int,
+    out_flags: *mut c_int,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if !out_flags.is_null() {
+            *out_flags = flags;
+        }
+        FileHandle::init(file, open);
+    }
+    ffi::SQLITE_OK
 }
 
 /// Opens a database that commits to SQLite's own WAL. A log that a killed process left is replayed.
@@ -166,6 +178,7 @@ unsafe fn open_without_log(
 ) -> c_int {
     // SAFETY: as the caller promises; the file is open from here on, until it is closed.
     unsafe {
+        // It begins with a file without methods.
         let open = || open_file(&shared.host, name, file, flags, out_flags);
         let code = open();
         if code != ffi::SQLITE_OK || !is_marked(file) {
@@ -174,7 +187,6 @@ unsafe fn open_without_log(
         if let Some(close) = (*(*file).pMethods).xClose {
             close(file);
         }
-        FileHandle::clear(file);
         let path = path_of(name);
         let is_immutable =
             api().is_some_and(|api| !(api.uri_parameter)(name, c"immutable".as_ptr()).is_null());

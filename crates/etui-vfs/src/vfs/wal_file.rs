@@ -1,7 +1,9 @@
 //! [`WalFile`]: the volatile WAL that a connection has open.
 
+use std::os::raw::c_int;
 use std::sync::Arc;
 
+use etui_vfs_base::file_methods::{OpenFile, methods};
 use libsqlite3_sys as ffi;
 
 use super::connection::read;
@@ -20,8 +22,15 @@ impl WalFile {
         database.open_wal();
         Self { database }
     }
+}
 
-    pub fn read(&self, to: &mut [u8], offset: u64) -> Result<(), ResultCode> {
+impl OpenFile for WalFile {
+    fn table() -> &'static ffi::sqlite3_io_methods {
+        static TABLE: ffi::sqlite3_io_methods = methods::<WalFile>(false);
+        &TABLE
+    }
+
+    fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), ResultCode> {
         let length = to.len();
         match read(to, |to| self.database.read_wal(to, offset)) {
             // SQLite's file keeps its length when a WAL restarts. After ROLLBACK TO, some
@@ -33,24 +42,23 @@ impl WalFile {
         }
     }
 
-    pub fn write(&self, data: &[u8], offset: u64) -> Result<(), ResultCode> {
+    fn write(&mut self, data: &[u8], offset: u64) -> Result<(), ResultCode> {
         self.database.write_wal(data, offset)
     }
 
-    pub fn truncate(&self, size: u64) -> Result<(), ResultCode> {
+    fn truncate(&mut self, size: u64) -> Result<(), ResultCode> {
         self.database.truncate_wal(size)
     }
 
-    pub fn sync(&self) -> Result<(), ResultCode> {
+    fn sync(&mut self, _flags: c_int) -> Result<(), ResultCode> {
         self.database.sync_wal()
     }
 
-    pub fn size(&self) -> u64 {
-        self.database.wal().len()
+    fn size(&mut self) -> Result<u64, ResultCode> {
+        Ok(self.database.wal().len())
     }
 
-    /// Closes it for SQLite; in a child of the process that opened it, it is not to be closed.
-    pub fn close(self) {
+    fn close(self) {
         self.database.close_wal();
     }
 }

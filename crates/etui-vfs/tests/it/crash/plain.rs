@@ -11,6 +11,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use etui_vfs::device::{Access, File, Platform, Role};
+use etui_vfs_base::file_methods::{FileHandle, OpenFile, methods};
 use libsqlite3_sys as ffi;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
@@ -76,12 +77,6 @@ struct Opened {
     directory_due: bool,
 }
 
-#[repr(C)]
-struct Handle {
-    base: ffi::sqlite3_file,
-    opened: *mut Opened,
-}
-
 /// Registers the VFS over `platform`.
 pub fn register(name: &str, platform: Arc<dyn Platform>, mistake: Mistake) {
     // SAFETY: the default VFS stays registered; ours is leaked.
@@ -95,7 +90,7 @@ pub fn register(name: &str, platform: Arc<dyn Platform>, mistake: Mistake) {
         }));
         let methods = Box::leak(Box::new(ffi::sqlite3_vfs {
             iVersion: 1,
-            szOsFile: size_of::<Handle>() as c_int,
+            szOsFile: size_of::<FileHandle<()>>() as c_int,
             mxPathname: 512,
             pNext: ptr::null_mut(),
             zName: CString::new(name).unwrap().into_raw(),
@@ -121,28 +116,6 @@ pub fn register(name: &str, platform: Arc<dyn Platform>, mistake: Mistake) {
     }
 }
 
-static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
-    iVersion: 2,
-    xClose: Some(close),
-    xRead: Some(read),
-    xWrite: Some(write),
-    xTruncate: Some(truncate),
-    xSync: Some(sync),
-    xFileSize: Some(file_size),
-    xLock: Some(lock),
-    xUnlock: Some(unlock),
-    xCheckReservedLock: Some(check_reserved_lock),
-    xFileControl: Some(file_control),
-    xSectorSize: Some(sector_size),
-    xDeviceCharacteristics: Some(device_characteristics),
-    xShmMap: Some(shm_map),
-    xShmLock: Some(shm_lock),
-    xShmBarrier: Some(shm_barrier),
-    xShmUnmap: Some(shm_unmap),
-    xFetch: None,
-    xUnfetch: None,
-};
-
 /// Returns the VFS.
 ///
 /// # Safety
@@ -151,16 +124,6 @@ static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
 unsafe fn vfs_of(vfs: *mut ffi::sqlite3_vfs) -> &'static Vfs {
     // SAFETY: `register` put it there.
     unsafe { &*(*vfs).pAppData.cast::<Vfs>() }
-}
-
-/// Returns the state of a file.
-///
-/// # Safety
-///
-/// [`open`] opened `file`; SQLite never calls two methods of a file concurrently.
-unsafe fn opened<'a>(file: *mut ffi::sqlite3_file) -> &'a mut Opened {
-    // SAFETY: as above.
-    unsafe { &mut *(*file.cast::<Handle>()).opened }
 }
 
 /// Converts a path.
@@ -174,12 +137,11 @@ unsafe fn path_of(name: *const c_char) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name.to_bytes()))
 }
 
-fn code(done: std::io::Result<()>, otherwise: c_int) -> c_int {
-    match done {
-        Ok(()) => ffi::SQLITE_OK,
-        Err(error) if error.kind() == std::io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
-        Err(_) => otherwise,
-    }
+fn code(done: std::io::Result<()>, otherwise: c_int) -> Result<(), c_int> {
+    done.map_err(|error| match error.kind() {
+        std::io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
+        _ => otherwise,
+    })
 }
 
 // SAFETY of all functions below: SQLite calls them with the registered VFS, files that it opened,
@@ -220,7 +182,7 @@ unsafe extern "C" fn open(
         }
         _ => Arc::default(),
     };
-    let state = Box::new(Opened {
+    let state = Opened {
         vfs,
         directory_due: role == Role::Journal && access.create,
         path,
@@ -231,288 +193,212 @@ unsafe extern "C" fn open(
         shm_exclusive: [false; 8],
         mapped: false,
         delete_on_close: flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0,
-    });
+    };
     // SAFETY: see above.
     unsafe {
         if !out_flags.is_null() {
             *out_flags = flags;
         }
-        (*file.cast::<Handle>()).opened = Box::into_raw(state);
-        (*file).pMethods = &METHODS;
+        FileHandle::init(file, state);
     }
     ffi::SQLITE_OK
 }
 
-unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
-    // SAFETY: see above; this is the last use.
-    let mut state = unsafe {
-        unlock(file, ffi::SQLITE_LOCK_NONE);
-        shm_unmap(file, 0);
-        Box::from_raw((*file.cast::<Handle>()).opened)
-    };
-    if let (true, Some(path)) = (state.delete_on_close, &state.path) {
-        let _ = state.vfs.platform.remove(path, false);
-    }
-    state.shared = Arc::default();
-    let mut all = state.vfs.databases.lock().unwrap();
-    all.retain(|_, shared| Arc::strong_count(shared) > 1);
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn read(
-    file: *mut ffi::sqlite3_file,
-    to: *mut c_void,
-    len: c_int,
-    offset: ffi::sqlite3_int64,
-) -> c_int {
-    // SAFETY: see above.
-    let (state, bytes) = unsafe {
-        let bytes = std::slice::from_raw_parts_mut(to.cast::<u8>(), len as usize);
-        (opened(file), bytes)
-    };
-    match state.file.read_at(bytes, offset as u64) {
-        Ok(all) if all == bytes.len() => ffi::SQLITE_OK,
-        Ok(some) => {
-            bytes[some..].fill(0);
-            ffi::SQLITE_IOERR_SHORT_READ
-        }
-        Err(_) => ffi::SQLITE_IOERR_READ,
-    }
-}
-
-unsafe extern "C" fn write(
-    file: *mut ffi::sqlite3_file,
-    from: *const c_void,
-    len: c_int,
-    offset: ffi::sqlite3_int64,
-) -> c_int {
-    // SAFETY: see above.
-    let (state, bytes) = unsafe {
-        let bytes = std::slice::from_raw_parts(from.cast::<u8>(), len as usize);
-        (opened(file), bytes)
-    };
-    let done = state.file.write_at(bytes, offset as u64);
-    code(done, ffi::SQLITE_IOERR_WRITE)
-}
-
-unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, len: ffi::sqlite3_int64) -> c_int {
-    // SAFETY: see above.
-    let state = unsafe { opened(file) };
-    code(state.file.set_len(len as u64), ffi::SQLITE_IOERR_TRUNCATE)
-}
-
-unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, _flags: c_int) -> c_int {
-    // SAFETY: see above.
-    let state = unsafe { opened(file) };
-    let Some(path) = &state.path else {
-        return ffi::SQLITE_OK;
-    };
-    match state.vfs.mistake {
-        Mistake::NoSync(end)
-            if path
-                .as_os_str()
-                .as_encoded_bytes()
-                .ends_with(end.as_bytes()) => {}
-        _ => {
-            if state.file.sync().is_err() {
-                return ffi::SQLITE_IOERR_FSYNC;
-            }
-        }
-    }
-    if state.directory_due && state.vfs.mistake != Mistake::NoDirectorySync {
-        if state.vfs.platform.sync_directory_of(path).is_err() {
-            return ffi::SQLITE_IOERR_DIR_FSYNC;
-        }
-        state.directory_due = false;
-    }
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, to: *mut ffi::sqlite3_int64) -> c_int {
-    // SAFETY: see above.
-    let state = unsafe { opened(file) };
-    let Ok(len) = state.file.len() else {
-        return ffi::SQLITE_IOERR_FSTAT;
-    };
-    // SAFETY: see above.
-    unsafe { *to = len as i64 };
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: see above.
-    let state = unsafe { opened(file) };
-    let mut shared = state.shared.lock().unwrap();
-    if state.level >= level {
-        return ffi::SQLITE_OK;
-    }
-    match level {
-        ffi::SQLITE_LOCK_SHARED => {
-            if shared.pending || shared.exclusive {
-                return ffi::SQLITE_BUSY;
-            }
-            shared.readers += 1;
-        }
-        ffi::SQLITE_LOCK_RESERVED => {
-            if shared.reserved || shared.pending {
-                return ffi::SQLITE_BUSY;
-            }
-            shared.reserved = true;
-        }
-        _ => {
-            if shared.pending && state.level < ffi::SQLITE_LOCK_PENDING
-                || shared.reserved && state.level < ffi::SQLITE_LOCK_RESERVED
-            {
-                return ffi::SQLITE_BUSY;
-            }
-            shared.reserved = true;
-            shared.pending = true;
-            state.level = ffi::SQLITE_LOCK_PENDING;
-            if level == ffi::SQLITE_LOCK_EXCLUSIVE && shared.readers > 1 {
-                return ffi::SQLITE_BUSY;
-            }
-            shared.exclusive = level == ffi::SQLITE_LOCK_EXCLUSIVE;
-        }
-    }
-    state.level = level;
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: see above.
-    let state = unsafe { opened(file) };
-    let mut shared = state.shared.lock().unwrap();
-    if state.level <= level {
-        return ffi::SQLITE_OK;
-    }
-    if state.level >= ffi::SQLITE_LOCK_RESERVED {
-        shared.reserved = false;
-        if state.level >= ffi::SQLITE_LOCK_PENDING {
-            shared.pending = false;
-            shared.exclusive = false;
-        }
-    }
-    if level == ffi::SQLITE_LOCK_NONE {
-        shared.readers -= 1;
-    }
-    state.level = level;
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn check_reserved_lock(file: *mut ffi::sqlite3_file, to: *mut c_int) -> c_int {
-    // SAFETY: see above.
-    unsafe {
-        let reserved = opened(file).shared.lock().unwrap().reserved;
-        *to = c_int::from(reserved);
-    }
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn file_control(_: *mut ffi::sqlite3_file, _: c_int, _: *mut c_void) -> c_int {
-    ffi::SQLITE_NOTFOUND
-}
-
-unsafe extern "C" fn sector_size(_: *mut ffi::sqlite3_file) -> c_int {
-    4096
-}
-
-unsafe extern "C" fn device_characteristics(file: *mut ffi::sqlite3_file) -> c_int {
-    // SAFETY: see above.
-    let claimed = match unsafe { opened(file) }.vfs.mistake {
-        Mistake::ClaimsSequential => ffi::SQLITE_IOCAP_SEQUENTIAL,
-        _ => 0,
-    };
-    ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE | claimed
-}
-
-unsafe extern "C" fn shm_map(
-    file: *mut ffi::sqlite3_file,
-    region: c_int,
-    size: c_int,
-    extend: c_int,
-    to: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: see above.
-    let state = unsafe { opened(file) };
-    let mut shared = state.shared.lock().unwrap();
-    if !std::mem::replace(&mut state.mapped, true) {
-        shared.mapped += 1;
-    }
-    while extend != 0 && shared.regions.len() <= region as usize {
-        assert_eq!(size as usize, REGION);
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the system chooses the address; nothing is there.
-        let pages = unsafe { mmap_anonymous(ptr::null_mut(), REGION, access, MapFlags::SHARED) };
-        let Ok(pages) = pages else {
-            return ffi::SQLITE_NOMEM;
+impl OpenFile for Opened {
+    fn table() -> &'static ffi::sqlite3_io_methods {
+        static TABLE: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
+            iVersion: 2,
+            ..methods::<Opened>(true)
         };
-        shared.regions.push(Region(pages));
+        &TABLE
     }
-    let there = shared.regions.get(region as usize);
-    // SAFETY: see above.
-    unsafe { *to = there.map_or(ptr::null_mut(), |region| region.0) };
-    ffi::SQLITE_OK
-}
 
-unsafe extern "C" fn shm_lock(
-    file: *mut ffi::sqlite3_file,
-    first: c_int,
-    count: c_int,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: see above.
-    let state = unsafe { opened(file) };
-    let mut shared = state.shared.lock().unwrap();
-    let slots = first as usize..(first + count) as usize;
-    let exclusive = flags & ffi::SQLITE_SHM_EXCLUSIVE != 0;
-    if flags & ffi::SQLITE_SHM_LOCK != 0 {
-        for slot in slots.clone() {
-            let others = shared.shm_readers[slot] - u32::from(state.shm_shared[slot]);
-            let taken = shared.shm_writer[slot] && !state.shm_exclusive[slot];
-            if taken || exclusive && others > 0 {
-                return ffi::SQLITE_BUSY;
+    fn close(mut self) {
+        let _ = self.unlock(ffi::SQLITE_LOCK_NONE);
+        self.unmap_index(false);
+        if let (true, Some(path)) = (self.delete_on_close, &self.path) {
+            let _ = self.vfs.platform.remove(path, false);
+        }
+        self.shared = Arc::default();
+        let mut all = self.vfs.databases.lock().unwrap();
+        all.retain(|_, shared| Arc::strong_count(shared) > 1);
+    }
+
+    fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), c_int> {
+        match self.file.read_at(to, offset) {
+            Ok(all) if all == to.len() => Ok(()),
+            Ok(some) => {
+                to[some..].fill(0);
+                Err(ffi::SQLITE_IOERR_SHORT_READ)
+            }
+            Err(_) => Err(ffi::SQLITE_IOERR_READ),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), c_int> {
+        code(self.file.write_at(bytes, offset), ffi::SQLITE_IOERR_WRITE)
+    }
+
+    fn truncate(&mut self, size: u64) -> Result<(), c_int> {
+        code(self.file.set_len(size), ffi::SQLITE_IOERR_TRUNCATE)
+    }
+
+    fn sync(&mut self, _flags: c_int) -> Result<(), c_int> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        let is_skipped = match self.vfs.mistake {
+            Mistake::NoSync(end) => path.as_os_str().as_bytes().ends_with(end.as_bytes()),
+            _ => false,
+        };
+        if !is_skipped {
+            self.file.sync().map_err(|_| ffi::SQLITE_IOERR_FSYNC)?;
+        }
+        if self.directory_due && self.vfs.mistake != Mistake::NoDirectorySync {
+            let synced = self.vfs.platform.sync_directory_of(path);
+            synced.map_err(|_| ffi::SQLITE_IOERR_DIR_FSYNC)?;
+            self.directory_due = false;
+        }
+        Ok(())
+    }
+
+    fn size(&mut self) -> Result<u64, c_int> {
+        self.file.len().map_err(|_| ffi::SQLITE_IOERR_FSTAT)
+    }
+
+    fn lock(&mut self, level: c_int) -> Result<(), c_int> {
+        let mut shared = self.shared.lock().unwrap();
+        if self.level >= level {
+            return Ok(());
+        }
+        match level {
+            ffi::SQLITE_LOCK_SHARED => {
+                if shared.pending || shared.exclusive {
+                    return Err(ffi::SQLITE_BUSY);
+                }
+                shared.readers += 1;
+            }
+            ffi::SQLITE_LOCK_RESERVED => {
+                if shared.reserved || shared.pending {
+                    return Err(ffi::SQLITE_BUSY);
+                }
+                shared.reserved = true;
+            }
+            _ => {
+                if shared.pending && self.level < ffi::SQLITE_LOCK_PENDING
+                    || shared.reserved && self.level < ffi::SQLITE_LOCK_RESERVED
+                {
+                    return Err(ffi::SQLITE_BUSY);
+                }
+                shared.reserved = true;
+                shared.pending = true;
+                self.level = ffi::SQLITE_LOCK_PENDING;
+                if level == ffi::SQLITE_LOCK_EXCLUSIVE && shared.readers > 1 {
+                    return Err(ffi::SQLITE_BUSY);
+                }
+                shared.exclusive = level == ffi::SQLITE_LOCK_EXCLUSIVE;
+            }
+        }
+        self.level = level;
+        Ok(())
+    }
+
+    fn unlock(&mut self, level: c_int) -> Result<(), c_int> {
+        let mut shared = self.shared.lock().unwrap();
+        if self.level <= level {
+            return Ok(());
+        }
+        if self.level >= ffi::SQLITE_LOCK_RESERVED {
+            shared.reserved = false;
+            if self.level >= ffi::SQLITE_LOCK_PENDING {
+                shared.pending = false;
+                shared.exclusive = false;
+            }
+        }
+        if level == ffi::SQLITE_LOCK_NONE {
+            shared.readers -= 1;
+        }
+        self.level = level;
+        Ok(())
+    }
+
+    fn is_reserved(&mut self) -> Result<bool, c_int> {
+        Ok(self.shared.lock().unwrap().reserved)
+    }
+
+    fn device_characteristics(&mut self) -> c_int {
+        let claimed = match self.vfs.mistake {
+            Mistake::ClaimsSequential => ffi::SQLITE_IOCAP_SEQUENTIAL,
+            _ => 0,
+        };
+        ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE | claimed
+    }
+
+    fn map_index(&mut self, region: c_int, size: c_int, extend: bool) -> Result<*mut u8, c_int> {
+        let mut shared = self.shared.lock().unwrap();
+        if !std::mem::replace(&mut self.mapped, true) {
+            shared.mapped += 1;
+        }
+        while extend && shared.regions.len() <= region as usize {
+            assert_eq!(size as usize, REGION);
+            let access = ProtFlags::READ | ProtFlags::WRITE;
+            // SAFETY: the system chooses the address; nothing is there.
+            let pages =
+                unsafe { mmap_anonymous(ptr::null_mut(), REGION, access, MapFlags::SHARED) };
+            shared
+                .regions
+                .push(Region(pages.map_err(|_| ffi::SQLITE_NOMEM)?));
+        }
+        let there = shared.regions.get(region as usize);
+        Ok(there.map_or(ptr::null_mut(), |region| region.0.cast()))
+    }
+
+    fn lock_index(&mut self, first: c_int, count: c_int, flags: c_int) -> Result<(), c_int> {
+        let mut shared = self.shared.lock().unwrap();
+        let slots = first as usize..(first + count) as usize;
+        let exclusive = flags & ffi::SQLITE_SHM_EXCLUSIVE != 0;
+        if flags & ffi::SQLITE_SHM_LOCK != 0 {
+            for slot in slots.clone() {
+                let others = shared.shm_readers[slot] - u32::from(self.shm_shared[slot]);
+                let taken = shared.shm_writer[slot] && !self.shm_exclusive[slot];
+                if taken || exclusive && others > 0 {
+                    return Err(ffi::SQLITE_BUSY);
+                }
+            }
+        }
+        for slot in slots {
+            let take = flags & ffi::SQLITE_SHM_LOCK != 0;
+            if exclusive {
+                if take || self.shm_exclusive[slot] {
+                    shared.shm_writer[slot] = take;
+                }
+                self.shm_exclusive[slot] = take;
+            } else if self.shm_shared[slot] != take {
+                self.shm_shared[slot] = take;
+                let readers = &mut shared.shm_readers[slot];
+                *readers = if take { *readers + 1 } else { *readers - 1 };
+            }
+        }
+        Ok(())
+    }
+
+    fn unmap_index(&mut self, _delete: bool) {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        for slot in 0..8 {
+            if std::mem::take(&mut self.shm_exclusive[slot]) {
+                shared.shm_writer[slot] = false;
+            }
+            if std::mem::take(&mut self.shm_shared[slot]) {
+                shared.shm_readers[slot] -= 1;
+            }
+        }
+        if std::mem::take(&mut self.mapped) {
+            shared.mapped -= 1;
+            if shared.mapped == 0 {
+                shared.regions.clear();
             }
         }
     }
-    for slot in slots {
-        let take = flags & ffi::SQLITE_SHM_LOCK != 0;
-        if exclusive {
-            if take || state.shm_exclusive[slot] {
-                shared.shm_writer[slot] = take;
-            }
-            state.shm_exclusive[slot] = take;
-        } else if state.shm_shared[slot] != take {
-            state.shm_shared[slot] = take;
-            let readers = &mut shared.shm_readers[slot];
-            *readers = if take { *readers + 1 } else { *readers - 1 };
-        }
-    }
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn shm_barrier(_: *mut ffi::sqlite3_file) {
-    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-}
-
-unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, _delete: c_int) -> c_int {
-    // SAFETY: see above.
-    let state = unsafe { opened(file) };
-    let mut shared = state.shared.lock().unwrap_or_else(PoisonError::into_inner);
-    for slot in 0..8 {
-        if std::mem::take(&mut state.shm_exclusive[slot]) {
-            shared.shm_writer[slot] = false;
-        }
-        if std::mem::take(&mut state.shm_shared[slot]) {
-            shared.shm_readers[slot] -= 1;
-        }
-    }
-    if std::mem::take(&mut state.mapped) {
-        shared.mapped -= 1;
-        if shared.mapped == 0 {
-            shared.regions.clear();
-        }
-    }
-    ffi::SQLITE_OK
 }
 
 unsafe extern "C" fn delete(
@@ -523,10 +409,10 @@ unsafe extern "C" fn delete(
     // SAFETY: see above.
     let (vfs, path) = unsafe { (vfs_of(vfs), path_of(name)) };
     let durably = sync_directory & 1 != 0 && vfs.mistake != Mistake::NoDirectorySync;
-    code(
-        vfs.platform.remove(&path, durably),
-        ffi::SQLITE_IOERR_DELETE,
-    )
+    match vfs.platform.remove(&path, durably) {
+        Ok(()) => ffi::SQLITE_OK,
+        Err(_) => ffi::SQLITE_IOERR_DELETE,
+    }
 }
 
 unsafe extern "C" fn access(
