@@ -16,7 +16,7 @@ use crate::global_args::GlobalArgs;
 use crate::output::{OutputWriter, escape_text, quote_operand};
 use crate::stop_signal;
 
-/// Says once, on a terminal, whom a write waits for. A signal ends the wait.
+/// Reports once, on a terminal, the process that a write waits for. A signal ends the wait.
 fn tell_waiting(waiting: &Waiting<'_>) -> ControlFlow<()> {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if !TOLD.swap(true, Ordering::Relaxed) && std::io::stderr().is_terminal() {

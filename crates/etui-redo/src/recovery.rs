@@ -1,5 +1,4 @@
-//! [`Recovery`]: the final images of pages after a number of records; [`recover`]: the same from the
-//! bytes of records.
+//! [`Recovery`]: the final images of pages after a number of records; [`recover`]: from their bytes.
 //!
 //! Recovery is idempotent, also over pages that already have a part of the changes: each byte that a
 //! record covers ends with the contents of the last record that covers it, and all other bytes are
@@ -43,7 +42,7 @@ pub enum RecoveryError<E> {
     /// A record is missing, or belongs to another database.
     #[error("record {0} does not follow the record before it")]
     NotChained(u64),
-    /// A page is not what the records were written against.
+    /// A page differs from the one that the records were written against.
     #[error("page {0} of the database is not what it was logged against")]
     WrongPage(u32),
     /// The size is no page size, or a record says that the database has no pages.

@@ -28,7 +28,7 @@ impl SmallDisk {
     /// Changes an option, such as `ro` or `size=4m`.
     ///
     /// # Errors
-    /// What `mount` said.
+    /// The message of `mount`.
     pub fn remount(&self, option: impl fmt::Display) -> Result<(), String> {
         self.run(&["-o", &format!("remount,{option}")])
     }
@@ -36,7 +36,7 @@ impl SmallDisk {
     /// Takes all space that is left. [`SmallDisk::remount`] with a size gives it back.
     ///
     /// # Errors
-    /// What `df` or `mount` said.
+    /// The message of `df` or `mount`.
     pub fn fill(&self) -> Result<(), String> {
         let used = Command::new("df")
             .args(["-B1", "--output=used"])

@@ -138,7 +138,7 @@ pub trait OpenFile: Sized + 'static {
     fn close(self) {}
 }
 
-/// SQLite's memory of an open file. It has the same size for each type.
+/// SQLite's memory of an open file. Its size does not depend on the type.
 #[derive(Debug)]
 #[repr(C)]
 pub struct FileHandle<T> {
@@ -183,24 +183,24 @@ impl<T: OpenFile> FileHandle<T> {
 pub const fn methods<T: OpenFile>(is_database: bool) -> ffi::sqlite3_io_methods {
     ffi::sqlite3_io_methods {
         iVersion: if is_database { 3 } else { 1 },
-        xClose: Some(close::<T>),
-        xRead: Some(read::<T>),
-        xWrite: Some(write::<T>),
-        xTruncate: Some(truncate::<T>),
-        xSync: Some(sync::<T>),
-        xFileSize: Some(size::<T>),
-        xLock: Some(lock::<T>),
-        xUnlock: Some(unlock::<T>),
+        xClose: Some(file_close::<T>),
+        xRead: Some(file_read::<T>),
+        xWrite: Some(file_write::<T>),
+        xTruncate: Some(file_truncate::<T>),
+        xSync: Some(file_sync::<T>),
+        xFileSize: Some(file_size::<T>),
+        xLock: Some(file_lock::<T>),
+        xUnlock: Some(file_unlock::<T>),
         xCheckReservedLock: Some(check_reserved_lock::<T>),
-        xFileControl: Some(control::<T>),
+        xFileControl: Some(file_control::<T>),
         xSectorSize: Some(sector_size::<T>),
         xDeviceCharacteristics: Some(device_characteristics::<T>),
         xShmMap: Some(shm_map::<T>),
         xShmLock: Some(shm_lock::<T>),
         xShmBarrier: Some(shm_barrier),
         xShmUnmap: Some(shm_unmap::<T>),
-        xFetch: Some(fetch::<T>),
-        xUnfetch: Some(unfetch::<T>),
+        xFetch: Some(file_fetch::<T>),
+        xUnfetch: Some(file_unfetch::<T>),
     }
 }
 
@@ -243,7 +243,7 @@ unsafe fn store<V>(to: *mut V, value: Result<V, c_int>, otherwise: V) -> c_int {
 // SAFETY of all functions below: SQLite calls a method with an open file that `init` has set up, and
 // with pointers to memory of the size that sqlite3.h specifies.
 
-unsafe extern "C" fn close<T: OpenFile>(file: *mut ffi::sqlite3_file) -> c_int {
+unsafe extern "C" fn file_close<T: OpenFile>(file: *mut ffi::sqlite3_file) -> c_int {
     let handle: *mut FileHandle<T> = file.cast();
     // SAFETY: `init` made the state by Box::into_raw, and SQLite does not use the file afterwards.
     unsafe {
@@ -259,7 +259,7 @@ unsafe extern "C" fn close<T: OpenFile>(file: *mut ffi::sqlite3_file) -> c_int {
     ffi::SQLITE_OK
 }
 
-unsafe extern "C" fn read<T: OpenFile>(
+unsafe extern "C" fn file_read<T: OpenFile>(
     file: *mut ffi::sqlite3_file,
     to: *mut c_void,
     length: c_int,
@@ -275,7 +275,7 @@ unsafe extern "C" fn read<T: OpenFile>(
     }
 }
 
-unsafe extern "C" fn write<T: OpenFile>(
+unsafe extern "C" fn file_write<T: OpenFile>(
     file: *mut ffi::sqlite3_file,
     from: *const c_void,
     length: c_int,
@@ -291,7 +291,7 @@ unsafe extern "C" fn write<T: OpenFile>(
     }
 }
 
-unsafe extern "C" fn truncate<T: OpenFile>(
+unsafe extern "C" fn file_truncate<T: OpenFile>(
     file: *mut ffi::sqlite3_file,
     size: ffi::sqlite3_int64,
 ) -> c_int {
@@ -302,12 +302,12 @@ unsafe extern "C" fn truncate<T: OpenFile>(
     to_code(unsafe { state::<T>(file) }.and_then(|open| open.truncate(size)))
 }
 
-unsafe extern "C" fn sync<T: OpenFile>(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
+unsafe extern "C" fn file_sync<T: OpenFile>(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: see above.
     to_code(unsafe { state::<T>(file) }.and_then(|open| open.sync(flags)))
 }
 
-unsafe extern "C" fn size<T: OpenFile>(
+unsafe extern "C" fn file_size<T: OpenFile>(
     file: *mut ffi::sqlite3_file,
     to: *mut ffi::sqlite3_int64,
 ) -> c_int {
@@ -322,12 +322,12 @@ unsafe extern "C" fn size<T: OpenFile>(
     }
 }
 
-unsafe extern "C" fn lock<T: OpenFile>(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
+unsafe extern "C" fn file_lock<T: OpenFile>(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see above.
     to_code(unsafe { state::<T>(file) }.and_then(|open| open.lock(level)))
 }
 
-unsafe extern "C" fn unlock<T: OpenFile>(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
+unsafe extern "C" fn file_unlock<T: OpenFile>(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see above.
     to_code(unsafe { state::<T>(file) }.and_then(|open| open.unlock(level)))
 }
@@ -343,7 +343,7 @@ unsafe extern "C" fn check_reserved_lock<T: OpenFile>(
     }
 }
 
-unsafe extern "C" fn control<T: OpenFile>(
+unsafe extern "C" fn file_control<T: OpenFile>(
     file: *mut ffi::sqlite3_file,
     operation: c_int,
     argument: *mut c_void,
@@ -401,7 +401,7 @@ unsafe extern "C" fn shm_unmap<T: OpenFile>(file: *mut ffi::sqlite3_file, delete
     to_code(unsafe { state::<T>(file) }.map(|open| open.unmap_index(delete != 0)))
 }
 
-unsafe extern "C" fn fetch<T: OpenFile>(
+unsafe extern "C" fn file_fetch<T: OpenFile>(
     file: *mut ffi::sqlite3_file,
     offset: ffi::sqlite3_int64,
     length: c_int,
@@ -414,7 +414,7 @@ unsafe extern "C" fn fetch<T: OpenFile>(
     }
 }
 
-unsafe extern "C" fn unfetch<T: OpenFile>(
+unsafe extern "C" fn file_unfetch<T: OpenFile>(
     file: *mut ffi::sqlite3_file,
     offset: ffi::sqlite3_int64,
     page: *mut c_void,

@@ -304,7 +304,7 @@ impl Drop for GuardedFile {
             }
             parked.push(opened);
         } else {
-            // Its lock excludes everybody: those of the same file can be closed, too.
+            // Its lock excludes everybody: all parked files of it can be closed.
             let of_same = parked.extract_if(.., |file| {
                 file.identity == opened.identity && file.bytes == opened.bytes
             });

@@ -128,7 +128,7 @@ pub fn of_file(database: &CStr) -> Option<[u8; 16]> {
     log_lineage(&header).filter(|_| read == HEADER)
 }
 
-/// Says why a database with a marker is not opened without its redo log, and what to do.
+/// Returns the reason why a database with a marker is not opened without its redo log, and the remedy.
 pub fn refusal(lineage: [u8; 16], log: &Path) -> String {
     let name = log.display();
     let Ok(file) = File::open(log) else {

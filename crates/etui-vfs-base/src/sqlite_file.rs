@@ -136,7 +136,7 @@ impl SqliteFile {
         self.file.as_ptr().cast_mut().cast()
     }
 
-    /// Sets what the last connection may have changed as it was when the file was opened.
+    /// Resets the settings of the last connection.
     pub(crate) fn reset(&mut self) {
         let (mut keeps_wal, mut chunk): (c_int, c_int) = (0, 0);
         // SAFETY: both operations read an int, and the first writes it.

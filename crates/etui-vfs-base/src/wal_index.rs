@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! byte 120 ... 127   the eight locks of the wal-index: WRITE, CHECKPOINT, RECOVER, five READ
-//! byte 128           locked to read by who has it open; who can lock it to write is the first,
+//! byte 128           locked to read by each process that has it open; one that can lock it to write is the first,
 //!                    and clears the file
 //! ```
 
@@ -23,7 +23,7 @@ use crate::guarded_file::{ByteLock, Bytes, GuardedFile};
 
 /// The size of the regions that SQLite requests.
 const REGION: usize = 32_768;
-/// The locks, and the byte of who has it open (`UNIX_SHM_BASE`, `UNIX_SHM_DMS`).
+/// The locks, and the byte that an open file locks (`UNIX_SHM_BASE`, `UNIX_SHM_DMS`).
 const LOCKS: Bytes = (120, 8);
 const IN_USE: Bytes = (128, 1);
 const ALL: Bytes = (120, 9);
@@ -88,7 +88,7 @@ impl WalIndexFile {
         }
         let failed = |_| ffi::SQLITE_IOERR_SHMLOCK;
         if file.lock(IN_USE, ByteLock::Write).map_err(failed)? {
-            // The first one: what the file has is of before. Three bytes, as SQLite leaves them.
+            // The first one: the contents of the file are old. Three bytes, as SQLite leaves them.
             let cleared = file.file().and_then(|file| file.set_len(3));
             cleared.map_err(|_| ffi::SQLITE_IOERR_SHMOPEN)?;
         }

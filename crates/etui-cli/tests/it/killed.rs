@@ -11,7 +11,7 @@ use etui_testkit::rng::SplitMix64;
 
 use crate::harness::TestHome;
 
-/// What makes the store that the commands change.
+/// The commands that fill the store.
 const BEFORE: [&str; 6] = [
     "etui -q import people.vcf entries.ics",
     "etui -q contacts remove 4",
@@ -52,7 +52,7 @@ const STORE: &str = ".local/share/etui";
 /// The calls that concern files.
 const CALLS: &str = "%file,%desc";
 
-/// Returns a home with the store, and with what the commands read.
+/// Returns a home with the store and the input files of the commands.
 fn home() -> TestHome {
     let home = TestHome::new();
     let card = |n: usize| {
@@ -69,7 +69,7 @@ fn home() -> TestHome {
     home
 }
 
-/// Everything in a store that a person sees, without what differs from run to run.
+/// Everything in a store that a person sees, without ids and times, which differ between runs.
 fn shown(home: &TestHome) -> String {
     let (text, code) = home.run(
         "etui export; etui export --calendars; etui addressbooks; etui calendars; etui settings; \
@@ -95,7 +95,7 @@ fn read_by_plain_sqlite(home: &TestHome) -> String {
     text
 }
 
-/// Puts the store as it was, and removes what the command made.
+/// Restores the store, and removes the command's files.
 fn restore(home: &TestHome) {
     let (text, code) = home.run(
         "rm -rf .local/share/etui copy.etui* other.etui* fresh.etui* out.vcf .*etui-part*
@@ -104,7 +104,7 @@ fn restore(home: &TestHome) {
     assert_eq!((text.as_str(), code), ("", Some(0)));
 }
 
-/// Runs a command under strace with these options. Returns what it said, and its exit code.
+/// Runs a command under strace with these options. Returns its output and its exit code.
 fn traced(home: &TestHome, options: &[&str], line: &str) -> (String, Option<i32>) {
     let mut strace = home.command("strace");
     strace.args(["-f", "-qq", "-e", &format!("trace={CALLS}"), "-o", "trace"]);
@@ -193,7 +193,7 @@ fn a_killed_command_leaves_a_store_that_plain_sqlite_reads() {
                     "{case}"
                 );
             }
-            // It is repeated, unless it was done; what it left is tidied.
+            // It is repeated, unless it was done; its remains are tidied.
             if is_before && found != after {
                 let (said, code) = home.run(line);
                 assert_eq!(code, Some(0), "{case}, then: {said}");

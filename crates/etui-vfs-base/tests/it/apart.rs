@@ -125,7 +125,7 @@ fn commits_up_to_a_limit() {
     };
     println!("refused {saved} {refused}");
     assert_eq!(rows(&db), saved);
-    // The WAL begins anew.
+    // The WAL restarts.
     db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     assert!(insert(&db, "after"));
     println!("went on {}", rows(&db));
@@ -161,7 +161,7 @@ fn a_limit_of_sizes_takes_nothing_back() {
     }
 }
 
-/// Does what its seed says with the database, prints that it has, and sleeps.
+/// Uses the database as its seed selects, prints that it has, and sleeps.
 #[test]
 #[ignore = "run by other tests"]
 fn uses_it_and_sleeps() {

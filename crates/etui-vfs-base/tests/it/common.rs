@@ -76,7 +76,7 @@ pub fn check(db: &Connection) {
     assert_eq!(answer, "ok");
 }
 
-/// Runs SQL in the system's `sqlite3`, another process with another SQLite. Returns what it said, and
+/// Runs SQL in the system's `sqlite3`, another process with another SQLite. Returns its output, and
 /// whether all went well.
 pub fn shell(path: &Path, timeout: u32, sql: &str) -> (String, bool) {
     let shell = Command::new("sqlite3")
@@ -96,7 +96,7 @@ pub fn child(test: impl Fn(), path: &Path, seed: u64) -> Child {
     child_under(&[], test, path, seed)
 }
 
-/// The same, started by a command and its arguments.
+/// [`child`], started by a command and its arguments.
 pub fn child_under(starter: &[&str], test: impl Fn(), path: &Path, seed: u64) -> Child {
     let program = ProgramOfTest::new(test).command().unwrap();
     let mut command = match starter {

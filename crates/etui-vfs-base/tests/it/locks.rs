@@ -71,7 +71,7 @@ fn the_write_lock_is_kept_over_own_closes() {
     assert_eq!(rows(&db), 2);
 }
 
-/// The same without a WAL: the levels of the lock of the database.
+/// Without a WAL: the levels of the lock of the database.
 #[test]
 fn rollback_journals_are_as_safe() {
     let dir = tempfile::tempdir().unwrap();

@@ -104,7 +104,7 @@ impl Session {
     }
 }
 
-/// What a program said until it was killed.
+/// The output of a program until it was killed.
 type Said = std::thread::JoinHandle<String>;
 
 /// A running program.

@@ -139,8 +139,8 @@ pub trait CommitObserver: Send + Sync + std::fmt::Debug {
     /// before it was opened. A commit with another journal mode than WAL has no record. It must not use a
     /// connection of this database.
     ///
-    /// An error means that the record is in the log, and could not be read back: whoever keeps records
-    /// needs all pages anew.
+    /// An error means that the record is in the log, and could not be read back: all pages have to be
+    /// copied again.
     fn committed(&self, database: &Path, record: std::io::Result<&[u8]>);
 }
 

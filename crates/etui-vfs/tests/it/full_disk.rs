@@ -14,7 +14,7 @@ use etui_vfs::device::{Access, File, Lock, Platform, Role};
 use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
-/// A disk with this number of bytes left, and what it answers then.
+/// A disk with this number of bytes left, and its error without any.
 #[derive(Debug)]
 struct SmallDisk {
     disks: MountedDisks,

@@ -108,7 +108,7 @@ fn records_recover_each_state_of_a_database() {
                 db.execute(INSERT, [2])
             }
             9 => {
-                // What is rolled back has no record.
+                // A rollback has no record.
                 let had = kept.len();
                 db.execute_batch("BEGIN; DELETE FROM item; ROLLBACK")
                     .unwrap();

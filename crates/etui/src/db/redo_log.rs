@@ -20,7 +20,7 @@ static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new
 const APPEND_IN_PLACE: usize = 256 << 10;
 
 /// Uses this VFS for the stores with [`Vfs::RedoLog`](super::Vfs::RedoLog) in this process: with other
-/// options, or with an observer of commits, who receives the record of each. Returns false if a store has
+/// options, or with an observer of commits, which receives the record of each. Returns false if a store has
 /// used one already.
 pub fn use_vfs(vfs: etui_vfs::Vfs) -> bool {
     VFS.set(Ok(vfs)).is_ok()

@@ -13,7 +13,7 @@ use crate::db::sidecar::is_at;
 use crate::db::{parent_of, sync_directory, with_suffix};
 use crate::error::{Error, Result};
 
-/// What the name of such a file has after that of the complete one, before random characters.
+/// The suffix of such a file, before random characters.
 const MARK: &str = ".etui-part-";
 /// The random characters.
 const RANDOM: usize = 6;
@@ -23,7 +23,7 @@ const BESIDE: [&str; 3] = ["-journal", "-wal", "-shm"];
 const ATTEMPTS: usize = 100;
 
 /// A file that is being written as `.NAME.etui-part-RANDOM`, readable only by its owner, and locked
-/// (`flock`) meanwhile; deleted unless it is finished. What a killed process left is deleted by the next one
+/// (`flock`) meanwhile; deleted unless it is finished. The files of a killed process are deleted by the next one
 /// that makes such a file in the directory.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -132,7 +132,7 @@ fn is_part(name: &OsStr) -> bool {
         && end[MARK.len()..].iter().all(u8::is_ascii_alphanumeric)
 }
 
-/// Deletes the files in a directory that no process holds. What cannot be looked at is let alone.
+/// Deletes the files in a directory that no process holds, as far as they can be opened.
 fn tidy(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return;

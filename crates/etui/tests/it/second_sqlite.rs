@@ -246,7 +246,7 @@ fn processes_that_lose_their_locks_lose_no_saves() {
     }
 }
 
-/// Whom a save waited for.
+/// The process that a save waited for.
 static WAITED_FOR: Mutex<Option<String>> = Mutex::new(None);
 
 fn note_and_end(waiting: &Waiting<'_>) -> ControlFlow<()> {

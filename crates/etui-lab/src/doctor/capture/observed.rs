@@ -92,7 +92,7 @@ pub struct StatementShape {
 pub struct Observed {
     /// Programs that used the database, by their names.
     pub programs: Vec<String>,
-    /// Processes that used it at the same time.
+    /// Processes that used it at once.
     pub processes_at_once: u64,
     /// The version of their SQLite.
     pub sqlite: Option<String>,

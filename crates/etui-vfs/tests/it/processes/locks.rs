@@ -203,7 +203,7 @@ fn an_immutable_open_does_not_read_past_a_live_log() {
     assert_eq!(code, Some(rusqlite::ErrorCode::NotADatabase));
 }
 
-/// Threads that open, commit and close at any moment: who opens while the last one closes finds its commits.
+/// Threads that open, commit and close at any moment: one that opens while the last one closes finds its commits.
 #[test]
 fn threads_that_open_and_close_get_no_error() {
     let dir = tempfile::tempdir().unwrap();

@@ -128,7 +128,7 @@ fn live_by_plain_sqlite(path: &Path) -> rusqlite::Result<u64> {
     ))
 }
 
-/// Returns the same of a store.
+/// Returns the hash of a store's live records.
 fn live(store: &Store) -> Result<u64, Error> {
     let mut all: Vec<Vec<u8>> = Vec::new();
     let (contacts, calendar) = (store.contacts()?.all()?, store.calendar()?.all()?);
