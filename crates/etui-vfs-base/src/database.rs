@@ -1,8 +1,9 @@
 //! [`DatabaseFile`]: a database that a connection has open: read and written by SQLite's own VFS, with
 //! locks and a wal-index of its own.
 
+use std::ffi::CStr;
 use std::io;
-use std::os::raw::{c_int, c_void};
+use std::os::raw::{c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -121,6 +122,17 @@ impl OpenFile for DatabaseFile {
             // SAFETY: as the caller promises: a pointer to an int.
             unsafe { *argument.cast::<c_int>() = self.level.get() };
             return ffi::SQLITE_OK;
+        }
+        if operation == ffi::SQLITE_FCNTL_PRAGMA {
+            // SAFETY: as the caller promises: three strings or nulls, the first for the result, the second
+            // the pragma's name.
+            unsafe {
+                let strings: *mut *mut c_char = argument.cast();
+                if CStr::from_ptr(*strings.add(1)).to_bytes() == b"etui_stats" {
+                    *strings = BaseVfs::text("redo_log never");
+                    return ffi::SQLITE_OK;
+                }
+            }
         }
         match self.below() {
             // The caller promises that the argument is valid for the operation.

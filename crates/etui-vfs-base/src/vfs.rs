@@ -19,6 +19,7 @@ use crate::fork;
 use crate::guarded_file::has_ofd_locks;
 use crate::sqlite_api::api;
 use crate::sqlite_file::VfsErrorCode;
+use crate::wal_index::sibling_path;
 
 /// A registered VFS. It stays registered until the process ends.
 #[derive(Debug, Clone)]
@@ -172,6 +173,11 @@ pub unsafe fn open_file(
     // SAFETY: as the caller promises.
     unsafe {
         (*file).pMethods = ptr::null();
+        if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 && !name.is_null() && passes_over_wal(name) {
+            let name = CStr::from_ptr(name).to_string_lossy();
+            BaseVfs::log(ffi::SQLITE_CANTOPEN, &format!("{name}: {PASSED_OVER}"));
+            return ffi::SQLITE_CANTOPEN;
+        }
         if !is_own || !has_ofd_locks() || has_parameter(name, c"readonly_shm") {
             return open_below(host, name, file, flags, out_flags);
         }
@@ -206,6 +212,36 @@ pub unsafe fn open_file(
 unsafe fn has_parameter(name: ffi::sqlite3_filename, parameter: &CStr) -> bool {
     // SAFETY: as the caller promises, and the parameter is a C string.
     api().is_some_and(|api| !unsafe { (api.uri_parameter)(name, parameter.as_ptr()) }.is_null())
+}
+
+/// The reason for which [`passes_over_wal`] refuses.
+#[doc(hidden)]
+pub const PASSED_OVER: &str = "its last changes are in its WAL, which `immutable` passes over";
+
+/// Returns true if a database is opened as `immutable` beside a WAL with frames: it would show an old
+/// state.
+///
+/// # Safety
+///
+/// `name` is the name that SQLite passed to `xOpen` for a database.
+#[doc(hidden)]
+pub unsafe fn passes_over_wal(name: ffi::sqlite3_filename) -> bool {
+    // SAFETY: as the caller promises, and the parameter is a C string.
+    let value = api().map_or(ptr::null(), |api| unsafe {
+        (api.uri_parameter)(name, c"immutable".as_ptr())
+    });
+    // SAFETY: SQLite returns a C string, which lives as long as the name.
+    let is_set = !value.is_null()
+        && !matches!(
+            unsafe { CStr::from_ptr(value) }.to_bytes(),
+            b"0" | b"no" | b"off" | b"false"
+        );
+    // SAFETY: as the caller promises.
+    let path = Path::new(OsStr::from_bytes(
+        unsafe { CStr::from_ptr(name) }.to_bytes(),
+    ));
+    // The header of a WAL has 32 bytes.
+    is_set && std::fs::metadata(sibling_path(path, "-wal")).is_ok_and(|wal| wal.len() > 32)
 }
 
 /// Opens a file with the VFS below, whose methods SQLite then calls directly.

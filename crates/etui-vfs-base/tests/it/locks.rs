@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
-use crate::common::{child, insert, made, number, of_child, open, plain, rows, shell, wait_for};
+use crate::common::{child, insert, made, number, of_child, open, plain, rows, shell, vfs, wait_for};
 
 /// Commits 20 rows and closes the database.
 #[test]
@@ -226,4 +226,25 @@ fn parked_files_are_used_again() {
     drop(stays);
     drop(open(&path));
     assert!(descriptors() < before);
+}
+
+/// `immutable` reads the file alone: not beside a WAL that has the last changes.
+#[test]
+fn an_immutable_open_does_not_pass_over_a_wal() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let db = made(&path);
+    assert!(insert(&db, "own"));
+    let uri = |value: &str| {
+        let name = vfs().name();
+        Connection::open(format!(
+            "file:{}?vfs={name}&immutable={value}",
+            path.display()
+        ))
+    };
+    let refused = uri("1").err().and_then(|error| error.sqlite_error_code());
+    assert_eq!(refused, Some(rusqlite::ErrorCode::CannotOpen));
+    assert_eq!(rows(&uri("0").unwrap()), 1);
+    drop(db);
+    assert_eq!(rows(&uri("1").unwrap()), 1);
 }

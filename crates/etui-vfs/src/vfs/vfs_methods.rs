@@ -11,7 +11,9 @@ use std::sync::Arc;
 use etui_vfs_base::base_vfs::BaseVfs;
 use etui_vfs_base::file_methods::{FileHandle, OpenFile};
 use etui_vfs_base::sqlite_api::api;
-use etui_vfs_base::vfs::{forwarding, open_below, open_code, open_file};
+use etui_vfs_base::vfs::{
+    PASSED_OVER, forwarding, open_below, open_code, open_file, passes_over_wal,
+};
 use libsqlite3_sys as ffi;
 
 use super::connection::DatabaseConnection;
@@ -178,6 +180,12 @@ unsafe fn open_without_log(
 ) -> c_int {
     // SAFETY: as the caller promises; the file is open from here on, until it is closed.
     unsafe {
+        if passes_over_wal(name) {
+            let path = path_of(name);
+            let what = format!("{}: {PASSED_OVER}", path.display());
+            record_refusal(ffi::SQLITE_CANTOPEN, &what);
+            return ffi::SQLITE_CANTOPEN;
+        }
         // It begins with a file without methods.
         let open = || open_file(&shared.host, name, file, flags, out_flags);
         let code = open();
