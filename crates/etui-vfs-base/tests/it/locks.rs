@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
-use crate::common::{child, insert, made, number, of_child, open, plain, rows, shell, vfs, wait_for};
+use crate::common::{
+    child, insert, made, number, of_child, open, plain, rows, shell, vfs, wait_for,
+};
 
 /// Commits 20 rows and closes the database.
 #[test]
