@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod error;
 pub mod extents;
 pub mod instrumented;
 pub mod memory;
@@ -8,4 +7,4 @@ pub mod mmap;
 mod range_set;
 pub mod uring;
 
-pub use error::Error;
+pub use etui_vfs_base::Error;

@@ -7,7 +7,7 @@ use std::io;
 #[non_exhaustive]
 pub enum Error {
     /// The kernel, the file system or the device does not support or permit it.
-    #[error("{what} cannot be had here: {reason}")]
+    #[error("{what} is not available here: {reason}")]
     Unsupported {
         /// The feature that was requested.
         what: &'static str,
@@ -23,7 +23,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A call of SQLite failed.
-    #[error("SQLite's {call} answered {code}: {hint}")]
+    #[error("SQLite's {call} returned {code}: {hint}")]
     Sqlite {
         /// The function.
         call: &'static str,

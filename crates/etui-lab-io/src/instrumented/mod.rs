@@ -19,6 +19,8 @@ mod vfs;
 use std::ffi::CString;
 use std::time::Duration;
 
+use etui_vfs_base::base_vfs::BaseVfs;
+
 use crate::Error;
 
 pub use counters::{FileCounters, FileKind, IoCounters, IoEvent, IoOperation};
@@ -76,15 +78,7 @@ impl InstrumentedVfs {
         base: &str,
         options: InstrumentedOptions,
     ) -> Result<Self, Error> {
-        let c_name = CString::new(name)
-            .ok()
-            .filter(|name| !name.is_empty())
-            .ok_or_else(|| {
-                Error::Usage(format!(
-                    "{name:?} is no valid name of a VFS: it is empty or contains a zero byte"
-                ))
-            })?;
-        let shared = vfs::register(c_name, base, options)?;
+        let shared = vfs::register(name, base, options)?;
         let name = name.to_owned();
         Ok(Self { name, shared })
     }
@@ -95,7 +89,10 @@ impl InstrumentedVfs {
     ///
     /// SQLite refused.
     pub fn make_default(&self) -> Result<(), Error> {
-        vfs::make_default(&self.name)
+        let name = CString::new(self.name.as_str());
+        BaseVfs::make_default(
+            &name.map_err(|_| Error::Usage("a name with a zero byte".to_owned()))?,
+        )
     }
 
     /// Returns the name to open databases with.

@@ -3,11 +3,13 @@
 
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::RawFd;
-use std::os::raw::{c_char, c_int, c_void};
+use std::os::raw::{c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
+use etui_vfs_base::base_vfs::BaseVfs;
+use etui_vfs_base::vfs::{Above, checked_name, forwarding};
 use libsqlite3_sys as ffi;
 
 use super::base_file::{BaseFile, SqliteCode};
@@ -19,105 +21,47 @@ use crate::Error;
 
 /// State shared by all files of one VFS; never freed.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct VfsState {
-    base: *mut ffi::sqlite3_vfs,
+    /// The first, for [`Above`].
+    base: BaseVfs,
     pub options: InstrumentedOptions,
     pub recorder: IoRecorder,
 }
 
-// SAFETY: the base VFS does not change after its registration and may be called from any thread;
-// the other fields are `Send` and `Sync`.
-unsafe impl Send for VfsState {}
-// SAFETY: as above.
-unsafe impl Sync for VfsState {}
+// SAFETY: its memory begins with the VFS below.
+unsafe impl Above for VfsState {}
 
 /// Registers a VFS above the one named `base_name`.
 pub(super) fn register(
-    name: CString,
+    name: &str,
     base_name: &str,
     options: InstrumentedOptions,
 ) -> Result<&'static VfsState, Error> {
-    let base = find_vfs(base_name);
-    // SAFETY: the name is a C string.
-    let taken = unsafe { ffi::sqlite3_vfs_find(name.as_ptr()) };
-    if base.is_null() {
-        let reason = format!("this SQLite has no VFS named `{base_name}`");
-        return Err(Error::unsupported("an instrumented VFS", reason));
-    }
-    if !taken.is_null() {
-        return Err(Error::Usage(format!(
-            "there is a VFS named {name:?} already"
-        )));
-    }
+    let c_name = checked_name(name)?;
+    let base_name = CString::new(base_name)
+        .map_err(|_| Error::Usage(format!("{base_name:?} is no valid name of a VFS")))?;
+    let base = BaseVfs::find_named(&base_name)?;
     if options.sync == SyncCall::Fsync {
         // SAFETY: `base` is registered.
-        unsafe { descriptor::replace_calls(base)? };
+        unsafe { descriptor::replace_calls(base.vfs())? };
     }
-    // SAFETY: `base` is registered and does not change afterwards.
-    let base_vfs = unsafe { &*base };
-    let handle_bytes = c_int::try_from(HANDLE_BYTES).unwrap_or(c_int::MAX);
     let shared: &'static VfsState = Box::leak(Box::new(VfsState {
         base,
         options,
         recorder: IoRecorder::new(&options),
     }));
-    let vfs = Box::leak(Box::new(ffi::sqlite3_vfs {
-        iVersion: base_vfs.iVersion.min(3),
-        szOsFile: base_vfs.szOsFile.saturating_add(handle_bytes),
-        mxPathname: base_vfs.mxPathname,
-        pNext: ptr::null_mut(),
-        zName: name.into_raw(),
-        pAppData: ptr::from_ref(shared).cast_mut().cast(),
+    // SAFETY: `base` is registered and does not change afterwards.
+    let base_bytes = unsafe { (*base.vfs()).szOsFile };
+    let handle_bytes = c_int::try_from(HANDLE_BYTES).unwrap_or(c_int::MAX);
+    let vfs = ffi::sqlite3_vfs {
+        szOsFile: base_bytes.saturating_add(handle_bytes),
         xOpen: Some(vfs_open),
         xDelete: Some(vfs_delete),
-        xAccess: Some(access),
-        xFullPathname: Some(full_pathname),
-        xDlOpen: Some(dl_open),
-        xDlError: Some(dl_error),
-        xDlSym: Some(dl_sym),
-        xDlClose: Some(dl_close),
-        xRandomness: Some(randomness),
-        xSleep: Some(sleep),
-        xCurrentTime: Some(current_time),
-        xGetLastError: Some(get_last_error),
-        xCurrentTimeInt64: Some(current_time_int64),
-        xSetSystemCall: Some(set_system_call),
-        xGetSystemCall: Some(get_system_call),
-        xNextSystemCall: Some(next_system_call),
-    }));
-    // SAFETY: the VFS is leaked, so it stays in place.
-    check_registered(unsafe { ffi::sqlite3_vfs_register(vfs, 0) })?;
+        ..forwarding(c_name, shared)
+    };
+    BaseVfs::register(Box::leak(Box::new(vfs)))?;
     Ok(shared)
-}
-
-/// Makes a registered VFS the default one.
-pub(super) fn make_default(name: &str) -> Result<(), Error> {
-    let vfs = find_vfs(name);
-    if vfs.is_null() {
-        return Err(Error::Usage(format!("there is no VFS named {name:?}")));
-    }
-    // SAFETY: the VFS is registered, and those of this crate stay in place.
-    check_registered(unsafe { ffi::sqlite3_vfs_register(vfs, 1) })
-}
-
-/// Returns the VFS with this name, or null.
-fn find_vfs(name: &str) -> *mut ffi::sqlite3_vfs {
-    match CString::new(name) {
-        // SAFETY: the name is a C string.
-        Ok(name) => unsafe { ffi::sqlite3_vfs_find(name.as_ptr()) },
-        Err(_) => ptr::null_mut(),
-    }
-}
-
-fn check_registered(code: c_int) -> Result<(), Error> {
-    if code == ffi::SQLITE_OK {
-        return Ok(());
-    }
-    Err(Error::Sqlite {
-        call: "sqlite3_vfs_register",
-        code,
-        hint: "the VFS could not be registered",
-    })
 }
 
 /// Returns the state of a VFS.
@@ -201,12 +145,12 @@ unsafe fn open_base(
     let (open, methods) = unsafe {
         let methods: *mut *const ffi::sqlite3_io_methods = &raw mut (*base).pMethods;
         methods.write(ptr::null());
-        ((*shared.base).xOpen, methods)
+        ((*shared.base.vfs()).xOpen, methods)
     };
     let open = open.ok_or(ffi::SQLITE_CANTOPEN)?;
     let (code, descriptor) = descriptor::record_descriptor(|| {
         // SAFETY: as the caller promises.
-        unsafe { open(shared.base, name, base, flags, out_flags) }
+        unsafe { open(shared.base.vfs(), name, base, flags, out_flags) }
     });
     // SAFETY: the base VFS has initialised `base`. A file with methods has to be closed, even after
     // a failure (sqlite3.h, xOpen); one without methods must not be.
@@ -238,14 +182,14 @@ unsafe extern "C" fn vfs_delete(
     // SAFETY: see above.
     let (shared, c_name) = unsafe { (vfs_state(vfs), CStr::from_ptr(name)) };
     // SAFETY: the base VFS is registered.
-    let Some(base_delete) = (unsafe { (*shared.base).xDelete }) else {
+    let Some(base_delete) = (unsafe { (*shared.base.vfs()).xDelete }) else {
         return ffi::SQLITE_IOERR_DELETE;
     };
     let sync = sync_dir & 1 != 0;
     let sync_here = sync && shared.options.sync == SyncCall::Fsync;
     let base_sync = if sync_here { 0 } else { sync_dir };
     // SAFETY: see above.
-    let code = unsafe { base_delete(shared.base, name, base_sync) };
+    let code = unsafe { base_delete(shared.base.vfs(), name, base_sync) };
     if code == ffi::SQLITE_OK {
         let kind = FileKind::from_name(c_name.to_bytes());
         let recorder = &shared.recorder;
@@ -263,42 +207,3 @@ unsafe extern "C" fn vfs_delete(
     }
     code
 }
-
-/// Defines a method that calls the base VFS's.
-macro_rules! forward {
-    ($name:ident = $method:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)? => $missing:expr) => {
-        unsafe extern "C" fn $name(vfs: *mut ffi::sqlite3_vfs $(, $argument: $kind)*) $(-> $result)? {
-            // SAFETY: see above; the arguments are passed unchanged.
-            unsafe {
-                let base = vfs_state(vfs).base;
-                match (*base).$method {
-                    Some(method) => method(base $(, $argument)*),
-                    None => $missing,
-                }
-            }
-        }
-    };
-}
-
-type DlSymbol = Option<unsafe extern "C" fn(*mut ffi::sqlite3_vfs, *mut c_void, *const c_char)>;
-
-forward!(access = xAccess(name: *const c_char, flags: c_int, to: *mut c_int) -> c_int
-    => ffi::SQLITE_IOERR_ACCESS);
-forward!(full_pathname = xFullPathname(name: *const c_char, length: c_int, to: *mut c_char)
-    -> c_int => ffi::SQLITE_CANTOPEN);
-forward!(dl_open = xDlOpen(name: *const c_char) -> *mut c_void => ptr::null_mut());
-forward!(dl_error = xDlError(length: c_int, to: *mut c_char) => ());
-forward!(dl_sym = xDlSym(library: *mut c_void, name: *const c_char) -> DlSymbol => None);
-forward!(dl_close = xDlClose(library: *mut c_void) => ());
-forward!(randomness = xRandomness(length: c_int, to: *mut c_char) -> c_int => 0);
-forward!(sleep = xSleep(microseconds: c_int) -> c_int => 0);
-forward!(current_time = xCurrentTime(to: *mut f64) -> c_int => ffi::SQLITE_ERROR);
-forward!(get_last_error = xGetLastError(length: c_int, to: *mut c_char) -> c_int => 0);
-forward!(current_time_int64 = xCurrentTimeInt64(to: *mut ffi::sqlite3_int64) -> c_int
-    => ffi::SQLITE_ERROR);
-forward!(set_system_call = xSetSystemCall(name: *const c_char, call: ffi::sqlite3_syscall_ptr)
-    -> c_int => ffi::SQLITE_NOTFOUND);
-forward!(get_system_call = xGetSystemCall(name: *const c_char) -> ffi::sqlite3_syscall_ptr
-    => None);
-forward!(next_system_call = xNextSystemCall(name: *const c_char) -> *const c_char
-    => ptr::null());
