@@ -35,9 +35,6 @@ pub enum Error {
     /// A card that etui refused.
     #[error("a card: {0}")]
     Card(#[from] etui::contacts::CardError),
-    /// The VFS `etui`.
-    #[error("{0}")]
-    Vfs(#[from] etui_vfs::Error),
     /// A service on a bus.
     #[error("the bus: {0}")]
     Bus(#[from] zbus::Error),
@@ -65,11 +62,11 @@ pub enum Error {
     Other(String),
 }
 
-impl From<etui_lab_io::Error> for Error {
+impl From<etui_vfs::Error> for Error {
     /// A facility that this machine lacks is a part that cannot be run here.
-    fn from(error: etui_lab_io::Error) -> Self {
+    fn from(error: etui_vfs::Error) -> Self {
         match error {
-            etui_lab_io::Error::Unsupported { .. } => Self::NotRun(error.to_string()),
+            etui_vfs::Error::Unsupported { .. } => Self::NotRun(error.to_string()),
             other => Self::Other(other.to_string()),
         }
     }

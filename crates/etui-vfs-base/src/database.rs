@@ -14,7 +14,7 @@ use crate::file_identity::file_identity;
 use crate::file_methods::{OpenFile, methods};
 use crate::first_pages::FirstPages;
 use crate::guarded_file::{GuardedFile, LockLevel};
-use crate::sqlite_file::{SqliteFile, call};
+use crate::sqlite_file::SqliteFile;
 use crate::wal_index::{WalIndexFile, sibling_path};
 
 /// A database that a connection has open.
@@ -43,7 +43,7 @@ impl DatabaseFile {
     }
 
     /// Returns the file as SQLite's own VFS has it open.
-    fn below(&self) -> Result<&SqliteFile, c_int> {
+    fn below(&mut self) -> Result<&mut SqliteFile, c_int> {
         self.file.sqlite().ok_or(ffi::SQLITE_IOERR)
     }
 
@@ -54,26 +54,6 @@ impl DatabaseFile {
     }
 }
 
-/// Calls a method of the file below.
-macro_rules! below {
-    ($this:expr, $method:ident or $missing:expr $(, $argument:expr)*) => {{
-        let below = $this.below()?;
-        to_result(call!(below, $method or $missing $(, $argument)*))
-    }};
-}
-
-fn to_result(code: c_int) -> Result<(), c_int> {
-    match code {
-        ffi::SQLITE_OK => Ok(()),
-        code => Err(code),
-    }
-}
-
-/// Returns an offset or a length as SQLite has it: it came from there.
-fn signed(offset: u64) -> i64 {
-    i64::try_from(offset).unwrap_or(i64::MAX)
-}
-
 impl OpenFile for DatabaseFile {
     fn table() -> &'static ffi::sqlite3_io_methods {
         static TABLE: ffi::sqlite3_io_methods = methods::<DatabaseFile>(true);
@@ -81,28 +61,23 @@ impl OpenFile for DatabaseFile {
     }
 
     fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), c_int> {
-        let (length, to): (_, *mut c_void) = (to.len() as c_int, to.as_mut_ptr().cast());
-        below!(self, xRead or ffi::SQLITE_IOERR_READ, to, length, signed(offset))
+        self.below()?.read(to, offset)
     }
 
     fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), c_int> {
-        let (length, from): (_, *const c_void) = (bytes.len() as c_int, bytes.as_ptr().cast());
-        below!(self, xWrite or ffi::SQLITE_IOERR_WRITE, from, length, signed(offset))
+        self.below()?.write(bytes, offset)
     }
 
     fn truncate(&mut self, size: u64) -> Result<(), c_int> {
-        below!(self, xTruncate or ffi::SQLITE_IOERR_TRUNCATE, signed(size))
+        self.below()?.truncate(size)
     }
 
     fn sync(&mut self, flags: c_int) -> Result<(), c_int> {
-        below!(self, xSync or ffi::SQLITE_IOERR_FSYNC, flags)
+        OpenFile::sync(self.below()?, flags)
     }
 
     fn size(&mut self) -> Result<u64, c_int> {
-        let mut size = 0_i64;
-        let to: *mut i64 = &raw mut size;
-        below!(self, xFileSize or ffi::SQLITE_IOERR_FSTAT, to)?;
-        Ok(u64::try_from(size).unwrap_or(0))
+        self.below()?.size()
     }
 
     fn lock(&mut self, level: c_int) -> Result<(), c_int> {
@@ -135,20 +110,18 @@ impl OpenFile for DatabaseFile {
             }
         }
         match self.below() {
-            // The caller promises that the argument is valid for the operation.
-            Ok(below) => call!(below, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument),
+            // SAFETY: as the caller promises.
+            Ok(below) => unsafe { below.control(operation, argument) },
             Err(code) => code,
         }
     }
 
     fn sector_size(&mut self) -> c_int {
-        let below = self.below();
-        below.map_or(4096, |below| call!(below, xSectorSize or 4096))
+        self.below().map_or(4096, SqliteFile::sector_size)
     }
 
     fn device_characteristics(&mut self) -> c_int {
-        let below = self.below();
-        below.map_or(0, |below| call!(below, xDeviceCharacteristics or 0))
+        self.below().map_or(0, SqliteFile::device_characteristics)
     }
 
     fn map_index(&mut self, region: c_int, size: c_int, extend: bool) -> Result<*mut u8, c_int> {
@@ -197,18 +170,16 @@ impl OpenFile for DatabaseFile {
 
     /// Maps a page, but for the first ones that are wanted: these are read.
     fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
-        let mut at = ptr::null_mut();
-        if !self.first_pages.is_next() {
-            let to: *mut *mut c_void = &raw mut at;
-            below!(self, xFetch or ffi::SQLITE_OK, offset, length, to)?;
+        match self.first_pages.is_next() {
+            true => Ok(ptr::null_mut()),
+            false => self.below()?.fetch(offset, length),
         }
-        Ok(at)
     }
 
     unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
         match self.below() {
-            // The caller promises that the page is mapped.
-            Ok(below) => call!(below, xUnfetch or ffi::SQLITE_OK, offset, page),
+            // SAFETY: as the caller promises.
+            Ok(below) => unsafe { below.unfetch(offset, page) },
             Err(code) => code,
         }
     }

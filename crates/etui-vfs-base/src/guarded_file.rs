@@ -257,8 +257,8 @@ impl GuardedFile {
     }
 
     /// Returns the file as SQLite reads and writes it, if it was opened so.
-    pub fn sqlite(&self) -> Option<&SqliteFile> {
-        let (file, ..) = self.0.as_ref()?.sqlite.as_ref()?;
+    pub fn sqlite(&mut self) -> Option<&mut SqliteFile> {
+        let (file, ..) = self.0.as_mut()?.sqlite.as_mut()?;
         Some(file)
     }
 

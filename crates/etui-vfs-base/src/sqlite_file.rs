@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use libsqlite3_sys as ffi;
 
 use crate::base_vfs::BaseVfs;
+use crate::file_methods::{OpenFile, methods};
 
 /// The maximum size of a write: SQLite's VFS accepts fewer than 2^17 bytes.
 const MOST: usize = (1 << 17) - 4096;
@@ -59,8 +60,6 @@ macro_rules! call {
     }};
 }
 
-pub(crate) use call;
-
 fn to_io(code: c_int) -> io::Result<()> {
     match code {
         ffi::SQLITE_OK => Ok(()),
@@ -93,7 +92,6 @@ impl SqliteFile {
         // SAFETY: the VFS is registered.
         let (size, open) = unsafe { ((*vfs).szOsFile, (*vfs).xOpen) };
         let open = open.ok_or(io::ErrorKind::Unsupported)?;
-        let words = usize::try_from(size).unwrap_or(0).div_ceil(8).max(1);
         // As `sqlite3_create_filename` makes it: SQLite looks for four zeros before the name, and for the
         // parameters of a URI after it.
         let name = path.map(|path| [&NAME_BEGIN, path.as_os_str().as_bytes(), &[0, 0]].concat());
@@ -102,11 +100,7 @@ impl SqliteFile {
         }) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let opened = Self {
-            file: (0..words).map(|_| UnsafeCell::new(0)).collect(),
-            name,
-            turn: Mutex::new(()),
-        };
+        let opened = Self::unopened(size, name);
         let name = opened
             .name
             .as_ref()
@@ -131,8 +125,48 @@ impl SqliteFile {
         Ok(opened)
     }
 
+    /// Opens a file as SQLite asks for it: `name` stays valid while the file is open.
+    ///
+    /// # Errors
+    ///
+    /// SQLite's code.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of `xOpen`.
+    #[doc(hidden)]
+    pub unsafe fn open_as(
+        host: &BaseVfs,
+        name: ffi::sqlite3_filename,
+        flags: c_int,
+        out_flags: *mut c_int,
+    ) -> Result<Self, c_int> {
+        let vfs = host.vfs();
+        // SAFETY: the VFS is registered.
+        let (size, open) = unsafe { ((*vfs).szOsFile, (*vfs).xOpen) };
+        let opened = Self::unopened(size, None);
+        let open = open.ok_or(ffi::SQLITE_CANTOPEN)?;
+        // SAFETY: as the caller promises; the file's memory has the size that the VFS requested.
+        let code = unsafe { open(vfs, name, opened.raw(), flags, out_flags) };
+        // SAFETY: we own the memory; a file begins with its methods. Dropping closes one that has any.
+        match (code, unsafe { (*opened.raw()).pMethods.is_null() }) {
+            (ffi::SQLITE_OK, false) => Ok(opened),
+            (ffi::SQLITE_OK, true) => Err(ffi::SQLITE_CANTOPEN),
+            (code, _) => Err(code),
+        }
+    }
+
+    fn unopened(size: c_int, name: Option<Vec<u8>>) -> Self {
+        let words = usize::try_from(size).unwrap_or(0).div_ceil(8).max(1);
+        Self {
+            file: (0..words).map(|_| UnsafeCell::new(0)).collect(),
+            name,
+            turn: Mutex::new(()),
+        }
+    }
+
     /// Returns the file as SQLite sees it. It is open until this is dropped.
-    pub(crate) fn raw(&self) -> *mut ffi::sqlite3_file {
+    fn raw(&self) -> *mut ffi::sqlite3_file {
         self.file.as_ptr().cast_mut().cast()
     }
 
@@ -150,49 +184,12 @@ impl SqliteFile {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `xFileControl`.
-    ///
-    /// # Safety
-    ///
-    /// `argument` is valid for the operation.
-    pub unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
-        call!(self, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument)
-    }
-
     /// Returns true if the file does not have the name by which it was opened.
     pub fn has_moved(&mut self) -> bool {
         let mut moved: c_int = 0;
         // SAFETY: the operation writes an int.
         let code = unsafe { self.control(ffi::SQLITE_FCNTL_HAS_MOVED, (&raw mut moved).cast()) };
         code == ffi::SQLITE_OK && moved != 0
-    }
-
-    /// Returns the device characteristics.
-    pub fn device_characteristics(&mut self) -> c_int {
-        call!(self, xDeviceCharacteristics or 0)
-    }
-
-    /// Maps a part of the file until it is unmapped. Returns null if the VFS does not map it.
-    ///
-    /// # Errors
-    ///
-    /// SQLite's code.
-    pub fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
-        let mut at = ptr::null_mut();
-        let to: *mut *mut c_void = &raw mut at;
-        match call!(self, xFetch or ffi::SQLITE_OK, offset, length, to) {
-            ffi::SQLITE_OK => Ok(at),
-            code => Err(code),
-        }
-    }
-
-    /// Unmaps a page.
-    ///
-    /// # Safety
-    ///
-    /// `page` is null or came from [`SqliteFile::fetch`] at this offset.
-    pub unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
-        call!(self, xUnfetch or ffi::SQLITE_OK, offset, page)
     }
 
     /// Reads at `offset`. Returns the number of bytes, which is smaller than requested only at the end
@@ -203,7 +200,7 @@ impl SqliteFile {
     /// The VFS failed.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let _turn = self.one_at_a_time();
-        self.read(bytes, offset)
+        self.read_part(bytes, offset)
     }
 
     /// Reads like [`SqliteFile::read_at`], with exclusive access.
@@ -212,25 +209,25 @@ impl SqliteFile {
     ///
     /// The VFS failed.
     pub fn read_exclusive(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.read(bytes, offset)
+        self.read_part(bytes, offset)
     }
 
     /// Reads; the caller holds `turn` or an exclusive reference.
-    fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    fn read_part(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let to: *mut c_void = bytes.as_mut_ptr().cast();
         let length = c_int::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
         let at = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         match call!(self, xRead or ffi::SQLITE_IOERR_READ, to, length, at) {
             ffi::SQLITE_OK => Ok(bytes.len()),
             ffi::SQLITE_IOERR_SHORT_READ => {
-                let left = self.size()?.saturating_sub(offset);
+                let left = self.file_size()?.saturating_sub(offset);
                 Ok(usize::try_from(left).map_or(bytes.len(), |n| n.min(bytes.len())))
             }
             code => Err(failed(code)),
         }
     }
 
-    fn size(&self) -> io::Result<u64> {
+    fn file_size(&self) -> io::Result<u64> {
         let mut size = 0_i64;
         let to: *mut i64 = &raw mut size;
         to_io(call!(self, xFileSize or ffi::SQLITE_IOERR_FSTAT, to))?;
@@ -263,7 +260,7 @@ impl SqliteFile {
     /// The VFS failed.
     pub fn len(&self) -> io::Result<u64> {
         let _turn = self.one_at_a_time();
-        self.size()
+        self.file_size()
     }
 
     /// Sets the size.
@@ -317,6 +314,111 @@ impl SqliteFile {
     pub fn lower_lock(&self, level: c_int) -> c_int {
         let _turn = self.one_at_a_time();
         call!(self, xUnlock or ffi::SQLITE_OK, level)
+    }
+}
+
+fn to_result(code: c_int) -> Result<(), c_int> {
+    match code {
+        ffi::SQLITE_OK => Ok(()),
+        code => Err(code),
+    }
+}
+
+fn length_of(bytes: &[u8]) -> Result<c_int, c_int> {
+    c_int::try_from(bytes.len()).map_err(|_| ffi::SQLITE_TOOBIG)
+}
+
+fn signed(offset: u64) -> Result<i64, c_int> {
+    i64::try_from(offset).map_err(|_| ffi::SQLITE_TOOBIG)
+}
+
+/// As the VFS has it: what it does not have is an error, or nothing.
+impl OpenFile for SqliteFile {
+    fn table() -> &'static ffi::sqlite3_io_methods {
+        static TABLE: ffi::sqlite3_io_methods = methods::<SqliteFile>(true);
+        &TABLE
+    }
+
+    fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), c_int> {
+        let (length, offset) = (length_of(to)?, signed(offset)?);
+        let to: *mut c_void = to.as_mut_ptr().cast();
+        to_result(call!(self, xRead or ffi::SQLITE_IOERR_READ, to, length, offset))
+    }
+
+    fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), c_int> {
+        let (length, offset) = (length_of(bytes)?, signed(offset)?);
+        let from: *const c_void = bytes.as_ptr().cast();
+        to_result(call!(self, xWrite or ffi::SQLITE_IOERR_WRITE, from, length, offset))
+    }
+
+    fn truncate(&mut self, size: u64) -> Result<(), c_int> {
+        to_result(call!(self, xTruncate or ffi::SQLITE_IOERR_TRUNCATE, signed(size)?))
+    }
+
+    fn sync(&mut self, flags: c_int) -> Result<(), c_int> {
+        to_result(call!(self, xSync or ffi::SQLITE_IOERR_FSYNC, flags))
+    }
+
+    fn size(&mut self) -> Result<u64, c_int> {
+        let mut size = 0_i64;
+        let to: *mut i64 = &raw mut size;
+        to_result(call!(self, xFileSize or ffi::SQLITE_IOERR_FSTAT, to))?;
+        Ok(u64::try_from(size).unwrap_or(0))
+    }
+
+    fn lock(&mut self, level: c_int) -> Result<(), c_int> {
+        to_result(call!(self, xLock or ffi::SQLITE_IOERR_LOCK, level))
+    }
+
+    fn unlock(&mut self, level: c_int) -> Result<(), c_int> {
+        to_result(call!(self, xUnlock or ffi::SQLITE_IOERR_UNLOCK, level))
+    }
+
+    fn is_reserved(&mut self) -> Result<bool, c_int> {
+        let mut is_reserved: c_int = 0;
+        let to: *mut c_int = &raw mut is_reserved;
+        let missing = ffi::SQLITE_IOERR_CHECKRESERVEDLOCK;
+        to_result(call!(self, xCheckReservedLock or missing, to))?;
+        Ok(is_reserved != 0)
+    }
+
+    unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
+        call!(self, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument)
+    }
+
+    fn sector_size(&mut self) -> c_int {
+        call!(self, xSectorSize or 4096)
+    }
+
+    fn device_characteristics(&mut self) -> c_int {
+        call!(self, xDeviceCharacteristics or 0)
+    }
+
+    fn map_index(&mut self, region: c_int, size: c_int, extend: bool) -> Result<*mut u8, c_int> {
+        let mut at = ptr::null_mut();
+        let (extend, to) = (c_int::from(extend), &raw mut at);
+        let to: *mut *mut c_void = to;
+        to_result(call!(self, xShmMap or ffi::SQLITE_IOERR_SHMMAP, region, size, extend, to))?;
+        Ok(at.cast())
+    }
+
+    fn lock_index(&mut self, first: c_int, count: c_int, flags: c_int) -> Result<(), c_int> {
+        to_result(call!(self, xShmLock or ffi::SQLITE_IOERR_SHMLOCK, first, count, flags))
+    }
+
+    fn unmap_index(&mut self, delete: bool) {
+        call!(self, xShmUnmap or ffi::SQLITE_OK, c_int::from(delete));
+    }
+
+    fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
+        let mut at = ptr::null_mut();
+        let to: *mut *mut c_void = &raw mut at;
+        to_result(call!(self, xFetch or ffi::SQLITE_OK, offset, length, to))?;
+        Ok(at)
+    }
+
+    unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
+        call!(self, xUnfetch or ffi::SQLITE_OK, offset, page)
     }
 }
 

@@ -4,10 +4,11 @@ use std::os::fd::{BorrowedFd, RawFd};
 use std::os::raw::{c_int, c_void};
 use std::path::{Path, PathBuf};
 
+use etui_vfs_base::SqliteFile;
+use etui_vfs_base::file_methods::{OpenFile, methods};
 use libsqlite3_sys as ffi;
 
 use super::SyncCall;
-use super::base_file::{BaseFile, SqliteCode};
 use super::counters::{FileKind, IoOperation};
 use super::vfs::VfsState;
 use crate::range_set::RangeSet;
@@ -15,7 +16,7 @@ use crate::range_set::RangeSet;
 /// An open file. SQLite uses a file from one thread at a time.
 #[derive(Debug)]
 pub(super) struct InstrumentedFile {
-    base: BaseFile,
+    base: SqliteFile,
     kind: FileKind,
     shared: &'static VfsState,
     /// The directory of a new file, until the first sync.
@@ -36,7 +37,7 @@ pub(super) fn sync_directory(path: &Path) {
 
 impl InstrumentedFile {
     pub fn new(
-        base: BaseFile,
+        base: SqliteFile,
         kind: FileKind,
         shared: &'static VfsState,
         unsynced_directory: Option<PathBuf>,
@@ -54,10 +55,6 @@ impl InstrumentedFile {
         };
         file.record(IoOperation::Open, 0, 0);
         file
-    }
-
-    pub fn base(&self) -> &BaseFile {
-        &self.base
     }
 
     fn record(&self, operation: IoOperation, offset: u64, length: u64) {
@@ -93,33 +90,25 @@ impl InstrumentedFile {
             }
         }
     }
+}
 
-    /// Reads. Beyond the end of the file the bytes are zero, and the result is an error code.
-    ///
-    /// # Safety
-    ///
-    /// `to` is writable for `length` bytes.
-    pub unsafe fn read(
-        &mut self,
-        to: *mut c_void,
-        length: c_int,
-        offset: i64,
-    ) -> Result<(), SqliteCode> {
-        let (Ok(bytes), Ok(at)) = (usize::try_from(length), u64::try_from(offset)) else {
-            return Err(ffi::SQLITE_IOERR_READ);
-        };
-        self.record(IoOperation::Read, at, bytes as u64);
-        // SAFETY: as the caller promises.
-        let result = unsafe { self.base.read(to, length, offset) };
-        if at == 0 && matches!(result, Ok(()) | Err(ffi::SQLITE_IOERR_SHORT_READ)) {
-            // SAFETY: a successful read, also a short one, sets all bytes.
-            let read = unsafe { std::slice::from_raw_parts(to.cast::<u8>(), bytes) };
-            self.update_page_size(at, read);
+impl OpenFile for InstrumentedFile {
+    fn table() -> &'static ffi::sqlite3_io_methods {
+        static TABLE: ffi::sqlite3_io_methods = methods::<InstrumentedFile>(true);
+        &TABLE
+    }
+
+    fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), c_int> {
+        self.record(IoOperation::Read, offset, to.len() as u64);
+        let result = self.base.read(to, offset);
+        // A short read sets all bytes, too.
+        if matches!(result, Ok(()) | Err(ffi::SQLITE_IOERR_SHORT_READ)) {
+            self.update_page_size(offset, to);
         }
         result
     }
 
-    pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), SqliteCode> {
+    fn write(&mut self, data: &[u8], offset: u64) -> Result<(), c_int> {
         self.update_page_size(offset, data);
         let length = data.len() as u64;
         let end = offset.saturating_add(length);
@@ -144,7 +133,7 @@ impl InstrumentedFile {
         Ok(())
     }
 
-    pub fn truncate(&mut self, size: u64) -> Result<(), SqliteCode> {
+    fn truncate(&mut self, size: u64) -> Result<(), c_int> {
         let before = self.base.size()?;
         self.base.truncate(size)?;
         self.shared
@@ -156,9 +145,9 @@ impl InstrumentedFile {
         Ok(())
     }
 
-    pub fn sync(&mut self, flags: c_int) -> Result<(), SqliteCode> {
+    fn sync(&mut self, flags: c_int) -> Result<(), c_int> {
         match self.shared.options.sync {
-            SyncCall::Fdatasync => self.base.sync(flags)?,
+            SyncCall::Fdatasync => OpenFile::sync(&mut self.base, flags)?,
             SyncCall::Fsync => {
                 let descriptor = self.descriptor.ok_or(ffi::SQLITE_IOERR_FSYNC)?;
                 // SAFETY: the unix VFS keeps the descriptor open until the file is closed.
@@ -181,19 +170,57 @@ impl InstrumentedFile {
         Ok(())
     }
 
-    pub fn unlock(&mut self, level: c_int) -> Result<(), SqliteCode> {
+    fn unlock(&mut self, level: c_int) -> Result<(), c_int> {
         self.written.clear();
         self.base.unlock(level)
     }
 
-    /// # Safety
-    ///
-    /// `argument` is valid for the operation.
-    pub unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
+    unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
         if operation == ffi::SQLITE_FCNTL_NULL_IO {
             self.descriptor = None;
         }
         // SAFETY: as the caller promises.
         unsafe { self.base.control(operation, argument) }
+    }
+
+    fn size(&mut self) -> Result<u64, c_int> {
+        self.base.size()
+    }
+
+    fn lock(&mut self, level: c_int) -> Result<(), c_int> {
+        self.base.lock(level)
+    }
+
+    fn is_reserved(&mut self) -> Result<bool, c_int> {
+        self.base.is_reserved()
+    }
+
+    fn sector_size(&mut self) -> c_int {
+        self.base.sector_size()
+    }
+
+    fn device_characteristics(&mut self) -> c_int {
+        self.base.device_characteristics()
+    }
+
+    fn map_index(&mut self, region: c_int, size: c_int, extend: bool) -> Result<*mut u8, c_int> {
+        self.base.map_index(region, size, extend)
+    }
+
+    fn lock_index(&mut self, first: c_int, count: c_int, flags: c_int) -> Result<(), c_int> {
+        self.base.lock_index(first, count, flags)
+    }
+
+    fn unmap_index(&mut self, delete: bool) {
+        self.base.unmap_index(delete);
+    }
+
+    fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
+        self.base.fetch(offset, length)
+    }
+
+    unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
+        // SAFETY: as the caller promises.
+        unsafe { self.base.unfetch(offset, page) }
     }
 }

@@ -9,11 +9,9 @@
 //! A VFS with mitigations registers itself above this one; the counters then show the effect of
 //! the mitigations.
 
-mod base_file;
 mod counters;
 mod descriptor;
 mod file;
-mod methods;
 mod vfs;
 
 use std::ffi::CString;

@@ -8,14 +8,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
+use etui_vfs_base::SqliteFile;
 use etui_vfs_base::base_vfs::BaseVfs;
+use etui_vfs_base::file_methods::FileHandle;
 use etui_vfs_base::vfs::{Above, checked_name, forwarding};
 use libsqlite3_sys as ffi;
 
-use super::base_file::{BaseFile, SqliteCode};
 use super::counters::{FileKind, IoOperation, IoRecorder};
 use super::file::{InstrumentedFile, sync_directory};
-use super::methods::{FileHandle, HANDLE_BYTES};
 use super::{InstrumentedOptions, SyncCall, descriptor};
 use crate::Error;
 
@@ -51,11 +51,7 @@ pub(super) fn register(
         options,
         recorder: IoRecorder::new(&options),
     }));
-    // SAFETY: `base` is registered and does not change afterwards.
-    let base_bytes = unsafe { (*base.vfs()).szOsFile };
-    let handle_bytes = c_int::try_from(HANDLE_BYTES).unwrap_or(c_int::MAX);
     let vfs = ffi::sqlite3_vfs {
-        szOsFile: base_bytes.saturating_add(handle_bytes),
         xOpen: Some(vfs_open),
         xDelete: Some(vfs_delete),
         ..forwarding(c_name, shared)
@@ -96,14 +92,14 @@ unsafe extern "C" fn vfs_open(
     out_flags: *mut c_int,
 ) -> c_int {
     // SAFETY: see above.
-    let (shared, base) = unsafe {
-        FileHandle::clear(file);
-        (vfs_state(vfs), FileHandle::base_file(file))
+    let shared = unsafe {
+        (*file).pMethods = ptr::null();
+        vfs_state(vfs)
     };
     // SAFETY: a name that is not null is a C string.
     let path = (!name.is_null()).then(|| to_path(unsafe { CStr::from_ptr(name) }));
     // SAFETY: see above.
-    let (base, descriptor) = match unsafe { open_base(shared, name, base, flags, out_flags) } {
+    let (base, descriptor) = match unsafe { open_base(shared, name, flags, out_flags) } {
         Ok(opened) => opened,
         Err(code) => return code,
     };
@@ -133,45 +129,22 @@ unsafe extern "C" fn vfs_open(
 ///
 /// # Safety
 ///
-/// The arguments are those of `xOpen`, but `base` is the memory of the base VFS's file.
+/// The arguments are those of `xOpen`.
 unsafe fn open_base(
     shared: &'static VfsState,
     name: ffi::sqlite3_filename,
-    base: *mut ffi::sqlite3_file,
     flags: c_int,
     out_flags: *mut c_int,
-) -> Result<(BaseFile, Option<RawFd>), SqliteCode> {
-    // SAFETY: the base VFS is registered; a file begins with its methods.
-    let (open, methods) = unsafe {
-        let methods: *mut *const ffi::sqlite3_io_methods = &raw mut (*base).pMethods;
-        methods.write(ptr::null());
-        ((*shared.base.vfs()).xOpen, methods)
-    };
-    let open = open.ok_or(ffi::SQLITE_CANTOPEN)?;
-    let (code, descriptor) = descriptor::record_descriptor(|| {
+) -> Result<(SqliteFile, Option<RawFd>), c_int> {
+    let (opened, descriptor) = descriptor::record_descriptor(|| {
         // SAFETY: as the caller promises.
-        unsafe { open(shared.base.vfs(), name, base, flags, out_flags) }
+        unsafe { SqliteFile::open_as(&shared.base, name, flags, out_flags) }
     });
-    // SAFETY: the base VFS has initialised `base`. A file with methods has to be closed, even after
-    // a failure (sqlite3.h, xOpen); one without methods must not be.
-    let opened = unsafe { !methods.read().is_null() };
-    if !opened {
-        return Err(match code {
-            ffi::SQLITE_OK => ffi::SQLITE_CANTOPEN,
-            code => code,
-        });
+    let is_unknown = shared.options.sync == SyncCall::Fsync && descriptor.is_none();
+    match is_unknown {
+        true => opened.and(Err(ffi::SQLITE_CANTOPEN)),
+        false => Ok((opened?, descriptor)),
     }
-    // SAFETY: the file is open, and SQLite keeps its memory until it is closed.
-    let base = unsafe { BaseFile::new(base) };
-    let no_descriptor = shared.options.sync == SyncCall::Fsync && descriptor.is_none();
-    if code != ffi::SQLITE_OK || no_descriptor {
-        let closed = base.close();
-        return Err(match code {
-            ffi::SQLITE_OK => closed.err().unwrap_or(ffi::SQLITE_CANTOPEN),
-            code => code,
-        });
-    }
-    Ok((base, descriptor))
 }
 
 unsafe extern "C" fn vfs_delete(
