@@ -45,7 +45,7 @@ pub enum RecoveryError<E> {
     /// A page differs from the one that the records were written against.
     #[error("page {0} of the database is not what it was logged against")]
     WrongPage(u32),
-    /// The size is no page size, or a record says that the database has no pages.
+    /// The size is no page size, or the last record says that the database has no pages.
     #[error("there is no size of a page, or of the database")]
     NoSize,
     /// A record's payload cannot be read.
@@ -95,9 +95,6 @@ impl Recovery {
         payload: &mut impl PayloadSource,
         images: &mut I,
     ) -> Result<(), RecoveryError<I::Error>> {
-        if header.database_pages == 0 {
-            return Err(RecoveryError::NoSize);
-        }
         let not_decoded = |error| match error {
             DecodeError::Damaged => RecoveryError::Damaged(header.sequence),
             DecodeError::Io(error) => RecoveryError::Payload(error),
@@ -128,11 +125,15 @@ impl Recovery {
     ///
     /// # Errors
     ///
-    /// [`RecoveryError::WrongPage`], or a page cannot be read. No image may be used then.
+    /// [`RecoveryError::NoSize`], [`RecoveryError::WrongPage`], or a page cannot be read. No image may be used then.
     pub fn finish<I: PageImages>(
         mut self,
         images: &mut I,
     ) -> Result<Recovered, RecoveryError<I::Error>> {
+        // Of the last record: an earlier one says nothing about the result.
+        if self.records > 0 && self.database_pages == 0 {
+            return Err(RecoveryError::NoSize);
+        }
         for (&number, &expected) in self.expected.range(..=self.database_pages) {
             images
                 .read(number, &mut self.page)
