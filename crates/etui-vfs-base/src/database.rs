@@ -103,7 +103,10 @@ impl OpenFile for DatabaseFile {
             // the pragma's name.
             unsafe {
                 let strings: *mut *mut c_char = argument.cast();
-                if CStr::from_ptr(*strings.add(1)).to_bytes() == b"etui_stats" {
+                if CStr::from_ptr(*strings.add(1))
+                    .to_bytes()
+                    .eq_ignore_ascii_case(b"etui_stats")
+                {
                     *strings = BaseVfs::text("redo_log never");
                     return ffi::SQLITE_OK;
                 }

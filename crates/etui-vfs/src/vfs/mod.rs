@@ -137,7 +137,8 @@ pub trait CommitObserver: Send + Sync + std::fmt::Debug {
     /// order, in the thread that commits, before SQLite reports the commit as complete; with
     /// `synchronous = FULL` the record is durable here. Records apply to the pages of the file as it was
     /// before it was opened. A commit with another journal mode than WAL has no record. It must not use a
-    /// connection of this database.
+    /// connection of this database. The commit of a process that was killed before it could report it may
+    /// be in the log, and is then recovered without a report: after a kill, compare the pages.
     ///
     /// An error means that the record is in the log, and could not be read back: all pages have to be
     /// copied again.

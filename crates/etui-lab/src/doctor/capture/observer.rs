@@ -328,12 +328,17 @@ impl Observer {
         commits.sort_by_key(|shape| std::cmp::Reverse(cost(shape)));
         let mut statements: Vec<StatementShape> = self.statements.into_values().collect();
         statements.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        let mut begun: Vec<u64> = self.used.values().map(|(first, _)| *first).collect();
+        let mut ended: Vec<u64> = self.used.values().map(|(_, last)| *last).collect();
+        begun.sort_unstable();
+        ended.sort_unstable();
+        let mut over = 0;
         // Most processes use it at once when one of them begins.
-        let begun = self.used.values().map(|(first, _)| *first);
-        let at_once = begun.map(|now| {
-            let used = self.used.values();
-            used.filter(|(first, last)| (*first..=*last).contains(&now))
-                .count()
+        let at_once = begun.iter().zip(1_usize..).map(|(now, begun)| {
+            while ended.get(over).is_some_and(|last| last < now) {
+                over += 1;
+            }
+            begun - over
         });
         self.observed.processes_at_once = at_once.max().unwrap_or(0) as u64;
         self.observed.commit_shapes = commits;
