@@ -47,10 +47,30 @@ const SHORT_MONTHS: &[&str] = &[
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
 ];
 /// Months that are also names or other words.
-const AMBIGUOUS_MONTHS: &[&str] = &["april", "august", "june", "march"];
+const AMBIGUOUS_MONTHS: &[&str] = &[
+    "april", "august", "june", "march", "avril", "marzo", "marco", "mars", "junio", "julio", "mart",
+];
 /// Abbreviations that are no other words.
 const ABBREVIATIONS: &[&str] = &[
     "tue", "tues", "thu", "thur", "thurs", "fri", "weds", "dec", "nov", "oct", "sept", "feb",
+];
+
+/// Words before what a rule leaves out, which is not read.
+const EXCEPTIONS: &[&str] = &[
+    "except",
+    "excluding",
+    "außer",
+    "ausser",
+    "sauf",
+    "excepto",
+    "salvo",
+    "exceto",
+    "behalve",
+    "tranne",
+    "utom",
+    "oprocz",
+    "кроме",
+    "haric",
 ];
 
 /// Returns the position of the first word of a title that looks like a part of a time. Names of rules,
@@ -61,7 +81,10 @@ pub fn find_leftover(title: &[&str], has_rule: bool, language: Language) -> Opti
     let words: Vec<&str> = folded
         .iter()
         .map(|word| match meaning_in(word, language) {
-            Some(english) if !english.contains(' ') => english,
+            // Short forms are names too: Jan, Sam.
+            Some(english) if !english.contains(' ') && (word.len() > 3 || !word.is_ascii()) => {
+                english
+            }
             _ => word.as_str(),
         })
         .collect();
@@ -115,6 +138,9 @@ impl WordContext<'_> {
         if word.contains(|c: char| c.is_ascii_digit()) {
             return is_date_like(word) || is_clock_like(word);
         }
+        if has_rule && EXCEPTIONS.contains(&self.written) {
+            return true;
+        }
         if RULE_NAMES.contains(&word) {
             return !has_rule;
         }
@@ -122,6 +148,7 @@ impl WordContext<'_> {
             return false;
         }
         is_day_in_any_language(self.written)
+            || is_day_of_another_language(&format!("{}_{}", self.before, self.written))
             || DAY_NAMES.contains(&self.written)
             || ABBREVIATIONS.contains(&word)
             || nearest_weekday(self.written).is_some()
@@ -142,7 +169,7 @@ impl WordContext<'_> {
 
     fn is_weekday_or_month(&self) -> bool {
         let (word, before) = (self.word, self.before);
-        let is_clear = is_named(word) && !AMBIGUOUS_MONTHS.contains(&word);
+        let is_clear = is_named(word) && !AMBIGUOUS_MONTHS.contains(&self.written);
         let is_beside = |other: &str| SHORT_DAYS.contains(&other) || is_named(other);
         let is_day = SHORT_DAYS.contains(&word)
             && (BEFORE_DAY.contains(&before)

@@ -448,13 +448,15 @@ impl WhenParser {
             }
             let is_deadline = matches!(word, "until" | "till" | "thru");
             let is_before_hour = BEFORE_HOUR.contains(&word) || self.is_hour_word();
+            let is_day_word =
+                word == "day" && self.words.peek(1).and_then(parse_day_number).is_some();
             // In the morning.
             let is_filler = FILLERS.contains(&word)
                 || (word == "in" && self.words.peek(1) == Some("the"))
+                || is_day_word
                 || (is_deadline && self.found.is_empty());
-            let is_on = matches!(word, "on" | "the");
-            // 今日から
-            let is_trailing = word == "the" || (word == "-" && !self.found.is_empty());
+            let is_on = matches!(word, "on" | "the") || is_day_word;
+            let is_trailing = word == "the";
             let before = self.words.at;
             if let Some(count) = self.read_piece()? {
                 self.words.at = before + count;
@@ -483,7 +485,14 @@ impl WhenParser {
         match word {
             "for" => parse_number_word(next).is_some() || next == "half" || starts_with_digit(next),
             "at" if self.found.clock.is_some() => {
-                starts_with_digit(next) || parse_number_word(next).is_some()
+                starts_with_digit(next)
+                    || parse_number_word(next).is_some()
+                    || matches!(next, "noon" | "midnight")
+            }
+            "at" if self.found.date.is_some() => {
+                let mut rest = self.words.rest();
+                rest.at += 1;
+                parse_named_date(&rest, self.now.date()).is_some()
             }
             "at" => self.found.weekday.is_some() && parse_day_of_week(next).is_some(),
             word => RANGE_WORDS.contains(&word),
@@ -864,6 +873,13 @@ impl WhenParser {
                 2
             };
             if let Some(clock) = clock.or_else(dotted) {
+                // "om 3 uur" is in the afternoon, 6 Uhr and 3h are as likely in the morning.
+                if let ("o'clock" | "oclock" | "uhr" | "hour" | "hours", 1..=5, 2) =
+                    (next, clock.0, count)
+                    && figures_form(word) == ClockForm::Figures
+                {
+                    return self.set_clock(clock, ClockForm::Bare, count);
+                }
                 return self.set_clock(clock, figures_form(word), count);
             }
         }
@@ -929,13 +945,13 @@ impl WhenParser {
             ("quarter", "to") => Some(((before(hour(2)?), 45, 0), 3)),
             ("halfto", _) => Some(((before(hour(1)?), 30, 0), 2)),
             (_, "past" | "to") if !is_minute(word) => {
-                let minute = parse_digits(word, 1..=2)
+                let minute = parse_number_word(word)
                     .filter(|minute| minute % 5 == 0 && (5..60).contains(minute));
-                let hour = hour(2).filter(|_| {
-                    self.words
-                        .peek(2)
-                        .is_some_and(|word| parse_digits::<u32>(word, 1..=2).is_none())
-                })?;
+                let is_word = self
+                    .words
+                    .peek(2)
+                    .is_some_and(|word| !starts_with_digit(word));
+                let hour = hour(2).filter(|_| is_word)?;
                 match (minute?, next) {
                     (minute, "past") => Some(((hour, minute, 0), 3)),
                     (minute, _) => Some(((before(hour), 60 - minute, 0), 3)),
@@ -1035,6 +1051,7 @@ fn with_minutes(text: &str) -> String {
 /// Joins words, with numbers in figures: `two hours` becomes `2 hours`.
 fn number_words(words: &[&str]) -> String {
     let words: &[&str] = match words {
+        ["one", "halfto", "hour" | "o'clock"] => &["30", "minutes"],
         ["half", "an" | "one", "hour"] | ["half", "hour"] | ["one", "half", "hour"] => {
             &["30", "minutes"]
         }

@@ -211,6 +211,14 @@ impl RuleParser {
 
     fn parse_frequency(&mut self) -> Result<(RecurrenceRule, Option<ListKind>), String> {
         self.skip_any(&["on"]);
+        if self.words.peek(0) == Some("day")
+            && self
+                .words
+                .peek(1)
+                .is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            self.words.at += 1;
+        }
         let word = self.next_word().unwrap_or_default();
         let (frequency, interval) = match word.as_str() {
             "hourly" => (Frequency::Hourly, 1),
@@ -465,6 +473,10 @@ impl RuleParser {
         if nth.abs() > 31 {
             return Err(format!("{word}: a month has 31 days at most"));
         }
+        // RFC 5545 3.3.10: weekly rules have none.
+        if rule.frequency == Frequency::Weekly {
+            return Err(self.unexpected());
+        }
         rule.by_month_day.push(nth);
         // 25 december
         if let (Some(month), Frequency::Yearly) =
@@ -506,7 +518,7 @@ fn parse_ordinal(word: &str) -> Option<i8> {
     if let Some((_, n)) = WORDS.iter().zip(1..).find(|(known, _)| **known == word) {
         return Some(n);
     }
-    let digits = ["st", "nd", "rd", "th", ".", "er", "re", "º", "ª"]
+    let digits = ["st", "nd", "rd", "th", ".", "-го", "er", "re", "º", "ª"]
         .iter()
         .find_map(|suffix| word.strip_suffix(suffix))
         .unwrap_or(word);

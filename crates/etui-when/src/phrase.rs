@@ -13,7 +13,8 @@ use self::pieces::{Piece, join_pieces, split_pieces};
 use self::rule_and_time::{
     FoundRule, begins_rule, first_of_rule, plus_days, split_rule, without_and,
 };
-use super::clock::parse_digits;
+use super::clock::{parse_clock, parse_digits};
+use super::dates::parse_day_number;
 use super::format::format_clock;
 use super::language::{
     Language, is_day_of_another_language, is_telling_form, meaning_in, meanings,
@@ -315,9 +316,13 @@ impl PhraseReader<'_> {
         if !is_time(at + 1) {
             return false;
         }
-        let hours = piece.text.split_once(['-', '–']);
+        let text = fold_word(piece.text);
         let is_hour = |text: &str| parse_digits::<u32>(text, 1..=2).is_some_and(|hour| hour <= 24);
-        if hours.is_some_and(|(first, last)| is_hour(first) && is_hour(last)) {
+        let is_ordinal =
+            parse_day_number(&text).is_some() && parse_digits::<u32>(&text, 1..=2).is_none();
+        let are_hours = |(first, last)| is_hour(first) && is_hour(last);
+        if text.split_once('-').is_some_and(are_hours) || parse_clock(&text).is_some() || is_ordinal
+        {
             return true;
         }
         /// Short names of days that are words or first names.
@@ -326,7 +331,7 @@ impl PhraseReader<'_> {
         let next = self.pieces.get(at + 1).map_or("", |piece| piece.text);
         let folded = fold_word(piece.text);
         let is_capital = piece.text.starts_with(char::is_uppercase);
-        let is_short = (folded.len() == 2 && is_capital) || (folded.len() == 3 && !is_capital);
+        let is_short = folded.len() == 2 || (folded.len() == 3 && !is_capital);
         let is_weekday = meanings(&folded).any(|(_, english)| is_weekday_name(english));
         is_short
             && is_weekday
@@ -397,6 +402,12 @@ impl PhraseReader<'_> {
         if !self.is_distinct(&words) {
             return None;
         }
+        // "Trip fri-sun" is once, "Work mon-fri 9-17" every week.
+        let range = words.peek(0).filter(|_| words.left() == 1);
+        let range = range
+            .and_then(|word| word.split_once('-'))
+            .map(|(first, last)| format!("{first} to {last}"));
+        let words = range.map_or(words, |range| WordList::split(&range));
         match parse_words(&without_and(&words), self.context) {
             Ok(parsed) => Some(FoundRule { parsed, rule: None }),
             Err(_) => split_rule(&words, self.context),
@@ -455,6 +466,14 @@ impl PhraseReader<'_> {
             && start.date().midnight() < start
         {
             phrase.times = moved_by(&phrase.times, 7);
+        }
+        // Midnight is at the end of the day.
+        if !parsed.has_day
+            && rule.is_none()
+            && start == now.date().midnight()
+            && parsed.clock.is_some()
+        {
+            phrase.times = moved_by(&phrase.times, 1);
         }
         self.finish(&mut phrase, rule);
         Some(phrase)

@@ -54,6 +54,10 @@ impl WordList {
             let words = split_word(fold_word(written), language);
             all.extend(words.into_iter().map(|word| (word, written)));
         }
+        // 今日から
+        if language.is("ja") && all.last().is_some_and(|(word, _)| word == "-") {
+            all.pop();
+        }
         let folded: Vec<&str> = all.iter().map(|(word, _)| word.as_str()).collect();
         let mut words = Vec::new();
         let mut at = 0;
@@ -260,7 +264,8 @@ fn split_word(word: String, language: Language) -> Vec<String> {
         let preposition = match ending {
             "den" | "dan" | "ten" | "tan" => "from",
             "e" | "a" | "ye" | "ya" => "thru",
-            _ => "at",
+            "de" | "da" | "te" | "ta" => "at",
+            _ => "the",
         };
         return vec![preposition.to_owned(), stem.to_owned()];
     }

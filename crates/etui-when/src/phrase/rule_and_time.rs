@@ -5,7 +5,7 @@ use etui_ical::time::{DateTime, DateTimeValue};
 
 use super::super::leftover::RULE_NAMES;
 use super::super::names::{is_full_name, parse_day_of_week, parse_weekday};
-use super::super::parse::{ParsedTimes, TimeContext, parse_words};
+use super::super::parse::{ParsedTimes, RANGE_WORDS, TimeContext, parse_words};
 use super::super::parse_rule::parse_rule_words;
 use super::super::words::WordList;
 
@@ -29,6 +29,10 @@ pub fn split_rule(words: &WordList, context: TimeContext) -> Option<FoundRule> {
         // A time follows the days of its rule: every friday evening.
         for first in (0..=count - length).rev() {
             let (rule, time) = words.without(first, length);
+            // "until 11" ends the rule, or a range that begins before.
+            if time.peek(0).is_some_and(|word| RANGE_WORDS.contains(&word)) {
+                continue;
+            }
             let mut parsed = match length {
                 0 => ParsedTimes::of_day(day),
                 _ => match parse_words(&time, context).or_else(|_| parse_hours(&time, context)) {
