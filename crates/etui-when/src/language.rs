@@ -78,9 +78,9 @@ static TABLE: LazyLock<FormTable> = LazyLock::new(|| {
             language = Language::with_code(code.trim_end_matches(']')).unwrap_or(language);
             continue;
         }
-        let (english, forms) = line.split_once(": ").unwrap_or_default();
+        let (english, forms) = line.split_once(':').unwrap_or_default();
         let is_weekday = is_weekday_name(english);
-        for form in forms.split(", ") {
+        for form in forms.split(',').map(str::trim_ascii_start) {
             if is_weekday && !form.contains(' ') {
                 table.weekdays.push(form);
             }

@@ -4,8 +4,11 @@ mod pieces;
 mod refusal;
 mod rule_and_time;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+use std::rc::Rc;
 
 use etui_ical::recurrence::RecurrenceRule;
 use etui_ical::time::{Date, DateTime};
@@ -97,11 +100,7 @@ pub fn parse_phrase(text: &str, day: Date, now: DateTime) -> Result<Option<Phras
         if !is_english && !WordList::split_in(&plain, language).has_telling_form() {
             continue;
         }
-        let reader = PhraseReader {
-            pieces: &pieces,
-            context,
-            language,
-        };
+        let reader = PhraseReader::new(&pieces, context, language);
         match reader.read() {
             Ok(Some(found)) if best.as_ref().is_none_or(|best| best.count < found.count) => {
                 best = Some(found);
@@ -150,9 +149,46 @@ struct PhraseReader<'t> {
     pieces: &'t [Piece<'t>],
     context: TimeContext,
     language: Language,
+    /// The English words of each piece, if it is one word.
+    english: Vec<String>,
+    /// The words of the ranges of pieces that were asked for: each range is asked for many times.
+    lists: RefCell<HashMap<Range<usize>, Rc<WordList>>>,
 }
 
-impl PhraseReader<'_> {
+impl<'t> PhraseReader<'t> {
+    fn new(pieces: &'t [Piece<'t>], context: TimeContext, language: Language) -> Self {
+        let english = pieces.iter().map(|piece| {
+            let folded = fold_word(piece.text.trim_end_matches([',', ':', ';']));
+            meaning_in(&folded, language).map_or(folded, str::to_owned)
+        });
+        Self {
+            pieces,
+            context,
+            language,
+            english: english.collect(),
+            lists: RefCell::default(),
+        }
+    }
+
+    /// Returns the English words of a piece, if it is one word.
+    fn english_of(&self, at: usize) -> &str {
+        self.english.get(at).map_or("", String::as_str)
+    }
+
+    /// Returns the words of some pieces.
+    fn words_of(&self, range: Range<usize>) -> Rc<WordList> {
+        let mut lists = self.lists.borrow_mut();
+        let list = lists.entry(range.clone()).or_insert_with(|| {
+            let pieces = self.pieces.get(range).unwrap_or_default();
+            let texts: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();
+            Rc::new(WordList::split_in(
+                &spread_words(&texts.join(" ")),
+                self.language,
+            ))
+        });
+        Rc::clone(list)
+    }
+
     fn read(&self) -> Result<Option<FoundTime>, PhraseError> {
         if let Some(found) = self.time_beside_place() {
             return Ok(Some(found));
@@ -208,10 +244,7 @@ impl PhraseReader<'_> {
             let place = place.strip_prefix('@')?.trim().to_owned();
             let other = |range: Range<usize>| self.pieces.get(range).unwrap_or_default();
             let pieces = [other(0..at), other(end..count)].concat();
-            let reader = PhraseReader {
-                pieces: &pieces,
-                ..*self
-            };
+            let reader = PhraseReader::new(&pieces, self.context, self.language);
             let mut found = reader.read().ok()?.filter(|_| !place.is_empty())?;
             found.phrase.place = Some(place);
             Some(found)
@@ -233,8 +266,8 @@ impl PhraseReader<'_> {
         let words = WordList::split_in(name, self.language);
         let word = words.peek(0).filter(|word| RULE_NAMES.contains(word))?;
         // A month after a Friday is another weekday.
-        let time = self.text_of(found.time.clone());
-        let is_weekday = WordList::split_in(&time, self.language)
+        let is_weekday = self
+            .words_of(found.time.clone())
             .contains(|word| parse_day_of_week(word).is_some());
         if is_weekday
             && matches!(
@@ -284,7 +317,7 @@ impl PhraseReader<'_> {
     fn title_without(&self, parts: &[Range<usize>]) -> Vec<usize> {
         let is_part = |at: usize| {
             let piece = self.pieces.get(at).filter(|piece| !piece.is_quoted);
-            let words = piece.map(|piece| WordList::split_in(piece.text, self.language));
+            let words = piece.map(|_| self.words_of(at..at + 1));
             words.is_some_and(|words| {
                 let word = words.peek(0).filter(|_| words.left() == 1);
                 let before = at.checked_sub(1).and_then(|at| self.pieces.get(at));
@@ -308,13 +341,14 @@ impl PhraseReader<'_> {
 
     /// Parses the time in these words, one part after the other.
     fn time_of(&self, first: Range<usize>, second: Range<usize>) -> Option<FoundRule> {
-        let parts = [first, second].map(|part| self.pieces.get(part).unwrap_or_default());
-        let pieces = parts.concat();
-        if pieces.iter().any(|piece| piece.is_quoted) {
+        let mut all = first.clone().chain(second.clone());
+        if all.any(|at| self.pieces.get(at).is_none_or(|piece| piece.is_quoted)) {
             return None;
         }
-        let texts: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();
-        let words = WordList::split_in(&spread_words(&texts.join(" ")), self.language);
+        let words = match second.is_empty() {
+            true => self.words_of(first).rest(),
+            false => self.words_of(first).joined(&self.words_of(second)),
+        };
         if !self.is_distinct(&words) {
             return None;
         }
@@ -339,12 +373,6 @@ impl PhraseReader<'_> {
             Language::ENGLISH => words.contains(is_distinct),
             _ => words.has_telling_form() && !words.has_unknown_word(),
         }
-    }
-
-    /// Returns the English words of a piece, if it is one word.
-    fn english_of(&self, piece: &Piece<'_>) -> String {
-        let folded = fold_word(piece.text.trim_end_matches([',', ':', ';']));
-        meaning_in(&folded, self.language).map_or(folded, str::to_owned)
     }
 
     fn phrase_of(&self, title: &[usize], time: FoundRule) -> Option<Phrase> {
@@ -479,8 +507,7 @@ impl PhraseReader<'_> {
                 let (before, time) = (length - tail, count - tail..count);
                 for first in 0..time.start.saturating_sub(before) {
                     let part = first..first + before;
-                    let words = self.pieces.get(part.clone()).unwrap_or_default();
-                    if !self.can_be_part(first, words) {
+                    if !self.can_be_part(part.clone()) {
                         continue;
                     }
                     let found = self.time_of(part.clone(), time.clone());
@@ -489,8 +516,9 @@ impl PhraseReader<'_> {
                         continue;
                     };
                     let title = self.title_without(&[part, time.clone()]);
-                    let last = title.last().and_then(|at| self.pieces.get(*at));
-                    if last.is_some_and(|piece| is_preposition(&self.english_of(piece)))
+                    if title
+                        .last()
+                        .is_some_and(|at| is_preposition(self.english_of(*at)))
                         || self.leftover(&title, found.rule.is_some()).is_some()
                     {
                         continue;
@@ -510,25 +538,22 @@ impl PhraseReader<'_> {
     }
 
     /// Returns true if words within the title can be a part of a time whose other part is at the end.
-    fn can_be_part(&self, first: usize, words: &[Piece<'_>]) -> bool {
-        let english: Vec<String> = words.iter().map(|piece| self.english_of(piece)).collect();
-        let texts: Vec<&str> = words.iter().map(|piece| piece.text).collect();
-        let list = WordList::split_in(&texts.join(" "), self.language);
-        let is_time = (list.contains(is_distinct) || self.is_distinct(&list))
-            && english.last().is_none_or(|word| !is_preposition(word));
+    fn can_be_part(&self, part: Range<usize>) -> bool {
+        let list = self.words_of(part.clone());
+        let last = self.english_of(part.end.saturating_sub(1));
+        let is_time =
+            (list.contains(is_distinct) || self.is_distinct(&list)) && !is_preposition(last);
         // Of "Weekly sync monday" the first word is as likely a part of the title.
-        let are_names = english
-            .iter()
-            .all(|word| RULE_NAMES.contains(&word.as_str()));
+        let are_names = part
+            .clone()
+            .all(|at| RULE_NAMES.contains(&self.english_of(at)));
         // Of "Black Friday shopping 9am" the second word is a part of the title, of "Lunch friday with Bob 9am" not.
-        let next = self
-            .pieces
-            .get(first + words.len())
-            .map(|piece| self.english_of(piece));
-        let is_bare_name = first > 0
-            && list.left() == words.len()
-            && (0..list.left()).all(|at| list.peek(at).is_some_and(is_full_name))
-            && next.is_none_or(|next| !is_preposition(&next) && next != "with");
+        let next = self.english_of(part.end);
+        let is_bare_name = part.start > 0
+            && list.left() == part.len()
+            && !list.contains(|word| !is_full_name(word))
+            && !is_preposition(next)
+            && next != "with";
         is_time && !are_names && !is_bare_name
     }
 }

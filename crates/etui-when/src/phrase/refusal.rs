@@ -40,7 +40,7 @@ impl PhraseReader<'_> {
             return false;
         };
         let is_time = |at: usize| at < self.pieces.len() && title.binary_search(&at).is_err();
-        let is_until = ["until", "till", "thru"].contains(&self.english_of(piece).as_str());
+        let is_until = ["until", "till", "thru"].contains(&self.english_of(at));
         if is_until && is_telling_form(piece.text, "at") && (is_time(at + 1) || is_time(at + 2)) {
             return true;
         }
