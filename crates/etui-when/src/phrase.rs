@@ -130,7 +130,7 @@ fn hint_of(pieces: &[Piece<'_>]) -> Option<DayPart> {
         .find_map(|piece| {
             let folded = fold_word(piece.text);
             let mut others = meanings(&folded);
-            meal(&folded).or_else(|| others.find_map(|(_, english)| meal(english)))
+            meal(&folded).or_else(|| others.find_map(meal))
         })
 }
 

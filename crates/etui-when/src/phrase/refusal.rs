@@ -63,7 +63,7 @@ impl PhraseReader<'_> {
         let folded = fold_word(piece.text);
         let is_capital = piece.text.starts_with(char::is_uppercase);
         let is_short = folded.len() == 2 || (folded.len() == 3 && !is_capital);
-        let is_weekday = meanings(&folded).any(|(_, english)| is_weekday_name(english));
+        let is_weekday = meanings(&folded).any(is_weekday_name);
         is_short
             && is_weekday
             && !OTHER_WORDS.contains(&folded.as_str())
