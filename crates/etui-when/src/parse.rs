@@ -204,10 +204,11 @@ fn parse_local(words: &WordList, context: TimeContext) -> Result<ParsedTimes, St
         && (words
             .peek(2)
             .is_some_and(|word| split_half(word).1.is_some())
-            || hour(0)
-                .zip(hour(2))
-                .is_some_and(|(first, last)| last < first && words.left() > 3));
+            || hour(0).zip(hour(2)).is_some_and(|(first, last)| {
+                (last < first && words.left() > 3) || words.peek(3) == Some("on")
+            }));
     let mut found = parser.read()?;
+    let duration = parser.duration;
     let words = parser.words;
     let with_times = |found: &Reading, times: TimeWords| ParsedTimes {
         times,
@@ -221,9 +222,11 @@ fn parse_local(words: &WordList, context: TimeContext) -> Result<ParsedTimes, St
     };
     if words.is_at_end() {
         let start = context.value_of(&found)?;
-        return Ok(with_times(&found, TimeWords { start, end: None }));
+        let end = duration.map(EndWords::After);
+        return Ok(with_times(&found, TimeWords { start, end }));
     }
     let mut rest = words.clone();
+    let is_dash = rest.peek(0) == Some("-");
     let is_duration = rest.skip_any(&["for"]);
     rest.at += usize::from(!is_duration);
     let rest = rest.rest();
@@ -245,11 +248,14 @@ fn parse_local(words: &WordList, context: TimeContext) -> Result<ParsedTimes, St
         return Ok(with_times(&found, TimeWords { start, end }));
     }
     // 2-3pm, 11-1pm: the half of the day is given once.
-    let last = rest.left().saturating_sub(1);
-    let half = rest.peek(last).and_then(|word| split_half(word).1);
-    let half = half.or_else(|| match rest.peek(last)? {
-        "afternoon" | "evening" => Some(DayHalf::Pm),
-        _ => None,
+    let half = (0..rest.left()).find_map(|at| {
+        let word = rest.peek(at)?;
+        match word {
+            "afternoon" | "evening" => Some(DayHalf::Pm),
+            word => split_half(word).1.filter(|_| {
+                word.starts_with(|c: char| c.is_ascii_digit()) || split_half(word).0.is_empty()
+            }),
+        }
     });
     if let (Some((hour, minute, second)), Some(half)) = (found.clock, half)
         && found.form != ClockForm::Exact
@@ -267,6 +273,14 @@ fn parse_local(words: &WordList, context: TimeContext) -> Result<ParsedTimes, St
     }
     let start = context.value_of(&found)?;
     let end = end_of_words(&rest, start, true, now)?;
+    if let (DateTimeValue::Date(_), DateTimeValue::Local(time)) = (start, end) {
+        // "Tomorrow - 10:00" is no range.
+        let start = end;
+        return match is_dash && time.date() == context.value_of(&found)?.local().date() {
+            true => Ok(with_times(&found, TimeWords { start, end: None })),
+            false => Err(not_understood(rest.written())),
+        };
+    }
     Ok(with_times(&found, with_end(start, end)))
 }
 

@@ -370,7 +370,16 @@ impl<'t> PhraseReader<'t> {
     /// Returns true if a word of a time cannot be a word of a title, such as an abbreviated name.
     fn is_distinct(&self, words: &WordList) -> bool {
         match self.language {
-            Language::ENGLISH => words.contains(is_distinct),
+            Language::ENGLISH => {
+                let is_part = |at: usize| {
+                    words
+                        .peek(at + 1)
+                        .is_some_and(|word| DayPart::named(word).is_some())
+                };
+                let mut all = 0..words.left();
+                words.contains(is_distinct)
+                    || all.any(|at| words.peek(at) == Some("this") && is_part(at))
+            }
             _ => words.has_telling_form() && !words.has_unknown_word(),
         }
     }
@@ -549,6 +558,9 @@ impl<'t> PhraseReader<'t> {
             .all(|at| RULE_NAMES.contains(&self.english_of(at)));
         // Of "Black Friday shopping 9am" the second word is a part of the title, of "Lunch friday with Bob 9am" not.
         let next = self.english_of(part.end);
+        // Of "Chapters 3-4 until 3 December" the figures are no time.
+        let is_time =
+            is_time && list.contains(|word| word.contains(|c: char| c.is_alphabetic() || c == ':'));
         let is_bare_name = part.start > 0
             && list.left() == part.len()
             && !list.contains(|word| !is_full_name(word))
@@ -582,6 +594,11 @@ fn notes_of(parsed: &ParsedTimes) -> Vec<String> {
     };
     let assumed = match parsed.assumed {
         AssumedHalf::None => None,
+        AssumedHalf::Morning => Some(format!(
+            "{} is taken as the time; for the evening, write {}",
+            clock(hour),
+            clock(hour + 12)
+        )),
         AssumedHalf::Afternoon => Some(format!(
             "{} is taken as the time; for the morning, write {}",
             clock(hour),

@@ -41,6 +41,7 @@ pub enum ClockForm {
 pub enum AssumedHalf {
     #[default]
     None,
+    Morning,
     Afternoon,
     Night,
 }
@@ -149,6 +150,7 @@ impl Reading {
                 false if hour < 6 => (hour, AssumedHalf::Night),
                 false => (hour, AssumedHalf::None),
             },
+            (_, 7..=8) if is_bare => (hour, AssumedHalf::Morning),
             _ => (hour, AssumedHalf::None),
         };
         Some(((hour, minute, second), assumed))

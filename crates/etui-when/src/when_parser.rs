@@ -1,6 +1,6 @@
 //! [`WhenParser`]: reads the English words of a day or a time, one piece after the other.
 
-use etui_ical::time::{Date, DateTime, Weekday};
+use etui_ical::time::{Date, DateTime, Duration, Weekday};
 
 use super::clock::{Clock, parse_clock, parse_digits, parse_packed, split_half};
 use super::dates::{
@@ -40,6 +40,8 @@ pub struct WhenParser {
     /// The origin of steps with a sign.
     pub base: DateTime,
     pub found: Reading,
+    /// The duration of `for 2 weeks from 20 December`.
+    pub duration: Option<Duration>,
     /// Whether an hour can follow.
     pub is_after_at: bool,
     /// Whether a day of the month can follow.
@@ -53,6 +55,7 @@ impl WhenParser {
             now,
             base: now,
             found: Reading::default(),
+            duration: None,
             is_after_at: false,
             is_after_on: false,
         }
@@ -94,6 +97,10 @@ impl WhenParser {
                 || (is_deadline && self.found.is_empty());
             let is_on = matches!(word, "on" | "the") || is_day_word;
             let is_trailing = word == "the";
+            if let Some(count) = self.read_duration() {
+                self.words.at += count;
+                continue;
+            }
             let before = self.words.at;
             if let Some(count) = self.read_piece()? {
                 self.words.at = before + count;
@@ -111,6 +118,20 @@ impl WhenParser {
             true => Err(not_understood("")),
             false => Ok(self.found),
         }
+    }
+
+    /// Reads a duration before everything else.
+    fn read_duration(&mut self) -> Option<usize> {
+        if self.words.peek(0) != Some("for") || !self.found.is_empty() || self.duration.is_some() {
+            return None;
+        }
+        // The longest first: for 1 hour 30 minutes.
+        (2..=self.words.left().min(5)).rev().find_map(|count| {
+            let words = self.words.next_words(count);
+            let text = with_minutes(&number_words(words.get(1..)?));
+            self.duration = Some(parse_duration(&text).ok()?);
+            Some(count)
+        })
     }
 
     /// Returns true at "to" and the like, at "for" before a duration, and at the second "at" of a range such as
@@ -275,6 +296,13 @@ impl WhenParser {
             if let Ok(length) = parse_duration(&with_minutes(&text)) {
                 if length.seconds() == 0 {
                     let days = sign * length.days();
+                    // In 2 weeks on tuesday
+                    let next = usize::from(self.words.peek(count) == Some("on"));
+                    let weekday = self.words.peek(count + next).and_then(parse_day_of_week);
+                    if skipped == 1 && days % 7 == 0 && weekday.is_some() && self.found.is_empty() {
+                        self.found.weeks = Some(days / 7);
+                        return Some(count);
+                    }
                     // Tuesday in 2 weeks
                     if self.found.weekday.is_some()
                         && skipped == 1
@@ -542,8 +570,8 @@ impl WhenParser {
             };
             return self.set_clock(clock, form, 1);
         }
-        if self.found.has_day() {
-            // 18:30Z after a day.
+        if self.found.has_day() || word.contains(':') {
+            // 18:30Z, and 1830Z after a day.
             if let Some((time, offset @ Some(_))) = split_offset(word)
                 && let Some(clock) = parse_clock(time).or_else(|| parse_packed(time))
             {
@@ -551,7 +579,7 @@ impl WhenParser {
                 self.found.zone = offset.map(ZoneWord::Offset);
                 return Some(1);
             }
-            if let Some(clock) = parse_packed(word) {
+            if let Some(clock) = parse_packed(word).filter(|_| self.found.has_day()) {
                 return self.set_clock(clock, ClockForm::Exact, 1);
             }
         }

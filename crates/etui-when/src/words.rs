@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use super::clock::parse_digits;
 use super::language::japanese::split_japanese;
 use super::language::{Language, is_telling_form, longest_meaning, meaning_in};
-use super::names::{fold_word, is_weekday_name};
+use super::names::{fold_word, is_weekday_name, parse_month};
 
 /// A word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +43,11 @@ impl WordList {
         let mut is_translated = false;
         let mut has_unknown_word = false;
         let mut is_after_time = false;
-        for written in text.split(separators).filter(|word| !word.is_empty()) {
+        let marks = ['(', ')', '!', '?', ';'];
+        let all_written = text
+            .split(separators)
+            .map(|word| word.trim_matches(marks).trim_end_matches(':'));
+        for written in all_written.filter(|word| !word.is_empty()) {
             if language.is("ja") {
                 for part in split_japanese(written, &mut is_after_time) {
                     let english = part.english.as_deref();
@@ -56,6 +61,7 @@ impl WordList {
             let words = split_word(fold_word(written), language);
             all.extend(words.into_iter().map(|word| (word, written)));
         }
+        split_months(&mut all, language);
         // 今日から
         if language.is("ja") && all.last().is_some_and(|(word, _)| word == "-") {
             all.pop();
@@ -216,6 +222,24 @@ impl WordList {
         let mut part = self.rest();
         part.words.truncate(count);
         part
+    }
+}
+
+/// Splits the range of `Dec 20-Jan 3` and `20 Dec-3 Jan`, in which `20-Jan` and `Dec-3` are no days.
+fn split_months<'t>(all: &mut Vec<(String, &'t str)>, language: Language) {
+    let is_month = |word: &str| parse_month(meaning_in(word, language).unwrap_or(word)).is_some();
+    let is_day = |word: &str| parse_digits::<u32>(word.trim_end_matches('.'), 1..=2).is_some();
+    let range_at = |all: &[(String, &'t str)], at: usize| {
+        let before = &all.get(at.checked_sub(1)?)?.0;
+        let (word, written) = all.get(at)?;
+        let (first, last) = word.split_once('-')?;
+        let is_range = (is_month(before) && is_day(first) && is_month(last))
+            || (is_day(before) && is_month(first) && is_day(last));
+        is_range.then(|| [first, "-", last].map(|word| (word.to_owned(), *written)))
+    };
+    let range = (1..all.len()).find_map(|at| Some((at, range_at(all, at)?)));
+    if let Some((at, words)) = range {
+        all.splice(at..=at, words);
     }
 }
 

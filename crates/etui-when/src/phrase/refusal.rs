@@ -6,7 +6,7 @@ use super::super::clock::{parse_clock, parse_digits};
 use super::super::dates::parse_day_number;
 use super::super::language::{is_day_of_another_language, is_telling_form, meanings};
 use super::super::leftover::{RULE_NAMES, find_leftover};
-use super::super::names::{fold_word, is_weekday_name, nearest_weekday};
+use super::super::names::{fold_word, is_weekday_name, nearest_weekday, parse_number_word};
 use super::super::parse::parse_words;
 use super::super::parse_rule::{parse_rule_words, spread_words};
 use super::super::words::WordList;
@@ -42,6 +42,18 @@ impl PhraseReader<'_> {
         let is_time = |at: usize| at < self.pieces.len() && title.binary_search(&at).is_err();
         let is_until = ["until", "till", "thru"].contains(&self.english_of(at));
         if is_until && is_telling_form(piece.text, "at") && (is_time(at + 1) || is_time(at + 2)) {
+            return true;
+        }
+        // Of "for 2 weeks" the number was taken as an hour.
+        let is_unit = matches!(
+            self.english_of(at).trim_end_matches('s'),
+            "day" | "week" | "month" | "year" | "hour" | "minute"
+        );
+        let before = at
+            .checked_sub(1)
+            .filter(|at| is_time(*at))
+            .map(|at| self.english_of(at));
+        if is_unit && before.is_some_and(|word| parse_number_word(word).is_some()) {
             return true;
         }
         if !is_time(at + 1) {
