@@ -3,7 +3,9 @@
 use super::clock::{parse_clock, parse_digits, split_half};
 use super::dates::parse_day_number;
 use super::language::{Language, is_day_of_another_language, meaning_in, meanings};
-use super::names::{fold_word, is_full_name, is_weekday_name, nearest_weekday, parse_number_word};
+use super::names::{
+    fold_word, is_full_name, is_weekday_name, nearest_weekday, parse_month, parse_number_word,
+};
 
 /// Days by a name, in English.
 const DAY_NAMES: &[&str] = &["today", "tonight", "tomorrow", "yesterday"];
@@ -113,13 +115,29 @@ fn plain_word(word: &str) -> String {
 fn is_day_in_any_language(folded: &str) -> bool {
     let is_long = folded.len() >= 4 || !folded.is_ascii();
     let is_day = |english: &str| {
-        is_weekday_name(english)
+        is_weekday_name(english.strip_suffix('s').unwrap_or(english))
             || DAY_NAMES.contains(&english)
             || matches!(english, "day after tomorrow" | "day before yesterday")
     };
-    is_long
-        && !AMBIGUOUS_DAYS.contains(&folded)
-        && (is_day_of_another_language(folded) || meanings(folded).any(is_day))
+    let is_one = |word: &str| is_day_of_another_language(word) || meanings(word).any(is_day);
+    is_long && !AMBIGUOUS_DAYS.contains(&folded) && (is_one(folded) || is_case_of_weekday(folded))
+}
+
+/// Returns true for the name of a weekday with an ending: måndagen, pazartesiye.
+fn is_case_of_weekday(folded: &str) -> bool {
+    /// Words and names that are none.
+    const OTHER_WORDS: &[&str] = &["montage", "montagen", "montague"];
+    let ends = folded.char_indices().rev().map(|(end, _)| end).take(3);
+    let mut stems = ends
+        .filter_map(|end| folded.get(..end))
+        .filter(|stem| stem.chars().count() >= 5);
+    !OTHER_WORDS.contains(&folded) && stems.any(|stem| meanings(stem).any(is_weekday_name))
+}
+
+/// Returns true for a month in any language.
+fn is_month_in_any_language(folded: &str) -> bool {
+    (folded.len() >= 4 || !folded.is_ascii())
+        && meanings(folded).any(|english| parse_month(english).is_some() && is_full_name(english))
 }
 
 /// A word of a title and its neighbours, folded, and in English if they are words of the language.
@@ -180,7 +198,11 @@ impl WordContext<'_> {
         let has_number = |text: &str| parse_day_number(text).is_some();
         let is_dated =
             BEFORE_MONTH.contains(&before) || has_number(before) || has_number(self.after);
-        is_clear || is_day || (is_month && is_dated)
+        let is_near_number = has_number(before) || has_number(self.after);
+        is_clear
+            || is_day
+            || (is_month && is_dated)
+            || (is_near_number && is_month_in_any_language(self.written))
     }
 
     /// Returns true for the last word of `next week` and `in 3 days`.

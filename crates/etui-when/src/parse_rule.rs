@@ -212,7 +212,7 @@ impl RuleParser {
     }
 
     fn parse_frequency(&mut self) -> Result<(RecurrenceRule, Option<ListKind>), String> {
-        self.skip_any(&["on"]);
+        self.skip_any(&["on", "at"]);
         if self.words.peek(0) == Some("day")
             && self
                 .words

@@ -315,14 +315,13 @@ impl<'t> PhraseReader<'t> {
     /// Returns the title of the words outside a time; a part of the day beside the title, as in "Movie night
     /// tomorrow", is in both, and so is the day of "Taco Tuesday".
     fn title_without(&self, parts: &[Range<usize>]) -> Vec<usize> {
-        let is_part = |at: usize| {
-            let piece = self.pieces.get(at).filter(|piece| !piece.is_quoted);
-            let words = piece.map(|_| self.words_of(at..at + 1));
-            words.is_some_and(|words| {
+        // The number of pieces of a part of the day, or of the day of a feast.
+        let part_at = |at: usize| {
+            let before = at.checked_sub(1).and_then(|at| self.pieces.get(at))?;
+            let is_feast = FEASTS.contains(&fold_word(before.text).as_str());
+            (1..=3).rev().find(|count| {
+                let words = self.words_of(at..at + count);
                 let word = words.peek(0).filter(|_| words.left() == 1);
-                let before = at.checked_sub(1).and_then(|at| self.pieces.get(at));
-                let is_feast =
-                    before.is_some_and(|piece| FEASTS.contains(&fold_word(piece.text).as_str()));
                 word.is_some_and(|word| {
                     (word != "tonight" && DayPart::named(word).is_some())
                         || (is_feast && is_weekday_name(word))
@@ -330,10 +329,17 @@ impl<'t> PhraseReader<'t> {
             })
         };
         let is_in = |at: usize| parts.iter().any(|part| part.contains(&at));
-        let is_kept = |at: usize| {
-            let is_first = parts.iter().any(|part| part.start == at && part.len() > 1);
-            is_first && at > 0 && !is_in(at - 1) && is_part(at)
-        };
+        let kept: Vec<Range<usize>> = parts
+            .iter()
+            .filter(|part| part.start > 0 && !is_in(part.start - 1))
+            .filter_map(|part| {
+                Some(
+                    part.start
+                        ..part.start + part_at(part.start).filter(|count| *count < part.len())?,
+                )
+            })
+            .collect();
+        let is_kept = |at: usize| kept.iter().any(|part| part.contains(&at));
         (0..self.pieces.len())
             .filter(|at| !is_in(*at) || is_kept(*at))
             .collect()

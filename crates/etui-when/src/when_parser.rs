@@ -8,7 +8,9 @@ use super::dates::{
     plus_months, split_offset,
 };
 use super::duration::{number_words, parse_duration, with_minutes};
-use super::names::{parse_day_of_week, parse_month, parse_number_word, parse_weekday};
+use super::names::{
+    is_weekday_name, parse_day_of_week, parse_month, parse_number_word, parse_weekday,
+};
 use super::reading::{ClockForm, DayPart, Reading};
 use super::words::WordList;
 use super::zone_words::ZoneWord;
@@ -87,7 +89,8 @@ impl WhenParser {
                 return Ok(self.found);
             }
             let is_deadline = matches!(word, "until" | "till" | "thru");
-            let is_before_hour = BEFORE_HOUR.contains(&word) || self.is_hour_word();
+            let is_before_hour =
+                BEFORE_HOUR.contains(&word) || self.is_hour_word() || self.is_from();
             let is_day_word =
                 word == "day" && self.words.peek(1).and_then(parse_day_number).is_some();
             // In the morning.
@@ -155,6 +158,14 @@ impl WhenParser {
             "at" => self.found.weekday.is_some() && parse_day_of_week(next).is_some(),
             word => RANGE_WORDS.contains(&word),
         }
+    }
+
+    /// Returns true for "of" before the hours of a range, as several languages have it: "de 9 a 11".
+    fn is_from(&self) -> bool {
+        let is_range = |word: &str| word == "at" || RANGE_WORDS.contains(&word);
+        self.words.peek(0) == Some("of")
+            && self.words.peek(1).is_some_and(starts_with_digit)
+            && self.words.peek(2).is_some_and(is_range)
     }
 
     /// Returns true for the word "hour" before the hour: "ore 10", "saat 10".
@@ -431,9 +442,13 @@ impl WhenParser {
 
     fn read_weekday(&mut self) -> Option<usize> {
         let weekday = parse_weekday_or_weekend(self.words.peek(0)?)?;
-        // A weekday after a date is as likely a mistake.
-        if self.found.weekday.is_some() || self.found.date.is_some() || self.found.moment.is_some()
-        {
+        // A weekday after another date is as likely a mistake.
+        let is_whole = self.words.peek(0).is_some_and(is_weekday_name);
+        let is_other = self
+            .found
+            .date
+            .is_some_and(|date| date.weekday() != weekday || !is_whole);
+        if self.found.weekday.is_some() || is_other || self.found.moment.is_some() {
             return None;
         }
         self.found.weekday = Some(weekday);
@@ -599,6 +614,10 @@ impl WhenParser {
     fn spoken_clock(&self) -> Option<(Clock, usize)> {
         let hour = |at| {
             let word = self.words.peek(at)?;
+            let word = word
+                .strip_suffix('h')
+                .filter(|word| starts_with_digit(word))
+                .unwrap_or(word);
             parse_number_word(word).filter(|hour| *hour < 24 && !matches!(word, "a" | "an"))
         };
         let before = |hour: u32| if hour == 1 { 12 } else { hour - 1 };

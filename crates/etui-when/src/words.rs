@@ -25,8 +25,8 @@ pub struct WordList {
     has_unknown_word: bool,
 }
 
-/// Words of a time in every language. A word that is not as it was written was translated when it was split.
-const ANY_LANGUAGE: &[&str] = &["am", "pm", "a.m.", "p.m.", "h", "x", "uhr"];
+/// Words of a time in every language, and that of a comma. A word that is not as it was written was translated when it was split.
+const ANY_LANGUAGE: &[&str] = &["am", "pm", "a.m.", "p.m.", "h", "x", "uhr", "and"];
 
 impl WordList {
     /// Splits an English text. Commas separate words; in `14:00-15:00` the hyphen is a word.

@@ -56,8 +56,19 @@ impl PhraseReader<'_> {
         if is_unit && before.is_some_and(|word| parse_number_word(word).is_some()) {
             return true;
         }
+        // 12月8日
+        if self.language.is("ja") && self.time_of(at..at + 1, 0..0).is_some() {
+            return true;
+        }
         if !is_time(at + 1) {
             return false;
+        }
+        // "de 9", of which only the end was read.
+        let before = at.checked_sub(1).map_or("", |at| self.english_of(at));
+        if matches!(before, "of" | "from" | "at")
+            && parse_digits::<u32>(piece.text, 1..=2).is_some()
+        {
+            return true;
         }
         let text = fold_word(piece.text);
         let is_hour = |text: &str| parse_digits::<u32>(text, 1..=2).is_some_and(|hour| hour <= 24);
@@ -76,6 +87,9 @@ impl PhraseReader<'_> {
         let is_capital = piece.text.starts_with(char::is_uppercase);
         let is_short = folded.len() == 2 || (folded.len() == 3 && !is_capital);
         let is_weekday = meanings(&folded).any(is_weekday_name);
+        if is_weekday && folded.len() >= 4 {
+            return true;
+        }
         is_short
             && is_weekday
             && !OTHER_WORDS.contains(&folded.as_str())

@@ -114,10 +114,7 @@ pub fn begins_rule(words: &[&str]) -> bool {
         ORDINALS.contains(word)
             && further.next().is_some_and(is_day)
             && further
-                .next()
-                .is_some_and(|word| matches!(word, "of" | "in" | "from"))
-            && further
-                .find(|word| !matches!(*word, "the" | "every" | "each" | "of" | "from"))
+                .find(|word| !matches!(*word, "the" | "every" | "each" | "of" | "in" | "from"))
                 .is_some_and(|word| word == "month")
     };
     BEGINS.contains(word)

@@ -144,6 +144,9 @@ fn title_words() -> impl Strategy<Value = Vec<&'static str>> {
 }
 
 proptest! {
+    // Each case parses a phrase in several languages.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// A title before or after a time is whole.
     #[test]
     fn words_beside_a_time_are_the_title(words in title_words(), time in prop::sample::select(TIMES), is_first: bool) {
