@@ -76,6 +76,9 @@ impl ParsedTimes {
     }
 }
 
+/// The words of a time; it bounds the cost of others.
+pub const MAX_WORDS: usize = 100;
+
 /// What words are relative to.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeContext {
@@ -145,6 +148,9 @@ pub fn in_languages<T, E>(
 
 /// Parses words as [`parse_times_on`]. A zone after a clock time is that of the start and of the end.
 pub fn parse_words(words: &WordList, context: TimeContext) -> Result<ParsedTimes, String> {
+    if words.left() > MAX_WORDS {
+        return Err(not_understood(words.written()));
+    }
     let Some((zone, rest)) = take_zone(words) else {
         return parse_local(words, context);
     };

@@ -23,7 +23,7 @@ use etui_ical::time::{Date, DateTime, DateTimeValue, Weekday};
 use super::clock::parse_digits;
 use super::dates::plus_months;
 use super::names::{parse_day_of_week, parse_month, parse_number_word, weekday_name};
-use super::parse::{TimeContext, in_languages, parse_words};
+use super::parse::{MAX_WORDS, TimeContext, in_languages, parse_words};
 use super::rule_text::FREQUENCIES;
 use super::words::WordList;
 
@@ -62,6 +62,9 @@ pub fn parse_rule_words(
     start: Date,
     now: DateTime,
 ) -> Result<RecurrenceRule, String> {
+    if words.left() > MAX_WORDS {
+        return Err(unexpected_word(words.written()));
+    }
     let parser = RuleParser {
         words: words.rest(),
         start,

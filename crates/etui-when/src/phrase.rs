@@ -28,6 +28,9 @@ use super::zone_words::ZoneWord;
 /// Words of a phrase that can be a time; it bounds the cost.
 const MAX_TIME_WORDS: usize = 14;
 
+/// Words of a phrase within which a time is looked for; of longer ones it is at the end or the beginning.
+const MAX_WORDS_AROUND: usize = 60;
+
 /// Words of a phrase whose time is looked for in two places; it bounds the cost.
 const MAX_SPREAD_WORDS: usize = 24;
 
@@ -190,9 +193,14 @@ impl<'t> PhraseReader<'t> {
     }
 
     fn read(&self) -> Result<Option<FoundTime>, PhraseError> {
-        if let Some(found) = self.time_beside_place() {
-            return Ok(Some(found));
+        match self.time_beside_place() {
+            Some(found) => Ok(Some(found)),
+            None => self.read_words(),
         }
+    }
+
+    /// Reads the words of a phrase without `@ PLACE`.
+    fn read_words(&self) -> Result<Option<FoundTime>, PhraseError> {
         let count = self.pieces.len();
         if count > 0 && self.time_of(0..count, 0..0).is_some() {
             let text = self.text_of(0..count);
@@ -245,7 +253,7 @@ impl<'t> PhraseReader<'t> {
             let other = |range: Range<usize>| self.pieces.get(range).unwrap_or_default();
             let pieces = [other(0..at), other(end..count)].concat();
             let reader = PhraseReader::new(&pieces, self.context, self.language);
-            let mut found = reader.read().ok()?.filter(|_| !place.is_empty())?;
+            let mut found = reader.read_words().ok()?.filter(|_| !place.is_empty())?;
             found.phrase.place = Some(place);
             Some(found)
         });
@@ -347,6 +355,9 @@ impl<'t> PhraseReader<'t> {
 
     /// Parses the time in these words, one part after the other.
     fn time_of(&self, first: Range<usize>, second: Range<usize>) -> Option<FoundRule> {
+        if first.len() + second.len() > MAX_TIME_WORDS {
+            return None;
+        }
         let mut all = first.clone().chain(second.clone());
         if all.any(|at| self.pieces.get(at).is_none_or(|piece| piece.is_quoted)) {
             return None;
@@ -474,6 +485,9 @@ impl<'t> PhraseReader<'t> {
             "для", "ile",
         ];
         let count = self.pieces.len();
+        if count > MAX_WORDS_AROUND {
+            return None;
+        }
         let most = MAX_TIME_WORDS.min(count.checked_sub(2)?);
         for length in (1..=most).rev() {
             for first in (1..count - length).rev() {

@@ -152,7 +152,7 @@ impl PhraseReader<'_> {
             Some(time) if time.end > position => time.end,
             _ => self.pieces.len(),
         };
-        let text = self.text_of(position..end);
+        let text = self.text_of(position..end.min(position + MAX_TIME_WORDS));
         let error = self.deepest_error(&text);
         let named = error.split('"').nth(1).unwrap_or_default();
         let time = time.map(|time| self.text_of(time));

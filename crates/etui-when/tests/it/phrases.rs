@@ -193,3 +193,22 @@ proptest! {
         let _ = parse_phrase(&text, now().date(), now());
     }
 }
+
+/// The cost of a phrase is bounded by its length: this test would not end otherwise.
+#[test]
+fn long_phrases_end() {
+    for words in [
+        "lorem ipsum",
+        "tomorrow at 9 every",
+        "end of next",
+        "明日15時",
+        "@a monday",
+        "for 2 weeks until",
+    ] {
+        let text = [words].repeat(3_000).join(" ");
+        let _ = parse_phrase(&text, now().date(), now());
+        let _ = parse_phrase(&format!("{text} Lunch tomorrow 12:30"), now().date(), now());
+        let _ = etui_when::parse_times_on(&text, now().date(), now());
+        let _ = etui_when::parse_recurrence(&text, now().date(), now());
+    }
+}
