@@ -585,7 +585,7 @@ impl WhenParser {
             };
             return self.set_clock(clock, form, 1);
         }
-        if self.found.has_day() || word.contains(':') {
+        if self.found.has_day() || (word.contains(':') && self.words.left() > 1) {
             // 18:30Z, and 1830Z after a day.
             if let Some((time, offset @ Some(_))) = split_offset(word)
                 && let Some(clock) = parse_clock(time).or_else(|| parse_packed(time))

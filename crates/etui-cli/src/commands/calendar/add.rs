@@ -32,7 +32,7 @@ Examples:
   etui calendar add \"todo Buy milk friday\"
   etui calendar add \"Lunch with Bob friday 12:30 at Canteen\"
   etui calendar add \"Zoom with Kim 3pm EST tomorrow\"
-  etui calendar add \"Zahnarzt nächsten Dienstag um 9\"
+  etui calendar add \"Zahnarzt Dienstag um 9\"
   etui calendar add Talk --start \"fri 14:00\" --set url=https://example.org --set class=PRIVATE
 
 WHEN  18:30, tomorrow, \"next friday 9am\", \"in 2 hours\", \"Dec 25\", 25.12., 2026-12-24, +3d,
@@ -40,11 +40,11 @@ WHEN  18:30, tomorrow, \"next friday 9am\", \"in 2 hours\", \"Dec 25\", 25.12., 
 HOW   daily, mon-fri, \"every second tuesday\", \"last friday of the month\", \"yearly on Dec 25\",
       \"weekly for 10 weeks\", \"every 2 weeks on mon, thu until 2027-06-30\", \"daily 5 times\"
 
-Without --start, the time is taken from TITLE; `at PLACE` after the time, or `@ PLACE`, is the place.
-It may be in English, German, French, Spanish, Portuguese, Dutch, Italian, Swedish, Polish, Russian,
-Turkish or Japanese. `at 3` is in the afternoon, which the answer says. A word that looks like a part
-of the time and is not understood is refused. A title in double quotes is taken as
-it is: '\"Plan friday\" tomorrow 9:00'. `next friday` is that of the next week. A start that its rule
+Without --start, the time is taken from TITLE; `at PLACE` after the time, or `@ PLACE`, is the
+place. It may be in English, German, French, Spanish, Portuguese, Dutch, Italian, Swedish, Polish,
+Russian, Turkish or Japanese. `at 3` is in the afternoon, which the answer says. A word that looks
+like a part of the time and is not understood is refused. A title in double quotes is taken as it
+is: '\"Plan friday\" tomorrow 9:00'. `next friday` is that of the next week. A start that its rule
 does not have is moved to the first day that it has. Without --end and --duration, an event
 lasts one hour, or one day. `etui import` imports files.";
 
