@@ -122,6 +122,29 @@ fn is_ordinal(word: &str) -> bool {
         .any(|end| word.ends_with(end))
 }
 
+/// Returns the first or last day of a month, the next one or that of the year that follows, and the
+/// number of words.
+pub fn edge_of_month(
+    today: Date,
+    month: u8,
+    year: Option<&str>,
+    is_end: bool,
+) -> Option<(Date, usize)> {
+    let of_year = |year| {
+        let first = Date::new(year, month.into(), 1)?;
+        Some(match is_end {
+            true => plus_months(first, 1).plus_days(-1),
+            false => first,
+        })
+    };
+    if let Some(year) = year.and_then(|year| parse_digits(year, 4..=4)) {
+        return Some((of_year(year)?, 2));
+    }
+    let (year, ..) = today.ymd();
+    let date = of_year(year).filter(|date| *date >= today);
+    Some((date.or_else(|| of_year(year + 1))?, 1))
+}
+
 /// Splits an offset from UTC from a time: `z`, `+01:00`, `-0500`.
 pub fn split_offset(text: &str) -> Option<(&str, Option<i64>)> {
     if let Some(time) = text.strip_suffix('z') {

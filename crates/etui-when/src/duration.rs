@@ -53,6 +53,30 @@ fn from_parts(days: u64, hours: u64, minutes: u64) -> Option<Duration> {
     format!("P{days}DT{hours}H{minutes}M").parse().ok()
 }
 
+/// A unit of a distance in time, in minutes, days or months.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeUnit {
+    Minutes(i64),
+    Days(i64),
+    Months(i64),
+}
+
+impl TimeUnit {
+    /// Returns the unit with this name.
+    pub fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "d" | "day" | "days" => Self::Days(1),
+            "w" | "week" | "weeks" => Self::Days(7),
+            "fortnight" | "fortnights" => Self::Days(14),
+            "mo" | "month" | "months" => Self::Months(1),
+            "y" | "year" | "years" => Self::Months(12),
+            "m" | "min" | "mins" | "minute" | "minutes" => Self::Minutes(1),
+            "h" | "hour" | "hours" => Self::Minutes(60),
+            _ => return None,
+        })
+    }
+}
+
 /// Replaces halves of an hour: `1 hour 1 half` and `1.5 hours` become `90 minutes`.
 pub fn with_minutes(text: &str) -> String {
     let half = text

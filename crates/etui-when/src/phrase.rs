@@ -15,6 +15,7 @@ use etui_ical::time::{Date, DateTime};
 
 use self::pieces::{Piece, join_pieces, split_pieces};
 use self::rule_and_time::{FoundRule, first_of_rule, plus_days, split_rule, without_and};
+use super::clock::parse_digits;
 use super::format::format_clock;
 use super::language::{Language, meaning_in, meanings};
 use super::leftover::{FEASTS, RULE_NAMES};
@@ -97,7 +98,7 @@ pub fn parse_phrase(text: &str, day: Date, now: DateTime) -> Result<Option<Phras
         ..TimeContext::new(day, now)
     };
     let mut best: Option<FoundTime> = None;
-    let mut error = None;
+    let (mut error, mut refused) = (None, 0);
     for language in Language::all() {
         let is_english = language == Language::ENGLISH;
         if !is_english && !WordList::split_in(&plain, language).has_telling_form() {
@@ -110,10 +111,16 @@ pub fn parse_phrase(text: &str, day: Date, now: DateTime) -> Result<Option<Phras
             }
             Ok(_) => {}
             Err(e) if !e.may_be_title => return Err(e),
-            Err(e) => error = error.or(Some(e)),
+            Err(e) => {
+                if is_english {
+                    refused = reader.time_at_end().map_or(0, |found| found.count);
+                }
+                error = error.or(Some(e));
+            }
         }
     }
-    match (best, error) {
+    // Of "Domingo concert at 3" the first word alone is a day, but not the time.
+    match (best.filter(|best| best.count >= refused), error) {
         (Some(found), _) => Ok(Some(found.phrase)),
         (None, Some(e)) => Err(e),
         (None, None) => Ok(None),
@@ -458,6 +465,11 @@ impl<'t> PhraseReader<'t> {
         let most = MAX_TIME_WORDS.min(count.checked_sub(1)?);
         for length in (1..=most).rev() {
             for time in [count - length..count, 0..length] {
+                // "Read The Sun at 3"
+                let before = time.start.checked_sub(1).and_then(|at| self.pieces.get(at));
+                if before.is_some_and(|piece| piece.text.eq_ignore_ascii_case("the")) {
+                    continue;
+                }
                 let Some(found) = self.time_of(time.clone(), 0..0) else {
                     continue;
                 };
@@ -494,7 +506,9 @@ impl<'t> PhraseReader<'t> {
                 let last = first + length;
                 let next = self.pieces.get(last).filter(|piece| !piece.is_quoted)?;
                 let next = fold_word(next.text);
-                let is_place = PLACE.contains(&next.as_str()) && last + 1 < count;
+                let name = self.pieces.get(last + 1).map_or("", |piece| piece.text);
+                let is_hour = last + 2 == count && parse_digits::<u32>(name, 1..=2).is_some();
+                let is_place = PLACE.contains(&next.as_str()) && last + 1 < count && !is_hour;
                 if !is_place && !FURTHER.contains(&next.as_str()) {
                     continue;
                 }

@@ -4,10 +4,10 @@ use etui_ical::time::{Date, DateTime, Duration, Weekday};
 
 use super::clock::{Clock, parse_clock, parse_digits, parse_packed, split_half};
 use super::dates::{
-    next_day_of_month, parse_day_number, parse_iso_date, parse_named_date, parse_numeric_date,
-    plus_months, split_offset,
+    edge_of_month, next_day_of_month, parse_day_number, parse_iso_date, parse_named_date,
+    parse_numeric_date, plus_months, split_offset,
 };
-use super::duration::{number_words, parse_duration, with_minutes};
+use super::duration::{TimeUnit, number_words, parse_duration, with_minutes};
 use super::names::{
     is_weekday_name, parse_day_of_week, parse_month, parse_number_word, parse_weekday,
 };
@@ -94,7 +94,7 @@ impl WhenParser {
             let is_day_word =
                 word == "day" && self.words.peek(1).and_then(parse_day_number).is_some();
             // In the morning.
-            let is_filler = FILLERS.contains(&word)
+            let is_filler = (FILLERS.contains(&word) && !self.is_the_sun())
                 || (word == "in" && self.words.peek(1) == Some("the"))
                 || is_day_word
                 || (is_deadline && self.found.is_empty());
@@ -160,6 +160,12 @@ impl WhenParser {
         }
     }
 
+    /// Returns true for "the" before the short name of a day, which is another word then.
+    fn is_the_sun(&self) -> bool {
+        let is_short = |next: &str| parse_weekday(next).is_some() && !is_weekday_name(next);
+        self.words.peek(0) == Some("the") && self.words.peek(1).is_some_and(is_short)
+    }
+
     /// Returns true for "of" before the hours of a range, as several languages have it: "de 9 a 11".
     fn is_from(&self) -> bool {
         let is_range = |word: &str| word == "at" || RANGE_WORDS.contains(&word);
@@ -170,7 +176,8 @@ impl WhenParser {
 
     /// Returns true for the word "hour" before the hour: "ore 10", "saat 10".
     fn is_hour_word(&self) -> bool {
-        matches!(self.words.peek(0), Some("hour" | "hours"))
+        self.words.is_translated()
+            && matches!(self.words.peek(0), Some("hour" | "hours"))
             && self
                 .words
                 .peek(1)
@@ -660,52 +667,6 @@ fn figures_form(word: &str) -> ClockForm {
 
 fn starts_with_digit(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// Returns the first or last day of a month, the next one or that of the year that follows, and the
-/// number of words.
-fn edge_of_month(
-    today: Date,
-    month: u8,
-    year: Option<&str>,
-    is_end: bool,
-) -> Option<(Date, usize)> {
-    let of_year = |year| {
-        let first = Date::new(year, month.into(), 1)?;
-        Some(match is_end {
-            true => plus_months(first, 1).plus_days(-1),
-            false => first,
-        })
-    };
-    if let Some(year) = year.and_then(|year| parse_digits(year, 4..=4)) {
-        return Some((of_year(year)?, 2));
-    }
-    let (year, ..) = today.ymd();
-    let date = of_year(year).filter(|date| *date >= today);
-    Some((date.or_else(|| of_year(year + 1))?, 1))
-}
-
-/// A unit of a distance in time, in minutes, days or months.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TimeUnit {
-    Minutes(i64),
-    Days(i64),
-    Months(i64),
-}
-
-impl TimeUnit {
-    fn named(word: &str) -> Option<Self> {
-        Some(match word {
-            "d" | "day" | "days" => Self::Days(1),
-            "w" | "week" | "weeks" => Self::Days(7),
-            "fortnight" | "fortnights" => Self::Days(14),
-            "mo" | "month" | "months" => Self::Months(1),
-            "y" | "year" | "years" => Self::Months(12),
-            "m" | "min" | "mins" | "minute" | "minutes" => Self::Minutes(1),
-            "h" | "hour" | "hours" => Self::Minutes(60),
-            _ => return None,
-        })
-    }
 }
 
 fn parse_weekday_or_weekend(word: &str) -> Option<Weekday> {
