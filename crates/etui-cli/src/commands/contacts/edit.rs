@@ -25,7 +25,7 @@ Examples:
   etui contacts edit --where category:club --remove label=Club --dry-run
 
 --set changes the first property of its name, or adds it; with a type, phone:work, the one of that
-type. city:work is the city of the first address of type work. --remove phone=VALUE compares digits. Setting name changes FN and N, setting family or given changes FN too.
+type. city:work is the city of the first address of type work. --remove phone=VALUE compares digits. Setting name changes FN and N, setting family or given changes FN where the old one stands in it.
 --remove label=Family removes one label. --remove is applied first, then --set, then --add. All
 other lines of the vCard are unchanged. For PROP see `etui contacts add --help`.
 `etui contacts restore 17` undoes the change.";
@@ -65,7 +65,10 @@ pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
         }
         for Selected { all, records } in selected {
             let changed = records.iter().map(|r| Ok((r, apply_options(r, args)?)));
-            let changed = changed.collect::<Result<_>>()?;
+            let changed: Vec<(&Contact, Card)> = changed.collect::<Result<_>>()?;
+            for (contact, card) in &changed {
+                note_kept_name(app, contact, card, args);
+            }
             change::save_several(app, &all, changed, args.selection.dry_run)?;
         }
         return Ok(store.close()?);
@@ -82,9 +85,27 @@ pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
                 None => change::edit_in_editor(app, &book, &contact, id)?,
             };
             change::report_change(app, &contact, &card, &saved)?;
+            note_kept_name(app, &contact, &card, args);
         }
     }
     Ok(store.close()?)
+}
+
+/// Reports a name to show that does not have the part of the name that was set.
+fn note_kept_name(app: &mut App, contact: &Contact, card: &Card, args: &EditContactArgs) {
+    let Ok(before) = contact.card() else { return };
+    let shown = card.display_name();
+    let is_kept = args.set.iter().any(PropertyAssignment::is_part_of_name)
+        && before.name() != card.name()
+        && before.display_name() == shown
+        && card.name().to_display() != shown;
+    if is_kept {
+        app.out.write_note(&format!(
+            "contact {} is still shown as {}; to change that: --set name=NAME",
+            contact.id,
+            escape_text(&shown)
+        ));
+    }
 }
 
 /// Returns the card with the changes of the options.
