@@ -106,7 +106,11 @@ impl Card {
     /// §5.9), SORT-STRING (RFC 2426 §3.6.5), or the phonetic names of Apple, Android and Evolution. A part
     /// that it does not say is empty.
     pub fn sort_names(&self) -> Option<[String; 2]> {
-        let name = self.named("N").next();
+        // An organisation has no other name.
+        let name = self
+            .named("N")
+            .find(|name| name.has_content() || name.has_parameter("SORT-AS"));
+        let name = name.or_else(|| self.named("ORG").next());
         let sort_as = name.and_then(|name| {
             let parameter = name.parameters.iter().find(|p| p.is_named("SORT-AS"))?;
             Some(decode_parameter(&parameter.values.join(",")))
@@ -116,6 +120,10 @@ impl Card {
             Some(text) => {
                 let (family, given) = text.split_once(',').unwrap_or((&text, ""));
                 [family, given].map(|part| part.trim().to_owned())
+            }
+            None if name.is_none_or(|name| name.is_named("ORG")) => {
+                let reading = self.first_text("X-PHONETIC-ORG").unwrap_or_default();
+                [reading.to_owned(), String::new()]
             }
             None => PHONETIC_NAMES.map(|name| self.first_text(name).unwrap_or_default().to_owned()),
         };

@@ -20,6 +20,7 @@ use etui_contentline::lines::{ContentLine, ContentLines};
 use crate::android::standard_property;
 use crate::card::{Card, VCardVersion};
 use crate::date::{PropertyDate, to_extended_offset};
+use crate::fields::ANNIVERSARIES;
 use crate::property::{Property, PropertyValue, ValueSyntax, encode_base64};
 use crate::v4::decode_parameter;
 use crate::writer::{COMPONENT, escape_value, push_head, push_joined, push_value};
@@ -244,13 +245,18 @@ fn v3_value(
     let is_text = original
         .value_type()
         .is_some_and(|kind| kind.eq_ignore_ascii_case("TEXT"));
-    match original.syntax() {
+    let syntax = match is_one_of(ANNIVERSARIES, &original.name) {
+        true => ValueSyntax::Date,
+        false => original.syntax(),
+    };
+    match syntax {
         ValueSyntax::Date if is_text => return None,
         ValueSyntax::Date => {
             let Some(date) = PropertyDate::parse(text) else {
                 return Some(plain_value(line, original));
             };
             property.drop_parameter("VALUE");
+            property.drop_parameter("X-APPLE-OMIT-YEAR");
             return v3_date(date, property);
         }
         ValueSyntax::Uri if original.is_named("GEO") => {
@@ -293,13 +299,14 @@ fn v3_value(
 }
 
 /// Returns a date in the extended form; `None` without month and day, or without the year of
-/// anything but a birthday.
+/// anything but a birthday or anniversary.
 fn v3_date(date: PropertyDate, property: &mut Property) -> Option<String> {
     let extended = date.to_extended();
     let year = date.date.without_placeholder_year().year;
+    let is_yearly = property.is_named("BDAY") || is_one_of(ANNIVERSARIES, &property.name);
     match (year, date.date.month, date.date.day) {
         (Some(_), Some(_), Some(_)) => Some(extended),
-        (None, Some(month), Some(day)) if property.is_named("BDAY") => {
+        (None, Some(month), Some(day)) if is_yearly => {
             property.push_parameter("X-APPLE-OMIT-YEAR", vec![OMITTED_YEAR.to_string()]);
             Some(format!("{OMITTED_YEAR}-{month:02}-{day:02}"))
         }
@@ -386,6 +393,10 @@ mod tests {
             ("BDAY;VALUE=date-and-or-time:18151210", "BDAY:1815-12-10"),
             ("REV:20261122T193753Z", "REV:2026-11-22T19:37:53Z"),
             ("ANNIVERSARY:20010203", "X-EVOLUTION-ANNIVERSARY:2001-02-03"),
+            (
+                "ANNIVERSARY:--0203",
+                "X-EVOLUTION-ANNIVERSARY;X-APPLE-OMIT-YEAR=1604:1604-02-03",
+            ),
             ("KIND:group", "X-ADDRESSBOOKSERVER-KIND:group"),
             (
                 "MEMBER:urn:uuid:7\r\nMEMBER:mailto:a@b",
@@ -418,7 +429,7 @@ mod tests {
             "BDAY:1815",
             "BDAY:1815-12",
             "BDAY;VALUE=text:circa 1800",
-            "ANNIVERSARY:--0203",
+            "DEATHDATE:--0203",
             "FN:Another",
             "N;ALTID=1:A;;;;\r\nN;ALTID=1;LANGUAGE=ja:B;;;;",
         ] {

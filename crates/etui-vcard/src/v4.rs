@@ -70,6 +70,11 @@ impl Card {
         for property in &mut all {
             losses.extend(placeholder_year(property));
             modernize_property(property);
+            declare_uri(property);
+            if property.is_named("REV") {
+                // A timestamp, and nothing else.
+                property.drop_parameter("VALUE");
+            }
             if is_old && is_one_of(DATES, &property.name) {
                 declare_text(property);
             }
@@ -314,6 +319,8 @@ pub(crate) fn modernize_property(property: &mut Property) {
             && let Some(place) = join_place(latitude, longitude, ',')
         {
             *text = format!("geo:{place}");
+        } else if property.name == "TEL" {
+            *text = text.trim().to_owned();
         } else if property.name == "EMAIL" {
             let address = bare_address(text).to_owned();
             let name = text
@@ -334,6 +341,15 @@ pub(crate) fn modernize_property(property: &mut Property) {
         {
             *text = date.to_extended();
         }
+    }
+}
+
+/// Declares a `tel:` URI to be one: a phone number is a text in 4.0 unless it says otherwise.
+fn declare_uri(property: &mut Property) {
+    let text = property.first_text().unwrap_or_default();
+    if property.is_named("TEL") && strip_scheme(text, "tel:").is_some() {
+        property.drop_parameter("VALUE");
+        property.push_parameter("VALUE", vec!["uri".to_owned()]);
     }
 }
 

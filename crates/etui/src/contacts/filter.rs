@@ -148,7 +148,8 @@ impl FieldSet for Field {
     fn written_number(text: &str) -> Option<Filter> {
         let count = |is: fn(&char) -> bool| text.chars().filter(is).count();
         let (digits, letters) = (count(|c| c.is_numeric()), count(|c| c.is_alphabetic()));
-        let begins = text.starts_with(|c: char| c.is_numeric() || matches!(c, '+' | '('));
+        let inner = text.strip_prefix('(').unwrap_or(text);
+        let begins = inner.starts_with(|c: char| c.is_numeric() || c == '+');
         let is_plain =
             |c: char| c.is_alphanumeric() || c.is_whitespace() || "+-/().,;#".contains(c);
         // Those are operators of a filter.

@@ -34,30 +34,38 @@ address is \"STREET, POSTCODE CITY, COUNTRY\"; photo=FILE reads an image.";
 #[command(after_help = EXAMPLES)]
 pub struct AddContactArgs {
     /// File with one vCard; `-` is standard input
-    #[arg(value_name = "FILE", conflicts_with = "name")]
+    #[arg(value_name = "FILE", conflicts_with = "who")]
     file: Option<PathBuf>,
     /// Display name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", group = "who")]
     pub name: Option<String>,
     /// E-mail address
-    #[arg(long, value_name = "ADDRESS", requires = "name", value_parser = parse_email)]
+    #[arg(long, value_name = "ADDRESS", requires = "who", value_parser = parse_email)]
     pub email: Vec<String>,
     /// Phone number
-    #[arg(long, value_name = "NUMBER", requires = "name")]
+    #[arg(long, value_name = "NUMBER", requires = "who")]
     pub phone: Vec<String>,
-    /// Organisation, then each unit after a `;`
-    #[arg(long, value_name = "NAME", requires = "name")]
+    /// Organisation, then each unit after a `;`; without --name, a contact that is one
+    #[arg(long, value_name = "NAME", group = "who")]
     org: Option<String>,
     /// Note
-    #[arg(long, value_name = "TEXT", requires = "name")]
+    #[arg(long, value_name = "TEXT", requires = "who")]
     note: Option<String>,
     /// Any other property
-    #[arg(long, value_name = "PROP=VALUE", requires = "name")]
+    #[arg(long, value_name = "PROP=VALUE", requires = "who")]
     pub set: Vec<PropertyAssignment>,
 }
 
+impl AddContactArgs {
+    /// Returns the organisation without its units.
+    fn org_name(&self) -> Option<&str> {
+        self.org.as_deref()?.split(';').next().map(str::trim)
+    }
+}
+
 pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
-    let card = match (&args.file, &args.name) {
+    let name = args.name.as_deref().or_else(|| args.org_name());
+    let card = match (&args.file, name) {
         (Some(file), _) => Card::parse(change::read_input(file)?)?,
         (None, Some(name)) => build_card(name, args)?,
         (None, None) => {
@@ -89,9 +97,8 @@ pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
 
 pub fn build_card(name: &str, args: &AddContactArgs) -> Result<Card> {
     let mut card = Card::new(name)?;
-    let org_name = args.org.as_deref().and_then(|org| org.split(';').next());
     let has_parts = args.set.iter().any(PropertyAssignment::is_part_of_name);
-    if org_name.map(str::trim) != Some(name.trim()) && !has_parts {
+    if args.org_name() != Some(name.trim()) && !has_parts {
         card.set_name(name)?;
     }
     let emails = args.email.iter().map(|email| ("EMAIL", email));

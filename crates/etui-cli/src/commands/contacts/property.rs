@@ -7,6 +7,7 @@ use std::str::FromStr;
 use etui::contacts::{Card, NewProperty, PartialDate};
 use etui_contentline::edit::is_property_name;
 
+use crate::commands::records::nearest_word;
 use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
 use crate::datetime::parse_any_day;
 use crate::errors::Failure;
@@ -166,6 +167,71 @@ pub fn parse_field(text: &str) -> Result<(String, Vec<String>, Option<usize>), S
     })
 }
 
+/// Types of RFC 6350 §5.6, §6.4.1 and §6.4.3, RFC 2426 §3.2 to §3.3, and of programs.
+const TYPES: &[&str] = &[
+    "home",
+    "work",
+    "cell",
+    "fax",
+    "voice",
+    "pager",
+    "text",
+    "video",
+    "textphone",
+    "pref",
+    "main",
+    "other",
+    "msg",
+    "car",
+    "isdn",
+    "bbs",
+    "modem",
+    "pcs",
+    "dom",
+    "intl",
+    "postal",
+    "parcel",
+    "internet",
+    "x400",
+    "iphone",
+    "mobile",
+    "main-number",
+    "personal",
+    "business",
+    "school",
+    "assistant",
+    "callback",
+    "radio",
+    "telex",
+    "blog",
+    "homepage",
+    "profile",
+];
+
+/// Checks the types of a property that is written with one of a few; a mistyped one would be a type of
+/// its own, which nothing finds.
+fn check_types(name: &str, types: &[String]) -> Result<(), String> {
+    if !["TEL", "EMAIL", "ADR", "URL", "IMPP"].contains(&name) {
+        return Ok(());
+    }
+    let is_known = |kind: &&String| {
+        let is_own = kind
+            .get(..2)
+            .is_some_and(|head| head.eq_ignore_ascii_case("x-"));
+        is_own || TYPES.iter().any(|known| known.eq_ignore_ascii_case(kind))
+    };
+    let Some(kind) = types.iter().find(|kind| !is_known(kind)) else {
+        return Ok(());
+    };
+    let lower = kind.to_ascii_lowercase();
+    let nearest = nearest_word(&lower, TYPES.iter().map(|known| (*known).to_owned()));
+    let nearest = nearest.map(|known| format!("did you mean {known}? "));
+    Err(format!(
+        "there is no type \"{kind}\"; {}(one of your own begins with x-: x-{kind})",
+        nearest.unwrap_or_default()
+    ))
+}
+
 impl FromStr for PropertyAssignment {
     type Err = String;
 
@@ -194,16 +260,14 @@ impl FromStr for PropertyAssignment {
             (None, "BDAY" | "ANNIVERSARY" | "DEATHDATE") => parse_date(value)?,
             _ => value.to_owned(),
         };
+        let types: Vec<String> = types
+            .split(',')
+            .map(|t| t.trim().to_owned())
+            .filter(|t| !t.is_empty())
+            .collect();
+        check_types(&name, &types)?;
         Ok(Self {
-            property: NewProperty {
-                name,
-                types: types
-                    .split(',')
-                    .map(|t| t.trim().to_owned())
-                    .filter(|t| !t.is_empty())
-                    .collect(),
-                value,
-            },
+            property: NewProperty { name, types, value },
             component,
             is_name: word.trim().eq_ignore_ascii_case("name"),
         })

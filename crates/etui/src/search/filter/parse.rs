@@ -272,6 +272,27 @@ impl<'a> FilterParser<'a> {
         rest.get(..len).unwrap_or_default().to_owned()
     }
 
+    /// Takes the following words of digits, which belong to a phone number: `phone:+49 171 3920001`.
+    fn take_digits(&mut self, number: &mut String) {
+        loop {
+            let rest = self.remaining_text();
+            let next = rest.trim_start();
+            let end = next.find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '"' | '*'));
+            let (word, after) = next.split_at(end.unwrap_or(next.len()));
+            let is_digits = word.starts_with(|c: char| c.is_numeric())
+                && word
+                    .chars()
+                    .all(|c| c.is_numeric() || matches!(c, '-' | '/' | '.'))
+                && !after.starts_with(['"', '*', '(']);
+            if !is_digits || next.len() == rest.len() {
+                return;
+            }
+            number.push(' ');
+            number.push_str(word);
+            self.at += rest.len() - after.len();
+        }
+    }
+
     fn is_at_end_of_value(&self) -> bool {
         self.peek_char()
             .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ')'))
@@ -319,11 +340,14 @@ impl<'a> FilterParser<'a> {
     ) -> Result<Filter<F>, FilterError> {
         let start = self.at;
         let before = self.take_char('*');
-        let (text, quoted) = if self.take_char('"') {
+        let (mut text, quoted) = if self.take_char('"') {
             (self.parse_quoted()?, true)
         } else {
             (self.take_word(), false)
         };
+        if !quoted && !text.is_empty() && matches!(compared, Some(ComparedField::Phone(..))) {
+            self.take_digits(&mut text);
+        }
         let after = self.take_char('*');
         if !self.is_at_end_of_value() {
             return Err(self.error_here("a \"*\" goes before or after the text, not into it"));
