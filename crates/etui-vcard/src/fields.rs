@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use etui_contentline::edit::is_one_of;
+
 use crate::card::Card;
 use crate::date::PartialDate;
 use crate::property::{Property, PropertyValue};
@@ -377,6 +379,15 @@ impl Property {
             .map(String::as_str)
             .or(self.type_label())
             .map(str::to_owned)
+    }
+
+    /// The year of a yearly date that stands for an unknown one, if the property does not say that it does
+    /// (`X-APPLE-OMIT-YEAR`): it could be meant.
+    pub(crate) fn written_placeholder_year(&self) -> Option<u16> {
+        let year = PartialDate::parse(self.first_text()?.trim())?.year?;
+        let is_yearly = self.is_named("BDAY") || is_one_of(ANNIVERSARIES, &self.name);
+        let is_dropped = self.date()?.year.is_none() && self.omitted_year() != Some(year);
+        (is_yearly && is_dropped).then_some(year)
     }
 
     /// The value as a date, without a placeholder year.

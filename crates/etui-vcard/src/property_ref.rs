@@ -92,6 +92,11 @@ impl<'c> PropertyRef<'c> {
         self.property.date()
     }
 
+    /// The year that [`PropertyRef::date`] leaves out though the property does not say so, 1604 or the like.
+    pub fn written_placeholder_year(&self) -> Option<u16> {
+        self.property.written_placeholder_year()
+    }
+
     /// Returns true if the value is inline data, such as a photo.
     pub fn is_binary(&self) -> bool {
         matches!(self.property.value, PropertyValue::Binary(_))

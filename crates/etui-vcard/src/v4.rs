@@ -68,7 +68,8 @@ impl Card {
         }
         self.name_anniversary(&mut all);
         for property in &mut all {
-            losses.extend(placeholder_year(property));
+            let year = property.written_placeholder_year();
+            losses.extend(year.map(|year| format!("{} year {year:04}", property.name)));
             modernize_property(property);
             declare_uri(property);
             if property.is_named("REV") {
@@ -136,15 +137,6 @@ impl Card {
         let mut lines = etui_contentline::lines::ContentLines::new(&text);
         lines.any(|line| line.name_is("AGENT")) && !self.named("AGENT").any(|_| true)
     }
-}
-
-/// Returns the loss of a written year that stands for none elsewhere.
-fn placeholder_year(property: &Property) -> Option<String> {
-    let year = PartialDate::parse(property.first_text()?.trim())?.year?;
-    let is_written = is_one_of(DATES, &property.name)
-        && property.date()?.year.is_none()
-        && property.omitted_year() != Some(year);
-    is_written.then(|| format!("{} year {year:04}", property.name))
 }
 
 fn is_company(property: &Property) -> bool {

@@ -132,7 +132,7 @@ fn pairs_as_json() {
     $ etui contacts merge 2 4 --dry-run --json
     {"id":2,"uid":"b1","etag":null,"name":"Bo Öst","outcome":"would_merge","merged":[4],"left_out":["UID:b2"],"vcard":"BEGIN:VCARD\r\nVERSION:4.0\r\nUID:b1\r\nN:Öst;Bo;;;\r\nFN:Bo Öst\r\nEMAIL:bo@example.org\r\nEND:VCARD\r\n"}
     $ etui contacts merge 2 4 --json
-    {"id":2,"uid":"b1","etag":"abfc22ca10005258acb132735099b767","name":"Bo Öst","outcome":"merged","merged":[4],"left_out":["UID:b2"]}
+    {"id":2,"uid":"b1","etag":"abfc22ca10005258acb132735099b767","name":"Bo Öst","outcome":"merged","merged":[4],"left_out":["UID:b2"],"repaired":[]}
     "#);
 }
 

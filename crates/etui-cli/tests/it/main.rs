@@ -18,6 +18,7 @@ mod demo;
 mod duplicates;
 mod editor;
 mod files;
+mod foreign_cards;
 mod help;
 mod history;
 mod json;

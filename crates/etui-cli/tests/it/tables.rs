@@ -57,7 +57,7 @@ fn tables_are_imported_once() {
      3  Jürgen Österle                                 +49 30 23125 002
      9  Łukasz Przykład           Przykład sp. z o.o.  +48 500 000 001   lukasz@example.pl
     14  Verteiler                                                        liste@example.org
-     5  花子 山田                                      +81 90 0000 0001  hanako@example.jp
+     5  山田 花子                                      +81 90 0000 0001  hanako@example.jp
     $ etui contacts show 1
     Dr. Ada Augusta Lovelace
       Nickname      Countess

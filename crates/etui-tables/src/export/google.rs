@@ -403,6 +403,10 @@ impl GoogleRow {
         if let Some((_, time)) = value.split_once(['T', ' ']) {
             self.losses.push(property, LossKind::Part(time.to_owned()));
         }
+        if let Some(year) = property.written_placeholder_year() {
+            self.losses
+                .push(property, LossKind::Part(format!("the year {year:04}")));
+        }
         let text = format_extended(date);
         match name {
             "BDAY" if self.put("Birthday", text.as_str()) => self.push_heads(property),

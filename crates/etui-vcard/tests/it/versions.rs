@@ -304,6 +304,19 @@ fn cards_of_2_1_become_cards_of_3() {
             "N:A;B\nFN:A\nORG:Grö;R",
         ),
         ("N:A, B;C, D\nFN:A", "N:A\\, B;C\\, D\nFN:A"),
+        (
+            "N:A;B\nFN:A\nX-ANDROID-CUSTOM:vnd.android.cursor.item/nickname;Umi, x;1;;;;\n\
+             X-ANDROID-CUSTOM:vnd.android.cursor.item/relation;Ole;14;;;;\n\
+             X-ANDROID-CUSTOM:vnd.android.cursor.item/contact_event;1990-05-09;3;;;;\n\
+             X-ANDROID-CUSTOM:vnd.android.cursor.item/im;1;2;;;;",
+            "N:A;B\nFN:A\nNICKNAME:Umi\\, x\nRELATED;VALUE=text;TYPE=spouse:Ole\nBDAY:1990-05-09\n\
+             X-ANDROID-CUSTOM:vnd.android.cursor.item/im;1;2;;;;",
+        ),
+        ("N:A;B\nFN:A\nGEO:1.5,-2", "N:A;B\nFN:A\nGEO:1.5;-2"),
+        (
+            "N:A;B\nFN:A\nTEL;X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,=42=C3=BC=72=6F):1",
+            "N:A;B\nFN:A\nTEL;TYPE=X-Büro:1",
+        ),
     ] {
         let shown = card("2.1", old).to_v3();
         assert_eq!(lines(&shown), new.lines().collect::<Vec<_>>());

@@ -40,6 +40,7 @@ mod media_states;
 mod media_writes;
 mod memory;
 mod migration;
+mod names_and_phones;
 mod opening;
 mod processes;
 mod read_only_and_full_disk;

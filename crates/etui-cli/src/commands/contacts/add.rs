@@ -31,7 +31,7 @@ address is \"STREET, POSTCODE CITY, COUNTRY\"; photo=FILE reads an image.";
 
 /// Add a contact
 #[derive(Debug, Default, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("who").multiple(true))]
 pub struct AddContactArgs {
     /// File with one vCard; `-` is standard input
     #[arg(value_name = "FILE", conflicts_with = "who")]

@@ -225,11 +225,13 @@ fn check_types(name: &str, types: &[String]) -> Result<(), String> {
     };
     let lower = kind.to_ascii_lowercase();
     let nearest = nearest_word(&lower, TYPES.iter().map(|known| (*known).to_owned()));
-    let nearest = nearest.map(|known| format!("did you mean {known}? "));
-    Err(format!(
-        "there is no type \"{kind}\"; {}(one of your own begins with x-: x-{kind})",
-        nearest.unwrap_or_default()
-    ))
+    Err(match nearest {
+        Some(known) => format!(
+            "there is no type \"{kind}\"; did you mean {known}? (one of your own begins with x-: \
+             x-{kind})"
+        ),
+        None => format!("there is no type \"{kind}\"; one of your own begins with x-: x-{kind}"),
+    })
 }
 
 impl FromStr for PropertyAssignment {
