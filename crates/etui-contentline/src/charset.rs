@@ -472,7 +472,8 @@ impl LenientDecoder {
                     let start = end.saturating_sub(usize::from(bad));
                     let (text, _) =
                         WINDOWS_1252.decode_without_bom_handling(&self.pending[start..end]);
-                    text.chars().for_each(&mut put);
+                    // Half a character of UTF-16 has zeros.
+                    text.chars().filter(|c| !c.is_control()).for_each(&mut put);
                     self.pending.drain(..end);
                 }
             }

@@ -87,7 +87,9 @@ impl PartialDate {
 
     /// Returns true if the day is one of its month, in the year if it is known.
     fn has_real_day(self) -> bool {
-        let is_leap = |year: u16| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let is_leap = |year: u16| {
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+        };
         let days = match self.month {
             Some(2) if self.year.is_none_or(|year| year == 1 || is_leap(year)) => 29,
             Some(2) => 28,

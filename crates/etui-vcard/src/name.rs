@@ -175,9 +175,8 @@ impl Card {
             // The family name is the last of two that are alike.
             false => replace_words(&shown, old_part, value.trim(), index == 0),
         };
-        match &follows {
-            Some(display) => self.set("FN", display)?,
-            None => {}
+        if let Some(display) = &follows {
+            self.set("FN", display)?;
         }
         Ok(follows.is_some())
     }

@@ -314,3 +314,26 @@ fn a_change_of_charset_keeps_the_syntax_of_2_1() {
     assert_eq!(text, expected);
     assert!(repair_charset(text.as_bytes()).contains("NOTE:ü\\nb\r\n"));
 }
+
+#[test]
+fn text_that_decodes_badly_is_text() {
+    for line in [
+        "NOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:=FF=FE=80=C3",
+        "NOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=NONSENSE:=E4=F6=FC",
+        "NOTE;ENCODING=QUOTED-PRINTABLE:=",
+        "NOTE;CHARSET=UTF-16;ENCODING=QUOTED-PRINTABLE:=00=D8=00",
+        "NOTE;CHARSET=UTF-16;ENCODING=QUOTED-PRINTABLE:=00=D8=00=D8=41",
+        "NOTE;CHARSET=ISO-2022-JP;ENCODING=QUOTED-PRINTABLE:=1B=24=42=FF",
+        "NOTE;CHARSET=ISO-2022-JP;ENCODING=QUOTED-PRINTABLE:=1B=24=42=1B=1B=24a",
+        "NOTE;CHARSET=GB18030;ENCODING=QUOTED-PRINTABLE:=81=30=81=20=FF",
+        "NOTE;CHARSET=EUC-JP;ENCODING=QUOTED-PRINTABLE:=8F=A1a=8E",
+        "NOTE;CHARSET=BIG5;ENCODING=QUOTED-PRINTABLE:=88=62=FFa=81",
+        "NOTE;CHARSET=SHIFT_JIS;ENCODING=QUOTED-PRINTABLE:=81=20=FC=FC",
+        "NOTE;CHARSET=EUC-KR;ENCODING=QUOTED-PRINTABLE:=C7=7F=C8",
+    ] {
+        let values = read(format!("{line}\r\n").as_bytes(), "NOTE");
+        assert_eq!(values.len(), 1, "{line}");
+        let repaired = repair_charset(&card(line.as_bytes())).into_owned();
+        assert!(!repaired.contains('\0'), "{repaired:?}");
+    }
+}
