@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::card::{Card, VCardVersion};
 use crate::date::PropertyDate;
 use crate::error::CardError;
-use crate::merge_cards::GROUP_LABELS;
+use crate::group_labels::{is_label_of_group, without_labels};
 use crate::property::{ENCODINGS, Property, PropertyValue, encode_base64};
 use crate::v21;
 use crate::writer::{COMPONENT, escape_value};
@@ -366,30 +366,6 @@ impl Card {
         }
         fold_line(&format!("{head}:{value}"), ending)
     }
-}
-
-/// Returns true for a line that describes the others of its group.
-fn is_label_of_group(line: &ContentLine<'_>) -> bool {
-    GROUP_LABELS.iter().any(|name| line.name_is(name))
-}
-
-/// Removes the labels of those groups that have no other line.
-fn without_labels(text: Vec<u8>, mut groups: Vec<Vec<u8>>) -> Vec<u8> {
-    let group_of = |line: &ContentLine<'_>| line.group.map(<[u8]>::to_ascii_lowercase);
-    if !groups.is_empty() {
-        for line in own_lines(&text, OWN).filter(|line| !is_label_of_group(line)) {
-            if let Some(group) = group_of(&line) {
-                groups.retain(|left| *left != group);
-            }
-        }
-    }
-    if groups.is_empty() {
-        return text;
-    }
-    let labels = own_lines(&text, OWN).filter(is_label_of_group);
-    let labels = labels.filter(|line| group_of(line).is_some_and(|group| groups.contains(&group)));
-    let spans: Vec<Range<usize>> = labels.map(|line| line.span).collect();
-    remove_spans(&text, &spans)
 }
 
 /// Returns true if the property has all of these types.

@@ -6,8 +6,8 @@ use etui_contentline::edit::is_one_of;
 
 use crate::card::Card;
 use crate::date::PartialDate;
+use crate::parameter::decode_parameter;
 use crate::property::{Property, PropertyValue};
-use crate::v4::decode_parameter;
 
 /// The N property (RFC 6350 §6.2.2); components with several names are joined by a space.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -35,6 +35,7 @@ mod date;
 mod edit;
 mod error;
 mod fields;
+mod group_labels;
 mod merge;
 mod merge_cards;
 mod name;

@@ -25,10 +25,10 @@ use etui_contentline::lines::ContentLines;
 
 use crate::card::{Card, VCardVersion};
 use crate::error::CardError;
-use crate::parameter::PropertyParameter;
+use crate::parameter::{PropertyParameter, encode_parameter};
 use crate::property::{Property, PropertyValue, ValueSyntax};
 use crate::v3::{PropertyLine, plain_value, property_lines, v3_lines, v4_name};
-use crate::v4::{encode_parameter, modernize_property};
+use crate::v4::modernize_property;
 use crate::writer::{push_head, push_value};
 
 /// Parameters that describe the value, and go with it.

@@ -20,6 +20,7 @@ use etui_contentline::edit::{fold_line, head_without, is_one_of, line_ending, ow
 use crate::card::{Card, VCardVersion};
 use crate::date::PartialDate;
 use crate::error::CardError;
+use crate::group_labels::GROUP_LABELS;
 use crate::merge::{TextEdit, apply_edits};
 use crate::parameter::PropertyParameter;
 use crate::property::{ENCODINGS, Property, PropertyValue};
@@ -55,9 +56,6 @@ const OF_CARD: &[&str] = &[
     "CLIENTPIDMAP",
     "X-ABSHOWAS",
 ];
-
-/// Properties that say something about the other lines of their group.
-pub(crate) const GROUP_LABELS: &[&str] = &["X-ABLABEL", "X-ABADR"];
 
 /// Parameters that are not carried to a line of the first card with the same value.
 const OWN_PARAMETERS: &[&str] = &[

@@ -106,3 +106,29 @@ fn value_end(text: &[u8]) -> usize {
 fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
+
+/// Encodes a parameter's value (RFC 6868).
+pub(crate) fn encode_parameter(text: &str) -> String {
+    let text = text.replace('^', "^^").replace('"', "^'");
+    text.replace("\r\n", "^n").replace(['\r', '\n'], "^n")
+}
+
+/// Decodes a parameter's value (RFC 6868); the line breaks of other programs, too.
+pub(crate) fn decode_parameter(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('^', Some('n')) | ('\\', Some('n' | 'N')) => out.push('\n'),
+            ('^', Some('\'')) => out.push('"'),
+            ('^', Some('^')) => out.push('^'),
+            ('\\', Some(',')) => out.push(','),
+            _ => {
+                out.push(c);
+                continue;
+            }
+        }
+        chars.next();
+    }
+    out
+}

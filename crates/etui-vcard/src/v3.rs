@@ -21,8 +21,8 @@ use crate::android::standard_property;
 use crate::card::{Card, VCardVersion};
 use crate::date::{PropertyDate, to_extended_offset};
 use crate::fields::ANNIVERSARIES;
+use crate::parameter::decode_parameter;
 use crate::property::{Property, PropertyValue, ValueSyntax, encode_base64};
-use crate::v4::decode_parameter;
 use crate::writer::{COMPONENT, escape_value, push_head, push_joined, push_value};
 
 /// Properties of vCard 4.0, and the names under which programs write them in 3.0.

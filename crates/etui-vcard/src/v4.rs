@@ -21,7 +21,7 @@ use etui_contentline::edit::{fold_line, is_one_of};
 use crate::card::{Card, VCardVersion};
 use crate::date::{PartialDate, PropertyDate, to_basic_offset};
 use crate::fields::ANNIVERSARIES;
-use crate::parameter::{PropertyParameter, is_label};
+use crate::parameter::{PropertyParameter, encode_parameter, is_label};
 use crate::property::{Property, PropertyValue, ValueSyntax};
 use crate::v3::{join_place, strip_scheme, v4_name};
 use crate::writer::property_line;
@@ -217,32 +217,6 @@ fn take_named(all: &mut Vec<Property>, name: &str) -> Option<Vec<(usize, Propert
         taken.push((at, all.remove(at)));
     }
     (!taken.is_empty()).then_some(taken)
-}
-
-/// Encodes a parameter's value (RFC 6868).
-pub(crate) fn encode_parameter(text: &str) -> String {
-    let text = text.replace('^', "^^").replace('"', "^'");
-    text.replace("\r\n", "^n").replace(['\r', '\n'], "^n")
-}
-
-/// Decodes a parameter's value (RFC 6868); the line breaks of other programs, too.
-pub(crate) fn decode_parameter(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, chars.peek()) {
-            ('^', Some('n')) | ('\\', Some('n' | 'N')) => out.push('\n'),
-            ('^', Some('\'')) => out.push('"'),
-            ('^', Some('^')) => out.push('^'),
-            ('\\', Some(',')) => out.push(','),
-            _ => {
-                out.push(c);
-                continue;
-            }
-        }
-        chars.next();
-    }
-    out
 }
 
 /// Replaces the notations of older versions.
