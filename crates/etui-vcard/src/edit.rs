@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::card::{Card, VCardVersion};
 use crate::date::PropertyDate;
 use crate::error::CardError;
+use crate::fields::bare_address;
 use crate::group_labels::{is_label_of_group, without_labels};
 use crate::property::{ENCODINGS, Property, PropertyValue, encode_base64};
 use crate::v21;
@@ -253,7 +254,11 @@ impl Card {
                     _ => None,
                 }
             }
-            _ => (property?.joined_text().trim() == value).then_some(None),
+            _ => {
+                let text = property?.joined_text();
+                let is_address = property?.is_named("EMAIL") && bare_address(&text) == value;
+                (text.trim() == value || is_address).then_some(None)
+            }
         })
     }
 

@@ -207,9 +207,14 @@ impl Card {
         (!notes.is_empty()).then(|| notes.join("\n"))
     }
 
-    /// E-mail addresses, the preferred ones first, else in the card's order.
+    /// E-mail addresses, the preferred ones first, else in the card's order; without what some programs
+    /// write around them ([`bare_address`]).
     pub fn emails(&self) -> Vec<TypedValue> {
-        self.typed_values("EMAIL")
+        let mut emails = self.typed_values("EMAIL");
+        for email in &mut emails {
+            email.value = bare_address(&email.value).to_owned();
+        }
+        emails
     }
 
     /// Phone numbers as written, the preferred ones first, else in the card's order.
@@ -368,7 +373,24 @@ pub(crate) const ANNIVERSARIES: &[&str] = &[
     "X-EVOLUTION-ANNIVERSARY",
     "X-ANNIVERSARY",
     "X-KADDRESSBOOK-X-ANNIVERSARY",
+    "X-MS-ANNIVERSARY",
 ];
+
+/// Returns the address of an EMAIL that has more: `mailto:a@b`, `"Ada" <a@b>`.
+pub fn bare_address(text: &str) -> &str {
+    let text = text.trim();
+    let text = strip_scheme(text, "mailto:").unwrap_or(text);
+    let inner = text
+        .strip_suffix('>')
+        .and_then(|text| text.rsplit_once('<'));
+    inner.map_or(text, |(_, address)| address.trim())
+}
+
+/// Returns the text after a URI's scheme, in any case.
+pub(crate) fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
+    let (found, rest) = text.split_at_checked(scheme.len())?;
+    found.eq_ignore_ascii_case(scheme).then_some(rest)
+}
 
 impl Property {
     /// The label of the property's group, or of its type.

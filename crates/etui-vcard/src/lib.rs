@@ -52,10 +52,10 @@ pub use card::{Card, MAX_CARD, VCardVersion};
 pub use date::PartialDate;
 pub use edit::NewProperty;
 pub use error::CardError;
-pub use fields::{Organization, Photo, PostalAddress, StructuredName, TypedValue};
+pub use fields::{Organization, Photo, PostalAddress, StructuredName, TypedValue, bare_address};
 pub use merge_cards::MergedCard;
 pub use property_ref::PropertyRef;
-pub use v4::{ConvertedCard, bare_address};
+pub use v4::ConvertedCard;
 
 /// Runs the example of the README.
 #[cfg(doctest)]

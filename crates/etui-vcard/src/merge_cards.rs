@@ -20,11 +20,12 @@ use etui_contentline::edit::{fold_line, head_without, is_one_of, line_ending, ow
 use crate::card::{Card, VCardVersion};
 use crate::date::PartialDate;
 use crate::error::CardError;
+use crate::fields::{bare_address, strip_scheme};
 use crate::group_labels::GROUP_LABELS;
 use crate::merge::{TextEdit, apply_edits};
 use crate::parameter::PropertyParameter;
 use crate::property::{ENCODINGS, Property, PropertyValue};
-use crate::v3::{PropertyLine, property_lines, strip_scheme, v4_name};
+use crate::v3::{PropertyLine, property_lines, v4_name};
 use crate::writer::{COMPONENT, escape_value, push_parameter};
 
 /// Properties of which a card has one, perhaps in alternative forms.
@@ -527,9 +528,7 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
                 let number = strip_scheme(&text, "tel:").unwrap_or(&text);
                 (self.phone_key)(number).unwrap_or_else(|| number.to_lowercase())
             }
-            "EMAIL" => strip_scheme(&text, "mailto:")
-                .unwrap_or(&text)
-                .to_lowercase(),
+            "EMAIL" => bare_address(&text).to_lowercase(),
             "FN" | "N" => sorted_words(&text),
             "TITLE" | "ROLE" | "KIND" => text.to_lowercase(),
             "URL" => text.trim_end_matches('/').to_owned(),

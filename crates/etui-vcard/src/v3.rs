@@ -20,7 +20,7 @@ use etui_contentline::lines::{ContentLine, ContentLines};
 use crate::android::standard_property;
 use crate::card::{Card, VCardVersion};
 use crate::date::{PropertyDate, to_extended_offset};
-use crate::fields::ANNIVERSARIES;
+use crate::fields::{ANNIVERSARIES, strip_scheme};
 use crate::parameter::decode_parameter;
 use crate::property::{Property, PropertyValue, ValueSyntax, encode_base64};
 use crate::writer::{COMPONENT, escape_value, push_head, push_joined, push_value};
@@ -344,12 +344,6 @@ pub(crate) fn v4_name(name: &str) -> &str {
         .iter()
         .find(|(_, old)| old.eq_ignore_ascii_case(name));
     renamed.map_or(name, |(new, _)| new)
-}
-
-/// Returns the text after a URI's scheme, in any case.
-pub(crate) fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
-    let (found, rest) = text.split_at_checked(scheme.len())?;
-    found.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
 /// Returns the TYPE of inline data of a media type.

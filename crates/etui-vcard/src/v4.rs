@@ -20,10 +20,10 @@ use etui_contentline::edit::{fold_line, is_one_of};
 
 use crate::card::{Card, VCardVersion};
 use crate::date::{PartialDate, PropertyDate, to_basic_offset};
-use crate::fields::ANNIVERSARIES;
+use crate::fields::{ANNIVERSARIES, bare_address, strip_scheme};
 use crate::parameter::{PropertyParameter, encode_parameter, is_label};
 use crate::property::{Property, PropertyValue, ValueSyntax};
-use crate::v3::{join_place, strip_scheme, v4_name};
+use crate::v3::{join_place, v4_name};
 use crate::writer::property_line;
 
 /// Dates that may lack their year.
@@ -333,16 +333,6 @@ fn declare_text(property: &mut Property) {
         }
         _ => {}
     }
-}
-
-/// Returns the address of an EMAIL that has more: `mailto:a@b`, `"Ada" <a@b>`.
-pub fn bare_address(text: &str) -> &str {
-    let text = text.trim();
-    let text = strip_scheme(text, "mailto:").unwrap_or(text);
-    let inner = text
-        .strip_suffix('>')
-        .and_then(|text| text.rsplit_once('<'));
-    inner.map_or(text, |(_, address)| address.trim())
 }
 
 /// Returns true for VALUE parameters that vCard 4.0 does not have.

@@ -118,6 +118,11 @@ fn old_cards_become_cards_of_4() {
         ),
         (
             "3.0",
+            "FN:A\nX-MS-ANNIVERSARY:20111203",
+            "FN:A\nANNIVERSARY:20111203",
+        ),
+        (
+            "3.0",
             "FN:A\nX-EVOLUTION-ANNIVERSARY:2011-12-03",
             "FN:A\nANNIVERSARY:20111203",
         ),
@@ -424,4 +429,16 @@ fn types_and_labels_of_every_exporter() {
         assert_eq!(phone.types, types, "{line}");
         assert_eq!(phone.label.as_deref(), label, "{line}");
     }
+}
+
+#[test]
+fn addresses_are_read_without_what_is_around_them() {
+    let mut card = card(
+        "3.0",
+        "FN:A\nEMAIL;TYPE=HOME:\"Ca N\" <ca@b.example>\nEMAIL:MAILTO:c@d.example",
+    );
+    let values: Vec<_> = card.emails().into_iter().map(|email| email.value).collect();
+    assert_eq!(values, ["ca@b.example", "c@d.example"]);
+    assert_eq!(card.remove("EMAIL", Some("ca@b.example")), Ok(1));
+    assert_eq!(card.emails().len(), 1);
 }

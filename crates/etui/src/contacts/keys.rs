@@ -89,7 +89,7 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     };
     let mut summary = Vec::with_capacity(64);
     let phone = card.preferred_value("TEL").unwrap_or_default();
-    let email = card.preferred_value("EMAIL").unwrap_or_default();
+    let email = bare_address(card.preferred_value("EMAIL").unwrap_or_default());
     for part in [&display, &organization, phone, email] {
         varint::push_bytes(&mut summary, clip_text(part, 200).as_bytes());
     }
