@@ -286,10 +286,12 @@ const OTHER_SCHEMES: &[&str] = &[
 /// Returns true for the address of something other than a phone.
 fn is_other_address(text: &str) -> bool {
     let text = text.trim_start();
-    OTHER_SCHEMES.iter().any(|scheme| {
-        let head = text.get(..scheme.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(scheme))
-    })
+    // Few numbers begin with a letter.
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && OTHER_SCHEMES.iter().any(|scheme| {
+            let head = text.get(..scheme.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+        })
 }
 
 /// Digits of the shortest number before a remark where the region's numbers are not known: fewer may

@@ -29,10 +29,15 @@ const RELATIONS: &[(&str, &str)] = &[
     ("14", "spouse"),
 ];
 
+/// Returns true for an `X-ANDROID-CUSTOM`.
+pub(crate) fn is_custom(property: &Property) -> bool {
+    property.is_named(NAME)
+}
+
 /// Returns the property of RFC 6350 that an `X-ANDROID-CUSTOM` is; `None` for other kinds and
 /// properties.
 pub(crate) fn standard_property(property: &Property) -> Option<Property> {
-    if !property.is_named(NAME) {
+    if !is_custom(property) {
         return None;
     }
     let mut parts = property.first_text()?.split(';').map(str::trim);

@@ -5,7 +5,7 @@ use std::fmt;
 use etui_contentline::charset::repair_record;
 use etui_contentline::lines::{ContentLines, component_body};
 
-use crate::android::standard_property;
+use crate::android::{is_custom, standard_property};
 use crate::error::CardError;
 use crate::property::{Property, PropertyValue};
 
@@ -141,16 +141,7 @@ fn parse_properties(text: &[u8]) -> Result<Vec<Property>, CardError> {
         }
         properties.extend(Property::parse(&line));
     }
-    let has_own = |name| properties.iter().any(|p| p.is_named(name));
-    let own_dates = ["BDAY", "ANNIVERSARY"].map(|name| (name, has_own(name)));
-    for property in &mut properties {
-        // The card's own date is newer: an edit wrote it.
-        let standard = standard_property(property)
-            .filter(|p| !own_dates.iter().any(|(name, own)| *own && p.is_named(name)));
-        if let Some(standard) = standard {
-            *property = standard;
-        }
-    }
+    read_custom_properties(&mut properties);
     // The repaired text says 3.0, whose syntax it has.
     let version = properties
         .iter_mut()
@@ -162,6 +153,22 @@ fn parse_properties(text: &[u8]) -> Result<Vec<Property>, CardError> {
     match properties.iter().any(has_content) {
         true => Ok(properties),
         false => Err(CardError::Empty),
+    }
+}
+
+/// Replaces Android's own properties by those of the standard. The card's own date stays: an edit wrote it.
+fn read_custom_properties(properties: &mut [Property]) {
+    if !properties.iter().any(is_custom) {
+        return;
+    }
+    let has_own = |name| properties.iter().any(|p| p.is_named(name));
+    let own_dates = ["BDAY", "ANNIVERSARY"].map(|name| (name, has_own(name)));
+    for property in properties {
+        let standard = standard_property(property)
+            .filter(|p| !own_dates.iter().any(|(name, own)| *own && p.is_named(name)));
+        if let Some(standard) = standard {
+            *property = standard;
+        }
     }
 }
 

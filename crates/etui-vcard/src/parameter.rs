@@ -14,6 +14,9 @@ pub(crate) struct PropertyParameter {
 
 /// Returns true for a type that is a user's label; those of programs for themselves are none.
 pub(crate) fn is_label(kind: &str) -> bool {
+    if !kind.starts_with(['X', 'x']) {
+        return false;
+    }
     let own = [
         "SYNCML",
         "EVOLUTION-",
@@ -33,8 +36,8 @@ pub(crate) fn is_label(kind: &str) -> bool {
 /// Returns the type of Android's `X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,=42=C3=BC=72=6F)`, as
 /// `X-Büro`.
 fn custom_label(text: &[u8]) -> Option<String> {
-    let (head, rest) = text.trim_ascii().split_at_checked(b"X-CUSTOM(".len())?;
-    let inner = rest.strip_suffix(b")")?;
+    let text = text.strip_suffix(b")")?;
+    let (head, inner) = text.trim_ascii().split_at_checked(b"X-CUSTOM(".len())?;
     if !head.eq_ignore_ascii_case(b"X-CUSTOM(") {
         return None;
     }

@@ -12,6 +12,8 @@
 //! A backslash before a comma or a colon is read as an escape, too: programs write it, and no text
 //! has it.
 
+use memchr::memmem;
+
 use super::{ValueEscapes, outer_component};
 use crate::lines::{ContentLine, ContentLines, trim_blanks};
 
@@ -41,7 +43,12 @@ const WORDS: &[&str] = &["EMAIL"];
 
 /// Returns true if `record` is a vCard 2.1.
 pub(super) fn is_v21(record: &[u8]) -> bool {
-    outer_component(record).is_some_and(|name| name.eq_ignore_ascii_case(b"VCARD"))
+    // A search for the text spares parsing the lines of other cards.
+    let has_text = [b"2.1", b"2.0"]
+        .iter()
+        .any(|text| memmem::find(record, *text).is_some());
+    has_text
+        && outer_component(record).is_some_and(|name| name.eq_ignore_ascii_case(b"VCARD"))
         && ContentLines::new(record)
             .find(|line| line.name_is("VERSION"))
             .is_some_and(|line| matches!(trim_blanks(&line.unfolded_value()), b"2.1" | b"2.0"))
