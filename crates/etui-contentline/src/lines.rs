@@ -75,8 +75,10 @@ pub fn trim_blanks(text: &[u8]) -> &[u8] {
 
 /// Returns the last byte of `text` that is no space or tab.
 pub(crate) fn last_visible_byte(text: &[u8]) -> Option<u8> {
-    let is_visible = |byte: &&u8| !matches!(**byte, b' ' | b'\t');
-    text.iter().rev().find(is_visible).copied()
+    match text.last() {
+        Some(b' ' | b'\t') => trim_blanks(text).last().copied(),
+        last => last.copied(),
+    }
 }
 
 fn trim_blanks_start(text: &[u8]) -> &[u8] {
