@@ -13,9 +13,9 @@ use super::span_args::local_now;
 use super::time_args::TimeArgs;
 use crate::commands::records::browser::kind::{BrowserRecord, NewRecord};
 use crate::commands::records::title_of;
-use crate::datetime::{LocalNow, TimeWords, parse_phrase};
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
+use etui_when::{LocalNow, TimeWords, parse_phrase};
 
 impl BrowserRecord for CalendarObject {
     const PHRASE_EXAMPLE: &'static str = "Lunch with Bob tomorrow 12:30; todo Buy milk friday";

@@ -14,11 +14,11 @@ use etui_contentline::values::{param_value, property_value, unescape_text};
 
 use crate::commands::records::details::RecordDetails;
 use crate::commands::records::title_of;
-use crate::datetime::{
-    LocalNow, describe_duration, describe_rule, format_day, format_range, format_short,
-};
 use crate::output::json::calendar::status_name;
 use crate::output::{format_size, pluralize};
+use etui_when::{
+    LocalNow, describe_duration, describe_rule, format_day, format_range, format_short,
+};
 
 /// Years in which the next occurrence is searched.
 const NEXT_SEARCH_YEARS: i64 = 10;

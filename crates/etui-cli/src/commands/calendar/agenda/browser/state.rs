@@ -13,8 +13,8 @@ use super::super::draw::entry_title;
 use super::super::month_grid::MonthGrid;
 use crate::commands::records::browser::action::{Action, Command, Subject};
 use crate::commands::records::browser::dialog::{Dialogs, Handled, Preview, PromptKind};
-use crate::datetime::{format_long_day, parse_when, start_of_week};
 use crate::terminal::Key;
+use etui_when::{format_long_day, parse_when, start_of_week};
 
 /// The days on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

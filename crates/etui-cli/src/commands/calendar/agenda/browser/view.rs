@@ -19,8 +19,8 @@ use super::super::relative_day;
 use super::state::{AgendaRow, AgendaState, AgendaView};
 use crate::commands::records::browser::dialog::Dialog;
 use crate::commands::records::browser::dialog_view::draw_dialogs;
-use crate::datetime::{format_day, format_long_day, month_name, week_number};
 use crate::terminal::{BOLD, DIM, PLAIN, REVERSE, draw_text, style_of};
+use etui_when::{format_day, format_long_day, month_name, week_number};
 
 /// Narrower terminals show the selected day below the grid, not beside it.
 const MIN_BESIDE_WIDTH: usize = 96;

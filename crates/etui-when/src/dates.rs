@@ -1,6 +1,6 @@
 //! Dates: `2026-12-24`, `24.12.`, `12/24/2026`, `24 December`, `the 15th`; offsets from UTC.
 
-use etui::calendar::time::{Date, DateTimeValue};
+use etui_ical::time::{Date, DateTimeValue};
 
 use super::clock::parse_digits;
 use super::format::iso_day;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use etui::calendar::time::{Date, DateTime, DateTimeValue, Timestamp};
+use etui_ical::time::{Date, DateTime, DateTimeValue, Timestamp};
 
 use super::clock::parse_digits;
 use super::dates::plus_months;
@@ -16,6 +16,7 @@ const DEFAULT_DAYS: i64 = 7;
 pub struct SpanWords<'t> {
     /// `today`, `tomorrow`, `week`, `next month`, `year`, `2026-12`, `2026`, or a day.
     pub name: Option<&'t str>,
+    /// The first day, or the start time.
     pub from: Option<&'t str>,
     /// The last day, or the end time.
     pub to: Option<&'t str>,
@@ -24,8 +25,11 @@ pub struct SpanWords<'t> {
 /// A period as instants and as days in the display zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeSpan {
+    /// From the start to the end.
     pub during: Range<Timestamp>,
+    /// The day of the start.
     pub first: Date,
+    /// The day of the last second.
     pub last: Date,
 }
 
@@ -200,7 +204,7 @@ fn month_range(first: Date, count: i64) -> (Date, Date) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use etui::calendar::time::TimeZone;
+    use etui_ical::time::TimeZone;
     use proptest::prelude::*;
 
     use super::*;

@@ -17,8 +17,8 @@
 //! `the` and `of` are ignored; `and` is a comma. `every second tuesday` is every other week, with
 //! `of the month` the second one of each month.
 
-use etui::calendar::recurrence::{Frequency, NthWeekday, RecurrenceRule};
-use etui::calendar::time::{Date, DateTime, DateTimeValue, Weekday};
+use etui_ical::recurrence::{Frequency, NthWeekday, RecurrenceRule};
+use etui_ical::time::{Date, DateTime, DateTimeValue, Weekday};
 
 use super::clock::parse_digits;
 use super::dates::plus_months;
@@ -525,7 +525,7 @@ fn unexpected_word(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use etui::calendar::time::{Date, DateTimeValue, TimeZone};
+    use etui_ical::time::{Date, DateTimeValue, TimeZone};
     use proptest::prelude::*;
 
     use super::super::describe_rule;

@@ -46,18 +46,20 @@ pub use rule_text::{describe_rule, is_end_of_day};
 pub use span::{SpanWords, TimeSpan};
 pub use week::{first_weekday, start_of_week, week_number};
 
-use etui::calendar::time::{DateTime, DateTimeValue, TimeZone, Timestamp};
-use etui::calendar::zones::TimeZoneResolver;
+use etui_ical::time::{DateTime, DateTimeValue, TimeZone, Timestamp};
+use etui_ical::zones::TimeZoneResolver;
 
 /// The current time in the display zone.
 #[derive(Debug, Clone)]
 pub struct LocalNow {
+    /// The display zone.
     pub zone: TimeZone,
     /// The local time.
     pub now: DateTime,
 }
 
 impl LocalNow {
+    /// Returns the time of the system's clock in a zone.
     pub fn in_zone(zone: TimeZone) -> Self {
         let now = zone.to_local(Timestamp::from(std::time::SystemTime::now()));
         Self { zone, now }
@@ -78,3 +80,7 @@ pub fn parse_zone(name: &str) -> Result<TimeZone, String> {
         .resolve(name.trim())
         .ok_or_else(|| "unknown time zone; use a name like Europe/Berlin, or UTC".to_owned())
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,6 +1,6 @@
 //! Names of weekdays and months in English, German, French, Spanish and Portuguese.
 
-use etui::calendar::time::Weekday;
+use etui_ical::time::Weekday;
 
 /// The weekdays from Monday on, English first. A prefix of at least three letters is a name too.
 const WEEKDAYS: [&str; 7] = [

@@ -5,7 +5,7 @@
 //! unit     := "w" | "d" | "h" | "m"          or the word: weeks, days, hours, minutes
 //! ```
 
-use etui::calendar::time::Duration;
+use etui_ical::time::Duration;
 
 use super::clock::parse_digits;
 

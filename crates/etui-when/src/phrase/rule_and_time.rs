@@ -1,7 +1,7 @@
 //! Takes the rule and the time of a phrase apart.
 
-use etui::calendar::recurrence::RecurrenceRule;
-use etui::calendar::time::{Date, DateTime, DateTimeValue};
+use etui_ical::recurrence::RecurrenceRule;
+use etui_ical::time::{Date, DateTime, DateTimeValue};
 
 use super::super::leftover::RULE_NAMES;
 use super::super::names::{is_full_name, parse_day_of_week, parse_weekday};

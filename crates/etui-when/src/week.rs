@@ -1,6 +1,6 @@
 //! The first day of the week.
 
-use etui::calendar::time::{Date, Weekday};
+use etui_ical::time::{Date, Weekday};
 
 /// Regions whose weeks begin on Sunday (CLDR 46, `weekData/firstDay`).
 const SUNDAY: &str = "AG AS BD BR BS BT BW BZ CA CO DM DO ET GT GU HK HN ID IL IN IS JM JP KE KH KR LA \

@@ -18,7 +18,7 @@
 //! - Names of days and months are English, German, French, Spanish or Portuguese; case and accents are
 //!   ignored.
 
-use etui::calendar::time::{Date, DateTime, DateTimeValue, Duration, Weekday};
+use etui_ical::time::{Date, DateTime, DateTimeValue, Duration, Weekday};
 
 use super::clock::{Clock, parse_clock, parse_digits, parse_packed, split_half};
 use super::dates::{
@@ -33,7 +33,9 @@ use super::words::WordList;
 /// A start in words, with its end if that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeWords {
+    /// A day or a time.
     pub start: DateTimeValue,
+    /// The end, if it was given.
     pub end: Option<EndWords>,
 }
 
@@ -42,6 +44,7 @@ pub struct TimeWords {
 pub enum EndWords {
     /// A time, or the last day.
     At(DateTimeValue),
+    /// This long after the start.
     After(Duration),
 }
 

@@ -6,8 +6,8 @@ mod rule_and_time;
 use std::fmt;
 use std::ops::Range;
 
-use etui::calendar::recurrence::RecurrenceRule;
-use etui::calendar::time::{Date, DateTime};
+use etui_ical::recurrence::RecurrenceRule;
+use etui_ical::time::{Date, DateTime};
 
 use self::pieces::{Piece, split_pieces};
 use self::rule_and_time::{FoundRule, begins_rule, split_rule, without_and};
@@ -27,10 +27,13 @@ const MAX_SPREAD_WORDS: usize = 24;
 /// A phrase, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
+    /// The words that are no part of the time.
     pub title: String,
+    /// The start, and the end if it was given.
     pub times: TimeWords,
     /// Whether a day was named, not only a time of day or a rule.
     pub has_day: bool,
+    /// The recurrence rule.
     pub rule: Option<RecurrenceRule>,
     /// The words after `at` that follow the time.
     pub place: Option<String>,

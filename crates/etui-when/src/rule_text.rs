@@ -1,7 +1,7 @@
 //! Describes a recurrence rule in words. `parse_rule` parses the description of every rule it can build.
 
-use etui::calendar::recurrence::{Frequency, NthWeekday, RecurrenceRule};
-use etui::calendar::time::{DateTime, DateTimeValue, TimeZone, Weekday};
+use etui_ical::recurrence::{Frequency, NthWeekday, RecurrenceRule};
+use etui_ical::time::{DateTime, DateTimeValue, TimeZone, Weekday};
 
 use super::format::{format_clock, iso_day};
 use super::names::{month_name, weekday_name};

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 use proptest::prelude::*;
 
-use etui::calendar::time::{Date, DateTime, DateTimeValue, Weekday};
+use etui_ical::time::{Date, DateTime, DateTimeValue, Weekday};
 
 use super::names::weekday_name;
 use super::parse::{parse_when, parse_when_on};

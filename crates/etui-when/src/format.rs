@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use etui::calendar::time::{CalendarTime, Date, DateTime, TimeZone, Timestamp};
+use etui_ical::time::{CalendarTime, Date, DateTime, TimeZone, Timestamp};
 
 use super::names::{month_name, weekday_name};
 
