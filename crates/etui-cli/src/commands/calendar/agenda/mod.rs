@@ -5,6 +5,7 @@ mod days;
 mod draw;
 mod load;
 pub mod month_grid;
+pub mod week_grid;
 
 use etui::calendar::CalendarObject;
 use etui::calendar::time::Date;

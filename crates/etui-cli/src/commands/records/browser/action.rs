@@ -55,6 +55,8 @@ pub enum Command {
     Remove,
     Copy,
     ToggleDone,
+    /// Takes one time out of a series.
+    Skip,
     Undo,
 }
 
@@ -68,6 +70,7 @@ impl Command {
             Key::Char('d') | Key::Delete => Self::Remove,
             Key::Char('y' | 'c') => Self::Copy,
             Key::Char(' ') => Self::ToggleDone,
+            Key::Char('s') => Self::Skip,
             Key::Char('u') => Self::Undo,
             _ => return None,
         })
