@@ -103,23 +103,67 @@ impl Card {
     /// # Errors
     /// As [`Card::add`].
     pub fn set_typed(&mut self, property: &NewProperty) -> Result<usize, CardError> {
-        let name = &property.name;
+        let is_meant = |found: &Property| has_types(found, &property.types);
+        let found = self.set_where(&property.name, is_meant, &property.value)?;
+        if found == 0 {
+            self.add(property)?;
+        }
+        Ok(found)
+    }
+
+    /// Replaces the value of the property of this name whose value `is_old`, or that entry of a list
+    /// (CATEGORIES, NICKNAME), keeping its group and parameters. Returns the number of properties with
+    /// such a value before; with several, nothing is changed.
+    ///
+    /// # Errors
+    /// [`CardError::BadProperty`].
+    pub fn replace_value(
+        &mut self,
+        name: &str,
+        is_old: impl Fn(&str) -> bool,
+        new: &str,
+    ) -> Result<usize, CardError> {
+        let is_meant = |found: &Property| match &found.value {
+            PropertyValue::List(entries) => entries.iter().any(|entry| is_old(entry)),
+            _ => is_old(&found.joined_text()),
+        };
+        let is_list = |found: &Property| matches!(found.value, PropertyValue::List(_));
+        let count = self.named(name).filter(|p| is_meant(p)).count();
+        if count != 1 || !self.named(name).any(|p| is_meant(p) && is_list(p)) {
+            return self.set_where(name, is_meant, new);
+        }
+        self.edit_lines(name, |property| {
+            let property = property.filter(|p| is_meant(p))?;
+            let PropertyValue::List(mut entries) = property.value.clone() else {
+                return None;
+            };
+            for entry in entries.iter_mut().filter(|entry| is_old(entry)) {
+                new.clone_into(entry);
+            }
+            Some(Some(PropertyValue::List(entries)))
+        })
+    }
+
+    /// Sets the value of the only property of this name that `is_meant`. Returns the number of such
+    /// properties; with several, nothing is changed.
+    fn set_where(
+        &mut self,
+        name: &str,
+        is_meant: impl Fn(&Property) -> bool,
+        value: &str,
+    ) -> Result<usize, CardError> {
         check_name(name)?;
         let text = self.editable();
         let lines = own_lines(&text, OWN).filter(|l| l.name_is(name));
         let is_meant = |line: &ContentLine<'_>| {
             let found = self.read_line(line, name);
-            found.is_some_and(|found| has_types(&found, &property.types))
+            found.is_some_and(|found| is_meant(&found))
         };
         let lines: Vec<ContentLine<'_>> = lines.filter(is_meant).collect();
-        match lines.as_slice() {
-            [] => self.add(property)?,
-            [line] => {
-                let head = head_without(line, ENCODINGS);
-                let new = self.line(&head, name, &property.value, line_ending(&text));
-                self.splice(&text, line.span.clone(), &new)?;
-            }
-            _ => {}
+        if let [line] = lines.as_slice() {
+            let head = head_without(line, ENCODINGS);
+            let new = self.line(&head, name, value, line_ending(&text));
+            self.splice(&text, line.span.clone(), &new)?;
         }
         Ok(lines.len())
     }

@@ -2,6 +2,7 @@
 //! (vdir), recognized by their content.
 
 mod folder;
+mod folder_sync;
 mod palm;
 
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ use etui_contentline::edit::own_lines;
 use etui_contentline::values::{property_value, unescape_text};
 
 use self::folder::SourceFolder;
+use self::folder_sync::FolderSync;
 pub use self::palm::PalmCharset;
 use self::palm::PalmNotes;
 use crate::app::App;
@@ -41,6 +43,7 @@ Examples:
   etui import --each *.ics                   each into a calendar of its own
   etui import ~/.contacts/friends            a folder of khard, khal or vdirsyncer (vdir)
   etui import --each ~/.calendars            a folder of such folders, each a calendar of its own
+  etui import --delete ~/.contacts/friends   also the removals of other programs
   etui import AddressDB.pdb DatebookDB.pdb   databases of a Palm
   curl -s https://example.org/all.vcf | etui import -
   etui import google.csv thunderbird.ldif    contacts in CSV and LDIF
@@ -58,8 +61,9 @@ edit --set`, with a type after a point: name, family, given, phone.work, phone.m
 street, city.work, org, title, birthday, note, label, x-anything; `-` leaves the column out. Columns
 and LDIF attributes without a meaning are kept as fields of their own names, and listed.
 
-A folder's .vcf and .ics files are items, one record each; hidden and .tmp files are ignored. Records
-whose files are gone stay. AddressDB, DatebookDB, ToDoDB and MemoDB of a Palm become contacts, events,
+A folder's .vcf and .ics files are items, one record each; hidden and .tmp files are ignored. Files
+that are as they were at the last export or import are not read again. Files that another program
+removed since are named; --delete removes their records too. AddressDB, DatebookDB, ToDoDB and MemoDB of a Palm become contacts, events,
 to-dos and journal entries with local times.";
 
 /// Import vCard, iCalendar, CSV and LDIF files, vdir folders and Palm databases
@@ -76,6 +80,10 @@ pub struct ImportArgs {
     /// name that the file or folder gives it, else its own; it is created if there is none
     #[arg(long, conflicts_with = "calendar")]
     each: bool,
+    /// Remove the records whose files another program has removed from a folder since the last export
+    /// or import
+    #[arg(long)]
+    delete: bool,
     /// Meaning of a column of a CSV file; `-` leaves it out
     #[arg(long, value_name = "COLUMN=FIELD")]
     map: Vec<ColumnMapping>,
@@ -302,6 +310,11 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             false => sources.push(ImportSource::open(file, args)?),
         }
     }
+    if args.delete && !sources.iter().any(|source| source.folder.is_some()) {
+        return Err(Failure::usage(
+            "--delete takes over what was removed from a folder; give a folder of items",
+        ));
+    }
     let has_own = |source: &ImportSource| {
         each && (source.kind == CollectionKind::Calendar || source.folder.is_some())
     };
@@ -338,6 +351,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             .write_note("--map has no effect: no CSV file was given");
     }
     let mut total = ImportReport::default();
+    let mut total_removed = 0;
     let mut files = Vec::new();
     let mut own_collections = OwnCollections::default();
     for mut source in sources {
@@ -370,6 +384,13 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             }
             _ => None,
         };
+        let sync = match (&folder, book, calendar) {
+            (Some(folder), _, Some(calendar)) if kind == CollectionKind::Calendar => {
+                Some(FolderSync::begin(&store, calendar, folder)?)
+            }
+            (Some(folder), Some(book), _) => Some(FolderSync::begin(&store, book, folder)?),
+            _ => None,
+        };
         let mut report = import_source(&mut app.out, book, calendar, &mut source)?;
         if let (Some(own), Some(_)) = (calendar, color) {
             own.set_color(color)?;
@@ -382,10 +403,22 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         }
         if let Some(folder) = folder {
             folder.localize(&mut report);
-            folder::update_ledger(&folder)?;
         }
+        let (out, delete) = (&mut app.out, args.delete);
+        let removed = match (sync, book, calendar) {
+            (Some(sync), _, Some(calendar)) if kind == CollectionKind::Calendar => {
+                sync.finish(out, &store, calendar, delete, &mut report)?
+            }
+            (Some(sync), Some(book), _) => sync.finish(out, &store, book, delete, &mut report)?,
+            _ => 0,
+        };
+        total_removed += removed;
+        let and_removed = match removed {
+            0 => String::new(),
+            removed => format!("; {} removed", format_count(removed)),
+        };
         app.out.status(format!(
-            "{}: {}{into}",
+            "{}: {}{and_removed}{into}",
             escape_text(&name),
             summarize_report(&report)
         ))?;
@@ -400,6 +433,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             kind,
             into,
             report,
+            removed,
             source.table.as_ref().map_or(&[], TableReader::kept_fields),
             source
                 .table
@@ -423,6 +457,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             changed: changed,
             unchanged: unchanged,
             refused: refused,
+            removed: total_removed,
             files: files,
         })?;
     } else if files.len() > 1 {

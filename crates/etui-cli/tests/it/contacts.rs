@@ -221,7 +221,7 @@ fn add_by_options_or_as_a_vcard() {
     error: "A B" cannot be a property's name: letters, digits and - only
     [exit 2]
     $ etui contacts add
-    error: give --name NAME, or a file with a vCard (`-` is standard input)
+    error: give the name: etui contacts add --name NAME, or a file with a vCard (`-` is standard input)
     [exit 2]
     "#);
 }
@@ -230,7 +230,7 @@ fn add_by_options_or_as_a_vcard() {
 fn edits_leave_other_lines_alone() {
     let home = TestHome::with_people();
     session!(home, [
-        "etui contacts edit 1 --set phone='+49 30 23125 009' --add email:work=a@example.net --remove org",
+        "etui contacts edit 1 --set phone:work='+49 30 23125 009' --add email:work=a@example.net --remove org",
         "etui contacts show 1 --vcard",
         "etui contacts restore 1",
         "etui contacts show anna --vcard | cmp - people.vcf | cut -d, -f1",
@@ -243,8 +243,12 @@ fn edits_leave_other_lines_alone() {
         "etui contacts edit 1 --set note=x --if-match 00000000000000000000000000000000",
         "etui contacts edit 1 --set note=x --if-match abc",
     ], @r"
-    $ etui contacts edit 1 --set phone='+49 30 23125 009' --add email:work=a@example.net --remove org
+    $ etui contacts edit 1 --set phone:work='+49 30 23125 009' --add email:work=a@example.net --remove org
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Organisation: Example GmbH, Sales
+    - Phone: +49 30 23125 001  (work)
+      Phone: +49 30 23125 009  (work)
+      E-mail: a@example.net  (work)
     $ etui contacts show 1 --vcard
     BEGIN:VCARD\r
     VERSION:3.0\r
@@ -273,6 +277,7 @@ fn edits_leave_other_lines_alone() {
     [exit 3]
     $ etui contacts edit 1 --set phone:home=1
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Phone: 1  (home)
     $ etui contacts edit 77 --set note=x
     error: there is no contact number 77; to search for a phone number: etui contacts find phone:77
     [exit 4]
@@ -296,8 +301,11 @@ fn a_card_without_uid_keeps_its_number() {
     ], @r"
     $ etui contacts edit 4 --set note=hello
     Changed 4: Norbert Nobody (undo: etui contacts restore 4)
+      Note: hello
     $ etui contacts edit 4 --set note=again
     Changed 4: Norbert Nobody (undo: etui contacts restore 4)
+    - Note: hello
+      Note: again
     $ etui contacts show 4 --vcard
     BEGIN:VCARD\r
     VERSION:3.0\r

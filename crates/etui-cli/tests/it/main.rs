@@ -31,4 +31,5 @@ mod store;
 mod tables;
 mod transfer;
 mod vdir;
+mod vdir_programs;
 mod watch;

@@ -8,6 +8,8 @@ mod duplicates;
 mod edit;
 mod help;
 mod merge;
+mod new_card;
+mod phrase;
 pub mod property;
 mod show;
 
@@ -109,7 +111,7 @@ impl RecordCommands for Card {
 
     type ListOptions = ListContactsOptions;
     type FindOptions = NoOptions;
-    type AddArgs = add::AddContactArgs;
+    type AddArgs = new_card::AddContactArgs;
     type EditArgs = edit::EditContactArgs;
 
     fn add_record(app: &mut App, args: &Self::AddArgs) -> Result<()> {

@@ -114,8 +114,20 @@ pub struct PropertyAssignment {
     pub property: NewProperty,
     /// The component to set, if the word is that of a component.
     pub component: Option<Component>,
+    /// The value that is replaced, if it is written `OLD>NEW`. Of a property of free text, the whole may
+    /// be the value.
+    pub replaced: Option<ReplacedValue>,
     /// True for `name`, which is FN and N.
     is_name: bool,
+}
+
+/// The parts of `OLD>NEW`.
+#[derive(Debug, Clone)]
+pub struct ReplacedValue {
+    pub old: String,
+    pub new: String,
+    /// The value cannot contain `>`.
+    pub is_certain: bool,
 }
 
 /// Returns the component for a word, in any case.
@@ -188,11 +200,36 @@ impl FromStr for PropertyAssignment {
                 known_property_name::<Card>(word, components)?
             }
         };
-        let value = match (component, name.as_str()) {
-            (None, "ADR") => parse_address(value)?,
-            (None, "EMAIL") => parse_email(value)?,
-            (None, "BDAY" | "ANNIVERSARY" | "DEATHDATE") => parse_date(value)?,
-            _ => value.to_owned(),
+        let check = |value: &str| match (component, name.as_str()) {
+            (None, "ADR") => parse_address(value),
+            (None, "EMAIL") => parse_email(value),
+            (None, "BDAY" | "ANNIVERSARY" | "DEATHDATE") => parse_date(value),
+            _ => Ok(value.to_owned()),
+        };
+        // `note=a > b` may be a text, and `phone=a > b` is none.
+        let is_certain = matches!(
+            name.as_str(),
+            "TEL" | "EMAIL" | "URL" | "IMPP" | "ADR" | "CATEGORIES" | "NICKNAME"
+        );
+        let parts = value
+            .split_once('>')
+            .map(|(old, new)| (old.trim(), new.trim()));
+        let parts = parts.filter(|(old, new)| !old.is_empty() && !new.is_empty());
+        let replaced = match parts {
+            Some((old, new)) => match (check(new), is_certain) {
+                (Err(problem), true) => return Err(problem),
+                (Err(_), false) => None,
+                (Ok(new), is_certain) => Some(ReplacedValue {
+                    old: old.to_owned(),
+                    new,
+                    is_certain,
+                }),
+            },
+            None => None,
+        };
+        let value = match replaced.as_ref().filter(|_| is_certain) {
+            Some(replaced) => replaced.new.clone(),
+            None => check(value)?,
         };
         Ok(Self {
             property: NewProperty {
@@ -205,6 +242,7 @@ impl FromStr for PropertyAssignment {
                 value,
             },
             component,
+            replaced,
             is_name: word.trim().eq_ignore_ascii_case("name"),
         })
     }
@@ -237,6 +275,11 @@ impl PropertyAssignment {
             None => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Returns true for `name`.
+    pub fn is_name(&self) -> bool {
+        self.is_name
     }
 
     /// Returns true for a family or given name.

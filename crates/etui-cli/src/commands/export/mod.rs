@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
-use etui::record::{Reader, RecordKind};
+use etui::record::Reader;
 use etui::search::filter::Filter;
 use etui::{Error, RecordId, Snapshot};
 use etui_contentline::charset::detect_utf16;
@@ -29,6 +29,7 @@ use super::export_target::{ExportTarget, write_failure};
 use super::import::PalmCharset;
 use super::records::find::no_match;
 use super::records::{RecordCommands, parse_filter};
+use super::vdir::item::with_uid;
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::contact_json;
@@ -253,15 +254,6 @@ fn report_written(app: &mut App, path: Option<&Path>, written: &str) -> Result<(
     let path = path.display().to_string();
     app.out
         .status(format!("Wrote {written} to {}", escape_text(&path)))
-}
-
-/// Adds the identity of the original text as a UID to a converted card, so that a new import updates
-/// the same contact.
-fn with_uid(mut written: Card, original: &Card) -> Result<Card> {
-    if written.uid().is_none() {
-        written.set("UID", &original.identity())?;
-    }
-    Ok(written)
 }
 
 /// The selected records of a collection: the matches in list order, or `None` for all in order of

@@ -102,6 +102,7 @@ pub fn imported_file_json(
     kind: CollectionKind,
     calendar: Option<String>,
     report: ImportReport,
+    removed: u64,
     kept: &[FieldCount],
     skipped: &[FieldCount],
 ) -> impl Serialize + use<> {
@@ -129,6 +130,8 @@ pub fn imported_file_json(
         changed: report.changed,
         unchanged: report.unchanged,
         refused: report.refused,
+        // Records whose files another program removed.
+        removed: removed,
         refusals: pieces(report.refusals),
         warned: report.warned,
         warnings: pieces(report.warnings),
