@@ -19,6 +19,7 @@ pub mod changes;
 pub mod details;
 pub mod dialog;
 pub mod dialog_view;
+pub mod form;
 pub mod help;
 pub mod kind;
 mod state;

@@ -406,6 +406,7 @@ impl AgendaState {
             return None;
         };
         match command {
+            Command::OpenForm => Some(Action::OpenForm(subject)),
             Command::Edit => Some(Action::Edit(subject)),
             Command::Copy => Some(Action::ChooseCopy(subject)),
             Command::ToggleDone => Some(Action::ToggleDone(subject)),

@@ -262,14 +262,14 @@ fn the_keys() {
     Space      complete a to-do, or open it again
     s          skip this time of a series
     a          add: a new entry in one phrase, or with Ctrl-O in the editor
-    e          edit the text in $VISUAL or $EDITOR
+    e          edit the fields
+    E          edit the text in $VISUAL or $EDITOR
     d          remove, after a question
     u          undo the last change made here; again: the one before
     y, c       copy the text or a value to the terminal's clipboard
     Ctrl-Z     suspend; fg continues
     Ctrl-L     draw the screen again
     q, Ctrl-C  quit; q: back from a page
-
 
     any other key: back
     ");
