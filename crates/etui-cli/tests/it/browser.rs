@@ -81,6 +81,21 @@ fn a_contact_is_edited_and_the_edit_undone() {
 }
 
 #[test]
+fn the_best_match_is_first() {
+    let home = TestHome::new();
+    home.run("etui -q contacts add --name 'Abe Ape' --note zebra");
+    home.run("etui -q contacts add --name 'Zebra Zimmer'");
+    let mut session = contacts(&home, (80, 24), NO_EDITOR);
+    session.sees("1 of 2");
+    session.types("/zebra\r\r");
+    session.sees("q: back");
+    session.sees("Zebra Zimmer");
+    session.loses("Abe Ape");
+    session.types("qqq");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}
+
+#[test]
 fn fields_are_edited_in_a_form() {
     let home = TestHome::with_people();
     let mut session = contacts(&home, (80, 24), NO_EDITOR);
