@@ -5,6 +5,7 @@ use etui_ical::time::{Date, DateTimeValue};
 use super::clock::parse_digits;
 use super::format::iso_day;
 use super::names::{parse_month, parse_weekday};
+use super::parse::in_languages;
 use super::words::WordList;
 
 /// Parses `2026-12-24`, `20261224`, `2026/12/24` or `2026.12.24`.
@@ -82,7 +83,7 @@ fn next_date(today: Date, month: u8, day: u32) -> Option<Date> {
 }
 
 /// Returns the next date with this day of the month, today or later.
-fn next_day_of_month(today: Date, day: u32) -> Option<Date> {
+pub fn next_day_of_month(today: Date, day: u32) -> Option<Date> {
     let first = today.plus_days(1 - i64::from(today.ymd().2));
     let mut dates = (0..12).filter_map(|n| {
         let (year, month, _) = plus_months(first, n).ymd();
@@ -96,7 +97,20 @@ pub fn parse_day_number(word: &str) -> Option<u32> {
     let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
     let is_day = matches!(
         &word[digits.len()..],
-        "" | "." | "st" | "nd" | "rd" | "th" | "er" | "o" | "º"
+        "" | "."
+            | "st"
+            | "nd"
+            | "rd"
+            | "th"
+            | "er"
+            | "re"
+            | "o"
+            | "º"
+            | "ª"
+            | "e"
+            | ":e"
+            | ":a"
+            | "-го"
     );
     let day = parse_digits(digits, 1..=2)?;
     (is_day && (1..=31).contains(&day)).then_some(day)
@@ -145,7 +159,7 @@ pub fn plus_months(date: Date, months: i64) -> Date {
 
 /// Returns a date with the name of a month, or `15th`, and the number of its words.
 pub fn parse_named_date(words: &WordList, today: Date) -> Option<(Date, usize)> {
-    const OF: &[&str] = &["of", "de", "del", "do"];
+    const OF: &[&str] = &["of", "from"];
     let peek = |ahead| words.peek(ahead);
     let first = peek(0)?;
     // 24-dec-2026
@@ -191,7 +205,18 @@ pub fn parse_named_date(words: &WordList, today: Date) -> Option<(Date, usize)> 
 /// # Errors
 /// The date has two meanings.
 pub fn parse_any_day(text: &str) -> Result<Option<String>, String> {
-    let words = WordList::split(text);
+    let (english, other) = in_languages(text, |words| match parse_any_words(words, text) {
+        Ok(None) => Err(None),
+        found => found.map_err(Some),
+    });
+    match (english, other) {
+        (Ok(found), _) | (Err(None), Some(found)) => Ok(found),
+        (Err(None), None) => Ok(None),
+        (Err(Some(e)), _) => Err(e),
+    }
+}
+
+fn parse_any_words(words: &WordList, text: &str) -> Result<Option<String>, String> {
     let parse = |today: Date| -> Result<Option<Date>, String> {
         let (Some(word), count) = (words.peek(0), words.left()) else {
             return Ok(None);
@@ -206,7 +231,7 @@ pub fn parse_any_day(text: &str) -> Result<Option<String>, String> {
         if let Some(date) = parse_numeric_date(word, today)? {
             return Ok(Some(date).filter(|_| count == 1));
         }
-        let named = parse_named_date(&words, today);
+        let named = parse_named_date(words, today);
         Ok(named
             .filter(|(_, read)| *read == count)
             .map(|(date, _)| date))
@@ -234,9 +259,7 @@ fn parse_nth_weekday(words: &WordList, today: Date) -> Option<(Date, usize)> {
         return None;
     }
     let weekday = parse_weekday(words.peek(1)?)?;
-    words
-        .peek(2)
-        .filter(|word| matches!(*word, "of" | "in" | "im"))?;
+    words.peek(2).filter(|word| matches!(*word, "of" | "in"))?;
     let month = parse_month(words.peek(3)?)?;
     let in_year = |year: i32| {
         let days = (1..=31).filter_map(|day| Date::new(year, month.into(), day));

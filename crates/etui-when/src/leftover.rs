@@ -2,28 +2,21 @@
 
 use super::clock::{parse_clock, parse_digits, split_half};
 use super::dates::parse_day_number;
-use super::names::{fold_word, is_full_name, nearest_weekday, parse_number_word};
-use super::translate::english_word;
+use super::language::{Language, is_day_of_another_language, meaning_in, meanings};
+use super::names::{fold_word, is_full_name, is_weekday_name, nearest_weekday, parse_number_word};
 
-/// Days by a name.
-const DAY_NAMES: &[&str] = &[
-    "today",
-    "tonight",
-    "tomorrow",
-    "tmrw",
-    "yesterday",
-    "heute",
-    "morgen",
-    "ubermorgen",
-    "uebermorgen",
-    "gestern",
-    "aujourd'hui",
-    "demain",
-    "manana",
-    "ayer",
-    "amanha",
-    "hoje",
-    "ontem",
+/// Days by a name, in English.
+const DAY_NAMES: &[&str] = &["today", "tonight", "tomorrow", "yesterday"];
+/// Names of days in other languages that are as likely other words.
+const AMBIGUOUS_DAYS: &[&str] = &[
+    "quarta", "quinta", "sexta", "segunda", "terca", "pazar", "sali", "cuma", "hier", "mars",
+    "marti",
+];
+/// Words with which the name of a weekday is the name of a feast: Black Friday, Mardi Gras.
+pub const FEASTS: &[&str] = &[
+    "black", "good", "easter", "cyber", "ash", "palm", "shrove", "maundy", "whit", "holy",
+    "giving", "taco", "casual", "super", "fat", "bloody", "pancake", "gras", "saint", "santo",
+    "noir", "negro",
 ];
 /// Words that begin a rule; of others, such as `alle`, that depends on the next word.
 const RULE_BEGINS: &[&str] = &["every", "jeden", "jede", "jedes"];
@@ -48,33 +41,63 @@ const BEFORE_DAY: &[&str] = &[
 const SHORT_DAYS: &[&str] = &["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /// Words after which a month is one.
 const BEFORE_MONTH: &[&str] = &[
-    "in", "im", "en", "until", "till", "bis", "next", "last", "this", "since", "every",
+    "in", "im", "en", "until", "till", "thru", "next", "last", "this", "since", "every",
 ];
 const SHORT_MONTHS: &[&str] = &[
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
 ];
 /// Months that are also names or other words.
 const AMBIGUOUS_MONTHS: &[&str] = &[
-    "april", "august", "june", "march", "avril", "marzo", "marco", "mars", "junio", "julio",
+    "april", "august", "june", "march", "avril", "marzo", "marco", "mars", "junio", "julio", "mart",
 ];
 /// Abbreviations that are no other words.
 const ABBREVIATIONS: &[&str] = &[
     "tue", "tues", "thu", "thur", "thurs", "fri", "weds", "dec", "nov", "oct", "sept", "feb",
 ];
 
+/// Words before what a rule leaves out, which is not read.
+const EXCEPTIONS: &[&str] = &[
+    "except",
+    "excluding",
+    "außer",
+    "ausser",
+    "sauf",
+    "excepto",
+    "salvo",
+    "exceto",
+    "behalve",
+    "tranne",
+    "utom",
+    "oprocz",
+    "кроме",
+    "haric",
+];
+
 /// Returns the position of the first word of a title that looks like a part of a time. Names of rules,
-/// such as the first word of "Daily standup", are none if the time has a rule.
-pub fn find_leftover(title: &[&str], has_rule: bool) -> Option<usize> {
-    let words: Vec<String> = title.iter().map(|word| plain_word(word)).collect();
+/// such as the first word of "Daily standup", are none if the time has a rule. Words are compared in English and
+/// in `language`; days also in all other ones.
+pub fn find_leftover(title: &[&str], has_rule: bool, language: Language) -> Option<usize> {
+    let folded: Vec<String> = title.iter().map(|word| plain_word(word)).collect();
+    let words: Vec<&str> = folded
+        .iter()
+        .map(|word| match meaning_in(word, language) {
+            // Short forms are names too: Jan, Sam.
+            Some(english) if !english.contains(' ') && (word.len() > 3 || !word.is_ascii()) => {
+                english
+            }
+            _ => word.as_str(),
+        })
+        .collect();
     (0..words.len()).find(|position| {
         let at = |position: Option<usize>| {
             let word = position.and_then(|position| words.get(position));
-            word.map_or("", String::as_str)
+            word.copied().unwrap_or_default()
         };
         let context = WordContext {
             before: at(position.checked_sub(1)),
             two_before: at(position.checked_sub(2)),
             word: at(Some(*position)),
+            written: folded.get(*position).map_or("", String::as_str),
             after: at(position.checked_add(1)),
         };
         context.is_leftover(has_rule)
@@ -86,15 +109,26 @@ fn plain_word(word: &str) -> String {
     fold_word(word.trim_matches(['(', ')', ',', ';', ':', '!', '?']))
 }
 
-fn to_english(word: &str) -> &str {
-    english_word(word).unwrap_or(word)
+/// Returns true for a day or month in any language.
+fn is_day_in_any_language(folded: &str) -> bool {
+    let is_long = folded.len() >= 4 || !folded.is_ascii();
+    let is_day = |english: &str| {
+        is_weekday_name(english)
+            || DAY_NAMES.contains(&english)
+            || matches!(english, "day after tomorrow" | "day before yesterday")
+    };
+    is_long
+        && !AMBIGUOUS_DAYS.contains(&folded)
+        && (is_day_of_another_language(folded)
+            || meanings(folded).any(|(_, english)| is_day(english)))
 }
 
-/// A word of a title and its neighbours, folded.
+/// A word of a title and its neighbours, folded, and in English if they are words of the language.
 struct WordContext<'t> {
     two_before: &'t str,
     before: &'t str,
     word: &'t str,
+    written: &'t str,
     after: &'t str,
 }
 
@@ -104,36 +138,44 @@ impl WordContext<'_> {
         if word.contains(|c: char| c.is_ascii_digit()) {
             return is_date_like(word) || is_clock_like(word);
         }
-        if RULE_NAMES.contains(&to_english(word)) {
+        if has_rule && EXCEPTIONS.contains(&self.written) {
+            return true;
+        }
+        if RULE_NAMES.contains(&word) {
             return !has_rule;
         }
-        DAY_NAMES.contains(&word)
+        if is_named(word) && (FEASTS.contains(&self.before) || FEASTS.contains(&self.after)) {
+            return false;
+        }
+        is_day_in_any_language(self.written)
+            || is_day_of_another_language(&format!("{}_{}", self.before, self.written))
+            || DAY_NAMES.contains(&self.written)
             || ABBREVIATIONS.contains(&word)
-            || nearest_weekday(word).is_some()
+            || nearest_weekday(self.written).is_some()
             || self.begins_rule()
             || self.is_weekday_or_month()
             || self.is_unit_of_distance()
     }
 
     fn begins_rule(&self) -> bool {
-        let after = to_english(self.after);
+        let after = self.after;
         let is_counted = is_unit(after)
             || parse_number_word(after).is_some()
             || is_named(after)
             || SHORT_DAYS.contains(&after)
             || matches!(after, "other" | "second" | "third" | "les" | "los" | "las");
-        RULE_BEGINS.contains(&self.word)
-            || (matches!(to_english(self.word), "every" | "each") && is_counted)
+        RULE_BEGINS.contains(&self.written) || (matches!(self.word, "every" | "each") && is_counted)
     }
 
     fn is_weekday_or_month(&self) -> bool {
-        let (word, before) = (self.word, to_english(self.before));
-        let is_clear = is_named(word) && !AMBIGUOUS_MONTHS.contains(&word);
+        let (word, before) = (self.word, self.before);
+        let is_clear = is_named(word) && !AMBIGUOUS_MONTHS.contains(&self.written);
         let is_beside = |other: &str| SHORT_DAYS.contains(&other) || is_named(other);
         let is_day = SHORT_DAYS.contains(&word)
             && (BEFORE_DAY.contains(&before)
                 || is_beside(before)
                 || is_beside(self.after)
+                || matches!(self.after, "and" | "&" | "+")
                 || matches!(self.after, "morning" | "afternoon" | "evening" | "night"));
         let is_month = SHORT_MONTHS.contains(&word) || AMBIGUOUS_MONTHS.contains(&word);
         let has_number = |text: &str| parse_day_number(text).is_some();
@@ -144,10 +186,10 @@ impl WordContext<'_> {
 
     /// Returns true for the last word of `next week` and `in 3 days`.
     fn is_unit_of_distance(&self) -> bool {
-        if !is_unit(to_english(self.word)) {
+        if !is_unit(self.word) {
             return false;
         }
-        let (before, two_before) = (to_english(self.before), to_english(self.two_before));
+        let (before, two_before) = (self.before, self.two_before);
         matches!(before, "next" | "this" | "last" | "every")
             || (matches!(two_before, "in" | "for" | "every") && parse_number_word(before).is_some())
     }
@@ -255,9 +297,16 @@ mod tests {
             ("Match 3:0", None),
         ] {
             let words: Vec<&str> = title.split(' ').collect();
-            let found = find_leftover(&words, false).map(|at| words[at]);
+            let german = Language::all()
+                .nth(1)
+                .filter(|_| title.contains("lle") || title.contains("jeden"));
+            let language = german.unwrap_or(Language::ENGLISH);
+            let found = find_leftover(&words, false, language).map(|at| words[at]);
             assert_eq!(found, expected, "{title}");
         }
-        assert_eq!(find_leftover(&["Daily", "standup"], true), None);
+        assert_eq!(
+            find_leftover(&["Daily", "standup"], true, Language::ENGLISH),
+            None
+        );
     }
 }

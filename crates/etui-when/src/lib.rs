@@ -5,7 +5,7 @@
 //! - `clock`: `9:30pm`, `14h30` to a time of day
 //! - `names`: names of weekdays and months
 //! - `words`: the words of a text
-//! - `translate`: words of other languages to English ones
+//! - `language`: words of other languages to English ones
 //! - `leftover`: words of a title that were meant as a time
 //! - `week`: the first day and the number of a week
 //! - `span`: `week`, `2026-12`, `--from` and `--to` to a period
@@ -19,6 +19,7 @@ mod clock;
 mod dates;
 mod duration;
 mod format;
+mod language;
 mod leftover;
 mod names;
 mod parse;
@@ -26,11 +27,12 @@ mod parse_rule;
 #[cfg(test)]
 mod parse_tests;
 mod phrase;
+mod reading;
 mod rule_text;
 mod span;
-mod translate;
 mod week;
 mod words;
+mod zone_words;
 
 pub use dates::{parse_any_day, plus_months};
 pub use duration::{describe_duration, parse_duration};

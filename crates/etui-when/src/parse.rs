@@ -15,20 +15,22 @@
 //! - A date without a year is the next one, including today.
 //! - A time alone is today.
 //! - RFC 3339 and iCalendar forms are one word: `2026-12-24T18:30:00+01:00`, `20261224T173000Z`.
-//! - Names of days and months are English, German, French, Spanish or Portuguese; case and accents are
-//!   ignored.
+//! - An hour alone from 1 to 6 is in the afternoon: `at 3`.
+//! - Words are in one of the languages of `language`, with English ones beside them; case and accents are ignored.
 
 use etui_ical::time::{Date, DateTime, DateTimeValue, Duration, Weekday};
 
-use super::clock::{Clock, parse_clock, parse_digits, parse_packed, split_half};
+use super::clock::{Clock, DayHalf, parse_clock, parse_digits, parse_packed, split_half};
 use super::dates::{
-    parse_day_number, parse_iso_date, parse_named_date, parse_numeric_date, plus_months,
-    split_offset,
+    next_day_of_month, parse_day_number, parse_iso_date, parse_named_date, parse_numeric_date,
+    plus_months, split_offset,
 };
 use super::duration::parse_duration;
-use super::format::format_day;
-use super::names::{parse_day_of_week, parse_month, parse_number_word, weekday_name};
+use super::language::Language;
+use super::names::{parse_day_of_week, parse_month, parse_number_word};
+use super::reading::{AssumedHalf, ClockForm, DayPart, Reading};
 use super::words::WordList;
+use super::zone_words::ZoneWord;
 
 /// A start in words, with its end if that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,19 +50,64 @@ pub enum EndWords {
     After(Duration),
 }
 
+/// Times in words, and what was assumed.
+#[derive(Debug, Clone)]
+pub struct ParsedTimes {
+    pub times: TimeWords,
+    /// Whether a day was named.
+    pub has_day: bool,
+    /// Whether the day was named by a weekday alone.
+    pub is_weekday: bool,
+    pub assumed: AssumedHalf,
+    pub zone: Option<ZoneWord>,
+    /// The start as it was written, in its zone.
+    pub clock: Option<Clock>,
+}
+
+impl ParsedTimes {
+    /// Returns a day, which the words did not name.
+    pub fn of_day(day: Date) -> Self {
+        let start = DateTimeValue::Date(day);
+        Self {
+            times: TimeWords { start, end: None },
+            has_day: false,
+            is_weekday: false,
+            assumed: AssumedHalf::None,
+            zone: None,
+            clock: None,
+        }
+    }
+}
+
 /// Words before an hour.
-const BEFORE_HOUR: &[&str] = &[
-    "at", "@", "um", "gegen", "a", "as", "las", "los", "from", "von", "vom", "du", "desde",
-    "around", "ca", "ca.", "ab",
-];
+const BEFORE_HOUR: &[&str] = &["at", "@", "from", "around", "ca", "ca.", "about"];
 /// Further words without a meaning of their own.
 const FILLERS: &[&str] = &[
-    "on", "the", "of", "am", "den", "der", "le", "el", "la", "o", "de", "del", "do", "da", "uhr",
-    "coming", "les", "im", "starting", "by",
+    "on", "the", "of", "coming", "starting", "by", "and", "before", "for",
 ];
-const RANGE_WORDS: &[&str] = &[
-    "-", "to", "until", "till", "through", "thru", "bis", "au", "al", "hasta", "jusqu'au",
-];
+pub const RANGE_WORDS: &[&str] = &["-", "to", "until", "till", "through", "thru"];
+
+/// What words are relative to.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeContext {
+    /// The day of a time alone.
+    pub day: Date,
+    pub now: DateTime,
+    /// The part of the day in which an hour alone is, as the title says.
+    pub hint: Option<DayPart>,
+}
+
+impl TimeContext {
+    pub fn new(day: Date, now: DateTime) -> Self {
+        let hint = None;
+        Self { day, now, hint }
+    }
+
+    fn value_of(self, found: &Reading) -> Result<DateTimeValue, String> {
+        let value = found.value(self.day, self.now, self.hint)?;
+        value.ok_or_else(|| not_understood(""))
+    }
+}
 
 /// Parses a day or a time. `now` is the local time.
 pub fn parse_when(text: &str, now: DateTime) -> Result<DateTimeValue, String> {
@@ -78,69 +125,179 @@ pub fn parse_when_on(text: &str, day: Date, now: DateTime) -> Result<DateTimeVal
 
 /// Parses a day or a time, or a range of them; a time alone is on `day`.
 pub fn parse_times_on(text: &str, day: Date, now: DateTime) -> Result<TimeWords, String> {
-    parse_words(&WordList::split(text), day, now)
+    let context = TimeContext::new(day, now);
+    let (english, others) = in_languages(text, |words| {
+        parse_words(words, context).map(|parsed| parsed.times)
+    });
+    match (english, others) {
+        (Ok(times), _) | (Err(_), Some(times)) => Ok(times),
+        (Err(e), None) => Err(e),
+    }
 }
 
-/// Parses words as [`parse_times_on`].
-pub fn parse_words(words: &WordList, day: Date, now: DateTime) -> Result<TimeWords, String> {
+/// Parses a text in English, and as soon as that fails in each language of which it has words.
+pub fn in_languages<T, E>(
+    text: &str,
+    parse: impl Fn(&WordList) -> Result<T, E>,
+) -> (Result<T, E>, Option<T>) {
+    let english = parse(&WordList::split(text));
+    if english.is_ok() {
+        return (english, None);
+    }
+    let lists = Language::all()
+        .skip(1)
+        .map(|language| WordList::split_in(text, language));
+    // "mo" alone is as likely a mistake.
+    let mut lists = lists
+        .filter(|words| words.is_translated() && (words.has_telling_form() || words.left() > 1));
+    let found = lists.find_map(|words| parse(&words).ok());
+    (english, found)
+}
+
+/// Parses words as [`parse_times_on`]. A zone after a clock time is that of the start and of the end.
+pub fn parse_words(words: &WordList, context: TimeContext) -> Result<ParsedTimes, String> {
+    let Some((zone, rest)) = take_zone(words) else {
+        return parse_local(words, context);
+    };
+    let mut parsed = parse_local(&rest, context)?;
+    let to_utc = |value| match value {
+        DateTimeValue::Local(local) => Some(DateTimeValue::Utc(zone.to_utc(local))),
+        _ => None,
+    };
+    let start = to_utc(parsed.times.start);
+    let end = match parsed.times.end {
+        Some(EndWords::At(end)) => to_utc(end).map(|end| Some(EndWords::At(end))),
+        end => Some(end),
+    };
+    let (Some(start), Some(end)) = (start, end) else {
+        return Err("a time zone needs a time of day before it".to_owned());
+    };
+    parsed.times = TimeWords { start, end };
+    parsed.zone = Some(zone);
+    Ok(parsed)
+}
+
+/// Takes a zone that follows a clock time from the words.
+fn take_zone(words: &WordList) -> Option<(ZoneWord, WordList)> {
+    let mut at_zone = words.rest();
+    while at_zone.left() > 1 {
+        let is_clock = at_zone.peek(0).is_some_and(|word| {
+            word.contains(|c: char| c.is_ascii_digit())
+                || matches!(word, "am" | "pm" | "a.m." | "p.m." | "noon" | "o'clock")
+        });
+        at_zone.at += 1;
+        if let Some((zone, count)) = ZoneWord::read(&at_zone).filter(|_| is_clock) {
+            return Some((zone, words.without(at_zone.at, count).0));
+        }
+    }
+    None
+}
+
+fn parse_local(words: &WordList, context: TimeContext) -> Result<ParsedTimes, String> {
+    let now = context.now;
     if let Some(dates) = parse_date_range(words, now.date()) {
-        return Ok(dates);
+        return Ok(ParsedTimes {
+            times: dates,
+            has_day: true,
+            ..ParsedTimes::of_day(context.day)
+        });
     }
     let mut parser = WhenParser::new(words.rest(), now);
-    // 4-5pm
-    let is_range = words.peek(1) == Some("-");
-    parser.is_after_at = is_range
-        && words
+    // 4-5pm, 9-5 monday; but of "chapters 3-4 monday" the figures may be a part of the title.
+    let hour = |at| {
+        words
+            .peek(at)
+            .and_then(|word| parse_digits::<u32>(word, 1..=2))
+    };
+    parser.is_after_at = words
+        .peek(1)
+        .is_some_and(|word| RANGE_WORDS.contains(&word))
+        && (words
             .peek(2)
-            .is_some_and(|word| split_half(word).1.is_some());
+            .is_some_and(|word| split_half(word).1.is_some())
+            || hour(0)
+                .zip(hour(2))
+                .is_some_and(|(first, last)| last < first && words.left() > 3));
     let mut found = parser.read()?;
     let words = parser.words;
+    let with_times = |found: &Reading, times: TimeWords| ParsedTimes {
+        times,
+        has_day: found.has_day() || found.moment.is_some(),
+        is_weekday: found.weekday.is_some() && found.weeks.is_none() && found.date.is_none(),
+        assumed: found
+            .full_clock(context.hint)
+            .map_or(AssumedHalf::None, |(_, assumed)| assumed),
+        zone: found.zone,
+        clock: found.full_clock(context.hint).map(|(clock, _)| clock),
+    };
     if words.is_at_end() {
-        let start = found.value(day, now)?;
-        return Ok(TimeWords { start, end: None });
+        let start = context.value_of(&found)?;
+        return Ok(with_times(&found, TimeWords { start, end: None }));
     }
     let mut rest = words.clone();
     let is_duration = rest.skip_any(&["for"]);
     rest.at += usize::from(!is_duration);
     let rest = rest.rest();
+    // 14:00-15:00 friday: the day is that of both.
+    if !found.has_day()
+        && found.clock.is_some()
+        && let Ok(end) = WhenParser::after_at(rest.rest(), now).read_all()
+        && end.clock.is_some()
+    {
+        (found.date, found.weekday, found.weeks) = (end.date, end.weekday, end.weeks);
+        found.further_days = end.further_days;
+    }
     if is_duration {
         let text = number_words(&rest.next_words(rest.left()));
-        let length = parse_duration(&text).map_err(|_| not_understood(rest.written()))?;
-        let start = found.value(day, now)?;
-        return Ok(TimeWords {
-            start,
-            end: Some(EndWords::After(length)),
-        });
+        let length =
+            parse_duration(&with_minutes(&text)).map_err(|_| not_understood(rest.written()))?;
+        let start = context.value_of(&found)?;
+        let end = Some(EndWords::After(length));
+        return Ok(with_times(&found, TimeWords { start, end }));
     }
     // 2-3pm, 11-1pm: the half of the day is given once.
     let last = rest.left().saturating_sub(1);
     let half = rest.peek(last).and_then(|word| split_half(word).1);
-    if let (Some((hour, minute, second)), Some(half), false) = (found.clock, half, found.has_half) {
+    let half = half.or_else(|| match rest.peek(last)? {
+        "afternoon" | "evening" => Some(DayHalf::Pm),
+        _ => None,
+    });
+    if let (Some((hour, minute, second)), Some(half)) = (found.clock, half)
+        && found.form != ClockForm::Exact
+        && found.part.is_none()
+    {
+        found.form = ClockForm::Exact;
         found.clock = half.hour(hour).map(|hour| (hour, minute, second));
-        let start = found.value(day, now)?;
+        let start = context.value_of(&found)?;
         let end = end_of_words(&rest, start, true, now)?;
         if end.local().seconds() - start.local().seconds() < 12 * 3_600 {
-            return Ok(with_end(start, end));
+            return Ok(with_times(&found, with_end(start, end)));
         }
         let other = half.other().hour(hour);
         found.clock = other.map(|hour| (hour, minute, second));
     }
-    let start = found.value(day, now)?;
+    let start = context.value_of(&found)?;
     let end = end_of_words(&rest, start, true, now)?;
-    Ok(with_end(start, end))
+    Ok(with_times(&found, with_end(start, end)))
 }
 
-/// Parses `24-26 december 2026`.
+/// Parses `24-26 december 2026`, `24.-26.12.`.
 fn parse_date_range(words: &WordList, today: Date) -> Option<TimeWords> {
     let mut rest = words.clone();
-    rest.skip_any(&["from", "vom", "du", "del"]);
+    rest.skip_all(&["on", "the", "from", "of"]);
     let first = parse_day_number(rest.peek(0)?)?;
-    rest.peek(1).filter(|word| RANGE_WORDS.contains(word))?;
+    rest.peek(1)
+        .filter(|word| RANGE_WORDS.contains(word) || *word == "at")?;
     rest.at += 2;
-    let (last, count) = parse_named_date(&rest, today)?;
+    rest.skip_any(&["the"]);
+    let numeric = rest
+        .peek(0)
+        .and_then(|word| parse_numeric_date(word, today).ok()?);
+    let numeric = numeric.map(|date| (date, 1)).filter(|_| rest.left() == 1);
+    let (last, count) = numeric.or_else(|| parse_named_date(&rest, today))?;
     let (year, month, day) = last.ymd();
     let first = Date::new(year, month, first).filter(|_| first <= day)?;
-    let is_all = count >= 2 && count == rest.left();
+    let is_all = count == rest.left() && (count >= 2 || numeric.is_some());
     is_all.then(|| with_end(DateTimeValue::Date(first), DateTimeValue::Date(last)))
 }
 
@@ -154,12 +311,10 @@ fn with_end(start: DateTimeValue, end: DateTimeValue) -> TimeWords {
 /// Parses the end of something that starts at `start`. A time alone is on the day of the start or, if
 /// that is earlier, on the next day; a step is relative to the start. Else as [`parse_when`].
 pub fn parse_end_of(text: &str, start: DateTime, now: DateTime) -> Result<DateTimeValue, String> {
-    end_of_words(
-        &WordList::split(text),
-        DateTimeValue::Local(start),
-        false,
-        now,
-    )
+    let (english, others) = in_languages(text, |words| {
+        end_of_words(words, DateTimeValue::Local(start), false, now)
+    });
+    others.map_or(english, Ok)
 }
 
 /// Parses the words of an end; in a range, a weekday is the next one after the start.
@@ -184,22 +339,51 @@ fn end_of_words(
     let mut parser = WhenParser::new(words.rest(), now);
     parser.is_after_at = matches!(start, DateTimeValue::Local(_) | DateTimeValue::Utc(_));
     parser.base = local;
-    let found = parser.read()?;
+    let mut found = parser.read()?;
     if !parser.words.is_at_end() {
         return Err(not_understood(parser.words.written()));
     }
-    if !found.is_clock_alone() {
-        let is_weekday = found.date.is_none() && found.weeks.is_none() && found.weekday.is_some();
-        return match is_range && is_weekday {
-            true => found.value(day, day.midnight()),
-            false => found.value(day, now),
-        };
+    let value = |found: &Reading, context: TimeContext| context.value_of(found);
+    let end_day = found.day(if found.date.is_some() {
+        now.date()
+    } else {
+        day
+    });
+    if is_range && found.clock.is_some() && end_day == Ok(Some(day)) {
+        (found.date, found.weekday, found.weeks) = (None, None, None);
     }
-    let end = found.value(day, now)?;
+    if !found.is_clock_alone() {
+        let is_day_alone = found.date.is_none() && found.weeks.is_none() && found.weekday.is_some();
+        let now = match is_range && is_day_alone {
+            true => day.midnight(),
+            false => now,
+        };
+        return value(&found, TimeContext::new(day, now));
+    }
+    // The next hour that can be meant: 9-5, 21:00 to 2.
+    if let (Some((hour @ 1..=12, minute, second)), ClockForm::Bare, None) =
+        (found.clock, found.form, found.part)
+    {
+        let hours = [hour % 12, hour % 12 + 12, hour % 12 + 24];
+        let times = hours.map(|hour| {
+            let midnight = day.plus_days(i64::from(hour / 24)).midnight();
+            midnight.plus_seconds(i64::from((hour % 24) * 3_600 + minute * 60 + second))
+        });
+        if let Some(end) = times.into_iter().find(|time| *time > local) {
+            return Ok(match start {
+                DateTimeValue::Utc(_) => DateTimeValue::Utc(end),
+                _ => DateTimeValue::Local(end),
+            });
+        }
+    }
+    if found.form != ClockForm::Exact && found.part.is_none() {
+        found.form = ClockForm::Exact;
+    }
+    let end = value(&found, TimeContext::new(day, now))?;
     match (start, end.local() > local) {
         (DateTimeValue::Utc(_), true) => Ok(DateTimeValue::Utc(end.local())),
         (_, true) => Ok(end),
-        (_, false) => found.value(day.plus_days(1), now),
+        (_, false) => value(&found, TimeContext::new(day.plus_days(1), now)),
     }
 }
 
@@ -213,116 +397,6 @@ fn not_understood(word: &str) -> String {
     }
 }
 
-/// The meaning of the words read so far.
-#[derive(Debug, Clone, Copy, Default)]
-struct Reading {
-    date: Option<Date>,
-    weekday: Option<Weekday>,
-    /// Weeks after this one.
-    weeks: Option<i64>,
-    clock: Option<Clock>,
-    /// Whether the clock has am or pm.
-    has_half: bool,
-    /// Seconds east of UTC.
-    offset: Option<i64>,
-    part: Option<DayPart>,
-    moment: Option<DateTime>,
-}
-
-/// A part of the day, with its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DayPart {
-    Morning,
-    Afternoon,
-    Evening,
-}
-
-impl DayPart {
-    fn named(word: &str) -> Option<Self> {
-        Some(match word {
-            "morning" => Self::Morning,
-            "afternoon" => Self::Afternoon,
-            "evening" | "night" | "tonight" => Self::Evening,
-            _ => return None,
-        })
-    }
-
-    fn clock(self) -> Clock {
-        match self {
-            Self::Morning => (9, 0, 0),
-            Self::Afternoon => (15, 0, 0),
-            Self::Evening => (20, 0, 0),
-        }
-    }
-}
-
-impl Reading {
-    fn has_day(&self) -> bool {
-        self.date.is_some() || self.weekday.is_some() || self.weeks.is_some()
-    }
-
-    fn is_empty(&self) -> bool {
-        !self.has_day() && self.clock.is_none() && self.part.is_none() && self.moment.is_none()
-    }
-
-    fn is_clock_alone(&self) -> bool {
-        !self.has_day() && self.moment.is_none() && self.offset.is_none()
-    }
-
-    /// Returns the day, if there is one.
-    fn day(&self, today: Date) -> Result<Option<Date>, String> {
-        let monday = today.plus_days(-i64::from(today.weekday().index()));
-        let day = match (self.date, self.weekday, self.weeks) {
-            (Some(date), Some(weekday), _) if date.weekday() != weekday => {
-                return Err(format!(
-                    "{} is not a {}",
-                    format_day(date),
-                    weekday_name(weekday)
-                ));
-            }
-            (Some(date), ..) => date,
-            (None, Some(weekday), Some(weeks)) => {
-                monday.plus_days(7 * weeks + i64::from(weekday.index()))
-            }
-            (None, Some(weekday), None) => {
-                let ahead = i64::from(weekday.index()) - i64::from(today.weekday().index());
-                today.plus_days(ahead.rem_euclid(7))
-            }
-            (None, None, Some(0)) => today,
-            (None, None, Some(weeks)) => monday.plus_days(7 * weeks),
-            (None, None, None) => return Ok(None),
-        };
-        Ok(Some(day))
-    }
-
-    /// Returns the value; a time alone is on `default_day`.
-    fn value(&self, default_day: Date, now: DateTime) -> Result<DateTimeValue, String> {
-        if let Some(moment) = self.moment {
-            return Ok(DateTimeValue::Local(moment));
-        }
-        let clock = match (self.clock, self.part) {
-            (Some((hour @ 1..12, minute, second)), Some(DayPart::Afternoon | DayPart::Evening))
-                if !self.has_half =>
-            {
-                Some((hour + 12, minute, second))
-            }
-            (Some(clock), _) => Some(clock),
-            (None, part) => part.map(DayPart::clock),
-        };
-        let day = self.day(now.date())?;
-        let Some((hour, minute, second)) = clock else {
-            let day = day.ok_or_else(|| not_understood(""))?;
-            return Ok(DateTimeValue::Date(day));
-        };
-        let local = day.unwrap_or(default_day).at(hour, minute, second);
-        let local = local.ok_or_else(|| not_understood(""))?;
-        Ok(match self.offset {
-            Some(offset) => DateTimeValue::Utc(local.plus_seconds(-offset)),
-            None => DateTimeValue::Local(local),
-        })
-    }
-}
-
 struct WhenParser {
     words: WordList,
     now: DateTime,
@@ -331,6 +405,8 @@ struct WhenParser {
     found: Reading,
     /// Whether an hour can follow.
     is_after_at: bool,
+    /// Whether a day of the month can follow.
+    is_after_on: bool,
 }
 
 impl WhenParser {
@@ -341,6 +417,25 @@ impl WhenParser {
             base: now,
             found: Reading::default(),
             is_after_at: false,
+            is_after_on: false,
+        }
+    }
+
+    /// Returns a parser of words after "at".
+    fn after_at(words: WordList, now: DateTime) -> Self {
+        let is_after_at = true;
+        Self {
+            is_after_at,
+            ..Self::new(words, now)
+        }
+    }
+
+    /// Reads all words.
+    fn read_all(mut self) -> Result<Reading, String> {
+        let found = self.read()?;
+        match self.words.is_at_end() {
+            true => Ok(found),
+            false => Err(self.unknown_word()),
         }
     }
 
@@ -348,21 +443,29 @@ impl WhenParser {
     fn read(&mut self) -> Result<Reading, String> {
         while let Some(word) = self.words.peek(0) {
             let has_more = self.words.left() > 1;
-            let is_range = RANGE_WORDS.contains(&word) || word == "for";
-            if is_range && has_more && !self.found.is_empty() {
+            if has_more && !self.found.is_empty() && self.is_at_end_of_range() {
                 return Ok(self.found);
             }
-            let is_before_hour = BEFORE_HOUR.contains(&word);
+            let is_deadline = matches!(word, "until" | "till" | "thru");
+            let is_before_hour = BEFORE_HOUR.contains(&word) || self.is_hour_word();
+            let is_day_word =
+                word == "day" && self.words.peek(1).and_then(parse_day_number).is_some();
             // In the morning.
-            let is_filler =
-                FILLERS.contains(&word) || (word == "in" && self.words.peek(1) == Some("the"));
+            let is_filler = FILLERS.contains(&word)
+                || (word == "in" && self.words.peek(1) == Some("the"))
+                || is_day_word
+                || (is_deadline && self.found.is_empty());
+            let is_on = matches!(word, "on" | "the") || is_day_word;
+            let is_trailing = word == "the";
             let before = self.words.at;
             if let Some(count) = self.read_piece()? {
                 self.words.at = before + count;
                 self.is_after_at = self.found.has_day();
-            } else if has_more && (is_before_hour || is_filler) {
+                self.is_after_on = false;
+            } else if (has_more && (is_before_hour || is_filler)) || (!has_more && is_trailing) {
                 self.words.at += 1;
                 self.is_after_at |= is_before_hour;
+                self.is_after_on = is_on;
             } else {
                 return Err(self.unknown_word());
             }
@@ -371,6 +474,38 @@ impl WhenParser {
             true => Err(not_understood("")),
             false => Ok(self.found),
         }
+    }
+
+    /// Returns true at "to" and the like, at "for" before a duration, and at the second "at" of a range such as
+    /// "from 2 at 4", as several languages have it.
+    fn is_at_end_of_range(&self) -> bool {
+        let (Some(word), Some(next)) = (self.words.peek(0), self.words.peek(1)) else {
+            return false;
+        };
+        match word {
+            "for" => parse_number_word(next).is_some() || next == "half" || starts_with_digit(next),
+            "at" if self.found.clock.is_some() => {
+                starts_with_digit(next)
+                    || parse_number_word(next).is_some()
+                    || matches!(next, "noon" | "midnight")
+            }
+            "at" if self.found.date.is_some() => {
+                let mut rest = self.words.rest();
+                rest.at += 1;
+                parse_named_date(&rest, self.now.date()).is_some()
+            }
+            "at" => self.found.weekday.is_some() && parse_day_of_week(next).is_some(),
+            word => RANGE_WORDS.contains(&word),
+        }
+    }
+
+    /// Returns true for the word "hour" before the hour: "ore 10", "saat 10".
+    fn is_hour_word(&self) -> bool {
+        matches!(self.words.peek(0), Some("hour" | "hours"))
+            && self
+                .words
+                .peek(1)
+                .is_some_and(|next| starts_with_digit(next) || BEFORE_HOUR.contains(&next))
     }
 
     /// Returns the error for the word at the position: of "next fooday" the second is not understood.
@@ -386,6 +521,10 @@ impl WhenParser {
     /// Reads a day, a time or a part of one. Returns the number of its words; `None` if the word is not
     /// understood, or if there already is such a piece.
     fn read_piece(&mut self) -> Result<Option<usize>, String> {
+        if self.words.peek(0) == Some("allday") && !self.found.is_all_day {
+            self.found.is_all_day = true;
+            return Ok(Some(1));
+        }
         let count = match self.read_step().or_else(|| self.read_distance()) {
             Some(count) => Some(count),
             None => match self.read_date()? {
@@ -415,11 +554,11 @@ impl WhenParser {
         })
     }
 
-    fn set_clock(&mut self, clock: Clock, has_half: bool, count: usize) -> Option<usize> {
+    fn set_clock(&mut self, clock: Clock, form: ClockForm, count: usize) -> Option<usize> {
         let is_free = self.found.clock.is_none() && self.found.moment.is_none();
         is_free.then(|| {
             self.found.clock = Some(clock);
-            self.found.has_half = has_half;
+            self.found.form = form;
             count
         })
     }
@@ -499,6 +638,15 @@ impl WhenParser {
             if let Ok(length) = parse_duration(&with_minutes(&text)) {
                 if length.seconds() == 0 {
                     let days = sign * length.days();
+                    // Tuesday in 2 weeks
+                    if self.found.weekday.is_some()
+                        && skipped == 1
+                        && days % 7 == 0
+                        && self.found.weeks.is_none()
+                    {
+                        self.found.further_days = days;
+                        return Some(count);
+                    }
                     return self.add_units(days, TimeUnit::Days(1), base, count + after);
                 }
                 // Nobody means the seconds of the current minute.
@@ -515,10 +663,9 @@ impl WhenParser {
         let today = self.now.date();
         let word = self.words.peek(0)?;
         let day = match word {
-            "today" | "heute" | "aujourd'hui" | "hoy" | "hoje" => Some(0),
-            "tomorrow" | "tmrw" | "tmw" | "morgen" | "demain" | "manana" | "amanha" => Some(1),
-            "yesterday" | "gestern" | "hier" | "ayer" | "ontem" => Some(-1),
-            "ubermorgen" | "uebermorgen" => Some(2),
+            "today" => Some(0),
+            "tomorrow" => Some(1),
+            "yesterday" => Some(-1),
             _ => None,
         };
         if let Some(days) = day {
@@ -625,6 +772,11 @@ impl WhenParser {
             return None;
         }
         self.found.weekday = Some(weekday);
+        // Tuesday week
+        if self.words.peek(1) == Some("week") && self.found.weeks.is_none() {
+            self.found.further_days = 7;
+            return Some(2);
+        }
         // Mardi prochain, but not "friday next week".
         let is_next = self.words.peek(1) == Some("next")
             && !matches!(self.words.peek(2), Some("week" | "month" | "year"));
@@ -650,7 +802,7 @@ impl WhenParser {
             Some(date) => Some((date, 1)),
             None => match parse_numeric_date(&word, today)? {
                 Some(date) => Some((date, 1)),
-                None => parse_named_date(&self.words, today),
+                None => parse_named_date(&self.words, today).or_else(|| self.day_after_on(&word)),
             },
         };
         Ok(date.and_then(|(date, count)| self.set_date(date, count)))
@@ -668,69 +820,162 @@ impl WhenParser {
             .or_else(|| parse_packed(time))
             .or_else(hour)?;
         self.set_date(date, 1)?;
-        self.found.offset = offset;
-        self.set_clock(clock, true, 1)
+        self.found.zone = offset.map(ZoneWord::Offset);
+        self.set_clock(clock, ClockForm::Exact, 1)
+    }
+
+    /// Returns the date of a number after "on" or "the", which is no hour.
+    fn day_after_on(&self, word: &str) -> Option<(Date, usize)> {
+        let is_hour = |next: &str| {
+            matches!(
+                next,
+                "o'clock"
+                    | "oclock"
+                    | "uhr"
+                    | "h"
+                    | "hours"
+                    | "andhalf"
+                    | "andquarter"
+                    | "lessquarter"
+                    | "-"
+            ) || split_half(next).0.is_empty()
+        };
+        let day = parse_day_number(word).filter(|_| self.is_after_on)?;
+        let is_day = self.words.peek(1).is_none_or(|next| !is_hour(next));
+        is_day.then(|| Some((next_day_of_month(self.now.date(), day)?, 1)))?
     }
 
     fn read_clock(&mut self) -> Option<usize> {
-        let word = self.words.peek(0)?;
-        if let ("half" | "quarter", Some(side @ ("past" | "to")), Some(hour)) =
-            (word, self.words.peek(1), self.words.peek(2))
-        {
-            let hour = parse_number_word(hour).filter(|hour| *hour < 24)?;
-            let minute = if word == "half" { 30 } else { 15 };
-            let clock = match side {
-                "past" => (hour, minute, 0),
-                _ => (hour.checked_sub(1)?, 60 - minute, 0),
-            };
-            return self.set_clock(clock, false, 3);
+        if let Some((clock, count)) = self.spoken_clock() {
+            return self.set_clock(clock, ClockForm::Bare, count);
         }
+        let word = self.words.peek(0)?;
         let next = self.words.peek(1).unwrap_or_default();
         if split_half(next).0.is_empty() && !next.is_empty() {
             // 9 am, but not the German "am Montag".
             if let Some(clock) = parse_clock(&format!("{word}{next}")) {
-                return self.set_clock(clock, true, 2);
+                return self.set_clock(clock, ClockForm::Exact, 2);
             }
         }
-        if let "uhr" | "h" | "o'clock" | "oclock" | "heure" | "heures" = next {
-            let hour = parse_digits(word, 1..=2).filter(|hour| *hour < 24);
+        let hour = parse_digits(word, 1..=2).filter(|hour| *hour < 24);
+        let is_hours = matches!(next, "hour" | "hours") && self.is_after_at;
+        if is_hours || matches!(next, "uhr" | "h" | "o'clock" | "oclock") {
+            let minute = self
+                .words
+                .peek(2)
+                .and_then(|word| parse_digits(word, 2..=2));
+            let minute = minute.filter(|minute| *minute < 60 && next != "h");
             let dotted = || parse_clock(&word.replace('.', ":"));
-            let clock = hour.map(|hour| (hour, 0, 0)).or_else(dotted);
-            if let Some(clock) = clock {
-                return self.set_clock(clock, false, 2);
+            let clock = hour.map(|hour| (hour, minute.unwrap_or(0), 0));
+            let count = if clock.is_some() && minute.is_some() {
+                3
+            } else {
+                2
+            };
+            if let Some(clock) = clock.or_else(dotted) {
+                // "om 3 uur" is in the afternoon, 6 Uhr and 3h are as likely in the morning.
+                if let ("o'clock" | "oclock" | "uhr" | "hour" | "hours", 1..=5, 2) =
+                    (next, clock.0, count)
+                    && figures_form(word) == ClockForm::Figures
+                {
+                    return self.set_clock(clock, ClockForm::Bare, count);
+                }
+                return self.set_clock(clock, figures_form(word), count);
             }
+        }
+        // Russian "at 3 of the day".
+        if let (Some(hour @ 1..=5), "day", true) = (hour, next, self.is_after_at) {
+            return self.set_clock((hour + 12, 0, 0), ClockForm::Exact, 2);
         }
         // 17.30 is no day, and after "at" 10.12 is none.
         let dotted = word.replace('.', ":");
         let is_dotted = word.matches('.').count() == 1
             && parse_digits::<u32>(&word.replace('.', ""), 3..=4).is_some();
         if let Some(clock) = parse_clock(&dotted).filter(|_| is_dotted)
-            && (clock.1 > 12 || self.is_after_at)
+            && (clock.1 > 12 || clock.1 == 0 || self.is_after_at)
         {
-            return self.set_clock(clock, false, 1);
+            return self.set_clock(clock, figures_form(word), 1);
         }
         if let Some(clock) = parse_clock(word) {
-            return self.set_clock(clock, split_half(word).1.is_some() || word == "noon", 1);
+            let is_exact = split_half(word).1.is_some() || word == "noon" || word == "midnight";
+            let form = if is_exact {
+                ClockForm::Exact
+            } else {
+                figures_form(word)
+            };
+            return self.set_clock(clock, form, 1);
         }
         if self.found.has_day() {
             // 18:30Z after a day.
             if let Some((time, offset @ Some(_))) = split_offset(word)
                 && let Some(clock) = parse_clock(time).or_else(|| parse_packed(time))
             {
-                self.set_clock(clock, true, 1)?;
-                self.found.offset = offset;
+                self.set_clock(clock, ClockForm::Exact, 1)?;
+                self.found.zone = offset.map(ZoneWord::Offset);
                 return Some(1);
             }
             if let Some(clock) = parse_packed(word) {
-                return self.set_clock(clock, true, 1);
+                return self.set_clock(clock, ClockForm::Exact, 1);
             }
         }
-        let hour = parse_digits(word, 1..=2).filter(|hour| *hour < 24)?;
+        let hour =
+            hour.or_else(|| parse_number_word(word).filter(|hour| *hour <= 12 && word.len() > 2))?;
         if self.is_after_at || DayPart::named(next).is_some() {
-            return self.set_clock((hour, 0, 0), false, 1);
+            let form = match word.starts_with('0') {
+                true => ClockForm::Exact,
+                false => ClockForm::Bare,
+            };
+            return self.set_clock((hour, 0, 0), form, 1);
         }
         None
     }
+
+    /// Returns the time of `half past six`, `halfto seven`, `eight andhalf`, and the number of words.
+    fn spoken_clock(&self) -> Option<(Clock, usize)> {
+        let hour = |at| {
+            let word = self.words.peek(at)?;
+            parse_number_word(word).filter(|hour| *hour < 24 && !matches!(word, "a" | "an"))
+        };
+        let before = |hour: u32| if hour == 1 { 12 } else { hour - 1 };
+        let is_minute = |word| matches!(word, "half" | "quarter");
+        let (word, next) = (self.words.peek(0)?, self.words.peek(1).unwrap_or_default());
+        match (word, next) {
+            ("half", "past") => Some(((hour(2)?, 30, 0), 3)),
+            ("quarter", "past") => Some(((hour(2)?, 15, 0), 3)),
+            ("quarter", "to") => Some(((before(hour(2)?), 45, 0), 3)),
+            ("halfto", _) => Some(((before(hour(1)?), 30, 0), 2)),
+            (_, "past" | "to") if !is_minute(word) => {
+                let minute = parse_number_word(word)
+                    .filter(|minute| minute % 5 == 0 && (5..60).contains(minute));
+                let is_word = self
+                    .words
+                    .peek(2)
+                    .is_some_and(|word| !starts_with_digit(word));
+                let hour = hour(2).filter(|_| is_word)?;
+                match (minute?, next) {
+                    (minute, "past") => Some(((hour, minute, 0), 3)),
+                    (minute, _) => Some(((before(hour), 60 - minute, 0), 3)),
+                }
+            }
+            (_, "andhalf") => Some(((hour(0)?, 30, 0), 2)),
+            (_, "andquarter") => Some(((hour(0)?, 15, 0), 2)),
+            (_, "lessquarter") => Some(((before(hour(0)?), 45, 0), 2)),
+            (_, "o'clock") if self.words.peek(2) == Some("andhalf") => Some(((hour(0)?, 30, 0), 3)),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the form of a time in figures: with a zero before it or after noon its half of the day is clear.
+fn figures_form(word: &str) -> ClockForm {
+    match word.starts_with('0') {
+        true => ClockForm::Exact,
+        false => ClockForm::Figures,
+    }
+}
+
+fn starts_with_digit(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Returns the first or last day of a month, the next one or that of the year that follows, and the
@@ -773,7 +1018,7 @@ impl TimeUnit {
             "mo" | "month" | "months" => Self::Months(1),
             "y" | "year" | "years" => Self::Months(12),
             "m" | "min" | "mins" | "minute" | "minutes" => Self::Minutes(1),
-            "h" | "hour" | "hours" | "heure" | "heures" => Self::Minutes(60),
+            "h" | "hour" | "hours" => Self::Minutes(60),
             _ => return None,
         })
     }
@@ -788,7 +1033,10 @@ fn parse_weekday_or_weekend(word: &str) -> Option<Weekday> {
 
 /// Replaces halves of an hour: `1 hour 1 half` and `1.5 hours` become `90 minutes`.
 fn with_minutes(text: &str) -> String {
-    let hours = match text.strip_suffix(" 1 half") {
+    let half = text
+        .strip_suffix(" 1 half")
+        .or(text.strip_suffix(" andhalf"));
+    let hours = match half {
         Some(text) => text.strip_suffix(" hour").or(text.strip_suffix(" hours")),
         None => text
             .strip_suffix(" hours")
@@ -803,13 +1051,17 @@ fn with_minutes(text: &str) -> String {
 /// Joins words, with numbers in figures: `two hours` becomes `2 hours`.
 fn number_words(words: &[&str]) -> String {
     let words: &[&str] = match words {
-        ["half", "an", "hour"] => &["30", "minutes"],
+        ["one", "halfto", "hour" | "o'clock"] => &["30", "minutes"],
+        ["half", "an" | "one", "hour"] | ["half", "hour"] | ["one", "half", "hour"] => {
+            &["30", "minutes"]
+        }
         ["a", "fortnight"] => &["2", "weeks"],
         ["week"] => &["1", "week"],
         words => words,
     };
     let figures = words.iter().map(|word| match parse_number_word(word) {
         Some(n) => n.to_string(),
+        None if *word == "o'clock" && words.len() == 2 => "hours".to_owned(),
         None => (*word).to_owned(),
     });
     let all: Vec<String> = figures.filter(|word| word != "and").collect();

@@ -23,7 +23,7 @@ use etui_ical::time::{Date, DateTime, DateTimeValue, Weekday};
 use super::clock::parse_digits;
 use super::dates::plus_months;
 use super::names::{parse_day_of_week, parse_month, parse_number_word, weekday_name};
-use super::parse::parse_words;
+use super::parse::{RANGE_WORDS, TimeContext, in_languages, parse_words};
 use super::rule_text::FREQUENCIES;
 use super::words::WordList;
 
@@ -33,7 +33,13 @@ pub fn parse_recurrence(text: &str, start: Date, now: DateTime) -> Result<Recurr
     if upper.starts_with("FREQ") || upper.starts_with("RRULE") || text.contains(';') {
         return text.parse::<RecurrenceRule>().map_err(|e| e.to_string());
     }
-    parse_rule_words(&WordList::split(&spread_words(text)), start, now)
+    let (english, other) = in_languages(&spread_words(text), |words| {
+        parse_rule_words(words, start, now)
+    });
+    match (english, other) {
+        (Ok(rule), _) | (Err(_), Some(rule)) => Ok(rule),
+        (Err(e), None) => Err(e),
+    }
 }
 
 /// Writes a comma, and the slash of `tue/thu`, as a word of its own.
@@ -78,15 +84,10 @@ enum ListKind {
 }
 
 /// Words without a meaning of their own.
-const FILLERS: &[&str] = &[
-    "the", "of", "a", "am", "single", "le", "les", "el", "los", "las", "os", "as", "du", "im",
-];
+const FILLERS: &[&str] = &["the", "of", "a", "from", "single"];
 const EVERY: &[&str] = &["every", "each", "once"];
-const AND: &[&str] = &["and", "&", "und", "et", "y", "e"];
-const UNTIL: &[&str] = &[
-    "until", "till", "til", "through", "thru", "bis", "hasta", "jusqu'au",
-];
-const RANGE_WORDS: &[&str] = &["-", "to", "through", "thru", "bis"];
+const AND: &[&str] = &["and", "&"];
+const UNTIL: &[&str] = &["until", "till", "til", "through", "thru"];
 
 impl RuleParser {
     fn next_word(&mut self) -> Option<String> {
@@ -131,7 +132,7 @@ impl RuleParser {
                     self.parse_for(&mut rule)?;
                     list = None;
                 }
-                word if self.skip_any(&["times", "time", "x", "mal"]) => {
+                word if self.skip_any(&["times", "time", "x"]) => {
                     let count = parse_number_word(word);
                     self.words.at -= 1;
                     rule.count = Some(count.ok_or_else(|| self.unexpected())?);
@@ -169,10 +170,12 @@ impl RuleParser {
             if matches!(self.words.peek(count), Some("times" | "time")) {
                 continue;
             }
-            match parse_words(&self.words.part(count), self.now.date(), self.now) {
-                Ok(found) if found.end.is_none() => {
+            let context = TimeContext::new(self.now.date(), self.now);
+            match parse_words(&self.words.part(count), context) {
+                // Of "tuesdays 18:00 until 19:00" the time is that of the event.
+                Ok(found) if found.times.end.is_none() && found.has_day => {
                     self.words.at += count;
-                    return Ok(found.start);
+                    return Ok(found.times.start);
                 }
                 Ok(_) => {}
                 Err(e) => error = e,
@@ -190,7 +193,7 @@ impl RuleParser {
             None => (1, word),
         };
         let (days, months) = match unit.as_str() {
-            "times" | "time" | "mal" => {
+            "times" | "time" => {
                 rule.count = Some(n);
                 return Ok(());
             }
@@ -208,6 +211,14 @@ impl RuleParser {
 
     fn parse_frequency(&mut self) -> Result<(RecurrenceRule, Option<ListKind>), String> {
         self.skip_any(&["on"]);
+        if self.words.peek(0) == Some("day")
+            && self
+                .words
+                .peek(1)
+                .is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            self.words.at += 1;
+        }
         let word = self.next_word().unwrap_or_default();
         let (frequency, interval) = match word.as_str() {
             "hourly" => (Frequency::Hourly, 1),
@@ -462,6 +473,10 @@ impl RuleParser {
         if nth.abs() > 31 {
             return Err(format!("{word}: a month has 31 days at most"));
         }
+        // RFC 5545 3.3.10: weekly rules have none.
+        if rule.frequency == Frequency::Weekly {
+            return Err(self.unexpected());
+        }
         rule.by_month_day.push(nth);
         // 25 december
         if let (Some(month), Frequency::Yearly) =
@@ -503,7 +518,7 @@ fn parse_ordinal(word: &str) -> Option<i8> {
     if let Some((_, n)) = WORDS.iter().zip(1..).find(|(known, _)| **known == word) {
         return Some(n);
     }
-    let digits = ["st", "nd", "rd", "th", "."]
+    let digits = ["st", "nd", "rd", "th", ".", "-го", "er", "re", "º", "ª"]
         .iter()
         .find_map(|suffix| word.strip_suffix(suffix))
         .unwrap_or(word);

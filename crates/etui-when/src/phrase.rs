@@ -9,14 +9,23 @@ use std::ops::Range;
 use etui_ical::recurrence::RecurrenceRule;
 use etui_ical::time::{Date, DateTime};
 
-use self::pieces::{Piece, split_pieces};
-use self::rule_and_time::{FoundRule, begins_rule, split_rule, without_and};
-use super::leftover::{RULE_NAMES, find_leftover};
-use super::names::{fold_word, is_full_name, nearest_weekday, parse_day_of_week};
-use super::parse::{TimeWords, parse_words};
+use self::pieces::{Piece, join_pieces, split_pieces};
+use self::rule_and_time::{
+    FoundRule, begins_rule, first_of_rule, plus_days, split_rule, without_and,
+};
+use super::clock::{parse_clock, parse_digits};
+use super::dates::parse_day_number;
+use super::format::format_clock;
+use super::language::{
+    Language, is_day_of_another_language, is_telling_form, meaning_in, meanings,
+};
+use super::leftover::{FEASTS, RULE_NAMES, find_leftover};
+use super::names::{fold_word, is_full_name, is_weekday_name, nearest_weekday, parse_day_of_week};
+use super::parse::{EndWords, ParsedTimes, TimeContext, TimeWords, parse_words};
 use super::parse_rule::{parse_rule_words, spread_words};
-use super::translate::english_word;
+use super::reading::{AssumedHalf, DayPart};
 use super::words::WordList;
+use super::zone_words::{ZoneWord, is_unknown_zone};
 
 /// Words of a phrase that can be a time; it bounds the cost.
 const MAX_TIME_WORDS: usize = 14;
@@ -35,8 +44,10 @@ pub struct Phrase {
     pub has_day: bool,
     /// The recurrence rule.
     pub rule: Option<RecurrenceRule>,
-    /// The words after `at` that follow the time.
+    /// The words after `at` that follow the time, or after `@`.
     pub place: Option<String>,
+    /// What was assumed, as sentences: that `at 3` is in the afternoon, that "Weekly" is a rule.
+    pub notes: Vec<String>,
 }
 
 /// A phrase that is not understood.
@@ -68,18 +79,65 @@ impl fmt::Display for PhraseError {
 /// Takes the time from a text: from its end or beginning, from both, or from the words before `at` or
 /// `with` and the like. A time alone is on `day`. A title in double quotes is taken as it is. Returns `None`
 /// without a time, or if it may be a part of the title: a time has a figure or a whole name, so that "Sun" and
-/// "May" are none.
+/// "May" are none. The language of the most words of a time is taken.
 ///
 /// # Errors
 /// Names the word if one that looks like a part of a time is not understood.
 pub fn parse_phrase(text: &str, day: Date, now: DateTime) -> Result<Option<Phrase>, PhraseError> {
     let pieces = split_pieces(text);
-    let reader = PhraseReader {
-        pieces: &pieces,
-        day,
-        now,
+    let plain: Vec<&str> = pieces
+        .iter()
+        .filter(|piece| !piece.is_quoted)
+        .map(|piece| piece.text)
+        .collect();
+    let plain = plain.join(" ");
+    let context = TimeContext {
+        hint: hint_of(&pieces),
+        ..TimeContext::new(day, now)
     };
-    reader.read()
+    let mut best: Option<FoundTime> = None;
+    let mut error = None;
+    for language in Language::all() {
+        let is_english = language == Language::ENGLISH;
+        if !is_english && !WordList::split_in(&plain, language).has_telling_form() {
+            continue;
+        }
+        let reader = PhraseReader {
+            pieces: &pieces,
+            context,
+            language,
+        };
+        match reader.read() {
+            Ok(Some(found)) if best.as_ref().is_none_or(|best| best.count < found.count) => {
+                best = Some(found);
+            }
+            Ok(_) => {}
+            Err(e) if !e.may_be_title => return Err(e),
+            Err(e) => error = error.or(Some(e)),
+        }
+    }
+    match (best, error) {
+        (Some(found), _) => Ok(Some(found.phrase)),
+        (None, Some(e)) => Err(e),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Returns the part of the day that a meal in the title names.
+fn hint_of(pieces: &[Piece<'_>]) -> Option<DayPart> {
+    let meal = |word: &str| match word {
+        "dinner" => Some(DayPart::Evening),
+        "breakfast" => Some(DayPart::Morning),
+        _ => None,
+    };
+    pieces
+        .iter()
+        .filter(|piece| !piece.is_quoted)
+        .find_map(|piece| {
+            let folded = fold_word(piece.text);
+            let mut others = meanings(&folded);
+            meal(&folded).or_else(|| others.find_map(|(_, english)| meal(english)))
+        })
 }
 
 /// A time that was understood, and the positions of its words.
@@ -89,16 +147,21 @@ struct FoundTime {
     title: Vec<usize>,
     /// The positions of the words of the time.
     time: Range<usize>,
+    /// The number of words of the time.
+    count: usize,
 }
 
 struct PhraseReader<'t> {
     pieces: &'t [Piece<'t>],
-    day: Date,
-    now: DateTime,
+    context: TimeContext,
+    language: Language,
 }
 
 impl PhraseReader<'_> {
-    fn read(&self) -> Result<Option<Phrase>, PhraseError> {
+    fn read(&self) -> Result<Option<FoundTime>, PhraseError> {
+        if let Some(found) = self.time_beside_place() {
+            return Ok(Some(found));
+        }
         let count = self.pieces.len();
         if count > 0 && self.time_of(0..count, 0..0).is_some() {
             let text = self.text_of(0..count);
@@ -111,11 +174,17 @@ impl PhraseReader<'_> {
         if let Some(found) = &at_end
             && self.leftover_of(found).is_none()
         {
-            return Ok(at_end.map(|found| found.phrase));
+            return Ok(at_end);
         }
         let spread = self.time_within().or_else(|| self.time_in_two_parts());
-        if let Some(found) = spread {
-            return Ok(Some(found.phrase));
+        if spread.is_some() {
+            return Ok(spread);
+        }
+        if let Some(found) = at_end
+            .as_ref()
+            .and_then(|found| self.with_rule_of_title(found))
+        {
+            return Ok(Some(found));
         }
         let (leftover, time) = match at_end {
             Some(found) => (self.leftover_of(&found), Some(found.time)),
@@ -127,10 +196,92 @@ impl PhraseReader<'_> {
         }
     }
 
+    /// Finds a time beside `@ PLACE`: the most words of a time, and then the longest place.
+    fn time_beside_place(&self) -> Option<FoundTime> {
+        let is_place = |at: usize| {
+            let text = self.pieces.get(at).filter(|piece| !piece.is_quoted)?.text;
+            let name = text.strip_prefix('@')?;
+            let next = self.pieces.get(at + 1).map_or("", |piece| piece.text);
+            let first = if name.is_empty() { next } else { name };
+            first.starts_with(char::is_alphabetic).then_some(at)
+        };
+        let count = self.pieces.len();
+        let at = (0..count.min(MAX_SPREAD_WORDS)).find_map(is_place)?;
+        let ends = (at + 1..=count.min(at + MAX_TIME_WORDS)).rev();
+        let all = ends.filter_map(|end| {
+            let place = join_pieces(self.pieces.get(at..end)?);
+            let place = place.strip_prefix('@')?.trim().to_owned();
+            let other = |range: Range<usize>| self.pieces.get(range).unwrap_or_default();
+            let pieces = [other(0..at), other(end..count)].concat();
+            let reader = PhraseReader {
+                pieces: &pieces,
+                ..*self
+            };
+            let mut found = reader.read().ok()?.filter(|_| !place.is_empty())?;
+            found.phrase.place = Some(place);
+            Some(found)
+        });
+        // Of equal counts the last one, which is the longest place if the order is reversed.
+        all.collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .max_by_key(|found| found.count)
+    }
+
+    /// Makes a rule of a word such as "Weekly" in the title, which keeps it.
+    fn with_rule_of_title(&self, found: &FoundTime) -> Option<FoundTime> {
+        if found.phrase.rule.is_some() {
+            return None;
+        }
+        let position = self.leftover_of(found)?;
+        let name = self.pieces.get(position)?.text;
+        let words = WordList::split_in(name, self.language);
+        let word = words.peek(0).filter(|word| RULE_NAMES.contains(word))?;
+        // A month after a Friday is another weekday.
+        let time = self.text_of(found.time.clone());
+        let is_weekday = WordList::split_in(&time, self.language)
+            .contains(|word| parse_day_of_week(word).is_some());
+        if is_weekday
+            && matches!(
+                word,
+                "monthly" | "quarterly" | "yearly" | "annually" | "weekdays" | "weekends"
+            )
+        {
+            return None;
+        }
+        let start = found.phrase.times.start.local().date();
+        let rule = parse_rule_words(&words, start, self.context.now).ok()?;
+        let mut phrase = found.phrase.clone();
+        phrase.notes.push(format!(
+            "\"{name}\" is taken as a rule; to add one time only, write the title in double quotes"
+        ));
+        self.finish(&mut phrase, Some(rule));
+        self.leftover(&found.title, true)
+            .is_none()
+            .then(|| FoundTime {
+                phrase,
+                title: found.title.clone(),
+                time: found.time.clone(),
+                count: found.count,
+            })
+    }
+
+    /// Sets the rule, and moves a start without a day to the first one of the rule.
+    fn finish(&self, phrase: &mut Phrase, rule: Option<RecurrenceRule>) {
+        let Some(rule) = rule else {
+            return;
+        };
+        if !phrase.has_day && self.context.day == self.context.now.date() {
+            let start = first_of_rule(phrase.times.start, &rule, self.context.now);
+            let days = start.local().date().days() - phrase.times.start.local().date().days();
+            phrase.times = moved_by(&phrase.times, i64::from(days));
+        }
+        phrase.rule = Some(rule);
+    }
+
     fn text_of(&self, words: Range<usize>) -> String {
         let pieces = self.pieces.get(words).unwrap_or_default();
-        let texts: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();
-        texts.join(" ")
+        join_pieces(pieces)
     }
 
     /// Returns the position of a word of the title that looks like a part of a time.
@@ -140,8 +291,99 @@ impl PhraseReader<'_> {
             true => "",
             false => piece.text,
         });
-        let at = find_leftover(&words.collect::<Vec<_>>(), has_rule)?;
-        title.get(at).copied()
+        let words: Vec<&str> = words.collect();
+        let found = || find_leftover(&words, has_rule, self.language);
+        let beside = || {
+            title
+                .iter()
+                .position(|at| self.is_leftover_beside_time(*at, title))
+        };
+        let zone = self.unknown_zone(title);
+        zone.or_else(|| title.get(found().or_else(beside)?).copied())
+    }
+
+    /// Returns true for a word that is a part of the time by its place before it: hours (`2-3 tomorrow`), the short
+    /// name of a day (`Mi 14:00`), or "until" with one word between.
+    fn is_leftover_beside_time(&self, at: usize, title: &[usize]) -> bool {
+        let Some(piece) = self.pieces.get(at).filter(|piece| !piece.is_quoted) else {
+            return false;
+        };
+        let is_time = |at: usize| at < self.pieces.len() && title.binary_search(&at).is_err();
+        let is_until = ["until", "till", "thru"].contains(&self.english_of(piece).as_str());
+        if is_until && is_telling_form(piece.text, "at") && (is_time(at + 1) || is_time(at + 2)) {
+            return true;
+        }
+        if !is_time(at + 1) {
+            return false;
+        }
+        let text = fold_word(piece.text);
+        let is_hour = |text: &str| parse_digits::<u32>(text, 1..=2).is_some_and(|hour| hour <= 24);
+        let is_ordinal =
+            parse_day_number(&text).is_some() && parse_digits::<u32>(&text, 1..=2).is_none();
+        let are_hours = |(first, last)| is_hour(first) && is_hour(last);
+        if text.split_once('-').is_some_and(are_hours) || parse_clock(&text).is_some() || is_ordinal
+        {
+            return true;
+        }
+        /// Short names of days that are words or first names.
+        const OTHER_WORDS: &[&str] =
+            &["per", "son", "sex", "man", "mar", "sal", "sam", "ter", "ma"];
+        let next = self.pieces.get(at + 1).map_or("", |piece| piece.text);
+        let folded = fold_word(piece.text);
+        let is_capital = piece.text.starts_with(char::is_uppercase);
+        let is_short = folded.len() == 2 || (folded.len() == 3 && !is_capital);
+        let is_weekday = meanings(&folded).any(|(_, english)| is_weekday_name(english));
+        is_short
+            && is_weekday
+            && !OTHER_WORDS.contains(&folded.as_str())
+            && next.starts_with(|c: char| c.is_ascii_digit())
+    }
+
+    /// Returns the position of a word after a clock time that is a zone, but which one is not known.
+    fn unknown_zone(&self, title: &[usize]) -> Option<usize> {
+        let is_clock = |at: usize| {
+            let before = at.checked_sub(1).and_then(|at| self.pieces.get(at));
+            before.is_some_and(|piece| {
+                piece.text.starts_with(|c: char| c.is_ascii_digit())
+                    || matches!(piece.text, "am" | "pm")
+            })
+        };
+        let is_zone = |at: usize| {
+            self.pieces
+                .get(at)
+                .is_some_and(|piece| is_unknown_zone(piece.text))
+        };
+        title
+            .iter()
+            .copied()
+            .find(|at| is_zone(*at) && is_clock(*at))
+    }
+
+    /// Returns the title of the words outside a time; a part of the day beside the title, as in "Movie night
+    /// tomorrow", is in both, and so is the day of "Taco Tuesday".
+    fn title_without(&self, parts: &[Range<usize>]) -> Vec<usize> {
+        let is_part = |at: usize| {
+            let piece = self.pieces.get(at).filter(|piece| !piece.is_quoted);
+            let words = piece.map(|piece| WordList::split_in(piece.text, self.language));
+            words.is_some_and(|words| {
+                let word = words.peek(0).filter(|_| words.left() == 1);
+                let before = at.checked_sub(1).and_then(|at| self.pieces.get(at));
+                let is_feast =
+                    before.is_some_and(|piece| FEASTS.contains(&fold_word(piece.text).as_str()));
+                word.is_some_and(|word| {
+                    (word != "tonight" && DayPart::named(word).is_some())
+                        || (is_feast && is_weekday_name(word))
+                })
+            })
+        };
+        let is_in = |at: usize| parts.iter().any(|part| part.contains(&at));
+        let is_kept = |at: usize| {
+            let is_first = parts.iter().any(|part| part.start == at && part.len() > 1);
+            is_first && at > 0 && !is_in(at - 1) && is_part(at)
+        };
+        (0..self.pieces.len())
+            .filter(|at| !is_in(*at) || is_kept(*at))
+            .collect()
     }
 
     fn leftover_of(&self, found: &FoundTime) -> Option<usize> {
@@ -152,16 +394,38 @@ impl PhraseReader<'_> {
     fn time_of(&self, first: Range<usize>, second: Range<usize>) -> Option<FoundRule> {
         let parts = [first, second].map(|part| self.pieces.get(part).unwrap_or_default());
         let pieces = parts.concat();
-        let are_plain = pieces.iter().all(|piece| !piece.is_quoted);
-        if !are_plain || !pieces.iter().any(|piece| is_distinct(piece.text)) {
+        if pieces.iter().any(|piece| piece.is_quoted) {
             return None;
         }
         let texts: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();
-        let words = WordList::split(&spread_words(&texts.join(" ")));
-        match parse_words(&without_and(&words), self.day, self.now) {
-            Ok(times) => Some((times, true, None)),
-            Err(_) => split_rule(&words, self.day, self.now),
+        let words = WordList::split_in(&spread_words(&texts.join(" ")), self.language);
+        if !self.is_distinct(&words) {
+            return None;
         }
+        // "Trip fri-sun" is once, "Work mon-fri 9-17" every week.
+        let range = words.peek(0).filter(|_| words.left() == 1);
+        let range = range
+            .and_then(|word| word.split_once('-'))
+            .map(|(first, last)| format!("{first} to {last}"));
+        let words = range.map_or(words, |range| WordList::split(&range));
+        match parse_words(&without_and(&words), self.context) {
+            Ok(parsed) => Some(FoundRule { parsed, rule: None }),
+            Err(_) => split_rule(&words, self.context),
+        }
+    }
+
+    /// Returns true if a word of a time cannot be a word of a title, such as an abbreviated name.
+    fn is_distinct(&self, words: &WordList) -> bool {
+        match self.language {
+            Language::ENGLISH => words.contains(is_distinct),
+            _ => words.has_telling_form() && !words.has_unknown_word(),
+        }
+    }
+
+    /// Returns the English words of a piece, if it is one word.
+    fn english_of(&self, piece: &Piece<'_>) -> String {
+        let folded = fold_word(piece.text.trim_end_matches([',', ':', ';']));
+        meaning_in(&folded, self.language).map_or(folded, str::to_owned)
     }
 
     fn phrase_of(&self, title: &[usize], time: FoundRule) -> Option<Phrase> {
@@ -175,23 +439,44 @@ impl PhraseReader<'_> {
                 inner.as_str().trim().to_owned()
             }
             _ => {
-                let texts: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();
-                let title = texts.join(" ");
-                let title = title.trim_end_matches([',', ':', ';', '-', '–']);
+                let title = join_pieces(pieces);
+                let title = title.trim_matches(|c: char| c.is_whitespace() || "-–—".contains(c));
+                let title = title.trim_end_matches([',', ':', ';', '-', '–', '、', '。']);
                 title.trim().to_owned()
             }
         };
         if title.is_empty() {
             return None;
         }
-        let (times, has_day, rule) = time;
-        Some(Phrase {
+        let FoundRule { parsed, rule } = time;
+        let mut phrase = Phrase {
             title,
-            times,
-            has_day,
-            rule,
+            times: parsed.times.clone(),
+            has_day: parsed.has_day,
+            rule: None,
             place: None,
-        })
+            notes: notes_of(&parsed),
+        };
+        let now = self.context.now;
+        let start = phrase.times.start.local();
+        // A weekday whose time has passed today is that of the next week.
+        if parsed.is_weekday
+            && start.date() == now.date()
+            && start < now
+            && start.date().midnight() < start
+        {
+            phrase.times = moved_by(&phrase.times, 7);
+        }
+        // Midnight is at the end of the day.
+        if !parsed.has_day
+            && rule.is_none()
+            && start == now.date().midnight()
+            && parsed.clock.is_some()
+        {
+            phrase.times = moved_by(&phrase.times, 1);
+        }
+        self.finish(&mut phrase, rule);
+        Some(phrase)
     }
 
     /// Finds the longest time at the end or the beginning.
@@ -200,13 +485,16 @@ impl PhraseReader<'_> {
         let most = MAX_TIME_WORDS.min(count.checked_sub(1)?);
         for length in (1..=most).rev() {
             for time in [count - length..count, 0..length] {
-                let title: Vec<usize> = (0..count).filter(|at| !time.contains(at)).collect();
-                let phrase = self.time_of(time.clone(), 0..0);
-                if let Some(phrase) = phrase.and_then(|found| self.phrase_of(&title, found)) {
+                let Some(found) = self.time_of(time.clone(), 0..0) else {
+                    continue;
+                };
+                let title = self.title_without(std::slice::from_ref(&time));
+                if let Some(phrase) = self.phrase_of(&title, found) {
                     return Some(FoundTime {
                         phrase,
                         title,
                         time,
+                        count: length,
                     });
                 }
             }
@@ -219,7 +507,9 @@ impl PhraseReader<'_> {
         const PLACE: &[&str] = &["at", "@", "bei", "chez"];
         const FURTHER: &[&str] = &[
             "with", "in", "about", "for", "to", "near", "re", "via", "mit", "zu", "zum", "zur",
-            "nach", "wegen", "im", "fur", "avec", "pour", "sur", "con", "para", "sobre",
+            "nach", "wegen", "im", "fur", "avec", "pour", "sur", "con", "para", "sobre", "com",
+            "met", "bij", "voor", "naar", "per", "da", "med", "hos", "z", "u", "dla", "с", "у",
+            "для", "ile",
         ];
         let count = self.pieces.len();
         let most = MAX_TIME_WORDS.min(count.checked_sub(2)?);
@@ -236,7 +526,7 @@ impl PhraseReader<'_> {
                     continue;
                 };
                 let all: Vec<usize> = (0..first).chain(last..count).collect();
-                if self.leftover(&all, time.2.is_some()).is_some() {
+                if self.leftover(&all, time.rule.is_some()).is_some() {
                     continue;
                 }
                 let title: Vec<usize> = match is_place {
@@ -250,6 +540,7 @@ impl PhraseReader<'_> {
                         phrase,
                         title,
                         time,
+                        count: length,
                     });
                 }
             }
@@ -270,23 +561,18 @@ impl PhraseReader<'_> {
                 for first in 0..time.start.saturating_sub(before) {
                     let part = first..first + before;
                     let words = self.pieces.get(part.clone()).unwrap_or_default();
-                    let is_time = words.iter().any(|piece| is_distinct(piece.text))
-                        && words.last().is_none_or(|piece| !is_preposition(piece.text));
-                    // Of "Weekly sync monday" the first word is as likely a part of the title.
-                    let is_name = |piece: &Piece<'_>| RULE_NAMES.contains(&&*fold_word(piece.text));
-                    if !is_time || words.iter().all(is_name) {
+                    if !self.can_be_part(first, words) {
                         continue;
                     }
-                    let title: Vec<usize> =
-                        (0..time.start).filter(|at| !part.contains(at)).collect();
                     let found = self.time_of(part.clone(), time.clone());
-                    let found = found.or_else(|| self.time_of(time.clone(), part));
+                    let found = found.or_else(|| self.time_of(time.clone(), part.clone()));
                     let Some(found) = found else {
                         continue;
                     };
+                    let title = self.title_without(&[part, time.clone()]);
                     let last = title.last().and_then(|at| self.pieces.get(*at));
-                    if last.is_some_and(|piece| is_preposition(piece.text))
-                        || self.leftover(&title, found.2.is_some()).is_some()
+                    if last.is_some_and(|piece| is_preposition(&self.english_of(piece)))
+                        || self.leftover(&title, found.rule.is_some()).is_some()
                     {
                         continue;
                     }
@@ -295,6 +581,7 @@ impl PhraseReader<'_> {
                             phrase,
                             title,
                             time,
+                            count: length,
                         });
                     }
                 }
@@ -303,19 +590,43 @@ impl PhraseReader<'_> {
         None
     }
 
+    /// Returns true if words within the title can be a part of a time whose other part is at the end.
+    fn can_be_part(&self, first: usize, words: &[Piece<'_>]) -> bool {
+        let english: Vec<String> = words.iter().map(|piece| self.english_of(piece)).collect();
+        let texts: Vec<&str> = words.iter().map(|piece| piece.text).collect();
+        let list = WordList::split_in(&texts.join(" "), self.language);
+        let is_time = (list.contains(is_distinct) || self.is_distinct(&list))
+            && english.last().is_none_or(|word| !is_preposition(word));
+        // Of "Weekly sync monday" the first word is as likely a part of the title.
+        let are_names = english
+            .iter()
+            .all(|word| RULE_NAMES.contains(&word.as_str()));
+        // Of "Black Friday shopping 9am" the second word is a part of the title, of "Lunch friday with Bob 9am" not.
+        let next = self
+            .pieces
+            .get(first + words.len())
+            .map(|piece| self.english_of(piece));
+        let is_bare_name = first > 0
+            && list.left() == words.len()
+            && (0..list.left()).all(|at| list.peek(at).is_some_and(is_full_name))
+            && next.is_none_or(|next| !is_preposition(&next) && next != "with");
+        is_time && !are_names && !is_bare_name
+    }
+
     /// Returns the error for the last word, of the ways to understand a text, that is not understood.
     fn deepest_error(&self, text: &str) -> String {
-        let words = WordList::split(&spread_words(text));
+        let words = WordList::split_in(&spread_words(text), self.language);
         let mut errors: Vec<String> =
-            Vec::from_iter(parse_words(&without_and(&words), self.day, self.now).err());
+            Vec::from_iter(parse_words(&without_and(&words), self.context).err());
         let all = words.next_words(words.left());
         let is_rule = (0..all.len()).any(|at| begins_rule(all.get(at..).unwrap_or_default()));
         let count = all.len().min(MAX_TIME_WORDS);
         for length in 0..count.min(if is_rule { 4 } else { 0 }) {
             for first in 0..=count - length {
                 let (rule, time) = words.without(first, length);
-                if length == 0 || parse_words(&time, self.day, self.now).is_ok() {
-                    errors.extend(parse_rule_words(&rule, self.day, self.now).err());
+                if length == 0 || parse_words(&time, self.context).is_ok() {
+                    let rule = parse_rule_words(&rule, self.context.day, self.context.now);
+                    errors.extend(rule.err());
                 }
             }
         }
@@ -345,10 +656,16 @@ impl PhraseReader<'_> {
         }
         let folded = fold_word(word);
         // Of a rule another word may be wrong; beside a time, this one is.
-        let words = WordList::split(&spread_words(&text));
+        let words = WordList::split_in(&spread_words(&text), self.language);
         let is_rule = begins_rule(&words.next_words(words.left()));
         let problem = match (nearest_weekday(&folded), time) {
             (Some(name), _) => format!("\"{word}\" is not a day; did you mean {name}?"),
+            _ if is_day_of_another_language(&folded) => format!(
+                "\"{word}\" looks like a day in a language that is not read; write the day in English, or as 2026-12-24"
+            ),
+            _ if is_unknown_zone(word) => format!(
+                "\"{word}\" is a time zone of several places; give --zone with a name such as Europe/Berlin"
+            ),
             (None, Some(time)) if RULE_NAMES.contains(&&*folded) => {
                 format!("\"{word}\" may mean that it repeats; then write \"{time} {folded}\"")
             }
@@ -378,13 +695,55 @@ fn position_in(text: &str, error: &str) -> Option<usize> {
     text.rfind(named)
 }
 
+/// Returns times this many days later.
+fn moved_by(times: &TimeWords, days: i64) -> TimeWords {
+    TimeWords {
+        start: plus_days(times.start, days),
+        end: times.end.clone().map(|end| match end {
+            EndWords::At(end) => EndWords::At(plus_days(end, days)),
+            EndWords::After(length) => EndWords::After(length),
+        }),
+    }
+}
+
+/// Returns sentences about what was assumed of a time.
+fn notes_of(parsed: &ParsedTimes) -> Vec<String> {
+    let Some((hour, minute, second)) = parsed.clock else {
+        return Vec::new();
+    };
+    let day = parsed.times.start.local().date();
+    let clock = |hour| {
+        day.at(hour, minute, second)
+            .map(format_clock)
+            .unwrap_or_default()
+    };
+    let assumed = match parsed.assumed {
+        AssumedHalf::None => None,
+        AssumedHalf::Afternoon => Some(format!(
+            "{} is taken as the time; for the morning, write {}",
+            clock(hour),
+            clock(hour % 12)
+        )),
+        AssumedHalf::Night => Some(format!(
+            "{} is taken as the time, in the night; for the afternoon, write {}",
+            clock(hour),
+            clock(hour + 12)
+        )),
+    };
+    let zone = parsed.zone.map(|zone| match zone {
+        ZoneWord::Named(name) => format!("{} is the time in {name}", clock(hour)),
+        ZoneWord::Offset(_) => format!("{} is the time in the zone that was written", clock(hour)),
+    });
+    assumed.into_iter().chain(zone).collect()
+}
+
 /// Returns true for a word that is not the last one of a time.
 fn is_preposition(word: &str) -> bool {
     const WORDS: &[&str] = &[
-        "at", "the", "on", "in", "of", "for", "from", "a", "to", "by", "um", "am", "im", "von",
-        "le", "de",
+        "at", "the", "on", "in", "of", "for", "from", "a", "to", "by", "thru", "um", "am", "im",
+        "von", "le", "de",
     ];
-    WORDS.contains(&&*fold_word(word))
+    WORDS.contains(&word)
 }
 
 /// Returns true if a word of a time cannot be a word of a title, such as an abbreviated name.
@@ -403,25 +762,14 @@ fn is_distinct(word: &str) -> bool {
         "weekday",
         "hour",
         "hours",
-        "heute",
-        "morgen",
-        "ubermorgen",
-        "uebermorgen",
-        "demain",
-        "manana",
-        "hoje",
-        "amanha",
-        "hoy",
     ];
-    let folded = fold_word(word.trim_end_matches(','));
-    let folded = english_word(&folded).unwrap_or(&folded);
-    let singular = folded.strip_suffix('s').unwrap_or(folded);
-    folded.contains(|c: char| c.is_ascii_digit())
-        || WORDS.contains(&folded)
-        || RULE_NAMES.contains(&folded)
-        || is_full_name(folded)
+    let singular = word.strip_suffix('s').unwrap_or(word);
+    word.contains(|c: char| c.is_ascii_digit())
+        || WORDS.contains(&word)
+        || RULE_NAMES.contains(&word)
+        || is_full_name(word)
         || is_full_name(singular)
-        || folded.split_once('-').is_some_and(|(first, last)| {
+        || word.split_once('-').is_some_and(|(first, last)| {
             parse_day_of_week(first).is_some() && parse_day_of_week(last).is_some()
         })
 }

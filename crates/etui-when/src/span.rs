@@ -6,6 +6,9 @@ use etui_ical::time::{Date, DateTime, DateTimeValue, Timestamp};
 
 use super::clock::parse_digits;
 use super::dates::plus_months;
+use super::names::parse_month;
+use super::parse::in_languages;
+use super::words::WordList;
 use super::{LocalNow, format_day, parse_when, to_instant};
 
 /// Default number of days, from today.
@@ -140,6 +143,10 @@ fn parse_named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
     {
         return Ok(month_range(first, count));
     }
+    let (english, other) = in_languages(what, |words| month_named(words, today).ok_or(()));
+    if let Some(first) = other.or(english.ok()) {
+        return Ok(month_range(first, 1));
+    }
     match parse_when(what, now) {
         Ok(DateTimeValue::Date(day)) => Ok((day, day)),
         _ => {
@@ -153,6 +160,16 @@ fn parse_named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
             ))
         }
     }
+}
+
+/// Returns the first day of a month by its name, the current one or the next: `december`, `dec 2027`.
+fn month_named(words: &WordList, today: Date) -> Option<Date> {
+    let month = parse_month(words.peek(0)?)?;
+    let year = words.peek(1).map(|year| parse_digits(year, 4..=4));
+    let (this_year, this_month, _) = today.ymd();
+    let next = this_year + i32::from(u32::from(month) < this_month);
+    let year = year.unwrap_or(Some(next)).filter(|_| words.left() <= 2)?;
+    Date::new(year, month.into(), 1)
 }
 
 /// Returns the words of a period with those that are mistyped replaced; `None` if one resembles none.

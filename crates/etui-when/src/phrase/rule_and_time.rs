@@ -1,19 +1,24 @@
 //! Takes the rule and the time of a phrase apart.
 
-use etui_ical::recurrence::RecurrenceRule;
-use etui_ical::time::{Date, DateTime, DateTimeValue};
+use etui_ical::recurrence::{CompiledRule, Frequency, RecurrenceRule};
+use etui_ical::time::{DateTime, DateTimeValue};
 
 use super::super::leftover::RULE_NAMES;
 use super::super::names::{is_full_name, parse_day_of_week, parse_weekday};
-use super::super::parse::{TimeWords, parse_words};
+use super::super::parse::{ParsedTimes, RANGE_WORDS, TimeContext, parse_words};
 use super::super::parse_rule::parse_rule_words;
 use super::super::words::WordList;
 
-/// Start and end, whether a day was named, and a rule.
-pub type FoundRule = (TimeWords, bool, Option<RecurrenceRule>);
+/// A time and the rule beside it.
+#[derive(Debug, Clone)]
+pub struct FoundRule {
+    pub parsed: ParsedTimes,
+    pub rule: Option<RecurrenceRule>,
+}
 
 /// Takes a rule and a time apart; the time can be within the rule: `every monday 9:00 until june 1`.
-pub fn split_rule(words: &WordList, day: Date, now: DateTime) -> Option<FoundRule> {
+pub fn split_rule(words: &WordList, context: TimeContext) -> Option<FoundRule> {
+    let (day, now) = (context.day, context.now);
     let count = words.left();
     let all = words.next_words(count);
     let has_rule = (0..count).any(|at| begins_rule(all.get(at..).unwrap_or_default()));
@@ -24,20 +29,22 @@ pub fn split_rule(words: &WordList, day: Date, now: DateTime) -> Option<FoundRul
         // A time follows the days of its rule: every friday evening.
         for first in (0..=count - length).rev() {
             let (rule, time) = words.without(first, length);
-            let times = match length {
-                0 => TimeWords {
-                    start: DateTimeValue::Date(day),
-                    end: None,
-                },
-                _ => match parse_words(&time, day, now).or_else(|_| parse_hours(&time, day, now)) {
-                    Ok(times) => times,
+            // "until 11" ends the rule, or a range that begins before.
+            if time.peek(0).is_some_and(|word| RANGE_WORDS.contains(&word)) {
+                continue;
+            }
+            let mut parsed = match length {
+                0 => ParsedTimes::of_day(day),
+                _ => match parse_words(&time, context).or_else(|_| parse_hours(&time, context)) {
+                    Ok(parsed) => parsed,
                     Err(_) => continue,
                 },
             };
-            let start = times.start.local().date();
+            let start = parsed.times.start.local().date();
             if let Ok(rule) = parse_rule_words(&rule, start, now) {
-                let has_day = length > 0 && start != day;
-                return Some((times, has_day, Some(rule)));
+                parsed.has_day &= start != day;
+                let rule = Some(rule);
+                return Some(FoundRule { parsed, rule });
             }
         }
     }
@@ -45,9 +52,41 @@ pub fn split_rule(words: &WordList, day: Date, now: DateTime) -> Option<FoundRul
 }
 
 /// Parses the hours of `mon-fri 9-17`, which are none without a rule.
-fn parse_hours(words: &WordList, day: Date, now: DateTime) -> Result<TimeWords, String> {
+fn parse_hours(words: &WordList, context: TimeContext) -> Result<ParsedTimes, String> {
     let text = words.next_words(words.left()).join(" ");
-    parse_words(&WordList::split(&format!("from {text}")), day, now)
+    parse_words(&WordList::split(&format!("from {text}")), context)
+}
+
+/// Moves a start without a day to the first one of its rule from now on. The weeks of `every other tuesday` are
+/// counted from the next Tuesday.
+pub fn first_of_rule(start: DateTimeValue, rule: &RecurrenceRule, now: DateTime) -> DateTimeValue {
+    let is_date = matches!(start, DateTimeValue::Date(_));
+    let has_passed = !is_date && start.local() < now;
+    let start = plus_days(start, i64::from(has_passed));
+    let every = RecurrenceRule {
+        interval: if rule.frequency == Frequency::Weekly {
+            1
+        } else {
+            rule.interval
+        },
+        until: None,
+        count: None,
+        ..rule.clone()
+    };
+    let compiled = CompiledRule::new(&every, start.local(), is_date);
+    let first = compiled.occurrences(start.local(), DateTime::MAX).next();
+    let days = first.map_or(0, |first| first.date().days() - start.local().date().days());
+    plus_days(start, days.into())
+}
+
+/// Returns a value this many days later.
+pub fn plus_days(value: DateTimeValue, days: i64) -> DateTimeValue {
+    let later = |time: DateTime| time.plus_seconds(days * 86_400);
+    match value {
+        DateTimeValue::Date(date) => DateTimeValue::Date(date.plus_days(days)),
+        DateTimeValue::Local(time) => DateTimeValue::Local(later(time)),
+        DateTimeValue::Utc(time) => DateTimeValue::Utc(later(time)),
+    }
 }
 
 /// Returns true if a rule begins with the first word: `every`, `weekly`, `tuesdays`, `mon-fri`,
@@ -75,9 +114,9 @@ pub fn begins_rule(words: &[&str]) -> bool {
             && further.next().is_some_and(is_day)
             && further
                 .next()
-                .is_some_and(|word| matches!(word, "of" | "in" | "im" | "du"))
+                .is_some_and(|word| matches!(word, "of" | "in" | "from"))
             && further
-                .find(|word| !matches!(*word, "the" | "every" | "each" | "of"))
+                .find(|word| !matches!(*word, "the" | "every" | "each" | "of" | "from"))
                 .is_some_and(|word| word == "month")
     };
     BEGINS.contains(word)
