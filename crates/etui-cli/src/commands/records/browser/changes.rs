@@ -67,6 +67,7 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         terminal: &mut TerminalSession,
         out: &OutputWriter,
     ) -> Result<Outcome> {
+        let _step = etui::label_step("browser", action.name());
         let done = match action {
             Action::Edit(subject) => self.edit(&subject, dialogs, terminal)?,
             Action::EditAgain => self.edit_again(dialogs, terminal)?,
