@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands as c;
 use crate::errors::Failure;
@@ -64,6 +64,7 @@ pub enum Command {
     Check(c::check::CheckArgs),
     Backup(c::backup::BackupArgs),
     Restore(c::restore::RestoreBackupArgs),
+    Undo(c::undo::UndoArgs),
     Serve(c::serve::ServeArgs),
     Eds(c::eds::EdsArgs),
     Media(c::media::MediaArgs),
@@ -81,10 +82,18 @@ pub fn clap_command() -> clap::Command {
     CommandLine::command()
 }
 
-/// Parses the command line. A usage error is printed, as JSON with `--json`; the result is then
-/// its exit code.
-pub fn parse_command_line() -> Result<CommandLine, ExitCode> {
-    CommandLine::try_parse().map_err(|mut error| {
+/// Parses the command line; also returns the words of the command, such as `contacts edit`. A usage error
+/// is printed, as JSON with `--json`; the result is then its exit code.
+pub fn parse_command_line() -> Result<(CommandLine, String), ExitCode> {
+    let mut command = clap_command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| {
+        let words = command_words(&matches);
+        let parsed = CommandLine::from_arg_matches(&matches);
+        let parsed = parsed.map_err(|error| error.format(&mut command))?;
+        Ok((parsed, words))
+    });
+    parsed.map_err(|mut error| {
         drop_value_tips(&mut error);
         let wants_json = std::env::args_os().any(|arg| arg == "--json");
         if wants_json && error.use_stderr() {
@@ -97,6 +106,17 @@ pub fn parse_command_line() -> Result<CommandLine, ExitCode> {
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
+}
+
+/// Returns the names of the command and its subcommands.
+fn command_words(matches: &ArgMatches) -> String {
+    let mut words = Vec::new();
+    let mut matches = matches;
+    while let Some((name, inner)) = matches.subcommand() {
+        words.push(name);
+        matches = inner;
+    }
+    words.join(" ")
 }
 
 /// Drops the tip to pass a mistyped option as a value, after `--`: no value begins with two hyphens.

@@ -104,6 +104,7 @@ impl Failure {
                 | Error::NoDevice { .. }
                 | Error::NoVersion { .. }
                 | Error::NoRefused(_)
+                | Error::NoStep(_)
                 | Error::NoResource(_)
                 | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }

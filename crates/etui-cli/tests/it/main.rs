@@ -30,6 +30,7 @@ mod serve;
 mod store;
 mod tables;
 mod transfer;
+mod undo;
 mod vdir;
 mod vdir_programs;
 mod watch;

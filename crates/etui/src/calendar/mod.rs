@@ -24,7 +24,7 @@
 mod alarms;
 mod bounded;
 mod busy;
-mod color;
+pub(crate) mod color;
 pub mod datebook;
 mod export;
 mod filter;

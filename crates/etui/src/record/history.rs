@@ -230,6 +230,24 @@ fn first_version(conn: &Connection, id: i64, last: i64) -> Result<Version> {
     })
 }
 
+/// Returns the text and source that a record had until the change `end`; `None` if they are not kept.
+pub(crate) fn text_before(
+    conn: &Connection,
+    collection: i64,
+    id: i64,
+    end: i64,
+) -> Result<Option<StoredText>> {
+    let version = Version {
+        id: RecordId(id),
+        number: end - 1,
+        at: None,
+        kind: VersionKind::Earlier,
+        is_current: false,
+        end,
+    };
+    Ok(version_text(conn, collection, &version)?.map(|(_, stored)| stored))
+}
+
 /// Returns the record's UID, and the text and source of a version; `None` if they are not kept.
 fn version_text(
     conn: &Connection,

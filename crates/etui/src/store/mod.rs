@@ -13,6 +13,7 @@ mod refused;
 mod served_collections;
 pub(crate) mod snapshot;
 mod sql;
+pub(crate) mod undo;
 pub(crate) mod write_queue;
 
 use std::path::{Path, PathBuf};

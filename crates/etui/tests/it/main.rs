@@ -50,5 +50,6 @@ mod settings;
 mod sql;
 mod support;
 mod transfer;
+mod undo;
 mod views;
 mod zones;

@@ -51,6 +51,21 @@ pub enum Action {
     Suspend,
 }
 
+impl Action {
+    /// Returns its name in the list of steps.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Edit(_) | Self::EditAgain => "edit",
+            Self::Add(..) | Self::AddInEditor(..) => "add",
+            Self::Remove(_) => "remove",
+            Self::SkipInstance(_) => "skip",
+            Self::ToggleDone(_) => "done",
+            Self::Undo => "undo",
+            Self::KeepText | Self::ChooseCopy(_) | Self::Copy(_) | Self::Suspend => "",
+        }
+    }
+}
+
 /// A key that means the same in all browsers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {

@@ -68,6 +68,7 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         terminal: &mut TerminalSession,
         out: &OutputWriter,
     ) -> Result<Outcome> {
+        let _step = etui::label_step("browser", action.name());
         let done = match action {
             Action::OpenForm(subject) => self.open_form(subject, dialogs, out),
             Action::SaveForm(subject, changes) => self.save_form(&subject, &changes, dialogs, out),
