@@ -390,6 +390,15 @@ fn quoted_bytes(value: &[u8]) -> Vec<Quoted> {
     out
 }
 
+/// Decodes quoted-printable in UTF-8.
+pub fn decode_quoted_text(value: &[u8]) -> String {
+    let bytes: Vec<u8> = quoted_bytes(value)
+        .into_iter()
+        .map(|(byte, _)| byte)
+        .collect();
+    decode_value(&bytes, None).into_owned()
+}
+
 fn push_quoted(
     out: &mut String,
     value: &[u8],

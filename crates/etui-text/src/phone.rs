@@ -18,7 +18,9 @@
 //!
 //! 1. `tel:` and its parameters, decimal digits of any script, an extension.
 //! 2. Letters by the keypad (E.161) if there are three and three digits before
-//!    them; fewer are dropped.
+//!    them that are no whole number of the region; other letters are dropped, and
+//!    with a whole number before them all that follows: a remark, as in
+//!    `0171 3920001 private`.
 //! 3. A plus or the region's international prefix, then a country calling code
 //!    (no code is the beginning of another); a `(0)` after it is dropped where
 //!    national numbers do not begin with 0.
@@ -45,6 +47,8 @@
 //!   calling code. The library refuses such numbers, and every other that it
 //!   cannot complete; here they stay as dialled.
 //! - `p` and `w` (pause and wait) between digits begin an extension.
+//! - A remark after a whole number is none of its digits; the library dials its letters.
+//! - Addresses of other kinds (`sip:`, `xmpp:`) are no numbers.
 //! - A number with digits beyond [`MAX_DIGITS`] keeps those, and no country.
 
 mod dial_string;
@@ -136,7 +140,16 @@ impl PhoneNumber {
     /// Returns `None` if there is no digit in it (or `*` or `#` at the beginning, for service
     /// codes such as `*100#`).
     pub fn parse(text: &str, region: Option<Region>) -> Option<PhoneNumber> {
-        let reading = DialString::of(text);
+        if is_other_address(text) {
+            return None;
+        }
+        let mut reading = DialString::of(text);
+        if let Some(number) = reading
+            .without_remark()
+            .filter(|n| n.is_whole_number(region))
+        {
+            reading = number;
+        }
         if reading.digits.is_empty() {
             return None;
         }
@@ -260,6 +273,35 @@ impl std::fmt::Debug for PhoneNumber {
             .field("national", &self.national_number())
             .field("extension", &self.extension())
             .finish()
+    }
+}
+
+/// Schemes of addresses that are no phone numbers.
+const OTHER_SCHEMES: &[&str] = &[
+    "sip:", "sips:", "xmpp:", "im:", "mailto:", "http:", "https:", "skype:", "jabber:",
+];
+
+/// Returns true for the address of something other than a phone.
+fn is_other_address(text: &str) -> bool {
+    let text = text.trim_start();
+    OTHER_SCHEMES.iter().any(|scheme| {
+        let head = text.get(..scheme.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+    })
+}
+
+/// Digits of the shortest number before a remark where the region's numbers are not known: fewer may
+/// be the start of a number in letters, `1-800-FLOWERS`.
+const MIN_UNKNOWN_NUMBER: usize = 7;
+
+impl DialString {
+    /// Returns true if the digits are a whole number of the region, or long enough for one if it is not
+    /// known.
+    fn is_whole_number(&self, region: Option<Region>) -> bool {
+        match region {
+            Some(_) => resolve_number(self, region).is_some(),
+            None => self.digits.bytes().len() >= MIN_UNKNOWN_NUMBER,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use etui_contentline::charset::repair_record;
 use etui_contentline::lines::{ContentLines, component_body};
 
+use crate::android::standard_property;
 use crate::error::CardError;
 use crate::property::{Property, PropertyValue};
 
@@ -139,6 +140,16 @@ fn parse_properties(text: &[u8]) -> Result<Vec<Property>, CardError> {
             return Err(CardError::Several);
         }
         properties.extend(Property::parse(&line));
+    }
+    let has_own = |name| properties.iter().any(|p| p.is_named(name));
+    let own_dates = ["BDAY", "ANNIVERSARY"].map(|name| (name, has_own(name)));
+    for property in &mut properties {
+        // The card's own date is newer: an edit wrote it.
+        let standard = standard_property(property)
+            .filter(|p| !own_dates.iter().any(|(name, own)| *own && p.is_named(name)));
+        if let Some(standard) = standard {
+            *property = standard;
+        }
     }
     // The repaired text says 3.0, whose syntax it has.
     let version = properties

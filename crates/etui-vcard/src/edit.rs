@@ -5,9 +5,10 @@ use std::ops::Range;
 use crate::card::{Card, VCardVersion};
 use crate::date::PropertyDate;
 use crate::error::CardError;
+use crate::merge_cards::GROUP_LABELS;
 use crate::property::{ENCODINGS, Property, PropertyValue, encode_base64};
 use crate::v21;
-use crate::writer::escape_value;
+use crate::writer::{COMPONENT, escape_value};
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::{
     fold_line, head_without, is_one_of, is_property_name, line_ending, own_lines, remove_spans,
@@ -334,7 +335,7 @@ impl Card {
     /// Changes the lines of the properties `name`: `change` gets the property of a line, if it can
     /// be read, and returns `None` to keep the line, `Some(None)` to remove it, or its new value.
     /// Returns the number of changed lines.
-    fn edit_lines(
+    pub(crate) fn edit_lines(
         &mut self,
         name: &str,
         mut change: impl FnMut(Option<&Property>) -> Option<Option<PropertyValue>>,
@@ -342,6 +343,7 @@ impl Card {
         check_name(name)?;
         let text = self.editable();
         let mut changed = 0;
+        let mut left_groups = Vec::new();
         let mut out = Vec::with_capacity(text.len());
         let mut from = 0;
         for line in own_lines(&text, OWN).filter(|l| l.name_is(name)) {
@@ -351,15 +353,19 @@ impl Card {
             changed += 1;
             out.extend_from_slice(&text[from..line.span.start]);
             from = line.span.end;
+            if new.is_none() {
+                let group = line.group.map(<[u8]>::to_ascii_lowercase);
+                left_groups.extend(group.filter(|_| !is_label_of_group(&line)));
+            }
             if let Some(value) = new {
                 let head = head_without(&line, ENCODINGS);
-                let value = self.escape_parts(&value);
+                let value = escape_parts(name, &value);
                 out.extend(self.encode_line(&head, &value, line_ending(&text)));
             }
         }
         out.extend_from_slice(&text[from..]);
         if changed > 0 {
-            *self = Self::parse(out)?;
+            *self = Self::parse(without_labels(out, left_groups))?;
         }
         Ok(changed)
     }
@@ -374,23 +380,6 @@ impl Card {
         alone.extend_from_slice(b"\r\nEND:VCARD\r\n");
         let card = Self::parse(alone).ok()?;
         card.named(name).last().cloned()
-    }
-
-    /// Returns the texts of a list or of components, escaped.
-    fn escape_parts(&self, value: &PropertyValue) -> String {
-        let list = |texts: &[String]| {
-            let texts = texts.iter().map(|text| escape_value(text, true));
-            texts.collect::<Vec<_>>().join(",")
-        };
-        match value {
-            PropertyValue::List(texts) => list(texts),
-            PropertyValue::Components(components) => {
-                let components = components.iter().map(|texts| list(texts));
-                components.collect::<Vec<_>>().join(";")
-            }
-            PropertyValue::Text(text) => list(std::slice::from_ref(text)),
-            PropertyValue::Binary(_) => String::new(),
-        }
     }
 
     /// The text as bytes whose lines can be changed one by one. Cards in UTF-16, or with 8-bit
@@ -423,6 +412,30 @@ impl Card {
     }
 }
 
+/// Returns true for a line that describes the others of its group.
+fn is_label_of_group(line: &ContentLine<'_>) -> bool {
+    GROUP_LABELS.iter().any(|name| line.name_is(name))
+}
+
+/// Removes the labels of those groups that have no other line.
+fn without_labels(text: Vec<u8>, mut groups: Vec<Vec<u8>>) -> Vec<u8> {
+    let group_of = |line: &ContentLine<'_>| line.group.map(<[u8]>::to_ascii_lowercase);
+    if !groups.is_empty() {
+        for line in own_lines(&text, OWN).filter(|line| !is_label_of_group(line)) {
+            if let Some(group) = group_of(&line) {
+                groups.retain(|left| *left != group);
+            }
+        }
+    }
+    if groups.is_empty() {
+        return text;
+    }
+    let labels = own_lines(&text, OWN).filter(is_label_of_group);
+    let labels = labels.filter(|line| group_of(line).is_some_and(|group| groups.contains(&group)));
+    let spans: Vec<Range<usize>> = labels.map(|line| line.span).collect();
+    remove_spans(&text, &spans)
+}
+
 /// Returns true if the property has all of these types.
 fn has_types(property: &Property, types: &[String]) -> bool {
     let found = property.types();
@@ -441,6 +454,23 @@ fn check_name(name: &str) -> Result<(), CardError> {
     match is_property_name(name) {
         true => Ok(()),
         false => Err(CardError::BadProperty(name.to_owned())),
+    }
+}
+
+/// Returns a text, or the texts of a list or of components, escaped.
+fn escape_parts(name: &str, value: &PropertyValue) -> String {
+    let list = |texts: &[String]| {
+        let texts = texts.iter().map(|text| escape_value(text, COMPONENT));
+        texts.collect::<Vec<_>>().join(",")
+    };
+    match value {
+        PropertyValue::List(texts) => list(texts),
+        PropertyValue::Components(components) => {
+            let components = components.iter().map(|texts| list(texts));
+            components.collect::<Vec<_>>().join(";")
+        }
+        PropertyValue::Text(text) => escape(name, text),
+        PropertyValue::Binary(_) => String::new(),
     }
 }
 
@@ -538,6 +568,40 @@ mod tests {
             "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:A\r\nTEL;TYPE=WORK,VOICE:10\r\nTEL;TYPE=HOME:2\r\n\
              item1.TEL;TYPE=HOME,FAX:30\r\nTEL;TYPE=cell:40\r\nEND:VCARD\r\n"
         );
+    }
+
+    #[test]
+    fn labels_go_with_the_last_line_of_their_group() {
+        let body = "FN:A\r\nitem1.TEL:1\r\nitem1.X-ABLabel:Boat\r\nITEM2.ADR:;;x;;;;\r\n\
+                    item2.X-ABADR:it\r\nitem2.X-ABLabel:House\r\nitem3.TEL:2\r\nitem3.EMAIL:a\r\n\
+                    item3.X-ABLabel:Both\r\nlone.X-ABLabel:x\r\n";
+        for (name, value, removed) in [
+            (
+                "TEL",
+                Some("1"),
+                &["item1.TEL:1", "item1.X-ABLabel:Boat"][..],
+            ),
+            (
+                "ADR",
+                None,
+                &[
+                    "ITEM2.ADR:;;x;;;;",
+                    "item2.X-ABADR:it",
+                    "item2.X-ABLabel:House",
+                ],
+            ),
+            ("TEL", Some("2"), &["item3.TEL:2"]),
+            ("EMAIL", None, &["item3.EMAIL:a"]),
+            ("X-ABADR", None, &["item2.X-ABADR:it"]),
+        ] {
+            let text = |body: &str| format!("BEGIN:VCARD\r\n{body}END:VCARD\r\n");
+            let mut card = Card::parse(text(body)).unwrap();
+            card.remove(name, value).unwrap();
+            let is_left = |line: &&str| !removed.contains(line);
+            let left: Vec<&str> = body.lines().filter(is_left).collect();
+            let left = text(&format!("{}\r\n", left.join("\r\n")));
+            assert_eq!(String::from_utf8_lossy(card.text()), left);
+        }
     }
 
     #[test]

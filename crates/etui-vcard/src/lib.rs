@@ -29,6 +29,7 @@
 
 #![deny(missing_docs)]
 
+mod android;
 mod card;
 mod date;
 mod edit;
@@ -37,10 +38,13 @@ mod fields;
 mod merge;
 mod merge_cards;
 mod name;
+mod parameter;
 mod property;
 mod property_ref;
+mod references;
 mod v21;
 mod v3;
+mod v4;
 mod writer;
 
 pub use card::{Card, MAX_CARD, VCardVersion};
@@ -50,6 +54,7 @@ pub use error::CardError;
 pub use fields::{Organization, Photo, PostalAddress, StructuredName, TypedValue};
 pub use merge_cards::MergedCard;
 pub use property_ref::PropertyRef;
+pub use v4::{ConvertedCard, bare_address};
 
 /// Runs the example of the README.
 #[cfg(doctest)]

@@ -17,10 +17,12 @@ use etui_contentline::charset::repair_charset;
 use etui_contentline::edit::{fold_line, is_one_of, is_property_name, own_lines};
 use etui_contentline::lines::{ContentLine, ContentLines};
 
+use crate::android::standard_property;
 use crate::card::{Card, VCardVersion};
 use crate::date::{PropertyDate, to_extended_offset};
 use crate::property::{Property, PropertyValue, ValueSyntax, encode_base64};
-use crate::writer::{escape_value, push_head, push_value};
+use crate::v4::decode_parameter;
+use crate::writer::{COMPONENT, escape_value, push_head, push_joined, push_value};
 
 /// Properties of vCard 4.0, and the names under which programs write them in 3.0.
 /// Apple's programs show a group by the last two.
@@ -28,6 +30,11 @@ const RENAMED: &[(&str, &str)] = &[
     ("ANNIVERSARY", "X-EVOLUTION-ANNIVERSARY"),
     ("KIND", "X-ADDRESSBOOKSERVER-KIND"),
     ("MEMBER", "X-ADDRESSBOOKSERVER-MEMBER"),
+    // Properties that 4.0 dropped (RFC 6350 appendix A.2).
+    ("X-AGENT", "AGENT"),
+    ("X-CLASS", "CLASS"),
+    ("X-MAILER", "MAILER"),
+    ("X-NAME", "NAME"),
 ];
 
 /// Parameters that vCard 3.0 has. Those that begin with `X-` are kept too.
@@ -59,6 +66,8 @@ pub(crate) struct V3Line {
     pub(crate) text: String,
     /// The index of the property it was made of; `None` if the card has none and 3.0 requires it.
     pub(crate) source: Option<usize>,
+    /// The parameter of that property that it was made of: LABEL or SORT-AS.
+    pub(crate) parameter: Option<&'static str>,
 }
 
 impl V3Line {
@@ -118,10 +127,18 @@ pub(crate) fn v3_lines(all: &[PropertyLine<'_>], card: &Card) -> Vec<V3Line> {
         if is_repeated || !has_valid_name {
             continue;
         }
+        let standard = standard_property(property);
+        let property = standard.as_ref().unwrap_or(property);
         let converted = v3_line(line, property);
         lines.extend(converted.map(|text| V3Line {
             text,
             source: Some(index),
+            parameter: None,
+        }));
+        lines.extend(parameter_line(property).map(|(parameter, text)| V3Line {
+            text,
+            source: Some(index),
+            parameter: Some(parameter),
         }));
     }
     // RFC 2426 requires both.
@@ -135,11 +152,38 @@ pub(crate) fn v3_lines(all: &[PropertyLine<'_>], card: &Card) -> Vec<V3Line> {
     if !has("N") {
         missing.push("N:;;;;".to_owned());
     }
-    let missing = missing
-        .into_iter()
-        .map(|text| V3Line { text, source: None });
+    let missing = missing.into_iter().map(|text| V3Line {
+        text,
+        source: None,
+        parameter: None,
+    });
     lines.splice(0..0, missing);
     lines
+}
+
+/// The properties of 3.0 that are parameters in 4.0: of ADR, of N.
+const PARAMETERS: &[(&str, &str, &str)] =
+    &[("ADR", "LABEL", "LABEL"), ("N", "SORT-AS", "SORT-STRING")];
+
+/// Returns the parameter of a property that is a property in 3.0, and its line.
+fn parameter_line(property: &Property) -> Option<(&'static str, String)> {
+    let (_, parameter, name) = PARAMETERS.iter().find(|(owner, parameter, _)| {
+        property.is_named(owner) && property.has_parameter(parameter)
+    })?;
+    let values = property.parameters.iter().find(|p| p.is_named(parameter))?;
+    let text = decode_parameter(&values.values.join(","));
+    let mut line = Property::of_text(name, String::new());
+    if *parameter == "LABEL" {
+        line.group.clone_from(&property.group);
+        let types = property.types();
+        if !types.is_empty() {
+            line.push_parameter("TYPE", types);
+        }
+    }
+    let mut out = String::new();
+    push_head(&mut out, &line);
+    out.push_str(&escape_value(text.trim(), COMPONENT));
+    (!text.trim().is_empty()).then_some((parameter, out))
 }
 
 /// Returns the line in vCard 3.0, without line end; `None` if 3.0 cannot say it.
@@ -147,6 +191,13 @@ fn v3_line(line: &ContentLine<'_>, original: &Property) -> Option<String> {
     let mut property = original.clone();
     if let Some((_, name)) = RENAMED.iter().find(|(name, _)| property.is_named(name)) {
         property.name = (*name).to_owned();
+    }
+    if original.is_named("KIND")
+        && original
+            .first_text()
+            .is_some_and(|kind| is_one_of(&["org"], kind.trim()))
+    {
+        return Some("X-ABShowAs:COMPANY".to_owned());
     }
     property.parameters.retain(|p| {
         is_one_of(KEPT_PARAMETERS, &p.name)
@@ -203,7 +254,8 @@ fn v3_value(
             return v3_date(date, property);
         }
         ValueSyntax::Uri if original.is_named("GEO") => {
-            let place = strip_scheme(text, "geo:").and_then(|place| {
+            // vCard 2.1 writes the URI's notation, without its scheme.
+            let place = Some(strip_scheme(text, "geo:").unwrap_or(text)).and_then(|place| {
                 let place = place.split(';').next().unwrap_or_default();
                 let (latitude, rest) = place.split_once(',')?;
                 let longitude = rest.split(',').next().unwrap_or_default();
@@ -221,7 +273,8 @@ fn v3_value(
         _ if original.is_named("TEL") => {
             if let Some(number) = strip_scheme(text, "tel:") {
                 property.drop_parameter("VALUE");
-                return Some(escape_value(&number.replace(";ext=", " ext. "), true));
+                let number = number.replace(";ext=", " ext. ");
+                return Some(escape_value(&number, COMPONENT));
             }
         }
         _ if original.is_named("TZ") => match to_extended_offset(text) {
@@ -243,7 +296,8 @@ fn v3_value(
 /// anything but a birthday.
 fn v3_date(date: PropertyDate, property: &mut Property) -> Option<String> {
     let extended = date.to_extended();
-    match (date.date.year, date.date.month, date.date.day) {
+    let year = date.date.without_placeholder_year().year;
+    match (year, date.date.month, date.date.day) {
         (Some(_), Some(_), Some(_)) => Some(extended),
         (None, Some(month), Some(day)) if property.is_named("BDAY") => {
             property.push_parameter("X-APPLE-OMIT-YEAR", vec![OMITTED_YEAR.to_string()]);
@@ -261,16 +315,20 @@ pub(crate) fn join_place(latitude: &str, longitude: &str, separator: char) -> Op
         .then(|| format!("{latitude}{separator}{longitude}"))
 }
 
-/// Returns the value as it is written, which both versions read alike; decoded if it is base64.
+/// Returns the value as 3.0 writes it: texts and lists escape semicolons, which 4.0 does not
+/// require. Others are as they are written, which both versions read alike, or decoded if they are
+/// base64 or the property is another one than the line's.
 pub(crate) fn plain_value(line: &ContentLine<'_>, property: &Property) -> String {
-    match line.is_base64() {
-        true => {
-            let mut value = String::new();
-            push_value(&mut value, property);
-            value
+    let mut value = String::new();
+    match &property.value {
+        PropertyValue::Text(text) if property.is_known_text() => {
+            value.push_str(&escape_value(text, COMPONENT));
         }
-        false => String::from_utf8_lossy(&line.unfolded_value()).into_owned(),
+        PropertyValue::List(texts) => push_joined(&mut value, texts, COMPONENT),
+        _ if line.is_base64() || !line.name_is(&property.name) => push_value(&mut value, property),
+        _ => value.push_str(&String::from_utf8_lossy(&line.unfolded_value())),
     }
+    value
 }
 
 /// Returns the name under which vCard 4.0 has the property that 3.0 calls `name`.
@@ -282,7 +340,7 @@ pub(crate) fn v4_name(name: &str) -> &str {
 }
 
 /// Returns the text after a URI's scheme, in any case.
-fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
+pub(crate) fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
     let (found, rest) = text.split_at_checked(scheme.len())?;
     found.eq_ignore_ascii_case(scheme).then_some(rest)
 }

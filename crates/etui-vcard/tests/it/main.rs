@@ -5,3 +5,4 @@
 mod dialects;
 mod merge;
 mod merge_cards;
+mod versions;

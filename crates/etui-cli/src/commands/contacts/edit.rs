@@ -28,7 +28,7 @@ Examples:
 
 --set changes the property of its name, or adds it; with a type, phone:work, the one of that type. If
 there are several, --set phone=OLD>NEW names the one to change (in quotes, because of the shell).
-city:work is the city of the address of type work. --remove phone=VALUE compares digits. Setting name changes FN and N, setting family or given changes FN too.
+city:work is the city of the address of type work. --remove phone=VALUE compares digits. Setting name changes FN and N, setting family or given changes FN where the old one stands in it.
 --remove label=Family removes one label. --remove is applied first, then --set, then --add. All
 other lines of the vCard are unchanged. For PROP see `etui contacts add --help`.
 `etui contacts restore 17` undoes the change.";
@@ -68,7 +68,10 @@ pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
         }
         for Selected { all, records } in selected {
             let changed = records.iter().map(|r| Ok((r, apply_options(r, args)?)));
-            let changed = changed.collect::<Result<_>>()?;
+            let changed: Vec<(&Contact, Card)> = changed.collect::<Result<_>>()?;
+            for (contact, card) in &changed {
+                note_kept_name(app, contact, card, args);
+            }
             change::save_several(app, &all, changed, args.selection.dry_run)?;
         }
         return Ok(store.close()?);
@@ -88,6 +91,7 @@ pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
             if let Ok(before) = contact.card() {
                 report_rows(app, &before, &card)?;
             }
+            note_kept_name(app, &contact, &card, args);
         }
     }
     Ok(store.close()?)
@@ -105,6 +109,23 @@ fn report_rows(app: &mut App, before: &Card, now: &Card) -> Result<()> {
             .status(format!("{mark}{}", one_line(&format!("{label}: {value}"))))?;
     }
     Ok(())
+}
+
+/// Reports a name to show that does not have the part of the name that was set.
+fn note_kept_name(app: &mut App, contact: &Contact, card: &Card, args: &EditContactArgs) {
+    let Ok(before) = contact.card() else { return };
+    let shown = card.display_name();
+    let is_kept = args.set.iter().any(PropertyAssignment::is_part_of_name)
+        && before.name() != card.name()
+        && before.display_name() == shown
+        && card.name().to_display() != shown;
+    if is_kept {
+        app.out.write_note(&format!(
+            "contact {} is still shown as {}; to change that: --set name=NAME",
+            contact.id,
+            escape_text(&shown)
+        ));
+    }
 }
 
 /// Returns the card with the changes of the options.

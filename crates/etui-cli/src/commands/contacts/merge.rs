@@ -21,7 +21,8 @@ Examples:
 The first contact gets all properties of the others that it does not have: phone numbers, addresses,
 photos, labels, unknown lines, with their types and groups. A value that it has is not repeated. If
 a property of which there is one differs (name, birthday), its value stays, and the other goes into
-a note. The others are moved to the trash; their UID, REV and PRODID are not taken.";
+a note. The others are moved to the trash; their UID, REV and PRODID are not taken. Groups and
+relations of other contacts that name them (MEMBER, RELATED) name the first one from then on.";
 
 /// Merge contacts into one
 #[derive(Debug, clap::Args)]
@@ -57,6 +58,7 @@ pub fn merge_contacts(app: &mut App, args: &MergeArgs) -> Result<()> {
             #[serde(flatten)] change: record_change_json(saved.id, &first.uid, etag, &name, "merged"),
             merged: others.iter().map(|other| other.id.0).collect::<Vec<_>>(),
             left_out: &result.merged.left_out,
+            repaired: result.repaired.iter().map(|other| other.id.0).collect::<Vec<_>>(),
         })?;
         return Ok(store.close()?);
     }
@@ -70,10 +72,18 @@ pub fn merge_contacts(app: &mut App, args: &MergeArgs) -> Result<()> {
         );
         app.out.status(format!("{text}: {}", one_line(&name)))?;
     }
+    for other in &result.repaired {
+        let title = stored_title(other);
+        let (id, title) = (other.id, one_line(&title));
+        app.out.status(format!(
+            "Changed {id} ({title}), which named a merged contact"
+        ))?;
+    }
     let changed = (saved.outcome != SaveOutcome::Unchanged).then_some(first.id);
     let changed = changed
         .into_iter()
-        .chain(others.iter().map(|other| other.id));
+        .chain(others.iter().map(|other| other.id))
+        .chain(result.repaired.iter().map(|other| other.id));
     app.out.status(undo_hint::<Card>(changed))?;
     Ok(store.close()?)
 }

@@ -269,7 +269,9 @@ impl PropertyAssignment {
             return Ok(true);
         }
         match self.component {
-            Some(Component("N", index)) => card.set_name_component(index, value)?,
+            Some(Component("N", index)) => {
+                card.set_name_component(index, value)?;
+            }
             Some(Component(name, index)) => card.set_component(name, types, index, value)?,
             None if self.is_name => card.set_name(value)?,
             None => return Ok(false),

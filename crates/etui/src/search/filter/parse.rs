@@ -138,6 +138,8 @@ impl<'a> FilterParser<'a> {
 
     fn parse_all<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
         let mut parts = Vec::new();
+        self.skip_space();
+        let begin = self.at;
         loop {
             self.skip_space();
             let before = self.at;
@@ -147,7 +149,12 @@ impl<'a> FilterParser<'a> {
                 if parts.is_empty() {
                     return Err(self.error_here("something to look for is missing here"));
                 }
-                return Ok(collapse_single(parts, Filter::And));
+                let all = collapse_single(parts, Filter::And);
+                let text = self.text.get(begin..before).unwrap_or_default();
+                return Ok(match F::written_number(text.trim_end()) {
+                    Some(number) => Filter::Or(vec![all, number]),
+                    None => all,
+                });
             }
             parts.push(match self.parse_number() {
                 Some(number) => number,
