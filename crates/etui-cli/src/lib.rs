@@ -9,7 +9,6 @@
 mod app;
 mod args;
 mod commands;
-mod datetime;
 mod errors;
 mod global_args;
 mod output;

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use etui_contentline::charset::repair_charset;
+use etui_contentline::charset::repair_record;
 use etui_contentline::lines::{ContentLines, component_body};
 
 use crate::error::CardError;
-use crate::property::Property;
+use crate::property::{Property, PropertyValue};
 
 /// The size of the largest card, in bytes, photos included.
 pub const MAX_CARD: usize = 32 << 20;
@@ -130,8 +130,8 @@ impl Card {
 }
 
 fn parse_properties(text: &[u8]) -> Result<Vec<Property>, CardError> {
-    let text = repair_charset(text);
-    let body = component_body(text.trim(), "VCARD").ok_or(CardError::NotACard)?;
+    let repaired = repair_record(text);
+    let body = component_body(repaired.text.trim(), "VCARD").ok_or(CardError::NotACard)?;
     let mut properties = Vec::new();
     for line in ContentLines::of_text(body) {
         // A nested card was removed with its AGENT line; any other part is no part of a vCard.
@@ -139,6 +139,13 @@ fn parse_properties(text: &[u8]) -> Result<Vec<Property>, CardError> {
             return Err(CardError::Several);
         }
         properties.extend(Property::parse(&line));
+    }
+    // The repaired text says 3.0, whose syntax it has.
+    let version = properties
+        .iter_mut()
+        .find(|p| repaired.was_v21 && p.is_named("VERSION"));
+    if let Some(version) = version {
+        version.value = PropertyValue::Text("2.1".to_owned());
     }
     let has_content = |property: &Property| !property.is_named("VERSION") && property.has_content();
     match properties.iter().any(has_content) {

@@ -6,10 +6,12 @@ use crate::card::{Card, VCardVersion};
 use crate::date::PropertyDate;
 use crate::error::CardError;
 use crate::property::{ENCODINGS, Property, PropertyValue, encode_base64};
+use crate::v21;
+use crate::writer::escape_value;
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::{
-    MAX_LINE_OCTETS, fold_line, head_without, is_one_of, is_property_name, line_ending, own_lines,
-    remove_spans, splice_line,
+    fold_line, head_without, is_one_of, is_property_name, line_ending, own_lines, remove_spans,
+    splice_line,
 };
 use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
 use etui_contentline::values;
@@ -376,11 +378,8 @@ impl Card {
 
     /// Returns the texts of a list or of components, escaped.
     fn escape_parts(&self, value: &PropertyValue) -> String {
-        let old = self.version() == VCardVersion::V2_1;
-        let (special, line_break) = if old { (";", "\r\n") } else { ("\\;,", "\\n") };
         let list = |texts: &[String]| {
-            let texts = texts.iter();
-            let texts = texts.map(|text| values::escape_text(text, special, line_break));
+            let texts = texts.iter().map(|text| escape_value(text, true));
             texts.collect::<Vec<_>>().join(",")
         };
         match value {
@@ -407,20 +406,18 @@ impl Card {
 
     /// A content line with its folds and line end, as the card's version writes it.
     fn line(&self, head: &str, name: &str, value: &str, ending: &[u8]) -> Vec<u8> {
-        let old = self.version() == VCardVersion::V2_1;
         let date =
             is_one_of(&["BDAY", "ANNIVERSARY"], name) && self.version() == VCardVersion::V4_0;
         let basic = PropertyDate::parse(value.trim()).filter(|_| date);
         let basic = basic.map(PropertyDate::to_basic);
-        let value = escape(name, basic.as_deref().unwrap_or(value), old);
+        let value = escape(name, basic.as_deref().unwrap_or(value));
         self.encode_line(head, &value, ending)
     }
 
-    /// A content line with an escaped value.
+    /// A content line with a value that is escaped as in 3.0 and 4.0.
     fn encode_line(&self, head: &str, value: &str, ending: &[u8]) -> Vec<u8> {
-        let old = self.version() == VCardVersion::V2_1;
-        if old && (!value.is_ascii() || value.contains(['\n', '\r'])) {
-            return quoted_printable(head, value, ending);
+        if self.version() == VCardVersion::V2_1 {
+            return v21::encode_line(head, value, ending);
         }
         fold_line(&format!("{head}:{value}"), ending)
     }
@@ -447,44 +444,19 @@ fn check_name(name: &str) -> Result<(), CardError> {
     }
 }
 
-/// RFC 6350 §3.4; vCard 2.1 escapes only `;`.
-fn escape(name: &str, value: &str, old: bool) -> String {
+/// RFC 6350 §3.4. In structured properties and lists, the separators stay.
+fn escape(name: &str, value: &str) -> String {
     let mut special = String::new();
     if !is_one_of(PLAIN, name) {
+        special.push('\\');
         if !is_one_of(STRUCTURED, name) {
             special.push(';');
         }
-        if !old {
-            special.push('\\');
-        }
-        if !old && !is_one_of(LISTS, name) {
+        if !is_one_of(LISTS, name) {
             special.push(',');
         }
     }
-    values::escape_text(value, &special, if old { "\r\n" } else { "\\n" })
-}
-
-/// RFC 2045 §6.7, as vCard 2.1 §2.1.3 uses it.
-fn quoted_printable(head: &str, value: &str, ending: &[u8]) -> Vec<u8> {
-    let mut out = format!("{head};CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:").into_bytes();
-    let mut column = out.len();
-    for &b in value.as_bytes() {
-        let plain = (b' '..=b'~').contains(&b) && b != b'=';
-        let width = if plain { 1 } else { 3 };
-        if column + width > MAX_LINE_OCTETS {
-            out.push(b'=');
-            out.extend_from_slice(ending);
-            column = 0;
-        }
-        if plain {
-            out.push(b);
-        } else {
-            out.extend_from_slice(format!("={b:02X}").as_bytes());
-        }
-        column += width;
-    }
-    out.extend_from_slice(ending);
-    out
+    values::escape_text(value, &special, "\\n")
 }
 
 #[cfg(test)]
@@ -672,11 +644,19 @@ mod tests {
 
     #[test]
     fn values_read_back_as_set() {
-        for version in ["3.0", "4.0"] {
+        for version in ["2.1", "3.0", "4.0"] {
             let mut card = Card::parse(format!(
                 "BEGIN:VCARD\r\nVERSION:{version}\r\nFN:x\r\nEND:VCARD\r\n"
             ))
             .unwrap();
+            for text in [r"C:\new; \\a\, b\; c\", "a, b; c", r"\n", " a = b "] {
+                card.set("NOTE", text).unwrap();
+                assert_eq!(card.note().as_deref(), Some(text), "{version}");
+                card.set_component("ADR", &[], 2, text).unwrap();
+                assert_eq!(card.addresses()[0].street, text.trim(), "{version}");
+                card.set("ORG", "A;B, C").unwrap();
+                assert_eq!(card.organization().unwrap().units, ["B, C"]);
+            }
             let long = "äöü; \\ , \" \n".repeat(30);
             card.set("NOTE", &long).unwrap();
             assert_eq!(card.note().as_deref(), Some(long.as_str()));

@@ -39,6 +39,7 @@ mod merge_cards;
 mod name;
 mod property;
 mod property_ref;
+mod v21;
 mod v3;
 mod writer;
 

@@ -135,7 +135,7 @@ fn entries_are_added_changed_and_removed() {
     session.sees("When   Tue 11 Mar 2031, 12:30-13:30");
     session.types("\r");
     session.sees("Added: Lunch with Bob");
-    session.types("e");
+    session.types("E");
     session.sees("Changed: Supper with Bob");
     session.types("dy");
     session.sees("Removed: Supper with Bob");
@@ -200,9 +200,9 @@ fn changes_that_are_undone_leave_no_trace() {
     for (keys, done) in [
         (" ", "Done: Tax return"),
         (" ", "Opened: Tax return"),
-        ("e", "Changed: My Tax return"),
+        ("E", "Changed: My Tax return"),
         ("dy", "Removed: My Tax return"),
-        ("e", "Changed: My Jour fixe"),
+        ("E", "Changed: My Jour fixe"),
         ("dt", "Removed one time of My Jour fixe"),
         ("]]]]]]]dt", "Removed one time of My Jour fixe"),
         ("]]]]]]]da", "Removed: My Jour fixe"),

@@ -34,7 +34,7 @@ use memchr::memchr_iter;
 use crate::ics::{ComponentKind, MAX_COMPONENT, MAX_DEPTH};
 use crate::recurrence::{RecurrenceSet, Timing};
 use crate::zones::TimeZoneResolver;
-use etui_contentline::charset::{detect_utf16, to_utf8};
+use etui_contentline::charset::{detect_utf16, to_plain_utf8};
 use etui_contentline::edit::line_ending;
 use etui_contentline::lines::{Delimiter, is_blank, parse_delimiter, physical_line};
 use etui_contentline::stream::CodeUnits;
@@ -149,8 +149,8 @@ impl CalendarObject {
         }
         let mut components: Vec<ObjectPart> = Vec::new();
         for (kind, span) in component_spans(&text).ok_or(ObjectError::NotARecord)? {
-            let (item, head) =
-                CalendarComponent::read_component(kind, &to_utf8(&text[span.clone()]), zones);
+            let plain = to_plain_utf8(&text[span.clone()]);
+            let (item, head) = CalendarComponent::read_component(kind, &plain, zones);
             if !head.has_property {
                 return Err(ObjectError::Empty);
             }

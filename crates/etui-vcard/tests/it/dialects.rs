@@ -12,7 +12,7 @@ fn card(body: &str) -> Card {
 fn backslashes_that_escape_nothing_are_kept() {
     let path = card("VERSION:2.1\r\nNOTE:under \\\\archive\\contracts\\2019.\r\n");
     let note = path.note();
-    assert_eq!(note.as_deref(), Some("under \\archive\\contracts\\2019."));
+    assert_eq!(note.as_deref(), Some("under \\\\archive\\contracts\\2019."));
 }
 
 #[test]

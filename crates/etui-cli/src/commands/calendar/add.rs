@@ -16,9 +16,9 @@ use super::time_args::{
 };
 use crate::app::App;
 use crate::commands::records::report_saved;
-use crate::datetime::{LocalNow, Phrase, PhraseError, TimeWords, parse_duration, parse_phrase};
 use crate::errors::{Failure, Result};
 use crate::output::{escape_text, one_line};
+use etui_when::{LocalNow, Phrase, PhraseError, TimeWords, parse_duration, parse_phrase};
 
 const EXAMPLES: &str = "\
 Examples:

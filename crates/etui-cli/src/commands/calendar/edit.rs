@@ -15,8 +15,8 @@ use crate::app::App;
 use crate::commands::records::change;
 use crate::commands::records::property::{PropertyRemoval, parse_removal};
 use crate::commands::records::selection::{Selected, SelectionArgs};
-use crate::datetime::{LocalNow, parse_duration};
 use crate::errors::{Failure, Result};
+use etui_when::{LocalNow, parse_duration};
 
 const EXAMPLES: &str = "\
 Examples:

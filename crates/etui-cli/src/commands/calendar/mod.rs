@@ -25,7 +25,6 @@ use etui::calendar::time::TimeZone;
 
 use super::records::RecordCommand;
 use crate::app::App;
-use crate::datetime;
 use crate::errors::Result;
 
 const EXAMPLES: &str = "\
@@ -70,7 +69,7 @@ pub struct CalendarArgs {
         long,
         global = true,
         value_name = "ZONE",
-        value_parser = datetime::parse_zone,
+        value_parser = etui_when::parse_zone,
         help_heading = "Calendar options"
     )]
     zone: Option<TimeZone>,

@@ -7,8 +7,8 @@ use etui::calendar::zones::TimeZoneResolver;
 
 use super::show::{in_form_of, shift_time};
 use super::time_args::{EventEnd, TimeArgs, align_rule, check_due, normalize_until, note_of_move};
-use crate::datetime::{LocalNow, is_end_of_day};
 use crate::errors::{Failure, Result};
+use etui_when::{LocalNow, is_end_of_day};
 
 /// Error for an entry without a time.
 pub const NO_START: &str = "the entry has no start; give --start or --due";

@@ -7,18 +7,18 @@ use etui::calendar::{
     Alarm, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser, Classification, Status,
 };
 use etui::record::StoredRecord;
-use etui_contentline::charset::to_utf8;
+use etui_contentline::charset::to_plain_utf8;
 use etui_contentline::edit::own_lines;
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::{param_value, property_value, unescape_text};
 
 use crate::commands::records::details::RecordDetails;
 use crate::commands::records::title_of;
-use crate::datetime::{
-    LocalNow, describe_duration, describe_rule, format_day, format_range, format_short,
-};
 use crate::output::json::calendar::status_name;
 use crate::output::{format_size, pluralize};
+use etui_when::{
+    LocalNow, describe_duration, describe_rule, format_day, format_range, format_short,
+};
 
 /// Years in which the next occurrence is searched.
 const NEXT_SEARCH_YEARS: i64 = 10;
@@ -276,7 +276,7 @@ fn describe_alarm(alarm: &Alarm, here: &LocalNow) -> String {
 /// attachments of the master component.
 fn add_links(record: &CalendarObject, details: &mut RecordDetails) {
     let text = record.component_texts().nth(record.master_index());
-    let text = to_utf8(text.unwrap_or_default());
+    let text = to_plain_utf8(text.unwrap_or_default());
     let (mut conferences, mut attachments) = (Vec::new(), Vec::new());
     for line in own_lines(text.as_bytes(), None).filter(|line| line.delimiter().is_none()) {
         let is_one = |names: &[&str]| names.iter().any(|name| line.name_is(name));

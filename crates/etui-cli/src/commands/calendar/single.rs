@@ -16,9 +16,9 @@ use crate::app::App;
 use crate::commands::records::selection::{SelectionArgs, names_in_words, number_of};
 use crate::commands::records::transfer::{Transfer, TransferArgs, transfer_records};
 use crate::commands::records::{change, collection_of, report_saved, title_of};
-use crate::datetime::{LocalNow, TimeWords, format_range, parse_times_on, parse_when, to_instant};
 use crate::errors::{Failure, Result};
 use crate::output::escape_text;
+use etui_when::{LocalNow, TimeWords, format_range, parse_times_on, parse_when, to_instant};
 
 const SKIP_EXAMPLES: &str = "\
 Examples:

@@ -4,11 +4,11 @@ use etui::calendar::recurrence::{CompiledRule, RecurrenceRule};
 use etui::calendar::time::{CalendarTime, Date, DateTime, DateTimeValue, Duration, TimeZone};
 
 use super::show::in_form_of;
-use crate::datetime::{
+use crate::errors::{Failure, Result};
+use etui_when::{
     EndWords, LocalNow, TimeWords, format_range, parse_duration, parse_end_of, parse_recurrence,
     parse_times_on, parse_when_on,
 };
-use crate::errors::{Failure, Result};
 
 /// Default duration of an event.
 const DEFAULT_SECONDS: i64 = 3_600;

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::span_args::local_now;
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{LocalNow, format_short};
 use crate::errors::Result;
 use crate::output::Table;
 use crate::output::json::calendar::{optional_time, status_name};
 use crate::output::json::object;
+use etui_when::{LocalNow, format_short};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{LocalNow, format_day, iso_day};
 use crate::errors::Result;
 use crate::output::Table;
 use crate::output::json::object;
+use etui_when::{LocalNow, format_day, iso_day};
 
 const EXAMPLES: &str = "\
 Examples:

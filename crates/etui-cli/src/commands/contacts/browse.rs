@@ -6,13 +6,27 @@ use etui::contacts::{Card, Contact, Contacts};
 use super::display::shown_phone;
 use super::new_card::build_card;
 use super::phrase::parse_contact_phrase;
+use super::property::PropertyAssignment;
 use super::show::card_details;
+use crate::commands::records::browser::form::{FieldChange, FormField};
 use crate::commands::records::browser::kind::{BrowserRecord, NewRecord};
+use crate::commands::records::property::word_of;
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
 
 /// Properties that the template has without a value.
 const TEMPLATE: &[&str] = &["TEL", "EMAIL", "ORG", "TITLE", "BDAY", "CATEGORIES", "NOTE"];
+
+/// The fields of a form after the name: label, property, and whether a card may have several.
+const FIELDS: &[(&str, &str, bool)] = &[
+    ("Phone", "TEL", true),
+    ("E-mail", "EMAIL", true),
+    ("Organisation", "ORG", false),
+    ("Title", "TITLE", false),
+    ("Birthday", "BDAY", false),
+    ("Web", "URL", true),
+    ("Note", "NOTE", false),
+];
 
 impl BrowserRecord for Card {
     const PHRASE_EXAMPLE: &'static str = "Ada Lovelace ada@example.org +44 20 7946 0123, org=Acme";
@@ -70,6 +84,48 @@ impl BrowserRecord for Card {
         let mut all: Vec<_> = phones.chain(emails).chain([name]).collect();
         all.retain(|(_, value)| !value.is_empty());
         all
+    }
+
+    fn form_fields(card: &Card, _: &OutputWriter) -> Vec<FormField> {
+        let mut fields = vec![FormField::new("Name", "FN", card.display_name())];
+        for (label, name, is_list) in FIELDS {
+            let values = card.properties(name);
+            let has_value = !values.is_empty();
+            let values = values.into_iter();
+            fields.extend(values.map(|value| FormField::new(label, name, value)));
+            if *is_list || !has_value {
+                fields.push(FormField::new(label, name, ""));
+            }
+        }
+        fields
+    }
+
+    fn change_fields(
+        _: (&Contacts<'_>, &Contact),
+        mut card: Card,
+        changes: &[FieldChange],
+        _: &OutputWriter,
+    ) -> Result<Card> {
+        for FieldChange { field, new } in changes {
+            let (name, before) = (field.name, field.value.as_str());
+            if new.is_empty() && name != "FN" {
+                card.remove(name, Some(before))?;
+                continue;
+            }
+            let word = word_of::<Card>(name);
+            let wanted = format!("{word}={new}").parse::<PropertyAssignment>();
+            let wanted = wanted.map_err(Failure::usage)?;
+            match before {
+                _ if name == "FN" => {
+                    wanted.set_part(&mut card)?;
+                }
+                "" => card.add(&wanted.property)?,
+                before => {
+                    card.replace_value(name, |value| value == before, &wanted.property.value)?;
+                }
+            }
+        }
+        Ok(card)
     }
 
     fn toggle_done(

@@ -8,8 +8,8 @@ use etui::contacts::{Card, NewProperty, PartialDate};
 use etui_contentline::edit::is_property_name;
 
 use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
-use crate::datetime::parse_any_day;
 use crate::errors::Failure;
+use etui_when::parse_any_day;
 
 /// Common words and their vCard properties.
 pub const WORDS: PropertyWords = &[

@@ -12,10 +12,10 @@ use super::text_diff::{
 };
 use super::{RecordCommands, collection_of, parse_number, stored_title, with_article};
 use crate::app::App;
-use crate::datetime::{format_minute, iso_instant};
 use crate::errors::{Failure, Result};
 use crate::output::json::{object, saved_json};
 use crate::output::{OutputWriter, Style, Table, escape_text, one_line};
+use etui_when::{format_minute, iso_instant};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("action"))]

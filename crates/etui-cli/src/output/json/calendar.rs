@@ -10,7 +10,7 @@ use etui::record::StoredRecord;
 use serde::Serialize;
 
 use super::object;
-use crate::datetime::{iso_instant, iso_time};
+use etui_when::{iso_instant, iso_time};
 
 /// Returns the name of a component kind: `event`, `todo` or `journal`.
 pub fn kind_name(kind: ComponentKind) -> String {

@@ -13,11 +13,11 @@ use super::super::alarms::name_cut;
 use super::days::{AgendaEntry, EntryMark, EntrySource};
 use crate::app::App;
 use crate::commands::contacts::birthdays::{ContactDate, contact_dates};
-use crate::datetime::{LocalNow, TimeSpan, iso_day};
 use crate::errors::Result;
 use crate::output::json::calendar::occurrence_json;
 use crate::output::json::object;
 use crate::output::{format_count, one_line};
+use etui_when::{LocalNow, TimeSpan, iso_day};
 
 /// Occurrences that are shown without `--limit`. A rule can recur every second.
 const DEFAULT_LIMIT: usize = 10_000;

@@ -5,6 +5,7 @@ mod days;
 mod draw;
 mod load;
 pub mod month_grid;
+pub mod week_grid;
 
 use etui::calendar::CalendarObject;
 use etui::calendar::time::Date;
@@ -17,10 +18,10 @@ use super::span_args::{SpanArgs, local_now};
 use super::todos::find_todos;
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{LocalNow, TimeSpan, format_long_day, format_short};
 use crate::errors::Result;
 use crate::output::{OutputWriter, Style, format_count, one_line};
 use crate::terminal::TerminalSession;
+use etui_when::{LocalNow, TimeSpan, format_long_day, format_short};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -33,10 +33,10 @@ use crate::commands::records::browser::changes::RecordChanger;
 use crate::commands::records::browser::dialog::Preview;
 use crate::commands::records::browser::kind::BrowserRecord;
 use crate::commands::records::browser::read_details;
-use crate::datetime::{TimeSpan, first_weekday};
 use crate::errors::Result;
 use crate::output::one_line;
 use crate::terminal::{TerminalEvent, TerminalSession};
+use etui_when::{TimeSpan, first_weekday};
 
 /// Seconds of a day.
 const DAY: i64 = 86_400;
