@@ -136,6 +136,14 @@ impl App {
         Ok(store.collection(self.collection_name::<R>())?)
     }
 
+    /// Returns the name of the collection given on the command line, or those of all of its kind.
+    pub fn names_in<R: RecordKind>(&self, store: &Store) -> Result<Vec<String>> {
+        match self.collection_name::<R>() {
+            Some(name) => Ok(vec![name.to_owned()]),
+            None => Ok(store.collections::<R>()?),
+        }
+    }
+
     /// Returns the collection given on the command line, or all of its kind, in one snapshot, with
     /// their names.
     pub fn readers_in<'s, R: RecordKind>(

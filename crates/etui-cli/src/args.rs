@@ -65,6 +65,7 @@ pub enum Command {
     Backup(c::backup::BackupArgs),
     Restore(c::restore::RestoreBackupArgs),
     Undo(c::undo::UndoArgs),
+    Purge(c::purge::PurgeArgs),
     Serve(c::serve::ServeArgs),
     Eds(c::eds::EdsArgs),
     Media(c::media::MediaArgs),

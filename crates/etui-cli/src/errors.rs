@@ -105,6 +105,7 @@ impl Failure {
                 | Error::NoVersion { .. }
                 | Error::NoRefused(_)
                 | Error::NoStep(_)
+                | Error::NoRecordId(_)
                 | Error::NoResource(_)
                 | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }

@@ -143,6 +143,7 @@ pub use etui_vfs_base::has_ofd_locks;
 pub use record::steps::{Step, StepLabel, label_step, set_default_actor};
 pub use store::check::{CheckReport, Stats};
 pub use store::collections::RemovedCollection;
+pub use store::purge::{PurgeReport, PurgeScope};
 pub use store::snapshot::Snapshot;
 pub use store::undo::{UndoEffect, UndoReport, UndoneCollection, UndoneRecord};
 pub use store::{DEFAULT_ADDRESS_BOOK, Options, Store};

@@ -15,6 +15,7 @@ pub mod init;
 pub mod lab;
 pub mod man;
 pub mod media;
+pub mod purge;
 pub mod restore;
 pub mod serve;
 pub mod settings;
@@ -48,6 +49,7 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Check(args) => check::check_store(app, &args),
         Command::Backup(args) => backup::back_up_store(app, &args),
         Command::Restore(args) => restore::restore_backup(app, &args),
+        Command::Purge(args) => purge::purge_store(app, &args),
         Command::Undo(args) => undo::undo_steps(app, &args),
         Command::Settings(args) => settings::run_settings(app, &args),
         Command::Stats(_) => stats::show_stats(app),

@@ -9,6 +9,7 @@ mod hooks;
 #[doc(hidden)]
 pub mod part_file;
 mod populate;
+pub(crate) mod purge;
 mod refused;
 mod served_collections;
 pub(crate) mod snapshot;

@@ -42,6 +42,7 @@ mod memory;
 mod migration;
 mod opening;
 mod processes;
+mod purge;
 mod read_only_and_full_disk;
 mod redo;
 mod resources;

@@ -11,7 +11,7 @@ mod month;
 mod next;
 mod property;
 mod record;
-mod remind;
+pub mod remind;
 mod reschedule;
 mod show;
 mod single;

@@ -13,7 +13,7 @@ use super::show::{in_form_of, shift_time};
 use super::span_args::local_now;
 use super::time_args::{EventEnd, TimeArgs};
 use crate::app::App;
-use crate::commands::records::selection::SelectionArgs;
+use crate::commands::records::selection::{SelectionArgs, names_in_words, number_of};
 use crate::commands::records::transfer::{Transfer, TransferArgs, transfer_records};
 use crate::commands::records::{change, collection_of, report_saved, title_of};
 use crate::errors::{Failure, Result};
@@ -66,9 +66,9 @@ const SEARCH_YEARS: i64 = 10;
 #[derive(Debug, clap::Args)]
 #[command(after_help = SKIP_EXAMPLES)]
 pub struct SkipArgs {
-    /// Number or UID
-    #[arg(value_name = "ID")]
-    id: String,
+    /// Number, UID, or words of which there is one match
+    #[arg(value_name = "ID|NAME", required = true)]
+    words: Vec<String>,
     /// The day or time that is left out [default: the next one]
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     on: Option<String>,
@@ -82,8 +82,8 @@ pub struct SkipArgs {
         etui calendar move --to NAME [--dry-run] {ID... | --where FILTER}"
 )]
 pub struct MoveArgs {
-    /// Number or UID
-    #[arg(value_name = "ID", required_unless_present = "filter")]
+    /// Number, UID, or a name in quotes of which there is one match
+    #[arg(value_name = "ID|NAME", required_unless_present = "filter")]
     id: Option<String>,
     /// The new start, or start and end; with --to, another number or UID
     #[arg(
@@ -119,8 +119,8 @@ pub struct MoveArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = DONE_EXAMPLES)]
 pub struct DoneArgs {
-    /// Numbers or UIDs
-    #[arg(required = true, value_name = "ID")]
+    /// Numbers, UIDs, or words of which there is one match
+    #[arg(required = true, value_name = "ID|NAME")]
     ids: Vec<String>,
     /// The day or time of a recurring to-do that is completed [default: the first open one]
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
@@ -131,13 +131,14 @@ pub struct DoneArgs {
 }
 
 pub fn skip_instance(app: &mut App, args: &SkipArgs) -> Result<()> {
-    change_instance(app, &args.id, |record, zones, here| {
-        let instance = find_instance(record, &args.id, args.on.as_deref(), here)?;
+    let id = &args.words.join(" ");
+    change_instance(app, id, |record, zones, here| {
+        let instance = find_instance(record, id, args.on.as_deref(), here)?;
         let excluded = record.exclude_instance(&instance.id, zones);
         if let Err(ObjectError::Empty) = excluded {
             return Err(Failure::usage(format!(
                 "this is the only time of the entry; remove it: etui calendar remove {}",
-                escape_text(&args.id)
+                escape_text(id)
             )));
         }
         excluded?;
@@ -181,7 +182,10 @@ fn move_instance(app: &mut App, id: &str, to: &str, on: Option<&str>) -> Result<
 }
 
 pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
-    for id in &args.ids {
+    let store = app.open_to_read()?;
+    let ids = names_in_words::<CalendarObject>(&store, &args.ids)?;
+    store.close()?;
+    for id in &ids {
         change_instance(app, id, |record, zones, here| {
             expect_todo(record, id)?;
             let what = if args.undo { "Opened" } else { "Done" };
@@ -296,6 +300,7 @@ fn change_instance(
 ) -> Result<()> {
     let here = local_now(&app.out);
     let store = app.open_to_write()?;
+    let id = &number_of::<CalendarObject>(app, &store, id)?;
     let ids = [id.to_owned()];
     let calendar: Calendar<'_> = collection_of::<CalendarObject>(app, &store, &ids)?;
     let (stored, mut record): (StoredRecord<CalendarObject>, _) = read_record(&calendar, id)?;

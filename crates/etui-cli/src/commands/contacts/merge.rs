@@ -4,6 +4,7 @@ use etui::SaveOutcome;
 use etui::contacts::{Card, Contact, MergedCard};
 
 use crate::app::App;
+use crate::commands::records::selection::number_of;
 use crate::commands::records::text_diff::{diff_texts, write_diff};
 use crate::commands::records::{
     collection_of, resolve_once, resolve_record, stored_title, title_of, undo_hint,
@@ -28,8 +29,8 @@ relations of other contacts that name them (MEMBER, RELATED) name the first one 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MergeArgs {
-    /// Numbers or UIDs; the first one stays
-    #[arg(value_name = "ID", required = true, num_args = 2..)]
+    /// Numbers, UIDs, or names of which there is one match; the first one stays
+    #[arg(value_name = "ID|NAME", required = true, num_args = 2..)]
     ids: Vec<String>,
     /// Show the changes, and make none
     #[arg(long)]
@@ -41,8 +42,11 @@ pub fn merge_contacts(app: &mut App, args: &MergeArgs) -> Result<()> {
         true => app.open_to_read()?,
         false => app.open_to_write()?,
     };
-    let book = collection_of::<Card>(app, &store, &args.ids)?;
-    let contacts = resolve_once(&args.ids, |id| resolve_record(&book, id))?;
+    let ids = args.ids.iter();
+    let ids = ids.map(|id| number_of::<Card>(app, &store, id));
+    let ids = ids.collect::<Result<Vec<String>>>()?;
+    let book = collection_of::<Card>(app, &store, &ids)?;
+    let contacts = resolve_once(&ids, |id| resolve_record(&book, id))?;
     let Some((first, others)) = contacts.split_first().filter(|(_, o)| !o.is_empty()) else {
         return Err(etui::Error::NothingToMerge.into());
     };

@@ -16,7 +16,7 @@ mod follower;
 mod notifications;
 mod schedule;
 mod shown;
-mod state_file;
+pub mod state_file;
 mod wake;
 mod words;
 
