@@ -25,6 +25,7 @@ mod edit;
 mod series;
 mod series_cut;
 mod series_edit;
+mod series_move;
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -44,6 +45,7 @@ pub use component::{CalendarComponent, CalendarUser, Classification, Status};
 pub use draft::Draft;
 pub use edit::{escape_value, format_time};
 pub use series_cut::SplitSeries;
+pub use series_move::MovedExceptions;
 
 /// The result of merging one component into a calendar object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,10 +12,11 @@ use std::borrow::Cow;
 
 use super::series::no_instance;
 use super::series_edit::{LineEdit, PartEdit, edit_lines};
+use super::series_move::in_form_of;
 use super::{CalendarObject, ObjectError, ObjectPart, draft, edit};
 use crate::property_name::PropertyName;
 use crate::recurrence::{CutSide, RecurrenceRule, RuleEdit, SeriesCut, Timing, moved_end};
-use crate::time::{CalendarTime, DateTime, TimeZone, Timestamp};
+use crate::time::{CalendarTime, TimeZone, Timestamp};
 use crate::zones::TimeZoneResolver;
 
 /// A series that was cut in two.
@@ -326,16 +327,6 @@ fn start_of_rest(cut: &SeriesCut, timing: &Timing, changed: &Timing) -> (Calenda
     };
     let start = cut.time().local().plus_seconds(shift);
     (in_form_of(&changed.start, start), shift)
-}
-
-/// Returns a local time as the kind of time that `form` is.
-fn in_form_of(form: &CalendarTime, local: DateTime) -> CalendarTime {
-    match form {
-        CalendarTime::Date(_) => CalendarTime::Date(local.date()),
-        CalendarTime::Floating(_) => CalendarTime::Floating(local),
-        CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(local, zone.clone()),
-        CalendarTime::Utc(_) => CalendarTime::Utc(TimeZone::UTC.to_utc(local)),
-    }
 }
 
 fn with_uid(component: &[u8], uid: &str) -> Vec<u8> {

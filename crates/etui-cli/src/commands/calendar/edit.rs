@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
+use etui::calendar::time::{Duration, Timestamp};
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
 
 use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::{check_understood, read_record};
 use super::reschedule::{NO_START, reschedule};
+use super::show::describe_times;
 use super::span_args::local_now;
 use super::time_args::{TimeArgs, offset_before_start};
 use crate::app::App;
@@ -16,7 +17,7 @@ use crate::commands::records::change;
 use crate::commands::records::property::{PropertyRemoval, parse_removal};
 use crate::commands::records::selection::{Selected, SelectionArgs};
 use crate::errors::{Failure, Result};
-use etui_when::{LocalNow, parse_duration};
+use etui_when::parse_duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -128,6 +129,11 @@ pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
                 None => change::edit_in_editor(app, &calendar, &stored, id)?,
             };
             change::report_change(app, &stored, &record, &saved)?;
+            if record.text() != stored.text {
+                for line in describe_times(&record) {
+                    app.out.status(format!("  {line}"))?;
+                }
+            }
         }
     }
     Ok(store.close()?)
@@ -174,8 +180,8 @@ fn apply_options(
         assignment.apply(&mut record, at, &zones)?;
     }
     if !args.time.is_empty() {
-        let here = now_in_zone_of(app, &record);
-        if let Some(note) = reschedule(&mut record, at, &args.time, &here, &zones)? {
+        let here = local_now(&app.out);
+        for note in reschedule(&mut record, at, &args.time, &here, &zones)? {
             app.out.write_note(&note);
         }
         let at = record.master_index();
@@ -204,14 +210,4 @@ fn apply_options(
     record.set(record.master_index(), "LAST-MODIFIED", &now, &zones)?;
     check_understood(&record, Some(&before))?;
     Ok(record)
-}
-
-/// Returns the time in the zone of the entry, or in the one given with `--zone`.
-fn now_in_zone_of(app: &App, record: &CalendarObject) -> LocalNow {
-    match record.master().start.as_ref().and_then(CalendarTime::zone) {
-        Some(zone) if app.out.zone.is_none() && *zone != TimeZone::UTC => {
-            LocalNow::in_zone(zone.clone())
-        }
-        _ => local_now(&app.out),
-    }
 }
