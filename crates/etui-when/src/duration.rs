@@ -8,6 +8,7 @@
 use etui_ical::time::Duration;
 
 use super::clock::parse_digits;
+use super::names::parse_number_word;
 
 /// Parses a duration that is not negative.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -50,6 +51,43 @@ fn parse_lower(text: &str) -> Option<Duration> {
 
 fn from_parts(days: u64, hours: u64, minutes: u64) -> Option<Duration> {
     format!("P{days}DT{hours}H{minutes}M").parse().ok()
+}
+
+/// Replaces halves of an hour: `1 hour 1 half` and `1.5 hours` become `90 minutes`.
+pub fn with_minutes(text: &str) -> String {
+    let half = text
+        .strip_suffix(" 1 half")
+        .or(text.strip_suffix(" andhalf"));
+    let hours = match half {
+        Some(text) => text.strip_suffix(" hour").or(text.strip_suffix(" hours")),
+        None => text
+            .strip_suffix(" hours")
+            .and_then(|text| text.strip_suffix(".5")),
+    };
+    match hours.and_then(|hours| parse_digits::<u32>(hours, 1..=3)) {
+        Some(hours) => format!("{} minutes", 60 * hours + 30),
+        None => text.to_owned(),
+    }
+}
+
+/// Joins words, with numbers in figures: `two hours` becomes `2 hours`.
+pub fn number_words(words: &[&str]) -> String {
+    let words: &[&str] = match words {
+        ["one", "halfto", "hour" | "o'clock"] => &["30", "minutes"],
+        ["half", "an" | "one", "hour"] | ["half", "hour"] | ["one", "half", "hour"] => {
+            &["30", "minutes"]
+        }
+        ["a", "fortnight"] => &["2", "weeks"],
+        ["week"] => &["1", "week"],
+        words => words,
+    };
+    let figures = words.iter().map(|word| match parse_number_word(word) {
+        Some(n) => n.to_string(),
+        None if *word == "o'clock" && words.len() == 2 => "hours".to_owned(),
+        None => (*word).to_owned(),
+    });
+    let all: Vec<String> = figures.filter(|word| word != "and").collect();
+    all.join(" ")
 }
 
 /// Formats the absolute value of a duration: `1 hour 30 minutes`.

@@ -1,20 +1,18 @@
 //! The words of languages, by the English words of the grammar.
 //!
-//! `cldr.txt` has the names that CLDR has, and is made by `scripts/cldr-words`; `words.txt` has prepositions,
-//! clock words and the like, by hand. A section for each language has a line for each English word or words, and
-//! the forms that mean them; a form of `words.txt` replaces that of `cldr.txt`.
+//! `cldr.txt` has the names that CLDR has; `words.txt` has prepositions, clock words and the like, by hand. A section
+//! for each language has a line for each English word or words, and the forms that mean them; a form of `words.txt`
+//! replaces that of `cldr.txt`. `scripts/cldr-words` makes `forms.txt` of both, in which a form is found by its bytes.
 //!
 //! A text is read in one language at a time, beside English: the same form has several meanings (`mar` is March
 //! or Tuesday, `a` is an article or "at").
 
 pub mod japanese;
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
 use std::sync::LazyLock;
 
-use foldhash::fast::FixedState;
-
-use super::names::{fold_word, is_weekday_name, parse_month};
+use super::names::{is_weekday_name, parse_month, parse_number_word};
 
 /// A language, by its section in the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,80 +42,52 @@ impl Language {
     }
 }
 
-/// The meanings of a form, with their languages.
-type Meanings = Vec<(Language, &'static str)>;
+/// Forms in the order of their bytes, with their meanings; the script describes the lines.
+const FORMS: &str = include_str!("language/forms.txt");
 
-struct FormTable {
-    forms: HashMap<&'static str, Meanings, FixedState>,
-    /// The most words of a form that begins with this word.
-    lengths: HashMap<&'static str, usize, FixedState>,
-    /// Days of languages that are not read.
-    other_days: HashMap<&'static str, (), FixedState>,
-    weekdays: Vec<&'static str>,
+/// Where the lines of [`FORMS`] begin, after the first one.
+static LINES: LazyLock<Vec<usize>> = LazyLock::new(|| {
+    let ends = FORMS.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+    ends.map(|(at, _)| at + 1)
+        .filter(|at| *at < FORMS.len())
+        .collect()
+});
+
+/// Returns the meanings of a folded form: `+2;es=last`.
+fn entry_of(form: &str) -> Option<&'static str> {
+    let found = LINES.binary_search_by(|at| compare_line(*at, form)).ok()?;
+    let line = FORMS.get(*LINES.get(found)?..)?.split('\n').next()?;
+    Some(line.split_once('\t')?.1)
 }
 
-static TABLE: LazyLock<FormTable> = LazyLock::new(|| {
-    static FOLDED: LazyLock<[String; 2]> = LazyLock::new(|| {
-        let tables = concat!(
-            include_str!("language/cldr.txt"),
-            include_str!("language/words.txt")
-        );
-        [tables, include_str!("language/other_days.txt")].map(fold_word)
-    });
-    let [tables, others] = &*FOLDED;
-    let mut table = FormTable {
-        // About as many as the tables have.
-        forms: HashMap::with_capacity_and_hasher(2_800, FixedState::default()),
-        lengths: HashMap::with_capacity_and_hasher(400, FixedState::default()),
-        other_days: HashMap::default(),
-        weekdays: Vec::new(),
-    };
-    let mut language = Language::ENGLISH;
-    for line in tables.lines().filter(|line| !line.starts_with('#')) {
-        if let Some(code) = line.strip_prefix('[') {
-            language = Language::with_code(code.trim_end_matches(']')).unwrap_or(language);
-            continue;
-        }
-        let (english, forms) = line.split_once(": ").unwrap_or_default();
-        let is_weekday = is_weekday_name(english);
-        for form in forms.split(", ") {
-            if is_weekday && !form.contains(' ') {
-                table.weekdays.push(form);
-            }
-            let meanings = table.forms.entry(form).or_default();
-            meanings.retain(|(known, _)| *known != language);
-            meanings.push((language, english));
-            if let Some((first, rest)) = form.split_once(' ') {
-                let length = table.lengths.entry(first).or_default();
-                *length = (*length).max(rest.split(' ').count() + 1);
-            }
-        }
+/// Compares the form of the line at a position with another form, of which it reads no more than it must.
+fn compare_line(at: usize, form: &str) -> Ordering {
+    let line = FORMS.as_bytes().get(at..).unwrap_or_default();
+    let differing = line.iter().zip(form.as_bytes()).find(|(a, b)| a != b);
+    match differing {
+        Some((a, b)) => a.cmp(b),
+        None if line.get(form.len()) == Some(&b'\t') => Ordering::Equal,
+        None => Ordering::Greater,
     }
-    let others = others.lines().filter(|line| !line.starts_with('#'));
-    let others = others.filter_map(|line| Some(line.split_once(": ")?.1));
-    for day in others.flat_map(|days| days.split(' ')) {
-        if !table.forms.contains_key(day) {
-            table.other_days.insert(day, ());
-            table.other_days.extend(stem_of(day).map(|stem| (stem, ())));
-        }
-    }
-    table
-});
+}
 
 /// Returns the English words for a folded form in a language.
 pub fn meaning_in(form: &str, language: Language) -> Option<&'static str> {
     let meaning = |form: &str| {
-        let meanings = TABLE.forms.get(form)?;
-        let mut own = meanings.iter().filter(|(known, _)| *known == language);
-        own.next().map(|(_, english)| *english)
+        let meanings = entry_of(form)?
+            .split(';')
+            .filter_map(|meaning| meaning.split_once('='));
+        let mut own = meanings.filter(|(code, _)| language.is(code));
+        own.next().map(|(_, english)| english)
     };
     meaning(form).or_else(|| meaning(form.strip_suffix('.')?))
 }
 
 /// Returns the English words for the longest form at the beginning of folded words, and its length in words.
 pub fn longest_meaning(words: &[&str], language: Language) -> Option<(&'static str, usize)> {
-    let most = words.first().and_then(|word| TABLE.lengths.get(word));
-    let most = most.copied().unwrap_or(1).min(MAX_FORM_WORDS);
+    let entry = words.first().and_then(|word| entry_of(word));
+    let length = entry.and_then(|entry| entry.strip_prefix('+')?.split(';').next()?.parse().ok());
+    let most = length.unwrap_or(1).min(MAX_FORM_WORDS);
     let several = (2..=most).rev().find_map(|length| {
         let english = meaning_in(&words.get(..length)?.join(" "), language)?;
         Some((english, length))
@@ -126,27 +96,33 @@ pub fn longest_meaning(words: &[&str], language: Language) -> Option<(&'static s
 }
 
 /// Returns the English words for a folded form in all languages.
-pub fn meanings(form: &str) -> impl Iterator<Item = (Language, &'static str)> {
-    let found = TABLE.forms.get(form);
-    let found = found.or_else(|| TABLE.forms.get(form.strip_suffix('.')?));
-    found.into_iter().flatten().copied()
+pub fn meanings(form: &str) -> impl Iterator<Item = &'static str> {
+    let has_meaning = |entry: &&str| entry.contains('=');
+    let found = entry_of(form).filter(has_meaning);
+    let found = found.or_else(|| entry_of(form.strip_suffix('.')?));
+    let all = found.into_iter().flat_map(|entry| entry.split(';'));
+    all.filter_map(|meaning| Some(meaning.split_once('=')?.1))
+        .filter(|english| !english.is_empty())
 }
 
 /// Returns the names of weekdays in languages other than English.
 pub fn weekday_forms() -> impl Iterator<Item = &'static str> {
-    TABLE.weekdays.iter().copied()
+    let first = FORMS.split('\n').next().unwrap_or_default();
+    let (_, names) = first.split_once("Weekdays: ").unwrap_or_default();
+    names.split(' ')
 }
 
-/// Returns a longer word without its last letter, which in many languages is that of a case.
-fn stem_of(word: &str) -> Option<&str> {
-    let (last, _) = word.char_indices().next_back()?;
-    word.get(..last).filter(|stem| stem.chars().count() >= 5)
-}
-
-/// Returns true for the name of a day in a language that is not read.
+/// Returns true for the name of a day in a language that is not read, also in another case: with another last letter.
 pub fn is_day_of_another_language(folded: &str) -> bool {
-    let has = |word: &str| TABLE.other_days.contains_key(word);
-    has(folded) || stem_of(folded).is_some_and(has)
+    let is_day = |word: &str| {
+        entry_of(word).is_some_and(|entry| entry.split(';').any(|meaning| meaning == "?="))
+    };
+    let last = folded
+        .char_indices()
+        .next_back()
+        .map_or(0, |(last, _)| last);
+    let stem = folded.get(..last).filter(|stem| stem.chars().count() >= 5);
+    is_day(folded) || stem.is_some_and(is_day)
 }
 
 /// Returns true if a form, as it was written, shows that its language is meant: a name, or a word before a clock
@@ -166,13 +142,14 @@ pub fn is_telling_form(written: &str, english: &str) -> bool {
             (english.contains(' ') && is_long) || TELLING.contains(&written) || !written.is_ascii()
         }
         _ if is_weekday_name(first) || parse_month(first).is_some() => is_long,
-        _ if super::names::parse_number_word(first).is_some() => english.contains(' '),
+        _ if parse_number_word(first).is_some() => english.contains(' '),
         _ => is_long || !written.is_ascii(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::names::fold_word;
     use super::*;
 
     #[test]
@@ -215,6 +192,41 @@ mod tests {
         assert_eq!(longest_meaning(&[], spanish), None);
     }
 
+    /// `forms.txt` is as the script makes it of the other tables, with words folded as here.
+    #[test]
+    fn forms_are_those_of_the_tables() {
+        let tables = concat!(
+            include_str!("language/cldr.txt"),
+            include_str!("language/words.txt")
+        );
+        let mut language = Language::ENGLISH;
+        let mut expected = std::collections::BTreeMap::new();
+        for line in tables.lines().filter(|line| !line.starts_with('#')) {
+            if let Some(code) = line.strip_prefix('[') {
+                language = Language::with_code(code.trim_end_matches(']')).unwrap_or(language);
+            } else if let Some((english, forms)) = line.split_once(": ") {
+                for form in forms.split(", ") {
+                    expected.insert((fold_word(form), language.0), english);
+                }
+            }
+        }
+        for ((form, language), english) in &expected {
+            assert_eq!(
+                meaning_in(form, Language(*language)),
+                Some(*english),
+                "{form}"
+            );
+        }
+        let lines = FORMS
+            .lines()
+            .skip(1)
+            .flat_map(|line| line.split(['\t', ';']));
+        let count = lines
+            .filter(|meaning| meaning.contains('=') && !meaning.starts_with(['?', '=']))
+            .count();
+        assert_eq!(count, expected.len());
+    }
+
     /// Every language has all weekdays, months, relative days and units.
     #[test]
     fn tables_are_complete() {
@@ -224,10 +236,10 @@ mod tests {
         let others = "today tomorrow yesterday day week month year noon";
         for language in Language::all().skip(1) {
             let has = |english: &str| {
-                let mut all = TABLE.forms.iter();
-                all.any(|(form, meanings)| {
-                    meanings.contains(&(language, english)) || *form == english
-                })
+                let mut forms = FORMS
+                    .lines()
+                    .map(|line| line.split('\t').next().unwrap_or_default());
+                forms.any(|form| meaning_in(form, language) == Some(english))
             };
             let is_japanese = language.is("ja");
             let names = [weekdays, if is_japanese { "" } else { months }, others];

@@ -119,8 +119,7 @@ fn is_day_in_any_language(folded: &str) -> bool {
     };
     is_long
         && !AMBIGUOUS_DAYS.contains(&folded)
-        && (is_day_of_another_language(folded)
-            || meanings(folded).any(|(_, english)| is_day(english)))
+        && (is_day_of_another_language(folded) || meanings(folded).any(is_day))
 }
 
 /// A word of a title and its neighbours, folded, and in English if they are words of the language.

@@ -1,6 +1,7 @@
 //! Parses and formats dates, times, durations and recurrence rules. The current time is an argument.
 //!
 //! - `parse`: `tomorrow 9:00`, `+3d`, `monday` to a day or a time
+//! - `when_parser`, `reading`, `zone_words`: the words of a time, and what they mean together
 //! - `dates`: `24.12.`, `24 December` to a date
 //! - `clock`: `9:30pm`, `14h30` to a time of day
 //! - `names`: names of weekdays and months
@@ -31,6 +32,7 @@ mod reading;
 mod rule_text;
 mod span;
 mod week;
+mod when_parser;
 mod words;
 mod zone_words;
 

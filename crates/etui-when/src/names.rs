@@ -45,7 +45,6 @@ const SHORT_WEEKDAYS: &[(&str, Weekday)] = &[
 /// Folds case, accents, dashes, apostrophes and full-width figures: `MÄRZ` becomes `marz`. A combining mark is
 /// left out, so that both Unicode forms of a letter are the same word.
 pub fn fold_word(word: &str) -> String {
-    let lower = word.chars().flat_map(char::to_lowercase);
     let fold = |c| {
         Some(match c {
             '\u{300}'..='\u{36f}' => return None,
@@ -70,7 +69,14 @@ pub fn fold_word(word: &str) -> String {
             c => c,
         })
     };
-    lower.filter_map(fold).collect()
+    let mut folded = String::with_capacity(word.len());
+    for c in word.chars() {
+        match c.is_ascii() {
+            true => folded.push(c.to_ascii_lowercase()),
+            false => folded.extend(c.to_lowercase().filter_map(fold)),
+        }
+    }
+    folded
 }
 
 /// Parses the English name of a weekday or a prefix of it; `word` is folded.
@@ -110,7 +116,7 @@ pub fn is_weekday_name(word: &str) -> bool {
 /// as likely another word.
 pub fn is_full_name(word: &str) -> bool {
     let mut names = WEEKDAYS.iter().chain(&MONTHS);
-    names.any(|name| name.len() > 4 && name.eq_ignore_ascii_case(word))
+    word.len() > 4 && names.any(|name| name.eq_ignore_ascii_case(word))
 }
 
 /// Returns the day that a folded word is a misspelling of: a weekday with one letter wrong, missing, more or

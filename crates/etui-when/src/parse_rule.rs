@@ -23,7 +23,7 @@ use etui_ical::time::{Date, DateTime, DateTimeValue, Weekday};
 use super::clock::parse_digits;
 use super::dates::plus_months;
 use super::names::{parse_day_of_week, parse_month, parse_number_word, weekday_name};
-use super::parse::{RANGE_WORDS, TimeContext, in_languages, parse_words};
+use super::parse::{TimeContext, in_languages, parse_words};
 use super::rule_text::FREQUENCIES;
 use super::words::WordList;
 
@@ -87,6 +87,8 @@ enum ListKind {
 const FILLERS: &[&str] = &["the", "of", "a", "from", "single"];
 const EVERY: &[&str] = &["every", "each", "once"];
 const AND: &[&str] = &["and", "&"];
+/// Words between the days of a week: of "every monday until friday" the second ends the rule.
+const RANGE_WORDS: &[&str] = &["-", "to", "through", "thru"];
 const UNTIL: &[&str] = &["until", "till", "til", "through", "thru"];
 
 impl RuleParser {

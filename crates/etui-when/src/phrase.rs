@@ -1,31 +1,29 @@
 //! A title and a time in one phrase: `Lunch with Bob tomorrow 12:30`, `Gym every monday 18:00-19:30`.
 
 mod pieces;
+mod refusal;
 mod rule_and_time;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+use std::rc::Rc;
 
 use etui_ical::recurrence::RecurrenceRule;
 use etui_ical::time::{Date, DateTime};
 
 use self::pieces::{Piece, join_pieces, split_pieces};
-use self::rule_and_time::{
-    FoundRule, begins_rule, first_of_rule, plus_days, split_rule, without_and,
-};
-use super::clock::{parse_clock, parse_digits};
-use super::dates::parse_day_number;
+use self::rule_and_time::{FoundRule, first_of_rule, plus_days, split_rule, without_and};
 use super::format::format_clock;
-use super::language::{
-    Language, is_day_of_another_language, is_telling_form, meaning_in, meanings,
-};
-use super::leftover::{FEASTS, RULE_NAMES, find_leftover};
-use super::names::{fold_word, is_full_name, is_weekday_name, nearest_weekday, parse_day_of_week};
+use super::language::{Language, meaning_in, meanings};
+use super::leftover::{FEASTS, RULE_NAMES};
+use super::names::{fold_word, is_full_name, is_weekday_name, parse_day_of_week};
 use super::parse::{EndWords, ParsedTimes, TimeContext, TimeWords, parse_words};
 use super::parse_rule::{parse_rule_words, spread_words};
 use super::reading::{AssumedHalf, DayPart};
 use super::words::WordList;
-use super::zone_words::{ZoneWord, is_unknown_zone};
+use super::zone_words::ZoneWord;
 
 /// Words of a phrase that can be a time; it bounds the cost.
 const MAX_TIME_WORDS: usize = 14;
@@ -102,11 +100,7 @@ pub fn parse_phrase(text: &str, day: Date, now: DateTime) -> Result<Option<Phras
         if !is_english && !WordList::split_in(&plain, language).has_telling_form() {
             continue;
         }
-        let reader = PhraseReader {
-            pieces: &pieces,
-            context,
-            language,
-        };
+        let reader = PhraseReader::new(&pieces, context, language);
         match reader.read() {
             Ok(Some(found)) if best.as_ref().is_none_or(|best| best.count < found.count) => {
                 best = Some(found);
@@ -136,7 +130,7 @@ fn hint_of(pieces: &[Piece<'_>]) -> Option<DayPart> {
         .find_map(|piece| {
             let folded = fold_word(piece.text);
             let mut others = meanings(&folded);
-            meal(&folded).or_else(|| others.find_map(|(_, english)| meal(english)))
+            meal(&folded).or_else(|| others.find_map(meal))
         })
 }
 
@@ -155,9 +149,46 @@ struct PhraseReader<'t> {
     pieces: &'t [Piece<'t>],
     context: TimeContext,
     language: Language,
+    /// The English words of each piece, if it is one word.
+    english: Vec<String>,
+    /// The words of the ranges of pieces that were asked for: each range is asked for many times.
+    lists: RefCell<HashMap<Range<usize>, Rc<WordList>>>,
 }
 
-impl PhraseReader<'_> {
+impl<'t> PhraseReader<'t> {
+    fn new(pieces: &'t [Piece<'t>], context: TimeContext, language: Language) -> Self {
+        let english = pieces.iter().map(|piece| {
+            let folded = fold_word(piece.text.trim_end_matches([',', ':', ';']));
+            meaning_in(&folded, language).map_or(folded, str::to_owned)
+        });
+        Self {
+            pieces,
+            context,
+            language,
+            english: english.collect(),
+            lists: RefCell::default(),
+        }
+    }
+
+    /// Returns the English words of a piece, if it is one word.
+    fn english_of(&self, at: usize) -> &str {
+        self.english.get(at).map_or("", String::as_str)
+    }
+
+    /// Returns the words of some pieces.
+    fn words_of(&self, range: Range<usize>) -> Rc<WordList> {
+        let mut lists = self.lists.borrow_mut();
+        let list = lists.entry(range.clone()).or_insert_with(|| {
+            let pieces = self.pieces.get(range).unwrap_or_default();
+            let texts: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();
+            Rc::new(WordList::split_in(
+                &spread_words(&texts.join(" ")),
+                self.language,
+            ))
+        });
+        Rc::clone(list)
+    }
+
     fn read(&self) -> Result<Option<FoundTime>, PhraseError> {
         if let Some(found) = self.time_beside_place() {
             return Ok(Some(found));
@@ -213,10 +244,7 @@ impl PhraseReader<'_> {
             let place = place.strip_prefix('@')?.trim().to_owned();
             let other = |range: Range<usize>| self.pieces.get(range).unwrap_or_default();
             let pieces = [other(0..at), other(end..count)].concat();
-            let reader = PhraseReader {
-                pieces: &pieces,
-                ..*self
-            };
+            let reader = PhraseReader::new(&pieces, self.context, self.language);
             let mut found = reader.read().ok()?.filter(|_| !place.is_empty())?;
             found.phrase.place = Some(place);
             Some(found)
@@ -238,8 +266,8 @@ impl PhraseReader<'_> {
         let words = WordList::split_in(name, self.language);
         let word = words.peek(0).filter(|word| RULE_NAMES.contains(word))?;
         // A month after a Friday is another weekday.
-        let time = self.text_of(found.time.clone());
-        let is_weekday = WordList::split_in(&time, self.language)
+        let is_weekday = self
+            .words_of(found.time.clone())
             .contains(|word| parse_day_of_week(word).is_some());
         if is_weekday
             && matches!(
@@ -284,87 +312,12 @@ impl PhraseReader<'_> {
         join_pieces(pieces)
     }
 
-    /// Returns the position of a word of the title that looks like a part of a time.
-    fn leftover(&self, title: &[usize], has_rule: bool) -> Option<usize> {
-        let pieces = title.iter().filter_map(|at| self.pieces.get(*at));
-        let words = pieces.map(|piece| match piece.is_quoted {
-            true => "",
-            false => piece.text,
-        });
-        let words: Vec<&str> = words.collect();
-        let found = || find_leftover(&words, has_rule, self.language);
-        let beside = || {
-            title
-                .iter()
-                .position(|at| self.is_leftover_beside_time(*at, title))
-        };
-        let zone = self.unknown_zone(title);
-        zone.or_else(|| title.get(found().or_else(beside)?).copied())
-    }
-
-    /// Returns true for a word that is a part of the time by its place before it: hours (`2-3 tomorrow`), the short
-    /// name of a day (`Mi 14:00`), or "until" with one word between.
-    fn is_leftover_beside_time(&self, at: usize, title: &[usize]) -> bool {
-        let Some(piece) = self.pieces.get(at).filter(|piece| !piece.is_quoted) else {
-            return false;
-        };
-        let is_time = |at: usize| at < self.pieces.len() && title.binary_search(&at).is_err();
-        let is_until = ["until", "till", "thru"].contains(&self.english_of(piece).as_str());
-        if is_until && is_telling_form(piece.text, "at") && (is_time(at + 1) || is_time(at + 2)) {
-            return true;
-        }
-        if !is_time(at + 1) {
-            return false;
-        }
-        let text = fold_word(piece.text);
-        let is_hour = |text: &str| parse_digits::<u32>(text, 1..=2).is_some_and(|hour| hour <= 24);
-        let is_ordinal =
-            parse_day_number(&text).is_some() && parse_digits::<u32>(&text, 1..=2).is_none();
-        let are_hours = |(first, last)| is_hour(first) && is_hour(last);
-        if text.split_once('-').is_some_and(are_hours) || parse_clock(&text).is_some() || is_ordinal
-        {
-            return true;
-        }
-        /// Short names of days that are words or first names.
-        const OTHER_WORDS: &[&str] =
-            &["per", "son", "sex", "man", "mar", "sal", "sam", "ter", "ma"];
-        let next = self.pieces.get(at + 1).map_or("", |piece| piece.text);
-        let folded = fold_word(piece.text);
-        let is_capital = piece.text.starts_with(char::is_uppercase);
-        let is_short = folded.len() == 2 || (folded.len() == 3 && !is_capital);
-        let is_weekday = meanings(&folded).any(|(_, english)| is_weekday_name(english));
-        is_short
-            && is_weekday
-            && !OTHER_WORDS.contains(&folded.as_str())
-            && next.starts_with(|c: char| c.is_ascii_digit())
-    }
-
-    /// Returns the position of a word after a clock time that is a zone, but which one is not known.
-    fn unknown_zone(&self, title: &[usize]) -> Option<usize> {
-        let is_clock = |at: usize| {
-            let before = at.checked_sub(1).and_then(|at| self.pieces.get(at));
-            before.is_some_and(|piece| {
-                piece.text.starts_with(|c: char| c.is_ascii_digit())
-                    || matches!(piece.text, "am" | "pm")
-            })
-        };
-        let is_zone = |at: usize| {
-            self.pieces
-                .get(at)
-                .is_some_and(|piece| is_unknown_zone(piece.text))
-        };
-        title
-            .iter()
-            .copied()
-            .find(|at| is_zone(*at) && is_clock(*at))
-    }
-
     /// Returns the title of the words outside a time; a part of the day beside the title, as in "Movie night
     /// tomorrow", is in both, and so is the day of "Taco Tuesday".
     fn title_without(&self, parts: &[Range<usize>]) -> Vec<usize> {
         let is_part = |at: usize| {
             let piece = self.pieces.get(at).filter(|piece| !piece.is_quoted);
-            let words = piece.map(|piece| WordList::split_in(piece.text, self.language));
+            let words = piece.map(|_| self.words_of(at..at + 1));
             words.is_some_and(|words| {
                 let word = words.peek(0).filter(|_| words.left() == 1);
                 let before = at.checked_sub(1).and_then(|at| self.pieces.get(at));
@@ -386,27 +339,27 @@ impl PhraseReader<'_> {
             .collect()
     }
 
-    fn leftover_of(&self, found: &FoundTime) -> Option<usize> {
-        self.leftover(&found.title, found.phrase.rule.is_some())
-    }
-
     /// Parses the time in these words, one part after the other.
     fn time_of(&self, first: Range<usize>, second: Range<usize>) -> Option<FoundRule> {
-        let parts = [first, second].map(|part| self.pieces.get(part).unwrap_or_default());
-        let pieces = parts.concat();
-        if pieces.iter().any(|piece| piece.is_quoted) {
+        let mut all = first.clone().chain(second.clone());
+        if all.any(|at| self.pieces.get(at).is_none_or(|piece| piece.is_quoted)) {
             return None;
         }
-        let texts: Vec<&str> = pieces.iter().map(|piece| piece.text).collect();
-        let words = WordList::split_in(&spread_words(&texts.join(" ")), self.language);
+        let words = match second.is_empty() {
+            true => self.words_of(first).rest(),
+            false => self.words_of(first).joined(&self.words_of(second)),
+        };
         if !self.is_distinct(&words) {
             return None;
         }
         // "Trip fri-sun" is once, "Work mon-fri 9-17" every week.
         let range = words.peek(0).filter(|_| words.left() == 1);
-        let range = range
-            .and_then(|word| word.split_once('-'))
-            .map(|(first, last)| format!("{first} to {last}"));
+        let range = range.and_then(|word| {
+            let (first, last) = word.split_once('-')?;
+            parse_day_of_week(first)?;
+            parse_day_of_week(last)?;
+            Some(format!("{first} to {last}"))
+        });
         let words = range.map_or(words, |range| WordList::split(&range));
         match parse_words(&without_and(&words), self.context) {
             Ok(parsed) => Some(FoundRule { parsed, rule: None }),
@@ -420,12 +373,6 @@ impl PhraseReader<'_> {
             Language::ENGLISH => words.contains(is_distinct),
             _ => words.has_telling_form() && !words.has_unknown_word(),
         }
-    }
-
-    /// Returns the English words of a piece, if it is one word.
-    fn english_of(&self, piece: &Piece<'_>) -> String {
-        let folded = fold_word(piece.text.trim_end_matches([',', ':', ';']));
-        meaning_in(&folded, self.language).map_or(folded, str::to_owned)
     }
 
     fn phrase_of(&self, title: &[usize], time: FoundRule) -> Option<Phrase> {
@@ -560,8 +507,7 @@ impl PhraseReader<'_> {
                 let (before, time) = (length - tail, count - tail..count);
                 for first in 0..time.start.saturating_sub(before) {
                     let part = first..first + before;
-                    let words = self.pieces.get(part.clone()).unwrap_or_default();
-                    if !self.can_be_part(first, words) {
+                    if !self.can_be_part(part.clone()) {
                         continue;
                     }
                     let found = self.time_of(part.clone(), time.clone());
@@ -570,8 +516,9 @@ impl PhraseReader<'_> {
                         continue;
                     };
                     let title = self.title_without(&[part, time.clone()]);
-                    let last = title.last().and_then(|at| self.pieces.get(*at));
-                    if last.is_some_and(|piece| is_preposition(&self.english_of(piece)))
+                    if title
+                        .last()
+                        .is_some_and(|at| is_preposition(self.english_of(*at)))
                         || self.leftover(&title, found.rule.is_some()).is_some()
                     {
                         continue;
@@ -591,108 +538,24 @@ impl PhraseReader<'_> {
     }
 
     /// Returns true if words within the title can be a part of a time whose other part is at the end.
-    fn can_be_part(&self, first: usize, words: &[Piece<'_>]) -> bool {
-        let english: Vec<String> = words.iter().map(|piece| self.english_of(piece)).collect();
-        let texts: Vec<&str> = words.iter().map(|piece| piece.text).collect();
-        let list = WordList::split_in(&texts.join(" "), self.language);
-        let is_time = (list.contains(is_distinct) || self.is_distinct(&list))
-            && english.last().is_none_or(|word| !is_preposition(word));
+    fn can_be_part(&self, part: Range<usize>) -> bool {
+        let list = self.words_of(part.clone());
+        let last = self.english_of(part.end.saturating_sub(1));
+        let is_time =
+            (list.contains(is_distinct) || self.is_distinct(&list)) && !is_preposition(last);
         // Of "Weekly sync monday" the first word is as likely a part of the title.
-        let are_names = english
-            .iter()
-            .all(|word| RULE_NAMES.contains(&word.as_str()));
+        let are_names = part
+            .clone()
+            .all(|at| RULE_NAMES.contains(&self.english_of(at)));
         // Of "Black Friday shopping 9am" the second word is a part of the title, of "Lunch friday with Bob 9am" not.
-        let next = self
-            .pieces
-            .get(first + words.len())
-            .map(|piece| self.english_of(piece));
-        let is_bare_name = first > 0
-            && list.left() == words.len()
-            && (0..list.left()).all(|at| list.peek(at).is_some_and(is_full_name))
-            && next.is_none_or(|next| !is_preposition(&next) && next != "with");
+        let next = self.english_of(part.end);
+        let is_bare_name = part.start > 0
+            && list.left() == part.len()
+            && !list.contains(|word| !is_full_name(word))
+            && !is_preposition(next)
+            && next != "with";
         is_time && !are_names && !is_bare_name
     }
-
-    /// Returns the error for the last word, of the ways to understand a text, that is not understood.
-    fn deepest_error(&self, text: &str) -> String {
-        let words = WordList::split_in(&spread_words(text), self.language);
-        let mut errors: Vec<String> =
-            Vec::from_iter(parse_words(&without_and(&words), self.context).err());
-        let all = words.next_words(words.left());
-        let is_rule = (0..all.len()).any(|at| begins_rule(all.get(at..).unwrap_or_default()));
-        let count = all.len().min(MAX_TIME_WORDS);
-        for length in 0..count.min(if is_rule { 4 } else { 0 }) {
-            for first in 0..=count - length {
-                let (rule, time) = words.without(first, length);
-                if length == 0 || parse_words(&time, self.context).is_ok() {
-                    let rule = parse_rule_words(&rule, self.context.day, self.context.now);
-                    errors.extend(rule.err());
-                }
-            }
-        }
-        let deepest = errors
-            .into_iter()
-            .max_by_key(|error| position_in(text, error));
-        deepest.unwrap_or_default()
-    }
-
-    /// Describes the word at a position, which was left in the title beside the time.
-    fn refusal(&self, position: usize, time: Option<Range<usize>>) -> PhraseError {
-        let word = self.text_of(position..position + 1);
-        let word = word.trim_matches([',', ':', ';', '(', ')', '!', '?']);
-        let end = match &time {
-            Some(time) if time.end > position => time.end,
-            _ => self.pieces.len(),
-        };
-        let text = self.text_of(position..end);
-        let error = self.deepest_error(&text);
-        let named = error.split('"').nth(1).unwrap_or_default();
-        let time = time.map(|time| self.text_of(time));
-        if error.contains("write one of them") {
-            return PhraseError {
-                problem: error,
-                may_be_title: false,
-            };
-        }
-        let folded = fold_word(word);
-        // Of a rule another word may be wrong; beside a time, this one is.
-        let words = WordList::split_in(&spread_words(&text), self.language);
-        let is_rule = begins_rule(&words.next_words(words.left()));
-        let problem = match (nearest_weekday(&folded), time) {
-            (Some(name), _) => format!("\"{word}\" is not a day; did you mean {name}?"),
-            _ if is_day_of_another_language(&folded) => format!(
-                "\"{word}\" looks like a day in a language that is not read; write the day in English, or as 2026-12-24"
-            ),
-            _ if is_unknown_zone(word) => format!(
-                "\"{word}\" is a time zone of several places; give --zone with a name such as Europe/Berlin"
-            ),
-            (None, Some(time)) if RULE_NAMES.contains(&&*folded) => {
-                format!("\"{word}\" may mean that it repeats; then write \"{time} {folded}\"")
-            }
-            (_, time)
-                if (is_rule || time.is_none())
-                    && !named.is_empty()
-                    && named != word
-                    && text.contains(named) =>
-            {
-                format!("\"{named}\" in \"{text}\" is not understood")
-            }
-            (None, Some(time)) => {
-                format!("\"{word}\" looks like a part of the time, but does not go with \"{time}\"")
-            }
-            (None, None) => format!("\"{word}\" is not understood as a time"),
-        };
-        PhraseError {
-            problem,
-            may_be_title: true,
-        }
-    }
-}
-
-/// Returns the position of the word that an error names.
-fn position_in(text: &str, error: &str) -> Option<usize> {
-    let named = error.split('"').nth(1)?;
-    text.rfind(named)
 }
 
 /// Returns times this many days later.

@@ -1,5 +1,7 @@
 //! [`WordList`]: the words of a text, as they are compared and as they were written.
 
+use std::rc::Rc;
+
 use super::language::japanese::split_japanese;
 use super::language::{Language, is_telling_form, longest_meaning, meaning_in};
 use super::names::{fold_word, is_weekday_name};
@@ -7,9 +9,9 @@ use super::names::{fold_word, is_weekday_name};
 /// A word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Word {
-    folded: String,
+    folded: Rc<str>,
     /// As it was written, for messages.
-    written: String,
+    written: Rc<str>,
 }
 
 /// The words of a text and a position.
@@ -64,8 +66,8 @@ impl WordList {
         while let (Some((word, written)), Some(rest)) = (all.get(at), folded.get(at..)) {
             let mut push = |folded: &str| {
                 words.push(Word {
-                    folded: folded.to_owned(),
-                    written: (*written).to_owned(),
+                    folded: folded.into(),
+                    written: (*written).into(),
                 });
             };
             let found = longest_meaning(rest, language);
@@ -105,9 +107,20 @@ impl WordList {
         }
     }
 
+    /// Returns the words of two lists, one after the other.
+    pub fn joined(&self, other: &Self) -> Self {
+        Self {
+            words: [self.words.as_slice(), other.words.as_slice()].concat(),
+            at: 0,
+            has_telling_form: self.has_telling_form || other.has_telling_form,
+            is_translated: self.is_translated || other.is_translated,
+            has_unknown_word: self.has_unknown_word || other.has_unknown_word,
+        }
+    }
+
     /// Returns the word `ahead` of the position.
     pub fn peek(&self, ahead: usize) -> Option<&str> {
-        self.words.get(self.at + ahead).map(|w| w.folded.as_str())
+        self.words.get(self.at + ahead).map(|w| &*w.folded)
     }
 
     /// Returns the word at the position as it was written; empty at the end.

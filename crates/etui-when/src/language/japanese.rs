@@ -1,6 +1,6 @@
 //! Splits Japanese, which has no spaces, into the words of a time and the text between them: `明日15時会議`.
 
-use super::TABLE;
+use super::{Language, meaning_in};
 use crate::names::month_name;
 
 /// A part of a text.
@@ -87,14 +87,13 @@ fn time_part(text: &str, is_after_time: bool) -> Option<(usize, String)> {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
     let ends: Vec<usize> = ends.take(MAX_FORM_CHARS).collect();
     for length in ends.iter().skip(1).rev() {
-        let meanings = text.get(..*length).and_then(|form| TABLE.forms.get(form));
-        let own = meanings.and_then(|all| all.iter().find(|(language, _)| language.is("ja")));
-        if let Some((_, english)) = own
+        let form = text.get(..*length).unwrap_or_default();
+        if let Some(english) = Language::with_code("ja").and_then(|own| meaning_in(form, own))
             && !AFTER_TIME
                 .iter()
                 .any(|(particle, _)| text.starts_with(particle))
         {
-            return Some((*length, (*english).to_owned()));
+            return Some((*length, english.to_owned()));
         }
     }
     let part = DAY_PARTS.iter().find(|(form, _)| {

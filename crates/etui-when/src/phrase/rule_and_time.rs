@@ -5,8 +5,9 @@ use etui_ical::time::{DateTime, DateTimeValue};
 
 use super::super::leftover::RULE_NAMES;
 use super::super::names::{is_full_name, parse_day_of_week, parse_weekday};
-use super::super::parse::{ParsedTimes, RANGE_WORDS, TimeContext, parse_words};
+use super::super::parse::{ParsedTimes, TimeContext, parse_words};
 use super::super::parse_rule::parse_rule_words;
+use super::super::when_parser::RANGE_WORDS;
 use super::super::words::WordList;
 
 /// A time and the rule beside it.

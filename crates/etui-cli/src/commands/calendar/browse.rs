@@ -26,7 +26,7 @@ impl BrowserRecord for CalendarObject {
     fn of_phrase(text: &str, day: Option<Date>, out: &OutputWriter) -> Result<NewRecord<Self>> {
         let here = local_now(out);
         let (args, words) = parse_entry_phrase(text, day, &here)?;
-        let (record, note) = build_entry(&args, words, &here)?;
+        let (record, notes) = build_entry(&args, words, &here)?;
         let label = match record.master().kind {
             ComponentKind::Todo => "To-do",
             _ => "Title",
@@ -38,7 +38,7 @@ impl BrowserRecord for CalendarObject {
                 .zip(["When", ""].iter().chain(std::iter::repeat(&"")))
                 .map(|(line, label)| ((*label).to_owned(), line)),
         );
-        rows.extend(note.map(|note| ("Note".to_owned(), note)));
+        rows.extend(notes.into_iter().map(|note| ("Note".to_owned(), note)));
         Ok(NewRecord { record, rows })
     }
 

@@ -6,8 +6,8 @@ use etui::calendar::time::{CalendarTime, Date, DateTime, DateTimeValue, Duration
 use super::show::in_form_of;
 use crate::errors::{Failure, Result};
 use etui_when::{
-    EndWords, LocalNow, TimeWords, format_range, parse_duration, parse_end_of, parse_recurrence,
-    parse_times_on, parse_when_on,
+    EndWords, LocalNow, TimeWords, format_clock, format_range, parse_duration, parse_end_of,
+    parse_recurrence, parse_times_on, parse_when_on,
 };
 
 /// Default duration of an event.
@@ -224,6 +224,23 @@ pub fn note_of_passed(start: &CalendarTime, here: &LocalNow) -> Option<String> {
     let local = here.zone.to_local(start.at(&here.zone));
     let is_passed = !start.is_date() && local.date() == here.now.date() && local < here.now;
     is_passed.then(|| format!("{} has already passed", describe_start(start)))
+}
+
+/// Describes a start that a clock change leaves out, and the time that it is then.
+pub fn note_of_gap(start: &CalendarTime, here: &LocalNow) -> Option<String> {
+    let zone = match start {
+        CalendarTime::Zoned(_, zone) => zone,
+        CalendarTime::Floating(_) => &here.zone,
+        _ => return None,
+    };
+    let found = zone.to_local(zone.to_utc(start.local()));
+    (found != start.local()).then(|| {
+        format!(
+            "{} is skipped by the change of clocks on that day; it is {}",
+            describe_start(start),
+            format_clock(found)
+        )
+    })
 }
 
 /// Converts the end of an event; the last argument names it in messages.

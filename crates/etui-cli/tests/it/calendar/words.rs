@@ -75,27 +75,27 @@ fn a_start_that_its_rule_does_not_have_is_moved() {
         "etui calendar edit x --due 2027-01-01 --start 2027-02-01",
     ], @r"
     $ etui calendar add Choir --start '2027-03-09 19:30' --end 21:00 --repeat 'every monday' --set uid=x
+    Tue 9 Mar 2027, 19:30 is not in the rule; the start was moved to Mon 15 Mar 2027, 19:30
     Added 7: Choir
       Mon 15 Mar 2027, 19:30-21:00
       every week on Mon
     UID x
-    Tue 9 Mar 2027, 19:30 is not in the rule; the start was moved to Mon 15 Mar 2027, 19:30
     $ etui calendar show x --ics | grep -e DTSTART -e DTEND; etui -q calendar remove x
     DTSTART;TZID=Europe/Berlin:20270315T193000\r
     DTEND;TZID=Europe/Berlin:20270315T210000\r
     $ etui calendar add Rent --start 2027-03-09 --repeat 'last day of the month' --set uid=x
+    Tue 9 Mar 2027 is not in the rule; the start was moved to Wed 31 Mar 2027
     Added 7: Rent
       Wed 31 Mar 2027, all day
       every month on the last day
     UID x
-    Tue 9 Mar 2027 is not in the rule; the start was moved to Wed 31 Mar 2027
     $ etui -q calendar remove x
     $ etui calendar add Report --due 2027-03-09 --repeat 'every friday' --set uid=x
+    Tue 9 Mar 2027 is not in the rule; the start was moved to Fri 12 Mar 2027
     Added 7: Report
       due Fri 12 Mar 2027
       every week on Fri
     UID x
-    Tue 9 Mar 2027 is not in the rule; the start was moved to Fri 12 Mar 2027
     $ etui calendar add Choir --start '2027-03-09 19:30' --repeat 'every monday until 2027-03-01'
     error: --repeat: the rule ends before the start, Tue 9 Mar 2027, 19:30
     [exit 2]
@@ -163,7 +163,7 @@ fn a_word_of_the_time_that_is_not_understood_is_named() {
         "etui calendar add 'Gym every mondy 18:00'",
         "etui calendar add 'Dinner 12/11/2027 19:00'",
         "etui calendar add 'Physio tuesdays 8:00 until whenever'",
-        "etui calendar add 'Weekly sync 2027-03-08 10:00'",
+        "etui calendar add 'Monthly sync monday 10:00'",
         "etui calendar add 'Plan december party 2027-03-08 18:00'",
         "etui calendar add '2027-03-08 18:00'",
         "etui calendar add '\"Plan december party\" 2027-03-08 18:00' --set uid=x",
@@ -182,8 +182,8 @@ fn a_word_of_the_time_that_is_not_understood_is_named() {
     $ etui calendar add 'Physio tuesdays 8:00 until whenever'
     error: "whenever" in "tuesdays 8:00 until whenever" is not understood. To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
     [exit 2]
-    $ etui calendar add 'Weekly sync 2027-03-08 10:00'
-    error: "Weekly" may mean that it repeats; then write "2027-03-08 10:00 weekly". To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
+    $ etui calendar add 'Monthly sync monday 10:00'
+    error: "Monthly" may mean that it repeats; then write "monday 10:00 monthly". To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
     [exit 2]
     $ etui calendar add 'Plan december party 2027-03-08 18:00'
     error: "december" looks like a part of the time, but does not go with "2027-03-08 18:00". To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
@@ -201,6 +201,56 @@ fn a_word_of_the_time_that_is_not_understood_is_named() {
     UID y
     $ etui calendar list | wc -l
     9
+    "#);
+}
+
+/// What was assumed of a time, and a time that clocks leave out, is said before the entry is saved.
+#[test]
+fn assumptions_are_said_before_the_entry_is_saved() {
+    let home = TestHome::new();
+    session!(home, [
+        "etui calendar add 'Coffee 2027-03-08 at 4' --set uid=a",
+        "etui calendar add 'Weekly sync 2027-03-08 10:00' --set uid=b",
+        "etui calendar add 'Shift 28 March 2027 02:30' --set uid=c",
+        "etui calendar add 'Zoom 8 March 2027 3pm EST' --set uid=e",
+        "etui calendar add 'todo Report today 0:00' --set uid=f 2>&1 | grep -o 'has already passed'",
+        "etui calendar add 'Стоматолог 8 марта 2027 в 15:00' --set uid=g",
+        "etui calendar agenda 'märz 2027' | head -2",
+        "etui calendar add 'Zubař zítra v 15:00'",
+    ], @r#"
+    $ etui calendar add 'Coffee 2027-03-08 at 4' --set uid=a
+    16:00 is taken as the time; for the morning, write 04:00
+    Added 1: Coffee
+      Mon 8 Mar 2027, 16:00-17:00
+    UID a
+    $ etui calendar add 'Weekly sync 2027-03-08 10:00' --set uid=b
+    "Weekly" is taken as a rule; to add one time only, write the title in double quotes
+    Added 2: Weekly sync
+      Mon 8 Mar 2027, 10:00-11:00
+      every week
+    UID b
+    $ etui calendar add 'Shift 28 March 2027 02:30' --set uid=c
+    Sun 28 Mar 2027, 02:30 is skipped by the change of clocks on that day; it is 03:30
+    Added 3: Shift
+      Sun 28 Mar 2027, 02:30-03:30
+    UID c
+    $ etui calendar add 'Zoom 8 March 2027 3pm EST' --set uid=e
+    15:00 is the time in America/New_York
+    Added 4: Zoom
+      Mon 8 Mar 2027, 21:00-22:00
+    UID e
+    $ etui calendar add 'todo Report today 0:00' --set uid=f 2>&1 | grep -o 'has already passed'
+    has already passed
+    $ etui calendar add 'Стоматолог 8 марта 2027 в 15:00' --set uid=g
+    Added 6: Стоматолог
+      Mon 8 Mar 2027, 15:00-16:00
+    UID g
+    $ etui calendar agenda 'märz 2027' | head -2
+    Monday, 8 March 2027
+      10:00-11:00  Weekly sync ↻  #2
+    $ etui calendar add 'Zubař zítra v 15:00'
+    error: "zítra" looks like a day in a language that is not read; write the day in English, or as 2026-12-24. To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
+    [exit 2]
     "#);
 }
 
