@@ -3,11 +3,12 @@
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::{CollectionKind, Step, Store, UndoEffect, UndoReport, UndoneRecord};
+use etui_when::{LocalNow, format_minute, iso_instant, parse_when, to_instant};
 use serde::Serialize;
 
 use super::records::{RecordCommands, stored_title};
 use crate::app::App;
-use crate::datetime::{LocalNow, format_minute, iso_instant, parse_when, to_instant};
+
 use crate::errors::{Failure, Result};
 use crate::output::json::object;
 use crate::output::{OutputWriter, Table, escape_text, format_count, one_line, pluralize};

@@ -55,13 +55,17 @@ impl Action {
     /// Returns its name in the list of steps.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Edit(_) | Self::EditAgain => "edit",
+            Self::Edit(_) | Self::EditAgain | Self::SaveForm(..) => "edit",
             Self::Add(..) | Self::AddInEditor(..) => "add",
             Self::Remove(_) => "remove",
             Self::SkipInstance(_) => "skip",
             Self::ToggleDone(_) => "done",
             Self::Undo => "undo",
-            Self::KeepText | Self::ChooseCopy(_) | Self::Copy(_) | Self::Suspend => "",
+            Self::OpenForm(_)
+            | Self::KeepText
+            | Self::ChooseCopy(_)
+            | Self::Copy(_)
+            | Self::Suspend => "",
         }
     }
 }
