@@ -333,3 +333,15 @@ fn the_format_follows_the_name_of_the_file() {
     tmp
     ");
 }
+
+#[test]
+fn files_without_records_are_named_and_the_others_imported() {
+    let home = TestHome::new();
+    session!(home, [
+        "printf '%%PDF-1.4' > a.pdf; echo milk > list.txt; : > empty.vcf; printf '\\211PNG\\r\\n' > photo.png; mkdir none",
+        "for f in a.pdf list.txt empty.vcf photo.png none absent.vcf https://example.org/c.vcf webcal://example.org/c.ics; do etui import $f; done; ls -A .local 2>&1",
+        "etui import a.pdf people.vcf absent.vcf",
+        "etui import list.txt empty.vcf",
+        "etui import people.vcf list.txt --json 2>/dev/null | grep -o '\"unreadable\".*\"files\"'",
+    ], @r"");
+}

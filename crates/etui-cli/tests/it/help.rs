@@ -555,3 +555,13 @@ fn manual_pages_and_completions() {
     $ etui completions bash | bash -n
     "#);
 }
+
+#[test]
+fn tips_name_the_commands_of_etui() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui agenda; etui find ann; etui devices",
+        "etui contacts find not anna; etui contacts find '! anna' 2>&1 | head -1; etui contacts find -- -anna --fields name | head -2",
+        "etui calendar add Lunch 2026-03-05 12:30 --notes 'at noon' --repeat weekly --json | cut -c60-420 | sed 's/\"etag.*\"title/\"title/'",
+    ], @r"");
+}

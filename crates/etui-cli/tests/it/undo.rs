@@ -200,3 +200,30 @@ fn an_import_and_a_merge_are_one_step() {
     1
     ");
 }
+
+#[test]
+fn erased_records_are_gone_for_good() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit -q 1 --set title=Secretary; etui contacts remove -q 2; etui calendar add -q Secretmeeting tomorrow 10:00 --alarm 10m",
+        "etui purge </dev/null; etui purge --contact nobody --yes; etui purge --contact 99 -y",
+        "etui purge --contact bob --entry secretmeeting --yes",
+        "grep -c -a -i -E 'bob@example|likes tea|Secretmeeting' .local/share/etui/*; etui contacts restore 2; etui contacts history 1 | wc -l",
+        "etui purge -y --json; grep -c -a -i Secretary .local/share/etui/*; etui contacts history 1 | wc -l; etui check",
+        "etui undo; etui contacts remove -q 1 && etui purge -y && ls .local/share/etui && grep -c -a -i Anna .local/share/etui/*",
+    ], @r"");
+}
+
+#[test]
+fn commands_take_names() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit -q 2 --set title=Chef && etui contacts history Bob Öst | wc -l; etui contacts restore bob öst",
+        "etui contacts remove -q 3 && etui contacts history trouble | tail -1 | cut -c1-2; etui contacts restore eve",
+        "etui contacts restore nobody-there; etui contacts restore e",
+        "etui contacts merge 'anna müller' Norbert --dry-run | head -1; etui contacts merge a b --dry-run",
+        "etui calendar add -q 'Team meeting' --start '2026-03-02 10:00' --repeat weekly; etui calendar add -q todo Buy milk; etui calendar add -q todo Call mum",
+        "etui calendar skip team meeting --on 2026-03-09 && etui calendar move 'team meeting' 11:00 --on 2026-03-16 | cut -d' ' -f1; etui calendar done buy milk && etui calendar done 'call mum' --undo",
+        "etui calendar history Team Meeting | wc -l; etui calendar restore team meeting",
+    ], @r"");
+}
