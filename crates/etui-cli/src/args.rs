@@ -130,6 +130,11 @@ fn name_inner_command(error: &mut clap::Error, command: &clap::Command) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
+    // Of an outer command, not of one inside it.
+    let mut given = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+    if given.next().as_ref() != Some(word) {
+        return;
+    }
     let is_named = |command: &clap::Command, word: &str| {
         command.get_name() == word || command.get_all_aliases().any(|alias| alias == word)
     };
@@ -141,7 +146,9 @@ fn name_inner_command(error: &mut clap::Error, command: &clap::Command) {
     let inner: Vec<String> = inner.collect();
     if !inner.is_empty() {
         error.remove(ContextKind::SuggestedSubcommand);
-        let tips = inner.iter().map(|inner| format!("that is: {inner}").into());
+        let tips = inner
+            .iter()
+            .map(|inner| format!("did you mean: {inner}").into());
         let tips = ContextValue::StyledStrs(tips.collect());
         error.insert(ContextKind::Suggested, tips);
     }
