@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands as c;
@@ -96,6 +96,7 @@ pub fn parse_command_line() -> Result<(CommandLine, String), ExitCode> {
     });
     parsed.map_err(|mut error| {
         drop_value_tips(&mut error);
+        name_inner_command(&mut error, &command);
         let wants_json = std::env::args_os().any(|arg| arg == "--json");
         if wants_json && error.use_stderr() {
             let text = error.render().to_string();
@@ -118,6 +119,39 @@ fn command_words(matches: &ArgMatches) -> String {
         matches = inner;
     }
     words.join(" ")
+}
+
+/// Replaces the tips for an unknown command by the commands of that name elsewhere: `etui agenda` is
+/// `etui calendar agenda`.
+fn name_inner_command(error: &mut clap::Error, command: &clap::Command) {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return;
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    // Of an outer command, not of one inside it.
+    let mut given = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+    if given.next().as_ref() != Some(word) {
+        return;
+    }
+    let is_named = |command: &clap::Command, word: &str| {
+        command.get_name() == word || command.get_all_aliases().any(|alias| alias == word)
+    };
+    let inner = command.get_subcommands().flat_map(|outer| {
+        let inner = outer.get_subcommands();
+        let inner = inner.filter(|inner| !inner.is_hide_set() && is_named(inner, word));
+        inner.map(|inner| format!("etui {} {}", outer.get_name(), inner.get_name()))
+    });
+    let inner: Vec<String> = inner.collect();
+    if !inner.is_empty() {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let tips = inner
+            .iter()
+            .map(|inner| format!("did you mean: {inner}").into());
+        let tips = ContextValue::StyledStrs(tips.collect());
+        error.insert(ContextKind::Suggested, tips);
+    }
 }
 
 /// Drops the tip to pass a mistyped option as a value, after `--`: no value begins with two hyphens.

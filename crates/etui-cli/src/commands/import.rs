@@ -3,6 +3,7 @@
 
 mod folder;
 mod folder_sync;
+mod foreign;
 mod palm;
 
 use std::collections::HashMap;
@@ -119,6 +120,7 @@ struct ImportSource {
 impl ImportSource {
     /// Opens a file and recognizes the kind of its records from its beginning.
     fn open(path: &Path, args: &ImportArgs) -> Result<Self> {
+        foreign::refuse_address(path)?;
         let map = &args.map;
         let name = path.display().to_string();
         let failed = |e| Failure::named_io(name.as_str(), e);
@@ -144,7 +146,7 @@ impl ImportSource {
             let name = escape_text(&name);
             return Err(Failure::Refused(format!("{name}: {format}")));
         }
-        // All lines of an unknown text are rejected as contacts.
+        // All lines of a long unknown text are rejected as contacts.
         let kind = found.unwrap_or(CollectionKind::Contacts);
         let calendar = find_calendar_name(&head);
         let color = Color::in_object(&to_utf8_bytes(&head));
@@ -152,6 +154,14 @@ impl ImportSource {
             None => detect_table(&name, &head, !map.is_empty()),
             Some(_) => None,
         };
+        let is_all = (head.len() as u64) < HEAD_BYTES;
+        if found.is_none()
+            && table.is_none()
+            && let Some(format) = foreign::other_format(&head, is_all)
+        {
+            let name = escape_text(&name);
+            return Err(Failure::Refused(format!("{name}: {format}")));
+        }
         let mut reader: Box<dyn Read> = Box::new(Cursor::new(head).chain(reader));
         let table = match table {
             None => None,
@@ -301,14 +311,28 @@ fn foreign_format(head: &[u8]) -> Option<&'static str> {
 }
 
 pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
-    // All files are opened first, so that a wrong name changes nothing.
+    // All files are opened first, so that a wrong option changes nothing. One that cannot be read does not
+    // keep the others out.
     let mut sources = Vec::new();
+    let mut unreadable = Vec::new();
     let mut each = args.each;
     for file in &args.files {
-        match file.is_dir() {
-            true => sources.extend(folder::open_folder(app, file, &mut each)?),
-            false => sources.push(ImportSource::open(file, args)?),
+        let opened = match file.is_dir() {
+            true => folder::open_folder(app, file, &mut each),
+            false => ImportSource::open(file, args).map(|source| vec![source]),
+        };
+        match opened {
+            Ok(opened) => sources.extend(opened),
+            Err(failure @ (Failure::Io { .. } | Failure::Refused(_))) => unreadable.push(failure),
+            Err(failure) => return Err(failure),
         }
+    }
+    if sources.is_empty() || args.files.len() == 1 {
+        let first = (!unreadable.is_empty()).then(|| unreadable.swap_remove(0));
+        first.map_or(Ok(()), Err)?;
+    }
+    for failure in &unreadable {
+        app.out.write_error_line(&one_line(&failure.to_string()));
     }
     if args.delete && !sources.iter().any(|source| source.folder.is_some()) {
         return Err(Failure::usage(
@@ -458,6 +482,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             unchanged: unchanged,
             refused: refused,
             removed: total_removed,
+            unreadable: unreadable.iter().map(ToString::to_string).collect::<Vec<_>>(),
             files: files,
         })?;
     } else if files.len() > 1 {
@@ -469,6 +494,15 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     }
     if let Some(text) = new_store.filter(|_| !app.out.json) {
         app.out.status(text)?;
+    }
+    if !unreadable.is_empty() {
+        return Err(Failure::Refused(format!(
+            "{} not imported, see above; the rest was imported",
+            match unreadable.len() {
+                1 => "1 file was".to_owned(),
+                n => format!("{} files were", format_count(n as u64)),
+            }
+        )));
     }
     if refused == 0 {
         return Ok(());

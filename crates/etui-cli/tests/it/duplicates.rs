@@ -151,9 +151,9 @@ fn what_cannot_be_merged_is_refused() {
         "etui contacts duplicates",
     ], @r"
     $ etui contacts merge 1
-    error: 2 values required by '<ID> <ID>...'; only 1 was provided
+    error: 2 values required by '<ID|NAME> <ID|NAME>...'; only 1 was provided
 
-    Usage: etui contacts merge [OPTIONS] <ID> <ID>...
+    Usage: etui contacts merge [OPTIONS] <ID|NAME> <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]

@@ -94,8 +94,10 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
     error: 2 pieces were rejected; the rest was imported
     [exit 3]
     $ etui import nothing.vcf people.vcf
-    error: nothing.vcf: No such file or directory
-    [exit 1]
+    nothing.vcf: No such file or directory
+    people.vcf: 0 added, 4 unchanged (590 bytes)
+    error: 1 file was not imported, see above; the rest was imported
+    [exit 3]
     $ etui import tmp
     error: tmp: is a directory without .vcf or .ics files, and without folders of them
     [exit 1]
@@ -269,7 +271,11 @@ fn other_formats_are_named() {
         "etui stats",
     ], @r"
     $ etui import people.vcf events.csv
-    error: events.csv: is a calendar as CSV, which cannot be imported; in the program that wrote it, export the calendar as iCalendar (.ics)
+    events.csv: is a calendar as CSV, which cannot be imported; in the program that wrote it, export the calendar as iCalendar (.ics)
+    people.vcf: 4 added (590 bytes)
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
+    error: 1 file was not imported, see above; the rest was imported
     [exit 3]
     $ etui import card.json
     error: card.json: is jCard (RFC 7095), which cannot be imported; convert it to vCard (.vcf)
@@ -281,8 +287,17 @@ fn other_formats_are_named() {
     error: all.vcf.gz: is compressed with gzip; to import it: gunzip -c FILE | etui import -
     [exit 3]
     $ etui stats
-    error: ~/.local/share/etui/personal.etui: there is no store here (`etui init` makes one)
-    [exit 6]
+    Store           ~/.local/share/etui/personal.etui
+    Address book    Contacts: 4 contacts
+    Calendar        Calendar: 0 entries
+    Trash           0
+    Text            590 bytes
+    File            94 kB, 0 bytes free
+    Changes         4
+    Index           up to date
+    Locale          und
+    Region          none
+    Schema version  1
     ");
 }
 
@@ -332,4 +347,42 @@ fn the_format_follows_the_name_of_the_file() {
     people.vcf
     tmp
     ");
+}
+
+#[test]
+fn files_without_records_are_named_and_the_others_imported() {
+    let home = TestHome::new();
+    session!(home, [
+        "printf '%%PDF-1.4' > a.pdf; echo milk > list.txt; : > empty.vcf; printf '\\211PNG\\r\\n' > photo.png; mkdir none",
+        "for f in a.pdf list.txt empty.vcf photo.png none absent.vcf https://example.org/c.vcf webcal://example.org/c.ics; do etui import $f; done; ls -A .local 2>&1",
+        "etui import a.pdf people.vcf absent.vcf",
+        "etui import list.txt empty.vcf",
+        "etui import people.vcf list.txt --json 2>/dev/null | grep -o '\"unreadable\".*\"files\"'",
+    ], @r#"
+    $ printf '%%PDF-1.4' > a.pdf; echo milk > list.txt; : > empty.vcf; printf '\211PNG\r\n' > photo.png; mkdir none
+    $ for f in a.pdf list.txt empty.vcf photo.png none absent.vcf https://example.org/c.vcf webcal://example.org/c.ics; do etui import $f; done; ls -A .local 2>&1
+    error: a.pdf: is a PDF document, for reading only; export contacts as vCard or CSV, calendars as iCalendar
+    error: list.txt: is a text without contacts or calendar entries; a vCard begins with BEGIN:VCARD, a calendar with BEGIN:VCALENDAR, a table has a line of headings
+    error: empty.vcf: is empty; export it again
+    error: photo.png: is a picture; a photo of a contact is set with: etui contacts edit ID --set photo=FILE
+    error: none: is a directory without .vcf or .ics files, and without folders of them
+    error: absent.vcf: No such file or directory
+    error: https://example.org/c.vcf: etui reads files only; to fetch and import it: curl -sSfL 'https://example.org/c.vcf' | etui import -
+    error: webcal://example.org/c.ics: etui reads files only; to fetch and import it: curl -sSfL 'https://example.org/c.ics' | etui import -
+    ls: cannot access '.local': No such file or directory
+    [exit 2]
+    $ etui import a.pdf people.vcf absent.vcf
+    a.pdf: is a PDF document, for reading only; export contacts as vCard or CSV, calendars as iCalendar
+    absent.vcf: No such file or directory
+    people.vcf: 4 added (590 bytes)
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
+    error: 2 files were not imported, see above; the rest was imported
+    [exit 3]
+    $ etui import list.txt empty.vcf
+    error: list.txt: is a text without contacts or calendar entries; a vCard begins with BEGIN:VCARD, a calendar with BEGIN:VCALENDAR, a table has a line of headings
+    [exit 3]
+    $ etui import people.vcf list.txt --json 2>/dev/null | grep -o '"unreadable".*"files"'
+    "unreadable":["list.txt: is a text without contacts or calendar entries; a vCard begins with BEGIN:VCARD, a calendar with BEGIN:VCALENDAR, a table has a line of headings"],"files"
+    "#);
 }

@@ -205,7 +205,7 @@ fn a_removed_contact_has_its_history() {
     $ etui contacts history 2 --show 5 --diff 5
     error: the argument '--show <N>' cannot be used with '--diff <N>'
 
-    Usage: etui contacts history --show <N> <ID>
+    Usage: etui contacts history --show <N> <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]

@@ -200,3 +200,95 @@ fn an_import_and_a_merge_are_one_step() {
     1
     ");
 }
+
+#[test]
+fn erased_records_are_gone_for_good() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit -q 1 --set title=Secretary; etui contacts remove -q 2; etui calendar add -q 'Secretmeeting tomorrow 10:00' --alarm 10m",
+        "etui purge </dev/null; etui purge --contact xyz --yes; etui purge --contact 99 -y",
+        "etui purge --contact bob --entry secretmeeting --yes",
+        "grep -c -a -i -E 'bob@example|likes tea|Secretmeeting' .local/share/etui/*; etui contacts restore 2; etui contacts history 1 | wc -l",
+        "etui purge -y --json; grep -c -a -i Secretary .local/share/etui/*; etui contacts history 1 | wc -l; etui check",
+        "etui undo; etui contacts remove -q 1 && etui purge -y && ls .local/share/etui && grep -c -a -i Anna .local/share/etui/*",
+    ], @r#"
+    $ etui contacts edit -q 1 --set title=Secretary; etui contacts remove -q 2; etui calendar add -q 'Secretmeeting tomorrow 10:00' --alarm 10m
+    $ etui purge </dev/null; etui purge --contact xyz --yes; etui purge --contact 99 -y
+    error: this erases for good: the trash, the earlier versions of all records and all refused texts; add --yes to do so
+    error: no contact matches: xyz
+    error: there is no contact number 99; to search for a phone number: etui contacts find phone:99
+    [exit 4]
+    $ etui purge --contact bob --entry secretmeeting --yes
+    Erased for good: 2 records, 0 earlier versions, 0 refused texts
+    Backups, exports and synchronised devices keep their copies: delete older backups, and make a new one with etui backup
+    $ grep -c -a -i -E 'bob@example|likes tea|Secretmeeting' .local/share/etui/*; etui contacts restore 2; etui contacts history 1 | wc -l
+    0
+    error: there is no contact number 2; to search for a phone number: etui contacts find phone:2
+    3
+    $ etui purge -y --json; grep -c -a -i Secretary .local/share/etui/*; etui contacts history 1 | wc -l; etui check
+    {"records":0,"versions":1,"refused":0,"complete":true}
+    3
+    2
+    The store is intact: 3 contacts, 0 in the trash.
+    $ etui undo; etui contacts remove -q 1 && etui purge -y && ls .local/share/etui && grep -c -a -i Anna .local/share/etui/*
+    error: there is nothing to undo
+    Erased for good: 1 record, 0 earlier versions, 0 refused texts
+    Backups, exports and synchronised devices keep their copies: delete older backups, and make a new one with etui backup
+    personal.etui
+    0
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn commands_take_names() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit -q 2 --set title=Chef && etui contacts history Bob Öst | wc -l; etui contacts restore bob öst",
+        "etui contacts remove -q 3 && etui contacts history trouble | tail -1 | cut -c1-2; etui contacts restore eve",
+        "etui contacts restore nobody-there; etui contacts restore e",
+        "etui contacts merge 'anna müller' Norbert --dry-run | head -1; etui contacts merge a b --dry-run",
+        "etui calendar add -q 'Team meeting' --start '2026-03-02 10:00' --repeat weekly; etui calendar add -q 'todo Buy milk'; etui calendar add -q 'todo Call mum'",
+        "etui calendar skip team meeting --on 2026-03-09 && etui calendar move 'team meeting' 11:00 --on 2026-03-16 | cut -d' ' -f1; etui calendar done buy milk && etui calendar done 'call mum' --undo",
+        "etui calendar history Team Meeting | wc -l; etui calendar restore team meeting",
+    ], @r"
+    $ etui contacts edit -q 2 --set title=Chef && etui contacts history Bob Öst | wc -l; etui contacts restore bob öst
+    3
+    error: there is no contact with the UID öst; `etui contacts find` lists the numbers
+    [exit 4]
+    $ etui contacts remove -q 3 && etui contacts history trouble | tail -1 | cut -c1-2; etui contacts restore eve
+    3 
+    Restored 3: Eve \u{1b}[31mTrouble\u{9b}2J
+    $ etui contacts restore nobody-there; etui contacts restore e
+    error: no contact matches: nobody-there
+    #  Name                           Organisation  Phone            E-mail
+    1  Anna Müller                    Example GmbH  0171 39200 02    anna.mueller@example.org
+    3  Eve \u{1b}[31mTrouble\u{9b}2J                +1 202 555 0143
+    error: 2 contacts match; select one: etui contacts show NUMBER
+    [exit 2]
+    $ etui contacts merge 'anna müller' Norbert --dry-run | head -1; etui contacts merge a b --dry-run
+    Would merge 4 (Norbert Nobody) into 1: Anna Müller
+    Would merge 2 (Bob Öst) into 1: Anna Müller
+    -VERSION:3.0
+    +VERSION:4.0
+    -TEL;TYPE=CELL,PREF:0171 39200 02
+    +TEL;TYPE=CELL;PREF=1:0171 39200 02
+    +EMAIL;TYPE=home:bob@example.com
+    +BDAY:--0229
+    +NOTE:likes tea\, no milk\nand cake
+    +X-HOBBY:chess
+    +PHOTO:data:image/png;base64,iVBORw0KGgo=
+    +TITLE:Chef
+    +NOTE:Name: Bob Öst
+    Not taken: UID:bob
+    $ etui calendar add -q 'Team meeting' --start '2026-03-02 10:00' --repeat weekly; etui calendar add -q 'todo Buy milk'; etui calendar add -q 'todo Call mum'
+    $ etui calendar skip team meeting --on 2026-03-09 && etui calendar move 'team meeting' 11:00 --on 2026-03-16 | cut -d' ' -f1; etui calendar done buy milk && etui calendar done 'call mum' --undo
+    Skipped Mon 9 Mar 2026, 10:00-11:00 of 8: Team meeting (undo: etui calendar restore 8)
+    Moved
+    Done 9: Buy milk (undo: etui calendar restore 9)
+    Opened 10: Call mum (undo: etui calendar restore 10)
+    $ etui calendar history Team Meeting | wc -l; etui calendar restore team meeting
+    4
+    Undid the latest change of 8: Team meeting
+    ");
+}

@@ -162,6 +162,7 @@ fn only_what_changed_is_written_and_removed() {
     $ find book -type f -exec touch -d @1000 {} +
     $ etui contacts edit 1 --set title=Boss
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Title: Boss
     $ etui contacts remove 2
     Removed 2: Bob Öst
     Undo: etui contacts restore 2
@@ -267,7 +268,7 @@ fn rejected_items_are_named() {
     [exit 3]
     $ etui import book --json | cut -c1-400
     {"error":{"kind":"refused","message":"2 pieces were rejected; the rest was imported"}}
-    {"added":0,"changed":0,"unchanged":4,"refused":2,"removed":0,"files":[{"file":"book","kind":"contacts","calendar":null,"bytes":183,"added":0,"changed":0,"unchanged":2,"refused":1,"removed":0,"refusals":[{"line":1,"last_line":6,"reason":"b.vcf: the record has no END line; it may be cut off: complete it or export it again","excerpt":"UID:b"}],"warned":0,"warnings":[],"kept":[],"skipped":[]},{"file":
+    {"added":0,"changed":0,"unchanged":4,"refused":2,"removed":0,"unreadable":[],"files":[{"file":"book","kind":"contacts","calendar":null,"bytes":183,"added":0,"changed":0,"unchanged":2,"refused":1,"removed":0,"refusals":[{"line":1,"last_line":6,"reason":"b.vcf: the record has no END line; it may be cut off: complete it or export it again","excerpt":"UID:b"}],"warned":0,"warnings":[],"kept":[],"skipp
     $ etui contacts list --fields name
     Name
     Ada
@@ -524,7 +525,7 @@ fn removals_are_carried_both_ways() {
     Restored 1: Anna Müller
     book: 2 contacts written, 2 unchanged (Contacts)
     $ rm book/*.vcf && etui import --delete book --json | cut -c1-150; etui contacts list --fields name
-    {"added":0,"changed":0,"unchanged":0,"refused":0,"removed":4,"files":[{"file":"book","kind":"contacts","calendar":null,"bytes":0,"added":0,"changed":0
+    {"added":0,"changed":0,"unchanged":0,"refused":0,"removed":4,"unreadable":[],"files":[{"file":"book","kind":"contacts","calendar":null,"bytes":0,"adde
     No contacts yet. Import some: etui import contacts.vcf
     $ etui import --delete people.vcf
     error: --delete takes over what was removed from a folder; give a folder of items

@@ -17,6 +17,7 @@ use super::time_args::{
 use crate::app::App;
 use crate::commands::records::report_saved;
 use crate::errors::{Failure, Result};
+use crate::output::json::calendar::added_entry_json;
 use crate::output::{escape_text, one_line};
 use etui_when::{LocalNow, Phrase, PhraseError, TimeWords, parse_duration, parse_phrase};
 
@@ -96,6 +97,15 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
         saved => saved?,
     };
     store.close()?;
+    if app.out.json {
+        let zone = app.out.time_zone();
+        app.out
+            .write_json(&added_entry_json(&saved, &uid, &record, &zone))?;
+        return note.map_or(Ok(()), |note| {
+            app.out.write_note(&note);
+            Ok(())
+        });
+    }
     let times = describe_times(&record);
     report_saved(&mut app.out, &record, &saved, &uid, |title| {
         let times = times.iter().map(|line| format!("\n  {line}"));

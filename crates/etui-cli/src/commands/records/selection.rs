@@ -45,17 +45,24 @@ pub fn number_of<R: RecordCommands>(app: &mut App, store: &Store, name: &str) ->
     Ok(number.unwrap_or_else(|| name.to_owned()))
 }
 
-/// Returns the words each by itself, if one of them is a number, a known UID or a quoted name; else as one
-/// name.
-pub fn names_in_words<R: RecordCommands>(store: &Store, words: &[String]) -> Result<Vec<String>> {
+/// Returns true if one of the words is a number, or all are known UIDs, also of removed records.
+fn are_ids<R: RecordCommands>(store: &Store, words: &[String]) -> Result<bool> {
+    if words.iter().any(|word| parse_number(word).is_some()) {
+        return Ok(true);
+    }
     for word in words {
-        let is_quoted = word.contains(char::is_whitespace);
-        if is_quoted
-            || parse_number(word).is_some()
-            || find_collection_of::<R>(store, word)?.is_some()
-        {
-            return Ok(words.to_vec());
+        if find_collection_of::<R>(store, word)?.is_none() {
+            return Ok(false);
         }
+    }
+    Ok(true)
+}
+
+/// Returns the words each by itself, if they are numbers, known UIDs or quoted names; else as one name.
+pub fn names_in_words<R: RecordCommands>(store: &Store, words: &[String]) -> Result<Vec<String>> {
+    let is_quoted = words.iter().any(|word| word.contains(char::is_whitespace));
+    if is_quoted || are_ids::<R>(store, words)? {
+        return Ok(words.to_vec());
     }
     Ok(vec![words.join(" ")])
 }
@@ -68,10 +75,8 @@ pub fn numbers_with_trash<R: RecordCommands>(
     words: &[String],
     removed_first: bool,
 ) -> Result<Vec<String>> {
-    for word in words {
-        if parse_number(word).is_some() || find_collection_of::<R>(store, word)?.is_some() {
-            return Ok(words.to_vec());
-        }
+    if are_ids::<R>(store, words)? {
+        return Ok(words.to_vec());
     }
     let mut in_trash = Vec::new();
     for name in app.names_in::<R>(store)? {

@@ -1,5 +1,6 @@
 //! JSON objects of calendar entries.
 
+use etui::SavedRecord;
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};
 use etui::calendar::{
@@ -9,7 +10,7 @@ use etui::calendar::{
 use etui::record::StoredRecord;
 use serde::Serialize;
 
-use super::object;
+use super::{object, saved_json};
 use etui_when::{iso_instant, iso_time};
 
 /// Returns the name of a component kind: `event`, `todo` or `journal`.
@@ -115,6 +116,20 @@ pub fn entry_json(
         etag: stored.etag.to_string(),
         #[serde(flatten)] main: component_json(record.master(), zone),
         changes: others.map(|(_, item)| component_json(item, zone)).collect::<Vec<_>>(),
+    }
+}
+
+/// The outcome of `calendar add`: that of any save, and the fields of the entry.
+pub fn added_entry_json(
+    saved: &SavedRecord,
+    uid: &str,
+    record: &CalendarObject,
+    zone: &TimeZone,
+) -> impl Serialize {
+    let title = record.master().summary.as_deref().unwrap_or_default();
+    object! {
+        #[serde(flatten)] saved: saved_json(saved, uid, title),
+        #[serde(flatten)] main: component_json(record.master(), zone),
     }
 }
 

@@ -75,7 +75,7 @@ fn entries_are_added() {
     SUMMARY:Tax return\r
     END:VTODO\r
     $ etui calendar add 'Buy milk' --todo --json --set uid=x | sed s/etag.*name/ETAG,name/
-    {"id":1,"uid":"x","ETAG,name":"Buy milk","outcome":"added"}
+    {"id":1,"uid":"x","ETAG,name":"Buy milk","outcome":"added","kind":"todo","title":"Buy milk","place":null,"notes":null,"start":null,"end":null,"due":null,"duration":null,"all_day":false,"zone":null,"rules":[],"dates":[],"exception_dates":[],"instance":null,"this_and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":null,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[]}
     $ etui calendar add Again --todo --set uid=x
     error: an entry with the UID x already exists: etui calendar show x
     [exit 5]
@@ -352,7 +352,7 @@ fn what_is_typed_is_meant() {
     $ etui agenda
     error: unrecognized subcommand 'agenda'
 
-      tip: some similar subcommands exist: 'media', 'generate', 'calendars', 'calendar'
+      tip: did you mean: etui calendar agenda
 
     Usage: etui [OPTIONS] <COMMAND>
 
