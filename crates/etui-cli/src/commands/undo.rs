@@ -3,7 +3,6 @@
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::{CollectionKind, Step, Store, UndoEffect, UndoReport, UndoneRecord};
-use etui_when::{LocalNow, format_minute, iso_instant, parse_when, to_instant};
 use serde::Serialize;
 
 use super::records::{RecordCommands, stored_title};
