@@ -356,3 +356,33 @@ fn a_search_begins_at_the_day_that_is_shown() {
         assert_eq!(session.wait_for_end().code(), Some(0));
     }
 }
+
+/// Open to-dos that were due before are on today, and are completed there.
+#[test]
+fn overdue_todos_are_on_today() {
+    let home = TestHome::new();
+    home.run(
+        "etui -q init --locale en
+        etui -q calendar add 'Tax return' --due 2020-03-11
+        etui -q calendar add 'Water plants' --due 2020-03-02 --repeat weekly
+        etui -q calendar add Paid --due 2020-03-11
+        etui -q calendar done 3",
+    );
+    let mut session = agenda(&home, (80, 24), &["agenda", "today"], "true");
+    session.sees("[ ] Tax return (due 2020-03-11)");
+    let screen = session.screen();
+    assert!(
+        screen.contains("[ ] Water plants (due 2020-03-02)"),
+        "{screen}"
+    );
+    assert!(!screen.contains("Paid"), "{screen}");
+    session.types("j ");
+    session.sees("Done");
+    session.types("q");
+    let (text, _) = home.run("etui calendar todos --overdue; etui undo --list -n 1");
+    assert!(
+        !text.contains("Tax return") && text.contains("Water plants"),
+        "{text}"
+    );
+    assert!(text.contains("browser  done"), "{text}");
+}

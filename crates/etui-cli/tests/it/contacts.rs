@@ -384,3 +384,54 @@ fn what_is_removed_can_be_brought_back() {
     [exit 2]
     ");
 }
+
+#[test]
+fn mail_programs_query_addresses() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit -q 1 --add email:home=anna@example.net && etui contacts query anna | cat -A",
+        "etui contacts query bob; etui contacts query eve; etui contacts query nosuch; echo $?",
+        "etui contacts query 'anna (w'; etui contacts query '\"anna'; etui contacts query -- --; etui contacts query | wc -l",
+        "etui contacts edit -q 2 --set 'email=bob@example.com>a@example.org' --set 'name=Tab\tName'; etui contacts query a@example.org | cat -A",
+    ], @r#"
+    $ etui contacts edit -q 1 --add email:home=anna@example.net && etui contacts query anna | cat -A
+    anna.mueller@example.org^IAnna MM-CM-<ller^IExample GmbH$
+    anna@example.net^IAnna MM-CM-<ller^IExample GmbH$
+    $ etui contacts query bob; etui contacts query eve; etui contacts query nosuch; echo $?
+    bob@example.com	Bob Öst	home
+    0
+    $ etui contacts query 'anna (w'; etui contacts query '"anna'; etui contacts query -- --; etui contacts query | wc -l
+    anna.mueller@example.org	Anna Müller	Example GmbH
+    anna@example.net	Anna Müller	Example GmbH
+    bob@example.com	Bob Öst	home
+    anna.mueller@example.org	Anna Müller	Example GmbH
+    anna@example.net	Anna Müller	Example GmbH
+    3
+    $ etui contacts edit -q 2 --set 'email=bob@example.com>a@example.org' --set 'name=Tab	Name'; etui contacts query a@example.org | cat -A
+    a@example.org^ITab Name^Ihome$
+    "#);
+}
+
+#[test]
+fn a_picture_is_written_as_it_is() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts photo 2 -o bob.png && etui contacts photo bob | cmp - bob.png && wc -c < bob.png && stat -c %A bob.png",
+        "etui contacts photo Bob Öst -o bob.png; etui contacts photo Bob Öst -o bob.png --force; etui contacts photo 1 -o a.png",
+        "etui contacts edit -q 1 --set photo=https://example.org/a.jpg; etui contacts photo 1; etui contacts photo 1 2",
+    ], @r"
+    $ etui contacts photo 2 -o bob.png && etui contacts photo bob | cmp - bob.png && wc -c < bob.png && stat -c %A bob.png
+    bob.png: 8 bytes
+    8
+    -rw-------
+    $ etui contacts photo Bob Öst -o bob.png; etui contacts photo Bob Öst -o bob.png --force; etui contacts photo 1 -o a.png
+    error: bob.png: already exists; choose another name, or replace it with --force
+    bob.png: 8 bytes
+    error: contact 1 has no picture; to add one: etui contacts edit 1 --set photo=FILE
+    [exit 4]
+    $ etui contacts edit -q 1 --set photo=https://example.org/a.jpg; etui contacts photo 1; etui contacts photo 1 2
+    error: the picture of contact 1 is at https://example.org/a.jpg, and not in the store; fetch it with: curl -sSfL -o FILE
+    error: give one contact at a time
+    [exit 2]
+    ");
+}

@@ -99,12 +99,9 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
     store.close()?;
     if app.out.json {
         let zone = app.out.time_zone();
-        app.out
-            .write_json(&added_entry_json(&saved, &uid, &record, &zone))?;
-        return note.map_or(Ok(()), |note| {
-            app.out.write_note(&note);
-            Ok(())
-        });
+        return app
+            .out
+            .write_json(&added_entry_json(&saved, &uid, &record, &zone));
     }
     let times = describe_times(&record);
     report_saved(&mut app.out, &record, &saved, &uid, |title| {

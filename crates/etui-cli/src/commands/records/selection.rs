@@ -189,10 +189,12 @@ impl SelectionArgs {
             return Ok(None);
         }
         let all = collection_of::<R>(app, store, &self.ids)?;
+        let mut are_known = true;
         for id in &self.ids {
-            if is_known(&all, id)? {
-                return Ok(None);
-            }
+            are_known &= is_known(&all, id)?;
+        }
+        if are_known {
+            return Ok(None);
         }
         if parse_filter::<R>(&self.ids).is_err() {
             return Ok(None);

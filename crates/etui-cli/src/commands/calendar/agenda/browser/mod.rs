@@ -205,7 +205,10 @@ impl AgendaReader<'_> {
             with_birthdays: self.with_birthdays,
         };
         let span = TimeSpan::of_days(first, last, &here);
-        let (entries, notes) = source.read_entries(self.app, &span, &here)?;
+        let (mut entries, notes) = source.read_entries(self.app, &span, &here)?;
+        if (first..=last).contains(&here.now.date()) {
+            entries.splice(0..0, source.overdue_entries(&here, first)?);
+        }
         agenda.set_entries(&entries, (first, last));
         if let Some(note) = notes.first() {
             agenda.dialogs.set_message(note);
