@@ -1,7 +1,10 @@
 //! `etui import`: imports vCard, iCalendar, CSV and LDIF files, Palm databases and folders of items
 //! (vdir), recognized by their content.
 
+mod calendar_csv;
+mod converted;
 mod folder;
+mod formats;
 mod palm;
 
 use std::collections::HashMap;
@@ -18,10 +21,12 @@ use etui::{CollectionKind, Error, Store};
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::own_lines;
 use etui_contentline::values::{property_value, unescape_text};
+use etui_tables::TableCharset;
 
+use self::converted::ConversionNotes;
 use self::folder::SourceFolder;
+use self::formats::name_other_format;
 pub use self::palm::PalmCharset;
-use self::palm::PalmNotes;
 use crate::app::App;
 use crate::commands::import_tables::{ColumnMapping, TableReader, detect_table};
 use crate::commands::settings::region_name;
@@ -49,14 +54,17 @@ Examples:
 vCard 2.1, 3.0 and 4.0 and iCalendar in any charset are recognized by content and stored byte for
 byte. A record replaces the stored record with the same UID (`etui contacts restore` and
 `etui calendar restore` undo it); importing a file twice changes nothing. Rejected input is reported
-with line number and reason, everything else is imported, and the exit code is 3. If a file is in
-another format (jCard, zip, a calendar as CSV), the error names it and nothing is imported.
+with line number and reason, everything else is imported, and the exit code is 3. The same for a file
+that cannot be read or is in another format (jCard, PDF, zip): the error names it, and the other files
+are imported.
 
 The CSV of Google Contacts, Outlook, LinkedIn and Thunderbird and columns of common names are
-recognized, whatever the separator and charset; --map names others. FIELD is as in `etui contacts
-edit --set`, with a type after a point: name, family, given, phone.work, phone.mobile, email.home,
-street, city.work, org, title, birthday, note, label, x-anything; `-` leaves the column out. Columns
-and LDIF attributes without a meaning are kept as fields of their own names, and listed.
+recognized, whatever the separator, charset and language (English, German, French, Spanish, Italian,
+Dutch, Swedish, Polish, Portuguese); --map names others. FIELD is as in `etui contacts edit --set`, with
+a type after a point: name, family, given, phone.work, phone.mobile, email.home, street, city.work, org,
+title, birthday, note, label, x-anything; `-` leaves the column out. Columns and LDIF attributes without
+a meaning are kept as fields of their own names, and listed; a file with such a column of e-mail
+addresses or phone numbers is imported only with --map or --force.
 
 A folder's .vcf and .ics files are items, one record each; hidden and .tmp files are ignored. Records
 whose files are gone stay. AddressDB, DatebookDB, ToDoDB and MemoDB of a Palm become contacts, events,
@@ -79,13 +87,21 @@ pub struct ImportArgs {
     /// Meaning of a column of a CSV file; `-` leaves it out
     #[arg(long, value_name = "COLUMN=FIELD")]
     map: Vec<ColumnMapping>,
-    /// Charset of Palm databases [default: detected]
-    #[arg(long, value_name = "CHARSET")]
-    palm_charset: Option<PalmCharset>,
+    /// Charset of CSV and LDIF files and Palm databases, such as windows-1251 [default: detected]
+    #[arg(long, value_name = "NAME", alias = "palm-charset")]
+    charset: Option<TableCharset>,
+    /// Import a CSV file although columns of e-mail addresses, phone numbers or names are not
+    /// recognized; they become custom fields
+    #[arg(long)]
+    force: bool,
 }
 
 /// Bytes that are searched for the kind of a file.
 const HEAD_BYTES: u64 = 64 << 10;
+
+/// The reason to refuse a text of no known format.
+const NO_RECORDS: &str = "has no contacts or entries: it is no vCard, iCalendar, CSV, LDIF or database of \
+                          a Palm; a table without known columns needs --map COLUMN=FIELD";
 
 /// Characters of the name of a calendar, with room for a number.
 const MAX_NAME: usize = 190;
@@ -104,8 +120,8 @@ struct ImportSource {
     table: Option<TableReader>,
     /// The folder of items that it is read from.
     folder: Option<SourceFolder>,
-    /// Unreadable parts of a Palm database.
-    palm: Option<PalmNotes>,
+    /// What a conversion left out: of a Palm database, or a calendar in CSV.
+    converted: Option<ConversionNotes>,
 }
 
 impl ImportSource {
@@ -127,14 +143,20 @@ impl ImportSource {
         let mut head = Vec::new();
         let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
         read.map_err(failed)?;
-        if let Some(database) = palm::open_database(&name, &head, &mut reader, args.palm_charset)? {
+        if let Some(database) = palm::open_database(&name, &head, &mut reader, args.charset)? {
             return Ok(database);
         }
         let found = detect_kind(&head);
-        let text_format = || foreign_format(&head).filter(|_| found.is_none());
-        if let Some(format) = archive_format(&head).or_else(text_format) {
-            let name = escape_text(&name);
-            return Err(Failure::Refused(format!("{name}: {format}")));
+        let refused =
+            |problem: &str| Failure::Refused(format!("{}: {problem}", escape_text(&name)));
+        if let Some(format) = name_other_format(&head, found.is_some()) {
+            return Err(refused(format));
+        }
+        if found.is_none()
+            && let Some(calendar) =
+                calendar_csv::open_calendar(&name, &head, &mut reader, args.charset)?
+        {
+            return Ok(calendar);
         }
         // All lines of an unknown text are rejected as contacts.
         let kind = found.unwrap_or(CollectionKind::Contacts);
@@ -144,12 +166,23 @@ impl ImportSource {
             None => detect_table(&name, &head, !map.is_empty()),
             Some(_) => None,
         };
+        // A longer text may have records after its beginning.
+        if found.is_none() && table.is_none() && (head.len() as u64) < HEAD_BYTES {
+            return Err(refused(NO_RECORDS));
+        }
         let mut reader: Box<dyn Read> = Box::new(Cursor::new(head).chain(reader));
         let table = match table {
             None => None,
             Some(format) => {
                 let text = std::mem::replace(&mut reader, Box::new(std::io::empty()));
-                Some(TableReader::open(&name, format, text, map)?)
+                Some(TableReader::open(
+                    &name,
+                    format,
+                    text,
+                    map,
+                    args.charset,
+                    args.force,
+                )?)
             }
         };
         Ok(Self {
@@ -161,7 +194,7 @@ impl ImportSource {
             size,
             table,
             folder: None,
-            palm: None,
+            converted: None,
         })
     }
 }
@@ -176,19 +209,6 @@ fn detect_kind(head: &[u8]) -> Option<CollectionKind> {
         true => CollectionKind::Contacts,
         false => CollectionKind::Calendar,
     })
-}
-
-/// Recognizes an archive; returns its name and the way to import its content.
-fn archive_format(head: &[u8]) -> Option<&'static str> {
-    match head {
-        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(
-            "is a zip archive; unpack it (unzip FILE), then import the .vcf and .ics files in it",
-        ),
-        [0x1F, 0x8B, ..] => {
-            Some("is compressed with gzip; to import it: gunzip -c FILE | etui import -")
-        }
-        _ => None,
-    }
 }
 
 /// Returns the name in the properties of a calendar object, `X-WR-CALNAME` or `NAME` (RFC 7986 section
@@ -264,44 +284,50 @@ fn open_or_create_collection<'s, R: RecordKind>(
     }
 }
 
-/// Recognizes a text format that cannot be imported; returns its name and the way to import its
-/// content.
-fn foreign_format(head: &[u8]) -> Option<&'static str> {
-    const JCARD: &str = "is jCard (RFC 7095), which cannot be imported; convert it to vCard (.vcf)";
-    const JCAL: &str =
-        "is jCal (RFC 7265), which cannot be imported; convert it to iCalendar (.ics)";
-    const XCARD: &str = "is xCard (RFC 6351), which cannot be imported; convert it to vCard (.vcf)";
-    const XCAL: &str =
-        "is xCal (RFC 6321), which cannot be imported; convert it to iCalendar (.ics)";
-    let narrow: Vec<u8> = head.iter().copied().filter(|b| *b != 0).collect();
-    let text = String::from_utf8_lossy(&narrow).to_lowercase();
-    let text = text
-        .trim_start_matches(['\u{feff}', '\u{fffd}'])
-        .trim_start();
-    let list = text.trim_start_matches(|c: char| c == '[' || c.is_whitespace());
-    for (begin, format) in [("\"vcard\"", JCARD), ("\"vcalendar\"", JCAL)] {
-        if text.starts_with('[') && list.starts_with(begin) {
-            return Some(format);
+/// Opens all files. One that cannot be read does not stop the others: it is reported, and returned
+/// with its reason.
+///
+/// # Errors
+/// No file can be read.
+fn open_sources(
+    app: &mut App,
+    args: &ImportArgs,
+    each: &mut bool,
+) -> Result<(Vec<ImportSource>, Vec<(String, String)>)> {
+    let mut sources = Vec::new();
+    let mut unread: Vec<(String, Failure)> = Vec::new();
+    for file in &args.files {
+        let opened = match file.is_dir() {
+            true => folder::open_folder(app, file, each),
+            false => ImportSource::open(file, args).map(|source| vec![source]),
+        };
+        match opened {
+            Ok(opened) => sources.extend(opened),
+            Err(error) => unread.push((file.display().to_string(), error)),
         }
     }
-    for (namespace, format) in [("ns:vcard-4.0", XCARD), ("ns:icalendar-2.0", XCAL)] {
-        if text.starts_with('<') && text.contains(namespace) {
-            return Some(format);
+    if sources.is_empty()
+        && let Some((_, last)) = unread.pop()
+    {
+        for (_, error) in &unread {
+            app.out.write_error_line(&one_line(&error.to_string()));
         }
+        return Err(last);
     }
-    None
+    let mut reasons = Vec::new();
+    for (file, error) in unread {
+        let reason = error.to_string();
+        if !app.out.json {
+            app.out.write_error_line(&one_line(&reason));
+        }
+        reasons.push((file, reason));
+    }
+    Ok((sources, reasons))
 }
 
 pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
-    // All files are opened first, so that a wrong name changes nothing.
-    let mut sources = Vec::new();
     let mut each = args.each;
-    for file in &args.files {
-        match file.is_dir() {
-            true => sources.extend(folder::open_folder(app, file, &mut each)?),
-            false => sources.push(ImportSource::open(file, args)?),
-        }
-    }
+    let (sources, unread) = open_sources(app, args, &mut each)?;
     let has_own = |source: &ImportSource| {
         each && (source.kind == CollectionKind::Calendar || source.folder.is_some())
     };
@@ -333,9 +359,23 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         }
     }
     let is_csv = |source: &ImportSource| matches!(source.table, Some(TableReader::Csv(_)));
-    if !args.map.is_empty() && !sources.iter().any(is_csv) {
-        app.out
-            .write_note("--map has no effect: no CSV file was given");
+    let has_charset = |source: &ImportSource| source.table.is_some() || source.converted.is_some();
+    for (flag, is_given, is_used) in [
+        ("--map", !args.map.is_empty(), sources.iter().any(is_csv)),
+        ("--force", args.force, sources.iter().any(is_csv)),
+        (
+            "--charset",
+            args.charset.is_some(),
+            sources.iter().any(has_charset),
+        ),
+    ] {
+        if is_given && !is_used {
+            let none = match flag {
+                "--charset" => "no CSV or LDIF file and no database of a Palm was given",
+                _ => "no CSV file was given",
+            };
+            app.out.write_note(&format!("{flag} has no effect: {none}"));
+        }
     }
     let mut total = ImportReport::default();
     let mut files = Vec::new();
@@ -361,7 +401,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         }
         let book = own_book.as_ref().or(book.as_ref());
         let calendar = own_calendar.as_ref().or(calendar.as_ref());
-        let (palm, folder) = (source.palm.take(), source.folder.clone());
+        let (converted, folder) = (source.converted.take(), source.folder.clone());
         let is_empty_item = folder.is_some() && source.size == Some(0);
         let color = match calendar {
             Some(own) if kind == CollectionKind::Calendar => {
@@ -374,8 +414,8 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         if let (Some(own), Some(_)) = (calendar, color) {
             own.set_color(color)?;
         }
-        if let Some(palm) = palm {
-            palm.report(&mut app.out, &name, &mut report);
+        if let Some(converted) = converted {
+            converted.report(&mut app.out, &name, &mut report);
         }
         if is_empty_item {
             folder::reject_empty(&mut app.out, &name, &mut report);
@@ -400,11 +440,11 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             kind,
             into,
             report,
-            source.table.as_ref().map_or(&[], TableReader::kept_fields),
             source
                 .table
                 .as_ref()
-                .map_or(&[], TableReader::skipped_entries),
+                .map(TableReader::notes)
+                .unwrap_or_default(),
         ));
     }
     // The records are saved; without the merge, searches are slower until the next save.
@@ -424,6 +464,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             unchanged: unchanged,
             refused: refused,
             files: files,
+            unread: unread.iter().map(|(file, reason)| object! { file: file, reason: reason }).collect::<Vec<_>>(),
         })?;
     } else if files.len() > 1 {
         let [added, changed, unchanged, refused] =
@@ -435,18 +476,22 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     if let Some(text) = new_store.filter(|_| !app.out.json) {
         app.out.status(text)?;
     }
-    if refused == 0 {
+    let mut problems = Vec::new();
+    for (n, what) in [(unread.len() as u64, "file"), (refused, "piece")] {
+        match n {
+            0 => {}
+            1 => problems.push(format!("1 {what} was rejected")),
+            n => problems.push(format!("{} {what}s were rejected", format_count(n))),
+        }
+    }
+    if problems.is_empty() {
         return Ok(());
     }
-    let pieces = match refused {
-        1 => "1 piece was".to_owned(),
-        n => format!("{} pieces were", format_count(n)),
-    };
     let rest = match added + changed + unchanged {
         0 => "nothing was imported",
         _ => "the rest was imported",
     };
-    Err(Failure::Refused(format!("{pieces} rejected; {rest}")))
+    Err(Failure::Refused(format!("{}; {rest}", problems.join(", "))))
 }
 
 /// Returns a message with the settings that a created store has taken from the environment.
@@ -604,40 +649,5 @@ mod tests {
         }
         assert_eq!(detect_table("a.CSV", b"hello", false), Some(Csv));
         assert_eq!(detect_table("-", b"hello", true), Some(Csv));
-    }
-
-    #[test]
-    fn other_formats_are_recognized() {
-        let wide =
-            |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
-        for (text, name) in [
-            (
-                "[\"vcard\", [[\"version\", {}, \"text\", \"4.0\"]]]",
-                "jCard",
-            ),
-            ("[ [\n \"vcard\", []]]", "jCard"),
-            ("[\"vcalendar\", []]", "jCal"),
-            (
-                "<?xml version=\"1.0\"?><vcards xmlns=\"urn:ietf:params:xml:ns:vcard-4.0\"/>",
-                "xCard",
-            ),
-        ] {
-            let found = foreign_format(text.as_bytes()).unwrap_or("none");
-            assert!(found.contains(name), "{text}: {found}");
-            assert_eq!(foreign_format(&wide(text)), Some(found), "{text}");
-        }
-        assert!(archive_format(b"PK\x03\x04\x14\0").is_some_and(|f| f.contains("zip")));
-        assert!(archive_format(b"\x1f\x8b\x08").is_some_and(|f| f.contains("gzip")));
-        for text in [
-            "",
-            "hello",
-            "[]",
-            "<html>",
-            "N:a;b;c",
-            "dear name, hello",
-            "FN:name, a, b",
-        ] {
-            assert_eq!(foreign_format(text.as_bytes()), None, "{text}");
-        }
     }
 }

@@ -94,8 +94,10 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
     error: 2 pieces were rejected; the rest was imported
     [exit 3]
     $ etui import nothing.vcf people.vcf
-    error: nothing.vcf: No such file or directory
-    [exit 1]
+    nothing.vcf: No such file or directory
+    people.vcf: 0 added, 4 unchanged (590 bytes)
+    error: 1 file was rejected; the rest was imported
+    [exit 3]
     $ etui import tmp
     error: tmp: is a directory without .vcf or .ics files, and without folders of them
     [exit 1]
@@ -248,10 +250,11 @@ fn an_export_without_a_book_takes_all_of_them() {
 fn other_formats_are_named() {
     let home = TestHome::new();
     for (name, bytes) in [
-        (
-            "events.csv",
-            &b"Subject,Start Date,Start Time\nLunch,6/3/2024,12:00 PM\n"[..],
-        ),
+        ("empty.vcf", &b""[..]),
+        ("letter.pdf", b"%PDF-1.7\n"),
+        ("letter.txt", b"Dear Ada,\nbest wishes\n"),
+        ("cards.json", b"{\"@type\":\"Card\",\"version\":\"1.0\"}"),
+        ("addressbook", b"[format]\nprogram=abook\nversion=0.6.1\n"),
         (
             "card.json",
             b"[\"vcard\",[[\"version\",{},\"text\",\"4.0\"]]]",
@@ -262,20 +265,30 @@ fn other_formats_are_named() {
         std::fs::write(home.path(name), bytes).unwrap();
     }
     session!(home, [
-        "etui import people.vcf events.csv",
+        "etui import empty.vcf letter.pdf letter.txt",
+        "etui import cards.json",
+        "etui import addressbook",
         "etui import card.json",
         "etui import takeout.zip",
         "etui import all.vcf.gz",
         "etui stats",
     ], @r"
-    $ etui import people.vcf events.csv
-    error: events.csv: is a calendar as CSV, which cannot be imported; in the program that wrote it, export the calendar as iCalendar (.ics)
+    $ etui import empty.vcf letter.pdf letter.txt
+    empty.vcf: is empty: it has no contacts or entries
+    letter.pdf: is a PDF document, which cannot be imported; export the contacts or the calendar as vCard (.vcf), iCalendar (.ics) or CSV
+    error: letter.txt: has no contacts or entries: it is no vCard, iCalendar, CSV, LDIF or database of a Palm; a table without known columns needs --map COLUMN=FIELD
+    [exit 3]
+    $ etui import cards.json
+    error: cards.json: is JSContact (RFC 9553), which cannot be imported; export vCard (.vcf) instead, or convert it
+    [exit 3]
+    $ etui import addressbook
+    error: addressbook: is an address book of abook; to import it: abook --convert --informat abook --infile FILE --outformat vcard | etui import -
     [exit 3]
     $ etui import card.json
     error: card.json: is jCard (RFC 7095), which cannot be imported; convert it to vCard (.vcf)
     [exit 3]
     $ etui import takeout.zip
-    error: takeout.zip: is a zip archive; unpack it (unzip FILE), then import the .vcf and .ics files in it
+    error: takeout.zip: is a zip archive; unpack it (unzip FILE), then import the .vcf, .ics and .csv files in it; of a spreadsheet (.xlsx, .ods), save the table as CSV
     [exit 3]
     $ etui import all.vcf.gz
     error: all.vcf.gz: is compressed with gzip; to import it: gunzip -c FILE | etui import -

@@ -4,5 +4,6 @@
 
 mod any_bytes;
 mod fixtures;
+mod languages;
 mod round_trip;
 mod rules;

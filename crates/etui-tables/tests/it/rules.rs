@@ -85,6 +85,7 @@ fn a_map_overrides_the_recognition() {
             ("PLZ".to_owned(), property("ADR", &["home"], Some(5))),
             ("Email".to_owned(), ColumnField::Ignored),
         ],
+        ..CsvOptions::default()
     };
     let text = "Name;Tel. 1;Tel. 2;Ort;PLZ;Email\nAda;1;2;Berlin;10115;a@example.org\n";
     let card = contacts(CsvReader::open(text.as_bytes(), &options).unwrap())

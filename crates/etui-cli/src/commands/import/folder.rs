@@ -208,7 +208,7 @@ fn open_items(app: &mut App, folder: &Path) -> Result<Vec<ImportSource>> {
                     title: title.clone(),
                     files,
                 }),
-                palm: None,
+                converted: None,
             });
         }
     }

@@ -96,14 +96,21 @@ pub fn saved_json(saved: &SavedRecord, uid: &str, name: &str) -> impl Serialize 
     record_change_json(saved.id, uid, Some(saved.etag), name, outcome)
 }
 
+/// The notes of an import of CSV or LDIF; none of another file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TableNotes<'t> {
+    pub charset: Option<&'static str>,
+    pub kept: &'t [FieldCount],
+    pub skipped: &'t [FieldCount],
+}
+
 /// One file of `import`.
 pub fn imported_file_json(
     file: String,
     kind: CollectionKind,
     calendar: Option<String>,
     report: ImportReport,
-    kept: &[FieldCount],
-    skipped: &[FieldCount],
+    table: TableNotes<'_>,
 ) -> impl Serialize + use<> {
     let counts = |all: &[FieldCount]| {
         let count = |c: &FieldCount| object! { name: c.name.clone(), records: c.records };
@@ -132,9 +139,11 @@ pub fn imported_file_json(
         refusals: pieces(report.refusals),
         warned: report.warned,
         warnings: pieces(report.warnings),
+        // The charset of CSV or LDIF that is not UTF-8 or UTF-16.
+        charset: table.charset,
         // Fields of CSV and LDIF that were kept under their own names, and entries that are no people.
-        kept: counts(kept),
-        skipped: counts(skipped),
+        kept: counts(table.kept),
+        skipped: counts(table.skipped),
     }
 }
 

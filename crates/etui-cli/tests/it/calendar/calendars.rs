@@ -450,7 +450,7 @@ fn files_of_both_kinds() {
     --addressbook Friends has no effect: no contacts were given
     week.ics: 0 added, 6 unchanged (1.4 kB)
     $ (cat week.ics; echo lost) | etui import - --json
-    {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","kind":"calendar","calendar":"Calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[],"kept":[],"skipped":[]}]}
+    {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","kind":"calendar","calendar":"Calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[],"charset":null,"kept":[],"skipped":[]}],"unread":[]}
     {"error":{"kind":"refused","message":"1 piece was rejected; the rest was imported"}}
     [exit 3]
     $ etui export --calendar Calendar | cmp - week.ics && echo same
