@@ -76,9 +76,14 @@ pub fn read_calendar(
 ) -> io::Result<CalendarTable> {
     let mut rows = RowReader::new(reader, charset.map(|charset| charset.0));
     let mut table = CalendarTable::default();
-    let Some((skipped, columns, is_english)) = find_header(&mut rows)? else {
+    let Some(header) = find_header(&mut rows)? else {
         return Ok(table);
     };
+    let CalendarHeader {
+        skipped,
+        columns,
+        is_english,
+    } = header;
     rows.skip_lines(skipped + 1)?;
     rows.columns = Some(columns.len());
     let mut all = Vec::new();
@@ -107,12 +112,16 @@ struct CalendarColumn {
     english: String,
 }
 
-/// Finds the header and the delimiter. Returns the number of lines before it, the columns, and
-/// whether they are English.
-#[allow(clippy::type_complexity)]
-fn find_header<R: Read>(
-    rows: &mut RowReader<R>,
-) -> io::Result<Option<(usize, Vec<CalendarColumn>, bool)>> {
+/// The columns of a table.
+struct CalendarHeader {
+    /// The number of lines before them.
+    skipped: usize,
+    columns: Vec<CalendarColumn>,
+    is_english: bool,
+}
+
+/// Finds the header and the delimiter.
+fn find_header<R: Read>(rows: &mut RowReader<R>) -> io::Result<Option<CalendarHeader>> {
     for (index, line) in rows.peek(MAX_PREAMBLE)?.iter().enumerate() {
         for delimiter in [b',', b';', b'\t'] {
             let names = split_row(line.as_bytes(), delimiter);
@@ -125,7 +134,11 @@ fn find_header<R: Read>(
                     name: name.trim().to_owned(),
                     english: english.to_owned(),
                 });
-                return Ok(Some((index, columns.collect(), is_english)));
+                return Ok(Some(CalendarHeader {
+                    skipped: index,
+                    columns: columns.collect(),
+                    is_english,
+                }));
             }
         }
     }

@@ -284,6 +284,13 @@ fn open_or_create_collection<'s, R: RecordKind>(
     }
 }
 
+/// A file that was not imported.
+#[derive(serde::Serialize)]
+struct UnreadFile {
+    file: String,
+    reason: String,
+}
+
 /// Opens all files. One that cannot be read does not stop the others: it is reported, and returned
 /// with its reason.
 ///
@@ -293,7 +300,7 @@ fn open_sources(
     app: &mut App,
     args: &ImportArgs,
     each: &mut bool,
-) -> Result<(Vec<ImportSource>, Vec<(String, String)>)> {
+) -> Result<(Vec<ImportSource>, Vec<UnreadFile>)> {
     let mut sources = Vec::new();
     let mut unread: Vec<(String, Failure)> = Vec::new();
     for file in &args.files {
@@ -320,7 +327,7 @@ fn open_sources(
         if !app.out.json {
             app.out.write_error_line(&one_line(&reason));
         }
-        reasons.push((file, reason));
+        reasons.push(UnreadFile { file, reason });
     }
     Ok((sources, reasons))
 }
@@ -464,7 +471,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             unchanged: unchanged,
             refused: refused,
             files: files,
-            unread: unread.iter().map(|(file, reason)| object! { file: file, reason: reason }).collect::<Vec<_>>(),
+            unread: &unread,
         })?;
     } else if files.len() > 1 {
         let [added, changed, unchanged, refused] =

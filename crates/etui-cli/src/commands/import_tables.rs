@@ -12,9 +12,7 @@ use etui_tables::{
 use crate::commands::contacts::property::parse_field;
 use crate::errors::{Failure, Result};
 use crate::output::json::TableNotes;
-use crate::output::{
-    OutputWriter, escape_text, format_count, one_line, pluralize, quote_operand, quote_option,
-};
+use crate::output::{OutputWriter, format_count, one_line, pluralize, quote_operand, quote_option};
 
 /// `COLUMN=FIELD` of `--map`.
 #[derive(Debug, Clone)]

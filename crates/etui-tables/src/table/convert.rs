@@ -9,7 +9,7 @@ use super::guess::is_contact_datum;
 use super::layout::{ColumnUse, Layout, Part, Slot};
 use super::{ConvertedRow, CsvProgram, DEFAULT_ORDER};
 use crate::convert::{gender_value, messenger_property, relation_label};
-use crate::date::{DayOrder, TableDate, format_basic, format_extended};
+use crate::date::{DayOrder, TableDate, format_basic, format_extended, is_placeholder_date};
 use crate::draft::{CardDraft, DraftProperty, DraftValue, content_uid};
 use crate::item::{FieldCount, count_field};
 use crate::label::Label;
@@ -447,13 +447,6 @@ impl RowWriter<'_> {
         };
         self.draft.push(property.with_label(label));
     }
-}
-
-/// Returns true for a date of zeros, such as Outlook's `0.0.00` for none.
-pub(crate) fn is_placeholder_date(text: &str) -> bool {
-    let parts: Vec<&str> = text.split(['.', '/', '-']).collect();
-    let is_zero = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte == b'0');
-    parts.len() == 3 && parts.iter().all(is_zero)
 }
 
 /// The date of a slot: its value, or year, month and day of columns of their own.

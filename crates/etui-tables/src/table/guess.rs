@@ -1,9 +1,8 @@
 //! Guesses from the cells of a column: e-mail addresses, phone numbers, names.
 
-use super::convert::is_placeholder_date;
 use super::layout::{ColumnUse, Layout};
 use super::{CsvError, UnmappedColumn};
-use crate::date::{DayOrder, TableDate};
+use crate::date::{DayOrder, TableDate, is_placeholder_date};
 
 /// The property of a contact that a cell looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
