@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use etui::import::{CardReader, ImportCard, Refused};
 use etui_tables::{
@@ -86,8 +87,7 @@ impl TableReader {
         keeps_unmapped: bool,
     ) -> Result<Self> {
         if format == TableFormat::Ldif {
-            let reader = LdifReader::with_charset(reader, charset);
-            return Ok(Self::Ldif(Box::new(reader)));
+            return open_ldif(name, reader, charset);
         }
         let map = given_map.iter();
         let map = map.map(|m| (m.column.clone(), m.field.clone()));
@@ -179,6 +179,31 @@ impl TableReader {
             )));
         }
     }
+}
+
+/// The beginning of the classes of groups: `groupOfNames`, `groupOfUniqueNames`.
+const GROUP_CLASS: &[u8] = b"groupOf";
+
+/// Opens an LDIF file. It is held in memory: a group names its members before or after them.
+fn open_ldif(
+    name: &str,
+    mut reader: Box<dyn Read>,
+    charset: Option<TableCharset>,
+) -> Result<TableReader> {
+    let mut text = Vec::new();
+    let read = reader.read_to_end(&mut text);
+    read.map_err(|e| Failure::named_io(name, e))?;
+    let has_groups = text
+        .windows(GROUP_CLASS.len())
+        .any(|word| word.eq_ignore_ascii_case(GROUP_CLASS));
+    let text: Arc<[u8]> = text.into();
+    let all: Box<dyn Read> = Box::new(io::Cursor::new(Arc::clone(&text)));
+    let mut reader = LdifReader::with_charset(all, charset);
+    if has_groups {
+        let labelled = reader.label_members(&text[..], charset);
+        labelled.map_err(|e| Failure::named_io(name, e))?;
+    }
+    Ok(TableReader::Ldif(Box::new(reader)))
 }
 
 /// Returns the options `--map` of a command, and those for columns that are not recognized.

@@ -48,6 +48,23 @@ impl<R: Read> LdifReader<R> {
         }
     }
 
+    /// Gives the members of the groups in a text, which is that of this reader, the names of the groups
+    /// as labels. The groups stay contacts of their own (`KIND:group`).
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn label_members(
+        &mut self,
+        text: impl Read,
+        charset: Option<TableCharset>,
+    ) -> io::Result<()> {
+        let mut entries = EntryReader::new(text, charset.map(|charset| charset.0));
+        while let Some(entry) = entries.next_entry()? {
+            self.converter.add_group(&entry);
+        }
+        Ok(())
+    }
+
     /// The number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.entries.bytes_read()

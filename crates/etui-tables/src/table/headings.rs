@@ -88,22 +88,32 @@ pub(crate) fn column_key(name: &str) -> String {
 pub(crate) fn calendar_headings<'k>(
     keys: impl Iterator<Item = &'k str> + Clone,
 ) -> Option<(Vec<&'k str>, bool)> {
-    let mut dialects: Vec<Option<Dialect>> = keys
+    let has = |english: &[&str], name: &str| english.contains(&name);
+    let is_calendar = |english: &[&str]| has(english, "subject") && has(english, "start date");
+    let plain: Vec<&str> = keys.clone().collect();
+    if is_calendar(&plain) {
+        return Some((plain, true));
+    }
+    let mut dialects: Vec<Dialect> = keys
         .clone()
         .flat_map(Dialect::with_heading)
         .filter(|dialect| dialect.program().is_none())
-        .map(Some)
         .collect();
-    dialects.push(None);
+    dialects.sort_unstable();
     dialects.dedup();
-    dialects.into_iter().find_map(|dialect| {
+    let translated = dialects.into_iter().map(|dialect| {
         let mut english: Vec<&str> = Vec::new();
+        let mut known = 0;
         for (at, key) in keys.clone().enumerate() {
             let earlier = keys.clone().take(at).filter(|before| *before == key);
-            let found = dialect.and_then(|d| d.english_heading(key, earlier.count()));
+            let found = dialect.english_heading(key, earlier.count());
+            known += usize::from(found.is_some());
             english.push(found.unwrap_or(key));
         }
-        let has = |name: &str| english.contains(&name);
-        (has("subject") && has("start date")).then_some((english, dialect.is_none()))
-    })
+        (known, english)
+    });
+    // Of languages with some headings in common, that with the most.
+    let translated = translated.filter(|(_, english)| is_calendar(english));
+    let best = translated.max_by_key(|(known, _)| *known);
+    best.map(|(_, english)| (english, false))
 }
