@@ -99,6 +99,14 @@ impl TableReader {
         let opened = CsvReader::open(reader, &options);
         let opened = opened.map_err(|error| match error {
             CsvError::Io(error) => Failure::named_io(name, error),
+            CsvError::UnknownColumns { ref guesses, .. } if !guesses.is_empty() => {
+                Failure::Refused(into_line(&format!(
+                    "{name}: is CSV, but {error}; name those to import, such as: etui import{} {} (see \
+                     etui import --help)",
+                    map_options(given_map, guesses),
+                    quote_operand(name)
+                )))
+            }
             CsvError::UnknownColumns { .. } => Failure::Refused(into_line(&format!(
                 "{name}: is CSV, but {error}; name those to import: --map COLUMN=FIELD, for example \
                  --map \"Kunde=name\" --map \"Tel.=phone.work\" (see etui import --help)"

@@ -181,7 +181,7 @@ fn columns_that_look_like_phone_numbers_are_named_before_an_import() {
     cyrillic.csv: 1 added (26 bytes)
     cyrillic.csv: read as windows-1251; if letters are wrong, import it with --charset NAME
     $ etui import --charset cp1252 cyrillic.csv
-    error: cyrillic.csv: is CSV, but its columns are not known: Èìÿ, Ôàìèëèÿ; name those to import: --map COLUMN=FIELD, for example --map "Kunde=name" --map "Tel.=phone.work" (see etui import --help)
+    error: cyrillic.csv: is CSV, but its columns are not known: Èìÿ, Ôàìèëèÿ; name those to import, such as: etui import --map 'Èìÿ=name' cyrillic.csv (see etui import --help)
     [exit 3]
     $ etui import --charset cp0 cyrillic.csv 2>&1 | head -n 1
     error: invalid value 'cp0' for '--charset <NAME>': there is no charset of this name; write one such as utf-8, windows-1252, windows-1251, iso-8859-2, shift_jis, gbk, big5, euc-kr
@@ -268,7 +268,7 @@ fn columns_are_named_by_a_map() {
         "etui contacts list --fields name,org,phones",
     ], @r#"
     $ etui import kunden.csv
-    error: kunden.csv: is CSV, but its columns are not known: Kunde, Ansprechpartner, Tel. 1; name those to import: --map COLUMN=FIELD, for example --map "Kunde=name" --map "Tel.=phone.work" (see etui import --help)
+    error: kunden.csv: is CSV, but its columns are not known: Kunde, Ansprechpartner, Tel. 1; name those to import, such as: etui import --map 'Tel. 1=phone' --map 'Kunde=name' kunden.csv (see etui import --help)
     [exit 3]
     $ etui import --map Firma=org kunden.csv
     error: kunden.csv: there is no column "Firma"; its columns are: Kunde, Ansprechpartner, Tel. 1

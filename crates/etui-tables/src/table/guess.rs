@@ -1,7 +1,7 @@
 //! Guesses from the cells of a column: e-mail addresses, phone numbers, names.
 
+use super::UnmappedColumn;
 use super::layout::{ColumnUse, Layout};
-use super::{CsvError, UnmappedColumn};
 use crate::date::{DayOrder, TableDate, is_placeholder_date};
 
 /// The property of a contact that a cell looks like.
@@ -79,9 +79,9 @@ pub(crate) fn is_contact_datum(text: &str, heading: &str) -> bool {
     matches!(guess_cell(text, heading), Guess::Email | Guess::Phone)
 }
 
-/// Checks that no column of a table's first rows is left out of what a contact is for: a column of
-/// e-mail addresses or phone numbers, and all names.
-pub(crate) fn check_unmapped(layout: &Layout, rows: &[&[String]]) -> Result<(), CsvError> {
+/// Returns the columns without a meaning that hold, in the first rows of a table, what a contact is
+/// for: e-mail addresses, phone numbers, and the only names.
+pub(crate) fn find_unmapped(layout: &Layout, rows: &[&[String]]) -> Vec<UnmappedColumn> {
     let cells = |index: usize| {
         let cells = rows.iter().filter_map(move |row| row.get(index));
         cells
@@ -128,10 +128,7 @@ pub(crate) fn check_unmapped(layout: &Layout, rows: &[&[String]]) -> Result<(), 
             });
         }
     }
-    match unmapped.is_empty() {
-        true => Ok(()),
-        false => Err(CsvError::Unmapped { columns: unmapped }),
-    }
+    unmapped
 }
 
 #[cfg(test)]

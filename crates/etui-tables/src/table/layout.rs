@@ -288,6 +288,7 @@ impl Layout {
             false => Err(CsvError::UnknownColumns {
                 line,
                 columns: names(),
+                guesses: Vec::new(),
             }),
         }
     }

@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use etui_vcard::Card;
 
 use self::convert::RowConverter;
-use self::guess::check_unmapped;
+use self::guess::find_unmapped;
 use self::layout::Layout;
 use crate::charset::TableCharset;
 use crate::date::{DayOrder, shown_order};
@@ -98,6 +98,8 @@ pub enum CsvError {
         line: u64,
         /// The columns, in their order.
         columns: Vec<String>,
+        /// Those of which the cells look like e-mail addresses, phone numbers or names.
+        guesses: Vec<UnmappedColumn>,
     },
     /// A column of [`CsvOptions::map`] does not exist.
     #[error(
@@ -187,6 +189,7 @@ impl<R: Read> CsvReader<R> {
         let charset = options.charset.map(|charset| charset.0);
         let mut rows = RowReader::new(reader, charset);
         let (skipped, layout) = find_header(&mut rows, options)?;
+        let checked = layout.check(skipped as u64 + 1, &options.map);
         rows.skip_lines(skipped)?;
         let columns = layout.columns.len();
         if columns > MAX_COLUMNS {
@@ -204,10 +207,21 @@ impl<R: Read> CsvReader<R> {
         reader.find_day_order()?;
         let ahead = reader.ahead.iter();
         let ahead = ahead.filter_map(|row| row.fields.as_deref().ok());
-        if !options.keeps_unmapped {
-            check_unmapped(&reader.converter.layout, &ahead.collect::<Vec<_>>())?;
+        let layout = &reader.converter.layout;
+        let unmapped = || find_unmapped(layout, &ahead.collect::<Vec<_>>());
+        match checked {
+            Err(CsvError::UnknownColumns { line, columns, .. }) => Err(CsvError::UnknownColumns {
+                line,
+                columns,
+                guesses: unmapped(),
+            }),
+            Err(error) => Err(error),
+            Ok(()) if options.keeps_unmapped => Ok(reader),
+            Ok(()) => match unmapped() {
+                columns if columns.is_empty() => Ok(reader),
+                columns => Err(CsvError::Unmapped { columns }),
+            },
         }
-        Ok(reader)
     }
 
     /// The charset of the lines so far that were not UTF-8 or UTF-16.
@@ -334,7 +348,6 @@ fn find_header<R: Read>(
         }
     }
     let (_, index, layout) = best.or(fallback).ok_or(CsvError::Empty)?;
-    layout.check(index as u64 + 1, &options.map)?;
     Ok((index, layout))
 }
 
@@ -342,8 +355,9 @@ fn find_header<R: Read>(
 /// columns, perhaps after a preamble. The text may be cut off.
 pub fn is_csv(head: &[u8]) -> bool {
     let mut rows = RowReader::new(head, None);
-    match find_header(&mut rows, &CsvOptions::default()) {
-        Ok((_, layout)) => layout.known >= 2,
+    let found = find_header(&mut rows, &CsvOptions::default());
+    found.is_ok_and(|(_, layout)| match layout.check(1, &[]) {
+        Ok(()) => layout.known >= 2,
         Err(error) => matches!(error, CsvError::Calendar),
-    }
+    })
 }
