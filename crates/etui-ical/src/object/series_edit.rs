@@ -6,7 +6,7 @@ use etui_contentline::values::{param_value, property_value};
 
 use super::edit::end_of_properties;
 use crate::property_name::PropertyName;
-use crate::recurrence::{CutSide, RecurrenceRule, RuleEdit, SeriesCut};
+use crate::recurrence::{CutSide, RecurrenceRule, RuleEdit, SeriesCut, Timing, moved_end};
 use crate::time::{CalendarTime, DAY, DateTimeValue};
 use crate::zones::TimeZoneResolver;
 
@@ -42,8 +42,10 @@ impl PartEdit<'_> {
             Some(PropertyName::Uid) => self.uid.map_or(LineEdit::Keep, |uid| {
                 LineEdit::Replace(format!("UID:{}", super::escape_value("UID", uid)))
             }),
-            Some(PropertyName::Start) => self.edit_time(line, true),
-            Some(PropertyName::EndTime | PropertyName::Due) => self.edit_time(line, false),
+            Some(PropertyName::Start) => edit_time(self.start.as_ref(), line, true),
+            Some(PropertyName::EndTime | PropertyName::Due) => {
+                edit_time(self.start.as_ref(), line, false)
+            }
             Some(PropertyName::RecurrenceRule) => {
                 let value = property_value(line);
                 match value.parse::<RecurrenceRule>().is_ok() {
@@ -56,14 +58,6 @@ impl PartEdit<'_> {
             Some(PropertyName::RecurrenceId) if self.side == CutSide::After => LineEdit::Drop,
             _ => LineEdit::Keep,
         })
-    }
-
-    fn edit_time(&self, line: &ContentLine<'_>, is_start: bool) -> LineEdit {
-        let Some((start, end)) = &self.start else {
-            return LineEdit::Keep;
-        };
-        let time = if is_start { start } else { end };
-        LineEdit::Replace(format!("{}:{}", head_without(line, &[]), time.value()))
     }
 
     /// Keeps the dates of this part; dates that cannot be read stay.
@@ -109,6 +103,27 @@ impl PartEdit<'_> {
             }
         }
     }
+}
+
+/// Returns start and end of a component that moves to another start; `None` if it stays.
+pub(super) fn moved(timing: &Timing, start: CalendarTime) -> Option<(CalendarTime, CalendarTime)> {
+    (start != timing.start).then(|| {
+        let end = moved_end(timing, &start);
+        (start, end)
+    })
+}
+
+/// Replaces the start or the end of a component that starts elsewhere; its parameters stay.
+pub(super) fn edit_time(
+    times: Option<&(CalendarTime, CalendarTime)>,
+    line: &ContentLine<'_>,
+    is_start: bool,
+) -> LineEdit {
+    let Some((start, end)) = times else {
+        return LineEdit::Keep;
+    };
+    let time = if is_start { start } else { end };
+    LineEdit::Replace(format!("{}:{}", head_without(line, &[]), time.value()))
 }
 
 /// Changes the end of a rule; its other parts stay as written.

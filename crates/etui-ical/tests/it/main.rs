@@ -4,3 +4,4 @@
 
 mod icalendar;
 mod recurrence;
+mod this_and_future;

@@ -55,10 +55,6 @@ Of a recurring to-do the first open time is completed. `etui calendar todos` lis
 
 /// Times of a recurring to-do that are searched for one with a state.
 const MAX_SEARCHED: usize = 1_000;
-/// How far an override of all later times moves them, at most, where one is searched by its id.
-const MAX_MOVE_SECONDS: i64 = 32 * 86_400;
-/// Times that are searched for one with an id.
-const MAX_NEAR: usize = 100_000;
 /// Years in which the next time is searched.
 const SEARCH_YEARS: i64 = 10;
 
@@ -245,7 +241,7 @@ pub fn toggle_done(
     expect_todo(record, &title_of(record))?;
     let undo = if record.master().recurs() {
         let instance = match at {
-            Some(id) => instance_with_id(record, id, here),
+            Some(id) => record.recurrence_set().instance_with_id(id, &here.zone),
             None => first_with_state(record, false, here),
         };
         let instance =
@@ -373,28 +369,6 @@ fn first_with_state(record: &CalendarObject, is_done: bool, here: &LocalNow) -> 
         .between(Timestamp::MIN..Timestamp::MAX, &here.zone)
         .take(MAX_SEARCHED);
     all.find(|instance| is_instance_done(record, instance) == is_done)
-}
-
-/// Returns the time of a series with this `RECURRENCE-ID`.
-fn instance_with_id(
-    record: &CalendarObject,
-    id: &CalendarTime,
-    here: &LocalNow,
-) -> Option<Instance> {
-    let component = record
-        .find_override(id)
-        .and_then(|at| record.components().nth(at));
-    let moved = component.and_then(|c| c.start.as_ref().or(c.due.as_ref()));
-    let start = moved.unwrap_or(id).at(&here.zone);
-    let set = record.recurrence_set();
-    // The second range has the times that an override of all later ones has moved.
-    let near = start.plus_seconds(-MAX_MOVE_SECONDS)..start.plus_seconds(MAX_MOVE_SECONDS);
-    [start..start.plus_seconds(1), near]
-        .into_iter()
-        .find_map(|range| {
-            let mut all = set.between(range, &here.zone).take(MAX_NEAR);
-            all.find(|instance| instance.id == *id)
-        })
 }
 
 fn is_instance_done(record: &CalendarObject, instance: &Instance) -> bool {
