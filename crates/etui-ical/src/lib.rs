@@ -39,7 +39,7 @@ pub mod zones;
 
 pub use object::{
     Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser,
-    Classification, Draft, MergeOutcome, ObjectError, SplitSeries, Status,
+    Classification, Draft, MergeOutcome, ObjectError, Snooze, SplitSeries, Status,
 };
 pub use timing_reader::TimingWarning;
 

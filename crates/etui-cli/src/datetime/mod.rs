@@ -8,6 +8,7 @@
 //! - `translate`: words of other languages to English ones
 //! - `leftover`: words of a title that were meant as a time
 //! - `week`: the first day and the number of a week
+//! - `reference`: the time from which the words of a text count
 //! - `span`: `week`, `2026-12`, `--from` and `--to` to a period
 //! - `duration`: `1h30m` to a duration and back
 //! - `parse_rule`: `every 2 weeks on mon, thu` to a recurrence rule
@@ -26,6 +27,7 @@ mod parse_rule;
 #[cfg(test)]
 mod parse_tests;
 mod phrase;
+mod reference;
 mod rule_text;
 mod span;
 mod translate;
@@ -42,6 +44,7 @@ pub use names::{month_name, weekday_name};
 pub use parse::{EndWords, TimeWords, parse_end_of, parse_times_on, parse_when, parse_when_on};
 pub use parse_rule::parse_recurrence;
 pub use phrase::{Phrase, PhraseError, parse_phrase};
+pub use reference::reference_time;
 pub use rule_text::{describe_rule, is_end_of_day};
 pub use span::{SpanWords, TimeSpan};
 pub use week::{first_weekday, start_of_week, week_number};
@@ -61,6 +64,11 @@ impl LocalNow {
     pub fn in_zone(zone: TimeZone) -> Self {
         let now = zone.to_local(Timestamp::from(std::time::SystemTime::now()));
         Self { zone, now }
+    }
+
+    /// Returns the local time of a day or time.
+    pub fn local_of(&self, value: DateTimeValue) -> DateTime {
+        self.zone.to_local(to_instant(value, &self.zone))
     }
 }
 

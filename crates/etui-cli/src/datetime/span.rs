@@ -6,7 +6,7 @@ use etui::calendar::time::{Date, DateTime, DateTimeValue, Timestamp};
 
 use super::clock::parse_digits;
 use super::dates::plus_months;
-use super::{LocalNow, format_day, parse_when, to_instant};
+use super::{LocalNow, format_day, parse_when, reference_time, to_instant};
 
 /// Default number of days, from today.
 const DEFAULT_DAYS: i64 = 7;
@@ -38,16 +38,22 @@ impl TimeSpan {
             let [first, last] = [first, last].map(DateTimeValue::Date);
             return Self::between_values(first, last, here);
         }
-        let parse = |option: &str, text: Option<&str>| {
+        let parse = |option: &str, text: Option<&str>, now: DateTime| {
             let value = text.map(|text| {
-                let value = parse_when(text, here.now);
+                let value = parse_when(text, now);
                 value.map_err(|e| format!("{option} {text}: {e}"))
             });
             value.transpose()
         };
-        let from = parse("--from", words.from)?.unwrap_or(DateTimeValue::Date(today));
+        let from = parse("--from", words.from, here.now)?;
+        // The end counts from a start that is named: "monday" to "friday" is one week on any day.
+        let now = match (from, words.to) {
+            (Some(from), Some(to)) => reference_time(to, here.local_of(from), here.now),
+            _ => here.now,
+        };
+        let from = from.unwrap_or(DateTimeValue::Date(today));
         let last = from.local().date().plus_days(DEFAULT_DAYS - 1);
-        let to = parse("--to", words.to)?.unwrap_or(DateTimeValue::Date(last));
+        let to = parse("--to", words.to, now)?.unwrap_or(DateTimeValue::Date(last));
         Self::between_values(from, to, here)
     }
 

@@ -40,7 +40,7 @@ use etui_contentline::lines::{Delimiter, is_blank, parse_delimiter, physical_lin
 use etui_contentline::stream::CodeUnits;
 
 pub use alarm::{Alarm, AlarmAction, AlarmTrigger};
-pub use component::{CalendarComponent, CalendarUser, Classification, Status};
+pub use component::{CalendarComponent, CalendarUser, Classification, Snooze, Status};
 pub use draft::Draft;
 pub use edit::{escape_value, format_time};
 pub use series_cut::SplitSeries;

@@ -45,8 +45,8 @@ mod time_codec;
 
 pub use etui_ical::{
     Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser,
-    Classification, Draft, MergeOutcome, ObjectError, Status, TimingWarning, ics, recurrence, time,
-    zones,
+    Classification, Draft, MergeOutcome, ObjectError, Snooze, Status, TimingWarning, ics,
+    recurrence, time, zones,
 };
 
 pub use alarms::{DueAlarm, DueAlarms};

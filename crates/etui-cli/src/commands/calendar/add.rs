@@ -89,7 +89,7 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
         saved => saved?,
     };
     store.close()?;
-    let times = describe_times(&record);
+    let times = describe_times(&record, None);
     report_saved(&mut app.out, &record, &saved, &uid, |title| {
         let times = times.iter().map(|line| format!("\n  {line}"));
         format!(

@@ -30,7 +30,7 @@ impl BrowserRecord for CalendarObject {
             _ => "Title",
         };
         let mut rows = vec![(label.to_owned(), title_of(&record))];
-        let times = describe_times(&record).into_iter();
+        let times = describe_times(&record, None).into_iter();
         rows.extend(
             times
                 .zip(["When", ""].iter().chain(std::iter::repeat(&"")))
@@ -61,7 +61,7 @@ impl BrowserRecord for CalendarObject {
         let main = record.master();
         let mut all = vec![("Title", title_of(record))];
         all.extend(
-            describe_times(record)
+            describe_times(record, None)
                 .into_iter()
                 .next()
                 .map(|when| ("When", when)),

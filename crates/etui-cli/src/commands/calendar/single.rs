@@ -8,15 +8,19 @@ use etui::calendar::{Calendar, CalendarObject, ObjectError};
 use etui::record::StoredRecord;
 use etui::{Error, SaveOutcome};
 
+use super::next_time::{SEARCH_YEARS, next_instance};
 use super::record::read_record;
-use super::show::{in_form_of, shift_time};
+use super::reschedule::{end_in_form_of, start_in_form_of};
+use super::show::{in_display_zone, shift_time};
 use super::span_args::local_now;
 use super::time_args::{EventEnd, TimeArgs};
 use crate::app::App;
 use crate::commands::records::selection::SelectionArgs;
 use crate::commands::records::transfer::{Transfer, TransferArgs, transfer_records};
 use crate::commands::records::{change, collection_of, report_saved, title_of};
-use crate::datetime::{LocalNow, TimeWords, format_range, parse_times_on, parse_when, to_instant};
+use crate::datetime::{
+    LocalNow, TimeWords, format_range, parse_times_on, parse_when, reference_time, to_instant,
+};
 use crate::errors::{Failure, Result};
 use crate::output::escape_text;
 
@@ -55,8 +59,6 @@ Of a recurring to-do the first open time is completed. `etui calendar todos` lis
 
 /// Times of a recurring to-do that are searched for one with a state.
 const MAX_SEARCHED: usize = 1_000;
-/// Years in which the next time is searched.
-const SEARCH_YEARS: i64 = 10;
 
 /// Leave out one time of a recurring entry
 #[derive(Debug, clap::Args)]
@@ -137,7 +139,7 @@ pub fn skip_instance(app: &mut App, args: &SkipArgs) -> Result<()> {
             )));
         }
         excluded?;
-        let when = describe_times(&instance.start, &instance.end);
+        let when = describe_times(&instance.start, &instance.end, here);
         Ok(format!("Skipped {when} of"))
     })
 }
@@ -163,15 +165,16 @@ pub fn move_entries(app: &mut App, args: &MoveArgs) -> Result<()> {
 fn move_instance(app: &mut App, id: &str, to: &str, on: Option<&str>) -> Result<()> {
     change_instance(app, id, |record, zones, here| {
         let instance = find_instance(record, id, on, here)?;
-        let day = here.zone.to_local(instance.during.start).date();
+        let at = here.zone.to_local(instance.during.start);
+        let now = reference_time(to, at, here.now);
         let words =
-            parse_times_on(to, day, here.now).map_err(|e| Failure::usage(format!("{to}: {e}")))?;
+            parse_times_on(to, at.date(), now).map_err(|e| Failure::usage(format!("{to}: {e}")))?;
         let (start, end) = moved_times(&instance, &words, to, here)?;
         let mut part = part_of(record, &instance, zones)?;
         set_times(&mut part, &instance, &start, &end, zones)?;
         record.replace_components(&part, zones)?;
-        let from = describe_times(&instance.start, &instance.end);
-        let to = describe_times(&start, &end);
+        let from = describe_times(&instance.start, &instance.end, here);
+        let to = describe_times(&start, &end, here);
         Ok(format!("Moved {from} to {to} of"))
     })
 }
@@ -197,7 +200,7 @@ pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
                 })?,
             };
             set_instance_done(record, &instance, args.undo, zones)?;
-            let when = describe_times(&instance.start, &instance.end);
+            let when = describe_times(&instance.start, &instance.end, here);
             Ok(format!("{what} {when} of"))
         })?;
     }
@@ -221,11 +224,7 @@ fn set_instance_done(
     undo: bool,
     zones: &TimeZoneResolver,
 ) -> Result<()> {
-    let mut part = part_of(record, instance, zones)?;
-    let is_override = record.find_override(&instance.id).is_some();
-    if !is_override {
-        set_times(&mut part, instance, &instance.start, &instance.end, zones)?;
-    }
+    let mut part = single_of(record, instance, zones)?;
     set_done(&mut part, 0, undo, zones)?;
     Ok(record.replace_components(&part, zones)?)
 }
@@ -316,7 +315,7 @@ fn change_instance(
 }
 
 /// Returns the time of a series on a day or at a time, or the next one.
-fn find_instance(
+pub(super) fn find_instance(
     record: &CalendarObject,
     id: &str,
     on: Option<&str>,
@@ -330,11 +329,7 @@ fn find_instance(
     }
     let set = record.recurrence_set();
     let Some(on) = on else {
-        let now = here.zone.to_utc(here.now);
-        let ahead = now..now.plus_seconds(SEARCH_YEARS * 366 * 86_400);
-        let mut next = set.between(ahead, &here.zone);
-        let next = next.find(|instance| instance.during.start >= now);
-        return next.ok_or_else(|| {
+        return next_instance(record, here).ok_or_else(|| {
             Failure::NotFound(format!(
                 "entry {id} has no time in the next {SEARCH_YEARS} years; name one with --on"
             ))
@@ -377,47 +372,55 @@ fn is_instance_done(record: &CalendarObject, instance: &Instance) -> bool {
     component.is_some_and(|c| super::todos::is_done(c.status))
 }
 
-/// Returns the new start and end, in the form of the old ones.
+/// Returns the new start and end, which are typed in the user's time zone, in the form of the old ones.
 fn moved_times(
     instance: &Instance,
     words: &TimeWords,
     text: &str,
     here: &LocalNow,
 ) -> Result<(CalendarTime, CalendarTime)> {
-    let zone = instance.start.zone().unwrap_or(&here.zone).clone();
-    let there = LocalNow {
-        zone,
-        now: here.now,
-    };
-    let given = TimeArgs::default().start_of_words(words, text, &there)?;
-    let start = match (&instance.start, given.start) {
-        // A day keeps the time.
-        (old, CalendarTime::Date(day)) if !old.is_date() => {
-            let days = i64::from(day.days()) - i64::from(old.local().date().days());
-            shift_time(old, Duration::from_days(days))
-        }
-        (CalendarTime::Date(_), new) if !new.is_date() => {
+    let given = TimeArgs::default().start_of_words(words, text, here)?;
+    let old = &instance.start;
+    if old.is_date() && !given.start.is_date() {
+        return Err(Failure::usage(format!(
+            "{text}: the entry is all-day; give a day without a time"
+        )));
+    }
+    let start = start_in_form_of(old, &given.start, here);
+    let end = given.end.map(|end| end_in_form_of(&start, end, here));
+    let end = match end {
+        Some(EventEnd::At(end)) if end.is_date() != start.is_date() => {
             return Err(Failure::usage(format!(
-                "{text}: the entry is all-day; give a day without a time"
+                "{text}: the entry has times of day; give a day or a time, not a range of days"
             )));
         }
-        (CalendarTime::Utc(_), new) => CalendarTime::Utc(new.at(&here.zone)),
-        (old, new) => in_form_of(old, new.local()),
-    };
-    let end = match given.end {
         Some(EventEnd::At(end)) => end,
         Some(EventEnd::After(length)) => shift_time(&start, length),
         None => {
-            let by = start.local().seconds() - instance.start.local().seconds();
+            let by = start.local().seconds() - old.local().seconds();
             shift_time(&instance.end, Duration::from_seconds(by))
         }
     };
     Ok((start, end))
 }
 
-fn describe_times(start: &CalendarTime, end: &CalendarTime) -> String {
-    let text = format_range(start, end);
+/// Formats the times of an instance in the user's time zone.
+fn describe_times(start: &CalendarTime, end: &CalendarTime, here: &LocalNow) -> String {
+    let text = format_range(&in_display_zone(start, here), &in_display_zone(end, here));
     text.trim_end_matches(", all day").to_owned()
+}
+
+/// Returns one time of a series as an object of its own, with its times and without rules.
+pub(super) fn single_of(
+    record: &CalendarObject,
+    instance: &Instance,
+    zones: &TimeZoneResolver,
+) -> Result<CalendarObject> {
+    let mut part = part_of(record, instance, zones)?;
+    if record.find_override(&instance.id).is_none() {
+        set_times(&mut part, instance, &instance.start, &instance.end, zones)?;
+    }
+    Ok(part)
 }
 
 /// Returns one time of a series as an object of its own.

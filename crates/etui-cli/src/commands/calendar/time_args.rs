@@ -210,6 +210,14 @@ pub fn check_due(start: &CalendarTime, due: &CalendarTime, here: &LocalNow) -> R
     }
 }
 
+/// Error for a start on which the rule of the entry has no occurrence.
+pub fn not_in_rule(start: &CalendarTime) -> Failure {
+    Failure::usage(format!(
+        "{} is not a time of the rule; give --repeat, too",
+        describe_start(start)
+    ))
+}
+
 /// Says that a start was moved to the first occurrence of its rule.
 pub fn note_of_move(from: &CalendarTime, to: &CalendarTime) -> String {
     format!(

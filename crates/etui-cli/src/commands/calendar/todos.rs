@@ -135,7 +135,7 @@ pub fn find_todos(
             let main = record.master();
             let (due, is_over) = match main.recurs() && !is_done {
                 true => first_open(&record, here),
-                false => (main.due.clone().or_else(|| main.end.clone()), is_done),
+                false => (main.due_time().or_else(|| main.end.clone()), is_done),
             };
             let state = match &due {
                 _ if is_over => TodoState::Done,
@@ -181,7 +181,7 @@ fn first_open(record: &CalendarObject, here: &LocalNow) -> (Option<CalendarTime>
     let instances = set.between(Timestamp::MIN..Timestamp::MAX, &here.zone);
     let open = instances.take(MAX_SEARCHED).find_map(|instance| {
         let component = components.get(instance.component)?;
-        let has_due = component.due.is_some() && component.start.is_some();
+        let has_due = component.start.is_some() && component.due_time().is_some();
         let due = if has_due {
             instance.end
         } else {

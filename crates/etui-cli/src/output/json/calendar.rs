@@ -131,7 +131,7 @@ fn component_json(item: &CalendarComponent, zone: &TimeZone) -> impl Serialize {
         notes: &item.description,
         start: optional_time(&item.start, zone),
         end: optional_time(&item.end, zone),
-        due: optional_time(&item.due, zone),
+        due: optional_time(&item.due_time(), zone),
         duration: item.duration.map(|d| d.to_string()),
         all_day: item.all_day,
         zone: item.start.as_ref().and_then(CalendarTime::zone).map(TimeZone::name),
@@ -173,6 +173,7 @@ fn alarm_json(alarm: &Alarm, zone: &TimeZone) -> impl Serialize {
         AlarmTrigger::Start(after) => ("start", after.to_string()),
         AlarmTrigger::End(after) => ("end", after.to_string()),
         AlarmTrigger::At(at) => ("at", iso_instant(at, zone)),
+        AlarmTrigger::Local(local) => ("at", iso_instant(zone.to_utc(local), zone)),
     };
     object! {
         action: action_name(alarm.action),

@@ -107,12 +107,17 @@ fn a_start_that_its_rule_does_not_have_is_moved() {
     [exit 2]
     $ etui calendar edit fixe --start '2027-03-09 10:00'
     Tue 9 Mar 2027, 10:00 is not in the rule; the start was moved to Thu 11 Mar 2027, 10:00
+    Skipped and changed times that keep their day: Thu 11 Mar 2027, Mon 15 Mar 2027
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Thu 11 Mar 2027, 10:00-10:45
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar show fixe | grep -e When
       When        Thu 11 Mar 2027, 10:00-10:45
     $ etui calendar edit night --repeat 'every friday'
     Tue 9 Mar 2027, 22:00 is not in the rule; the start was moved to Fri 12 Mar 2027, 22:00
     Changed 2: Night shift (undo: etui calendar restore 2)
+      Fri 12 Mar 2027, 22:00 to Sat 13 Mar 2027, 06:00
+      every week on Fri
     $ etui calendar show night | grep -e When -e Repeats
       When       Fri 12 Mar 2027, 22:00 to Sat 13 Mar 2027, 06:00
       Repeats    every week on Fri
@@ -139,14 +144,20 @@ fn exceptions_are_written_as_the_start_is() {
     ], @r#"
     $ etui calendar edit fixe --set exdate=2027-03-18,2027-03-22T08:00Z
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 09:00-09:45
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar show fixe --ics | grep EXDATE
     EXDATE;TZID=Europe/Berlin:20270318T090000,20270322T090000\r
     $ etui calendar edit fair --repeat daily --set exdate=2027-03-11T09:00
     Changed 3: Fair (undo: etui calendar restore 3)
+      Wed 10 Mar 2027 to Fri 12 Mar 2027, all day
+      every day
     $ etui calendar show fair --ics | grep EXDATE
     EXDATE;VALUE=DATE:20270311\r
     $ etui calendar edit eve --repeat daily --set 'exdate=2027-03-13 13:00'
     Changed 5: Eve [31mTrouble2J (undo: etui calendar restore 5)
+      Fri 12 Mar 2027, 13:00-14:00
+      every day
     $ etui calendar show eve --ics | grep EXDATE
     EXDATE:20270313T130000Z\r
     $ etui calendar edit fixe --set exdate=someday
