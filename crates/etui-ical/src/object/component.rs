@@ -8,7 +8,7 @@ use crate::ics::{ComponentHead, ComponentKind};
 use crate::property_name::PropertyName;
 use crate::recurrence::{EventEnd, Timing, moved_end};
 use crate::time::{CalendarTime, Duration, TimeZone, Timestamp};
-use crate::timing_reader::TimingReader;
+use crate::timing_reader::{TimingReader, tzid_of};
 use crate::zones::TimeZoneResolver;
 use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
 use etui_contentline::values::{param_value, property_value, split_list, unescape_text};
@@ -268,7 +268,7 @@ impl CalendarComponent {
 
     /// Notes the `TZID` of a line.
     fn note_zone(&mut self, line: &ContentLine<'_>, zones: &TimeZoneResolver) {
-        if let Some(tzid) = param_value(line, "TZID").filter(|tzid| !tzid.is_empty())
+        if let Some(tzid) = tzid_of(line).filter(|tzid| !tzid.is_empty())
             && self.tzids.len() < MAX_TZIDS
             && !self.tzids.iter().any(|known| *known == *tzid)
         {

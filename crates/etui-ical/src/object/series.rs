@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 
 use etui_contentline::charset::to_utf8_bytes;
-use etui_contentline::edit::{head_without, line_ending, own_lines};
-use etui_contentline::values::property_value;
+use etui_contentline::edit::{line_ending, own_lines};
 
 use super::series_edit::{LineEdit, add_line, edit_lines, edit_time, moved};
 use super::{CalendarObject, ObjectError, ObjectPart, edit};
 use crate::property_name::PropertyName;
 use crate::recurrence::{SeriesCut, Timing};
 use crate::time::{CalendarTime, DateTimeValue, TimeZone};
+use crate::timing_reader::{time_head, time_value};
 use crate::zones::TimeZoneResolver;
 
 impl CalendarObject {
@@ -336,8 +336,8 @@ fn without_range(component: &[u8]) -> Vec<u8> {
     edit_lines(component, |line| match PropertyName::of_line(line) {
         Some(PropertyName::RecurrenceId) => LineEdit::Replace(format!(
             "{}:{}",
-            head_without(line, &["RANGE"]),
-            property_value(line)
+            time_head(line, &["RANGE"]),
+            time_value(line)
         )),
         _ => LineEdit::Keep,
     })
@@ -360,7 +360,7 @@ fn time_line(name: &str, component: &[u8], time: &CalendarTime) -> String {
     let start = own_lines(component, None).find(|line| line.name_is("DTSTART"));
     let (params, value) = match start {
         Some(line) => {
-            let head = head_without(&line, &[]);
+            let head = time_head(&line, &[]);
             let params = head.find(';').and_then(|at| head.get(at..));
             (
                 params.unwrap_or_default().to_owned(),

@@ -2,12 +2,13 @@
 
 use etui_contentline::edit::{fold_line, head_without, line_ending, splice_line};
 use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
-use etui_contentline::values::{param_value, property_value};
+use etui_contentline::values::property_value;
 
 use super::edit::end_of_properties;
 use crate::property_name::PropertyName;
 use crate::recurrence::{CutSide, RecurrenceRule, RuleEdit, SeriesCut, Timing, moved_end};
 use crate::time::{CalendarTime, DAY, DateTimeValue};
+use crate::timing_reader::{time_head, time_value, tzid_of};
 use crate::zones::TimeZoneResolver;
 
 /// The change of one property line.
@@ -48,9 +49,16 @@ impl PartEdit<'_> {
             }
             Some(PropertyName::RecurrenceRule) => {
                 let value = property_value(line);
-                match value.parse::<RecurrenceRule>().is_ok() {
-                    true => edit_rule(line, &value, *rules.next().unwrap_or(&RuleEdit::Keep)),
-                    false => LineEdit::Keep,
+                match value.parse::<RecurrenceRule>() {
+                    Ok(rule) => {
+                        // A rule of vCalendar 1.0 is written anew.
+                        let value = match value.contains('=') {
+                            true => value,
+                            false => rule.to_string().into(),
+                        };
+                        edit_rule(line, &value, *rules.next().unwrap_or(&RuleEdit::Keep))
+                    }
+                    Err(_) => LineEdit::Keep,
                 }
             }
             Some(PropertyName::RecurrenceDates) => self.edit_dates(line, false, zones),
@@ -67,8 +75,8 @@ impl PartEdit<'_> {
         excludes: bool,
         zones: &TimeZoneResolver,
     ) -> LineEdit {
-        let zone = param_value(line, "TZID").and_then(|tzid| zones.resolve(&tzid));
-        let value = property_value(line);
+        let zone = tzid_of(line).and_then(|tzid| zones.resolve(&tzid));
+        let value = time_value(line);
         let mut kept = Vec::new();
         let mut is_changed = self.shift != 0;
         for text in value.split(',') {
@@ -99,7 +107,7 @@ impl PartEdit<'_> {
             (false, _) => LineEdit::Keep,
             (true, true) => LineEdit::Drop,
             (true, false) => {
-                LineEdit::Replace(format!("{}:{}", head_without(line, &[]), kept.join(",")))
+                LineEdit::Replace(format!("{}:{}", time_head(line, &[]), kept.join(",")))
             }
         }
     }
@@ -123,7 +131,7 @@ pub(super) fn edit_time(
         return LineEdit::Keep;
     };
     let time = if is_start { start } else { end };
-    LineEdit::Replace(format!("{}:{}", head_without(line, &[]), time.value()))
+    LineEdit::Replace(format!("{}:{}", time_head(line, &[]), time.value()))
 }
 
 /// Changes the end of a rule; its other parts stay as written.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod foreign_times;
 mod icalendar;
 mod recurrence;
 mod this_and_future;

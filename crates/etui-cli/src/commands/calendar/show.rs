@@ -284,12 +284,13 @@ fn describe_alarm(alarm: &Alarm, here: &LocalNow) -> String {
     text
 }
 
-/// Adds the conferences (RFC 7986 section 5.11, and Google's and Microsoft's property) and the
-/// attachments of the master component.
+/// Adds the conferences (RFC 7986 section 5.11, and Google's and Microsoft's property), the attachments
+/// and the related entries (RELATED-TO, by default the parent) of the master component.
 fn add_links(record: &CalendarObject, details: &mut RecordDetails) {
     let text = record.component_texts().nth(record.master_index());
     let text = to_utf8(text.unwrap_or_default());
     let (mut conferences, mut attachments) = (Vec::new(), Vec::new());
+    let mut related = Vec::new();
     for line in own_lines(text.as_bytes(), None).filter(|line| line.delimiter().is_none()) {
         let is_one = |names: &[&str]| names.iter().any(|name| line.name_is(name));
         if is_one(CONFERENCES) {
@@ -298,11 +299,17 @@ fn add_links(record: &CalendarObject, details: &mut RecordDetails) {
             conferences.push(format!("{link}{}", label.unwrap_or_default()));
         } else if line.name_is("ATTACH") {
             attachments.push(describe_attachment(&line));
+        } else if line.name_is("RELATED-TO") {
+            let kind = param_value(&line, "RELTYPE");
+            let kind = kind.map_or("parent".to_owned(), |kind| kind.to_ascii_lowercase());
+            let uid = unescape_text(&property_value(&line));
+            related.push(format!("{uid}  ({kind})"));
         }
     }
     conferences.dedup();
     details.add_rows("Conference", conferences);
     details.add_rows("Attachment", attachments);
+    details.add_rows("Related", related);
 }
 
 /// Properties with the link of a conference.
