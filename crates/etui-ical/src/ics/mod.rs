@@ -43,7 +43,7 @@
 //! - Components of other kinds within a component are part of it; directly in the object they belong
 //!   to the template.
 //! - Directly in the object a line that cannot be a property is rejected. Outside of objects all but
-//!   blank lines are, and components of a top-level kind: these get an object of their own.
+//!   blank lines are.
 //! - UTF-8, other 8-bit text and UTF-16; CRLF, LF and lone CR; a byte order mark.
 //!
 //! ```

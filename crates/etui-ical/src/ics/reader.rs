@@ -25,10 +25,6 @@ pub(crate) const MAX_DEPTH: usize = 16;
 /// Cost of a template segment in addition to its bytes.
 const SEGMENT_OVERHEAD: usize = 64;
 
-/// The frame of components outside of any object.
-const BARE_BEGIN: &[u8] = b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//etui//EN\r\n";
-const BARE_END: &[u8] = b"END:VCALENDAR\r\n";
-
 const OBJECT: &[u8] = b"VCALENDAR";
 
 /// Components directly in a calendar object and in no other component (RFC 5545 section 3.6).
@@ -53,8 +49,6 @@ pub struct ObjectReader<R> {
     template_bytes: usize,
     ready: VecDeque<ObjectPiece>,
     done: bool,
-    /// Whether the current object has no BEGIN and END of its own.
-    is_bare: bool,
 }
 
 /// Position of the next line.
@@ -99,7 +93,6 @@ impl<R: Read> ObjectReader<R> {
             template_bytes: 0,
             ready: VecDeque::new(),
             done: false,
-            is_bare: false,
         }
     }
 
@@ -203,11 +196,9 @@ impl<R: Read> ObjectReader<R> {
     fn begin_object(&mut self, whole: usize) {
         match self.at {
             ReaderState::Outside => {}
-            ReaderState::Object if self.is_bare => self.end_bare_object(),
             ReaderState::Object => self.report_unended(),
             ReaderState::Component(_) => self.refuse_open(RejectReason::Unterminated),
         }
-        self.is_bare = false;
         self.end_passed();
         let leads = matches!((&self.at, &self.text), (ReaderState::Outside, Some(text)) if text.part == TemplatePart::Begin);
         if !leads {
@@ -220,40 +211,9 @@ impl<R: Read> ObjectReader<R> {
         self.stream.consume(whole);
     }
 
-    /// Begins an object for a component outside of any, which gets a frame of its own.
-    fn begin_bare_object(&mut self) {
-        self.end_passed();
-        self.end_outside_text();
-        self.push_frame(TemplatePart::Begin, BARE_BEGIN);
-        self.is_bare = true;
-        self.at = ReaderState::Object;
-        self.components = 0;
-        self.template_bytes = 0;
-    }
-
-    fn end_bare_object(&mut self) {
-        self.end_passed();
-        self.end_text();
-        self.push_frame(TemplatePart::End, BARE_END);
-        self.is_bare = false;
-        self.at = ReaderState::Outside;
-    }
-
-    fn push_frame(&mut self, part: TemplatePart, bytes: &[u8]) {
-        self.ready.push_back(ObjectPiece::Text(TemplateText {
-            part,
-            bytes: bytes.to_vec(),
-            line: self.stream.line(),
-            offset: self.stream.offset(),
-        }));
-    }
-
     fn end_object(&mut self, len: usize) {
         if let ReaderState::Component(_) = self.at {
             self.refuse_open(RejectReason::Unterminated);
-        }
-        if self.is_bare {
-            self.end_bare_object();
         }
         if let ReaderState::Object = self.at {
             self.end_passed();
@@ -269,7 +229,6 @@ impl<R: Read> ObjectReader<R> {
     fn begin_component(&mut self, name: Vec<u8>, whole: usize) {
         let is_top = TOP.contains(&name.as_slice());
         match &mut self.at {
-            ReaderState::Outside if is_top => self.begin_bare_object(),
             ReaderState::Outside => return self.other_line(whole, LineOwner::None),
             ReaderState::Component(open) if !is_top => {
                 if open.names.len() < MAX_DEPTH {
@@ -425,10 +384,6 @@ impl<R: Read> ObjectReader<R> {
         };
         match self.at {
             ReaderState::Component(_) => self.keep_bytes(len),
-            ReaderState::Object if self.is_bare => {
-                self.end_bare_object();
-                self.skip_bytes(len, RejectReason::Outside);
-            }
             ReaderState::Object if is_text && self.template_has_room(len) => {
                 self.end_passed();
                 if self.text.is_none() {
@@ -568,7 +523,6 @@ impl<R: Read> ObjectReader<R> {
                 self.end_passed();
                 self.end_outside_text();
             }
-            ReaderState::Object if self.is_bare => self.end_bare_object(),
             ReaderState::Object => self.report_unended(),
             ReaderState::Component(_) => self.refuse_open(RejectReason::Unterminated),
         }

@@ -140,12 +140,7 @@ fn between_objects_only_blank_lines_pass() {
             "1 Begin",
             "5-7 VEVENT 0 1",
             "8 End",
-            "11-11 Outside",
-            // A component outside of an object gets one of its own.
-            "12 Begin",
-            "12-14 VEVENT 0 2",
-            "15 End",
-            "15-15 Outside",
+            "11-15 Outside",
             "16 Begin",
             "18-20 VEVENT 0 1",
             "21 End",

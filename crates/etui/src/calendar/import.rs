@@ -58,12 +58,65 @@ impl Calendar<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        run_import(self, ObjectSource::new(input), on_event)
+        let (input, frame_lines) = with_frame(input)?;
+        let source = ObjectSource {
+            frame_lines,
+            ..ObjectSource::new(input)
+        };
+        run_import(self, source, on_event)
+    }
+}
+
+/// The frame of an input that begins with a component, outside of any calendar object.
+const FRAME_BEGIN: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//etui//EN\r\n";
+const FRAME_END: &str = "\r\nEND:VCALENDAR\r\n";
+/// Bytes that decide whether an input begins with a component: blank lines may be before it.
+const HEAD: u64 = 4_096;
+
+/// Returns the input, in a calendar object if it begins with a component, and the lines before it.
+fn with_frame<'r>(mut input: impl Read + 'r) -> Result<(Box<dyn Read + 'r>, u64)> {
+    let mut head = Vec::new();
+    let read = input.by_ref().take(HEAD).read_to_end(&mut head);
+    if let Err(error) = read {
+        // The error is reported after what precedes it.
+        let failed = io::Cursor::new(head).chain(FailedRead(Some(error)));
+        return Ok((Box::new(failed), 0));
+    }
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
+    let text = text.trim_ascii_start();
+    let is_bare = ["VEVENT", "VTODO", "VJOURNAL", "VTIMEZONE"]
+        .iter()
+        .any(|name| {
+            let begin = format!("BEGIN:{name}");
+            let line = text.split(|b| matches!(b, b'\r' | b'\n')).next();
+            line.is_some_and(|line| line.trim_ascii_end().eq_ignore_ascii_case(begin.as_bytes()))
+        });
+    if !is_bare {
+        return Ok((Box::new(io::Cursor::new(head).chain(input)), 0));
+    }
+    let lines = FRAME_BEGIN.lines().count() as u64;
+    let mark = head.len() - head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head).len();
+    let text = io::Cursor::new(head.split_off(mark)).chain(input);
+    let framed = FRAME_BEGIN
+        .as_bytes()
+        .chain(text)
+        .chain(FRAME_END.as_bytes());
+    Ok((Box::new(framed), lines))
+}
+
+/// A reader that fails once.
+struct FailedRead(Option<io::Error>);
+
+impl Read for FailedRead {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 
 /// Reads the records of a stream of calendar objects.
 struct ObjectSource<R> {
+    /// Lines of a frame that the input did not have.
+    frame_lines: u64,
     reader: ObjectReader<R>,
     grouper: ComponentGrouper,
     open: Option<OpenObject>,
@@ -104,6 +157,7 @@ enum ImportPiece {
 impl<R: Read> ObjectSource<R> {
     fn new(input: R) -> Self {
         Self {
+            frame_lines: 0,
             reader: ObjectReader::new(input),
             grouper: ComponentGrouper::new(),
             open: None,
@@ -125,7 +179,9 @@ impl<R: Read> ObjectSource<R> {
                 }
             }
             ObjectPiece::Zone(zone) => self.open.get_or_insert_default().add_zone(zone),
-            ObjectPiece::Component(component) => {
+            ObjectPiece::Component(mut component) => {
+                component.line = component.line.saturating_sub(self.frame_lines);
+                component.last_line = component.last_line.saturating_sub(self.frame_lines);
                 let line = (component.line, component.last_line);
                 self.open.get_or_insert_default().frame.component();
                 let (group, grouped) = self.grouper.push(component);
@@ -141,9 +197,12 @@ impl<R: Read> ObjectSource<R> {
                     }));
                 }
             }
-            ObjectPiece::Refused(refusal) => self
-                .ready
-                .push_back(ImportPiece::Refused((&refusal).into())),
+            ObjectPiece::Refused(refusal) => {
+                let mut refused = Refused::from(&refusal);
+                refused.line = refused.line.saturating_sub(self.frame_lines);
+                refused.last_line = refused.last_line.saturating_sub(self.frame_lines);
+                self.ready.push_back(ImportPiece::Refused(refused));
+            }
         }
     }
 
