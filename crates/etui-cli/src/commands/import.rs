@@ -361,6 +361,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         }
         let book = own_book.as_ref().or(book.as_ref());
         let calendar = own_calendar.as_ref().or(calendar.as_ref());
+        let any_calendar = args.calendar.is_none() && own_calendar.is_none();
         let (palm, folder) = (source.palm.take(), source.folder.clone());
         let is_empty_item = folder.is_some() && source.size == Some(0);
         let color = match calendar {
@@ -370,7 +371,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             }
             _ => None,
         };
-        let mut report = import_source(&mut app.out, book, calendar, &mut source)?;
+        let mut report = import_source(&mut app.out, book, calendar, any_calendar, &mut source)?;
         if let (Some(own), Some(_)) = (calendar, color) {
             own.set_color(color)?;
         }
@@ -422,6 +423,8 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             added: added,
             changed: changed,
             unchanged: unchanged,
+            older: total.older,
+            proposals: total.proposals,
             refused: refused,
             files: files,
         })?;
@@ -465,6 +468,8 @@ pub fn add_report(total: &mut ImportReport, report: &ImportReport) {
     total.added += report.added;
     total.changed += report.changed;
     total.unchanged += report.unchanged;
+    total.older += report.older;
+    total.proposals += report.proposals;
     total.refused += report.refused;
     total.bytes += report.bytes;
 }
@@ -473,6 +478,7 @@ fn import_source(
     out: &mut OutputWriter,
     book: Option<&Contacts<'_>>,
     calendar: Option<&Calendar<'_>>,
+    any_calendar: bool,
     source: &mut ImportSource,
 ) -> Result<ImportReport> {
     let mut progress = ProgressReporter::for_bytes(out, &source.name, source.size);
@@ -516,7 +522,10 @@ fn import_source(
     };
     let reader = &mut source.reader;
     let imported = match (source.kind, book, calendar) {
-        (CollectionKind::Calendar, _, Some(calendar)) => calendar.import(reader, &mut on_event),
+        (CollectionKind::Calendar, _, Some(calendar)) => match any_calendar {
+            true => calendar.import_messages(reader, &mut on_event),
+            false => calendar.import(reader, &mut on_event),
+        },
         (_, Some(book), _) => match &mut source.table {
             Some(table) => book.import_cards(table, &mut on_event),
             None => book.import(reader, &mut on_event),
@@ -545,6 +554,15 @@ pub fn summarize_report(report: &ImportReport) -> String {
     for (n, what) in [
         (report.changed, "changed"),
         (report.unchanged, "unchanged"),
+        (report.older, "older"),
+        (
+            report.proposals,
+            if report.proposals == 1 {
+                "proposal"
+            } else {
+                "proposals"
+            },
+        ),
         (report.refused, "rejected"),
         (report.warned, "with warnings"),
     ] {

@@ -273,7 +273,7 @@ fn rejected_items_are_named() {
     [exit 3]
     $ etui import book --json | cut -c1-400
     {"error":{"kind":"refused","message":"2 pieces were rejected; the rest was imported"}}
-    {"added":0,"changed":0,"unchanged":4,"refused":2,"files":[{"file":"book","kind":"contacts","calendar":null,"bytes":183,"added":0,"changed":0,"unchanged":2,"refused":1,"refusals":[{"line":1,"last_line":6,"reason":"b.vcf: the record has no END line; it may be cut off: complete it or export it again","excerpt":"UID:b"}],"warned":0,"warnings":[],"kept":[],"skipped":[]},{"file":"book/c.vcf","kind":"con
+    {"added":0,"changed":0,"unchanged":4,"older":0,"proposals":0,"refused":2,"files":[{"file":"book","kind":"contacts","calendar":null,"bytes":183,"added":0,"changed":0,"unchanged":2,"older":0,"proposals":0,"refused":1,"refusals":[{"line":1,"last_line":6,"reason":"b.vcf: the record has no END line; it may be cut off: complete it or export it again","excerpt":"UID:b"}],"warned":0,"warnings":[],"kept":[],"skipped":[]},{"file":"book/c.vcf","kind":"con
     $ etui contacts list --fields name
     Name
     Ada

@@ -324,7 +324,7 @@ impl CalendarComponent {
     }
 }
 
-fn read_user(line: &ContentLine<'_>) -> CalendarUser {
+pub(super) fn read_user(line: &ContentLine<'_>) -> CalendarUser {
     let value = property_value(line);
     let address = match value.get(..7) {
         Some(scheme) if scheme.eq_ignore_ascii_case("mailto:") => value[7..].to_owned(),

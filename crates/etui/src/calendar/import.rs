@@ -29,6 +29,7 @@ use crate::import::{ImportEvent, ImportReport, Refused};
 use crate::record::RecordKind as _;
 use crate::record::shared::{ImportedObject, SourceObject};
 use etui_contentline::stream::record_excerpt;
+use etui_ical::Method;
 
 /// Groups of one object that are held until its end, and their bytes.
 const MAX_HELD_GROUPS: usize = 1_024;
@@ -39,8 +40,9 @@ impl Calendar<'_> {
     ///
     /// All components with one UID are one record. Valid components are kept byte for byte;
     /// everything else is reported with line numbers and a reason. Importing the same input twice
-    /// changes nothing. Of two different components for the same instance of one UID, the first is
-    /// kept. Zones and properties of the objects are kept with the records, so that
+    /// changes nothing. Components are merged into the stored entry with their UID, by the METHOD of their
+    /// object (RFC 5546): of two for the same instance the newer is kept (SEQUENCE, then DTSTAMP, then
+    /// LAST-MODIFIED), of two of one age in `input` the first. Zones and properties of the objects are kept with the records, so that
     /// [`Calendar::export`] reproduces the objects.
     ///
     /// A small input (fewer than 4,096 records and 4 MiB) is saved in transactions of up to 1,000
@@ -58,7 +60,20 @@ impl Calendar<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        run_import(self, ObjectSource::new(input), on_event)
+        run_import(self, ObjectSource::new(input), false, on_event)
+    }
+
+    /// Imports as [`Calendar::import`] does, but merges messages (RFC 5546) and times of a series
+    /// without the series into the entry of another calendar, if only that has it.
+    ///
+    /// # Errors
+    /// As [`Calendar::import`].
+    pub fn import_messages(
+        &self,
+        input: impl Read,
+        on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
+    ) -> Result<ImportReport> {
+        run_import(self, ObjectSource::new(input), true, on_event)
     }
 }
 
@@ -81,6 +96,7 @@ struct OpenObject {
     /// Definitions that are not in `zones` yet.
     definitions: Vec<TimeZoneDefinition>,
     object: Arc<ImportedObject>,
+    method: Method,
     /// Groups that are held until its end, and their bytes.
     held: Vec<ComponentGroup>,
     bytes: usize,
@@ -97,7 +113,12 @@ impl OpenObject {
 
 /// A piece of the input: a group with its zones and its object, or a rejected component.
 enum ImportPiece {
-    Group(ComponentGroup, Arc<TimeZoneResolver>, Arc<ImportedObject>),
+    Group(
+        ComponentGroup,
+        Method,
+        Arc<TimeZoneResolver>,
+        Arc<ImportedObject>,
+    ),
     Refused(Refused),
 }
 
@@ -120,24 +141,24 @@ impl<R: Read> ObjectSource<R> {
                 }
                 let open = self.open.get_or_insert_default();
                 open.frame.text(&text);
+                if text.part == TemplatePart::Begin {
+                    open.method = Method::of_object(&text.bytes);
+                }
                 if text.part == TemplatePart::End {
                     self.end_object();
                 }
             }
             ObjectPiece::Zone(zone) => self.open.get_or_insert_default().add_zone(zone),
             ObjectPiece::Component(component) => {
-                let line = (component.line, component.last_line);
                 self.open.get_or_insert_default().frame.component();
                 let (group, grouped) = self.grouper.push(component);
                 self.hold_group(group);
                 if let GroupOutcome::Refused(component) = grouped {
-                    self.ready.push_back(ImportPiece::Refused(Refused {
-                        line: line.0,
-                        last_line: line.1,
-                        reason: "an earlier component with the same UID says something else of \
-                                 the same instance; the earlier one was kept"
-                            .to_owned(),
-                        excerpt: record_excerpt(&component.bytes),
+                    // The import decides which one is newer.
+                    self.hold_group(Some(ComponentGroup {
+                        uid: component.uid.clone(),
+                        components: vec![component],
+                        continues: true,
                     }));
                 }
             }
@@ -172,7 +193,7 @@ impl<R: Read> ObjectSource<R> {
         for group in open.held.drain(..) {
             let (zones, object) = (Arc::clone(&open.zones), Arc::clone(&open.object));
             self.ready
-                .push_back(ImportPiece::Group(group, zones, object));
+                .push_back(ImportPiece::Group(group, open.method, zones, object));
         }
     }
 
@@ -223,8 +244,8 @@ impl<R: Read> RecordSource for ObjectSource<R> {
     }
 
     fn parse_piece(part: ImportPiece) -> ParsedRecord<CalendarObject> {
-        let (group, zones, object) = match part {
-            ImportPiece::Group(group, zones, object) => (group, zones, object),
+        let (group, method, zones, object) = match part {
+            ImportPiece::Group(group, method, zones, object) => (group, method, zones, object),
             ImportPiece::Refused(refused) => return Err(refused),
         };
         let line = group.components.first().map_or(0, |c| c.line);
@@ -233,7 +254,8 @@ impl<R: Read> RecordSource for ObjectSource<R> {
         let text = group.text();
         let excerpt = record_excerpt(&text);
         match CalendarObject::parse(text, &zones) {
-            Ok(record) => {
+            Ok(mut record) => {
+                record.apply_method(method);
                 let warnings = record.components().flat_map(|i| &i.warnings);
                 let warnings = warnings.map(ToString::to_string).collect();
                 let from = SourceObject {
@@ -242,7 +264,7 @@ impl<R: Read> RecordSource for ObjectSource<R> {
                     made: None,
                 };
                 let item = ImportItem::new(record, line, last_line);
-                Ok(item.from(Some(from)).warnings(warnings))
+                Ok(item.from(Some(from)).warnings(warnings).method(method))
             }
             Err(error) => Err(Refused {
                 line,

@@ -1,14 +1,15 @@
 //! [`CalendarObject`] as a kind of record that a store keeps.
 
+use etui_ical::{CalendarComponent, Method, ReceivedMessage};
 use rusqlite::Connection;
 
+use super::CalendarObject;
 use super::datebook::shared::DateBooks;
 use super::ics::ObjectTemplate;
 use super::index_columns::{index_columns, name_of};
 use super::object_zones::{self, ObjectZones};
 use super::time::{Date, TimeZone};
 use super::zones::TimeZoneDefinition;
-use super::{CalendarObject, MergeOutcome};
 use crate::db::{Db, IndexContext};
 use crate::record::shared::SourceObject;
 use crate::record::{IndexedColumns, RecordKind};
@@ -44,8 +45,17 @@ impl RecordKind for CalendarObject {
         name_of(self.master().kind)
     }
 
-    fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
-        self.merge(other)
+    fn receive(
+        &mut self,
+        message: Self,
+        method: Method,
+        keeps_first: bool,
+    ) -> Option<ReceivedMessage> {
+        Some(self.receive(message, method, keeps_first))
+    }
+
+    fn is_partial(&self) -> bool {
+        self.components().all(CalendarComponent::is_override)
     }
 
     fn component_count(&self) -> usize {

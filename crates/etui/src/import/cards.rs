@@ -45,7 +45,7 @@ impl Contacts<'_> {
         reader: &mut dyn CardReader,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        run_import(self, ForeignSource(reader), on_event)
+        run_import(self, ForeignSource(reader), false, on_event)
     }
 }
 

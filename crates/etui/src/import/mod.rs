@@ -40,6 +40,10 @@ pub struct ImportReport {
     pub changed: u64,
     /// Existing records with the same content.
     pub unchanged: u64,
+    /// Components older than those of their entries (SEQUENCE, then DTSTAMP): they changed nothing.
+    pub older: u64,
+    /// Messages that change no entry: proposals, questions, and answers to no known entry.
+    pub proposals: u64,
     /// The number of rejected parts.
     pub refused: u64,
     /// The first thousand of them.
@@ -107,7 +111,7 @@ impl Contacts<'_> {
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
         let cards = CardSource(Splitter::new(input, "VCARD").max_record(MAX_CARD));
-        run_import(self, cards, on_event)
+        run_import(self, cards, false, on_event)
     }
 }
 

@@ -128,6 +128,8 @@ pub fn imported_file_json(
         added: report.added,
         changed: report.changed,
         unchanged: report.unchanged,
+        older: report.older,
+        proposals: report.proposals,
         refused: report.refused,
         refusals: pieces(report.refusals),
         warned: report.warned,
