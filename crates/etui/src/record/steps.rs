@@ -35,7 +35,7 @@ CREATE TABLE step (
   undone_by INTEGER
 ) STRICT;
 CREATE TABLE step_collection (
-  step INTEGER NOT NULL,
+  step INTEGER PRIMARY KEY,
   collection INTEGER NOT NULL,
   change INTEGER NOT NULL,
   before TEXT,
@@ -370,9 +370,11 @@ pub(crate) fn mark_undo(conn: &Connection, undone: &[&Step]) -> Result<Option<i6
             conn.prepare_cached("UPDATE step SET undone_by = ?2 WHERE id = ?1")?
                 .execute((row, id))?;
         }
-        // An undone undo leaves its steps done.
-        conn.prepare_cached("UPDATE step SET undone_by = NULL WHERE undone_by = ?1")?
-            .execute([step.id])?;
+        // An undone undo leaves its steps done. Only then, for it reads all steps.
+        if step.is_undo {
+            conn.prepare_cached("UPDATE step SET undone_by = NULL WHERE undone_by = ?1")?
+                .execute([step.id])?;
+        }
     }
     Ok(Some(id))
 }

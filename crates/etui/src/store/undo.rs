@@ -1,6 +1,6 @@
 //! Undoing steps: what each changed record was before comes from the change log.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -82,12 +82,13 @@ pub struct UndoReport {
 impl Store {
     /// Returns the steps that are kept, the latest first: every write transaction, those of one
     /// [`label_step`](crate::label_step) together. Steps are kept as long as removed records are, at least
-    /// 30 days.
+    /// 30 days. What other programs wrote with SQL is applied first, so that it is a step too.
     ///
     /// # Errors
-    /// Any read error.
+    /// Any read error; of waiting SQL writes, any write error.
     pub fn steps(&self) -> Result<Vec<Step>> {
         self.commit_dirty();
+        self.drain_write_queue()?;
         self.db.read_transaction(steps::list_steps)
     }
 
@@ -102,12 +103,19 @@ impl Store {
         let _label = label_step(&current_actor(), "undo");
         self.after_queue(|conn| {
             let all = steps::list_steps(conn)?;
-            if let Some(missing) = ids.iter().find(|id| !all.iter().any(|s| s.id == **id)) {
+            let known: HashSet<i64> = all.iter().map(|step| step.id).collect();
+            if let Some(missing) = ids.iter().find(|id| !known.contains(*id)) {
                 return Err(Error::NoStep(*missing));
             }
+            let ids: HashSet<i64> = ids.iter().copied().collect();
             let mut report = UndoReport {
                 steps: all.into_iter().filter(|s| ids.contains(&s.id)).collect(),
                 ..UndoReport::default()
+            };
+            let ranges = report.steps.iter().flat_map(|step| &step.ranges);
+            let mut log = ChangeNumbers {
+                read_to: ranges.map(|(first, _)| first - 1).min().unwrap_or(0),
+                by_record: HashMap::new(),
             };
             let mut undone: Vec<&Step> = Vec::new();
             for step in &report.steps {
@@ -118,6 +126,7 @@ impl Store {
                         writing,
                         with: &with,
                         step,
+                        log: &mut log,
                     };
                     (records, collections) = undo.run()?;
                     Ok(())
@@ -142,6 +151,35 @@ struct StepUndo<'u, 'o> {
     writing: &'u mut RecordWriter<'o>,
     with: &'u IndexContext<'o>,
     step: &'u Step,
+    log: &'u mut ChangeNumbers,
+}
+
+/// The numbers of each record's changes since the first undone one, in their order. The log has no index by
+/// record; it is read once for all records and steps.
+struct ChangeNumbers {
+    read_to: i64,
+    by_record: HashMap<i64, Vec<i64>>,
+}
+
+impl ChangeNumbers {
+    /// Reads the changes that were made since the last call.
+    fn read_new(&mut self, conn: &Connection) -> Result<()> {
+        let mut changes =
+            conn.prepare_cached("SELECT seq, record FROM change WHERE seq > ?1 ORDER BY seq")?;
+        let mut rows = changes.query([self.read_to])?;
+        while let Some(row) = rows.next()? {
+            self.read_to = row.get(0)?;
+            let numbers = self.by_record.entry(row.get(1)?).or_default();
+            numbers.push(self.read_to);
+        }
+        Ok(())
+    }
+
+    /// Returns the changes of a record from the number `seq` on.
+    fn since(&self, record: i64, seq: i64) -> &[i64] {
+        let all = self.by_record.get(&record).map_or(&[][..], Vec::as_slice);
+        &all[all.partition_point(|number| *number < seq)..]
+    }
 }
 
 /// The state of a record: live with a text, or not.
@@ -171,6 +209,7 @@ impl StepUndo<'_, '_> {
             }
             collections.extend(self.undo_collection(one)?);
         }
+        self.log.read_new(self.conn)?;
         let mut planned = Vec::new();
         for (id, range) in self.changed_records()?.into_iter().rev() {
             planned.extend(self.plan_record(id, range, &whole)?);
@@ -237,11 +276,10 @@ impl StepUndo<'_, '_> {
         // It has just been removed or restored with its collection.
         let with_collection = whole.contains(&collection);
         let now = self.state_now(id)?;
-        let before = self.state_before(collection, id, first)?;
+        let before = self.state_before(id, first)?;
         let is_as_left = || -> Result<bool> {
-            let is_state = changed == last
-                || self.state_after(collection, id, last, changed)? == Some(now.clone());
-            Ok(is_state && self.is_uninterrupted(id, first, last)?)
+            let is_state = changed == last || self.state_after(id, last)? == Some(now.clone());
+            Ok(is_state && self.is_uninterrupted(id, first, last))
         };
         let effect = match &before {
             None => UndoEffect::TooOld,
@@ -315,7 +353,7 @@ impl StepUndo<'_, '_> {
     }
 
     /// Returns the state of a record before the change `seq`; `None` if it is no longer kept.
-    fn state_before(&self, collection: i64, id: i64, seq: i64) -> Result<Option<RecordState>> {
+    fn state_before(&self, id: i64, seq: i64) -> Result<Option<RecordState>> {
         if seq == id {
             return Ok(Some(None));
         }
@@ -327,48 +365,26 @@ impl StepUndo<'_, '_> {
         match was_live {
             None => Ok(None),
             Some(false) => Ok(Some(None)),
-            Some(true) => Ok(text_before(self.conn, collection, id, seq)?.map(Some)),
+            Some(true) => Ok(text_before(self.conn, id, self.log.since(id, seq))?.map(Some)),
         }
     }
 
     /// Returns the state that the change `last` left, of a record that was changed since; `None` if it is
     /// no longer kept.
-    fn state_after(
-        &self,
-        collection: i64,
-        id: i64,
-        last: i64,
-        changed: i64,
-    ) -> Result<Option<RecordState>> {
-        let next: Option<i64> = self
-            .conn
-            .prepare_cached(
-                "SELECT min(seq) FROM change WHERE seq > ?2 AND seq <= ?3 AND record = ?1",
-            )?
-            .query_row((id, last, changed), |r| r.get(0))?;
-        match next {
-            Some(next) => self.state_before(collection, id, next),
+    fn state_after(&self, id: i64, last: i64) -> Result<Option<RecordState>> {
+        match self.log.since(id, last + 1).first() {
+            Some(next) => self.state_before(id, *next),
             None => Ok(None),
         }
     }
 
     /// Returns true if no other step changed a record between two changes of this one.
-    fn is_uninterrupted(&self, id: i64, first: i64, last: i64) -> Result<bool> {
-        if self.step.ranges.len() < 2 || first == last {
-            return Ok(true);
-        }
-        let mut between = self
-            .conn
-            .prepare_cached("SELECT seq FROM change WHERE seq BETWEEN ?2 AND ?3 AND record = ?1")?;
-        let mut rows = between.query((id, first, last))?;
-        while let Some(row) = rows.next()? {
-            let seq: i64 = row.get(0)?;
+    fn is_uninterrupted(&self, id: i64, first: i64, last: i64) -> bool {
+        let changes = self.log.since(id, first).iter();
+        changes.take_while(|seq| **seq <= last).all(|seq| {
             let mut ranges = self.step.ranges.iter();
-            if !ranges.any(|(from, to)| (*from..=*to).contains(&seq)) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+            ranges.any(|(from, to)| (*from..=*to).contains(seq))
+        })
     }
 
     fn put<R: RecordKind>(&mut self, collection: i64, uid: &str, stored: StoredText) -> Result<()> {

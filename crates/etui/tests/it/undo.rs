@@ -170,3 +170,94 @@ fn a_failed_write_is_no_step() {
     contacts.save(&a).unwrap();
     assert_eq!(store.steps().unwrap()[0].changes, 1);
 }
+
+/// What other programs write with SQL is a step of its own, whoever applies it, and the last one at once.
+#[test]
+fn sql_writes_are_a_step_of_their_own() {
+    let (dir, store) = open();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&card("a", "A")).unwrap();
+    contacts.save(&card("b", "B")).unwrap();
+    let sql = |statement: &str| {
+        let conn = rusqlite::Connection::open(dir.path().join("s.etui")).unwrap();
+        conn.execute(statement, []).unwrap();
+    };
+    // Applied by a command that does something else.
+    sql("DELETE FROM item WHERE uid = 'a'");
+    {
+        let _step = label_step("etui", "addressbooks rename");
+        store
+            .rename_collection::<Card>("Contacts", "People")
+            .unwrap();
+    }
+    let steps = store.steps().unwrap();
+    let who: Vec<&str> = steps.iter().take(2).map(|step| step.who.as_str()).collect();
+    assert_eq!((who, steps.len()), (vec!["etui", "SQL"], 4));
+    store.undo_steps(&[steps[0].id]).unwrap();
+    assert!(contacts.get("a").unwrap().is_none());
+    assert_eq!(store.address_books().unwrap(), ["Contacts"]);
+    // Waiting when the last step is asked for.
+    sql("DELETE FROM item WHERE uid = 'b'");
+    let last = store.steps().unwrap().remove(0);
+    assert_eq!((last.who.as_str(), last.changes), ("SQL", 1));
+    store.undo_steps(&[last.id]).unwrap();
+    assert_eq!(contacts.count().unwrap(), 1);
+    // Waiting while another step is undone: it is no part of the undo.
+    sql("DELETE FROM item WHERE uid = 'b'");
+    let undo = store.undo_steps(&[steps[1].id]).unwrap().step.unwrap();
+    assert_eq!(contacts.count().unwrap(), 1);
+    let undo = store
+        .steps()
+        .unwrap()
+        .into_iter()
+        .find(|step| step.id == undo)
+        .unwrap();
+    assert_eq!((undo.is_undo, undo.changes), (true, 1));
+    store.undo_steps(&[undo.id]).unwrap();
+    assert_eq!(contacts.count().unwrap(), 0);
+    assert!(store.check().unwrap().is_clean());
+}
+
+/// Steps whose records were changed by many later ones: each record is judged by its own changes.
+#[test]
+fn a_step_below_later_ones_keeps_what_they_changed() {
+    let (_dir, store) = open();
+    let contacts = store.contacts().unwrap();
+    let cards = |name: &str| -> Vec<Card> {
+        let cards = (0..50).map(|n| card(&format!("u{n}"), &format!("{name} {n}")));
+        cards.collect()
+    };
+    contacts.save_many(&cards("First")).unwrap();
+    contacts.save_many(&cards("Second")).unwrap();
+    let second = store.steps().unwrap()[0].id;
+    contacts.save_many(&cards("Third")[..20]).unwrap();
+    // Changed and changed back: as the second step left it.
+    contacts.save_many(&cards("Third")[30..40]).unwrap();
+    contacts.save_many(&cards("Second")[30..40]).unwrap();
+    contacts.remove("u45").unwrap();
+    let report = store.undo_steps(&[second]).unwrap();
+    let kept = report
+        .records
+        .iter()
+        .filter(|r| r.effect == UndoEffect::Kept);
+    assert_eq!(kept.count(), 21);
+    let now = state(&store);
+    let count = |name: &str| {
+        let has = |text: &&Vec<u8>| String::from_utf8_lossy(text).contains(name);
+        now.values().filter(has).count()
+    };
+    assert_eq!(
+        (count("First"), count("Second"), count("Third")),
+        (29, 0, 20)
+    );
+    // A removed collection comes back with the versions that its records had.
+    store.create_address_book("Empty").unwrap();
+    let name = "Contacts";
+    store.remove_collection::<Card>(name).unwrap();
+    let removal = store.steps().unwrap()[0].id;
+    let back = store.undo_steps(&[removal]).unwrap();
+    assert_eq!(state(&store), now);
+    store.undo_steps(&[back.step.unwrap()]).unwrap();
+    assert!(state(&store).is_empty());
+    assert!(store.check().unwrap().is_clean());
+}
