@@ -49,6 +49,11 @@ struct NamedRecord {
 
 pub fn purge_store(app: &mut App, args: &PurgeArgs) -> Result<()> {
     let store = app.open_to_write()?;
+    // Its records are no longer there to be named again.
+    if let Some(is_complete) = store.complete_purge()? {
+        check_complete(is_complete, store.path())?;
+        app.out.status("Completed an earlier purge.")?;
+    }
     let mut records = find_records::<Card>(app, &store, &args.contacts)?;
     records.extend(find_records::<CalendarObject>(app, &store, &args.entries)?);
     let what = match records.as_slice() {
@@ -128,7 +133,11 @@ fn report_purge(app: &mut App, report: &PurgeReport, store: &std::path::Path) ->
              new one with etui backup",
         )?;
     }
-    match report.is_complete {
+    check_complete(report.is_complete, store)
+}
+
+fn check_complete(is_complete: bool, store: &std::path::Path) -> Result<()> {
+    match is_complete {
         true => Ok(()),
         false => Err(Failure::Other(format!(
             "{}: another program reads the store, and its log may still have the texts; close the other \

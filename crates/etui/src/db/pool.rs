@@ -145,9 +145,11 @@ impl ConnectionPool {
                 })
             };
             // The zeros of freed pages are written before the pages are given back.
-            let done = empty_wal()
-                .and_then(|_| conn.execute_batch("VACUUM"))
-                .and_then(|()| empty_wal());
+            let done = empty_wal().and_then(|is_empty| match is_empty {
+                true => conn.execute_batch("VACUUM").and_then(|()| empty_wal()),
+                // Another wait would not help, and the log would hold the file once more.
+                false => Ok(false),
+            });
             // The writer waits for locks itself (`group_commit`).
             conn.busy_timeout(Duration::ZERO)?;
             done

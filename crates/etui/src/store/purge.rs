@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Store;
 use super::hooks::reindex;
+use crate::db::metadata;
 use crate::error::Result;
 use crate::record::changes::{self, KEPT_MS};
 use crate::record::records::{self, RecordWriter};
@@ -54,7 +55,7 @@ impl Store {
     /// # Errors
     /// [`Error::NoRecordId`](crate::Error::NoRecordId) if a record is not there; nothing is erased then. Any
     /// write error; if it is one of writing the file again, the records are erased and parts of their
-    /// texts may still be in it, until a purge succeeds.
+    /// texts may still be in it, until [`Store::complete_purge`] or another purge succeeds.
     pub fn purge(&self, scope: PurgeScope<'_>) -> Result<PurgeReport> {
         let order = self.db.order();
         let mut report = self.after_queue(|conn| {
@@ -70,11 +71,35 @@ impl Store {
             delete_unused_templates(conn)?;
             reindex(&self.db, conn)?;
             crate::search::index::rebuild_index(conn, self.path())?;
+            metadata::set(conn, metadata::PURGE_PENDING, 1)?;
             Ok(report)
         })?;
-        report.is_complete = self.db.vacuum()?;
-        self.release_memory();
+        report.is_complete = self.write_file_again()?;
         Ok(report)
+    }
+
+    /// Completes a purge that was killed, failed or met another reader after the records were erased: writes
+    /// the file again. Returns `None` if there is none, and [`PurgeReport::is_complete`] otherwise.
+    ///
+    /// # Errors
+    /// As [`Store::purge`].
+    pub fn complete_purge(&self) -> Result<Option<bool>> {
+        let is_pending = |conn: &Connection| metadata::get_number(conn, metadata::PURGE_PENDING);
+        if self.db.read(is_pending)? == 0 {
+            return Ok(None);
+        }
+        self.db.write(set_secure_delete)?;
+        self.write_file_again().map(Some)
+    }
+
+    fn write_file_again(&self) -> Result<bool> {
+        let is_complete = self.db.vacuum()?;
+        if is_complete {
+            self.db
+                .write(|conn| metadata::remove(conn, metadata::PURGE_PENDING))?;
+        }
+        self.release_memory();
+        Ok(is_complete)
     }
 }
 
@@ -119,7 +144,7 @@ fn purge_removed(conn: &Connection) -> Result<PurgeReport> {
     )?;
     blank_changes(conn, "1")?;
     conn.execute("UPDATE collection SET history_start = ?1", [latest])?;
-    crate::db::metadata::set(conn, crate::db::metadata::LOG_FLOOR, latest)?;
+    metadata::set(conn, metadata::LOG_FLOOR, latest)?;
     if has_table(conn, "refused")? {
         report.refused = conn.execute("DELETE FROM refused", [])? as u64;
     }
@@ -127,16 +152,44 @@ fn purge_removed(conn: &Connection) -> Result<PurgeReport> {
         conn.execute_batch("DELETE FROM step; DELETE FROM step_collection")?;
     }
     collection_table::purge_removed(conn, now_ms() + KEPT_MS + 1)?;
+    blank_removed_collections(conn)?;
     Ok(report)
+}
+
+/// Erases what the rows of removed collections say. They stay for their ids, which are not used again.
+fn blank_removed_collections(conn: &Connection) -> Result<()> {
+    const REMOVED: &str = "SELECT id FROM collection WHERE removed_at IS NOT NULL";
+    conn.execute(
+        "UPDATE collection SET name = 'Erased', external_id = NULL WHERE removed_at IS NOT NULL",
+        [],
+    )?;
+    if has_table(conn, "collection_property")? {
+        let sql = format!("DELETE FROM collection_property WHERE collection IN ({REMOVED})");
+        conn.execute(&sql, [])?;
+    }
+    for prefix in [metadata::SEGMENT_PREFIX, metadata::COLOR_PREFIX] {
+        let sql = format!("DELETE FROM meta WHERE key IN (SELECT ?1 || id FROM ({REMOVED}))");
+        conn.execute(&sql, [prefix])?;
+    }
+    Ok(())
 }
 
 /// Erases removed records. Each number that they have in the sequence keeps a row of the change log,
 /// without content.
 fn purge_records(conn: &Connection, ids: &[RecordId]) -> Result<PurgeReport> {
     let latest = changes::latest_seq(conn)?;
-    let floor = crate::db::metadata::get_number(conn, crate::db::metadata::LOG_FLOOR)?;
+    let floor = metadata::get_number(conn, metadata::LOG_FLOOR)?;
     let mut report = PurgeReport::default();
     let mut collections = BTreeSet::new();
+    // The change log has no index by record: all are found in one pass.
+    let list: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
+    let erased = format!(
+        "record IN (SELECT value FROM json_each('[{}]'))",
+        list.join(",")
+    );
+    let versions = format!("SELECT count(*) FROM change WHERE text IS NOT NULL AND {erased}");
+    report.versions = count(conn, &versions)?;
+    blank_changes(conn, &erased)?;
     for RecordId(id) in ids {
         let found: Option<(i64, String)> = conn
             .prepare_cached("SELECT collection, uid FROM record WHERE id = ?1")?
@@ -147,11 +200,6 @@ fn purge_records(conn: &Connection, ids: &[RecordId]) -> Result<PurgeReport> {
             continue;
         };
         collections.insert(collection);
-        let versions: i64 = conn
-            .prepare_cached("SELECT count(*) FROM change WHERE record = ?1 AND text IS NOT NULL")?
-            .query_row([id], |r| r.get(0))?;
-        report.versions += versions.unsigned_abs();
-        blank_changes(conn, &format!("record = {id}"))?;
         conn.prepare_cached("DELETE FROM record WHERE id = ?1")?
             .execute([id])?;
         if *id > floor {
