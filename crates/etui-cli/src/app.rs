@@ -108,16 +108,27 @@ impl App {
     }
 
     /// Opens the store at a path, or creates it together with its directory. A file that could not
-    /// become a store is removed.
+    /// become a store is removed, with the directories that were made for it.
     pub fn create_at(&self, path: &Path, mut options: Options) -> Result<Store> {
         let existed = path.exists();
-        create_parent_dir(path)?;
-        options.create = true;
-        let opened = Store::open_with(path, &options);
-        if opened.is_err() && !existed && path.metadata().is_ok_and(|file| file.len() == 0) {
-            let _ = std::fs::remove_file(path);
+        let parents = path.ancestors().skip(1);
+        let missing: Vec<&Path> = parents
+            .take_while(|parent| !parent.as_os_str().is_empty() && !parent.exists())
+            .collect();
+        let opened = create_parent_dir(path).and_then(|()| {
+            options.create = true;
+            Ok(Store::open_with(path, &options)?)
+        });
+        if let Err(failure) = &opened
+            && !existed
+        {
+            remove_unfinished(path, failure);
+            // Only those that are empty are removed.
+            for parent in missing {
+                let _ = std::fs::remove_dir(parent);
+            }
         }
-        Ok(opened?)
+        opened
     }
 
     /// Returns the name of the collection given on the command line.
@@ -134,6 +145,14 @@ impl App {
         store: &'s Store,
     ) -> Result<Collection<'s, R>> {
         Ok(store.collection(self.collection_name::<R>())?)
+    }
+
+    /// Returns the name of the collection given on the command line, or those of all of its kind.
+    pub fn names_in<R: RecordKind>(&self, store: &Store) -> Result<Vec<String>> {
+        match self.collection_name::<R>() {
+            Some(name) => Ok(vec![name.to_owned()]),
+            None => Ok(store.collections::<R>()?),
+        }
     }
 
     /// Returns the collection given on the command line, or all of its kind, in one snapshot, with
@@ -172,6 +191,26 @@ impl App {
 /// Returns the value of an environment variable that is set and not empty.
 fn set_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Removes the files of a store that could not be created, such as on a full disk. A file that another
+/// program may be making into a store stays.
+fn remove_unfinished(path: &Path, failure: &Failure) {
+    let is_begun = path.metadata().is_ok_and(|file| file.len() > 0);
+    let is_of_disk = matches!(
+        failure,
+        Failure::Library(Error::DiskFull { .. } | Error::Io { .. })
+    );
+    let mut reading = Options::default();
+    (reading.read_only, reading.create) = (true, false);
+    if is_begun && (!is_of_disk || Store::open_with(path, &reading).is_ok()) {
+        return;
+    }
+    for suffix in ["-wal", "-shm", "-journal", "-locks", "-watch", ""] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let _ = std::fs::remove_file(name);
+    }
 }
 
 /// Creates the directory of `path` with mode 0700 if it does not exist.

@@ -5,8 +5,8 @@
 
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands as c;
 use crate::errors::Failure;
@@ -64,6 +64,8 @@ pub enum Command {
     Check(c::check::CheckArgs),
     Backup(c::backup::BackupArgs),
     Restore(c::restore::RestoreBackupArgs),
+    Undo(c::undo::UndoArgs),
+    Purge(c::purge::PurgeArgs),
     Serve(c::serve::ServeArgs),
     Eds(c::eds::EdsArgs),
     Media(c::media::MediaArgs),
@@ -81,11 +83,20 @@ pub fn clap_command() -> clap::Command {
     CommandLine::command()
 }
 
-/// Parses the command line. A usage error is printed, as JSON with `--json`; the result is then
-/// its exit code.
-pub fn parse_command_line() -> Result<CommandLine, ExitCode> {
-    CommandLine::try_parse().map_err(|mut error| {
+/// Parses the command line; also returns the words of the command, such as `contacts edit`. A usage error
+/// is printed, as JSON with `--json`; the result is then its exit code.
+pub fn parse_command_line() -> Result<(CommandLine, String), ExitCode> {
+    let mut command = clap_command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| {
+        let words = command_words(&matches);
+        let parsed = CommandLine::from_arg_matches(&matches);
+        let parsed = parsed.map_err(|error| error.format(&mut command))?;
+        Ok((parsed, words))
+    });
+    parsed.map_err(|mut error| {
         drop_value_tips(&mut error);
+        name_inner_command(&mut error, &command);
         let wants_json = std::env::args_os().any(|arg| arg == "--json");
         if wants_json && error.use_stderr() {
             let text = error.render().to_string();
@@ -97,6 +108,50 @@ pub fn parse_command_line() -> Result<CommandLine, ExitCode> {
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
+}
+
+/// Returns the names of the command and its subcommands.
+fn command_words(matches: &ArgMatches) -> String {
+    let mut words = Vec::new();
+    let mut matches = matches;
+    while let Some((name, inner)) = matches.subcommand() {
+        words.push(name);
+        matches = inner;
+    }
+    words.join(" ")
+}
+
+/// Replaces the tips for an unknown command by the commands of that name elsewhere: `etui agenda` is
+/// `etui calendar agenda`.
+fn name_inner_command(error: &mut clap::Error, command: &clap::Command) {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return;
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    // Of an outer command, not of one inside it.
+    let mut given = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+    if given.next().as_ref() != Some(word) {
+        return;
+    }
+    let is_named = |command: &clap::Command, word: &str| {
+        command.get_name() == word || command.get_all_aliases().any(|alias| alias == word)
+    };
+    let inner = command.get_subcommands().flat_map(|outer| {
+        let inner = outer.get_subcommands();
+        let inner = inner.filter(|inner| !inner.is_hide_set() && is_named(inner, word));
+        inner.map(|inner| format!("etui {} {}", outer.get_name(), inner.get_name()))
+    });
+    let inner: Vec<String> = inner.collect();
+    if !inner.is_empty() {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let tips = inner
+            .iter()
+            .map(|inner| format!("did you mean: {inner}").into());
+        let tips = ContextValue::StyledStrs(tips.collect());
+        error.insert(ContextKind::Suggested, tips);
+    }
 }
 
 /// Drops the tip to pass a mistyped option as a value, after `--`: no value begins with two hyphens.

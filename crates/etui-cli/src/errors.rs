@@ -104,6 +104,8 @@ impl Failure {
                 | Error::NoDevice { .. }
                 | Error::NoVersion { .. }
                 | Error::NoRefused(_)
+                | Error::NoStep(_)
+                | Error::NoRecordId(_)
                 | Error::NoResource(_)
                 | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }

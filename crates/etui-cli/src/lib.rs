@@ -9,7 +9,6 @@
 mod app;
 mod args;
 mod commands;
-mod datetime;
 mod errors;
 mod global_args;
 mod output;
@@ -20,11 +19,15 @@ use std::process::ExitCode;
 
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
-    let command_line = match args::parse_command_line() {
-        Ok(command_line) => command_line,
+    let (command_line, words) = match args::parse_command_line() {
+        Ok(parsed) => parsed,
         Err(code) => return code,
     };
     let mut app = app::App::new(&command_line.global);
+    etui::set_default_actor("etui");
+    // What a service does on the way is not one step.
+    let is_service = ["serve", "eds serve", "calendar remind"].contains(&words.as_str());
+    let _step = (!is_service).then(|| etui::label_step("etui", &words));
     let result = commands::run_command(&mut app, command_line.command);
     match result.and_then(|()| app.out.flush_output()) {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,12 +17,26 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
-use memchr::{memchr_iter, memchr2};
+use encoding_rs::{
+    Decoder, DecoderResult, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252,
+};
+use memchr::{memchr_iter, memchr2, memchr2_iter};
 
 use super::lines::{
-    ContentLine, ContentLines, Delimiter, is_begin_of, parse_delimiter, parse_params, trim_blanks,
+    ContentLine, ContentLines, Delimiter, escaped_byte, is_begin_of, is_blank, parse_delimiter,
+    parse_params, physical_line, trim_blanks,
 };
+
+mod v21;
+
+/// A record as UTF-8 text for a parser; see [`repair_record`].
+#[derive(Debug, Clone)]
+pub struct RepairedRecord<'t> {
+    /// The text, in the syntax of vCard 3.0 if it was a vCard 2.1.
+    pub text: Cow<'t, str>,
+    /// True if the record is a vCard 2.1.
+    pub was_v21: bool,
+}
 
 /// Returns the record as UTF-8 text for a parser.
 ///
@@ -32,36 +46,47 @@ use super::lines::{
 /// * UTF-16 is decoded.
 /// * Values with `CHARSET=x` are decoded from it, and the parameter is dropped
 ///   (base64 values keep theirs). Without CHARSET, or with one that is not
-///   known, a property that is not UTF-8 is read as windows-1252; so is one
-///   that claims to be UTF-8 and is not.
+///   known, they are UTF-8. A byte that is invalid there is read as windows-1252.
 /// * Quoted-printable values are decoded, and the parameter is dropped.
 ///   Encoded semicolons, commas and backslashes come out escaped, encoded line
-///   breaks as `\n`; literal ones stay the separators they are. Where N or ADR
+///   breaks as `\n`; literal ones stay the separators they are. Where N, ADR or ORG
 ///   has no literal semicolon at all, the encoded ones are taken as the
 ///   separators: the encoder has encoded everything.
+/// * A vCard 2.1 comes out in the syntax of 3.0, with that VERSION: see the module `v21`.
 /// * A card nested in a card (AGENT) is left out together with its AGENT line.
 /// * Base64 over lines that are not indented is put on one line.
 /// * A lone CR ends a line.
 ///
 /// Any input gives text; nothing is an error.
-pub fn repair_charset(record: &[u8]) -> Cow<'_, str> {
+pub fn repair_record(record: &[u8]) -> RepairedRecord<'_> {
     if let Some(encoding) = detect_utf16(record) {
         let (text, _) = encoding.decode_with_bom_removal(record);
-        return if is_ordinary(text.as_bytes()) {
-            Cow::Owned(text.into_owned())
-        } else {
-            Cow::Owned(rebuild_record(text.as_bytes(), true))
+        let was_v21 = v21::is_v21(text.as_bytes());
+        let text = match !was_v21 && is_ordinary(text.as_bytes()) {
+            true => text.into_owned(),
+            false => Rebuilder::new(true, was_v21).rebuild(text.as_bytes()),
+        };
+        return RepairedRecord {
+            text: Cow::Owned(text),
+            was_v21,
         };
     }
     let record = record.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(record);
-    match std::str::from_utf8(record) {
-        Ok(text) if is_ordinary(record) => Cow::Borrowed(text),
-        _ => Cow::Owned(rebuild_record(record, false)),
-    }
+    let was_v21 = v21::is_v21(record);
+    let text = match std::str::from_utf8(record) {
+        Ok(text) if !was_v21 && is_ordinary(record) => Cow::Borrowed(text),
+        _ => Cow::Owned(Rebuilder::new(false, was_v21).rebuild(record)),
+    };
+    RepairedRecord { text, was_v21 }
 }
 
-/// Returns the record in UTF-8 with its lines as they are. Only a record in UTF-16, or with 8-bit
-/// text that is not UTF-8, is rebuilt ([`repair_charset`]).
+/// Returns the text of [`repair_record`].
+pub fn repair_charset(record: &[u8]) -> Cow<'_, str> {
+    repair_record(record).text
+}
+
+/// Returns the record in UTF-8 with its lines and encodings as they are. Only a record in UTF-16, or
+/// with 8-bit text that is not UTF-8, is rebuilt, each property that is not quoted-printable on one line.
 pub fn to_utf8_bytes(record: &[u8]) -> Cow<'_, [u8]> {
     match to_utf8(record) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
@@ -71,12 +96,33 @@ pub fn to_utf8_bytes(record: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns the result of [`to_utf8_bytes`] as text.
 pub fn to_utf8(record: &[u8]) -> Cow<'_, str> {
-    if detect_utf16(record).is_none()
-        && let Ok(text) = std::str::from_utf8(record)
-    {
-        return Cow::Borrowed(text);
+    let decoded = detect_utf16(record).map(|encoding| encoding.decode_with_bom_removal(record).0);
+    match decoded {
+        None => match std::str::from_utf8(record) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(Rebuilder::transcode(false, record).rebuild(record)),
+        },
+        Some(text) if is_ordinary(text.as_bytes()) => Cow::Owned(text.into_owned()),
+        Some(text) => {
+            let bytes = text.as_bytes();
+            Cow::Owned(Rebuilder::transcode(true, bytes).rebuild(bytes))
+        }
     }
-    repair_charset(record)
+}
+
+/// Returns the text of [`repair_record`] if a value may be quoted-printable, and of [`to_utf8`]
+/// otherwise, which is cheaper: for records that should have no encodings, as those of iCalendar.
+pub fn to_plain_utf8(record: &[u8]) -> Cow<'_, str> {
+    const ENCODING: &[u8] = b"QUOTED-PRINTABLE";
+    let mut starts = memchr2_iter(b'Q', b'q', record);
+    let is_encoded = starts.any(|at| {
+        let word = record.get(at..at + ENCODING.len());
+        word.is_some_and(|word| word.eq_ignore_ascii_case(ENCODING))
+    });
+    match is_encoded {
+        true => repair_charset(record),
+        false => to_utf8(record),
+    }
 }
 
 /// Returns the encoding of a record in UTF-16.
@@ -107,72 +153,179 @@ fn has_bare_continuation(raw: &[u8]) -> bool {
         .any(|byte| !matches!(byte, b' ' | b'\t'))
 }
 
-/// Rebuilds a record line by line. `is_unicode` is true if its bytes are known to be UTF-8,
-/// whatever its CHARSET parameters say.
-fn rebuild_record(record: &[u8], is_unicode: bool) -> String {
-    let mut out = String::with_capacity(record.len() + record.len() / 8);
-    // Only cards nest cards that are no components of theirs.
-    let outer = ContentLines::new(record)
-        .find(|line| !line.unfolded().is_empty())
-        .and_then(|line| Some(line.delimiter()?.1))
-        .filter(|name| name.eq_ignore_ascii_case(b"VCARD"))
-        .unwrap_or_default();
-    // An AGENT line is held until the next line shows whether a card is its value.
-    let mut agent: Option<ContentLine<'_>> = None;
-    let mut depth = 0_u32;
-    for line in ContentLines::new(record) {
-        if line.unfolded().is_empty() {
-            continue;
-        }
-        let found = line
-            .delimiter()
-            .filter(|(_, name)| name.eq_ignore_ascii_case(outer))
-            .map(|(edge, _)| edge);
-        if depth > 0 {
-            // Within the nested card, only its delimiters are of interest.
-            match found {
-                Some(Delimiter::Begin) => depth += 1,
-                Some(Delimiter::End) => depth -= 1,
-                None if begins_agent(&line, outer) => depth += 1,
-                None => {}
-            }
-            continue;
-        }
-        if let Some(held) = agent.take() {
-            if found == Some(Delimiter::Begin) {
-                depth = 1;
-                continue;
-            }
-            push_line(&mut out, &held, is_unicode);
-        }
-        if begins_agent(&line, outer) {
-            depth = 1;
-        } else if line.traits.agent && trim_blanks(&line.unfolded_value()).is_empty() {
-            agent = Some(line);
-        } else {
-            push_line(&mut out, &line, is_unicode);
-        }
-    }
-    if let Some(held) = agent {
-        push_line(&mut out, &held, is_unicode);
-    }
-    out
+/// Rebuilds a record line by line.
+struct Rebuilder {
+    out: String,
+    /// The bytes are known to be UTF-8, whatever the CHARSET parameters say.
+    is_unicode: bool,
+    /// The record is a vCard 2.1.
+    is_v21: bool,
+    /// Only the charset changes: quoted-printable and the syntax of the version stay.
+    keeps_syntax: bool,
 }
 
-/// Appends the line unfolded, unless that would make or unmake a `BEGIN:x` or `END:x`; then one
-/// fold stays.
-fn push_line(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
-    let at = out.len();
-    push_unfolded(out, line, is_unicode);
-    let was = line.delimiter().map(|(edge, name)| (edge, name.len()));
-    let text = out[at..].trim_end_matches(['\r', '\n']);
-    let is = parse_delimiter(text.as_bytes()).map(|(edge, name)| (edge, name.len()));
-    if was != is {
-        let fold = match was {
-            Some(_) => line.first_physical_line().len(),
-            None => 1,
+impl Rebuilder {
+    fn new(is_unicode: bool, is_v21: bool) -> Self {
+        Self {
+            out: String::new(),
+            is_unicode,
+            is_v21,
+            keeps_syntax: false,
+        }
+    }
+
+    fn transcode(is_unicode: bool, record: &[u8]) -> Self {
+        Self {
+            keeps_syntax: true,
+            ..Self::new(is_unicode, v21::is_v21(record))
+        }
+    }
+
+    fn rebuild(mut self, record: &[u8]) -> String {
+        self.out.reserve(record.len() + record.len() / 8);
+        // Only cards nest cards that are no components of theirs.
+        let outer = outer_component(record)
+            .filter(|name| name.eq_ignore_ascii_case(b"VCARD"))
+            .unwrap_or_default();
+        // An AGENT line is held until the next line shows whether a card is its value.
+        let mut agent: Option<ContentLine<'_>> = None;
+        let mut depth = 0_u32;
+        for line in ContentLines::new(record) {
+            if line.unfolded().is_empty() {
+                continue;
+            }
+            let found = line
+                .delimiter()
+                .filter(|(_, name)| name.eq_ignore_ascii_case(outer))
+                .map(|(edge, _)| edge);
+            if depth > 0 {
+                // Within the nested card, only its delimiters are of interest.
+                match found {
+                    Some(Delimiter::Begin) => depth += 1,
+                    Some(Delimiter::End) => depth -= 1,
+                    None if begins_agent(&line, outer) => depth += 1,
+                    None => {}
+                }
+                continue;
+            }
+            if let Some(held) = agent.take() {
+                if found == Some(Delimiter::Begin) {
+                    depth = 1;
+                    continue;
+                }
+                self.push_line(&held);
+            }
+            if begins_agent(&line, outer) {
+                depth = 1;
+            } else if line.traits.agent && trim_blanks(&line.unfolded_value()).is_empty() {
+                agent = Some(line);
+            } else {
+                self.push_line(&line);
+            }
+        }
+        if let Some(held) = agent {
+            self.push_line(&held);
+        }
+        self.out
+    }
+
+    /// Appends the line unfolded, unless that would make or unmake a `BEGIN:x` or `END:x`; then one
+    /// fold stays.
+    fn push_line(&mut self, line: &ContentLine<'_>) {
+        let at = self.out.len();
+        if self.keeps_syntax && line.traits.quoted_printable {
+            push_physical_lines(&mut self.out, line.raw());
+            return;
+        }
+        self.push_unfolded(line);
+        let was = line.delimiter().map(|(edge, name)| (edge, name.len()));
+        let text = self.out[at..].trim_end_matches(['\r', '\n']);
+        let is = parse_delimiter(text.as_bytes()).map(|(edge, name)| (edge, name.len()));
+        if was != is {
+            let fold = match was {
+                Some(_) => line.first_physical_line().len(),
+                None => 1,
+            };
+            self.out.insert_str(at + fold, "\r\n ");
+        }
+    }
+
+    fn push_unfolded(&mut self, line: &ContentLine<'_>) {
+        let traits = line.traits;
+        let out = &mut self.out;
+        if self.is_v21 && !self.keeps_syntax && line.name_is("VERSION") {
+            out.push_str("VERSION:3.0\r\n");
+            return;
+        }
+        let value = match self.is_v21 && v21::keeps_fold_blanks(line) {
+            true => line.unfolded_value_with_blanks(),
+            false => line.unfolded_value(),
         };
-        out.insert_str(at + fold, "\r\n ");
+        let head_params = line.unfolded_params();
+        let charset = parse_params(&head_params)
+            .filter(|param| param.name.eq_ignore_ascii_case(b"CHARSET"))
+            .filter_map(|param| Encoding::for_label(param.value?))
+            .find(|&encoding| encoding != REPLACEMENT);
+        let raw_charset = charset.filter(|_| !self.is_unicode);
+
+        if traits.quoted_printable || (traits.charset && !traits.base64) {
+            push_text(out, &decode_value(&line.unfolded_label(), None));
+            for param in parse_params(&head_params) {
+                let dropped = param.name.eq_ignore_ascii_case(b"CHARSET")
+                    || param.is_encoding("QUOTED-PRINTABLE");
+                if !dropped {
+                    out.push(';');
+                    push_text(out, &decode_value(param.text, raw_charset));
+                }
+            }
+            out.push(':');
+        } else {
+            let text = line.unfolded();
+            let head = text.len().saturating_sub(line.unfolded_value().len());
+            push_text(out, &decode_value(&text[..head], None));
+        }
+
+        let syntax = match self.is_v21 && !self.keeps_syntax {
+            true => v21::syntax_of(line),
+            false => ValueEscapes::default(),
+        };
+        if traits.base64 && !traits.quoted_printable {
+            let data: Vec<u8> = value
+                .iter()
+                .copied()
+                .filter(|byte| !matches!(byte, b' ' | b'\t'))
+                .collect();
+            push_text(out, &decode_value(&data, None));
+        } else if traits.quoted_printable {
+            let structured = ["N", "ADR", "ORG"].iter().any(|name| line.name_is(name));
+            push_quoted(out, &value, charset, structured, syntax);
+        } else {
+            let text = decode_value(&value, raw_charset);
+            if syntax == ValueEscapes::default() {
+                push_text(out, &text);
+            } else {
+                let mut sink = ValueSink::new(out, false, syntax);
+                sink.push(&text, false);
+                sink.end();
+            }
+        }
+        out.push_str("\r\n");
+    }
+}
+
+/// Returns the name of the component that the first line begins.
+fn outer_component(record: &[u8]) -> Option<&[u8]> {
+    let first = ContentLines::new(record).find(|line| !line.unfolded().is_empty())?;
+    Some(first.delimiter()?.1)
+}
+
+/// Appends the physical lines of a property in ASCII, each with CRLF.
+fn push_physical_lines(out: &mut String, raw: &[u8]) {
+    let mut at = 0;
+    while let Some((end, next)) = physical_line(raw, at) {
+        out.push_str(&decode_value(&raw[at..end], None));
+        out.push_str("\r\n");
+        at = next;
     }
 }
 
@@ -181,64 +334,25 @@ fn begins_agent(line: &ContentLine<'_>, name: &[u8]) -> bool {
     line.traits.agent && is_begin_of(trim_blanks(&line.unfolded_value()), name)
 }
 
-fn push_unfolded(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
-    let traits = line.traits;
-    let value = line.unfolded_value();
-    let head_params = line.unfolded_params();
-    let charset = parse_params(&head_params)
-        .filter(|param| param.name.eq_ignore_ascii_case(b"CHARSET"))
-        .filter_map(|param| Encoding::for_label(param.value?))
-        .find(|&encoding| encoding != REPLACEMENT);
-
-    if traits.quoted_printable || (traits.charset && !traits.base64) {
-        push_text(out, &decode_value(&line.unfolded_label(), None));
-        for param in parse_params(&head_params) {
-            let dropped = param.name.eq_ignore_ascii_case(b"CHARSET")
-                || param.is_encoding("QUOTED-PRINTABLE");
-            if !dropped {
-                out.push(';');
-                push_text(
-                    out,
-                    &decode_value(param.text, charset.filter(|_| !is_unicode)),
-                );
-            }
-        }
-        out.push(':');
-    } else {
-        let text = line.unfolded();
-        let head = text.len().saturating_sub(value.len());
-        push_text(out, &decode_value(&text[..head], None));
-    }
-
-    if traits.base64 && !traits.quoted_printable {
-        let data: Vec<u8> = value
-            .iter()
-            .copied()
-            .filter(|byte| !matches!(byte, b' ' | b'\t'))
-            .collect();
-        push_text(out, &decode_value(&data, None));
-    } else if traits.quoted_printable {
-        let structured = line.name_is("N") || line.name_is("ADR");
-        push_quoted(out, &value, charset, structured);
-    } else {
-        push_text(out, &decode_value(&value, charset.filter(|_| !is_unicode)));
-    }
-    out.push_str("\r\n");
-}
-
 /// Decodes raw bytes. ASCII is ASCII in any charset but the stateful ones, which begin with an
 /// escape.
 fn decode_value<'a>(bytes: &'a [u8], charset: Option<&'static Encoding>) -> Cow<'a, str> {
-    let charset = charset.filter(|charset| {
-        // Text among ASCII lines is not UTF-16, whatever it claims.
-        charset.is_ascii_compatible() || (bytes.contains(&0x1B) && !is_utf16(charset))
-    });
-    match (std::str::from_utf8(bytes), charset) {
-        (Ok(text), None) => Cow::Borrowed(text),
-        (Ok(text), Some(charset)) if charset == UTF_8 => Cow::Borrowed(text),
-        (Ok(text), Some(_)) if text.is_ascii() && !bytes.contains(&0x1B) => Cow::Borrowed(text),
-        (_, Some(charset)) if charset != UTF_8 => charset.decode_without_bom_handling(bytes).0,
-        _ => WINDOWS_1252.decode_without_bom_handling(bytes).0,
+    let charset = charset
+        .filter(|charset| {
+            // Text among ASCII lines is not UTF-16, whatever it claims.
+            charset.is_ascii_compatible() || (bytes.contains(&0x1B) && !is_utf16(charset))
+        })
+        .unwrap_or(UTF_8);
+    match std::str::from_utf8(bytes) {
+        Ok(text) if charset == UTF_8 => Cow::Borrowed(text),
+        Ok(text) if text.is_ascii() && !bytes.contains(&0x1B) => Cow::Borrowed(text),
+        _ => {
+            let mut out = String::with_capacity(bytes.len() + bytes.len() / 4);
+            let mut decoder = LenientDecoder::new(charset);
+            decoder.decode(bytes, |char| out.push(char));
+            decoder.end(|char| out.push(char));
+            Cow::Owned(out)
+        }
     }
 }
 
@@ -262,30 +376,27 @@ fn quoted_bytes(value: &[u8]) -> Vec<Quoted> {
     let mut out = Vec::with_capacity(value.len());
     let mut rest = value;
     while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte != b'=' {
-            out.push((byte, false));
+        if let Some(escaped) = escaped_byte(rest) {
+            out.push((escaped, true));
+            rest = &rest[3..];
             continue;
         }
-        match after {
-            [high, low, after @ ..]
-                if let (Some(high), Some(low)) = (hex_value(*high), hex_value(*low)) =>
-            {
-                out.push((high << 4 | low, true));
-                rest = after;
-            }
-            // The soft break of a value that was cut off.
-            [] => {}
-            _ => out.push((byte, false)),
+        // The soft break of a value that was cut off says nothing.
+        if byte != b'=' || !is_blank(after) {
+            out.push((byte, false));
         }
+        rest = after;
     }
     out
 }
 
-fn hex_value(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|digit| u8::try_from(digit).ok())
+/// Decodes quoted-printable in UTF-8.
+pub fn decode_quoted_text(value: &[u8]) -> String {
+    let bytes: Vec<u8> = quoted_bytes(value)
+        .into_iter()
+        .map(|(byte, _)| byte)
+        .collect();
+    decode_value(&bytes, None).into_owned()
 }
 
 fn push_quoted(
@@ -293,36 +404,97 @@ fn push_quoted(
     value: &[u8],
     charset: Option<&'static Encoding>,
     structured: bool,
+    syntax: ValueEscapes,
 ) {
     let quoted = quoted_bytes(value);
-    let bytes: Vec<u8> = quoted.iter().map(|&(byte, _)| byte).collect();
-    let charset = match charset {
-        Some(charset) if charset != UTF_8 => charset,
-        _ if std::str::from_utf8(&bytes).is_ok() => UTF_8,
-        _ => WINDOWS_1252,
-    };
-    let mut sink = QuotedSink {
-        out,
-        escape: false,
-        carriage_return: false,
-        all_encoded: structured && !quoted.contains(&(b';', false)),
-    };
+    let all_encoded = structured && !quoted.contains(&(b';', false));
+    let mut sink = ValueSink::new(out, all_encoded, syntax);
     // Byte by byte, because in some charsets (Shift_JIS) the second byte of a
     // character can be a backslash. Only decoded text shows which is one, and
     // only undecoded text shows whether it was encoded.
-    let mut decoder = charset.new_decoder_without_bom_handling();
-    let mut buffer = [0_u8; 32];
+    let mut decoder = LenientDecoder::new(charset.unwrap_or(UTF_8));
     for (byte, encoded) in quoted {
-        let (_, _, written, _) = decoder.decode_to_utf8(&[byte], &mut buffer, false);
-        sink.push(&buffer[..written], encoded);
+        decoder.decode(&[byte], |char| sink.push_char(char, encoded));
     }
-    let (_, _, written, _) = decoder.decode_to_utf8(&[], &mut buffer, true);
-    sink.push(&buffer[..written], true);
+    decoder.end(|char| sink.push_char(char, true));
     sink.end();
 }
 
+/// A decoder that reads each byte that is invalid in its charset as windows-1252, so that one wrong
+/// byte costs no other.
+struct LenientDecoder {
+    decoder: Decoder,
+    /// The bytes that were consumed without output: the start of a character.
+    pending: Vec<u8>,
+}
+
+impl LenientDecoder {
+    fn new(charset: &'static Encoding) -> Self {
+        Self {
+            decoder: charset.new_decoder_without_bom_handling(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// Decodes the next bytes.
+    fn decode(&mut self, bytes: &[u8], put: impl FnMut(char)) {
+        self.run(bytes, false, put);
+    }
+
+    /// Ends the text.
+    fn end(&mut self, put: impl FnMut(char)) {
+        self.run(&[], true, put);
+    }
+
+    fn run(&mut self, bytes: &[u8], last: bool, mut put: impl FnMut(char)) {
+        let mut rest = bytes;
+        let mut buffer = [0_u8; 256];
+        loop {
+            let (result, read, written) =
+                self.decoder
+                    .decode_to_utf8_without_replacement(rest, &mut buffer, last);
+            let (consumed, after) = rest.split_at(read);
+            rest = after;
+            String::from_utf8_lossy(&buffer[..written])
+                .chars()
+                .for_each(&mut put);
+            if written > 0 {
+                self.pending.clear();
+            }
+            // The longest character of any charset has 4 bytes, the longest escape of ISO-2022-JP 3.
+            let from = consumed.len().saturating_sub(8);
+            self.pending.extend_from_slice(&consumed[from..]);
+            match result {
+                DecoderResult::InputEmpty => return,
+                DecoderResult::OutputFull => {}
+                DecoderResult::Malformed(bad, extra) => {
+                    let end = self.pending.len().saturating_sub(usize::from(extra));
+                    let start = end.saturating_sub(usize::from(bad));
+                    let (text, _) =
+                        WINDOWS_1252.decode_without_bom_handling(&self.pending[start..end]);
+                    // Half a character of UTF-16 has zeros.
+                    text.chars().filter(|c| !c.is_control()).for_each(&mut put);
+                    self.pending.drain(..end);
+                }
+            }
+        }
+    }
+}
+
+/// The characters of a value that are escaped though they were not encoded, and the meaning of its
+/// backslashes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct ValueEscapes {
+    /// Commas are text.
+    commas: bool,
+    /// Semicolons are text.
+    semicolons: bool,
+    /// A backslash is text, unless it is before a separator (vCard 2.1).
+    backslashes: bool,
+}
+
 /// Writes decoded characters as the text of a value.
-struct QuotedSink<'a> {
+struct ValueSink<'a> {
     out: &'a mut String,
     /// The last character was a literal backslash.
     escape: bool,
@@ -331,11 +503,22 @@ struct QuotedSink<'a> {
     carriage_return: bool,
     /// Encoded semicolons are separators.
     all_encoded: bool,
+    syntax: ValueEscapes,
 }
 
-impl QuotedSink<'_> {
-    fn push(&mut self, utf8: &[u8], encoded: bool) {
-        for char in String::from_utf8_lossy(utf8).chars() {
+impl<'a> ValueSink<'a> {
+    fn new(out: &'a mut String, all_encoded: bool, syntax: ValueEscapes) -> Self {
+        Self {
+            out,
+            escape: false,
+            carriage_return: false,
+            all_encoded,
+            syntax,
+        }
+    }
+
+    fn push(&mut self, text: &str, encoded: bool) {
+        for char in text.chars() {
             self.push_char(char, encoded);
         }
     }
@@ -345,7 +528,10 @@ impl QuotedSink<'_> {
         if std::mem::take(&mut self.escape) {
             self.out.push('\\');
             match char {
-                '\\' | ';' | ',' => return self.out.push(char),
+                ';' | ',' => return self.out.push(char),
+                ':' if self.syntax.backslashes && !encoded => return self.out.push(char),
+                _ if self.syntax.backslashes => self.out.push('\\'),
+                '\\' => return self.out.push(char),
                 _ if !encoded => return self.out.push(char),
                 _ => self.out.push('\\'),
             }
@@ -354,13 +540,17 @@ impl QuotedSink<'_> {
             '\n' if follows_cr => {}
             '\r' | '\n' => self.out.push_str("\\n"),
             ';' if encoded && self.all_encoded => self.out.push(';'),
-            '\\' | ';' | ',' if encoded => {
-                self.out.push('\\');
-                self.out.push(char);
-            }
-            '\\' => self.escape = true,
+            '\\' if !encoded => self.escape = true,
+            '\\' | ';' | ',' if encoded => self.push_escaped(char),
+            ';' if self.syntax.semicolons => self.push_escaped(char),
+            ',' if self.syntax.commas => self.push_escaped(char),
             _ => self.out.push(char),
         }
+    }
+
+    fn push_escaped(&mut self, char: char) {
+        self.out.push('\\');
+        self.out.push(char);
     }
 
     fn end(&mut self) {
@@ -371,151 +561,4 @@ impl QuotedSink<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::values::{split_unescaped, unescape_text};
-
-    fn card(lines: &[u8]) -> Vec<u8> {
-        [b"BEGIN:VCARD\r\nVERSION:2.1\r\n", lines, b"END:VCARD\r\n"].concat()
-    }
-
-    /// The values of the properties `name` of a card, split at bare semicolons where the
-    /// property is structured.
-    fn read(lines: &[u8], name: &str) -> Vec<Vec<String>> {
-        let text = repair_charset(&card(lines)).into_owned();
-        let is_structured = matches!(name, "N" | "ADR" | "ORG");
-        let parts = |value: &str| match is_structured {
-            true => split_unescaped(value, ';').map(unescape_text).collect(),
-            false => vec![unescape_text(value)],
-        };
-        ContentLines::of_text(&text)
-            .filter(|line| line.name_is(name))
-            .map(|line| parts(&String::from_utf8_lossy(&line.unfolded_value())))
-            .collect()
-    }
-
-    #[test]
-    fn an_ordinary_card_is_borrowed() {
-        for text in [
-            "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Müller\r\nNOTE:a\r\n b\r\nEND:VCARD\r\n",
-            "BEGIN:VCARD\nPHOTO;ENCODING=b:AAAA\n BBBB\nEND:VCARD",
-        ] {
-            assert!(matches!(repair_charset(text.as_bytes()), Cow::Borrowed(same) if same == text));
-        }
-        let marked = "\u{FEFF}BEGIN:VCARD\nEND:VCARD\n";
-        assert_eq!(
-            repair_charset(marked.as_bytes()),
-            "BEGIN:VCARD\nEND:VCARD\n"
-        );
-    }
-
-    #[test]
-    fn utf16_is_decoded() {
-        let text = "BEGIN:VCARD\r\nN;CHARSET=ISO-8859-1:Müller\r\nEND:VCARD\r\n";
-        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
-        let expected = text.replace(";CHARSET=ISO-8859-1", "");
-        assert_eq!(repair_charset(&little), expected);
-        assert_eq!(repair_charset(&big), expected);
-    }
-
-    #[test]
-    fn charsets_are_decoded_per_property() {
-        let lines = b"FN;CHARSET=ISO-8859-2:\xA3ukasz\r\nNOTE:M\xFCller\r\n\
-            ORG:\xC3\xBCber\r\nTITLE;CHARSET=utf-8:\xFC\r\nROLE;CHARSET=x-none:\xFC\r\n\
-            NICKNAME;CHARSET=ISO-2022-JP:\x1B$B;3ED\x1B(B\r\n";
-        assert_eq!(read(lines, "FN"), [["Łukasz"]]);
-        assert_eq!(read(lines, "NOTE"), [["Müller"]]);
-        assert_eq!(read(lines, "ORG"), [["über"]]);
-        assert_eq!(read(lines, "TITLE"), [["ü"]]);
-        assert_eq!(read(lines, "ROLE"), [["ü"]]);
-        assert_eq!(read(lines, "NICKNAME"), [["山田"]]);
-    }
-
-    #[test]
-    fn utf8_split_by_a_fold_is_utf8() {
-        assert_eq!(read(b"FN:M\xC3\r\n \xBCller\r\n", "FN"), [["Müller"]]);
-    }
-
-    #[test]
-    fn quoted_printable_keeps_the_structure() {
-        let lines = b"N;ENCODING=QUOTED-PRINTABLE:M=FC=\r\nller=3B=20=5C;A\\;n;;;\r\n\
-            ADR;HOME;QUOTED-PRINTABLE;CHARSET=UTF-8:;;=C3=BCber 1=2C;Ort;;;\r\n\
-            ORG;ENCODING=QUOTED-PRINTABLE:A=3BB;C\r\n";
-        assert_eq!(read(lines, "N"), [["Müller; \\", "A;n", "", "", ""]]);
-        assert_eq!(read(lines, "ADR"), [["", "", "über 1,", "Ort", "", "", ""]]);
-        assert_eq!(read(lines, "ORG"), [["A;B", "C"]]);
-    }
-
-    #[test]
-    fn a_name_with_all_its_separators_encoded_has_parts() {
-        let lines = b"N;ENCODING=QUOTED-PRINTABLE:=4D=C3=BC=3B=41=3B=3B=3B\r\n";
-        assert_eq!(read(lines, "N"), [["Mü", "A", "", "", ""]]);
-    }
-
-    #[test]
-    fn quoted_printable_line_breaks_stay_breaks() {
-        let lines = b"NOTE;ENCODING=QUOTED-PRINTABLE:a=0D=0A=\r\nb=0Ac=0D=3Dd=\r\n";
-        assert_eq!(read(lines, "NOTE"), [["a\nb\nc\n=d"]]);
-    }
-
-    #[test]
-    fn shift_jis_with_a_literal_backslash_byte() {
-        // U+30BD is 83 5C, U+8868 is 95 5C: only the lead byte gets encoded.
-        let lines = b"FN;CHARSET=SHIFT_JIS;ENCODING=QUOTED-PRINTABLE:=83\\=95\\\r\n\
-            ORG;CHARSET=SHIFT_JIS:\x83\x5C;\x95\x5C\r\n";
-        assert_eq!(read(lines, "FN"), [["ソ表"]]);
-        assert_eq!(read(lines, "ORG"), [["ソ", "表"]]);
-    }
-
-    #[test]
-    fn a_nested_card_is_left_out() {
-        for agent in [
-            "AGENT:\r\n\r\nBEGIN:VCARD\r\n",
-            "X.agent;A=1:BEGIN:VCARD\r\n",
-        ] {
-            let lines = format!(
-                "FN:Ada\r\n{agent}FN:Bob\r\nAGENT:\r\nBEGIN:VCARD\r\nFN:Cleo\r\n\
-                 END:VCARD\r\nTEL:1\r\nEND:VCARD\r\nTEL:+1 202 555 0100\r\n"
-            );
-            assert_eq!(read(lines.as_bytes(), "FN"), [["Ada"]]);
-            assert_eq!(read(lines.as_bytes(), "TEL"), [["+1 202 555 0100"]]);
-            assert!(read(lines.as_bytes(), "AGENT").is_empty());
-        }
-        assert_eq!(read(b"AGENT:\r\nFN:Ada\r\n", "FN"), [["Ada"]]);
-    }
-
-    #[test]
-    fn lines_that_begin_and_end_components_stay_those() {
-        for (lines, expected) in [
-            ("BEGIN:A\r\n B\r\nEND:A\r\n", "BEGIN:A\r\n B\r\nEND:A\r\n"),
-            ("BEGIN:A\r X:1\rEND:A\r", "BEGIN:A\r\n X:1\r\nEND:A\r\n"),
-            ("BEGI\n N:A\nEND:\n A\n", "B\r\n EGIN:A\r\nE\r\n ND:A\r\n"),
-            ("\n END:A\n", "E\r\n ND:A\r\n"),
-            ("END;CHARSET=utf-8:A\n", "E\r\n ND:A\r\n"),
-            ("END;ENCODING=QUOTED-PRINTABLE:=41\n", "E\r\n ND:A\r\n"),
-        ] {
-            let text = format!("BEGIN:VEVENT\nX:\u{fc}\n{lines}END:VEVENT\n");
-            let cleaned = repair_charset(&WINDOWS_1252.encode(&text).0).into_owned();
-            let expected = format!("BEGIN:VEVENT\r\nX:\u{fc}\r\n{expected}END:VEVENT\r\n");
-            assert_eq!(cleaned, expected);
-        }
-    }
-
-    #[test]
-    fn only_a_card_has_a_nested_card() {
-        let event = b"BEGIN:VEVENT\nX:\xFC\nAGENT:BEGIN:VEVENT\nAGENT:\nEND:VEVENT\n";
-        let lines = "X:\u{fc}\r\nAGENT:BEGIN:VEVENT\r\nAGENT:\r\n";
-        let expected = format!("BEGIN:VEVENT\r\n{lines}END:VEVENT\r\n");
-        assert_eq!(repair_charset(event), expected);
-    }
-
-    #[test]
-    fn bare_base64_and_lone_carriage_returns_are_read() {
-        let lines = b"PHOTO;BASE64:\r\n//79\r\n/Pv6\r\n\r\nFN:Ada\r\n";
-        assert_eq!(read(lines, "PHOTO"), [["//79/Pv6"]]);
-        let lines = b"PHOTO;ENCODING=BASE64;TYPE=JPEG://79\r  /Pv6\r\rFN:Ada\r";
-        assert_eq!(read(lines, "PHOTO"), [["//79/Pv6"]]);
-        assert_eq!(read(lines, "FN"), [["Ada"]]);
-    }
-}
+mod tests;

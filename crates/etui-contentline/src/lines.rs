@@ -13,7 +13,8 @@
 //!
 //! * that starts with a space or a tab (RFC 6350 §3.2, RFC 5545 §3.1);
 //! * after a soft break, `=` at the end of a line of a quoted-printable
-//!   property (vCard 2.1), unless the next line is exactly `BEGIN:x` or
+//!   property (vCard 2.1), perhaps with blanks after it (RFC 2045 §6.7 rule 3),
+//!   unless the next line is exactly `BEGIN:x` or
 //!   `END:x`: a broken encoder must not swallow the neighbour;
 //! * in a base64 property, over lines that are not indented (vCard 2.1), up to
 //!   an empty line or one that starts with `name:` or `name;`.
@@ -35,6 +36,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::{memchr, memchr2};
+
+mod iterator;
+mod unfold;
+
+pub use iterator::ContentLines;
+pub(crate) use unfold::escaped_byte;
 
 /// The largest size of a property's name and parameters. A longer line counts as text without
 /// parameters, which bounds the memory for a stream.
@@ -64,6 +71,14 @@ pub fn trim_blanks(text: &[u8]) -> &[u8] {
         .rposition(|byte| !matches!(byte, b' ' | b'\t'))
         .map_or(0, |at| at + 1);
     &text[..end]
+}
+
+/// Returns the last byte of `text` that is no space or tab.
+pub(crate) fn last_visible_byte(text: &[u8]) -> Option<u8> {
+    match text.last() {
+        Some(b' ' | b'\t') => trim_blanks(text).last().copied(),
+        last => last.copied(),
+    }
 }
 
 fn trim_blanks_start(text: &[u8]) -> &[u8] {
@@ -352,7 +367,7 @@ impl LineOffsets {
 pub(crate) struct PhysicalLine<'a> {
     /// The text, or at least its first [`MAX_HEAD`] bytes.
     pub(crate) text: &'a [u8],
-    /// The last byte of the whole text.
+    /// The last byte of the whole text that is no blank.
     pub(crate) last: Option<u8>,
     /// Whether `text` reaches [`MAX_HEAD`].
     pub(crate) long: bool,
@@ -363,7 +378,7 @@ impl<'a> PhysicalLine<'a> {
     pub(crate) fn whole(text: &'a [u8]) -> Self {
         Self {
             text,
-            last: text.last().copied(),
+            last: last_visible_byte(text),
             long: text.len() >= MAX_HEAD,
         }
     }
@@ -599,6 +614,19 @@ impl<'a> ContentLine<'a> {
         self.unfold_part(value, self.traits.quoted_printable)
     }
 
+    /// Returns the value without soft breaks and line ends, in its encoding. The blank of a fold is
+    /// part of the text, as in RFC 822 §3.1.1 and vCard 2.1.
+    pub(crate) fn unfolded_value_with_blanks(&self) -> Cow<'a, [u8]> {
+        let value = self.slice(self.value.clone());
+        match self.is_folded {
+            true => {
+                let head_len = self.value.start - self.span.start;
+                unfold::unfold_v21(value, head_len, self.traits.quoted_printable)
+            }
+            false => Cow::Borrowed(value),
+        }
+    }
+
     /// Returns the parameters without folds.
     pub fn unfolded_params(&self) -> Cow<'a, [u8]> {
         self.unfold_part(self.raw_params(), false)
@@ -612,7 +640,7 @@ impl<'a> ContentLine<'a> {
     /// Unfolds a part of the line.
     fn unfold_part(&self, part: &'a [u8], quoted_printable: bool) -> Cow<'a, [u8]> {
         match self.is_folded {
-            true => unfold_part(part, quoted_printable),
+            true => unfold::unfold(part, quoted_printable, false),
             false => Cow::Borrowed(part),
         }
     }
@@ -642,127 +670,6 @@ impl<'a> ContentLine<'a> {
 
     fn slice(&self, range: Range<usize>) -> &'a [u8] {
         self.record.get(range).unwrap_or_default()
-    }
-}
-
-fn unfold_part(raw: &[u8], quoted_printable: bool) -> Cow<'_, [u8]> {
-    if memchr2(b'\n', b'\r', raw).is_none() {
-        return Cow::Borrowed(raw);
-    }
-    let mut out = Vec::with_capacity(raw.len());
-    let mut at = 0;
-    let mut soft = true;
-    while let Some((end, next)) = physical_line(raw, at) {
-        let mut text = &raw[at..end];
-        if !soft && let Some((b' ' | b'\t', rest)) = text.split_first() {
-            text = rest;
-        }
-        soft = quoted_printable && next > end && text.last() == Some(&b'=');
-        out.extend_from_slice(if soft { &text[..text.len() - 1] } else { text });
-        at = next;
-    }
-    Cow::Owned(out)
-}
-
-/// An iterator over the logical lines of one record. Their spans cover the record without gap.
-/// Empty lines are lines without a name.
-#[derive(Debug)]
-pub struct ContentLines<'a> {
-    record: &'a [u8],
-    text: Option<&'a str>,
-    follow: LineJoiner,
-    /// The first physical line of the next logical line, already followed:
-    /// where it starts, where its text ends, where the next one starts.
-    next: Option<(usize, usize, usize)>,
-}
-
-impl<'a> ContentLines<'a> {
-    /// Iterates over the lines of `record`, in any charset that contains ASCII. UTF-16 is decoded
-    /// first ([`repair_charset`](crate::charset::repair_charset)).
-    pub fn new(record: &'a [u8]) -> Self {
-        Self::of(record, None)
-    }
-
-    /// Iterates over the lines of a record that is text; its parts are not checked for UTF-8 again.
-    pub fn of_text(record: &'a str) -> Self {
-        Self::of(record.as_bytes(), Some(record))
-    }
-
-    fn of(record: &'a [u8], text: Option<&'a str>) -> Self {
-        let mut lines = Self {
-            record,
-            text,
-            follow: LineJoiner::default(),
-            next: None,
-        };
-        lines.next = lines.read(0).map(|(next, _)| next);
-        lines
-    }
-
-    fn read(&mut self, at: usize) -> Option<((usize, usize, usize), LineRole)> {
-        let (end, next) = physical_line(self.record, at)?;
-        let step = self
-            .follow
-            .accept_line(PhysicalLine::whole(&self.record[at..end]));
-        Some(((at, end, next), step))
-    }
-}
-
-impl<'a> Iterator for ContentLines<'a> {
-    type Item = ContentLine<'a>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (start, first_end, mut end) = self.next.take()?;
-        let mut marks = self.follow.marks;
-        let mut text_end = first_end;
-        let mut is_folded = false;
-        let mut traits = self.follow.traits;
-        while let Some((line, step)) = self.read(end) {
-            if step != LineRole::More {
-                self.next = Some(line);
-                break;
-            }
-            is_folded = true;
-            if line.1 > line.0 {
-                text_end = line.1;
-                traits = self.follow.traits;
-            }
-            end = line.2;
-        }
-
-        let record = self.record;
-        let text = &record[start..text_end];
-        if first_end == start {
-            marks = None;
-        } else if marks.is_none() {
-            let colon = find_colon(text, &mut false).or_else(|| memchr(b':', text));
-            marks = colon.map(|colon| LineOffsets::before(text, colon));
-        }
-        let mut line = ContentLine {
-            span: start..end,
-            group: None,
-            name: b"",
-            params: start..start,
-            value: start..text_end,
-            record,
-            text: self.text,
-            label_end: start,
-            is_folded,
-            traits,
-        };
-        if let Some(LineOffsets {
-            colon,
-            name_end,
-            dot,
-        }) = marks
-        {
-            line.group = dot.map(|dot| &text[..dot]);
-            line.name = &text[dot.map_or(0, |dot| dot + 1)..name_end];
-            line.label_end = start + name_end;
-            line.params = start + (name_end + 1).min(colon)..start + colon;
-            line.value = start + colon + 1..text_end;
-        }
-        Some(line)
     }
 }
 

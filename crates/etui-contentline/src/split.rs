@@ -48,7 +48,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
-use super::lines::{LineJoiner, LineRole, PhysicalLine};
+use super::lines::{LineJoiner, LineRole, PhysicalLine, last_visible_byte};
 use super::stream::text::{LineKind, classify_line};
 use super::stream::{FetchedLine, LineStream, MAX_LINE, SkippedRange};
 
@@ -252,7 +252,7 @@ impl<R: Read> Splitter<R> {
     /// examined.
     fn long_line(&mut self) -> io::Result<()> {
         let head = self.stream.peek(MAX_LINE).to_vec();
-        let mut last = head.last().copied();
+        let mut last = last_visible_byte(&head);
         self.take_or_pass(MAX_LINE);
         loop {
             let chunk = self.stream.next_chunk()?;

@@ -14,7 +14,7 @@
 use std::io::{self, ErrorKind, Read};
 
 use self::text::make_excerpt;
-use super::lines::MAX_HEAD;
+use super::lines::{MAX_HEAD, is_blank, last_visible_byte};
 use super::rejection::{RejectReason, Rejection};
 
 pub mod text;
@@ -61,7 +61,7 @@ pub enum FetchedLine {
 pub struct LineChunk {
     /// Its length.
     pub len: usize,
-    /// The last byte of its text, if it has text.
+    /// The last byte of its text that is no blank.
     pub last: Option<u8>,
     /// True if the line ends with it.
     pub ends: bool,
@@ -283,10 +283,14 @@ impl<R: Read> LineStream<R> {
                 None => (unread.len() & !(units.width() - 1), None),
             };
             if text > 0 || whole.is_some() {
-                let last = text.checked_sub(units.width()).map(|at| match units {
-                    CodeUnits::Bytes => unread[at],
-                    _ => units.narrow([unread[at], unread[at + 1]]),
-                });
+                let last = match units {
+                    CodeUnits::Bytes => last_visible_byte(&unread[..text]),
+                    _ => {
+                        let all = unread[..text].chunks_exact(2).rev();
+                        let mut all = all.map(|unit| units.narrow([unit[0], unit[1]]));
+                        all.find(|byte| !is_blank(&[*byte]))
+                    }
+                };
                 return Ok(LineChunk {
                     len: whole.unwrap_or(text),
                     last,

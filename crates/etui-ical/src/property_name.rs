@@ -60,6 +60,7 @@ property_names! {
     Url = b"URL",
     MicrosoftAllDay = b"X-MICROSOFT-CDO-ALLDAYEVENT",
     MozillaLastAck = b"X-MOZ-LASTACK",
+    MozillaSnooze = b"X-MOZ-SNOOZE-TIME",
 }
 
 impl PropertyName {

@@ -6,8 +6,11 @@ use crate::property_name::PropertyName;
 use crate::recurrence::{EventEnd, RDate, RecurrenceId, RecurrenceRule, RuleError, Timing};
 use crate::time::{CalendarTime, DateTimeValue, Duration, TimeError, TimeZone};
 use crate::zones::TimeZoneResolver;
+use etui_contentline::edit::head_without;
 use etui_contentline::lines::{ContentLine, ContentLines, param_end};
-use etui_contentline::values::{property_params, property_value as value, trim_spaces};
+use etui_contentline::values::{
+    param_value, property_params, property_value as value, trim_spaces,
+};
 
 /// Limits of dates taken from `RDATE` and `EXDATE` of one component, and of its rules.
 const MAX_DATES: usize = 100_000;
@@ -84,6 +87,8 @@ pub(super) struct TimingReader<'t, 'z> {
 struct TimeParams {
     zone: Option<TimeZone>,
     this_and_future: bool,
+    /// `VALUE=DATE`
+    is_date: bool,
 }
 
 impl<'t, 'z> TimingReader<'t, 'z> {
@@ -133,14 +138,11 @@ impl<'t, 'z> TimingReader<'t, 'z> {
                 self.duration = self.duration.or(duration);
             }
             PropertyName::RecurrenceId => {
-                let TimeParams {
-                    zone,
-                    this_and_future,
-                } = self.read_params(line);
-                let id = self.parse_time("RECURRENCE-ID", &value(line), zone.as_ref());
+                let params = self.read_params(line);
+                let id = self.parse_time("RECURRENCE-ID", &time_value(line), &params);
                 let recurrence_id = id.map(|id| RecurrenceId {
                     id,
-                    this_and_future,
+                    this_and_future: params.this_and_future,
                 });
                 self.recurrence_id = self.recurrence_id.take().or(recurrence_id);
             }
@@ -214,7 +216,10 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         if line.params.is_empty() {
             return params;
         }
-        let text = property_params(line);
+        let mut text = property_params(line);
+        if let Some(whole) = params_with_colon(line) {
+            text = Cow::Owned(whole);
+        }
         if let Some((last, params)) = &self.last
             && *last == text
         {
@@ -227,6 +232,8 @@ impl<'t, 'z> TimingReader<'t, 'z> {
                 if params.zone.is_none() && !value.is_empty() {
                     self.add_warning(TimingWarning::UnknownZone(value.chars().take(80).collect()));
                 }
+            } else if name.eq_ignore_ascii_case("VALUE") {
+                params.is_date = value.eq_ignore_ascii_case("DATE");
             } else if name.eq_ignore_ascii_case("RANGE") {
                 params.this_and_future = value.eq_ignore_ascii_case("THISANDFUTURE");
             }
@@ -244,18 +251,20 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         property: &'static str,
         line: &ContentLine<'t>,
     ) -> Option<CalendarTime> {
-        let zone = self.read_params(line).zone;
-        self.parse_time(property, &value(line), zone.as_ref())
+        let params = self.read_params(line);
+        self.parse_time(property, &time_value(line), &params)
     }
 
     fn parse_time(
         &mut self,
         property: &'static str,
         text: &str,
-        zone: Option<&TimeZone>,
+        params: &TimeParams,
     ) -> Option<CalendarTime> {
         match text.parse::<DateTimeValue>() {
-            Ok(value) => Some(value.in_zone(zone)),
+            // Some programs write a time of day, which the type does not have.
+            Ok(value) if params.is_date => Some(CalendarTime::Date(value.local().date())),
+            Ok(value) => Some(value.in_zone(params.zone.as_ref())),
             Err(error) => {
                 self.add_warning(TimingWarning::Value { property, error });
                 None
@@ -300,8 +309,8 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         line: &ContentLine<'t>,
         dates: &mut Vec<RDate>,
     ) {
-        let zone = self.read_params(line).zone;
-        for text in value(line).split(',').filter(|t| !t.trim().is_empty()) {
+        let params = self.read_params(line);
+        for text in time_value(line).split(',').filter(|t| !t.trim().is_empty()) {
             if dates.len() >= MAX_DATES {
                 self.add_warning(TimingWarning::TooMany(property));
                 return;
@@ -310,7 +319,7 @@ impl<'t, 'z> TimingReader<'t, 'z> {
                 Some((start, end)) => (start, Some(end.trim())),
                 None => (text, None),
             };
-            let Some(start) = self.parse_time(property, start, zone.as_ref()) else {
+            let Some(start) = self.parse_time(property, start, &params) else {
                 continue;
             };
             let end = match end {
@@ -318,13 +327,75 @@ impl<'t, 'z> TimingReader<'t, 'z> {
                 Some(end) if end.starts_with(['P', 'p', '+', '-']) => {
                     self.parse_duration(property, end).map(EventEnd::After)
                 }
-                Some(end) => self
-                    .parse_time(property, end, zone.as_ref())
-                    .map(EventEnd::At),
+                Some(end) => self.parse_time(property, end, &params).map(EventEnd::At),
             };
             let end = end.unwrap_or_default();
             dates.push(RDate { start, end });
         }
+    }
+}
+
+/// Returns the parameters of a time whose `TZID` has a colon and no quotes, as Google and Exchange write
+/// (RFC 5545 section 3.2 requires quotes): what precedes the last colon belongs to it. `None` for other
+/// lines.
+///
+/// ```text
+/// DTSTART;TZID=tzone://Microsoft/Utc:20260708T100000
+///         '------ parameters ------' '--- value ---'
+/// ```
+fn params_with_colon(line: &ContentLine<'_>) -> Option<String> {
+    let value = value(line);
+    let (rest, _) = split_misplaced(line, &value)?;
+    Some(format!("{}:{rest}", property_params(line)))
+}
+
+/// Splits a value at the last colon if the part before it belongs to the parameters.
+fn split_misplaced<'v>(line: &ContentLine<'_>, value: &'v str) -> Option<(&'v str, &'v str)> {
+    if !value.contains(':') {
+        return None;
+    }
+    let (rest, time) = value.rsplit_once(':')?;
+    // 1997-07-14T13:30:00 has colons of its own.
+    let is_time = time.len() >= 8 && time.bytes().take(8).all(|b| b.is_ascii_digit());
+    let params = property_params(line);
+    let (name, tzid) = params.rsplit(';').next()?.split_once('=')?;
+    let is_open = name.trim().eq_ignore_ascii_case("TZID") && !tzid.contains('"');
+    (is_time && is_open).then_some((rest, time))
+}
+
+/// Returns the value of a time, without the rest of a `TZID` that has a colon.
+pub(super) fn time_value<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
+    match value(line) {
+        Cow::Borrowed(text) => {
+            let time = split_misplaced(line, text).map_or(text, |(_, time)| time);
+            Cow::Borrowed(trim_spaces(time))
+        }
+        Cow::Owned(text) => {
+            let time = split_misplaced(line, &text).map(|(_, time)| time.trim().to_owned());
+            Cow::Owned(time.unwrap_or(text))
+        }
+    }
+}
+
+/// Returns the `TZID` of a time, with its colons.
+pub(super) fn tzid_of<'t>(line: &ContentLine<'t>) -> Option<Cow<'t, str>> {
+    match params_with_colon(line) {
+        Some(params) => split_params(&params)
+            .find(|(name, _)| name.eq_ignore_ascii_case("TZID"))
+            .map(|(_, tzid)| Cow::Owned(tzid.to_owned())),
+        None => param_value(line, "TZID"),
+    }
+}
+
+/// Returns name and parameters of a time, to be written before another value; a `TZID` with a colon is
+/// put in quotes.
+pub(super) fn time_head(line: &ContentLine<'_>, drop: &[&str]) -> String {
+    match params_with_colon(line).and(tzid_of(line)) {
+        Some(tzid) => {
+            let drop: Vec<&str> = drop.iter().copied().chain(["TZID"]).collect();
+            format!("{};TZID=\"{tzid}\"", head_without(line, &drop))
+        }
+        None => head_without(line, drop),
     }
 }
 

@@ -32,10 +32,12 @@ impl CodePage {
         }
     }
 
-    /// Returns the code page that texts are in: CP932 if all of them are valid in it and one has a
-    /// kana of two bytes, as text in CP1252 practically never has; else CP1252.
+    /// Returns the code page that texts are in: CP932 if all of them are valid in it, and one has a
+    /// kana of two bytes, as text in CP1252 practically never has, or if in CP1252 many signs would be
+    /// within words; else CP1252.
     pub fn detect<'a>(texts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut has_kana = false;
+        let (mut likely, mut unlikely) = (0_usize, 0_usize);
         for text in texts {
             if text.is_ascii() {
                 continue;
@@ -45,8 +47,12 @@ impl CodePage {
                 return Self::Windows1252;
             }
             has_kana |= decoded.contains(|c| ('\u{3041}'..='\u{30FE}').contains(&c));
+            let (more_likely, more_unlikely) = count_western(text);
+            likely += more_likely;
+            unlikely += more_unlikely;
         }
-        match has_kana {
+        // Of kanji, about half of the bytes are unlikely in CP1252.
+        match has_kana || unlikely > likely / 4 {
             true => Self::ShiftJis,
             false => Self::Windows1252,
         }
@@ -103,6 +109,41 @@ impl CodePage {
     }
 }
 
+/// Returns the numbers of other characters than ASCII that are likely and unlikely where they are in
+/// CP1252: quotes, dashes and the like between letters or other such characters are unlikely, and so are undefined bytes.
+fn count_western(text: &[u8]) -> (usize, usize) {
+    let is_undefined = |byte: u8| matches!(byte, 0x81 | 0x8D | 0x8F | 0x90 | 0x9D);
+    let chars: Vec<char> = WINDOWS_1252
+        .decode_without_bom_handling(text)
+        .0
+        .chars()
+        .collect();
+    let is_word = |at: Option<usize>| {
+        let found = at.and_then(|at| chars.get(at));
+        found.is_some_and(|c| c.is_alphanumeric() || !c.is_ascii())
+    };
+    let (mut likely, mut unlikely) = (0, 0);
+    // Each byte of CP1252 is a character.
+    for (at, (c, byte)) in chars.iter().zip(text).enumerate() {
+        if byte.is_ascii() {
+            continue;
+        }
+        let (after, before) = (is_word(at.checked_sub(1)), is_word(Some(at + 1)));
+        let is_likely = match c {
+            _ if is_undefined(*byte) => false,
+            c if c.is_alphabetic() => true,
+            // The apostrophe.
+            '\u{2019}' => after,
+            _ => !(after && before),
+        };
+        match is_likely {
+            true => likely += 1,
+            false => unlikely += 1,
+        }
+    }
+    (likely, unlikely)
+}
+
 /// A text of a database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DecodedText {
@@ -117,6 +158,38 @@ pub struct DecodedText {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kanji_without_kana_are_japanese() {
+        for text in [
+            "山田",
+            "山田 太郎",
+            "東京都渋谷区",
+            "佐藤\n鈴木 一郎",
+            "株式会社 日本",
+            "090-1234 携帯",
+        ] {
+            let (bytes, missing) = CodePage::ShiftJis.encode(text);
+            assert_eq!(missing, [], "{text}");
+            let detected = CodePage::detect([b"Bob".as_slice(), &bytes]);
+            assert_eq!(detected, CodePage::ShiftJis, "{text}");
+        }
+        for text in [
+            "Anna’s",
+            "“Größe”",
+            "Bénédicte",
+            "Åsa – Ömer",
+            "Noël’s café",
+            "Žižek",
+            "ÄÖÜ",
+            "é",
+        ] {
+            let (bytes, missing) = CodePage::Windows1252.encode(text);
+            assert_eq!(missing, [], "{text}");
+            let detected = CodePage::detect([b"Bob".as_slice(), &bytes]);
+            assert_eq!(detected, CodePage::Windows1252, "{text}");
+        }
+    }
 
     #[test]
     fn kana_make_a_text_japanese() {

@@ -63,7 +63,8 @@ fn component_to_task(
     zone: &TimeZone,
 ) -> Outgoing<Task> {
     let mut outgoing = Outgoing::new(Task::default());
-    let due = component.due.as_ref();
+    let due = component.due_time();
+    let due = due.as_ref();
     outgoing.record.due = due.map(|due| to_local(due, zone).date());
     if let Some(due) = due {
         note_zone(due, &mut outgoing.notes);

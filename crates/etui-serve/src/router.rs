@@ -349,6 +349,8 @@ impl Router {
                 user: &login.user,
                 root: &login.root,
             };
+            let method = head.parts.method.as_str();
+            let _step = etui::label_step(&login.device.name, method);
             let outcome =
                 etui_dav::answer(&login.store, &session, &self.dav, &request, &mut writer);
             drop((request, held));

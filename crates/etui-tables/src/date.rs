@@ -96,6 +96,13 @@ impl TableDate {
     }
 }
 
+/// Returns true for a date of zeros, such as Outlook's `0.0.00` for none.
+pub(crate) fn is_placeholder_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(['.', '/', '-']).collect();
+    let is_zero = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte == b'0');
+    parts.len() == 3 && parts.iter().all(is_zero)
+}
+
 /// Returns the order that a date with slashes shows: `17/5/1980` has the day first.
 pub(crate) fn shown_order(text: &str) -> Option<DayOrder> {
     let first = text.split_whitespace().next()?;

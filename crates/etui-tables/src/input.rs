@@ -1,18 +1,21 @@
 //! [`TextInput`]: the lines of a foreign text.
 //!
-//! UTF-16 is recognized by its byte order mark, or by the zero bytes of its first characters, and is
-//! converted to UTF-8. Any other text keeps its bytes; [`decode_text`] reads them as UTF-8, or else as
-//! windows-1252. Lines end with CRLF, LF or a lone CR.
+//! Lines are UTF-8. UTF-16 is recognized by its byte order mark, or by the zero bytes of its first
+//! characters; another charset is detected from the beginning of the text, or from the first line that
+//! is not UTF-8. Lines end with CRLF, LF or a lone CR.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
 
-use encoding_rs::{Decoder, Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// Bytes of the longest line that is kept; the rest of a longer one is skipped.
 pub(crate) const MAX_LINE: usize = 48 << 20;
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
+/// Bytes at the beginning that the charset is detected from.
+const SAMPLE: usize = 256 << 10;
 
 /// A line without its end.
 #[derive(Debug, Default)]
@@ -27,6 +30,8 @@ pub(crate) struct TextInput<R> {
     reader: R,
     bytes_read: u64,
     decoder: Option<Decoder>,
+    /// The charset of lines that are not UTF-8, once it is known.
+    charset: Option<&'static Encoding>,
     /// Bytes that are read and not returned yet, from `start`.
     buffer: Vec<u8>,
     start: usize,
@@ -35,11 +40,13 @@ pub(crate) struct TextInput<R> {
 }
 
 impl<R: Read> TextInput<R> {
-    pub(crate) fn new(reader: R) -> Self {
+    /// A reader of a text in a charset; it is detected if it is `None`.
+    pub(crate) fn new(reader: R, charset: Option<&'static Encoding>) -> Self {
         Self {
             reader,
             bytes_read: 0,
             decoder: None,
+            charset,
             buffer: Vec::new(),
             start: 0,
             is_started: false,
@@ -52,11 +59,42 @@ impl<R: Read> TextInput<R> {
         self.bytes_read
     }
 
+    /// The charset of the lines so far that were not UTF-8 or UTF-16.
+    pub(crate) fn charset(&self) -> Option<&'static Encoding> {
+        self.charset
+    }
+
     /// Returns the next line; `None` at the end.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<InputLine>> {
         if !self.is_started {
             self.begin()?;
         }
+        let line = self.next_bytes()?;
+        Ok(line.map(|line| self.convert(line)))
+    }
+
+    /// Converts a line to UTF-8.
+    fn convert(&mut self, line: InputLine) -> InputLine {
+        let is_utf8 = std::str::from_utf8(&line.bytes).is_ok();
+        let charset = match self.charset {
+            // A text of one-byte characters may have lines of another program, in UTF-8; text of
+            // two-byte ones may look like UTF-8 by chance.
+            Some(charset) if !is_utf8 || !charset.is_single_byte() => charset,
+            None if !is_utf8 => {
+                let rest = self.buffer.get(self.start..).unwrap_or_default();
+                *self.charset.insert(detect_charset(&[&line.bytes, rest]))
+            }
+            _ => return line,
+        };
+        let text = charset.decode_without_bom_handling(&line.bytes).0;
+        InputLine {
+            bytes: text.into_owned().into_bytes(),
+            ..line
+        }
+    }
+
+    /// Returns the next line as it is.
+    fn next_bytes(&mut self) -> io::Result<Option<InputLine>> {
         let mut line = InputLine::default();
         loop {
             let rest = self.buffer.get(self.start..).unwrap_or_default();
@@ -80,19 +118,28 @@ impl<R: Read> TextInput<R> {
         }
     }
 
-    /// Recognizes the encoding.
+    /// Recognizes the charset.
     fn begin(&mut self) -> io::Result<()> {
         self.is_started = true;
         let mut head = Vec::new();
-        while head.len() < 4 {
+        while head.len() < SAMPLE {
             let read = self.read_chunk()?;
             if read.is_empty() {
                 break;
             }
             head.extend(read);
         }
-        self.decoder = detect_wide(&head).map(Encoding::new_decoder_with_bom_removal);
+        let wide = match self.charset {
+            Some(charset) => Some(charset).filter(|c| [UTF_16BE, UTF_16LE].contains(c)),
+            None => detect_wide(&head),
+        };
+        self.decoder = wide.map(Encoding::new_decoder_with_bom_removal);
         let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
+        if wide.is_some() {
+            self.charset = None;
+        } else if self.charset.is_none() && !is_mostly_utf8(text) {
+            self.charset = Some(detect_charset(&[text]));
+        }
         self.append(text);
         Ok(())
     }
@@ -167,6 +214,49 @@ pub(crate) fn detect_wide(head: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
+/// Returns true if most lines with other characters than ASCII are UTF-8.
+fn is_mostly_utf8(text: &[u8]) -> bool {
+    let lines = text.split(|byte| *byte == b'\n');
+    let others = lines.filter(|line| !line.is_ascii());
+    let (utf8, other): (Vec<&[u8]>, Vec<&[u8]>) =
+        others.partition(|line| std::str::from_utf8(line).is_ok());
+    // The last line may be cut within a character.
+    other.is_empty() || utf8.len() > other.len() || std::str::from_utf8(text).is_err_and(is_cut)
+}
+
+fn is_cut(error: std::str::Utf8Error) -> bool {
+    error.error_len().is_none()
+}
+
+/// Returns the charset of a text that is not UTF-8.
+fn detect_charset(text: &[&[u8]]) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    for part in text {
+        detector.feed(part, false);
+    }
+    detector.feed(b"", true);
+    let found = detector.guess(None, Utf8Detection::Deny);
+    // UTF-8 with wrong bytes: those are read as the most common charset.
+    if found == UTF_8 { WINDOWS_1252 } else { found }
+}
+
+/// Returns the charset with a name: one of the WHATWG's, or a number of a Windows code page, such as
+/// `cp932`. `None` if there is none.
+pub(crate) fn find_charset(name: &str) -> Option<&'static Encoding> {
+    let name = name.trim();
+    let page = name
+        .get(..2)
+        .filter(|start| start.eq_ignore_ascii_case("cp"));
+    Encoding::for_label(name.as_bytes()).or_else(|| match page.and(name.get(2..))? {
+        "932" => Some(encoding_rs::SHIFT_JIS),
+        "936" => Some(encoding_rs::GBK),
+        "949" => Some(encoding_rs::EUC_KR),
+        "950" => Some(encoding_rs::BIG5),
+        "65001" => Some(UTF_8),
+        _ => None,
+    })
+}
+
 /// Returns bytes as text: UTF-8, or else windows-1252.
 pub(crate) fn decode_text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
@@ -190,7 +280,7 @@ mod tests {
                 Ok(n)
             }
         }
-        let mut input = TextInput::new(Slow(bytes));
+        let mut input = TextInput::new(Slow(bytes), None);
         let mut all = Vec::new();
         while let Some(line) = input.next_line().unwrap() {
             all.push(decode_text(&line.bytes).into_owned());

@@ -18,6 +18,8 @@
 
 #![deny(missing_docs)]
 
+mod calendar;
+mod charset;
 mod convert;
 mod date;
 mod draft;
@@ -28,10 +30,12 @@ mod label;
 mod ldif;
 mod table;
 
+pub use calendar::{CalendarTable, is_calendar_csv, read_calendar};
+pub use charset::{TableCharset, UnknownCharset};
 pub use export::{CsvFormat, CsvPlan, CsvWriter, Loss, LossKind};
 pub use item::{FieldCount, ForeignContact, ForeignItem, RejectedRecord};
 pub use ldif::{LdifReader, is_ldif};
-pub use table::{ColumnField, CsvError, CsvOptions, CsvProgram, CsvReader, is_csv};
+pub use table::{ColumnField, CsvError, CsvOptions, CsvProgram, CsvReader, UnmappedColumn, is_csv};
 
 /// Runs the example of the README.
 #[cfg(doctest)]

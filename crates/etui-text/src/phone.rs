@@ -18,7 +18,9 @@
 //!
 //! 1. `tel:` and its parameters, decimal digits of any script, an extension.
 //! 2. Letters by the keypad (E.161) if there are three and three digits before
-//!    them; fewer are dropped.
+//!    them that are no whole number of the region; other letters are dropped, and
+//!    with a whole number before them all that follows: a remark, as in
+//!    `0171 3920001 private`.
 //! 3. A plus or the region's international prefix, then a country calling code
 //!    (no code is the beginning of another); a `(0)` after it is dropped where
 //!    national numbers do not begin with 0.
@@ -45,9 +47,12 @@
 //!   calling code. The library refuses such numbers, and every other that it
 //!   cannot complete; here they stay as dialled.
 //! - `p` and `w` (pause and wait) between digits begin an extension.
+//! - A remark after a whole number is none of its digits; the library dials its letters.
+//! - Addresses of other kinds (`sip:`, `xmpp:`) are no numbers.
 //! - A number with digits beyond [`MAX_DIGITS`] keeps those, and no country.
 
 mod dial_string;
+mod forms;
 mod plan_table;
 mod plans;
 mod written;
@@ -56,6 +61,7 @@ use dial_string::DialString;
 use plan_table::{CODES, INTERNATIONAL, PLANS, SHAPES, TRUNK};
 use plans::{MAIN, NumberingPlan};
 
+pub use forms::{prefix_forms, suffix_forms};
 pub use written::WrittenNumber;
 
 /// The largest number of digits kept. E.164 allows 15; longer numbers dial through
@@ -136,7 +142,16 @@ impl PhoneNumber {
     /// Returns `None` if there is no digit in it (or `*` or `#` at the beginning, for service
     /// codes such as `*100#`).
     pub fn parse(text: &str, region: Option<Region>) -> Option<PhoneNumber> {
-        let reading = DialString::of(text);
+        if is_other_address(text) {
+            return None;
+        }
+        let mut reading = DialString::of(text);
+        if let Some(number) = reading
+            .without_remark()
+            .filter(|n| n.is_whole_number(region))
+        {
+            reading = number;
+        }
         if reading.digits.is_empty() {
             return None;
         }
@@ -263,118 +278,41 @@ impl std::fmt::Debug for PhoneNumber {
     }
 }
 
+/// Schemes of addresses that are no phone numbers.
+const OTHER_SCHEMES: &[&str] = &[
+    "sip:", "sips:", "xmpp:", "im:", "mailto:", "http:", "https:", "skype:", "jabber:",
+];
+
+/// Returns true for the address of something other than a phone.
+fn is_other_address(text: &str) -> bool {
+    let text = text.trim_start();
+    // Few numbers begin with a letter.
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && OTHER_SCHEMES.iter().any(|scheme| {
+            let head = text.get(..scheme.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+        })
+}
+
+/// Digits of the shortest number before a remark where the region's numbers are not known: fewer may
+/// be the start of a number in letters, `1-800-FLOWERS`.
+const MIN_UNKNOWN_NUMBER: usize = 7;
+
+impl DialString {
+    /// Returns true if the digits are a whole number of the region, or long enough for one if it is not
+    /// known.
+    fn is_whole_number(&self, region: Option<Region>) -> bool {
+        match region {
+            Some(_) => resolve_number(self, region).is_some(),
+            None => self.digits.bytes().len() >= MIN_UNKNOWN_NUMBER,
+        }
+    }
+}
+
 fn last_seven(national: &str) -> &str {
     national
         .get(national.len().saturating_sub(7)..)
         .unwrap_or(national)
-}
-
-/// Adds the forms of a partial number that need no rules of a country: as typed,
-/// or without plus or international prefix if `least` digits remain. Returns true
-/// if national rules apply as well.
-fn push_plain_forms(
-    forms: &mut Vec<String>,
-    reading: &DialString,
-    region: Option<Region>,
-    least: usize,
-) -> bool {
-    let typed = reading.digits.bytes();
-    if typed.is_empty() {
-        return false;
-    }
-    if reading.plus {
-        push_form(forms, &[&international_part(reading, typed)]);
-        return false;
-    }
-    push_form(forms, &[typed]);
-    if reading.service {
-        return false;
-    }
-    let plan = region.and_then(Region::plan);
-    let international = plan.map_or("00", |plan| table_row(&INTERNATIONAL, plan.international));
-    match strip_international_prefix(international, typed) {
-        Some(rest) if rest.len() >= least => {
-            push_form(forms, &[&international_part(reading, rest)]);
-            false
-        }
-        _ => true,
-    }
-}
-
-/// Returns the prefixes of [`PhoneNumber::digits`] that a typed prefix can mean,
-/// without duplicates: as E.164 digits and as a national number of `region`, with
-/// or without trunk prefix. `030` in Germany: `030` (numbers without
-/// country) and `4930`; `30`: `30` (Greece) and `4930`; `+4930` and `0049 30`:
-/// `4930`. Empty if nothing was typed that can begin a number.
-pub fn prefix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
-    let reading = DialString::parse_part(typed);
-    let typed = reading.digits.bytes();
-    let mut forms = Vec::new();
-    if !push_plain_forms(&mut forms, &reading, region, 1) {
-        return forms;
-    }
-    let plan = region.and_then(Region::plan);
-    let Some(plan) = plan else {
-        return forms;
-    };
-    let country = Digits::<MAX_DIGITS>::of_number(plan.country);
-    let mut national = |digits: &[u8]| {
-        push_form(&mut forms, &[country.bytes(), digits]);
-        // A mobile number of Argentina is dialled without the 9 within the country.
-        if plan.country == 54 {
-            push_form(&mut forms, &[country.bytes(), b"9", digits]);
-        }
-    };
-    let mut trunk = false;
-    for rule in table_row(&TRUNK, plan.trunk).split('|') {
-        if let Some((area, local)) = rule.strip_prefix('=').and_then(|rule| rule.split_once(':')) {
-            if is_pattern_start(local, typed) {
-                national(&[area.as_bytes(), typed].concat());
-            }
-        } else if !rule.contains('>')
-            && let Some(rest) = strip_pattern(rule, typed)
-        {
-            trunk = true;
-            national(rest);
-        }
-    }
-    if !trunk || can_begin(plan, typed) {
-        national(typed);
-    }
-    if let Some((plan, digits)) = resolve_number(&reading, region) {
-        push_form(
-            &mut forms,
-            &[
-                Digits::<MAX_DIGITS>::of_number(plan.country).bytes(),
-                digits.bytes(),
-            ],
-        );
-    }
-    forms
-}
-
-/// Returns the suffixes of [`PhoneNumber::digits`] that a typed suffix, or a number
-/// on a display, can mean, without duplicates: the digits as they are,
-/// without international prefix, and without trunk prefix if three digits remain.
-/// `4711`: `4711`; `030 1234` in Germany: `0301234` and `301234`.
-pub fn suffix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
-    let reading = DialString::parse_part(typed);
-    let typed = reading.digits.bytes();
-    let mut forms = Vec::new();
-    if !push_plain_forms(&mut forms, &reading, region, 3) {
-        return forms;
-    }
-    let plan = region.and_then(Region::plan);
-    for rule in table_row(&TRUNK, plan.map_or(0, |plan| plan.trunk)).split('|') {
-        if !rule.contains(['=', '>'])
-            && !rule.is_empty()
-            && let Some(rest) = strip_pattern(rule, typed)
-            && rest.len() >= 3
-        {
-            push_form(&mut forms, &[rest]);
-        }
-    }
-    forms
 }
 
 /// Returns the decimal digits of a text, of any script, as ASCII.
@@ -384,13 +322,6 @@ pub fn decimal_digits(text: &str) -> Vec<u8> {
         c => dial_string::decimal_digit(c),
     };
     text.chars().filter_map(digit).collect()
-}
-
-fn push_form(forms: &mut Vec<String>, parts: &[&[u8]]) {
-    let form: String = parts.concat().into_iter().map(char::from).collect();
-    if !forms.contains(&form) {
-        forms.push(form);
-    }
 }
 
 /// Returns the E.164 form of the digits typed after a plus.

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use etui_contentline::charset::repair_charset;
+use etui_contentline::charset::repair_record;
 use etui_contentline::lines::{ContentLines, component_body};
 
+use crate::android::{is_custom, standard_property};
 use crate::error::CardError;
-use crate::property::Property;
+use crate::property::{Property, PropertyValue};
 
 /// The size of the largest card, in bytes, photos included.
 pub const MAX_CARD: usize = 32 << 20;
@@ -130,8 +131,8 @@ impl Card {
 }
 
 fn parse_properties(text: &[u8]) -> Result<Vec<Property>, CardError> {
-    let text = repair_charset(text);
-    let body = component_body(text.trim(), "VCARD").ok_or(CardError::NotACard)?;
+    let repaired = repair_record(text);
+    let body = component_body(repaired.text.trim(), "VCARD").ok_or(CardError::NotACard)?;
     let mut properties = Vec::new();
     for line in ContentLines::of_text(body) {
         // A nested card was removed with its AGENT line; any other part is no part of a vCard.
@@ -140,10 +141,34 @@ fn parse_properties(text: &[u8]) -> Result<Vec<Property>, CardError> {
         }
         properties.extend(Property::parse(&line));
     }
+    read_custom_properties(&mut properties);
+    // The repaired text says 3.0, whose syntax it has.
+    let version = properties
+        .iter_mut()
+        .find(|p| repaired.was_v21 && p.is_named("VERSION"));
+    if let Some(version) = version {
+        version.value = PropertyValue::Text("2.1".to_owned());
+    }
     let has_content = |property: &Property| !property.is_named("VERSION") && property.has_content();
     match properties.iter().any(has_content) {
         true => Ok(properties),
         false => Err(CardError::Empty),
+    }
+}
+
+/// Replaces Android's own properties by those of the standard. The card's own date stays: an edit wrote it.
+fn read_custom_properties(properties: &mut [Property]) {
+    if !properties.iter().any(is_custom) {
+        return;
+    }
+    let has_own = |name| properties.iter().any(|p| p.is_named(name));
+    let own_dates = ["BDAY", "ANNIVERSARY"].map(|name| (name, has_own(name)));
+    for property in properties {
+        let standard = standard_property(property)
+            .filter(|p| !own_dates.iter().any(|(name, own)| *own && p.is_named(name)));
+        if let Some(standard) = standard {
+            *property = standard;
+        }
     }
 }
 

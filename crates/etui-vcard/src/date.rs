@@ -1,7 +1,8 @@
 //! Dates of every version.
 //!
 //! vCard 4.0 writes `18151210` and `--1210` (RFC 6350 §4.3.1), older versions `1815-12-10`, and
-//! many programs the older form in 4.0 as well. Both forms are read in every version.
+//! many programs the older form in 4.0 as well. Both forms are read in every version, and those of
+//! programs that keep the date as it was typed: `1990/05/09`, `1990-5-9`, `09.05.1990`.
 
 use std::fmt;
 
@@ -31,11 +32,29 @@ impl fmt::Display for PartialDate {
     }
 }
 
+/// Years that stand for an unknown one.
+const PLACEHOLDER_YEARS: [u16; 3] = [0, 1, 1604];
+
 impl PartialDate {
-    /// Parses `1815-12-10`, `18151210`, `1815-12`, `1815`, `--12-10`, `--1210`, `--12` or `---10`.
-    /// A time after it is ignored.
+    /// Parses `1815-12-10`, `18151210`, `1815-12`, `1815`, `--12-10`, `--1210`, `--12` or `---10`; and
+    /// dates in figures with other separators, `1990/5/9` and `9.5.1990`. `5/13/1990` is read in the
+    /// order in which it is a date; `5/9/1990`, which has two, is none. A time after the date is ignored.
     pub fn parse(text: &str) -> Option<Self> {
         let date = split_time(text).0;
+        Self::parse_iso(date).or_else(|| Self::parse_separated(date))
+    }
+
+    /// Returns the date without a year that stands for an unknown one, as programs write it that need
+    /// one: 0000, 0001, and Apple's 1604.
+    #[must_use]
+    pub fn without_placeholder_year(self) -> Self {
+        Self {
+            year: self.year.filter(|year| !PLACEHOLDER_YEARS.contains(year)),
+            ..self
+        }
+    }
+
+    fn parse_iso(date: &str) -> Option<Self> {
         let (year, rest) = match date.strip_prefix("--") {
             Some(rest) => (None, rest),
             None => {
@@ -58,11 +77,69 @@ impl PartialDate {
             let n = parse_two_digits(part)?;
             (1..=most).contains(&n).then_some(Some(n))
         };
-        Some(Self {
+        let date = Self {
             year,
             month: number(month, 12)?,
             day: number(day, 31)?,
-        })
+        };
+        date.has_real_day().then_some(date)
+    }
+
+    /// Returns true if the day is one of its month, in the year if it is known.
+    fn has_real_day(self) -> bool {
+        let is_leap = |year: u16| {
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+        };
+        let days = match self.month {
+            Some(2) if self.year.is_none_or(|year| year == 1 || is_leap(year)) => 29,
+            Some(2) => 28,
+            Some(4 | 6 | 9 | 11) => 30,
+            _ => 31,
+        };
+        self.day.is_none_or(|day| day <= days)
+    }
+
+    fn parse_separated(date: &str) -> Option<Self> {
+        let (is_yearless, rest) = match date.strip_prefix("--") {
+            Some(rest) => (true, rest),
+            None => (false, date),
+        };
+        let separator = rest.chars().find(|c| matches!(c, '/' | '.' | '-'))?;
+        let number = |part: &str| {
+            let is_number = !part.is_empty() && part.len() <= 2;
+            is_number.then(|| parse_digits(part))?
+        };
+        let parts: Vec<&str> = rest.split(separator).map(str::trim).collect();
+        let (year, month, day) = match (parts.as_slice(), separator) {
+            ([month, day], _) if is_yearless => (None, number(month)?, number(day)?),
+            _ if is_yearless => return None,
+            // `09.05.`
+            ([day, month, ""], '.') => (None, number(month)?, number(day)?),
+            ([year, month, day], _) if year.len() == 4 => {
+                (Some(parse_digits(year)?), number(month)?, number(day)?)
+            }
+            ([day, month, year], '.') if year.len() == 4 => {
+                (Some(parse_digits(year)?), number(month)?, number(day)?)
+            }
+            ([a, b, year], _) if year.len() == 4 => {
+                let (a, b) = (number(a)?, number(b)?);
+                let (month, day) = match (a > 12, b > 12) {
+                    (true, false) => (b, a),
+                    (false, true) => (a, b),
+                    _ if a == b => (a, b),
+                    _ => return None,
+                };
+                (Some(parse_digits(year)?), month, day)
+            }
+            _ => return None,
+        };
+        let is_date = (1..=12).contains(&month) && (1..=31).contains(&day);
+        let date = Self {
+            year,
+            month: u8::try_from(month).ok(),
+            day: u8::try_from(day).ok(),
+        };
+        (is_date && date.has_real_day()).then_some(date)
     }
 
     /// The date as versions before 4.0 write it; also the form to show.
@@ -122,6 +199,18 @@ impl PropertyDate {
             None => None,
         };
         Some(Self { date, time })
+    }
+
+    /// Parses a date as [`PropertyDate::parse`], without the fraction of a second of its time.
+    pub(crate) fn parse_whole_seconds(text: &str) -> Option<Self> {
+        let at = text.find(['T', 't', ' '])?;
+        let start = at + text.get(at..)?.find(['.', ','])?;
+        let digits = text.get(start + 1..)?;
+        let digits = digits
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(digits.len());
+        let rest = text.get(start + 1 + digits..)?;
+        Self::parse(&format!("{}{rest}", text.get(..start)?))
     }
 
     /// The value as versions before 4.0 write it; also the form to show.
@@ -252,6 +341,20 @@ mod tests {
             ("--12-10", (None, Some(12), Some(10))),
             ("--12", (None, Some(12), None)),
             ("---10", (None, None, Some(10))),
+            ("1990/05/09", (Some(1990), Some(5), Some(9))),
+            ("1990-5-9", (Some(1990), Some(5), Some(9))),
+            ("1990.05.09", (Some(1990), Some(5), Some(9))),
+            ("09.05.1990", (Some(1990), Some(5), Some(9))),
+            ("9.5.1990", (Some(1990), Some(5), Some(9))),
+            ("1992-02-29", (Some(1992), Some(2), Some(29))),
+            ("0000-02-29", (Some(0), Some(2), Some(29))),
+            ("--0229", (None, Some(2), Some(29))),
+            ("09.05.", (None, Some(5), Some(9))),
+            ("--5-9", (None, Some(5), Some(9))),
+            ("13/5/1990", (Some(1990), Some(5), Some(13))),
+            ("5/13/1990", (Some(1990), Some(5), Some(13))),
+            ("05-05-1990", (Some(1990), Some(5), Some(5))),
+            ("1990/05/09 00:00:00", (Some(1990), Some(5), Some(9))),
         ] {
             let read = PartialDate::parse(text).unwrap();
             assert_eq!((read.year, read.month, read.day), expected, "{text}");
@@ -259,7 +362,16 @@ mod tests {
         for text in [
             "2000-13-45",
             "10 Dec 1815",
-            "1815-1-1",
+            "1815-1-1-1",
+            "5/9/1990",
+            "1990-02-30",
+            "1990-02-29",
+            "--0230",
+            "31.04.1990",
+            "13/13/1990",
+            "0.5.1990",
+            "1990/5",
+            "1/2",
             "",
             "circa 1800",
             "--",

@@ -5,11 +5,15 @@ use std::ops::Range;
 use crate::card::{Card, VCardVersion};
 use crate::date::PropertyDate;
 use crate::error::CardError;
+use crate::fields::bare_address;
+use crate::group_labels::{is_label_of_group, without_labels};
 use crate::property::{ENCODINGS, Property, PropertyValue, encode_base64};
+use crate::v21;
+use crate::writer::{COMPONENT, escape_value};
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::{
-    MAX_LINE_OCTETS, fold_line, head_without, is_one_of, is_property_name, line_ending, own_lines,
-    remove_spans, splice_line,
+    fold_line, head_without, is_one_of, is_property_name, line_ending, own_lines, remove_spans,
+    splice_line,
 };
 use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
 use etui_contentline::values;
@@ -103,23 +107,67 @@ impl Card {
     /// # Errors
     /// As [`Card::add`].
     pub fn set_typed(&mut self, property: &NewProperty) -> Result<usize, CardError> {
-        let name = &property.name;
+        let is_meant = |found: &Property| has_types(found, &property.types);
+        let found = self.set_where(&property.name, is_meant, &property.value)?;
+        if found == 0 {
+            self.add(property)?;
+        }
+        Ok(found)
+    }
+
+    /// Replaces the value of the property of this name whose value `is_old`, or that entry of a list
+    /// (CATEGORIES, NICKNAME), keeping its group and parameters. Returns the number of properties with
+    /// such a value before; with several, nothing is changed.
+    ///
+    /// # Errors
+    /// [`CardError::BadProperty`].
+    pub fn replace_value(
+        &mut self,
+        name: &str,
+        is_old: impl Fn(&str) -> bool,
+        new: &str,
+    ) -> Result<usize, CardError> {
+        let is_meant = |found: &Property| match &found.value {
+            PropertyValue::List(entries) => entries.iter().any(|entry| is_old(entry)),
+            _ => is_old(&found.joined_text()),
+        };
+        let is_list = |found: &Property| matches!(found.value, PropertyValue::List(_));
+        let count = self.named(name).filter(|p| is_meant(p)).count();
+        if count != 1 || !self.named(name).any(|p| is_meant(p) && is_list(p)) {
+            return self.set_where(name, is_meant, new);
+        }
+        self.edit_lines(name, |property| {
+            let property = property.filter(|p| is_meant(p))?;
+            let PropertyValue::List(mut entries) = property.value.clone() else {
+                return None;
+            };
+            for entry in entries.iter_mut().filter(|entry| is_old(entry)) {
+                new.clone_into(entry);
+            }
+            Some(Some(PropertyValue::List(entries)))
+        })
+    }
+
+    /// Sets the value of the only property of this name that `is_meant`. Returns the number of such
+    /// properties; with several, nothing is changed.
+    fn set_where(
+        &mut self,
+        name: &str,
+        is_meant: impl Fn(&Property) -> bool,
+        value: &str,
+    ) -> Result<usize, CardError> {
         check_name(name)?;
         let text = self.editable();
         let lines = own_lines(&text, OWN).filter(|l| l.name_is(name));
         let is_meant = |line: &ContentLine<'_>| {
             let found = self.read_line(line, name);
-            found.is_some_and(|found| has_types(&found, &property.types))
+            found.is_some_and(|found| is_meant(&found))
         };
         let lines: Vec<ContentLine<'_>> = lines.filter(is_meant).collect();
-        match lines.as_slice() {
-            [] => self.add(property)?,
-            [line] => {
-                let head = head_without(line, ENCODINGS);
-                let new = self.line(&head, name, &property.value, line_ending(&text));
-                self.splice(&text, line.span.clone(), &new)?;
-            }
-            _ => {}
+        if let [line] = lines.as_slice() {
+            let head = head_without(line, ENCODINGS);
+            let new = self.line(&head, name, value, line_ending(&text));
+            self.splice(&text, line.span.clone(), &new)?;
         }
         Ok(lines.len())
     }
@@ -250,7 +298,11 @@ impl Card {
                     _ => None,
                 }
             }
-            _ => (property?.joined_text().trim() == value).then_some(None),
+            _ => {
+                let text = property?.joined_text();
+                let is_address = property?.is_named("EMAIL") && bare_address(&text) == value;
+                (text.trim() == value || is_address).then_some(None)
+            }
         })
     }
 
@@ -288,7 +340,7 @@ impl Card {
     /// Changes the lines of the properties `name`: `change` gets the property of a line, if it can
     /// be read, and returns `None` to keep the line, `Some(None)` to remove it, or its new value.
     /// Returns the number of changed lines.
-    fn edit_lines(
+    pub(crate) fn edit_lines(
         &mut self,
         name: &str,
         mut change: impl FnMut(Option<&Property>) -> Option<Option<PropertyValue>>,
@@ -296,6 +348,7 @@ impl Card {
         check_name(name)?;
         let text = self.editable();
         let mut changed = 0;
+        let mut left_groups = Vec::new();
         let mut out = Vec::with_capacity(text.len());
         let mut from = 0;
         for line in own_lines(&text, OWN).filter(|l| l.name_is(name)) {
@@ -305,15 +358,19 @@ impl Card {
             changed += 1;
             out.extend_from_slice(&text[from..line.span.start]);
             from = line.span.end;
+            if new.is_none() {
+                let group = line.group.map(<[u8]>::to_ascii_lowercase);
+                left_groups.extend(group.filter(|_| !is_label_of_group(&line)));
+            }
             if let Some(value) = new {
                 let head = head_without(&line, ENCODINGS);
-                let value = self.escape_parts(&value);
+                let value = escape_parts(name, &value);
                 out.extend(self.encode_line(&head, &value, line_ending(&text)));
             }
         }
         out.extend_from_slice(&text[from..]);
         if changed > 0 {
-            *self = Self::parse(out)?;
+            *self = Self::parse(without_labels(out, left_groups))?;
         }
         Ok(changed)
     }
@@ -330,26 +387,6 @@ impl Card {
         card.named(name).last().cloned()
     }
 
-    /// Returns the texts of a list or of components, escaped.
-    fn escape_parts(&self, value: &PropertyValue) -> String {
-        let old = self.version() == VCardVersion::V2_1;
-        let (special, line_break) = if old { (";", "\r\n") } else { ("\\;,", "\\n") };
-        let list = |texts: &[String]| {
-            let texts = texts.iter();
-            let texts = texts.map(|text| values::escape_text(text, special, line_break));
-            texts.collect::<Vec<_>>().join(",")
-        };
-        match value {
-            PropertyValue::List(texts) => list(texts),
-            PropertyValue::Components(components) => {
-                let components = components.iter().map(|texts| list(texts));
-                components.collect::<Vec<_>>().join(";")
-            }
-            PropertyValue::Text(text) => list(std::slice::from_ref(text)),
-            PropertyValue::Binary(_) => String::new(),
-        }
-    }
-
     /// The text as bytes whose lines can be changed one by one. Cards in UTF-16, or with 8-bit
     /// text that is not UTF-8, become UTF-8 as a whole.
     fn editable(&self) -> Vec<u8> {
@@ -363,20 +400,18 @@ impl Card {
 
     /// A content line with its folds and line end, as the card's version writes it.
     fn line(&self, head: &str, name: &str, value: &str, ending: &[u8]) -> Vec<u8> {
-        let old = self.version() == VCardVersion::V2_1;
         let date =
             is_one_of(&["BDAY", "ANNIVERSARY"], name) && self.version() == VCardVersion::V4_0;
         let basic = PropertyDate::parse(value.trim()).filter(|_| date);
         let basic = basic.map(PropertyDate::to_basic);
-        let value = escape(name, basic.as_deref().unwrap_or(value), old);
+        let value = escape(name, basic.as_deref().unwrap_or(value));
         self.encode_line(head, &value, ending)
     }
 
-    /// A content line with an escaped value.
+    /// A content line with a value that is escaped as in 3.0 and 4.0.
     fn encode_line(&self, head: &str, value: &str, ending: &[u8]) -> Vec<u8> {
-        let old = self.version() == VCardVersion::V2_1;
-        if old && (!value.is_ascii() || value.contains(['\n', '\r'])) {
-            return quoted_printable(head, value, ending);
+        if self.version() == VCardVersion::V2_1 {
+            return v21::encode_line(head, value, ending);
         }
         fold_line(&format!("{head}:{value}"), ending)
     }
@@ -403,44 +438,36 @@ fn check_name(name: &str) -> Result<(), CardError> {
     }
 }
 
-/// RFC 6350 §3.4; vCard 2.1 escapes only `;`.
-fn escape(name: &str, value: &str, old: bool) -> String {
+/// Returns a text, or the texts of a list or of components, escaped.
+fn escape_parts(name: &str, value: &PropertyValue) -> String {
+    let list = |texts: &[String]| {
+        let texts = texts.iter().map(|text| escape_value(text, COMPONENT));
+        texts.collect::<Vec<_>>().join(",")
+    };
+    match value {
+        PropertyValue::List(texts) => list(texts),
+        PropertyValue::Components(components) => {
+            let components = components.iter().map(|texts| list(texts));
+            components.collect::<Vec<_>>().join(";")
+        }
+        PropertyValue::Text(text) => escape(name, text),
+        PropertyValue::Binary(_) => String::new(),
+    }
+}
+
+/// RFC 6350 §3.4. In structured properties and lists, the separators stay.
+fn escape(name: &str, value: &str) -> String {
     let mut special = String::new();
     if !is_one_of(PLAIN, name) {
+        special.push('\\');
         if !is_one_of(STRUCTURED, name) {
             special.push(';');
         }
-        if !old {
-            special.push('\\');
-        }
-        if !old && !is_one_of(LISTS, name) {
+        if !is_one_of(LISTS, name) {
             special.push(',');
         }
     }
-    values::escape_text(value, &special, if old { "\r\n" } else { "\\n" })
-}
-
-/// RFC 2045 §6.7, as vCard 2.1 §2.1.3 uses it.
-fn quoted_printable(head: &str, value: &str, ending: &[u8]) -> Vec<u8> {
-    let mut out = format!("{head};CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:").into_bytes();
-    let mut column = out.len();
-    for &b in value.as_bytes() {
-        let plain = (b' '..=b'~').contains(&b) && b != b'=';
-        let width = if plain { 1 } else { 3 };
-        if column + width > MAX_LINE_OCTETS {
-            out.push(b'=');
-            out.extend_from_slice(ending);
-            column = 0;
-        }
-        if plain {
-            out.push(b);
-        } else {
-            out.extend_from_slice(format!("={b:02X}").as_bytes());
-        }
-        column += width;
-    }
-    out.extend_from_slice(ending);
-    out
+    values::escape_text(value, &special, "\\n")
 }
 
 #[cfg(test)]
@@ -522,6 +549,40 @@ mod tests {
             "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:A\r\nTEL;TYPE=WORK,VOICE:10\r\nTEL;TYPE=HOME:2\r\n\
              item1.TEL;TYPE=HOME,FAX:30\r\nTEL;TYPE=cell:40\r\nEND:VCARD\r\n"
         );
+    }
+
+    #[test]
+    fn labels_go_with_the_last_line_of_their_group() {
+        let body = "FN:A\r\nitem1.TEL:1\r\nitem1.X-ABLabel:Boat\r\nITEM2.ADR:;;x;;;;\r\n\
+                    item2.X-ABADR:it\r\nitem2.X-ABLabel:House\r\nitem3.TEL:2\r\nitem3.EMAIL:a\r\n\
+                    item3.X-ABLabel:Both\r\nlone.X-ABLabel:x\r\n";
+        for (name, value, removed) in [
+            (
+                "TEL",
+                Some("1"),
+                &["item1.TEL:1", "item1.X-ABLabel:Boat"][..],
+            ),
+            (
+                "ADR",
+                None,
+                &[
+                    "ITEM2.ADR:;;x;;;;",
+                    "item2.X-ABADR:it",
+                    "item2.X-ABLabel:House",
+                ],
+            ),
+            ("TEL", Some("2"), &["item3.TEL:2"]),
+            ("EMAIL", None, &["item3.EMAIL:a"]),
+            ("X-ABADR", None, &["item2.X-ABADR:it"]),
+        ] {
+            let text = |body: &str| format!("BEGIN:VCARD\r\n{body}END:VCARD\r\n");
+            let mut card = Card::parse(text(body)).unwrap();
+            card.remove(name, value).unwrap();
+            let is_left = |line: &&str| !removed.contains(line);
+            let left: Vec<&str> = body.lines().filter(is_left).collect();
+            let left = text(&format!("{}\r\n", left.join("\r\n")));
+            assert_eq!(String::from_utf8_lossy(card.text()), left);
+        }
     }
 
     #[test]
@@ -628,11 +689,19 @@ mod tests {
 
     #[test]
     fn values_read_back_as_set() {
-        for version in ["3.0", "4.0"] {
+        for version in ["2.1", "3.0", "4.0"] {
             let mut card = Card::parse(format!(
                 "BEGIN:VCARD\r\nVERSION:{version}\r\nFN:x\r\nEND:VCARD\r\n"
             ))
             .unwrap();
+            for text in [r"C:\new; \\a\, b\; c\", "a, b; c", r"\n", " a = b "] {
+                card.set("NOTE", text).unwrap();
+                assert_eq!(card.note().as_deref(), Some(text), "{version}");
+                card.set_component("ADR", &[], 2, text).unwrap();
+                assert_eq!(card.addresses()[0].street, text.trim(), "{version}");
+                card.set("ORG", "A;B, C").unwrap();
+                assert_eq!(card.organization().unwrap().units, ["B, C"]);
+            }
             let long = "äöü; \\ , \" \n".repeat(30);
             card.set("NOTE", &long).unwrap();
             assert_eq!(card.note().as_deref(), Some(long.as_str()));

@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 
+use etui_contentline::edit::is_one_of;
+
 use crate::card::Card;
 use crate::date::PartialDate;
+use crate::parameter::decode_parameter;
 use crate::property::{Property, PropertyValue};
 
 /// The N property (RFC 6350 §6.2.2); components with several names are joined by a space.
@@ -30,7 +33,7 @@ pub struct TypedValue {
     pub types: Vec<String>,
     /// Whether it is marked as preferred (TYPE=PREF, PREF=1).
     pub preferred: bool,
-    /// The label of its group; see [`Card::group_labels`].
+    /// The label of its group, see [`Card::group_labels`], or its type `X-...`.
     pub label: Option<String>,
 }
 
@@ -58,7 +61,7 @@ pub struct PostalAddress {
     pub country: String,
     /// Types, lower-case.
     pub types: Vec<String>,
-    /// The label of its group; see [`Card::group_labels`].
+    /// The label of its group, see [`Card::group_labels`], or its type `X-...`.
     pub label: Option<String>,
 }
 
@@ -98,6 +101,48 @@ impl Card {
             additional: property.component(2, " "),
             prefix: property.component(3, " "),
             suffix: property.component(4, " "),
+        }
+    }
+
+    /// The family and given name by which the card is sorted, where it says so: SORT-AS of N (RFC 6350
+    /// §5.9), SORT-STRING (RFC 2426 §3.6.5), or the phonetic names of Apple, Android and Evolution. A part
+    /// that it does not say is empty.
+    pub fn sort_names(&self) -> Option<[String; 2]> {
+        // An organisation has no other name.
+        let name = self
+            .named("N")
+            .find(|name| name.has_content() || name.has_parameter("SORT-AS"));
+        let name = name.or_else(|| self.named("ORG").next());
+        let sort_as = name.and_then(|name| {
+            let parameter = name.parameters.iter().find(|p| p.is_named("SORT-AS"))?;
+            Some(decode_parameter(&parameter.values.join(",")))
+        });
+        let sort_as = sort_as.or_else(|| self.first_text("SORT-STRING").map(str::to_owned));
+        let names = match sort_as {
+            Some(text) => {
+                let (family, given) = text.split_once(',').unwrap_or((&text, ""));
+                [family, given].map(|part| part.trim().to_owned())
+            }
+            None if name.is_none_or(|name| name.is_named("ORG")) => {
+                let reading = self.first_text("X-PHONETIC-ORG").unwrap_or_default();
+                [reading.to_owned(), String::new()]
+            }
+            None => PHONETIC_NAMES.map(|name| self.first_text(name).unwrap_or_default().to_owned()),
+        };
+        names.iter().any(|part| !part.is_empty()).then_some(names)
+    }
+
+    /// Visits the texts by which the card is sorted and pronounced, with the index of the component of
+    /// N that each is for: 0 for family names, 1 for given names.
+    pub fn for_each_reading(&self, mut visit: impl FnMut(usize, &str)) {
+        let Some(names) = self.sort_names() else {
+            return;
+        };
+        for (index, part) in names.iter().enumerate() {
+            visit(index, part);
+        }
+        for (index, name) in PHONETIC_NAMES.iter().enumerate() {
+            self.for_each_text(name, |text| visit(index, text));
         }
     }
 
@@ -162,9 +207,14 @@ impl Card {
         (!notes.is_empty()).then(|| notes.join("\n"))
     }
 
-    /// E-mail addresses, the preferred ones first, else in the card's order.
+    /// E-mail addresses, the preferred ones first, else in the card's order; without what some programs
+    /// write around them ([`bare_address`]).
     pub fn emails(&self) -> Vec<TypedValue> {
-        self.typed_values("EMAIL")
+        let mut emails = self.typed_values("EMAIL");
+        for email in &mut emails {
+            email.value = bare_address(&email.value).to_owned();
+        }
+        emails
     }
 
     /// Phone numbers as written, the preferred ones first, else in the card's order.
@@ -201,19 +251,26 @@ impl Card {
             .collect()
     }
 
-    /// The birthday, without the placeholder year of `X-APPLE-OMIT-YEAR`.
+    /// The birthday, without a placeholder year: 0000, 0001, 1604, or that of `X-APPLE-OMIT-YEAR`.
     pub fn birthday(&self) -> Option<PartialDate> {
-        let property = self.named("BDAY").next()?;
-        let mut date = PartialDate::parse(property.first_text()?.trim())?;
-        date.year = date.year.filter(|_| date.year != property.omitted_year());
-        Some(date)
+        self.named("BDAY").find_map(Property::date)
     }
 
-    /// The anniversary of the wedding: `ANNIVERSARY`, or the property of older versions.
+    /// The anniversary of the wedding: `ANNIVERSARY`, or the property of older versions and other
+    /// programs, Apple's with its label. Years are as in [`Card::birthday`].
     pub fn anniversary(&self) -> Option<PartialDate> {
-        let names = ["ANNIVERSARY", "X-EVOLUTION-ANNIVERSARY", "X-ANNIVERSARY"];
-        let mut all = names.into_iter().flat_map(|name| self.named(name));
-        PartialDate::parse(all.next()?.first_text()?.trim())
+        let mut named = ANNIVERSARIES.iter().flat_map(|name| self.named(name));
+        let found = named.find_map(Property::date);
+        found.or_else(|| self.labelled_anniversaries().next()?.date())
+    }
+
+    /// Apple's anniversaries, `item1.X-ABDATE` with the label `_$!<Anniversary>!$_`.
+    pub(crate) fn labelled_anniversaries(&self) -> impl Iterator<Item = &Property> {
+        let labels = self.group_labels();
+        self.named("X-ABDATE").filter(move |property| {
+            let label = property.label(&labels);
+            label.is_some_and(|label| label.eq_ignore_ascii_case("ANNIVERSARY"))
+        })
     }
 
     /// The first photo.
@@ -307,11 +364,59 @@ impl Card {
     }
 }
 
+/// The phonetic family and given name.
+const PHONETIC_NAMES: [&str; 2] = ["X-PHONETIC-LAST-NAME", "X-PHONETIC-FIRST-NAME"];
+
+/// The names of the anniversary: of RFC 6350, and of programs for older versions.
+pub(crate) const ANNIVERSARIES: &[&str] = &[
+    "ANNIVERSARY",
+    "X-EVOLUTION-ANNIVERSARY",
+    "X-ANNIVERSARY",
+    "X-KADDRESSBOOK-X-ANNIVERSARY",
+    "X-MS-ANNIVERSARY",
+];
+
+/// Returns the address of an EMAIL that has more: `mailto:a@b`, `"Ada" <a@b>`.
+pub fn bare_address(text: &str) -> &str {
+    let text = text.trim();
+    let text = strip_scheme(text, "mailto:").unwrap_or(text);
+    let inner = text
+        .strip_suffix('>')
+        .and_then(|text| text.rsplit_once('<'));
+    inner.map_or(text, |(_, address)| address.trim())
+}
+
+/// Returns the text after a URI's scheme, in any case.
+pub(crate) fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
+    let (found, rest) = text.split_at_checked(scheme.len())?;
+    found.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
 impl Property {
-    /// The label of the property's group.
+    /// The label of the property's group, or of its type.
     pub(crate) fn label(&self, labels: &HashMap<String, String>) -> Option<String> {
-        let group = self.group.as_deref().filter(|_| !labels.is_empty())?;
-        labels.get(&group.to_ascii_lowercase()).cloned()
+        let group = self.group.as_deref().filter(|_| !labels.is_empty());
+        let label = group.and_then(|group| labels.get(&group.to_ascii_lowercase()));
+        label
+            .map(String::as_str)
+            .or(self.type_label())
+            .map(str::to_owned)
+    }
+
+    /// The year of a yearly date that stands for an unknown one, if the property does not say that it does
+    /// (`X-APPLE-OMIT-YEAR`): it could be meant.
+    pub(crate) fn written_placeholder_year(&self) -> Option<u16> {
+        let year = PartialDate::parse(self.first_text()?.trim())?.year?;
+        let is_yearly = self.is_named("BDAY") || is_one_of(ANNIVERSARIES, &self.name);
+        let is_dropped = self.date()?.year.is_none() && self.omitted_year() != Some(year);
+        (is_yearly && is_dropped).then_some(year)
+    }
+
+    /// The value as a date, without a placeholder year.
+    pub(crate) fn date(&self) -> Option<PartialDate> {
+        let date = PartialDate::parse(self.first_text()?.trim())?.without_placeholder_year();
+        let year = date.year.filter(|_| date.year != self.omitted_year());
+        Some(PartialDate { year, ..date })
     }
 }
 

@@ -29,26 +29,33 @@
 
 #![deny(missing_docs)]
 
+mod android;
 mod card;
 mod date;
 mod edit;
 mod error;
 mod fields;
+mod group_labels;
 mod merge;
 mod merge_cards;
 mod name;
+mod parameter;
 mod property;
 mod property_ref;
+mod references;
+mod v21;
 mod v3;
+mod v4;
 mod writer;
 
 pub use card::{Card, MAX_CARD, VCardVersion};
 pub use date::PartialDate;
 pub use edit::NewProperty;
 pub use error::CardError;
-pub use fields::{Organization, Photo, PostalAddress, StructuredName, TypedValue};
+pub use fields::{Organization, Photo, PostalAddress, StructuredName, TypedValue, bare_address};
 pub use merge_cards::MergedCard;
 pub use property_ref::PropertyRef;
+pub use v4::ConvertedCard;
 
 /// Runs the example of the README.
 #[cfg(doctest)]

@@ -21,12 +21,15 @@ use std::ops::Range;
 
 use etui_contentline::charset::repair_charset;
 use etui_contentline::edit::{fold_line, is_one_of, line_ending, own_lines};
+use etui_contentline::lines::ContentLines;
 
 use crate::card::{Card, VCardVersion};
 use crate::error::CardError;
-use crate::property::{Property, PropertyParameter, PropertyValue, ValueSyntax};
-use crate::v3::{PropertyLine, join_place, plain_value, property_lines, v3_lines, v4_name};
-use crate::writer::{modernize_property, push_head, push_value};
+use crate::parameter::{PropertyParameter, encode_parameter};
+use crate::property::{Property, PropertyValue, ValueSyntax};
+use crate::v3::{PropertyLine, plain_value, property_lines, v3_lines, v4_name};
+use crate::v4::modernize_property;
+use crate::writer::{push_head, push_value};
 
 /// Parameters that describe the value, and go with it.
 const OF_VALUE: &[&str] = &[
@@ -116,15 +119,20 @@ struct ShownLine {
     property: Property,
     /// The stored line; `None` for one that only 3.0 requires.
     source: Option<usize>,
+    /// The parameter of the stored line that it was made of.
+    parameter: Option<&'static str>,
     /// The line of the edited card.
     pair: Option<usize>,
 }
 
 impl ShownLine {
     /// Returns true if the edit removes the line. One that only 3.0 requires may be left out, and the UID
-    /// belongs to the card.
+    /// belongs to the card. A line made of a parameter, which programs ignore, does not take its property along.
     fn is_removed(&self) -> bool {
-        self.pair.is_none() && self.source.is_some() && self.compared.name != "UID"
+        self.pair.is_none()
+            && self.source.is_some()
+            && self.parameter.is_none()
+            && self.compared.name != "UID"
     }
 }
 
@@ -150,6 +158,7 @@ impl<'t> LineMerge<'t> {
                 compared: ComparedLine::new(&property),
                 property,
                 source: line.source,
+                parameter: line.parameter,
                 pair: None,
             })
         });
@@ -221,7 +230,8 @@ impl<'t> LineMerge<'t> {
         let hidden = self.hidden();
         let mut edits = Vec::new();
         let mut added: Vec<_> = self.added().collect();
-        for old in &self.shown {
+        let parameters = self.changed_parameters();
+        for old in self.shown.iter().filter(|old| old.parameter.is_none()) {
             let stored = old.source.and_then(|index| self.stored.get(index));
             let changed = self.change(old);
             match (stored, old.pair) {
@@ -231,8 +241,17 @@ impl<'t> LineMerge<'t> {
                     edits.extend(alternatives(&hidden, stored));
                 }
                 (Some(stored), Some(_)) => {
-                    if let Some(new) = changed {
-                        let line = changed_line(stored, old, new);
+                    let parameter = old.source.and_then(|index| parameters.get(&index));
+                    let line = match (changed.map(|new| changed_line(stored, old, new)), parameter)
+                    {
+                        (line, None) => line,
+                        (line, Some((name, text))) => {
+                            let unfolded = stored.line.unfolded();
+                            let own = || String::from_utf8_lossy(&unfolded).into_owned();
+                            Some(with_parameter(line.unwrap_or_else(own), name, text))
+                        }
+                    };
+                    if let Some(line) = line {
                         edits.push((stored.line.span.clone(), fold_line(&line, ending)));
                     }
                 }
@@ -258,6 +277,19 @@ impl<'t> LineMerge<'t> {
             edits.push((at..at, fold_line(&v4_line(new.line, &[]), ending)));
         }
         edits
+    }
+
+    /// Returns the parameters that the edit changes, with their new text, by the stored line.
+    fn changed_parameters(&self) -> HashMap<usize, (&'static str, String)> {
+        let all = self.shown.iter();
+        all.filter_map(|old| {
+            let new = self.change(old)?;
+            Some((
+                old.source?,
+                (old.parameter?, new.line.property.joined_text()),
+            ))
+        })
+        .collect()
     }
 
     /// Returns the stored lines that 3.0 cannot say.
@@ -320,15 +352,26 @@ fn changed_line(stored: &PropertyLine<'_>, old: &ShownLine, new: &EditedLine<'_>
     line
 }
 
+/// Returns a line of 4.0 with this value of a parameter.
+fn with_parameter(line: String, name: &str, text: &str) -> String {
+    let Some(found) = ContentLines::of_text(&line).next() else {
+        return line;
+    };
+    let Some(mut property) = Property::parse(&found) else {
+        return line;
+    };
+    property.drop_parameter(name);
+    property.push_parameter(name, vec![encode_parameter(text)]);
+    let mut out = String::new();
+    push_head(&mut out, &property);
+    out.push_str(&String::from_utf8_lossy(&found.unfolded_value()));
+    out
+}
+
 /// Returns a line of a 3.0 card in vCard 4.0, with further parameters.
 fn v4_line(one: &PropertyLine<'_>, kept: &[PropertyParameter]) -> String {
     let mut property = modernized(one);
     add_parameters(&mut property, kept);
-    let place = match &property.value {
-        PropertyValue::Text(text) if property.is_named("GEO") => text.split_once(';'),
-        _ => None,
-    };
-    let place = place.and_then(|(latitude, longitude)| join_place(latitude, longitude, ','));
     let is_plain = matches!(
         property.syntax(),
         ValueSyntax::Text
@@ -339,13 +382,9 @@ fn v4_line(one: &PropertyLine<'_>, kept: &[PropertyParameter]) -> String {
         && !property.is_named("TZ");
     let mut line = String::new();
     push_head(&mut line, &property);
-    match place {
-        Some(place) => {
-            line.push_str("geo:");
-            line.push_str(&place);
-        }
-        None if is_plain => line.push_str(&plain_value(&one.line, &one.property)),
-        None => push_value(&mut line, &property),
+    match is_plain {
+        true => line.push_str(&plain_value(&one.line, &one.property)),
+        false => push_value(&mut line, &property),
     }
     line
 }
@@ -353,7 +392,6 @@ fn v4_line(one: &PropertyLine<'_>, kept: &[PropertyParameter]) -> String {
 /// Returns the property of a line of a 3.0 card as vCard 4.0 has it.
 fn modernized(one: &PropertyLine<'_>) -> Property {
     let mut property = one.property.clone();
-    property.name = v4_name(&property.name).to_owned();
     modernize_property(&mut property);
     property
 }

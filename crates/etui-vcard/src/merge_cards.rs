@@ -20,10 +20,13 @@ use etui_contentline::edit::{fold_line, head_without, is_one_of, line_ending, ow
 use crate::card::{Card, VCardVersion};
 use crate::date::PartialDate;
 use crate::error::CardError;
+use crate::fields::{bare_address, strip_scheme};
+use crate::group_labels::GROUP_LABELS;
 use crate::merge::{TextEdit, apply_edits};
-use crate::property::{ENCODINGS, Property, PropertyParameter, PropertyValue};
+use crate::parameter::PropertyParameter;
+use crate::property::{ENCODINGS, Property, PropertyValue};
 use crate::v3::{PropertyLine, property_lines, v4_name};
-use crate::writer::{escape_value, push_parameter};
+use crate::writer::{COMPONENT, escape_value, push_parameter};
 
 /// Properties of which a card has one, perhaps in alternative forms.
 const SINGLE: &[&str] = &[
@@ -54,9 +57,6 @@ const OF_CARD: &[&str] = &[
     "CLIENTPIDMAP",
     "X-ABSHOWAS",
 ];
-
-/// Properties that say something about the other lines of their group.
-const GROUP_LABELS: &[&str] = &["X-ABLABEL", "X-ABADR"];
 
 /// Parameters that are not carried to a line of the first card with the same value.
 const OWN_PARAMETERS: &[&str] = &[
@@ -507,7 +507,7 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
             .filter(is_new)
             .map(String::as_str)
             .collect();
-        (!new.is_empty()).then(|| format!("NOTE:{}", escape_value(&new.join("\n"), true)))
+        (!new.is_empty()).then(|| format!("NOTE:{}", escape_value(&new.join("\n"), COMPONENT)))
     }
 
     /// Returns the form of a value that is compared.
@@ -525,10 +525,10 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
         };
         ValueKey::Text(match name {
             "TEL" => {
-                let number = strip_scheme(&text, "tel:");
+                let number = strip_scheme(&text, "tel:").unwrap_or(&text);
                 (self.phone_key)(number).unwrap_or_else(|| number.to_lowercase())
             }
-            "EMAIL" => strip_scheme(&text, "mailto:").to_lowercase(),
+            "EMAIL" => bare_address(&text).to_lowercase(),
             "FN" | "N" => sorted_words(&text),
             "TITLE" | "ROLE" | "KIND" => text.to_lowercase(),
             "URL" => text.trim_end_matches('/').to_owned(),
@@ -587,14 +587,6 @@ fn has_labelled_line(lines: &[PropertyLine<'_>], label: &Property) -> bool {
 
 fn entry_key(entry: &str) -> String {
     entry.trim().to_lowercase()
-}
-
-fn strip_scheme<'v>(text: &'v str, scheme: &str) -> &'v str {
-    let (start, rest) = text.split_at_checked(scheme.len()).unwrap_or(("", text));
-    match start.eq_ignore_ascii_case(scheme) {
-        true => rest,
-        false => text,
-    }
 }
 
 /// Returns the words in lower case and in order, without punctuation.
@@ -665,7 +657,9 @@ fn line_text(one: &PropertyLine<'_>, group: Option<&str>, altid: Option<&str>) -
 /// Returns the line of a list with some of its entries.
 fn list_text(one: &PropertyLine<'_>, group: Option<&str>, entries: &[&String]) -> String {
     let drop = [&["PID", "ALTID"][..], ENCODINGS].concat();
-    let entries = entries.iter().map(|entry| escape_value(entry.trim(), true));
+    let entries = entries
+        .iter()
+        .map(|entry| escape_value(entry.trim(), COMPONENT));
     let entries: Vec<String> = entries.collect();
     format!("{}:{}", head_in_group(one, group, &drop), entries.join(","))
 }

@@ -94,17 +94,29 @@ impl StructuredName {
         name
     }
 
-    /// Returns the name as it is shown: prefix, given, additional and family name, suffix.
+    /// Returns the name as it is shown: prefix, given, additional and family name, suffix. The family
+    /// name of a Chinese, Japanese or Korean name is first; without a blank if it is one character
+    /// before at most two, as is usual: 王小明, but 山田 太郎.
     pub fn to_display(&self) -> String {
-        let parts = [
-            &self.prefix,
-            &self.given,
-            &self.additional,
-            &self.family,
-            &self.suffix,
-        ];
+        let Self {
+            family,
+            given,
+            additional,
+            prefix,
+            suffix,
+        } = self;
+        let is_east_asian = |part: &str| !part.is_empty() && part.chars().all(is_east_asian);
+        let joined;
+        let parts = match is_east_asian(family) && is_east_asian(given) {
+            true => {
+                let is_short = family.chars().count() == 1 && given.chars().count() <= 2;
+                joined = format!("{family}{}{given}", if is_short { "" } else { " " });
+                [prefix.as_str(), &joined, additional, suffix, ""]
+            }
+            false => [prefix.as_str(), given, additional, family, suffix],
+        };
         let parts = parts.into_iter().filter(|part| !part.is_empty());
-        parts.map(String::as_str).collect::<Vec<_>>().join(" ")
+        parts.collect::<Vec<_>>().join(" ")
     }
 
     fn components(&self) -> [&str; 5] {
@@ -143,19 +155,76 @@ impl Card {
         Ok(())
     }
 
-    /// Sets a component of N, and FN with it if FN was the name in N.
+    /// Sets a component of N, and FN with it: FN becomes the name in N if it was that or blank, else
+    /// the old component is replaced in it if it has it as words. Returns false if FN was kept though it
+    /// is not the name in N.
     ///
     /// # Errors
     /// As [`Card::set_component`].
-    pub fn set_name_component(&mut self, index: usize, value: &str) -> Result<(), CardError> {
-        let shown = self.first_text("FN").unwrap_or_default();
-        let follows = shown == self.name().to_display();
+    pub fn set_name_component(&mut self, index: usize, value: &str) -> Result<bool, CardError> {
+        let shown = self.first_text("FN").unwrap_or_default().to_owned();
+        let old = self.name();
         self.set_component("N", &[], index, value)?;
-        match self.name().to_display() {
-            display if follows && !display.is_empty() => self.set("FN", &display),
-            _ => Ok(()),
+        let new = self.name().to_display();
+        if new.is_empty() || shown == new {
+            return Ok(true);
+        }
+        let old_part = old.components().get(index).copied().unwrap_or_default();
+        let follows = match shown.is_empty() || shown == old.to_display() {
+            true => Some(new),
+            // The family name is the last of two that are alike.
+            false => replace_words(&shown, old_part, value.trim(), index == 0),
+        };
+        if let Some(display) = &follows {
+            self.set("FN", display)?;
+        }
+        Ok(follows.is_some())
+    }
+}
+
+/// Replaces the words `old` in `text`, in any case; the last ones of several if `last` is true.
+/// `None` if the text does not have them, or one of both is blank.
+fn replace_words(text: &str, old: &str, new: &str, last: bool) -> Option<String> {
+    if old.is_empty() || new.is_empty() {
+        return None;
+    }
+    let is_inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut found = None;
+    for (at, _) in text.char_indices() {
+        let (before, rest) = text.split_at(at);
+        let Some(len) = matched_len(rest, old) else {
+            continue;
+        };
+        let after = rest.get(len..).unwrap_or_default();
+        // East Asian names have no blanks between words.
+        let is_cut = !old.chars().all(is_east_asian)
+            && (is_inside(before.chars().next_back()) || is_inside(after.chars().next()));
+        if !is_cut && (last || found.is_none()) {
+            found = Some((before, rest.get(..len).unwrap_or_default(), after));
         }
     }
+    let (before, written, after) = found?;
+    let is_capitals = written.chars().filter(|c| c.is_alphabetic()).count() > 1
+        && written == written.to_uppercase()
+        && written != written.to_lowercase()
+        && old != written;
+    let new = if is_capitals {
+        new.to_uppercase()
+    } else {
+        new.to_owned()
+    };
+    Some(format!("{before}{new}{after}"))
+}
+
+/// Returns the length of the start of `text` that is `word` in any case.
+fn matched_len(text: &str, word: &str) -> Option<usize> {
+    let mut rest = text.chars();
+    for wanted in word.chars() {
+        if !rest.next()?.to_lowercase().eq(wanted.to_lowercase()) {
+            return None;
+        }
+    }
+    Some(text.len() - rest.as_str().len())
 }
 
 /// Returns true for the characters of Chinese, Japanese and Korean names.
@@ -210,11 +279,78 @@ mod tests {
         card.set_name_component(0, "O'Hara; Smith").unwrap();
         assert_eq!(card.display_name(), "Zora O'Hara; Smith");
         card.set("FN", "Z").unwrap();
-        card.set_name_component(1, "Zoe").unwrap();
+        assert!(!card.set_name_component(1, "Zoe").unwrap());
         assert_eq!(card.display_name(), "Z");
         assert_eq!(card.name().given, "Zoe");
         card.set_name("Anna Müller").unwrap();
         assert_eq!(card.name().family, "Müller");
+    }
+
+    #[test]
+    fn the_name_to_show_follows_its_parts() {
+        for (shown, expected) in [
+            ("Anna Nagy", Some("Anna Kiss")),
+            ("Nagy Anna", Some("Kiss Anna")),
+            ("Nagy, Anna", Some("Kiss, Anna")),
+            ("Dr. Anna Nagy", Some("Dr. Anna Kiss")),
+            ("Anna M. Nagy", Some("Anna M. Kiss")),
+            ("ANNA NAGY", Some("ANNA KISS")),
+            ("Anna  Nagy", Some("Anna  Kiss")),
+            ("Anna Nagy (Work)", Some("Anna Kiss (Work)")),
+            ("Nagy", Some("Kiss")),
+            ("Annie Nagy", Some("Annie Kiss")),
+            ("Anna Nagy, PhD", Some("Anna Kiss, PhD")),
+            ("Anna Nagy-Nagy", Some("Anna Nagy-Kiss")),
+            ("", Some("Anna Kiss")),
+            ("Anna Nagyova", None),
+            ("Annie", None),
+        ] {
+            let text = format!(
+                "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Nagy;Anna;;;\r\nFN:{}\r\nEND:VCARD\r\n",
+                shown.replace(',', "\\,")
+            );
+            let mut card = Card::parse(text).unwrap();
+            let follows = card.set_name_component(0, "Kiss").unwrap();
+            assert_eq!(follows, expected.is_some(), "{shown}");
+            assert_eq!(card.display_name(), expected.unwrap_or(shown));
+            assert_eq!(card.name().family, "Kiss");
+        }
+        for (family, given, shown, expected) in [
+            ("山田", "太郎", "山田太郎", "鈴木太郎"),
+            ("山田", "太郎", "山田 太郎", "鈴木 太郎"),
+            ("O'Hara", "Zoe", "Zoe O'Hara", "Zoe 鈴木"),
+            ("van Beek", "Jan", "Dr Jan Van Beek", "Dr Jan 鈴木"),
+        ] {
+            let text = format!(
+                "BEGIN:VCARD\r\nVERSION:3.0\r\nN:{family};{given};;;\r\nFN:{shown}\r\nEND:VCARD\r\n"
+            );
+            let mut card = Card::parse(text).unwrap();
+            assert!(card.set_name_component(0, "鈴木").unwrap());
+            assert_eq!(card.display_name(), expected);
+        }
+    }
+
+    #[test]
+    fn east_asian_names_begin_with_the_family() {
+        for (family, given, shown) in [
+            ("山田", "太郎", "山田 太郎"),
+            ("김", "영희", "김영희"),
+            ("王", "小明", "王小明"),
+            ("林", "健", "林健"),
+            ("やまだ", "たろう", "やまだ たろう"),
+            ("欧阳", "娜娜", "欧阳 娜娜"),
+            ("Nagy", "Anna", "Anna Nagy"),
+            ("김", "Anna", "Anna 김"),
+            ("", "太郎", "太郎"),
+        ] {
+            let (family, given) = (family.to_owned(), given.to_owned());
+            let name = StructuredName {
+                family,
+                given,
+                ..StructuredName::default()
+            };
+            assert_eq!(name.to_display(), shown);
+        }
     }
 
     #[test]

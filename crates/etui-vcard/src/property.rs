@@ -15,10 +15,11 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use encoding_rs::{Encoding, WINDOWS_1252};
 use etui_contentline::edit::is_one_of;
-use etui_contentline::lines::{ContentLine, Parameter, parse_params};
+use etui_contentline::lines::{ContentLine, parse_params};
 use etui_contentline::values::{split_unescaped, unescape_raw};
 
 use crate::date::PropertyDate;
+use crate::parameter::{PropertyParameter, is_label};
 
 /// Base64 as found in the field: with or without padding, and with leftover bits at the end.
 const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -103,6 +104,9 @@ const TEXTS: &[&str] = &[
     "JSPROP",
 ];
 
+/// Properties of older versions with one text.
+const OLD_TEXTS: &[&str] = &["LABEL", "SORT-STRING", "MAILER", "CLASS", "NAME"];
+
 /// Parameters that describe how an older version encodes the value.
 pub(crate) const ENCODINGS: &[&str] = &[
     "ENCODING",
@@ -124,15 +128,6 @@ pub(crate) struct Property {
     /// The parameters, without those of [`ENCODINGS`].
     pub(crate) parameters: Vec<PropertyParameter>,
     pub(crate) value: PropertyValue,
-}
-
-/// A parameter of a property.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PropertyParameter {
-    /// The name, as written; the word itself for the bare words of vCard 2.1 (`TEL;CELL:`).
-    pub(crate) name: String,
-    /// The values, without quotes; none for a bare word.
-    pub(crate) values: Vec<String>,
 }
 
 /// The value of a property, without escapes.
@@ -217,6 +212,12 @@ impl Property {
             }
             None => ValueSyntax::Text,
         }
+    }
+
+    /// Returns true if the value is one text, and the property is one that this crate knows.
+    pub(crate) fn is_known_text(&self) -> bool {
+        let is_known = is_one_of(TEXTS, &self.name) || is_one_of(OLD_TEXTS, &self.name);
+        is_known && self.syntax() == ValueSyntax::Text
     }
 
     /// The VALUE parameter.
@@ -474,64 +475,16 @@ impl Property {
                 types.extend(parameter.each_type().map(str::to_ascii_lowercase));
             }
         }
-        types.retain(|t| !matches!(t.as_str(), "" | "internet" | "pref"));
+        types.retain(|t| !matches!(t.as_str(), "" | "internet" | "pref") && !is_label(t));
         types
     }
-}
 
-impl PropertyParameter {
-    fn parse(param: &Parameter<'_>) -> Self {
-        let name = text_of(param.name);
-        let mut values = Vec::new();
-        if param.value.is_some()
-            && let Some(equals) = param.text.iter().position(|&byte| byte == b'=')
-        {
-            let mut rest = param.text.get(equals + 1..).unwrap_or_default();
-            loop {
-                let end = value_end(rest);
-                let (value, after) = rest.split_at(end);
-                values.push(text_of(value).replace('"', "").trim().to_owned());
-                match after.get(1..) {
-                    Some(after) => rest = after,
-                    None => break,
-                }
-            }
-        }
-        Self { name, values }
+    /// The label that a type of the user's own is, without its `X-`: `X-Boat`.
+    pub(crate) fn type_label(&self) -> Option<&str> {
+        let types = self.parameters.iter().filter(|p| p.is_type());
+        let mut types = types.flat_map(PropertyParameter::each_type);
+        types.find(|t| is_label(t))?.get(2..)
     }
-
-    /// Returns true if the parameter's name is `name`, in any case.
-    pub(crate) fn is_named(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name)
-    }
-
-    /// Returns true for TYPE, and for the bare words of vCard 2.1.
-    pub(crate) fn is_type(&self) -> bool {
-        self.values.is_empty() || self.is_named("TYPE")
-    }
-
-    /// The types in a parameter that has them; `TYPE="home,work"` holds two.
-    pub(crate) fn each_type(&self) -> impl Iterator<Item = &str> {
-        let bare = self.values.is_empty().then_some(&self.name);
-        bare.into_iter()
-            .chain(&self.values)
-            .flat_map(|value| value.split(',').map(str::trim))
-    }
-}
-
-/// The end of the first value in a list separated by commas outside quotes.
-fn value_end(text: &[u8]) -> usize {
-    let mut quoted = false;
-    text.iter()
-        .position(|&byte| {
-            quoted ^= byte == b'"';
-            byte == b',' && !quoted
-        })
-        .unwrap_or(text.len())
-}
-
-fn text_of(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
 }
 
 /// Returns true for a name without delimiters, blanks and controls.

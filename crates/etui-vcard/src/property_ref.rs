@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::card::Card;
+use crate::date::PartialDate;
 use crate::property::{Property, PropertyValue};
 
 /// One property of a card.
@@ -83,6 +84,17 @@ impl<'c> PropertyRef<'c> {
             PropertyValue::Components(components) => components.clone(),
             PropertyValue::Binary(_) => Vec::new(),
         }
+    }
+
+    /// The value as a date, without a placeholder year, as in
+    /// [`Card::birthday`](crate::Card::birthday).
+    pub fn date(&self) -> Option<PartialDate> {
+        self.property.date()
+    }
+
+    /// The year that [`PropertyRef::date`] leaves out though the property does not say so, 1604 or the like.
+    pub fn written_placeholder_year(&self) -> Option<u16> {
+        self.property.written_placeholder_year()
     }
 
     /// Returns true if the value is inline data, such as a photo.

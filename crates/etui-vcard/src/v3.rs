@@ -17,10 +17,13 @@ use etui_contentline::charset::repair_charset;
 use etui_contentline::edit::{fold_line, is_one_of, is_property_name, own_lines};
 use etui_contentline::lines::{ContentLine, ContentLines};
 
+use crate::android::standard_property;
 use crate::card::{Card, VCardVersion};
 use crate::date::{PropertyDate, to_extended_offset};
+use crate::fields::{ANNIVERSARIES, strip_scheme};
+use crate::parameter::decode_parameter;
 use crate::property::{Property, PropertyValue, ValueSyntax, encode_base64};
-use crate::writer::{escape_value, push_head, push_value};
+use crate::writer::{COMPONENT, escape_value, push_head, push_joined, push_value};
 
 /// Properties of vCard 4.0, and the names under which programs write them in 3.0.
 /// Apple's programs show a group by the last two.
@@ -28,6 +31,11 @@ const RENAMED: &[(&str, &str)] = &[
     ("ANNIVERSARY", "X-EVOLUTION-ANNIVERSARY"),
     ("KIND", "X-ADDRESSBOOKSERVER-KIND"),
     ("MEMBER", "X-ADDRESSBOOKSERVER-MEMBER"),
+    // Properties that 4.0 dropped (RFC 6350 appendix A.2).
+    ("X-AGENT", "AGENT"),
+    ("X-CLASS", "CLASS"),
+    ("X-MAILER", "MAILER"),
+    ("X-NAME", "NAME"),
 ];
 
 /// Parameters that vCard 3.0 has. Those that begin with `X-` are kept too.
@@ -59,6 +67,8 @@ pub(crate) struct V3Line {
     pub(crate) text: String,
     /// The index of the property it was made of; `None` if the card has none and 3.0 requires it.
     pub(crate) source: Option<usize>,
+    /// The parameter of that property that it was made of: LABEL or SORT-AS.
+    pub(crate) parameter: Option<&'static str>,
 }
 
 impl V3Line {
@@ -118,10 +128,18 @@ pub(crate) fn v3_lines(all: &[PropertyLine<'_>], card: &Card) -> Vec<V3Line> {
         if is_repeated || !has_valid_name {
             continue;
         }
+        let standard = standard_property(property);
+        let property = standard.as_ref().unwrap_or(property);
         let converted = v3_line(line, property);
         lines.extend(converted.map(|text| V3Line {
             text,
             source: Some(index),
+            parameter: None,
+        }));
+        lines.extend(parameter_line(property).map(|(parameter, text)| V3Line {
+            text,
+            source: Some(index),
+            parameter: Some(parameter),
         }));
     }
     // RFC 2426 requires both.
@@ -135,11 +153,38 @@ pub(crate) fn v3_lines(all: &[PropertyLine<'_>], card: &Card) -> Vec<V3Line> {
     if !has("N") {
         missing.push("N:;;;;".to_owned());
     }
-    let missing = missing
-        .into_iter()
-        .map(|text| V3Line { text, source: None });
+    let missing = missing.into_iter().map(|text| V3Line {
+        text,
+        source: None,
+        parameter: None,
+    });
     lines.splice(0..0, missing);
     lines
+}
+
+/// The properties of 3.0 that are parameters in 4.0: of ADR, of N.
+const PARAMETERS: &[(&str, &str, &str)] =
+    &[("ADR", "LABEL", "LABEL"), ("N", "SORT-AS", "SORT-STRING")];
+
+/// Returns the parameter of a property that is a property in 3.0, and its line.
+fn parameter_line(property: &Property) -> Option<(&'static str, String)> {
+    let (_, parameter, name) = PARAMETERS.iter().find(|(owner, parameter, _)| {
+        property.is_named(owner) && property.has_parameter(parameter)
+    })?;
+    let values = property.parameters.iter().find(|p| p.is_named(parameter))?;
+    let text = decode_parameter(&values.values.join(","));
+    let mut line = Property::of_text(name, String::new());
+    if *parameter == "LABEL" {
+        line.group.clone_from(&property.group);
+        let types = property.types();
+        if !types.is_empty() {
+            line.push_parameter("TYPE", types);
+        }
+    }
+    let mut out = String::new();
+    push_head(&mut out, &line);
+    out.push_str(&escape_value(text.trim(), COMPONENT));
+    (!text.trim().is_empty()).then_some((parameter, out))
 }
 
 /// Returns the line in vCard 3.0, without line end; `None` if 3.0 cannot say it.
@@ -147,6 +192,13 @@ fn v3_line(line: &ContentLine<'_>, original: &Property) -> Option<String> {
     let mut property = original.clone();
     if let Some((_, name)) = RENAMED.iter().find(|(name, _)| property.is_named(name)) {
         property.name = (*name).to_owned();
+    }
+    if original.is_named("KIND")
+        && original
+            .first_text()
+            .is_some_and(|kind| is_one_of(&["org"], kind.trim()))
+    {
+        return Some("X-ABShowAs:COMPANY".to_owned());
     }
     property.parameters.retain(|p| {
         is_one_of(KEPT_PARAMETERS, &p.name)
@@ -193,17 +245,23 @@ fn v3_value(
     let is_text = original
         .value_type()
         .is_some_and(|kind| kind.eq_ignore_ascii_case("TEXT"));
-    match original.syntax() {
+    let syntax = match is_one_of(ANNIVERSARIES, &original.name) {
+        true => ValueSyntax::Date,
+        false => original.syntax(),
+    };
+    match syntax {
         ValueSyntax::Date if is_text => return None,
         ValueSyntax::Date => {
             let Some(date) = PropertyDate::parse(text) else {
                 return Some(plain_value(line, original));
             };
             property.drop_parameter("VALUE");
+            property.drop_parameter("X-APPLE-OMIT-YEAR");
             return v3_date(date, property);
         }
         ValueSyntax::Uri if original.is_named("GEO") => {
-            let place = strip_scheme(text, "geo:").and_then(|place| {
+            // vCard 2.1 writes the URI's notation, without its scheme.
+            let place = Some(strip_scheme(text, "geo:").unwrap_or(text)).and_then(|place| {
                 let place = place.split(';').next().unwrap_or_default();
                 let (latitude, rest) = place.split_once(',')?;
                 let longitude = rest.split(',').next().unwrap_or_default();
@@ -221,7 +279,8 @@ fn v3_value(
         _ if original.is_named("TEL") => {
             if let Some(number) = strip_scheme(text, "tel:") {
                 property.drop_parameter("VALUE");
-                return Some(escape_value(&number.replace(";ext=", " ext. "), true));
+                let number = number.replace(";ext=", " ext. ");
+                return Some(escape_value(&number, COMPONENT));
             }
         }
         _ if original.is_named("TZ") => match to_extended_offset(text) {
@@ -240,12 +299,14 @@ fn v3_value(
 }
 
 /// Returns a date in the extended form; `None` without month and day, or without the year of
-/// anything but a birthday.
+/// anything but a birthday or anniversary.
 fn v3_date(date: PropertyDate, property: &mut Property) -> Option<String> {
     let extended = date.to_extended();
-    match (date.date.year, date.date.month, date.date.day) {
+    let year = date.date.without_placeholder_year().year;
+    let is_yearly = property.is_named("BDAY") || is_one_of(ANNIVERSARIES, &property.name);
+    match (year, date.date.month, date.date.day) {
         (Some(_), Some(_), Some(_)) => Some(extended),
-        (None, Some(month), Some(day)) if property.is_named("BDAY") => {
+        (None, Some(month), Some(day)) if is_yearly => {
             property.push_parameter("X-APPLE-OMIT-YEAR", vec![OMITTED_YEAR.to_string()]);
             Some(format!("{OMITTED_YEAR}-{month:02}-{day:02}"))
         }
@@ -261,16 +322,20 @@ pub(crate) fn join_place(latitude: &str, longitude: &str, separator: char) -> Op
         .then(|| format!("{latitude}{separator}{longitude}"))
 }
 
-/// Returns the value as it is written, which both versions read alike; decoded if it is base64.
+/// Returns the value as 3.0 writes it: texts and lists escape semicolons, which 4.0 does not
+/// require. Others are as they are written, which both versions read alike, or decoded if they are
+/// base64 or the property is another one than the line's.
 pub(crate) fn plain_value(line: &ContentLine<'_>, property: &Property) -> String {
-    match line.is_base64() {
-        true => {
-            let mut value = String::new();
-            push_value(&mut value, property);
-            value
+    let mut value = String::new();
+    match &property.value {
+        PropertyValue::Text(text) if property.is_known_text() => {
+            value.push_str(&escape_value(text, COMPONENT));
         }
-        false => String::from_utf8_lossy(&line.unfolded_value()).into_owned(),
+        PropertyValue::List(texts) => push_joined(&mut value, texts, COMPONENT),
+        _ if line.is_base64() || !line.name_is(&property.name) => push_value(&mut value, property),
+        _ => value.push_str(&String::from_utf8_lossy(&line.unfolded_value())),
     }
+    value
 }
 
 /// Returns the name under which vCard 4.0 has the property that 3.0 calls `name`.
@@ -279,12 +344,6 @@ pub(crate) fn v4_name(name: &str) -> &str {
         .iter()
         .find(|(_, old)| old.eq_ignore_ascii_case(name));
     renamed.map_or(name, |(new, _)| new)
-}
-
-/// Returns the text after a URI's scheme, in any case.
-fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
-    let (found, rest) = text.split_at_checked(scheme.len())?;
-    found.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
 /// Returns the TYPE of inline data of a media type.
@@ -328,6 +387,10 @@ mod tests {
             ("BDAY;VALUE=date-and-or-time:18151210", "BDAY:1815-12-10"),
             ("REV:20261122T193753Z", "REV:2026-11-22T19:37:53Z"),
             ("ANNIVERSARY:20010203", "X-EVOLUTION-ANNIVERSARY:2001-02-03"),
+            (
+                "ANNIVERSARY:--0203",
+                "X-EVOLUTION-ANNIVERSARY;X-APPLE-OMIT-YEAR=1604:1604-02-03",
+            ),
             ("KIND:group", "X-ADDRESSBOOKSERVER-KIND:group"),
             (
                 "MEMBER:urn:uuid:7\r\nMEMBER:mailto:a@b",
@@ -360,7 +423,7 @@ mod tests {
             "BDAY:1815",
             "BDAY:1815-12",
             "BDAY;VALUE=text:circa 1800",
-            "ANNIVERSARY:--0203",
+            "DEATHDATE:--0203",
             "FN:Another",
             "N;ALTID=1:A;;;;\r\nN;ALTID=1;LANGUAGE=ja:B;;;;",
         ] {

@@ -326,6 +326,12 @@ pub enum Error {
     /// No refused version with this number is kept.
     #[error("there is no refused version {0}; they are kept for 30 days")]
     NoRefused(i64),
+    /// There is no record with this number, also not in the trash.
+    #[error("there is no record {0}, also not in the trash")]
+    NoRecordId(RecordId),
+    /// There is no step with this number, or it is older than the change log.
+    #[error("there is no step {0}; steps are kept for 30 days")]
+    NoStep(i64),
     /// There is no resource of this name.
     #[error("there is no resource named \"{0}\"")]
     NoResource(String),

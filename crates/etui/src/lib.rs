@@ -140,9 +140,12 @@ pub use etui_text as text;
 #[cfg(feature = "redo-log")]
 pub use etui_vfs;
 pub use etui_vfs_base::has_ofd_locks;
+pub use record::steps::{Step, StepLabel, label_step, set_default_actor};
 pub use store::check::{CheckReport, Stats};
 pub use store::collections::RemovedCollection;
+pub use store::purge::{PurgeReport, PurgeScope};
 pub use store::snapshot::Snapshot;
+pub use store::undo::{UndoEffect, UndoReport, UndoneCollection, UndoneRecord};
 pub use store::{DEFAULT_ADDRESS_BOOK, Options, Store};
 pub use types::{
     ChangeKind, Changes, CollectionKind, Condition, ETag, InvalidETag, InvalidSyncToken,

@@ -11,10 +11,10 @@ use etui::{CollectionKind, Error, SaveOutcome, Store};
 use super::records::text_diff::{DiffLine, diff_texts, write_diff};
 use super::records::{RecordCommands, name_or_placeholder};
 use crate::app::App;
-use crate::datetime::{format_minute, iso_instant};
 use crate::errors::{Failure, Result};
 use crate::output::json::object;
 use crate::output::{Style, Table, escape_text, format_size, one_line, pluralize};
+use etui_when::{format_minute, iso_instant};
 
 const EXAMPLES: &str = "\
 Two devices may change one contact at once. The first one that writes is saved; the other's text

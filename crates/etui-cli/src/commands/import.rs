@@ -1,7 +1,12 @@
 //! `etui import`: imports vCard, iCalendar, CSV and LDIF files, Palm databases and folders of items
 //! (vdir), recognized by their content.
 
+mod address;
+mod calendar_csv;
+mod converted;
 mod folder;
+mod folder_sync;
+mod formats;
 mod palm;
 
 use std::collections::HashMap;
@@ -10,7 +15,7 @@ use std::io::{Cursor, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use etui::calendar::{Calendar, Color};
+use etui::calendar::{Calendar, CalendarImport, Color};
 use etui::contacts::Contacts;
 use etui::import::{ImportEvent, ImportReport};
 use etui::record::{Collection, RecordKind};
@@ -18,10 +23,13 @@ use etui::{CollectionKind, Error, Store};
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::own_lines;
 use etui_contentline::values::{property_value, unescape_text};
+use etui_tables::TableCharset;
 
+use self::converted::ConversionNotes;
 use self::folder::SourceFolder;
+use self::folder_sync::FolderSync;
+use self::formats::name_other_format;
 pub use self::palm::PalmCharset;
-use self::palm::PalmNotes;
 use crate::app::App;
 use crate::commands::import_tables::{ColumnMapping, TableReader, detect_table};
 use crate::commands::settings::region_name;
@@ -41,25 +49,31 @@ Examples:
   etui import --each *.ics                   each into a calendar of its own
   etui import ~/.contacts/friends            a folder of khard, khal or vdirsyncer (vdir)
   etui import --each ~/.calendars            a folder of such folders, each a calendar of its own
+  etui import --delete ~/.contacts/friends   also the removals of other programs
   etui import AddressDB.pdb DatebookDB.pdb   databases of a Palm
   curl -s https://example.org/all.vcf | etui import -
   etui import google.csv thunderbird.ldif    contacts in CSV and LDIF
   etui import --map \"Tel.=phone.work\" --map \"Kundennr.=-\" kunden.csv
 
 vCard 2.1, 3.0 and 4.0 and iCalendar in any charset are recognized by content and stored byte for
-byte. A record replaces the stored record with the same UID (`etui contacts restore` and
-`etui calendar restore` undo it); importing a file twice changes nothing. Rejected input is reported
-with line number and reason, everything else is imported, and the exit code is 3. If a file is in
-another format (jCard, zip, a calendar as CSV), the error names it and nothing is imported.
+byte. A contact replaces the stored one with the same UID. Of a calendar entry the newer version of
+each time counts (SEQUENCE, then the stamps), and messages by mail (invitations, updates, cancellations)
+change their series, in whatever calendar it is. `etui undo` undoes an import; importing a file twice
+changes nothing. Rejected input is reported with line number and reason, everything else is imported, and the exit code is 3. The same for a file
+that cannot be read or is in another format (jCard, PDF, zip): the error names it, and the other files
+are imported.
 
 The CSV of Google Contacts, Outlook, LinkedIn and Thunderbird and columns of common names are
-recognized, whatever the separator and charset; --map names others. FIELD is as in `etui contacts
-edit --set`, with a type after a point: name, family, given, phone.work, phone.mobile, email.home,
-street, city.work, org, title, birthday, note, label, x-anything; `-` leaves the column out. Columns
-and LDIF attributes without a meaning are kept as fields of their own names, and listed.
+recognized, whatever the separator, charset and language (English, German, French, Spanish, Italian,
+Dutch, Swedish, Polish, Portuguese); --map names others. FIELD is as in `etui contacts edit --set`, with
+a type after a point: name, family, given, phone.work, phone.mobile, email.home, street, city.work, org,
+title, birthday, note, label, x-anything; `-` leaves the column out. Columns and LDIF attributes without
+a meaning are kept as fields of their own names, and listed; a file with such a column of e-mail
+addresses or phone numbers is imported only with --map or --force.
 
-A folder's .vcf and .ics files are items, one record each; hidden and .tmp files are ignored. Records
-whose files are gone stay. AddressDB, DatebookDB, ToDoDB and MemoDB of a Palm become contacts, events,
+A folder's .vcf and .ics files are items, one record each; hidden and .tmp files are ignored. Files
+that are as they were at the last export or import are not read again. Files that another program
+removed since are named; --delete removes their records too. AddressDB, DatebookDB, ToDoDB and MemoDB of a Palm become contacts, events,
 to-dos and journal entries with local times.";
 
 /// Import vCard, iCalendar, CSV and LDIF files, vdir folders and Palm databases
@@ -76,16 +90,32 @@ pub struct ImportArgs {
     /// name that the file or folder gives it, else its own; it is created if there is none
     #[arg(long, conflicts_with = "calendar")]
     each: bool,
+    /// Remove the records whose files another program has removed from a folder since the last export
+    /// or import
+    #[arg(long)]
+    delete: bool,
+    /// Make entries of their own of those that have one UID but are on other days: the day is added to
+    /// the UID
+    #[arg(long)]
+    split_uids: bool,
     /// Meaning of a column of a CSV file; `-` leaves it out
     #[arg(long, value_name = "COLUMN=FIELD")]
     map: Vec<ColumnMapping>,
-    /// Charset of Palm databases [default: detected]
-    #[arg(long, value_name = "CHARSET")]
-    palm_charset: Option<PalmCharset>,
+    /// Charset of CSV and LDIF files and Palm databases, such as windows-1251 [default: detected]
+    #[arg(long, value_name = "NAME", alias = "palm-charset")]
+    charset: Option<TableCharset>,
+    /// Import a CSV file although columns of e-mail addresses, phone numbers or names are not
+    /// recognized; they become custom fields
+    #[arg(long)]
+    force: bool,
 }
 
 /// Bytes that are searched for the kind of a file.
 const HEAD_BYTES: u64 = 64 << 10;
+
+/// The reason to refuse a text of no known format.
+const NO_RECORDS: &str = "has no contacts or entries: it is no vCard, iCalendar, CSV, LDIF or database of \
+                          a Palm; a table without known columns needs --map COLUMN=FIELD";
 
 /// Characters of the name of a calendar, with room for a number.
 const MAX_NAME: usize = 190;
@@ -104,13 +134,14 @@ struct ImportSource {
     table: Option<TableReader>,
     /// The folder of items that it is read from.
     folder: Option<SourceFolder>,
-    /// Unreadable parts of a Palm database.
-    palm: Option<PalmNotes>,
+    /// What a conversion left out: of a Palm database, or a calendar in CSV.
+    converted: Option<ConversionNotes>,
 }
 
 impl ImportSource {
     /// Opens a file and recognizes the kind of its records from its beginning.
     fn open(path: &Path, args: &ImportArgs) -> Result<Self> {
+        address::refuse_address(path)?;
         let map = &args.map;
         let name = path.display().to_string();
         let failed = |e| Failure::named_io(name.as_str(), e);
@@ -127,16 +158,22 @@ impl ImportSource {
         let mut head = Vec::new();
         let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
         read.map_err(failed)?;
-        if let Some(database) = palm::open_database(&name, &head, &mut reader, args.palm_charset)? {
+        if let Some(database) = palm::open_database(&name, &head, &mut reader, args.charset)? {
             return Ok(database);
         }
         let found = detect_kind(&head);
-        let text_format = || foreign_format(&head).filter(|_| found.is_none());
-        if let Some(format) = archive_format(&head).or_else(text_format) {
-            let name = escape_text(&name);
-            return Err(Failure::Refused(format!("{name}: {format}")));
+        let refused =
+            |problem: &str| Failure::Refused(format!("{}: {problem}", escape_text(&name)));
+        if let Some(format) = name_other_format(&head, found.is_some()) {
+            return Err(refused(format));
         }
-        // All lines of an unknown text are rejected as contacts.
+        if found.is_none()
+            && let Some(calendar) =
+                calendar_csv::open_calendar(&name, &head, &mut reader, args.charset)?
+        {
+            return Ok(calendar);
+        }
+        // All lines of a long unknown text are rejected as contacts.
         let kind = found.unwrap_or(CollectionKind::Contacts);
         let calendar = find_calendar_name(&head);
         let color = Color::in_object(&to_utf8_bytes(&head));
@@ -144,12 +181,23 @@ impl ImportSource {
             None => detect_table(&name, &head, !map.is_empty()),
             Some(_) => None,
         };
+        // A longer text may have records after its beginning.
+        if found.is_none() && table.is_none() && (head.len() as u64) < HEAD_BYTES {
+            return Err(refused(NO_RECORDS));
+        }
         let mut reader: Box<dyn Read> = Box::new(Cursor::new(head).chain(reader));
         let table = match table {
             None => None,
             Some(format) => {
                 let text = std::mem::replace(&mut reader, Box::new(std::io::empty()));
-                Some(TableReader::open(&name, format, text, map)?)
+                Some(TableReader::open(
+                    &name,
+                    format,
+                    text,
+                    map,
+                    args.charset,
+                    args.force,
+                )?)
             }
         };
         Ok(Self {
@@ -161,7 +209,7 @@ impl ImportSource {
             size,
             table,
             folder: None,
-            palm: None,
+            converted: None,
         })
     }
 }
@@ -176,19 +224,6 @@ fn detect_kind(head: &[u8]) -> Option<CollectionKind> {
         true => CollectionKind::Contacts,
         false => CollectionKind::Calendar,
     })
-}
-
-/// Recognizes an archive; returns its name and the way to import its content.
-fn archive_format(head: &[u8]) -> Option<&'static str> {
-    match head {
-        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(
-            "is a zip archive; unpack it (unzip FILE), then import the .vcf and .ics files in it",
-        ),
-        [0x1F, 0x8B, ..] => {
-            Some("is compressed with gzip; to import it: gunzip -c FILE | etui import -")
-        }
-        _ => None,
-    }
 }
 
 /// Returns the name in the properties of a calendar object, `X-WR-CALNAME` or `NAME` (RFC 7986 section
@@ -264,43 +299,61 @@ fn open_or_create_collection<'s, R: RecordKind>(
     }
 }
 
-/// Recognizes a text format that cannot be imported; returns its name and the way to import its
-/// content.
-fn foreign_format(head: &[u8]) -> Option<&'static str> {
-    const JCARD: &str = "is jCard (RFC 7095), which cannot be imported; convert it to vCard (.vcf)";
-    const JCAL: &str =
-        "is jCal (RFC 7265), which cannot be imported; convert it to iCalendar (.ics)";
-    const XCARD: &str = "is xCard (RFC 6351), which cannot be imported; convert it to vCard (.vcf)";
-    const XCAL: &str =
-        "is xCal (RFC 6321), which cannot be imported; convert it to iCalendar (.ics)";
-    let narrow: Vec<u8> = head.iter().copied().filter(|b| *b != 0).collect();
-    let text = String::from_utf8_lossy(&narrow).to_lowercase();
-    let text = text
-        .trim_start_matches(['\u{feff}', '\u{fffd}'])
-        .trim_start();
-    let list = text.trim_start_matches(|c: char| c == '[' || c.is_whitespace());
-    for (begin, format) in [("\"vcard\"", JCARD), ("\"vcalendar\"", JCAL)] {
-        if text.starts_with('[') && list.starts_with(begin) {
-            return Some(format);
+/// A file that was not imported.
+#[derive(serde::Serialize)]
+struct UnreadFile {
+    file: String,
+    reason: String,
+}
+
+/// Opens all files. One that cannot be read does not stop the others: it is reported, and returned
+/// with its reason.
+///
+/// # Errors
+/// No file can be read.
+fn open_sources(
+    app: &mut App,
+    args: &ImportArgs,
+    each: &mut bool,
+) -> Result<(Vec<ImportSource>, Vec<UnreadFile>)> {
+    let mut sources = Vec::new();
+    let mut unread: Vec<(String, Failure)> = Vec::new();
+    for file in &args.files {
+        let opened = match file.is_dir() {
+            true => folder::open_folder(app, file, each),
+            false => ImportSource::open(file, args).map(|source| vec![source]),
+        };
+        match opened {
+            Ok(opened) => sources.extend(opened),
+            Err(error) => unread.push((file.display().to_string(), error)),
         }
     }
-    for (namespace, format) in [("ns:vcard-4.0", XCARD), ("ns:icalendar-2.0", XCAL)] {
-        if text.starts_with('<') && text.contains(namespace) {
-            return Some(format);
+    if sources.is_empty()
+        && let Some((_, last)) = unread.pop()
+    {
+        for (_, error) in &unread {
+            app.out.write_error_line(&one_line(&error.to_string()));
         }
+        return Err(last);
     }
-    None
+    let mut reasons = Vec::new();
+    for (file, error) in unread {
+        let reason = error.to_string();
+        if !app.out.json {
+            app.out.write_error_line(&one_line(&reason));
+        }
+        reasons.push(UnreadFile { file, reason });
+    }
+    Ok((sources, reasons))
 }
 
 pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
-    // All files are opened first, so that a wrong name changes nothing.
-    let mut sources = Vec::new();
     let mut each = args.each;
-    for file in &args.files {
-        match file.is_dir() {
-            true => sources.extend(folder::open_folder(app, file, &mut each)?),
-            false => sources.push(ImportSource::open(file, args)?),
-        }
+    let (sources, unread) = open_sources(app, args, &mut each)?;
+    if args.delete && !sources.iter().any(|source| source.folder.is_some()) {
+        return Err(Failure::usage(
+            "--delete takes over what was removed from a folder; give a folder of items",
+        ));
     }
     let has_own = |source: &ImportSource| {
         each && (source.kind == CollectionKind::Calendar || source.folder.is_some())
@@ -333,11 +386,26 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         }
     }
     let is_csv = |source: &ImportSource| matches!(source.table, Some(TableReader::Csv(_)));
-    if !args.map.is_empty() && !sources.iter().any(is_csv) {
-        app.out
-            .write_note("--map has no effect: no CSV file was given");
+    let has_charset = |source: &ImportSource| source.table.is_some() || source.converted.is_some();
+    for (flag, is_given, is_used) in [
+        ("--map", !args.map.is_empty(), sources.iter().any(is_csv)),
+        ("--force", args.force, sources.iter().any(is_csv)),
+        (
+            "--charset",
+            args.charset.is_some(),
+            sources.iter().any(has_charset),
+        ),
+    ] {
+        if is_given && !is_used {
+            let none = match flag {
+                "--charset" => "no CSV or LDIF file and no database of a Palm was given",
+                _ => "no CSV file was given",
+            };
+            app.out.write_note(&format!("{flag} has no effect: {none}"));
+        }
     }
     let mut total = ImportReport::default();
+    let mut total_removed = 0;
     let mut files = Vec::new();
     let mut own_collections = OwnCollections::default();
     for mut source in sources {
@@ -361,7 +429,12 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         }
         let book = own_book.as_ref().or(book.as_ref());
         let calendar = own_calendar.as_ref().or(calendar.as_ref());
-        let (palm, folder) = (source.palm.take(), source.folder.clone());
+        let options = CalendarImport {
+            any_calendar: args.calendar.is_none() && own_calendar.is_none(),
+            whole_objects: source.folder.is_some(),
+            split_uids: args.split_uids,
+        };
+        let (converted, folder) = (source.converted.take(), source.folder.clone());
         let is_empty_item = folder.is_some() && source.size == Some(0);
         let color = match calendar {
             Some(own) if kind == CollectionKind::Calendar => {
@@ -370,22 +443,41 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             }
             _ => None,
         };
-        let mut report = import_source(&mut app.out, book, calendar, &mut source)?;
+        let sync = match (&folder, book, calendar) {
+            (Some(folder), _, Some(calendar)) if kind == CollectionKind::Calendar => {
+                Some(FolderSync::begin(&store, calendar, folder)?)
+            }
+            (Some(folder), Some(book), _) => Some(FolderSync::begin(&store, book, folder)?),
+            _ => None,
+        };
+        let mut report = import_source(&mut app.out, book, calendar, options, &mut source)?;
         if let (Some(own), Some(_)) = (calendar, color) {
             own.set_color(color)?;
         }
-        if let Some(palm) = palm {
-            palm.report(&mut app.out, &name, &mut report);
+        if let Some(converted) = converted {
+            converted.report(&mut app.out, &name, &mut report);
         }
         if is_empty_item {
             folder::reject_empty(&mut app.out, &name, &mut report);
         }
         if let Some(folder) = folder {
             folder.localize(&mut report);
-            folder::update_ledger(&folder)?;
         }
+        let (out, delete) = (&mut app.out, args.delete);
+        let removed = match (sync, book, calendar) {
+            (Some(sync), _, Some(calendar)) if kind == CollectionKind::Calendar => {
+                sync.finish(out, &store, calendar, delete, &mut report)?
+            }
+            (Some(sync), Some(book), _) => sync.finish(out, &store, book, delete, &mut report)?,
+            _ => 0,
+        };
+        total_removed += removed;
+        let and_removed = match removed {
+            0 => String::new(),
+            removed => format!("; {} removed", format_count(removed)),
+        };
         app.out.status(format!(
-            "{}: {}{into}",
+            "{}: {}{and_removed}{into}",
             escape_text(&name),
             summarize_report(&report)
         ))?;
@@ -400,11 +492,12 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             kind,
             into,
             report,
-            source.table.as_ref().map_or(&[], TableReader::kept_fields),
+            removed,
             source
                 .table
                 .as_ref()
-                .map_or(&[], TableReader::skipped_entries),
+                .map(TableReader::notes)
+                .unwrap_or_default(),
         ));
     }
     // The records are saved; without the merge, searches are slower until the next save.
@@ -422,8 +515,12 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             added: added,
             changed: changed,
             unchanged: unchanged,
+            older: total.older,
+            proposals: total.proposals,
             refused: refused,
+            removed: total_removed,
             files: files,
+            unread: &unread,
         })?;
     } else if files.len() > 1 {
         let [added, changed, unchanged, refused] =
@@ -435,18 +532,22 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     if let Some(text) = new_store.filter(|_| !app.out.json) {
         app.out.status(text)?;
     }
-    if refused == 0 {
+    let mut problems = Vec::new();
+    for (n, what) in [(unread.len() as u64, "file"), (refused, "piece")] {
+        match n {
+            0 => {}
+            1 => problems.push(format!("1 {what} was rejected")),
+            n => problems.push(format!("{} {what}s were rejected", format_count(n))),
+        }
+    }
+    if problems.is_empty() {
         return Ok(());
     }
-    let pieces = match refused {
-        1 => "1 piece was".to_owned(),
-        n => format!("{} pieces were", format_count(n)),
-    };
     let rest = match added + changed + unchanged {
         0 => "nothing was imported",
         _ => "the rest was imported",
     };
-    Err(Failure::Refused(format!("{pieces} rejected; {rest}")))
+    Err(Failure::Refused(format!("{}; {rest}", problems.join(", "))))
 }
 
 /// Returns a message with the settings that a created store has taken from the environment.
@@ -465,6 +566,8 @@ pub fn add_report(total: &mut ImportReport, report: &ImportReport) {
     total.added += report.added;
     total.changed += report.changed;
     total.unchanged += report.unchanged;
+    total.older += report.older;
+    total.proposals += report.proposals;
     total.refused += report.refused;
     total.bytes += report.bytes;
 }
@@ -473,6 +576,7 @@ fn import_source(
     out: &mut OutputWriter,
     book: Option<&Contacts<'_>>,
     calendar: Option<&Calendar<'_>>,
+    options: CalendarImport,
     source: &mut ImportSource,
 ) -> Result<ImportReport> {
     let mut progress = ProgressReporter::for_bytes(out, &source.name, source.size);
@@ -516,7 +620,9 @@ fn import_source(
     };
     let reader = &mut source.reader;
     let imported = match (source.kind, book, calendar) {
-        (CollectionKind::Calendar, _, Some(calendar)) => calendar.import(reader, &mut on_event),
+        (CollectionKind::Calendar, _, Some(calendar)) => {
+            calendar.import_with(reader, options, &mut on_event)
+        }
         (_, Some(book), _) => match &mut source.table {
             Some(table) => book.import_cards(table, &mut on_event),
             None => book.import(reader, &mut on_event),
@@ -545,6 +651,15 @@ pub fn summarize_report(report: &ImportReport) -> String {
     for (n, what) in [
         (report.changed, "changed"),
         (report.unchanged, "unchanged"),
+        (report.older, "older"),
+        (
+            report.proposals,
+            if report.proposals == 1 {
+                "proposal"
+            } else {
+                "proposals"
+            },
+        ),
         (report.refused, "rejected"),
         (report.warned, "with warnings"),
     ] {
@@ -604,40 +719,5 @@ mod tests {
         }
         assert_eq!(detect_table("a.CSV", b"hello", false), Some(Csv));
         assert_eq!(detect_table("-", b"hello", true), Some(Csv));
-    }
-
-    #[test]
-    fn other_formats_are_recognized() {
-        let wide =
-            |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
-        for (text, name) in [
-            (
-                "[\"vcard\", [[\"version\", {}, \"text\", \"4.0\"]]]",
-                "jCard",
-            ),
-            ("[ [\n \"vcard\", []]]", "jCard"),
-            ("[\"vcalendar\", []]", "jCal"),
-            (
-                "<?xml version=\"1.0\"?><vcards xmlns=\"urn:ietf:params:xml:ns:vcard-4.0\"/>",
-                "xCard",
-            ),
-        ] {
-            let found = foreign_format(text.as_bytes()).unwrap_or("none");
-            assert!(found.contains(name), "{text}: {found}");
-            assert_eq!(foreign_format(&wide(text)), Some(found), "{text}");
-        }
-        assert!(archive_format(b"PK\x03\x04\x14\0").is_some_and(|f| f.contains("zip")));
-        assert!(archive_format(b"\x1f\x8b\x08").is_some_and(|f| f.contains("gzip")));
-        for text in [
-            "",
-            "hello",
-            "[]",
-            "<html>",
-            "N:a;b;c",
-            "dear name, hello",
-            "FN:name, a, b",
-        ] {
-            assert_eq!(foreign_format(text.as_bytes()), None, "{text}");
-        }
     }
 }

@@ -2,22 +2,26 @@
 
 use std::io::{self, Read};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use etui::import::{CardReader, ImportCard, Refused};
 use etui_tables::{
-    ColumnField, CsvError, CsvOptions, CsvReader, FieldCount, ForeignItem, LdifReader, is_csv,
-    is_ldif,
+    ColumnField, CsvError, CsvOptions, CsvReader, FieldCount, ForeignItem, LdifReader,
+    TableCharset, UnmappedColumn, is_csv, is_ldif,
 };
 
 use crate::commands::contacts::property::parse_field;
 use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, escape_text, format_count, one_line, pluralize};
+use crate::output::json::TableNotes;
+use crate::output::{OutputWriter, format_count, one_line, pluralize, quote_operand, quote_option};
 
 /// `COLUMN=FIELD` of `--map`.
 #[derive(Debug, Clone)]
 pub struct ColumnMapping {
     column: String,
     field: ColumnField,
+    /// As it was given.
+    text: String,
 }
 
 impl FromStr for ColumnMapping {
@@ -42,6 +46,7 @@ impl FromStr for ColumnMapping {
         Ok(Self {
             column: column.trim().to_owned(),
             field,
+            text: text.to_owned(),
         })
     }
 }
@@ -77,32 +82,67 @@ impl TableReader {
         name: &str,
         format: TableFormat,
         reader: Box<dyn Read>,
-        map: &[ColumnMapping],
+        given_map: &[ColumnMapping],
+        charset: Option<TableCharset>,
+        keeps_unmapped: bool,
     ) -> Result<Self> {
         if format == TableFormat::Ldif {
-            return Ok(Self::Ldif(Box::new(LdifReader::new(reader))));
+            return open_ldif(name, reader, charset);
         }
-        let map = map.iter().map(|m| (m.column.clone(), m.field.clone()));
-        let options = CsvOptions { map: map.collect() };
+        let map = given_map.iter();
+        let map = map.map(|m| (m.column.clone(), m.field.clone()));
+        let options = CsvOptions {
+            map: map.collect(),
+            charset,
+            keeps_unmapped,
+        };
         let opened = CsvReader::open(reader, &options);
         let opened = opened.map_err(|error| match error {
             CsvError::Io(error) => Failure::named_io(name, error),
-            CsvError::Calendar => Failure::Refused(format!(
-                "{}: is a calendar as CSV, which cannot be imported; in the program that wrote it, \
-                 export the calendar as iCalendar (.ics)",
-                escape_text(name)
-            )),
+            CsvError::UnknownColumns { ref guesses, .. } if !guesses.is_empty() => {
+                Failure::Refused(into_line(&format!(
+                    "{name}: is CSV, but {error}; name those to import, such as: etui import{} {} (see \
+                     etui import --help)",
+                    map_options(given_map, guesses),
+                    quote_operand(name)
+                )))
+            }
             CsvError::UnknownColumns { .. } => Failure::Refused(into_line(&format!(
                 "{name}: is CSV, but {error}; name those to import: --map COLUMN=FIELD, for example \
                  --map \"Kunde=name\" --map \"Tel.=phone.work\" (see etui import --help)"
+            ))),
+            CsvError::Unmapped { columns } => Failure::Refused(into_line(&format!(
+                "{name}: {}; nothing was imported; to import it: etui import{} {}; or --force keeps them as \
+                 custom fields",
+                CsvError::Unmapped { columns: columns.clone() },
+                map_options(given_map, &columns),
+                quote_operand(name)
             ))),
             error => Failure::Refused(into_line(&format!("{name}: {error}"))),
         })?;
         Ok(Self::Csv(Box::new(opened)))
     }
 
+    /// The charset that was detected or given, if the text is not UTF-8 or UTF-16.
+    fn charset(&self) -> Option<&'static str> {
+        let charset = match self {
+            Self::Csv(reader) => reader.charset(),
+            Self::Ldif(reader) => reader.charset(),
+        };
+        charset.map(TableCharset::name)
+    }
+
+    /// The charset, the custom fields, and the entries that were skipped.
+    pub fn notes(&self) -> TableNotes<'_> {
+        TableNotes {
+            charset: self.charset(),
+            kept: self.kept_fields(),
+            skipped: self.skipped_entries(),
+        }
+    }
+
     /// The fields that are kept under their own names.
-    pub fn kept_fields(&self) -> &[FieldCount] {
+    fn kept_fields(&self) -> &[FieldCount] {
         match self {
             Self::Csv(reader) => reader.kept_columns(),
             Self::Ldif(reader) => reader.kept_attributes(),
@@ -110,14 +150,14 @@ impl TableReader {
     }
 
     /// The entries that are no people.
-    pub fn skipped_entries(&self) -> &[FieldCount] {
+    fn skipped_entries(&self) -> &[FieldCount] {
         match self {
             Self::Csv(_) => &[],
             Self::Ldif(reader) => reader.skipped_entries(),
         }
     }
 
-    /// Reports the custom fields, and the entries that were skipped.
+    /// Reports the charset, the custom fields, and the entries that were skipped.
     pub fn write_notes(&self, out: &mut OutputWriter, file: &str) {
         let list = |counts: &[FieldCount], one: &str| {
             let counts = counts.iter().map(|count| {
@@ -129,6 +169,11 @@ impl TableReader {
             });
             counts.collect::<Vec<_>>().join(", ")
         };
+        if let Some(charset) = self.charset() {
+            out.write_note(&one_line(&format!(
+                "{file}: read as {charset}; if letters are wrong, import it with --charset NAME"
+            )));
+        }
         let kept = self.kept_fields();
         if !kept.is_empty() {
             let list = list(kept, "contact");
@@ -142,6 +187,42 @@ impl TableReader {
             )));
         }
     }
+}
+
+/// The beginning of the classes of groups: `groupOfNames`, `groupOfUniqueNames`.
+const GROUP_CLASS: &[u8] = b"groupOf";
+
+/// Opens an LDIF file. It is held in memory: a group names its members before or after them.
+fn open_ldif(
+    name: &str,
+    mut reader: Box<dyn Read>,
+    charset: Option<TableCharset>,
+) -> Result<TableReader> {
+    let mut text = Vec::new();
+    let read = reader.read_to_end(&mut text);
+    read.map_err(|e| Failure::named_io(name, e))?;
+    let has_groups = text
+        .windows(GROUP_CLASS.len())
+        .any(|word| word.eq_ignore_ascii_case(GROUP_CLASS));
+    let text: Arc<[u8]> = text.into();
+    let all: Box<dyn Read> = Box::new(io::Cursor::new(Arc::clone(&text)));
+    let mut reader = LdifReader::with_charset(all, charset);
+    if has_groups {
+        let labelled = reader.label_members(&text[..], charset);
+        labelled.map_err(|e| Failure::named_io(name, e))?;
+    }
+    Ok(TableReader::Ldif(Box::new(reader)))
+}
+
+/// Returns the options `--map` of a command, and those for columns that are not recognized.
+fn map_options(given: &[ColumnMapping], columns: &[UnmappedColumn]) -> String {
+    let given = given.iter().map(|mapping| mapping.text.clone());
+    let columns = columns.iter();
+    let guessed = columns.map(|column| format!("{}={}", column.name, column.field));
+    let options = given.chain(guessed);
+    options
+        .map(|text| format!(" {}", quote_option("--map", &text)))
+        .collect()
 }
 
 /// A message in one line, without control characters of a file.

@@ -15,10 +15,12 @@ pub mod init;
 pub mod lab;
 pub mod man;
 pub mod media;
+pub mod purge;
 pub mod restore;
 pub mod serve;
 pub mod settings;
 pub mod stats;
+pub mod undo;
 
 pub mod collections;
 mod export_target;
@@ -47,6 +49,8 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Check(args) => check::check_store(app, &args),
         Command::Backup(args) => backup::back_up_store(app, &args),
         Command::Restore(args) => restore::restore_backup(app, &args),
+        Command::Purge(args) => purge::purge_store(app, &args),
+        Command::Undo(args) => undo::undo_steps(app, &args),
         Command::Settings(args) => settings::run_settings(app, &args),
         Command::Stats(_) => stats::show_stats(app),
         Command::Generate(args) => generate::generate_data(app, &args),

@@ -128,6 +128,9 @@ pub fn truncate_text(text: &str, width: usize) -> (String, usize) {
     if natural <= width {
         return (text.to_owned(), natural);
     }
+    if width == 0 {
+        return (String::new(), 0);
+    }
     // As a string: a variation selector widens the character before it.
     let (mut end, mut used) = (0, 0);
     for (at, c) in text.char_indices() {

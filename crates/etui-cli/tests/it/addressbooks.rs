@@ -131,6 +131,7 @@ fn a_search_looks_in_all_address_books() {
       Phone  555-0100
     $ etui contacts edit 5 --set title=Smith
     Changed 5: Anna Worker (undo: etui contacts restore 5)
+      Title: Smith
     $ etui contacts remove 1 5
     error: 1 is in Contacts, and 5 in Work; give contacts of one address book at a time
     [exit 2]

@@ -135,7 +135,7 @@ fn entries_are_added_changed_and_removed() {
     session.sees("When   Tue 11 Mar 2031, 12:30-13:30");
     session.types("\r");
     session.sees("Added: Lunch with Bob");
-    session.types("e");
+    session.types("E");
     session.sees("Changed: Supper with Bob");
     session.types("dy");
     session.sees("Removed: Supper with Bob");
@@ -200,9 +200,9 @@ fn changes_that_are_undone_leave_no_trace() {
     for (keys, done) in [
         (" ", "Done: Tax return"),
         (" ", "Opened: Tax return"),
-        ("e", "Changed: My Tax return"),
+        ("E", "Changed: My Tax return"),
         ("dy", "Removed: My Tax return"),
-        ("e", "Changed: My Jour fixe"),
+        ("E", "Changed: My Jour fixe"),
         ("dt", "Removed one time of My Jour fixe"),
         ("]]]]]]]dt", "Removed one time of My Jour fixe"),
         ("]]]]]]]da", "Removed: My Jour fixe"),
@@ -355,4 +355,34 @@ fn a_search_begins_at_the_day_that_is_shown() {
         session.types("q");
         assert_eq!(session.wait_for_end().code(), Some(0));
     }
+}
+
+/// Open to-dos that were due before are on today, and are completed there.
+#[test]
+fn overdue_todos_are_on_today() {
+    let home = TestHome::new();
+    home.run(
+        "etui -q init --locale en
+        etui -q calendar add 'Tax return' --due 2020-03-11
+        etui -q calendar add 'Water plants' --due 2020-03-02 --repeat weekly
+        etui -q calendar add Paid --due 2020-03-11
+        etui -q calendar done 3",
+    );
+    let mut session = agenda(&home, (80, 24), &["agenda", "today"], "true");
+    session.sees("[ ] Tax return (due 2020-03-11)");
+    let screen = session.screen();
+    assert!(
+        screen.contains("[ ] Water plants (due 2020-03-02)"),
+        "{screen}"
+    );
+    assert!(!screen.contains("Paid"), "{screen}");
+    session.types("j ");
+    session.sees("Done");
+    session.types("q");
+    let (text, _) = home.run("etui calendar todos --overdue; etui undo --list -n 1");
+    assert!(
+        !text.contains("Tax return") && text.contains("Water plants"),
+        "{text}"
+    );
+    assert!(text.contains("browser  done"), "{text}");
 }

@@ -62,7 +62,7 @@ fn a_contact_is_edited_and_the_edit_undone() {
     let home = TestHome::with_people();
     let mut session = contacts(&home, (80, 24), "sed -i s/Nobody/Somebody/");
     session.sees("1 of 4");
-    session.types("/norbert\re");
+    session.types("/norbert\rE");
     session.sees("Changed: Norbert Somebody");
     assert_eq!(text_of(&home, "norbert", "^FN"), "FN:Norbert Somebody\n");
     // In the details, too.
@@ -81,13 +81,71 @@ fn a_contact_is_edited_and_the_edit_undone() {
 }
 
 #[test]
+fn the_best_match_is_first() {
+    let home = TestHome::new();
+    home.run("etui -q contacts add --name 'Abe Ape' --note zebra");
+    home.run("etui -q contacts add --name 'Zebra Zimmer'");
+    let mut session = contacts(&home, (80, 24), NO_EDITOR);
+    session.sees("1 of 2");
+    session.types("/zebra\r\r");
+    session.sees("q: back");
+    session.sees("Zebra Zimmer");
+    session.loses("Abe Ape");
+    session.types("qqq");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}
+
+#[test]
+fn fields_are_edited_in_a_form() {
+    let home = TestHome::with_people();
+    let mut session = contacts(&home, (80, 24), NO_EDITOR);
+    session.sees("1 of 4");
+    session.types("/norbert\re");
+    session.sees("Enter: save");
+    // The name, and a new phone.
+    session.types("\x15Norbert Newman\t");
+    session.types("+1 202 555 0123");
+    session.sees("+1 202 555 0123");
+    session.types("\r");
+    session.sees("Changed: Norbert Newman");
+    assert_eq!(
+        text_of(&home, "newman", "^(FN|TEL)"),
+        "FN:Norbert Newman\nTEL:+1 202 555 0123\n"
+    );
+    // What cannot be a value is named, and the form stays open.
+    session.types("e\t\t\tno address\r");
+    session.sees("is not an e-mail address");
+    session.types("\x15n@example.org");
+    session.sees("> E-mail        n@example.org");
+    // An empty field is removed.
+    session.types("\x1b[A\x1b[A\x15\r");
+    session.sees("Changed: Norbert Newman");
+    assert_eq!(
+        text_of(&home, "newman", "^(TEL|EMAIL)"),
+        "EMAIL:n@example.org\n"
+    );
+    session.types("uu");
+    session.sees("Undone: Norbert Newman");
+    session.types("e");
+    session.sees("Esc: cancel");
+    session.types("x\x1b");
+    session.loses("Esc: cancel");
+    session.types("q");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+    assert_eq!(
+        text_of(&home, "norbert", "^(FN|TEL)"),
+        "FN:Norbert Nobody\n"
+    );
+}
+
+#[test]
 fn an_invalid_edit_is_offered_again() {
     let home = TestHome::with_people();
     let script = "if grep -q hobby \"$1\"; then sed -i s/^hobby/X-HOBBY:go/ \"$1\"; \
                   else sed -i s/^X-HOBBY.*/hobby/ \"$1\"; fi";
     let mut session = contacts(&home, (80, 24), &editor(&home, script));
     session.sees("1 of 4");
-    session.types("/bob\re");
+    session.types("/bob\rE");
     session.sees("\"hobby\" has no colon");
     session.types("x");
     session.types("e");
@@ -103,7 +161,7 @@ fn an_invalid_edit_is_kept() {
     for end in ["k", "\x03"] {
         let mut session = contacts(&home, (80, 24), "sed -i s/^FN.*/gibberish/");
         session.sees("1 of 4");
-        session.types("/bob\re");
+        session.types("/bob\rE");
         session.sees("\"gibberish\" has no colon");
         session.types(end);
         session.writes("Your text is kept in");
@@ -125,7 +183,7 @@ fn a_change_made_meanwhile_is_not_overwritten_unasked() {
                   sed -i s/chess/go/ \"$1\"";
     let mut session = contacts(&home, (80, 24), &editor(&home, script));
     session.sees("1 of 4");
-    session.types("/bob\re");
+    session.types("/bob\rE");
     session.sees("changed or removed meanwhile");
     assert_eq!(
         text_of(&home, "bob", "NOTE|HOBBY"),
@@ -354,7 +412,7 @@ fn an_interrupt_in_the_editor_is_the_editors() {
         "touch editing; while [ -e editing ]; do sleep 0.05; done; sed -i s/chess/go/ \"$1\"";
     let mut session = contacts(&home, (80, 24), &editor(&home, script));
     session.sees("1 of 4");
-    session.types("/bob\re");
+    session.types("/bob\rE");
     session.wait_until("the editor", |_| home.path("editing").exists());
     session.signal(Signal::INT);
     session.handles_signals();

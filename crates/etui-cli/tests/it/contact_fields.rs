@@ -34,6 +34,8 @@ fn a_name_is_split_into_its_parts() {
     Eve \u{1b}[31mTrouble\u{9b}2J  Trouble      Eve
     $ etui contacts edit zora --set name='Dr. Zora van Damme'
     Changed 5: Dr. Zora van Damme (undo: etui contacts restore 5)
+    - N: Adams;Zora;;;
+      N: van Damme;Zora;;Dr.;
     $ etui contacts show zora --vcard
     BEGIN:VCARD\r
     VERSION:4.0\r
@@ -43,6 +45,8 @@ fn a_name_is_split_into_its_parts() {
     END:VCARD\r
     $ etui contacts edit zora --set family=Adams
     Changed 5: Dr. Zora Adams (undo: etui contacts restore 5)
+    - N: van Damme;Zora;;Dr.;
+      N: Adams;Zora;;Dr.;
     $ etui contacts show zora --vcard | grep N:
     BEGIN:VCARD\r
     VERSION:4.0\r
@@ -50,6 +54,8 @@ fn a_name_is_split_into_its_parts() {
     N:Adams;Zora;;Dr.;\r
     $ etui contacts edit 1 --set name='Anna Meyer'
     Changed 1: Anna Meyer (undo: etui contacts restore 1)
+    - N: Müller;Anna;;;
+      N: Meyer;Anna;;;
     $ etui contacts show 1 --vcard | grep N:
     BEGIN:VCARD\r
     VERSION:3.0\r
@@ -57,6 +63,8 @@ fn a_name_is_split_into_its_parts() {
     FN:Anna Meyer\r
     $ etui contacts edit 1 --set given=Anne
     Changed 1: Anne Meyer (undo: etui contacts restore 1)
+    - N: Meyer;Anna;;;
+      N: Meyer;Anne;;;
     $ etui contacts show 1 --vcard | grep N:
     BEGIN:VCARD\r
     VERSION:3.0\r
@@ -93,10 +101,14 @@ fn parts_of_an_address_are_set_by_name() {
     ], @r#"
     $ etui contacts edit 1 --set street='Hauptstr. 5' --set city=Berlin --set postcode=10115
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Address: Hauptstr. 5, 10115 Berlin
     $ etui contacts edit 1 --set city:work=Potsdam --set country:work=Germany
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Address: Potsdam, Germany  (work)
     $ etui contacts edit 2 --set address='1 Mall, London SW1A 1AA, UK' --set label=Family
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+      Address: 1 Mall, SW1A 1AA London, UK
+      Categories: Family
     $ etui contacts show 1 --vcard | grep ADR
     ADR:;;Hauptstr. 5;Berlin;;10115;\r
     ADR;TYPE=work:;;;Potsdam;;;Germany\r
@@ -105,6 +117,10 @@ fn parts_of_an_address_are_set_by_name() {
       Categories  Family
     $ etui contacts edit 1 --remove city=Berlin --remove country
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Address: Hauptstr. 5, 10115 Berlin
+    - Address: Potsdam, Germany  (work)
+      Address: Hauptstr. 5, 10115
+      Address: Potsdam  (work)
     $ etui contacts show 1 --vcard | grep ADR
     ADR:;;Hauptstr. 5;;;10115;\r
     ADR;TYPE=work:;;;Potsdam;;;\r
@@ -163,8 +179,10 @@ fn one_label_of_several_is_removed() {
     No labels yet. Add one: etui contacts edit ID --set label=NAME
     $ etui contacts edit 1 --set label=Family,Friends,Work
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Categories: Family, Friends, Work
     $ etui contacts edit 2 --add label=family --add label=Friends
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+      Categories: family, Friends
     $ etui contacts labels
     Contacts  Label
            1  Family
@@ -173,6 +191,8 @@ fn one_label_of_several_is_removed() {
            1  Work
     $ etui contacts edit 1 --remove label=Friends
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Categories: Family, Friends, Work
+      Categories: Family, Work
     $ etui contacts show 1 --vcard | grep CAT
     CATEGORIES:Family,Work\r
     $ etui contacts edit 1 --remove category=Fam
@@ -180,6 +200,8 @@ fn one_label_of_several_is_removed() {
     [exit 4]
     $ etui contacts edit 2 --remove label=Friends
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+    - Categories: family, Friends
+      Categories: family
     $ etui contacts show 2 --vcard | grep CAT
     CATEGORIES:family\r
     $ etui contacts labels --json
@@ -327,17 +349,23 @@ fn values_are_checked() {
     [exit 2]
     $ etui contacts edit 2 --set birthday=--12-10; etui contacts show 2 --vcard | grep BDAY
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+    - Birthday: 29 February
+      Birthday: 10 December
     BDAY:--1210\r
     $ etui contacts edit 1 --set birthday=1815-12-10; etui contacts show 1 --vcard | grep BDAY
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Birthday: 1815-12-10
     BDAY:1815-12-10\r
     $ etui contacts edit 1 --set photo=me.jpg; etui contacts show 1 | grep Photo
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Photo: image/jpeg, 304 bytes
       Photo         image/jpeg, 304 bytes
     $ etui contacts show 1 --vcard | grep PHOTO | cut -c1-40
     PHOTO;ENCODING=b;TYPE=JPEG:/9j/4AcHBwcHB
     $ etui contacts edit 2 --set photo=me.jpg; etui contacts show 2 --vcard | grep PHOTO | cut -c1-40
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+    - Photo: image/png, 8 bytes
+      Photo: image/jpeg, 304 bytes
     PHOTO:data:image/jpeg;base64,/9j/4AcHBwc
     $ etui contacts add --name P --set uid=p --set photo=me.jpg; etui contacts show p | grep Photo
     Added 9: P
@@ -353,6 +381,8 @@ fn values_are_checked() {
     [exit 2]
     $ etui contacts edit 1 --set photo=https://example.org/me.jpg; etui contacts show 1 | grep Photo
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Photo: image/jpeg, 304 bytes
+      Photo: https://example.org/me.jpg
       Photo         https://example.org/me.jpg
     $ etui calendar add ' ' --todo
     error: invalid value ' ' for '<TITLE>': a title must not be empty; to remove it: edit --remove title
@@ -503,17 +533,23 @@ fn a_number_is_set_by_its_type_and_removed_by_its_digits() {
     ], @r#"
     $ etui contacts edit 1 --set phone:work='+49 30 23125 999' --set phone:home='030 5550100'
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Phone: +49 30 23125 001  (work)
+      Phone: +49 30 23125 999  (work)
+      Phone: 030 5550100  (home)
     $ etui contacts show 1 --vcard | grep TEL
     TEL;TYPE=WORK:+49 30 23125 999\r
     TEL;TYPE=CELL,PREF:0171 39200 02\r
     TEL;TYPE=home:030 5550100\r
     $ etui contacts edit 1 --add phone:work='+49 30 23125 002'
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Phone: +49 30 23125 002  (work)
     $ etui contacts edit 1 --set phone:work='+49 30 23125 003'
-    error: contact 1 has several phone:work: +49 30 23125 999; +49 30 23125 002; remove the old one and add the new one: --remove phone=OLD --add phone:work=NEW
+    error: contact 1 has several phone:work: +49 30 23125 999; +49 30 23125 002; replace one: --set "phone=OLD>NEW"; add another: --add phone:work=NEW; or remove one: --remove phone=OLD
     [exit 2]
     $ etui contacts edit 1 --remove phone=493023125002 --remove phone=0171-3920002
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Phone: 0171 39200 02  (cell, preferred)
+    - Phone: +49 30 23125 002  (work)
     $ etui contacts show 1 --vcard | grep TEL
     TEL;TYPE=WORK:+49 30 23125 999\r
     TEL;TYPE=home:030 5550100\r
@@ -541,10 +577,13 @@ fn dates_of_contacts_in_several_forms() {
     ], @r#"
     $ etui contacts edit 1 --set birthday=27.11.1974
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Birthday: 1974-11-27
     $ etui contacts show 1 --vcard | grep BDAY
     BDAY:1974-11-27\r
     $ etui contacts edit 2 --set birthday='27 Nov'
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+    - Birthday: 29 February
+      Birthday: 27 November
     $ etui contacts show 2 --vcard | grep BDAY
     BDAY:--1127\r
     $ etui contacts edit 2 --set birthday=11/10/1974
@@ -620,16 +659,21 @@ fn a_contact_is_changed_by_its_name() {
         "etui -q calendar add 'Dentist 2027-03-09 9:00'",
         "etui calendar edit dentist --place Hall",
         "etui calendar remove dentist",
-    ], @r"
+    ], @"
     $ etui contacts edit Norbert Nobody --set note=x
     Changed 4: Norbert Nobody (undo: etui contacts restore 4)
+      Note: x
     $ etui contacts edit bob --if-match 00000000000000000000000000000000 --set note=x
     error: contact bob was changed in the meantime; nothing was overwritten. See its current state: etui contacts show bob
     [exit 5]
     $ etui contacts edit 'bob öst' --set email=bob@example.org
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+    - E-mail: bob@example.com  (home)
+      E-mail: bob@example.org  (home)
     $ etui contacts edit o --set note=x
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+    - Note: likes tea, no milk and cake
+      Note: x
     $ etui contacts edit nosuch --set note=x
     error: no contact matches: nosuch
     [exit 4]
@@ -647,8 +691,165 @@ fn a_contact_is_changed_by_its_name() {
     $ etui -q calendar add 'Dentist 2027-03-09 9:00'
     $ etui calendar edit dentist --place Hall
     Changed 10: Dentist (undo: etui calendar restore 10)
+      Tue 9 Mar 2027, 09:00-10:00
     $ etui calendar remove dentist
     Removed 10: Dentist
     Undo: etui calendar restore 10
+    ");
+}
+
+/// One of several values is never replaced in silence.
+#[test]
+fn one_of_several_values_is_named() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit 1 --set phone=112",
+        "etui contacts edit 1 --set 'phone=+49 171 3920002>0171 5551234'",
+        "etui contacts edit 1 --set 'phone=017139200 02 > 0171 5551234'",
+        "etui contacts edit 1 --set 'phone=999 > 1'",
+        "etui contacts edit 1 -q --add email:home=anna@example.org --add url=https://a.example --add url=https://b.example --add 'address=Weg 1, 10115 Berlin' --add 'address:work=Allee 2, Bonn' --add label=Club,Work --add 'note=a' --add 'note=b'",
+        "etui contacts edit 1 --set email=x@example.org",
+        "etui contacts edit 1 --set 'email=ANNA@example.org>x@example.org'",
+        "etui contacts edit 1 --set 'email=x@example.org>nonsense'",
+        "etui contacts edit 1 --set url=https://c.example",
+        "etui contacts edit 1 --set 'url=https://a.example>https://c.example'",
+        "etui contacts edit 1 --set city=Ulm",
+        "etui contacts edit 1 --set city:work=Ulm",
+        "etui contacts edit 1 --set 'address=Weg 1>Gasse 3, 10117 Berlin'",
+        "etui contacts edit 1 --set label=Family",
+        "etui contacts edit 1 --set 'label=Work>Family'",
+        "etui contacts edit 1 --set note=c",
+        "etui contacts edit 1 --set 'note=b>c'",
+        "etui contacts edit 2 --set 'note=tea > coffee'",
+        "etui contacts edit 1 --add 'phone=1>2'",
+        "etui contacts edit --where anna --set phone=112 --dry-run",
+        "etui contacts show 1 --vcard",
+    ], @r#"
+    $ etui contacts edit 1 --set phone=112
+    error: contact 1 has several phone: +49 30 23125 001; 0171 39200 02; replace one: --set "phone=OLD>NEW"; add another: --add phone=NEW; or remove one: --remove phone=OLD
+    [exit 2]
+    $ etui contacts edit 1 --set 'phone=+49 171 3920002>0171 5551234'
+    error: contact 1 has no phone +49 171 3920002: it has +49 30 23125 001; 0171 39200 02; nothing was changed
+    [exit 4]
+    $ etui contacts edit 1 --set 'phone=017139200 02 > 0171 5551234'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Phone: 0171 39200 02  (cell, preferred)
+      Phone: 0171 5551234  (cell, preferred)
+    $ etui contacts edit 1 --set 'phone=999 > 1'
+    error: contact 1 has no phone 999: it has +49 30 23125 001; 0171 5551234; nothing was changed
+    [exit 4]
+    $ etui contacts edit 1 -q --add email:home=anna@example.org --add url=https://a.example --add url=https://b.example --add 'address=Weg 1, 10115 Berlin' --add 'address:work=Allee 2, Bonn' --add label=Club,Work --add 'note=a' --add 'note=b'
+    $ etui contacts edit 1 --set email=x@example.org
+    error: contact 1 has several email: anna.mueller@example.org; anna@example.org; replace one: --set "email=OLD>NEW"; add another: --add email=NEW; or remove one: --remove email=OLD
+    [exit 2]
+    $ etui contacts edit 1 --set 'email=ANNA@example.org>x@example.org'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - E-mail: anna@example.org  (home)
+      E-mail: x@example.org  (home)
+    $ etui contacts edit 1 --set 'email=x@example.org>nonsense'
+    error: invalid value 'email=x@example.org>nonsense' for '--set <PROP=VALUE>': "nonsense" is not an e-mail address; write it like ada@example.org
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts edit 1 --set url=https://c.example
+    error: contact 1 has several web: https://a.example; https://b.example; replace one: --set "web=OLD>NEW"; add another: --add web=NEW; or remove one: --remove web=OLD
+    [exit 2]
+    $ etui contacts edit 1 --set 'url=https://a.example>https://c.example'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Web: https://a.example
+      Web: https://c.example
+    $ etui contacts edit 1 --set city=Ulm
+    error: contact 1 has several address: Weg 1, Berlin, 10115; Allee 2, Bonn; name its type, or replace the whole: --set address=OLD>NEW
+    [exit 2]
+    $ etui contacts edit 1 --set city:work=Ulm
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Address: Allee 2, Bonn  (work)
+      Address: Allee 2, Ulm  (work)
+    $ etui contacts edit 1 --set 'address=Weg 1>Gasse 3, 10117 Berlin'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Address: Weg 1, 10115 Berlin
+      Address: Gasse 3, 10117 Berlin
+    $ etui contacts edit 1 --set label=Family
+    error: contact 1 has several label: Club; Work; replace one: --set "label=OLD>NEW"; add another: --add label=NEW; or remove one: --remove label=OLD
+    [exit 2]
+    $ etui contacts edit 1 --set 'label=Work>Family'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Categories: Club, Work
+      Categories: Club, Family
+    $ etui contacts edit 1 --set note=c
+    error: contact 1 has several note: a; b; replace one: --set "note=OLD>NEW"; add another: --add note=NEW; or remove one: --remove note=OLD
+    [exit 2]
+    $ etui contacts edit 1 --set 'note=b>c'
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Note: a b
+      Note: a c
+    $ etui contacts edit 2 --set 'note=tea > coffee'
+    Changed 2: Bob Öst (undo: etui contacts restore 2)
+    - Note: likes tea, no milk and cake
+      Note: tea > coffee
+    $ etui contacts edit 1 --add 'phone=1>2'
+    error: OLD>NEW is for --set; --add adds a value
+    [exit 2]
+    $ etui contacts edit --where anna --set phone=112 --dry-run
+    error: contact 1 has several phone: +49 30 23125 001; 0171 5551234; replace one: --set "phone=OLD>NEW"; add another: --add phone=NEW; or remove one: --remove phone=OLD
+    [exit 2]
+    $ etui contacts show 1 --vcard
+    BEGIN:VCARD\r
+    VERSION:3.0\r
+    UID:anna\r
+    N:Müller;Anna;;;\r
+    FN:Anna Müller\r
+    ORG:Example GmbH;Sales\r
+    TEL;TYPE=WORK:+49 30 23125 001\r
+    TEL;TYPE=CELL,PREF:0171 5551234\r
+    EMAIL:anna.mueller@example.org\r
+    EMAIL;TYPE=home:x@example.org\r
+    URL:https://c.example\r
+    URL:https://b.example\r
+    ADR:;;Gasse 3;Berlin;;10117;\r
+    ADR;TYPE=work:;;Allee 2;Ulm;;;\r
+    CATEGORIES:Club,Family\r
+    NOTE:a\r
+    NOTE:c\r
+    END:VCARD\r
+    "#);
+}
+
+#[test]
+fn a_phrase_makes_a_contact() {
+    let home = TestHome::new();
+    session!(home, [
+        "etui contacts add Ada Lovelace ada@example.org +44 20 7946 0123",
+        "etui contacts add 'Lovelace, Ada, org=Acme'",
+        "etui contacts add ada.vcf",
+        "etui contacts add people.vcf",
+        "etui contacts add ada@example.org",
+        "etui contacts add Ada 'phone=1>2'",
+        "etui contacts add",
+        "etui contacts list --fields name,phone,email,org",
+    ], @r"
+    $ etui contacts add Ada Lovelace ada@example.org +44 20 7946 0123
+    Added 1: Ada Lovelace
+    $ etui contacts add 'Lovelace, Ada, org=Acme'
+    Added 2: Lovelace, Ada
+    $ etui contacts add ada.vcf
+    error: ada.vcf: No such file or directory
+    [exit 1]
+    $ etui contacts add people.vcf
+    error: more than one vCard; give them one at a time, or import them as a file
+    [exit 3]
+    $ etui contacts add ada@example.org
+    error: a name is missing
+    [exit 2]
+    $ etui contacts add Ada 'phone=1>2'
+    Added 3: Ada phone=1>2
+    $ etui contacts add
+    error: give the name: etui contacts add --name NAME, or a file with a vCard (`-` is standard input)
+    [exit 2]
+    $ etui contacts list --fields name,phone,email,org
+    Name           Phone             E-mail           Organisation
+    Ada Lovelace   +44 20 7946 0123  ada@example.org
+    Lovelace, Ada                                     Acme
+    Ada phone=1>2
     ");
 }

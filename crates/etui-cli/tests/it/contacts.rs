@@ -221,7 +221,7 @@ fn add_by_options_or_as_a_vcard() {
     error: "A B" cannot be a property's name: letters, digits and - only
     [exit 2]
     $ etui contacts add
-    error: give --name NAME, or a file with a vCard (`-` is standard input)
+    error: give the name: etui contacts add --name NAME, or a file with a vCard (`-` is standard input)
     [exit 2]
     "#);
 }
@@ -230,7 +230,7 @@ fn add_by_options_or_as_a_vcard() {
 fn edits_leave_other_lines_alone() {
     let home = TestHome::with_people();
     session!(home, [
-        "etui contacts edit 1 --set phone='+49 30 23125 009' --add email:work=a@example.net --remove org",
+        "etui contacts edit 1 --set phone:work='+49 30 23125 009' --add email:work=a@example.net --remove org",
         "etui contacts show 1 --vcard",
         "etui contacts restore 1",
         "etui contacts show anna --vcard | cmp - people.vcf | cut -d, -f1",
@@ -243,8 +243,12 @@ fn edits_leave_other_lines_alone() {
         "etui contacts edit 1 --set note=x --if-match 00000000000000000000000000000000",
         "etui contacts edit 1 --set note=x --if-match abc",
     ], @r"
-    $ etui contacts edit 1 --set phone='+49 30 23125 009' --add email:work=a@example.net --remove org
+    $ etui contacts edit 1 --set phone:work='+49 30 23125 009' --add email:work=a@example.net --remove org
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Organisation: Example GmbH, Sales
+    - Phone: +49 30 23125 001  (work)
+      Phone: +49 30 23125 009  (work)
+      E-mail: a@example.net  (work)
     $ etui contacts show 1 --vcard
     BEGIN:VCARD\r
     VERSION:3.0\r
@@ -273,6 +277,7 @@ fn edits_leave_other_lines_alone() {
     [exit 3]
     $ etui contacts edit 1 --set phone:home=1
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Phone: 1  (home)
     $ etui contacts edit 77 --set note=x
     error: there is no contact number 77; to search for a phone number: etui contacts find phone:77
     [exit 4]
@@ -296,8 +301,11 @@ fn a_card_without_uid_keeps_its_number() {
     ], @r"
     $ etui contacts edit 4 --set note=hello
     Changed 4: Norbert Nobody (undo: etui contacts restore 4)
+      Note: hello
     $ etui contacts edit 4 --set note=again
     Changed 4: Norbert Nobody (undo: etui contacts restore 4)
+    - Note: hello
+      Note: again
     $ etui contacts show 4 --vcard
     BEGIN:VCARD\r
     VERSION:3.0\r
@@ -368,11 +376,62 @@ fn what_is_removed_can_be_brought_back() {
     [exit 4]
     $ etui contacts restore
     error: the following required arguments were not provided:
-      <ID>...
+      <ID|NAME>...
 
-    Usage: etui contacts restore <ID>...
+    Usage: etui contacts restore <ID|NAME>...
 
     For more information, try '--help'.
+    [exit 2]
+    ");
+}
+
+#[test]
+fn mail_programs_query_addresses() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts edit -q 1 --add email:home=anna@example.net && etui contacts query anna | cat -A",
+        "etui contacts query bob; etui contacts query eve; etui contacts query nosuch; echo $?",
+        "etui contacts query 'anna (w'; etui contacts query '\"anna'; etui contacts query -- --; etui contacts query | wc -l",
+        "etui contacts edit -q 2 --set 'email=bob@example.com>a@example.org' --set 'name=Tab\tName'; etui contacts query a@example.org | cat -A",
+    ], @r#"
+    $ etui contacts edit -q 1 --add email:home=anna@example.net && etui contacts query anna | cat -A
+    anna.mueller@example.org^IAnna MM-CM-<ller^IExample GmbH$
+    anna@example.net^IAnna MM-CM-<ller^IExample GmbH$
+    $ etui contacts query bob; etui contacts query eve; etui contacts query nosuch; echo $?
+    bob@example.com	Bob Öst	home
+    0
+    $ etui contacts query 'anna (w'; etui contacts query '"anna'; etui contacts query -- --; etui contacts query | wc -l
+    anna.mueller@example.org	Anna Müller	Example GmbH
+    anna@example.net	Anna Müller	Example GmbH
+    bob@example.com	Bob Öst	home
+    anna.mueller@example.org	Anna Müller	Example GmbH
+    anna@example.net	Anna Müller	Example GmbH
+    3
+    $ etui contacts edit -q 2 --set 'email=bob@example.com>a@example.org' --set 'name=Tab	Name'; etui contacts query a@example.org | cat -A
+    a@example.org^ITab Name^Ihome$
+    "#);
+}
+
+#[test]
+fn a_picture_is_written_as_it_is() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui contacts photo 2 -o bob.png && etui contacts photo bob | cmp - bob.png && wc -c < bob.png && stat -c %A bob.png",
+        "etui contacts photo Bob Öst -o bob.png; etui contacts photo Bob Öst -o bob.png --force; etui contacts photo 1 -o a.png",
+        "etui contacts edit -q 1 --set photo=https://example.org/a.jpg; etui contacts photo 1; etui contacts photo 1 2",
+    ], @r"
+    $ etui contacts photo 2 -o bob.png && etui contacts photo bob | cmp - bob.png && wc -c < bob.png && stat -c %A bob.png
+    bob.png: 8 bytes
+    8
+    -rw-------
+    $ etui contacts photo Bob Öst -o bob.png; etui contacts photo Bob Öst -o bob.png --force; etui contacts photo 1 -o a.png
+    error: bob.png: already exists; choose another name, or replace it with --force
+    bob.png: 8 bytes
+    error: contact 1 has no picture; to add one: etui contacts edit 1 --set photo=FILE
+    [exit 4]
+    $ etui contacts edit -q 1 --set photo=https://example.org/a.jpg; etui contacts photo 1; etui contacts photo 1 2
+    error: the picture of contact 1 is at https://example.org/a.jpg, and not in the store; fetch it with: curl -sSfL -o FILE
+    error: give one contact at a time
     [exit 2]
     ");
 }

@@ -132,7 +132,7 @@ fn pairs_as_json() {
     $ etui contacts merge 2 4 --dry-run --json
     {"id":2,"uid":"b1","etag":null,"name":"Bo Öst","outcome":"would_merge","merged":[4],"left_out":["UID:b2"],"vcard":"BEGIN:VCARD\r\nVERSION:4.0\r\nUID:b1\r\nN:Öst;Bo;;;\r\nFN:Bo Öst\r\nEMAIL:bo@example.org\r\nEND:VCARD\r\n"}
     $ etui contacts merge 2 4 --json
-    {"id":2,"uid":"b1","etag":"abfc22ca10005258acb132735099b767","name":"Bo Öst","outcome":"merged","merged":[4],"left_out":["UID:b2"]}
+    {"id":2,"uid":"b1","etag":"abfc22ca10005258acb132735099b767","name":"Bo Öst","outcome":"merged","merged":[4],"left_out":["UID:b2"],"repaired":[]}
     "#);
 }
 
@@ -151,9 +151,9 @@ fn what_cannot_be_merged_is_refused() {
         "etui contacts duplicates",
     ], @r"
     $ etui contacts merge 1
-    error: 2 values required by '<ID> <ID>...'; only 1 was provided
+    error: 2 values required by '<ID|NAME> <ID|NAME>...'; only 1 was provided
 
-    Usage: etui contacts merge [OPTIONS] <ID> <ID>...
+    Usage: etui contacts merge [OPTIONS] <ID|NAME> <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]

@@ -67,6 +67,8 @@ fn what_cannot_be_kept_is_refused_and_not_lost() {
     1
     $ sed -i s/^chess/X-HOBBY:go/ tmp/*; etui contacts edit bob --from tmp/*
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+    - X-HOBBY: chess
+      X-HOBBY: go
     $ etui contacts show bob --vcard | grep HOBBY; rm tmp/*
     X-HOBBY:go
     $ EDITOR='sed -i s/UID:bob/UID:rob/' etui contacts edit bob; rm tmp/*
@@ -136,6 +138,8 @@ fn without_uid_and_in_an_old_charset() {
     $ EDITOR='sed -i s/Müller/Möller/' etui contacts edit 1
     this vCard is not in UTF-8; it is converted when you change it
     Changed 1: Jörg Möller (undo: etui contacts restore 1)
+    - N: Müller;Jörg
+      N: Möller;Jörg
     $ etui contacts show 1 --vcard
     BEGIN:VCARD\r
     VERSION:3.0\r

@@ -94,8 +94,10 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
     error: 2 pieces were rejected; the rest was imported
     [exit 3]
     $ etui import nothing.vcf people.vcf
-    error: nothing.vcf: No such file or directory
-    [exit 1]
+    nothing.vcf: No such file or directory
+    people.vcf: 0 added, 4 unchanged (590 bytes)
+    error: 1 file was rejected; the rest was imported
+    [exit 3]
     $ etui import tmp
     error: tmp: is a directory without .vcf or .ics files, and without folders of them
     [exit 1]
@@ -248,10 +250,11 @@ fn an_export_without_a_book_takes_all_of_them() {
 fn other_formats_are_named() {
     let home = TestHome::new();
     for (name, bytes) in [
-        (
-            "events.csv",
-            &b"Subject,Start Date,Start Time\nLunch,6/3/2024,12:00 PM\n"[..],
-        ),
+        ("empty.vcf", &b""[..]),
+        ("letter.pdf", b"%PDF-1.7\n"),
+        ("letter.txt", b"Dear Ada,\nbest wishes\n"),
+        ("cards.json", b"{\"@type\":\"Card\",\"version\":\"1.0\"}"),
+        ("addressbook", b"[format]\nprogram=abook\nversion=0.6.1\n"),
         (
             "card.json",
             b"[\"vcard\",[[\"version\",{},\"text\",\"4.0\"]]]",
@@ -262,20 +265,30 @@ fn other_formats_are_named() {
         std::fs::write(home.path(name), bytes).unwrap();
     }
     session!(home, [
-        "etui import people.vcf events.csv",
+        "etui import empty.vcf letter.pdf letter.txt",
+        "etui import cards.json",
+        "etui import addressbook",
         "etui import card.json",
         "etui import takeout.zip",
         "etui import all.vcf.gz",
         "etui stats",
-    ], @r"
-    $ etui import people.vcf events.csv
-    error: events.csv: is a calendar as CSV, which cannot be imported; in the program that wrote it, export the calendar as iCalendar (.ics)
+    ], @"
+    $ etui import empty.vcf letter.pdf letter.txt
+    empty.vcf: is empty: it has no contacts or entries
+    letter.pdf: is a PDF document, which cannot be imported; export the contacts or the calendar as vCard (.vcf), iCalendar (.ics) or CSV
+    error: letter.txt: has no contacts or entries: it is no vCard, iCalendar, CSV, LDIF or database of a Palm; a table without known columns needs --map COLUMN=FIELD
+    [exit 3]
+    $ etui import cards.json
+    error: cards.json: is JSContact (RFC 9553), which cannot be imported; export vCard (.vcf) instead, or convert it
+    [exit 3]
+    $ etui import addressbook
+    error: addressbook: is an address book of abook; to import it: abook --convert --informat abook --infile FILE --outformat vcard | etui import -
     [exit 3]
     $ etui import card.json
     error: card.json: is jCard (RFC 7095), which cannot be imported; convert it to vCard (.vcf)
     [exit 3]
     $ etui import takeout.zip
-    error: takeout.zip: is a zip archive; unpack it (unzip FILE), then import the .vcf and .ics files in it
+    error: takeout.zip: is a zip archive; unpack it (unzip FILE), then import the .vcf, .ics and .csv files in it; of a spreadsheet (.xlsx, .ods), save the table as CSV
     [exit 3]
     $ etui import all.vcf.gz
     error: all.vcf.gz: is compressed with gzip; to import it: gunzip -c FILE | etui import -
@@ -290,7 +303,7 @@ fn other_formats_are_named() {
 fn the_format_follows_the_name_of_the_file() {
     let home = TestHome::with_people();
     session!(home, [
-        "etui export -o people.csv; head -c 30 people.csv; echo",
+        "etui export -o people.csv; head -c 33 people.csv | tail -c 30; echo",
         "etui export -o all.vcard; head -1 all.vcard",
         "etui export --format vcard -o cards.csv; head -1 cards.csv",
         "etui export -o people.ics",
@@ -300,7 +313,7 @@ fn the_format_follows_the_name_of_the_file() {
         "etui export --vcard-version 4.0 -o new.csv",
         "ls",
     ], @r"
-    $ etui export -o people.csv; head -c 30 people.csv; echo
+    $ etui export -o people.csv; head -c 33 people.csv | tail -c 30; echo
     Wrote 4 contacts to people.csv
     Not in the table: UID (3), FN part (1), PHOTO (1). For each contact: --json --output FILE
     First Name,Middle Name,Last Na
@@ -332,4 +345,43 @@ fn the_format_follows_the_name_of_the_file() {
     people.vcf
     tmp
     ");
+}
+
+#[test]
+fn files_without_records_are_named_and_the_others_imported() {
+    let home = TestHome::new();
+    session!(home, [
+        "printf '%%PDF-1.4' > a.pdf; echo milk > list.txt; : > empty.vcf; printf '\\211PNG\\r\\n' > photo.png; mkdir none",
+        "for f in a.pdf list.txt empty.vcf photo.png none absent.vcf https://example.org/c.vcf webcal://example.org/c.ics; do etui import $f; done; ls -A .local 2>&1",
+        "etui import a.pdf people.vcf absent.vcf",
+        "etui import list.txt empty.vcf",
+        "etui import people.vcf list.txt --json 2>/dev/null | grep -o '\"unread\":.*'",
+    ], @r#"
+    $ printf '%%PDF-1.4' > a.pdf; echo milk > list.txt; : > empty.vcf; printf '\211PNG\r\n' > photo.png; mkdir none
+    $ for f in a.pdf list.txt empty.vcf photo.png none absent.vcf https://example.org/c.vcf webcal://example.org/c.ics; do etui import $f; done; ls -A .local 2>&1
+    error: a.pdf: is a PDF document, which cannot be imported; export the contacts or the calendar as vCard (.vcf), iCalendar (.ics) or CSV
+    error: list.txt: has no contacts or entries: it is no vCard, iCalendar, CSV, LDIF or database of a Palm; a table without known columns needs --map COLUMN=FIELD
+    error: empty.vcf: is empty: it has no contacts or entries
+    error: photo.png: is an image, which cannot be imported; the picture of a contact: etui contacts edit NAME --set photo=FILE
+    error: none: is a directory without .vcf or .ics files, and without folders of them
+    error: absent.vcf: No such file or directory
+    error: https://example.org/c.vcf: etui reads files only; to fetch and import it: curl -sSfL 'https://example.org/c.vcf' | etui import -
+    error: webcal://example.org/c.ics: etui reads files only; to fetch and import it: curl -sSfL 'https://example.org/c.ics' | etui import -
+    ls: cannot access '.local': No such file or directory
+    [exit 2]
+    $ etui import a.pdf people.vcf absent.vcf
+    a.pdf: is a PDF document, which cannot be imported; export the contacts or the calendar as vCard (.vcf), iCalendar (.ics) or CSV
+    absent.vcf: No such file or directory
+    people.vcf: 4 added (590 bytes)
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
+    error: 2 files were rejected; the rest was imported
+    [exit 3]
+    $ etui import list.txt empty.vcf
+    list.txt: has no contacts or entries: it is no vCard, iCalendar, CSV, LDIF or database of a Palm; a table without known columns needs --map COLUMN=FIELD
+    error: empty.vcf: is empty: it has no contacts or entries
+    [exit 3]
+    $ etui import people.vcf list.txt --json 2>/dev/null | grep -o '"unread":.*'
+    "unread":[{"file":"list.txt","reason":"list.txt: has no contacts or entries: it is no vCard, iCalendar, CSV, LDIF or database of a Palm; a table without known columns needs --map COLUMN=FIELD"}]}
+    "#);
 }

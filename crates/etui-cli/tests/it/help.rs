@@ -5,7 +5,7 @@ use crate::harness::{TestHome, session};
 #[test]
 fn help_teaches() {
     let home = TestHome::new();
-    session!(home, ["etui --help"], @"
+    session!(home, ["etui --help"], @r"
     $ etui --help
     Contacts and calendars in one file on your own device
 
@@ -24,6 +24,8 @@ fn help_teaches() {
       check         Check the store for damage
       backup        Copy the store while it is in use
       restore       Restore a backup
+      undo          Undo the last changes, whoever made them
+      purge         Erase for good, now: the trash and earlier versions, or single records
       serve         Serve the store to phones and other devices, or to programs over D-Bus
       eds           Serve the store to desktop programs, as Evolution Data Server
       media         Find music and pictures in folders, and list them
@@ -80,6 +82,8 @@ fn help_teaches() {
       duplicates  Find contacts that are perhaps the same person
       merge       Merge contacts into one
       birthdays   List birthdays and anniversaries
+      query       Print the e-mail addresses of matching contacts for a mail program
+      photo       Write the picture of a contact to a file
       watch       Print changes as they happen
 
     Options:
@@ -436,7 +440,7 @@ fn mistyped_commands_get_a_hint() {
         "etui calendar add --titel Lunch 2>&1 | head -3",
         "etui contacts find -emial:x 2>&1 | head -3",
         "etui | head -3",
-    ], @"
+    ], @r"
     $ etui contcts
     error: unrecognized subcommand 'contcts'
 
@@ -494,6 +498,8 @@ fn mistyped_commands_get_a_hint() {
       check         Check the store for damage
       backup        Copy the store while it is in use
       restore       Restore a backup
+      undo          Undo the last changes, whoever made them
+      purge         Erase for good, now: the trash and earlier versions, or single records
       serve         Serve the store to phones and other devices, or to programs over D-Bus
       eds           Serve the store to desktop programs, as Evolution Data Server
       media         Find music and pictures in folders, and list them
@@ -548,10 +554,53 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-addressbooks-create.1 etui-addressbooks-list.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-copy.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-history.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-month.1 etui-calendar-move.1 etui-calendar-remind.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-color.1 etui-calendars-create.1 etui-calendars-list.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-conflicts-forget.1 etui-conflicts-list.1 etui-conflicts-show.1 etui-conflicts-take.1 etui-conflicts.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-copy.1 etui-contacts-duplicates.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-history.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-merge.1 etui-contacts-move.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-restore.1 etui-serve-add-device.1 etui-serve-devices.1 etui-serve-remove-device.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui.1 
+    etui-addressbooks-create.1 etui-addressbooks-list.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-copy.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-history.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-month.1 etui-calendar-move.1 etui-calendar-remind.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-color.1 etui-calendars-create.1 etui-calendars-list.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-conflicts-forget.1 etui-conflicts-list.1 etui-conflicts-show.1 etui-conflicts-take.1 etui-conflicts.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-copy.1 etui-contacts-duplicates.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-history.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-merge.1 etui-contacts-move.1 etui-contacts-photo.1 etui-contacts-query.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-pictures.1 etui-media-play.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-purge.1 etui-restore.1 etui-serve-add-device.1 etui-serve-devices.1 etui-serve-remove-device.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui-undo.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui
     $ etui completions bash | bash -n
+    "#);
+}
+
+#[test]
+fn tips_name_the_commands_of_etui() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui agenda; etui find ann; etui devices",
+        "etui contacts find not anna; etui contacts find '! anna' 2>&1 | head -1; etui contacts find --fields name -- -anna | head -2",
+        "etui calendar add 'Lunch 2026-03-05 12:30' --notes 'at noon' --repeat weekly --json | sed 's/.*\"outcome/\"outcome/' | cut -c1-330",
+    ], @r#"
+    $ etui agenda; etui find ann; etui devices
+    error: unrecognized subcommand 'agenda'
+
+      tip: did you mean: etui calendar agenda
+
+    Usage: etui [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    error: unrecognized subcommand 'find'
+
+      tip: did you mean: etui contacts find
+      tip: did you mean: etui calendar find
+      tip: did you mean: etui media find
+
+    Usage: etui [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    error: unrecognized subcommand 'devices'
+
+      tip: did you mean: etui serve devices
+
+    Usage: etui [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts find not anna; etui contacts find '! anna' 2>&1 | head -1; etui contacts find --fields name -- -anna | head -2
+    error: no contact matches: not anna; to leave out those with "anna", put a minus before it: etui contacts find -- -anna
+    error: no contact matches: ! anna; to leave out those with "anna", put a minus before it: etui contacts find -- -anna
+    Name
+    Bob Öst
+    $ etui calendar add 'Lunch 2026-03-05 12:30' --notes 'at noon' --repeat weekly --json | sed 's/.*"outcome/"outcome/' | cut -c1-330
+    "outcome":"added","kind":"event","title":"Lunch","place":null,"notes":"at noon","start":"2026-03-05T12:30:00+01:00","end":null,"due":null,"duration":"PT1H","all_day":false,"zone":"Europe/Berlin","rules":["FREQ=WEEKLY"],"dates":[],"exception_dates":[],"instance":null,"this_and_future":false,"status":null,"class":"public","transpa
     "#);
 }

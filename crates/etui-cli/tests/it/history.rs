@@ -205,7 +205,7 @@ fn a_removed_contact_has_its_history() {
     $ etui contacts history 2 --show 5 --diff 5
     error: the argument '--show <N>' cannot be used with '--diff <N>'
 
-    Usage: etui contacts history --show <N> <ID>
+    Usage: etui contacts history --show <N> <ID|NAME>...
 
     For more information, try '--help'.
     [exit 2]
@@ -338,6 +338,8 @@ fn a_second_undo_is_a_redo() {
     {"id":2,"uid":"bob","etag":"420ed97348b01b379fa5e5abd137fb3a","name":"Bob Öst","outcome":"changed","action":"undone"}
     $ etui contacts edit 2 --set email=bob@example.com
     Changed 2: Bob Öst (undo: etui contacts restore 2)
+    - E-mail: bob@example.org  (home)
+      E-mail: bob@example.com  (home)
     $ etui contacts restore 2
     Undid the latest change of 2: Bob Öst
     "#);

@@ -74,9 +74,9 @@ fn stores_and_files() {
     $ etui --json init --locale de-DE
     {"path":"~/.local/share/etui/personal.etui","locale":"de-DE","region":"DE"}
     $ etui --json import people.vcf
-    {"added":4,"changed":0,"unchanged":0,"refused":0,"files":[{"file":"people.vcf","kind":"contacts","calendar":null,"bytes":590,"added":4,"changed":0,"unchanged":0,"refused":0,"refusals":[],"warned":0,"warnings":[],"kept":[],"skipped":[]}]}
+    {"added":4,"changed":0,"unchanged":0,"older":0,"proposals":0,"refused":0,"removed":0,"files":[{"file":"people.vcf","kind":"contacts","calendar":null,"bytes":590,"added":4,"changed":0,"unchanged":0,"older":0,"proposals":0,"refused":0,"removed":0,"refusals":[],"warned":0,"warnings":[],"charset":null,"kept":[],"skipped":[]}],"unread":[]}
     $ (cat people.vcf; echo more) | etui --json import -
-    {"added":0,"changed":0,"unchanged":4,"refused":1,"files":[{"file":"-","kind":"contacts","calendar":null,"bytes":595,"added":0,"changed":0,"unchanged":4,"refused":1,"refusals":[{"line":33,"last_line":33,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"more"}],"warned":0,"warnings":[],"kept":[],"skipped":[]}]}
+    {"added":0,"changed":0,"unchanged":4,"older":0,"proposals":0,"refused":1,"removed":0,"files":[{"file":"-","kind":"contacts","calendar":null,"bytes":595,"added":0,"changed":0,"unchanged":4,"older":0,"proposals":0,"refused":1,"removed":0,"refusals":[{"line":33,"last_line":33,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"more"}],"warned":0,"warnings":[],"charset":null,"kept":[],"skipped":[]}],"unread":[]}
     {"error":{"kind":"refused","message":"1 piece was rejected; the rest was imported"}}
     [exit 3]
     $ etui --json check

@@ -102,7 +102,7 @@ fn databases_are_recognized_by_their_content() {
     [exit 3]
     $ etui import people --json
     people: skipped 1 record that the Palm had deleted
-    {"added":0,"changed":0,"unchanged":1,"refused":1,"files":[{"file":"people","kind":"contacts","calendar":null,"bytes":785,"added":0,"changed":0,"unchanged":1,"refused":1,"refusals":[{"line":3,"last_line":3,"reason":"the record ends before its fields","excerpt":""}],"warned":0,"warnings":[],"kept":[],"skipped":[]}]}
+    {"added":0,"changed":0,"unchanged":1,"older":0,"proposals":0,"refused":1,"removed":0,"files":[{"file":"people","kind":"contacts","calendar":null,"bytes":785,"added":0,"changed":0,"unchanged":1,"older":0,"proposals":0,"refused":1,"removed":0,"refusals":[{"line":3,"last_line":3,"reason":"the record ends before its fields","excerpt":""}],"warned":0,"warnings":[],"charset":null,"kept":[],"skipped":[]}],"unread":[]}
     {"error":{"kind":"refused","message":"1 piece was rejected; the rest was imported"}}
     [exit 3]
     $ etui contacts show 1 --vcard

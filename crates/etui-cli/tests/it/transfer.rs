@@ -177,7 +177,7 @@ fn entries_move_to_another_calendar() {
     $ etui calendar move --where lunch
     error: the following required arguments were not provided:
       --to <NAME>
-      <ID>
+      <ID|NAME>
       <WHEN>
 
     Usage: etui calendar move ID WHEN [--on WHEN]

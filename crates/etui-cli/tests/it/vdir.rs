@@ -96,24 +96,18 @@ fn folders_come_in_and_go_out_unchanged() {
     $ diff -r all out
     Only in out: Calendar
     Only in out: Contacts
-    Only in out/club: .etui-exported
     Only in out/club: color
     Only in out/club: displayname
-    Only in out/friends: .etui-exported
     Only in out/friends: displayname
-    Only in out/work: .etui-exported
     [exit 1]
     $ find out -type f -newermt @1000 | sort
     out/Calendar/.etui-exported
     out/Calendar/displayname
     out/Contacts/.etui-exported
     out/Contacts/displayname
-    out/club/.etui-exported
     out/club/color
     out/club/displayname
-    out/friends/.etui-exported
     out/friends/displayname
-    out/work/.etui-exported
     $ etui export --vdir new && etui export --calendar club --vdir new/club
     new/Contacts: 0 contacts written (Contacts)
     new/friends: 1 contact written (friends)
@@ -168,6 +162,7 @@ fn only_what_changed_is_written_and_removed() {
     $ find book -type f -exec touch -d @1000 {} +
     $ etui contacts edit 1 --set title=Boss
     Changed 1: Anna Müller (undo: etui contacts restore 1)
+      Title: Boss
     $ etui contacts remove 2
     Removed 2: Bob Öst
     Undo: etui contacts restore 2
@@ -177,7 +172,7 @@ fn only_what_changed_is_written_and_removed() {
     $ find book -name '*.vcf' -newermt @1000
     book/anna.vcf
     $ etui export --addressbook Contacts --vdir book --delete --json
-    {"folder":"book","collection":"Contacts","written":0,"unchanged":3,"removed":1,"kept":0,"without_record":0}
+    {"folder":"book","collection":"Contacts","written":0,"unchanged":3,"removed":1,"kept":0,"without_record":0,"gone":0}
     $ ls book | grep -c bob
     0
     [exit 1]
@@ -214,7 +209,7 @@ fn changes_of_other_programs_are_not_overwritten() {
     error: 2 files were changed by another program and not imported; import the folder first, or replace with --force
     [exit 5]
     $ etui import book
-    book: 1 added, 2 changed, 2 unchanged (834 bytes)
+    book: 1 added, 1 changed, 3 unchanged (834 bytes)
     $ etui contacts edit -q 1 --set title=Boss
     $ etui export --addressbook Contacts --vdir book --delete
     book: 1 contact written, 4 unchanged (Contacts)
@@ -273,7 +268,7 @@ fn rejected_items_are_named() {
     [exit 3]
     $ etui import book --json | cut -c1-400
     {"error":{"kind":"refused","message":"2 pieces were rejected; the rest was imported"}}
-    {"added":0,"changed":0,"unchanged":4,"refused":2,"files":[{"file":"book","kind":"contacts","calendar":null,"bytes":183,"added":0,"changed":0,"unchanged":2,"refused":1,"refusals":[{"line":1,"last_line":6,"reason":"b.vcf: the record has no END line; it may be cut off: complete it or export it again","excerpt":"UID:b"}],"warned":0,"warnings":[],"kept":[],"skipped":[]},{"file":"book/c.vcf","kind":"con
+    {"added":0,"changed":0,"unchanged":4,"older":0,"proposals":0,"refused":2,"removed":0,"files":[{"file":"book","kind":"contacts","calendar":null,"bytes":183,"added":0,"changed":0,"unchanged":2,"older":0,"proposals":0,"refused":1,"removed":0,"refusals":[{"line":1,"last_line":6,"reason":"b.vcf: the record has no END line; it may be cut off: complete it or export it again","excerpt":"UID:b"}],"warned":
     $ etui contacts list --fields name
     Name
     Ada
@@ -388,7 +383,6 @@ fn khard_shows_and_edits_an_exported_folder() {
         return;
     }
     let home = TestHome::with_people();
-    // A card without a UID gets one.
     home.run("etui export -q --addressbook Contacts --vdir book && etui import -q book");
     write(
         &home,
@@ -460,7 +454,6 @@ fn vdirsyncer_copies_an_exported_folder_and_back() {
         return;
     }
     let home = TestHome::with_people();
-    // A card without a UID gets one.
     home.run("etui export -q --vdir books && etui import -q books/Contacts && mkdir other");
     write(
         &home,
@@ -481,7 +474,105 @@ fn vdirsyncer_copies_an_exported_folder_and_back() {
     // An export without changes is no change for it.
     let (text, _) = home.run("etui export -q --vdir books; vdirsyncer -c vdirsyncer.conf sync");
     assert!(!text.contains("opying"), "{text}");
+    // A card without a UID gets the one in its file.
     let (text, _) = home.run("etui import other/Contacts");
-    assert!(text.contains("0 added, 4 unchanged"), "{text}");
+    assert!(text.contains("0 added, 1 changed, 3 unchanged"), "{text}");
     assert!(Path::new(&home.path("books/Contacts/.etui-exported")).exists());
+}
+
+#[test]
+fn removals_are_carried_both_ways() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui export -q --addressbook Contacts --vdir book && rm book/bob.vcf",
+        "etui import book",
+        "etui export --addressbook Contacts --vdir book; ls book/bob.vcf",
+        "etui import --delete book",
+        "etui export --addressbook Contacts --vdir book; ls book/bob.vcf",
+        "etui contacts remove -q 1 && etui import --delete book",
+        "etui export --delete --addressbook Contacts --vdir book; ls book/anna.vcf",
+        "etui contacts restore 2 1 && etui export --addressbook Contacts --vdir book",
+        "rm book/*.vcf && etui import --delete book --json | cut -c1-150; etui contacts list --fields name",
+        "etui import --delete people.vcf",
+    ], @r#"
+    $ etui export -q --addressbook Contacts --vdir book && rm book/bob.vcf
+    $ etui import book
+    book/bob.vcf: removed by another program: Bob Öst (2), it stays here
+    To remove 1 contact here too: etui import --delete book
+    book: 0 added, 3 unchanged (435 bytes)
+    $ etui export --addressbook Contacts --vdir book; ls book/bob.vcf
+    book/bob.vcf: removed by another program, not written again
+    book: 0 contacts written, 3 unchanged, 1 not written again (Contacts)
+    error: 1 file was removed by another program and not written again; to remove the records too: etui import --delete FOLDER; to write the files again: --force
+    ls: cannot access 'book/bob.vcf': No such file or directory
+    [exit 2]
+    $ etui import --delete book
+    book/bob.vcf: removed by another program: Bob Öst (2), removed here too (undo: etui contacts restore 2)
+    book: 0 added, 3 unchanged (435 bytes); 1 removed
+    $ etui export --addressbook Contacts --vdir book; ls book/bob.vcf
+    book: 0 contacts written, 3 unchanged (Contacts)
+    ls: cannot access 'book/bob.vcf': No such file or directory
+    [exit 2]
+    $ etui contacts remove -q 1 && etui import --delete book
+    book: 1 file without a record, which was removed here, not imported again; to remove such files: etui export --delete --vdir
+    book: 0 added, 3 unchanged (435 bytes)
+    $ etui export --delete --addressbook Contacts --vdir book; ls book/anna.vcf
+    book: 0 contacts written, 2 unchanged, 1 removed (Contacts)
+    ls: cannot access 'book/anna.vcf': No such file or directory
+    [exit 2]
+    $ etui contacts restore 2 1 && etui export --addressbook Contacts --vdir book
+    Restored 2: Bob Öst
+    Restored 1: Anna Müller
+    book: 2 contacts written, 2 unchanged (Contacts)
+    $ rm book/*.vcf && etui import --delete book --json | cut -c1-150; etui contacts list --fields name
+    {"added":0,"changed":0,"unchanged":0,"older":0,"proposals":0,"refused":0,"removed":4,"files":[{"file":"book","kind":"contacts","calendar":null,"bytes"
+    No contacts yet. Import some: etui import contacts.vcf
+    $ etui import --delete people.vcf
+    error: --delete takes over what was removed from a folder; give a folder of items
+    [exit 2]
+    "#);
+}
+
+/// A file that is as it was says nothing about the record, which may have been changed here.
+#[test]
+fn an_import_of_an_old_file_keeps_the_changes_made_here() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui export -q --addressbook Contacts --vdir book",
+        "etui contacts edit -q 1 --set title=Boss; etui contacts edit -q 2 --set title=Chef; etui contacts edit -q 3 --set title=Cook",
+        "sed -i 's/^FN:Bob.*/FN:Bob Changed/' book/bob.vcf && rm book/eve.vcf && mv book/anna.vcf book/renamed.vcf",
+        "etui import --delete book",
+        "etui contacts show 1 --vcard | grep TITLE; etui contacts show 2 --vcard | grep -E 'FN|TITLE'; etui contacts show 3 --vcard | grep TITLE",
+        "etui contacts restore 2 && etui contacts restore 2",
+        "etui export --addressbook Contacts --vdir book; ls book; grep -h TITLE book/*.vcf",
+        "etui import --addressbook Contacts book; etui addressbooks create Other && etui import --addressbook Other book",
+    ], @r"
+    $ etui export -q --addressbook Contacts --vdir book
+    $ etui contacts edit -q 1 --set title=Boss; etui contacts edit -q 2 --set title=Chef; etui contacts edit -q 3 --set title=Cook
+    $ sed -i 's/^FN:Bob.*/FN:Bob Changed/' book/bob.vcf && rm book/eve.vcf && mv book/anna.vcf book/renamed.vcf
+    $ etui import --delete book
+    book/bob.vcf: was changed there and here; it has the version of the folder, and the other is kept: etui contacts restore 2
+    book/eve.vcf: removed by another program: Eve \u{1b}[31mTrouble\u{9b}2J (3), but it was changed here since; it stays, and the next export writes the file
+    book: 0 added, 1 changed, 2 unchanged (525 bytes)
+    $ etui contacts show 1 --vcard | grep TITLE; etui contacts show 2 --vcard | grep -E 'FN|TITLE'; etui contacts show 3 --vcard | grep TITLE
+    TITLE:Boss\r
+    FN:Bob Changed
+    TITLE:Cook\r
+    $ etui contacts restore 2 && etui contacts restore 2
+    Undid the latest change of 2: Bob Öst
+    Redid the latest change of 2: Bob Changed (older versions: etui contacts history 2)
+    $ etui export --addressbook Contacts --vdir book; ls book; grep -h TITLE book/*.vcf
+    book: 2 contacts written, 2 unchanged (Contacts)
+    bob.vcf
+    displayname
+    etui-1ef7193b2ca6f6fbc7a7d775e0f08a32.vcf
+    eve.vcf
+    renamed.vcf
+    TITLE:Cook\r
+    TITLE:Boss\r
+    $ etui import --addressbook Contacts book; etui addressbooks create Other && etui import --addressbook Other book
+    book: 0 added, 4 unchanged (659 bytes)
+    Created the address book Other (use it with --addressbook Other)
+    book: 4 added (659 bytes)
+    ");
 }

@@ -211,3 +211,27 @@ fn an_error_of_the_reader_ends_it() {
     assert!(matches!(splitter.next(), Some(Err(_))));
     assert!(splitter.next().is_none());
 }
+
+/// Phones pad their files with zeros, programs of DOS end them with ^Z.
+#[test]
+fn padding_after_the_last_record_is_none() {
+    let card = b"BEGIN:VCARD\r\nFN:A\r\nEND:VCARD\r\n";
+    for padding in [
+        &b"\x1A"[..],
+        b"\x1A\r\n",
+        b"\0\0\0\0",
+        b"\0\r\n\0 \x1A",
+        b"\r\n\x1A",
+    ] {
+        let input = [card, padding].concat();
+        let pieces: Vec<SplitItem> = Splitter::new(&input[..], "VCARD")
+            .map(Result::unwrap)
+            .collect();
+        assert!(
+            matches!(pieces.as_slice(), [SplitItem::Record(_)]),
+            "{pieces:?}"
+        );
+    }
+    let input = [card, &b"\x1Ax"[..]].concat();
+    assert_eq!(Splitter::new(&input[..], "VCARD").count(), 2);
+}

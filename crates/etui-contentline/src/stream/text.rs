@@ -7,8 +7,7 @@ use memchr::memchr2;
 
 use crate::charset::detect_utf16;
 use crate::lines::{
-    Delimiter, is_begin_of, is_blank, parse_delimiter, parse_delimiter_start, strip_group,
-    strip_ignore_case,
+    Delimiter, is_begin_of, parse_delimiter, parse_delimiter_start, strip_group, strip_ignore_case,
 };
 
 /// The largest number of characters in an excerpt.
@@ -140,6 +139,13 @@ pub enum LineKind {
     Text,
 }
 
+/// Returns true for blanks, and for what phones and programs of DOS put at the end of a file: zeros,
+/// and the end-of-file mark ^Z.
+fn is_padding(text: &[u8]) -> bool {
+    text.iter()
+        .all(|byte| matches!(byte, b' ' | b'\t' | 0 | 0x1A))
+}
+
 /// Classifies a line of the component `name`.
 pub fn classify_line(units: CodeUnits, line: &[u8], name: &[u8]) -> LineKind {
     let mark = match units {
@@ -157,7 +163,7 @@ pub fn classify_line(units: CodeUnits, line: &[u8], name: &[u8]) -> LineKind {
                 end_begin(mark, line, name).map_or(LineKind::Text, |end| LineKind::EndBegin { end })
             }
         },
-        _ if is_blank(text) => LineKind::Blank,
+        _ if is_padding(text) => LineKind::Blank,
         _ => LineKind::Text,
     }
 }

@@ -247,9 +247,10 @@ impl<'z> ObjectTimes<'z> {
             due.next().is_some()
         };
         let offset = match alarm.trigger {
-            AlarmTrigger::At(trigger) => {
-                let trigger = CalendarTime::Utc(trigger);
-                return is_due(&trigger, &trigger);
+            AlarmTrigger::At(_) | AlarmTrigger::Local(_) => {
+                // The trigger does not depend on the instance.
+                let now = CalendarTime::Utc(range.start);
+                return is_due(&now, &now);
             }
             AlarmTrigger::Start(offset) | AlarmTrigger::End(offset) => offset.nominal_seconds(),
         };
@@ -377,7 +378,7 @@ fn read_alarm(alarm: &Component<'_>, zones: &TimeZoneResolver) -> Option<Alarm> 
                 false => AlarmTrigger::Start(offset),
             }
         }
-        Err(_) => AlarmTrigger::At(time_of(line, zones)?.at(&TimeZone::UTC)),
+        Err(_) => AlarmTrigger::of_time(time_of(line, zones)?),
     };
     Some(Alarm {
         action: AlarmAction::Other,

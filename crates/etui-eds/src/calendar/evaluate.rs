@@ -69,7 +69,7 @@ pub(super) fn holds(condition: &Condition, of: &EvaluatedComponent<'_>) -> Optio
         Condition::OccursIn(range, zone) => occurs_in(range, zone, of),
         Condition::DueIn(range) => {
             let range = range.seconds();
-            let due = component.due.as_ref().map(seconds);
+            let due = component.due_time().as_ref().map(seconds);
             due.is_some_and(|due| range.start <= due && due <= range.end)
         }
         Condition::CompletedBefore(time) => {
@@ -91,9 +91,7 @@ pub(super) fn holds(condition: &Condition, of: &EvaluatedComponent<'_>) -> Optio
             [] => component.categories.is_empty(),
             names => names.iter().all(|name| component.categories.contains(name)),
         },
-        Condition::IsCompleted => {
-            component.completed.is_some() || component.status == Some(Status::Completed)
-        }
+        Condition::IsCompleted => component.status == Some(Status::Completed),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::property_name::PropertyName;
-use crate::time::{CalendarTime, Duration, TimeZone, Timestamp};
+use crate::time::{CalendarTime, DateTime, Duration, TimeZone, Timestamp};
 use crate::timing_reader::TimingReader;
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::{param_value, property_value, unescape_text};
@@ -34,6 +34,23 @@ pub enum AlarmTrigger {
     End(Duration),
     /// An instant.
     At(Timestamp),
+    /// A local time, in whichever time zone it is displayed. RFC 5545 requires UTC; programs write it.
+    Local(DateTime),
+}
+
+impl AlarmTrigger {
+    /// Returns the trigger at a time; a floating time or a day is local.
+    pub fn of_time(time: CalendarTime) -> Self {
+        match time {
+            CalendarTime::Date(_) | CalendarTime::Floating(_) => Self::Local(time.local()),
+            time => Self::At(time.at(&TimeZone::UTC)),
+        }
+    }
+
+    /// Returns true if it is not relative to an instance.
+    pub fn is_absolute(self) -> bool {
+        matches!(self, Self::At(_) | Self::Local(_))
+    }
 }
 
 /// An alarm of a component.
@@ -105,6 +122,7 @@ impl Alarm {
     ) -> Timestamp {
         match self.trigger {
             AlarmTrigger::At(at) => at,
+            AlarmTrigger::Local(local) => display_zone.to_utc(local),
             AlarmTrigger::Start(after) => add_duration(start, after, display_zone),
             AlarmTrigger::End(after) => add_duration(end, after, display_zone),
         }
@@ -198,7 +216,5 @@ fn read_trigger<'t>(
             false => AlarmTrigger::Start(after),
         });
     }
-    // RFC 5545 requires UTC; a time without zone is read as UTC.
-    let time = times.time_of(line)?;
-    Some(AlarmTrigger::At(time.at(&TimeZone::UTC)))
+    times.time_of(line).map(AlarmTrigger::of_time)
 }

@@ -6,9 +6,9 @@ use super::alarm::{Alarm, AlarmBuilder};
 use crate::TimingWarning;
 use crate::ics::{ComponentHead, ComponentKind};
 use crate::property_name::PropertyName;
-use crate::recurrence::Timing;
-use crate::time::{CalendarTime, Duration, TimeZone};
-use crate::timing_reader::TimingReader;
+use crate::recurrence::{EventEnd, Timing, moved_end};
+use crate::time::{CalendarTime, Duration, TimeZone, Timestamp};
+use crate::timing_reader::{TimingReader, tzid_of};
 use crate::zones::TimeZoneResolver;
 use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
 use etui_contentline::values::{param_value, property_value, split_list, unescape_text};
@@ -59,8 +59,11 @@ impl Status {
         found.map_or("", |(name, _)| name)
     }
 
-    /// Returns the status with this name, in any case.
+    /// Returns the status with this name, in any case; `CANCELED` is cancelled, too.
     pub fn named(text: &str) -> Option<Self> {
+        if text.eq_ignore_ascii_case("CANCELED") {
+            return Some(Self::Cancelled);
+        }
         let found = Self::ALL.iter().find(|(n, _)| n.eq_ignore_ascii_case(text));
         found.map(|(_, status)| *status)
     }
@@ -91,6 +94,16 @@ pub struct CalendarUser {
     pub answer: Option<String>,
 }
 
+/// The alarms of an instance, put off to another time. Thunderbird writes it beside the acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snooze {
+    /// The original start of the instance; floating times and dates as if in UTC. `None` for a component
+    /// that does not recur.
+    pub instance: Option<Timestamp>,
+    /// When its alarms are due.
+    pub until: Timestamp,
+}
+
 /// The properties of one component: an event, a to-do or a journal entry.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CalendarComponent {
@@ -106,7 +119,8 @@ pub struct CalendarComponent {
     pub description: Option<String>,
     /// `CATEGORIES`
     pub categories: Vec<String>,
-    /// `STATUS`
+    /// `STATUS`. A to-do with a `COMPLETED` time (RFC 5545 section 3.8.2.1) or a `PERCENT-COMPLETE` of
+    /// 100 (section 3.8.1.8) is completed, unless it is cancelled.
     pub status: Option<Status>,
     /// `CLASS`
     pub class: Classification,
@@ -138,6 +152,8 @@ pub struct CalendarComponent {
     pub modified: Option<CalendarTime>,
     /// Time up to which its alarms were acknowledged (`X-MOZ-LASTACK`).
     pub acknowledged: Option<CalendarTime>,
+    /// Times to which the alarms of instances were put off (`X-MOZ-SNOOZE-TIME`).
+    pub snoozes: Vec<Snooze>,
     /// Whether it starts on a date, or Outlook marks a range from midnight to midnight as all-day.
     pub all_day: bool,
     /// Its times and recurrence; `None` if it has none.
@@ -165,6 +181,23 @@ impl CalendarComponent {
         self.timing
             .as_ref()
             .is_some_and(|t| t.recurrence_id.is_some())
+    }
+
+    /// Returns when a to-do is due: at `DUE`, else the `DURATION` after its start (RFC 5545 section
+    /// 3.6.2). Of other components it is the `DUE` that some programs write.
+    pub fn due_time(&self) -> Option<CalendarTime> {
+        let timing = self.timing.as_ref();
+        let after = || {
+            let timing = timing.filter(|t| matches!(t.end, EventEnd::After(_)))?;
+            Some(moved_end(timing, &timing.start))
+        };
+        let is_todo = self.kind == ComponentKind::Todo && self.start.is_some();
+        self.due.clone().or_else(|| is_todo.then(after).flatten())
+    }
+
+    /// Returns true if it is completed or cancelled.
+    pub fn is_over(&self) -> bool {
+        matches!(self.status, Some(Status::Completed | Status::Cancelled))
     }
 
     /// Returns true if it has recurrence rules or dates.
@@ -225,13 +258,17 @@ impl CalendarComponent {
         }
         (item.timing, item.warnings) = times.finish();
         item.uid = head.uid.take();
+        let is_done = item.completed.is_some() || item.percent == Some(100);
+        if kind == ComponentKind::Todo && is_done && item.status != Some(Status::Cancelled) {
+            item.status = Some(Status::Completed);
+        }
         item.all_day |= item.start.as_ref().is_some_and(CalendarTime::is_date);
         (item, head)
     }
 
     /// Notes the `TZID` of a line.
     fn note_zone(&mut self, line: &ContentLine<'_>, zones: &TimeZoneResolver) {
-        if let Some(tzid) = param_value(line, "TZID").filter(|tzid| !tzid.is_empty())
+        if let Some(tzid) = tzid_of(line).filter(|tzid| !tzid.is_empty())
             && self.tzids.len() < MAX_TZIDS
             && !self.tzids.iter().any(|known| *known == *tzid)
         {
@@ -254,7 +291,12 @@ impl CalendarComponent {
         if line.group.is_some() {
             return;
         }
-        let Some(name) = name else { return };
+        let Some(name) = name else {
+            if let Some(instance) = snoozed_instance(line.name) {
+                self.read_snooze(Some(instance), line, times);
+            }
+            return;
+        };
         let value = || property_value(line);
         let text = || Some(unescape_text(&value())).filter(|text| !text.trim().is_empty());
         let once = |place: &mut Option<String>| {
@@ -318,13 +360,42 @@ impl CalendarComponent {
             PropertyName::MicrosoftAllDay => {
                 self.all_day = value().eq_ignore_ascii_case("TRUE");
             }
+            PropertyName::MozillaSnooze => self.read_snooze(None, line, times),
             PropertyName::MozillaLastAck => self.acknowledged = times.time_of(line),
             _ => {}
         }
     }
 }
 
-fn read_user(line: &ContentLine<'_>) -> CalendarUser {
+impl CalendarComponent {
+    fn read_snooze<'t>(
+        &mut self,
+        instance: Option<Timestamp>,
+        line: &ContentLine<'t>,
+        times: &mut TimingReader<'t, '_>,
+    ) {
+        if self.snoozes.len() < MAX_ALARMS
+            && let Some(until) = times.time_of(line)
+        {
+            let until = until.at(&TimeZone::UTC);
+            self.snoozes.push(Snooze { instance, until });
+        }
+    }
+}
+
+/// Returns the instance that the name of Thunderbird's snooze has: `X-MOZ-SNOOZE-TIME-` and its original
+/// start in microseconds since 1970.
+fn snoozed_instance(name: &[u8]) -> Option<Timestamp> {
+    const PREFIX: &[u8] = b"X-MOZ-SNOOZE-TIME-";
+    let (prefix, digits) = name.split_at_checked(PREFIX.len())?;
+    let micros = std::str::from_utf8(digits)
+        .ok()
+        .filter(|_| prefix.eq_ignore_ascii_case(PREFIX))?;
+    let micros: i64 = micros.parse().ok()?;
+    Some(Timestamp::from_seconds(micros.div_euclid(1_000_000)))
+}
+
+pub(super) fn read_user(line: &ContentLine<'_>) -> CalendarUser {
     let value = property_value(line);
     let address = match value.get(..7) {
         Some(scheme) if scheme.eq_ignore_ascii_case("mailto:") => value[7..].to_owned(),

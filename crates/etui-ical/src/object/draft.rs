@@ -115,7 +115,8 @@ impl Draft {
         self
     }
 
-    /// Adds a reminder at this duration after the start; negative for before it.
+    /// Adds a reminder at this duration after the start, or after the due time of a to-do without a
+    /// start; negative for before it.
     pub fn alarm(mut self, after: Duration) -> Self {
         self.alarms.push(after);
         self
@@ -177,20 +178,28 @@ impl Draft {
         }
         let summary = self.texts.first().map_or("", |(_, summary)| summary);
         for after in &self.alarms {
-            out.extend_from_slice(&display_alarm(*after, summary, b"\r\n"));
+            let of_end = self.kind == ComponentKind::Todo && self.start.is_none();
+            out.extend_from_slice(&display_alarm(*after, of_end, summary, b"\r\n"));
         }
         out.extend_from_slice(&fold_line(&format!("END:{}", self.kind), b"\r\n"));
         CalendarObject::parse(out, zones)
     }
 }
 
-/// Returns an alarm that displays `summary` at this duration after the start.
-pub(super) fn display_alarm(after: Duration, summary: &str, ending: &[u8]) -> Vec<u8> {
+/// Returns an alarm that displays `summary` at this duration after the start, or after the end, which is
+/// the due time of a to-do (`RELATED=END`, RFC 5545 section 3.8.6.3).
+pub(super) fn display_alarm(
+    after: Duration,
+    of_end: bool,
+    summary: &str,
+    ending: &[u8],
+) -> Vec<u8> {
+    let related = if of_end { ";RELATED=END" } else { "" };
     let lines = [
         "BEGIN:VALARM",
         "ACTION:DISPLAY",
         &format!("DESCRIPTION:{}", escape_value("DESCRIPTION", summary)),
-        &format!("TRIGGER:{after}"),
+        &format!("TRIGGER{related}:{after}"),
         "END:VALARM",
     ];
     lines

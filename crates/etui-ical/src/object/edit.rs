@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::draft::display_alarm;
 use super::{CalendarObject, ObjectError};
+use crate::ics::ComponentKind;
 use crate::time::{CalendarTime, Duration, TimeZone};
 use crate::zones::TimeZoneResolver;
 use etui_contentline::charset::to_utf8_bytes;
@@ -133,7 +134,7 @@ impl CalendarObject {
     }
 
     /// Replaces the alarms of a component. Each new one displays its summary at this duration after
-    /// its start (negative for before it).
+    /// its start (negative for before it), or after the due time of a to-do without a start.
     ///
     /// # Errors
     /// As [`CalendarObject::set`].
@@ -146,10 +147,12 @@ impl CalendarObject {
         let (text, span) = self.editable_text(at, zones)?;
         let component = &text[span.clone()];
         let ending = line_ending(component);
-        let summary = self.components[at].item.summary.as_deref();
+        let item = &self.components[at].item;
+        let summary = item.summary.as_deref();
+        let of_end = item.kind == ComponentKind::Todo && item.start.is_none();
         let new: Vec<u8> = after
             .iter()
-            .flat_map(|after| display_alarm(*after, summary.unwrap_or_default(), ending))
+            .flat_map(|after| display_alarm(*after, of_end, summary.unwrap_or_default(), ending))
             .collect();
         let old = nested_spans(component, b"VALARM");
         let place = match old.first() {

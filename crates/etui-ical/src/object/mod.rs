@@ -22,6 +22,7 @@ mod alarm;
 mod component;
 mod draft;
 mod edit;
+mod message;
 mod series;
 mod series_cut;
 mod series_edit;
@@ -34,15 +35,15 @@ use memchr::memchr_iter;
 use crate::ics::{ComponentKind, MAX_COMPONENT, MAX_DEPTH};
 use crate::recurrence::{RecurrenceSet, Timing};
 use crate::zones::TimeZoneResolver;
-use etui_contentline::charset::{detect_utf16, to_utf8};
-use etui_contentline::edit::line_ending;
+use etui_contentline::charset::to_plain_utf8;
 use etui_contentline::lines::{Delimiter, is_blank, parse_delimiter, physical_line};
 use etui_contentline::stream::CodeUnits;
 
 pub use alarm::{Alarm, AlarmAction, AlarmTrigger};
-pub use component::{CalendarComponent, CalendarUser, Classification, Status};
+pub use component::{CalendarComponent, CalendarUser, Classification, Snooze, Status};
 pub use draft::Draft;
 pub use edit::{escape_value, format_time};
+pub use message::{ComponentOrigin, Method, ReceivedMessage};
 pub use series_cut::SplitSeries;
 
 /// The result of merging one component into a calendar object.
@@ -52,6 +53,12 @@ pub enum MergeOutcome {
     Taken,
     /// The object already has this component, byte for byte.
     Known,
+    /// The component replaced an older one for its instance.
+    Replaced,
+    /// The object has a newer component for this instance (SEQUENCE, DTSTAMP, LAST-MODIFIED).
+    Older,
+    /// The component is a proposal or question, or an answer to no known entry: nothing was changed.
+    Proposal,
     /// The object keeps another component for this instance, or the two cannot be one object.
     Refused,
 }
@@ -149,8 +156,8 @@ impl CalendarObject {
         }
         let mut components: Vec<ObjectPart> = Vec::new();
         for (kind, span) in component_spans(&text).ok_or(ObjectError::NotARecord)? {
-            let (item, head) =
-                CalendarComponent::read_component(kind, &to_utf8(&text[span.clone()]), zones);
+            let plain = to_plain_utf8(&text[span.clone()]);
+            let (item, head) = CalendarComponent::read_component(kind, &plain, zones);
             if !head.has_property {
                 return Err(ObjectError::Empty);
             }
@@ -246,58 +253,6 @@ impl CalendarObject {
     pub fn recurrence_set(&self) -> RecurrenceSet {
         let timings: Vec<Timing> = self.components().filter_map(|i| i.timing.clone()).collect();
         RecurrenceSet::new(&timings)
-    }
-
-    /// Appends the components of another object with its UID for which it has none, and returns the
-    /// outcome of each. All are refused if the UID or the encoding differs, and those in a time
-    /// zone of a file that differs here under one name.
-    pub fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
-        if self.text == other.text {
-            return vec![MergeOutcome::Known; other.components.len()];
-        }
-        let differ = detect_utf16(&self.text) != detect_utf16(&other.text);
-        if self.uid().is_none() || self.uid() != other.uid() || differ {
-            return vec![MergeOutcome::Refused; other.components.len()];
-        }
-        let mut outcomes = Vec::with_capacity(other.components.len());
-        for component in other.components {
-            let bytes = &other.text[component.span.clone()];
-            let is_same_instance = |c: &&ObjectPart| {
-                c.instance == component.instance
-                    && c.item.kind == component.item.kind
-                    && c.recurrence_id == component.recurrence_id
-            };
-            // One object has one time zone per name, or none.
-            let meaning = |item: &CalendarComponent, tzid: &String| {
-                let own = item.defined_zones.iter().find(|(own, _)| own == tzid);
-                own.map(|(_, zone)| zone.clone())
-            };
-            let differs = |tzid: &String| {
-                let mut all = self.components.iter().map(|c| &c.item);
-                let new = meaning(&component.item, tzid);
-                all.any(|item| item.tzids.contains(tzid) && meaning(item, tzid) != new)
-            };
-            outcomes.push(match self.components.iter().find(is_same_instance) {
-                None if component.item.tzids.iter().any(differs) => MergeOutcome::Refused,
-                Some(known) if self.text[known.span.clone()] == *bytes => MergeOutcome::Known,
-                Some(_) => MergeOutcome::Refused,
-                None if self.text.len() + bytes.len() + 4 > MAX_COMPONENT => MergeOutcome::Refused,
-                None => {
-                    if !matches!(self.text.last(), Some(b'\n' | b'\r' | 0)) {
-                        let end = line_ending(&self.text);
-                        self.text.extend_from_slice(end);
-                    }
-                    let start = self.text.len();
-                    self.text.extend_from_slice(bytes);
-                    self.components.push(ObjectPart {
-                        span: start..self.text.len(),
-                        ..component
-                    });
-                    MergeOutcome::Taken
-                }
-            });
-        }
-        outcomes
     }
 }
 

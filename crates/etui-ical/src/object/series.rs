@@ -6,12 +6,14 @@
 use std::borrow::Cow;
 
 use etui_contentline::charset::to_utf8_bytes;
-use etui_contentline::edit::{head_without, line_ending, own_lines};
+use etui_contentline::edit::{line_ending, own_lines};
 
-use super::series_edit::add_line;
+use super::series_edit::{LineEdit, add_line, edit_lines, edit_time, moved};
 use super::{CalendarObject, ObjectError, ObjectPart, edit};
+use crate::property_name::PropertyName;
 use crate::recurrence::{SeriesCut, Timing};
 use crate::time::{CalendarTime, DateTimeValue, TimeZone};
+use crate::timing_reader::{time_head, time_value};
 use crate::zones::TimeZoneResolver;
 
 impl CalendarObject {
@@ -62,9 +64,11 @@ impl CalendarObject {
         !cut.is_before(&timing.start) && !dates.any(|date| cut.is_before(date))
     }
 
-    /// Returns one instance as an object of one component: the one that overrides it, or the master
-    /// component with a `RECURRENCE-ID`, whose start and rules stay those of the series. `None` if
-    /// the series has no such instance.
+    /// Returns one instance as an object of one component, which is a copy of the one that describes
+    /// it: the component that overrides it; else the last one before it that overrides all later
+    /// instances (`RANGE=THISANDFUTURE`), at the instance's time and without the `RANGE`; else the
+    /// master component with a `RECURRENCE-ID`, whose start and rules stay those of the series. `None`
+    /// if the series has no such instance.
     ///
     /// ```
     /// # use etui_ical::{CalendarObject, zones::TimeZoneResolver};
@@ -91,18 +95,35 @@ impl CalendarObject {
         let object = self.in_utf8(zones)?;
         if let Some(at) = object.find_override(id) {
             let text = object.component_texts().nth(at).unwrap_or_default();
-            return Self::parse(text, zones).map(Some);
+            return match object.is_this_and_future(at) {
+                true => Self::parse(without_range(text), zones).map(Some),
+                false => Self::parse(text, zones).map(Some),
+            };
         }
         let Some(cut) = object.cut_at(id).filter(SeriesCut::has_instance) else {
             return Ok(None);
         };
+        let instance = object
+            .recurrence_set()
+            .instance_with_id(id, &TimeZone::UTC)
+            .and_then(|found| {
+                let all = object.components.iter().enumerate();
+                let mut timed = all.filter(|(_, part)| part.item.timing.is_some());
+                let (at, _) = timed.nth(found.component)?;
+                (at != object.master_index()).then_some((at, found))
+            });
+        if let Some((at, found)) = instance {
+            let text = object.moved_override(at, "RECURRENCE-ID", &cut.time(), found.start);
+            return Self::parse(text, zones).map(Some);
+        }
         let master = object.master_text();
         let line = time_line("RECURRENCE-ID", master, &cut.time());
         Self::parse(add_line(master, &line), zones).map(Some)
     }
 
     /// Replaces the components that describe the same instances as those of `other`, or the master
-    /// component, and appends the others.
+    /// component, and appends the others. A component that overrides all later instances, too
+    /// (`RANGE=THISANDFUTURE`), begins at the next instance if that of `other` overrides only one.
     ///
     /// # Errors
     /// [`ObjectError::Several`] if the UIDs differ; [`ObjectError::TooLarge`].
@@ -130,11 +151,24 @@ impl CalendarObject {
                     .iter()
                     .position(|c| c.recurrence_id.is_none()),
             };
+            let is_single = new
+                .item
+                .timing
+                .as_ref()
+                .and_then(|t| t.recurrence_id.as_ref())
+                .is_some_and(|own| !own.this_and_future);
             let text = match place {
-                Some(at) => object.rebuild(|i, _, own| match i == at {
-                    true => Some(Cow::Borrowed(text)),
-                    false => Some(Cow::Borrowed(own)),
-                }),
+                Some(at) => {
+                    let later = is_single.then(|| object.rest_of_override(at)).flatten();
+                    let mut all = object.rebuild(|i, _, own| match i == at {
+                        true => Some(Cow::Borrowed(text)),
+                        false => Some(Cow::Borrowed(own)),
+                    });
+                    if let Some(later) = later {
+                        push_component(&mut all, &later);
+                    }
+                    all
+                }
                 None => {
                     let mut all = object.text.clone();
                     push_component(&mut all, text);
@@ -148,7 +182,8 @@ impl CalendarObject {
     }
 
     /// Removes the component that overrides an instance. The instance is then again as the master
-    /// component describes it.
+    /// component describes it. A component that overrides all later instances, too, begins at the
+    /// next one.
     ///
     /// # Errors
     /// [`ObjectError::NoInstance`] if none does; [`ObjectError::Empty`] if it is the only
@@ -165,7 +200,10 @@ impl CalendarObject {
         if object.components.len() == 1 {
             return Err(ObjectError::Empty);
         }
-        let text = object.rebuild(|i, _, own| (i != at).then_some(Cow::Borrowed(own)));
+        let text = object.rebuild(|i, _, own| match i == at {
+            true => object.rest_of_override(at).map(Cow::Owned),
+            false => Some(Cow::Borrowed(own)),
+        });
         *self = Self::parse(text, zones)?;
         Ok(())
     }
@@ -194,11 +232,57 @@ impl CalendarObject {
                 let line = time_line("EXDATE", own, &cut.time());
                 Some(Cow::Owned(add_line(own, &line)))
             }
-            _ if Some(i) == overriding => None,
+            _ if Some(i) == overriding => object.rest_of_override(i).map(Cow::Owned),
             _ => Some(Cow::Borrowed(own)),
         });
         *self = Self::parse(text, zones)?;
         Ok(())
+    }
+
+    fn is_this_and_future(&self, at: usize) -> bool {
+        let timing = self
+            .components
+            .get(at)
+            .and_then(|part| part.item.timing.as_ref());
+        let id = timing.and_then(|timing| timing.recurrence_id.as_ref());
+        id.is_some_and(|id| id.this_and_future)
+    }
+
+    /// Returns the component that overrides an instance and all later ones, begun at the next instance
+    /// that it describes; `None` if there is none, or if it overrides one instance.
+    fn rest_of_override(&self, at: usize) -> Option<Vec<u8>> {
+        if !self.is_this_and_future(at) {
+            return None;
+        }
+        let timing = self.components.get(at)?.item.timing.as_ref()?;
+        let id = &timing.recurrence_id.as_ref()?.id;
+        let next = self.recurrence_set().next_in_segment(id)?;
+        let name = "RECURRENCE-ID;RANGE=THISANDFUTURE";
+        Some(self.moved_override(at, name, &next.id, next.start))
+    }
+
+    /// Returns an override with another original start, whose line begins with `name`, and another
+    /// start.
+    fn moved_override(
+        &self,
+        at: usize,
+        name: &str,
+        id: &CalendarTime,
+        start: CalendarTime,
+    ) -> Vec<u8> {
+        let text = self.component_texts().nth(at).unwrap_or_default();
+        let times = self.components.get(at);
+        let times = times.and_then(|part| moved(part.item.timing.as_ref()?, start));
+        edit_lines(text, |line| match PropertyName::of_line(line) {
+            Some(PropertyName::RecurrenceId) => {
+                LineEdit::Replace(time_line(name, self.master_text(), id))
+            }
+            Some(PropertyName::Start) => edit_time(times.as_ref(), line, true),
+            Some(PropertyName::EndTime | PropertyName::Due) => {
+                edit_time(times.as_ref(), line, false)
+            }
+            _ => LineEdit::Keep,
+        })
     }
 
     /// Returns the times of the master component, if it overrides no instance.
@@ -247,6 +331,18 @@ fn push_component(text: &mut Vec<u8>, component: &[u8]) {
     text.extend_from_slice(component);
 }
 
+/// Returns an override without the `RANGE` of its `RECURRENCE-ID`.
+fn without_range(component: &[u8]) -> Vec<u8> {
+    edit_lines(component, |line| match PropertyName::of_line(line) {
+        Some(PropertyName::RecurrenceId) => LineEdit::Replace(format!(
+            "{}:{}",
+            time_head(line, &["RANGE"]),
+            time_value(line)
+        )),
+        _ => LineEdit::Keep,
+    })
+}
+
 fn is_same(cut: Option<&SeriesCut>, own: &CalendarTime, id: &CalendarTime) -> bool {
     match cut {
         Some(cut) => cut.is_at(own),
@@ -264,7 +360,7 @@ fn time_line(name: &str, component: &[u8], time: &CalendarTime) -> String {
     let start = own_lines(component, None).find(|line| line.name_is("DTSTART"));
     let (params, value) = match start {
         Some(line) => {
-            let head = head_without(&line, &[]);
+            let head = time_head(&line, &[]);
             let params = head.find(';').and_then(|at| head.get(at..));
             (
                 params.unwrap_or_default().to_owned(),

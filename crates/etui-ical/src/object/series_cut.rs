@@ -11,10 +11,10 @@
 use std::borrow::Cow;
 
 use super::series::no_instance;
-use super::series_edit::{LineEdit, PartEdit, edit_lines};
+use super::series_edit::{LineEdit, PartEdit, edit_lines, moved};
 use super::{CalendarObject, ObjectError, ObjectPart, draft, edit};
 use crate::property_name::PropertyName;
-use crate::recurrence::{CutSide, RecurrenceRule, RuleEdit, SeriesCut, Timing, moved_end};
+use crate::recurrence::{CutSide, RecurrenceRule, RuleEdit, SeriesCut, Timing};
 use crate::time::{CalendarTime, DateTime, TimeZone, Timestamp};
 use crate::zones::TimeZoneResolver;
 
@@ -302,14 +302,6 @@ fn rule_edits(cut: &SeriesCut, side: CutSide, timing: &Timing) -> Vec<RuleEdit> 
     (0..timing.rules.len())
         .map(|rule| cut.rule_edit(side, rule))
         .collect()
-}
-
-/// Returns start and end of a component that moves to another start; `None` if it stays.
-fn moved(timing: &Timing, start: CalendarTime) -> Option<(CalendarTime, CalendarTime)> {
-    (start != timing.start).then(|| {
-        let end = moved_end(timing, &start);
-        (start, end)
-    })
 }
 
 /// Returns the start of a changed rest, and the seconds by which its instances moved.

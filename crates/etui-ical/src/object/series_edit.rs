@@ -2,12 +2,13 @@
 
 use etui_contentline::edit::{fold_line, head_without, line_ending, splice_line};
 use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
-use etui_contentline::values::{param_value, property_value};
+use etui_contentline::values::property_value;
 
 use super::edit::end_of_properties;
 use crate::property_name::PropertyName;
-use crate::recurrence::{CutSide, RecurrenceRule, RuleEdit, SeriesCut};
+use crate::recurrence::{CutSide, RecurrenceRule, RuleEdit, SeriesCut, Timing, moved_end};
 use crate::time::{CalendarTime, DAY, DateTimeValue};
+use crate::timing_reader::{time_head, time_value, tzid_of};
 use crate::zones::TimeZoneResolver;
 
 /// The change of one property line.
@@ -42,13 +43,22 @@ impl PartEdit<'_> {
             Some(PropertyName::Uid) => self.uid.map_or(LineEdit::Keep, |uid| {
                 LineEdit::Replace(format!("UID:{}", super::escape_value("UID", uid)))
             }),
-            Some(PropertyName::Start) => self.edit_time(line, true),
-            Some(PropertyName::EndTime | PropertyName::Due) => self.edit_time(line, false),
+            Some(PropertyName::Start) => edit_time(self.start.as_ref(), line, true),
+            Some(PropertyName::EndTime | PropertyName::Due) => {
+                edit_time(self.start.as_ref(), line, false)
+            }
             Some(PropertyName::RecurrenceRule) => {
                 let value = property_value(line);
-                match value.parse::<RecurrenceRule>().is_ok() {
-                    true => edit_rule(line, &value, *rules.next().unwrap_or(&RuleEdit::Keep)),
-                    false => LineEdit::Keep,
+                match value.parse::<RecurrenceRule>() {
+                    Ok(rule) => {
+                        // A rule of vCalendar 1.0 is written anew.
+                        let value = match value.contains('=') {
+                            true => value,
+                            false => rule.to_string().into(),
+                        };
+                        edit_rule(line, &value, *rules.next().unwrap_or(&RuleEdit::Keep))
+                    }
+                    Err(_) => LineEdit::Keep,
                 }
             }
             Some(PropertyName::RecurrenceDates) => self.edit_dates(line, false, zones),
@@ -58,14 +68,6 @@ impl PartEdit<'_> {
         })
     }
 
-    fn edit_time(&self, line: &ContentLine<'_>, is_start: bool) -> LineEdit {
-        let Some((start, end)) = &self.start else {
-            return LineEdit::Keep;
-        };
-        let time = if is_start { start } else { end };
-        LineEdit::Replace(format!("{}:{}", head_without(line, &[]), time.value()))
-    }
-
     /// Keeps the dates of this part; dates that cannot be read stay.
     fn edit_dates(
         &self,
@@ -73,8 +75,8 @@ impl PartEdit<'_> {
         excludes: bool,
         zones: &TimeZoneResolver,
     ) -> LineEdit {
-        let zone = param_value(line, "TZID").and_then(|tzid| zones.resolve(&tzid));
-        let value = property_value(line);
+        let zone = tzid_of(line).and_then(|tzid| zones.resolve(&tzid));
+        let value = time_value(line);
         let mut kept = Vec::new();
         let mut is_changed = self.shift != 0;
         for text in value.split(',') {
@@ -105,10 +107,31 @@ impl PartEdit<'_> {
             (false, _) => LineEdit::Keep,
             (true, true) => LineEdit::Drop,
             (true, false) => {
-                LineEdit::Replace(format!("{}:{}", head_without(line, &[]), kept.join(",")))
+                LineEdit::Replace(format!("{}:{}", time_head(line, &[]), kept.join(",")))
             }
         }
     }
+}
+
+/// Returns start and end of a component that moves to another start; `None` if it stays.
+pub(super) fn moved(timing: &Timing, start: CalendarTime) -> Option<(CalendarTime, CalendarTime)> {
+    (start != timing.start).then(|| {
+        let end = moved_end(timing, &start);
+        (start, end)
+    })
+}
+
+/// Replaces the start or the end of a component that starts elsewhere; its parameters stay.
+pub(super) fn edit_time(
+    times: Option<&(CalendarTime, CalendarTime)>,
+    line: &ContentLine<'_>,
+    is_start: bool,
+) -> LineEdit {
+    let Some((start, end)) = times else {
+        return LineEdit::Keep;
+    };
+    let time = if is_start { start } else { end };
+    LineEdit::Replace(format!("{}:{}", time_head(line, &[]), time.value()))
 }
 
 /// Changes the end of a rule; its other parts stay as written.

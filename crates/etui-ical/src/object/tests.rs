@@ -244,7 +244,9 @@ fn alarms_are_replaced_and_all_else_stays() {
     // Where there was none it comes last, also of a text that lacks its last line end.
     let mut record = parse("BEGIN:VTODO\nUID:1\nSUMMARY:Talk\nEND:VTODO");
     record.set_alarms(0, &durations[..1], &zones).unwrap();
-    let alarm = new("-PT10M").replace("\r\n", "\n");
+    // A to-do without a start has the alarm before its due time.
+    let alarm = new("-PT10M").replace("TRIGGER:", "TRIGGER;RELATED=END:");
+    let alarm = alarm.replace("\r\n", "\n");
     let expected = format!("BEGIN:VTODO\nUID:1\nSUMMARY:Talk\n{alarm}END:VTODO");
     assert_eq!(String::from_utf8_lossy(record.text()), expected);
     let no = record.set_alarms(1, &[], &zones);

@@ -47,6 +47,7 @@ mod steps;
 mod timing;
 #[cfg(test)]
 mod unbroken_tests;
+mod vcalendar;
 
 pub use compiled::{CompiledRule, MAX_COUNTED};
 pub(crate) use cut::{CutSide, RuleEdit, SeriesCut, moved_end};

@@ -16,6 +16,7 @@
 use std::str::FromStr;
 
 use super::rule::{Frequency, NthWeekday, RecurrenceRule};
+use super::vcalendar::parse_vcalendar_rule;
 use crate::time::{DateTimeValue, Weekday};
 
 /// The error for text that is not a recurrence rule.
@@ -74,6 +75,11 @@ impl<'a> RuleParser<'a> {
             }
             _ => trimmed,
         };
+        if !body.contains('=')
+            && let Some(rule) = parse_vcalendar_rule(body)
+        {
+            return Ok(rule);
+        }
         let mut rule = RecurrenceRule::every(Frequency::Daily);
         for part in body.split(';') {
             let part = part.trim();

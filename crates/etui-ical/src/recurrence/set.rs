@@ -68,6 +68,21 @@ struct Override {
     shift: i64,
 }
 
+impl Override {
+    fn instance(&self, display_zone: &TimeZone) -> Instance {
+        let zone = self.start.zone().unwrap_or(display_zone);
+        let at = self.start.at(display_zone);
+        let (end, until) = self.length.end_of(&self.start, at, zone);
+        Instance {
+            component: self.component,
+            id: self.id.clone(),
+            start: self.start.clone(),
+            end,
+            during: at..until,
+        }
+    }
+}
+
 impl RecurrenceSet {
     /// Builds the set of components with one UID. The first one without `RECURRENCE-ID` recurs;
     /// others without one are single instances, as is an override whose instance does not exist.
@@ -146,6 +161,61 @@ impl RecurrenceSet {
         display_zone: &'s TimeZone,
     ) -> Instances<'s> {
         Instances::new(self, range, display_zone)
+    }
+
+    /// Returns the instance with this original start, in whichever time zone it is given. Costs O(overrides),
+    /// wherever the instance is.
+    pub fn instance_with_id(&self, id: &CalendarTime, display_zone: &TimeZone) -> Option<Instance> {
+        let key = self.key_of(id);
+        if let Some(change) = self.overrides.iter().find(|c| c.key == key) {
+            return Some(change.instance(display_zone));
+        }
+        self.segment_from(key, key.saturating_add(1), display_zone)?
+            .next_in_order(self, display_zone)
+    }
+
+    /// Returns the first instance after `id` that the override with `THISANDFUTURE` at `id`
+    /// describes.
+    pub(crate) fn next_in_segment(&self, id: &CalendarTime) -> Option<Instance> {
+        let key = self.key_of(id);
+        let changes = self.this_and_future.iter();
+        let mut changes = changes.filter_map(|i| self.overrides.get(*i));
+        let end = changes.find(|c| c.key > key).map_or(i64::MAX, |c| c.key);
+        let zone = &TimeZone::UTC;
+        self.segment_from(key, end, zone)?.next_in_order(self, zone)
+    }
+
+    fn key_of(&self, id: &CalendarTime) -> i64 {
+        match &self.master {
+            Some(master) => master.key_and_local(id).0,
+            None => id.local().seconds(),
+        }
+    }
+
+    /// Returns the segment of the instance with the key `from`, from there until the key `to`.
+    fn segment_from<'s>(
+        &'s self,
+        from: i64,
+        to: i64,
+        display_zone: &'s TimeZone,
+    ) -> Option<Segment<'s>> {
+        let master = self.master.as_ref()?;
+        let changes = self.this_and_future.iter();
+        let changes = changes.filter_map(|i| self.overrides.get(*i));
+        let change = changes.take_while(|c| c.key <= from).last();
+        // Keys of dates and floating times are local times.
+        let slack = match master.start.zone() {
+            Some(_) => 0,
+            None => MAX_OFFSET_SHIFT,
+        };
+        let first = from.saturating_sub(slack);
+        let last = to.saturating_add(slack).min(Timestamp::MAX.seconds());
+        Some(Segment {
+            master,
+            ids: InstanceIds::new(master, display_zone, first, last),
+            along: change.map(OverrideShift::new),
+            keys: from..to,
+        })
     }
 
     /// Whether a change takes the instance with this key from its place.
@@ -246,6 +316,15 @@ struct OverrideShift<'s> {
     order: Box<InstantOrder<Instance>>,
 }
 
+impl<'s> OverrideShift<'s> {
+    fn new(change: &'s Override) -> Self {
+        Self {
+            change,
+            order: Box::new(InstantOrder::new()),
+        }
+    }
+}
+
 impl<'s> Instances<'s> {
     fn new(series: &'s RecurrenceSet, range: Range<Timestamp>, display_zone: &'s TimeZone) -> Self {
         let mut instances = Self {
@@ -294,16 +373,7 @@ impl<'s> Instances<'s> {
         let overrides = &self.series.overrides;
         let first = overrides.partition_point(|c| c.near < from);
         for change in overrides.iter().skip(first).take_while(|c| c.near < to) {
-            let zone = change.start.zone().unwrap_or(self.display_zone);
-            let at = change.start.at(self.display_zone);
-            let (end, until) = change.length.end_of(&change.start, at, zone);
-            let instance = Instance {
-                component: change.component,
-                id: change.id.clone(),
-                start: change.start.clone(),
-                end,
-                during: at..until,
-            };
+            let instance = change.instance(self.display_zone);
             if instance.is_in(&self.range) {
                 self.single.push(instance);
             }
@@ -354,10 +424,7 @@ impl<'s> Instances<'s> {
         Some(Segment {
             master,
             ids: InstanceIds::new(master, self.display_zone, from, to),
-            along: along.map(|change| OverrideShift {
-                change,
-                order: Box::new(InstantOrder::new()),
-            }),
+            along: along.map(OverrideShift::new),
             keys,
         })
     }

@@ -72,6 +72,7 @@ impl FromStr for DateTimeValue {
 fn parse_value(mut text: &[u8]) -> Option<DateTimeValue> {
     let [y1, y2, month, day] = take_pairs(&mut text, b'-')?;
     let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
+    let (text, offset) = split_offset(text)?;
     let (mut time, utc) = match text {
         [] => return Some(DateTimeValue::Date(date)),
         [b'T' | b't', time @ .., b'Z' | b'z'] => (time, true),
@@ -80,10 +81,28 @@ fn parse_value(mut text: &[u8]) -> Option<DateTimeValue> {
     };
     let [hour, minute, second] = take_pairs(&mut time, b':')?;
     let local = date.at(hour, minute, second).filter(|_| time.is_empty())?;
-    Some(match utc {
-        true => DateTimeValue::Utc(local),
-        false => DateTimeValue::Local(local),
+    Some(match (utc, offset) {
+        (_, Some(offset)) => DateTimeValue::Utc(local.plus_seconds(-offset)),
+        (true, None) => DateTimeValue::Utc(local),
+        (false, None) => DateTimeValue::Local(local),
     })
+}
+
+/// Splits an offset from UTC from a time, in seconds: `+0200`, `-05:30`. RFC 5545 has none; programs
+/// write it. `None` if it is no offset.
+fn split_offset(text: &[u8]) -> Option<(&[u8], Option<i64>)> {
+    let Some(at) = text.iter().position(|b| matches!(b, b'+' | b'-')) else {
+        return Some((text, None));
+    };
+    let (time, offset) = text.split_at(at);
+    let (sign, mut digits) = offset.split_first()?;
+    if time.len() < 2 || !matches!(digits.len(), 4 | 5) {
+        return Some((text, None));
+    }
+    let [hours, minutes] = take_pairs(&mut digits, b':')?;
+    let seconds = i64::from(hours * 3_600 + minutes * 60);
+    let is_offset = digits.is_empty() && hours <= 14 && minutes < 60 && time.last() != Some(&b'Z');
+    is_offset.then_some((time, Some(if *sign == b'-' { -seconds } else { seconds })))
 }
 
 /// Takes `N` numbers of two digits each, and the separators around them.
@@ -187,6 +206,9 @@ mod tests {
             ("1997-07-14T13:30:00z", "19970714T133000Z"),
             (" 1997-07-14 ", "19970714"),
             ("19970630T235960Z", "19970630T235959Z"),
+            ("19970714T133000+0200", "19970714T113000Z"),
+            ("1997-07-14T01:30:00+05:30", "19970713T200000Z"),
+            ("19970714T233000-0100", "19970715T003000Z"),
         ] {
             assert_eq!(text.parse::<DateTimeValue>().unwrap().to_string(), written);
         }
@@ -201,7 +223,9 @@ mod tests {
             "19970714T250000",
             "19970714T133000ZZ",
             "19970714Z",
-            "19970714T133000+0200",
+            "19970714T133000+2500",
+            "19970714T133000Z+0200",
+            "19970714+0200",
             "ä",
         ] {
             assert!(text.parse::<DateTimeValue>().is_err(), "{text}");

@@ -58,6 +58,13 @@ impl TimeZone {
         Some(Self(ZoneKind::Iana(zone)))
     }
 
+    /// Returns the names of the IANA database.
+    pub(crate) fn names() -> impl Iterator<Item = String> {
+        jiff::tz::db()
+            .available()
+            .map(|name| name.as_str().to_owned())
+    }
+
     /// Returns the system time zone; UTC if it is unknown.
     pub fn system() -> Self {
         match jiff::tz::TimeZone::try_system() {

@@ -7,7 +7,8 @@
 //! 2. **Windows name** (Outlook, Exchange): `W. Europe Standard Time`, by the table of CLDR.
 //! 3. **The `VTIMEZONE` of the file** with that `TZID`: first the IANA name that it gives
 //!    (`X-LIC-LOCATION`), else its own transitions.
-//! 4. None: the times are **floating**, with a warning.
+//! 4. **An offset or a display name**: `GMT+05:30`, `(UTC+01:00) Amsterdam, Berlin, ...`.
+//! 5. None: the times are **floating**, with a warning.
 //!
 //! Where both exist and differ, the IANA database thus takes precedence over the file. A file holds
 //! the rules that were known when it was written; when a country changes its clocks, a meeting at
@@ -16,6 +17,7 @@
 //! `Customized Time Zone`.
 
 mod definition;
+mod offsets;
 mod windows;
 mod write;
 
@@ -70,7 +72,9 @@ impl TimeZoneResolver {
     /// Returns the time zone of `tzid`; `None` if it is unknown: its times are floating.
     pub fn resolve(&self, tzid: &str) -> Option<TimeZone> {
         let name = trim_quotes(tzid);
-        find_by_name(name).or_else(|| self.known.get(name).cloned())
+        find_by_name(name)
+            .or_else(|| self.known.get(name).cloned())
+            .or_else(|| offsets::find_offset_or_display_name(name))
     }
 }
 

@@ -574,3 +574,40 @@ proptest! {
         }
     }
 }
+
+/// iCalendar has no quoted-printable, but programs write it (vCalendar 1.0 has it).
+#[test]
+fn quoted_printable_is_decoded() {
+    for (lines, expected) in [
+        (
+            "SUMMARY;ENCODING=QUOTED-PRINTABLE:Abfall=C3=BCbersicht",
+            "Abfallübersicht",
+        ),
+        ("SUMMARY;CHARSET=ISO-8859-1;QUOTED-PRINTABLE:M=FCll", "Müll"),
+        (
+            "SUMMARY;CHARSET=UTF-8;encoding=quoted-printable:M=C3=\n =BCll=\n =20A",
+            "Müll A",
+        ),
+        ("SUMMARY;ENCODING=QUOTED-PRINTABLE:Zeile= \n 2", "Zeile 2"),
+        (
+            "SUMMARY;ENCODING=QUOTED-PRINTABLE:1=0D=0A2, 3=3B",
+            "1\n2, 3;",
+        ),
+        (
+            "SUMMARY;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=FCll =C3=BC",
+            "Müll ü",
+        ),
+        (
+            "SUMMARY:M=C3=BCll QUOTED-PRINTABLE",
+            "M=C3=BCll QUOTED-PRINTABLE",
+        ),
+    ] {
+        let text = format!("BEGIN:VEVENT\nUID:qp\nDTSTART:20260501\n{lines}\nEND:VEVENT\n");
+        let object = CalendarObject::parse(text, &TimeZoneResolver::default()).unwrap();
+        assert_eq!(
+            object.master().summary.as_deref(),
+            Some(expected),
+            "{lines}"
+        );
+    }
+}

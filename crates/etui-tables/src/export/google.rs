@@ -394,17 +394,18 @@ impl GoogleRow {
     }
 
     fn push_date(&mut self, name: &str, property: &PropertyRef<'_>, value: &str) {
-        let year = property.parameter("X-APPLE-OMIT-YEAR");
-        let year = year.and_then(|year| year.parse::<u16>().ok());
-        let date = PartialDate::parse(value).map(|date| PartialDate {
-            year: date.year.filter(|_| date.year != year),
-            ..date
-        });
-        let Some(date) = date.filter(|date| *date != PartialDate::default()) else {
+        let Some(date) = property
+            .date()
+            .filter(|date| *date != PartialDate::default())
+        else {
             return self.push_custom(name, property);
         };
         if let Some((_, time)) = value.split_once(['T', ' ']) {
             self.losses.push(property, LossKind::Part(time.to_owned()));
+        }
+        if let Some(year) = property.written_placeholder_year() {
+            self.losses
+                .push(property, LossKind::Part(format!("the year {year:04}")));
         }
         let text = format_extended(date);
         match name {

@@ -38,7 +38,7 @@ pub enum CsvFormat {
 /// let losses = writer.write(&card)?;
 /// assert_eq!(losses[0].property, "UID");
 /// writer.finish()?;
-/// assert!(String::from_utf8(out)?.starts_with("First Name,Middle Name,Last Name,"));
+/// assert!(String::from_utf8(out)?.starts_with("\u{feff}First Name,Middle Name,Last Name,"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -72,15 +72,14 @@ impl CsvPlan {
     /// # Errors
     /// Those of writing to `out`.
     pub fn writer<W: Write>(self, mut out: W) -> io::Result<CsvWriter<W>> {
-        if self.format == CsvFormat::Outlook {
-            // Without it Outlook reads another encoding.
-            out.write_all("\u{feff}".as_bytes())?;
-        }
+        // Without it Outlook and Excel read another charset.
+        out.write_all("\u{feff}".as_bytes())?;
         let mut builder = csv::WriterBuilder::new();
         builder.terminator(csv::Terminator::CRLF);
         let mut writer = CsvWriter {
             plan: self,
             rows: builder.from_writer(out),
+            formula_cells: 0,
         };
         let header = match writer.plan.format {
             CsvFormat::Google => google::header(&writer.plan.counts),
@@ -96,10 +95,27 @@ fn is_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\r' | '\t')
 }
 
+/// Returns true for a cell that a spreadsheet runs: it begins with `=`, `@`, `+` or `-` and is no
+/// number of a phone or other one.
+fn is_formula(cell: &str) -> bool {
+    let cell = cell.trim_start();
+    // A phone number, or a day without a year.
+    let is_number = |rest: &str| {
+        let is_part = |c: char| c.is_ascii_digit() || " ()./-\u{a0}".contains(c);
+        rest.chars().all(is_part)
+    };
+    match cell.split_at_checked(1) {
+        Some(("=" | "@", rest)) => !rest.is_empty(),
+        Some(("+" | "-", rest)) => !is_number(rest),
+        _ => false,
+    }
+}
+
 /// A writer of contacts as rows.
 pub struct CsvWriter<W: Write> {
     plan: CsvPlan,
     rows: csv::Writer<W>,
+    formula_cells: u64,
 }
 
 impl<W: Write> CsvWriter<W> {
@@ -121,8 +137,15 @@ impl<W: Write> CsvWriter<W> {
             let kind = LossKind::Part("control characters".to_owned());
             losses.extend(with_control.map(|p| Loss::new(p, kind.clone())));
         }
+        self.formula_cells += row.iter().filter(|cell| is_formula(cell)).count() as u64;
         self.write_row(&row)?;
         Ok(losses)
+    }
+
+    /// The number of cells so far that a spreadsheet runs as formulas when it opens the file. They are
+    /// written as they are, so that the file can be imported again.
+    pub fn formula_cells(&self) -> u64 {
+        self.formula_cells
     }
 
     fn write_row(&mut self, row: &[String]) -> io::Result<()> {
@@ -135,5 +158,37 @@ impl<W: Write> CsvWriter<W> {
     /// Those of writing.
     pub fn finish(mut self) -> io::Result<()> {
         self.rows.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_formula;
+
+    #[test]
+    fn cells_that_a_spreadsheet_runs() {
+        for cell in [
+            "=1",
+            "@SUM(1+1) =cmd|calc!A0",
+            "-2+3",
+            "\t=1",
+            "+cmd|x",
+            "-A1",
+            "=HYPERLINK(1)",
+        ] {
+            assert!(is_formula(cell), "{cell}");
+        }
+        for cell in [
+            "",
+            "=",
+            "@",
+            "+49 30 23125-84",
+            "+1 (704) 555.0123",
+            "-5",
+            "Ada",
+            "a=1",
+        ] {
+            assert!(!is_formula(cell), "{cell}");
+        }
     }
 }

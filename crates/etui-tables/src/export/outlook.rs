@@ -1,6 +1,6 @@
 //! Outlook's columns in English.
 
-use etui_vcard::{Card, PartialDate, PropertyRef, StructuredName};
+use etui_vcard::{Card, PropertyRef, StructuredName};
 
 use super::loss::{Loss, LossKind, Losses};
 
@@ -194,8 +194,8 @@ impl OutlookRow {
                 return self.finish(property, is_kept);
             }
             "URL" => self.put("Web Page", &value),
-            "BDAY" => self.put_date("Birthday", &value),
-            "ANNIVERSARY" => self.put_date("Anniversary", &value),
+            "BDAY" => self.put_date("Birthday", property),
+            "ANNIVERSARY" => self.put_date("Anniversary", property),
             "RELATED" => {
                 let mut words = types.iter().map(String::as_str).chain(property.label());
                 let column = words.find_map(|word| {
@@ -213,7 +213,11 @@ impl OutlookRow {
                 true
             }
             "CATEGORIES" => {
-                let names = property.components().concat().join(";");
+                let names = property.components().concat();
+                if names.iter().any(|name| name.contains(';')) {
+                    self.losses.push(property, LossKind::Separator);
+                }
+                let names = names.join(";");
                 if let Some(field) = self.field("Categories") {
                     let before = std::mem::take(field);
                     let all = [before.as_str(), &names].join(";");
@@ -308,9 +312,8 @@ impl OutlookRow {
     }
 
     /// Writes a date as month/day/year. A date without its year has no form.
-    fn put_date(&mut self, column: &str, value: &str) -> bool {
-        let date = PartialDate::parse(value);
-        match date.map(|d| (d.year, d.month, d.day)) {
+    fn put_date(&mut self, column: &str, property: &PropertyRef<'_>) -> bool {
+        match property.date().map(|d| (d.year, d.month, d.day)) {
             Some((Some(year), Some(month), Some(day))) => {
                 self.put(column, &format!("{month}/{day}/{year}"))
             }

@@ -1,6 +1,6 @@
 //! An LDIF entry as a vCard.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -24,6 +24,8 @@ pub(crate) struct EntryConverter {
     pub(crate) skipped: Vec<FieldCount>,
     /// UIDs made of names in a directory.
     seen: HashSet<String>,
+    /// The names of the groups of each member, by [`member_key`].
+    groups: HashMap<String, Vec<String>>,
 }
 
 /// The values of an entry that several attributes make.
@@ -43,6 +45,23 @@ struct AddressParts {
 }
 
 impl EntryConverter {
+    /// Records the members of a group.
+    pub(crate) fn add_group(&mut self, entry: &Entry) {
+        let name = entry
+            .first("cn")
+            .or_else(|| dn_value(&entry.first("dn")?, "cn"));
+        let Some(name) = name.filter(|_| is_group(entry)) else {
+            return;
+        };
+        let attributes = entry.attributes.iter();
+        for member in attributes.filter(|a| meaning_of(&a.key) == Some(Meaning::Member)) {
+            let names = self.groups.entry(member_key(&member.text())).or_default();
+            if !names.contains(&name) {
+                names.push(name.clone());
+            }
+        }
+    }
+
     /// Converts an entry. `None` if it describes the directory.
     pub(crate) fn convert(&mut self, entry: &Entry) -> Option<Result<(Card, Vec<String>), String>> {
         if entry.is_too_large {
@@ -64,7 +83,7 @@ impl EntryConverter {
                 .iter()
                 .any(|c| known.contains(&c.to_ascii_lowercase().as_str()))
         };
-        let is_group = has_class(GROUPS);
+        let is_group = is_group(entry);
         if has_class(STRUCTURE) && !is_group && !has_class(PEOPLE) {
             let is_structure = |c: &&String| STRUCTURE.contains(&c.to_ascii_lowercase().as_str());
             let class = classes.iter().find(is_structure);
@@ -83,6 +102,11 @@ impl EntryConverter {
             writer.write(attribute);
         }
         writer.write_missing(entry);
+        let dn = entry.first("dn").map(|dn| member_key(&dn));
+        if let Some(groups) = dn.and_then(|dn| self.groups.get(&dn)) {
+            let groups = DraftValue::List(groups.clone());
+            writer.draft.push(DraftProperty::new("CATEGORIES", groups));
+        }
         let EntryWriter {
             draft,
             warnings,
@@ -122,6 +146,21 @@ impl EntryConverter {
                 .iter()
                 .flat_map(|(key, text)| [key.as_str(), text.as_str()]),
         )
+    }
+}
+
+/// Returns true for an entry that is a group.
+fn is_group(entry: &Entry) -> bool {
+    let mut classes = entry.attributes.iter().filter(|a| a.key == "objectclass");
+    classes.any(|class| GROUPS.contains(&class.text().to_ascii_lowercase().as_str()))
+}
+
+/// Returns the key of a member: its e-mail address in Thunderbird, whose names of entries are made of
+/// it, else its name in the directory.
+fn member_key(dn: &str) -> String {
+    match dn_value(dn, "mail") {
+        Some(mail) if !is_directory_name(&normalize_dn(dn)) => mail.to_lowercase(),
+        _ => normalize_dn(dn),
     }
 }
 

@@ -16,6 +16,7 @@ use std::io::{self, Read};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use encoding_rs::Encoding;
 
 use crate::input::{InputLine, TextInput, decode_text};
 
@@ -78,9 +79,9 @@ pub(crate) struct EntryReader<R> {
 }
 
 impl<R: Read> EntryReader<R> {
-    pub(crate) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R, charset: Option<&'static Encoding>) -> Self {
         Self {
-            input: TextInput::new(reader),
+            input: TextInput::new(reader, charset),
             line: 0,
             ahead: None,
         }
@@ -88,6 +89,10 @@ impl<R: Read> EntryReader<R> {
 
     pub(crate) fn bytes_read(&self) -> u64 {
         self.input.bytes_read()
+    }
+
+    pub(crate) fn charset(&self) -> Option<&'static Encoding> {
+        self.input.charset()
     }
 
     fn next_line(&mut self) -> io::Result<Option<InputLine>> {
@@ -210,7 +215,7 @@ mod tests {
     use super::*;
 
     fn entries(text: &str) -> Vec<Entry> {
-        let mut reader = EntryReader::new(text.as_bytes());
+        let mut reader = EntryReader::new(text.as_bytes(), None);
         let mut all = Vec::new();
         while let Some(entry) = reader.next_entry().unwrap() {
             all.push(entry);

@@ -8,6 +8,7 @@ use std::io::{self, Read};
 
 use self::convert::EntryConverter;
 use self::entry::EntryReader;
+use crate::charset::TableCharset;
 use crate::input::{TextInput, decode_text};
 use crate::item::{FieldCount, ForeignContact, ForeignItem, RejectedRecord, excerpt};
 
@@ -33,18 +34,45 @@ pub struct LdifReader<R> {
 }
 
 impl<R: Read> LdifReader<R> {
-    /// Reads LDIF.
+    /// Reads LDIF. Its charset is detected.
     pub fn new(reader: R) -> Self {
+        Self::with_charset(reader, None)
+    }
+
+    /// Reads LDIF in a charset; `None` detects it.
+    pub fn with_charset(reader: R, charset: Option<TableCharset>) -> Self {
         Self {
-            entries: EntryReader::new(reader),
+            entries: EntryReader::new(reader, charset.map(|charset| charset.0)),
             converter: EntryConverter::default(),
             is_done: false,
         }
     }
 
+    /// Gives the members of the groups in a text, which is that of this reader, the names of the groups
+    /// as labels. The groups stay contacts of their own (`KIND:group`).
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn label_members(
+        &mut self,
+        text: impl Read,
+        charset: Option<TableCharset>,
+    ) -> io::Result<()> {
+        let mut entries = EntryReader::new(text, charset.map(|charset| charset.0));
+        while let Some(entry) = entries.next_entry()? {
+            self.converter.add_group(&entry);
+        }
+        Ok(())
+    }
+
     /// The number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.entries.bytes_read()
+    }
+
+    /// The charset of the lines so far that were not UTF-8 or UTF-16.
+    pub fn charset(&self) -> Option<TableCharset> {
+        self.entries.charset().map(TableCharset)
     }
 
     /// The attributes without a meaning that were kept so far as fields of their name.
@@ -100,7 +128,7 @@ impl<R: Read> Iterator for LdifReader<R> {
 /// Returns true if a text begins like LDIF: with a `dn`, or the version before it. The text may be cut
 /// off.
 pub fn is_ldif(head: &[u8]) -> bool {
-    let mut input = TextInput::new(head);
+    let mut input = TextInput::new(head, None);
     let mut has_version = false;
     while let Ok(Some(line)) = input.next_line() {
         let line = decode_text(&line.bytes).to_ascii_lowercase();

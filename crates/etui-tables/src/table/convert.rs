@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use etui_contentline::edit::{is_one_of, is_property_name};
 
-use super::columns::{CUSTOM, DEFAULTS, EVENT};
+use super::columns::{ALL_CONTACTS, CUSTOM, DEFAULTS, EVENT};
+use super::guess::is_contact_datum;
 use super::layout::{ColumnUse, Layout, Part, Slot};
 use super::{ConvertedRow, CsvProgram, DEFAULT_ORDER};
 use crate::convert::{gender_value, messenger_property, relation_label};
-use crate::date::{DayOrder, TableDate, format_basic, format_extended};
+use crate::date::{DayOrder, TableDate, format_basic, format_extended, is_placeholder_date};
 use crate::draft::{CardDraft, DraftProperty, DraftValue, content_uid};
 use crate::item::{FieldCount, count_field};
 use crate::label::Label;
@@ -57,6 +58,8 @@ pub(crate) fn is_custom_property(label: &str) -> bool {
 pub(crate) struct RowConverter {
     pub(crate) layout: Layout,
     pub(crate) kept: Vec<FieldCount>,
+    /// Columns that look like those of contacts are custom fields, as they were asked for.
+    keeps_unmapped: bool,
     /// The order of day and month, if a date of the table shows it.
     pub(crate) day_order: Option<DayOrder>,
 }
@@ -77,9 +80,10 @@ struct SlotFields<'r> {
 }
 
 impl RowConverter {
-    pub(crate) fn new(layout: Layout) -> Self {
+    pub(crate) fn new(layout: Layout, keeps_unmapped: bool) -> Self {
         Self {
             layout,
+            keeps_unmapped,
             kept: Vec::new(),
             day_order: None,
         }
@@ -125,11 +129,15 @@ impl RowConverter {
         }
         for (column, field) in self.layout.columns.iter().zip(fields) {
             let field = field.trim();
-            if column.usage != ColumnUse::Kept || field.is_empty() {
+            let ColumnUse::Kept { is_custom } = column.usage else {
+                continue;
+            };
+            if field.is_empty() || is_placeholder_date(field) {
                 continue;
             }
-            let is_default = |(key, value): &(&str, &str)| {
-                *key == column.key && field.eq_ignore_ascii_case(value)
+            let lower = field.to_lowercase();
+            let is_default = |(heading, values): &(&str, &[&str])| {
+                *heading == column.english && values.contains(&lower.as_str())
             };
             if DEFAULTS.iter().any(is_default) {
                 continue;
@@ -138,6 +146,12 @@ impl RowConverter {
                 "" => "?",
                 name => name,
             };
+            if !is_custom && !self.keeps_unmapped && is_contact_datum(field, &column.key) {
+                warnings.push(format!(
+                    "{name}: {field} looks like an e-mail address or a phone number and is kept as a \
+                     custom field; name the column with --map"
+                ));
+            }
             draft.push(custom_property(name, field));
             count_field(&mut self.kept, name);
         }
@@ -356,8 +370,9 @@ impl RowWriter<'_> {
         for entry in entries {
             let entry = entry.trim();
             let name = match entry.strip_prefix('*').filter(|_| is_google) {
-                // The group of all contacts.
-                Some(system) if system.trim().eq_ignore_ascii_case("mycontacts") => continue,
+                Some(system) if ALL_CONTACTS.contains(&system.trim().to_lowercase().as_str()) => {
+                    continue;
+                }
                 Some(system) => system.trim(),
                 None => entry,
             };
@@ -399,11 +414,13 @@ impl RowWriter<'_> {
         if text.trim().is_empty() {
             return;
         }
-        let order = self.order.unwrap_or(DEFAULT_ORDER);
+        let known = self.order;
+        let known = known.or(self.layout.is_translated.then_some(DayOrder::DayFirst));
+        let order = known.unwrap_or(DEFAULT_ORDER);
         let property = match TableDate::parse(text, order) {
             Some(TableDate::None) => return,
             Some(TableDate::Date { date, is_ambiguous }) => {
-                if is_ambiguous && self.order.is_none() {
+                if is_ambiguous && known.is_none() {
                     self.warnings.push(format!(
                         "{column}: day and month of {text} may be the other way round; it was read \
                          as {}",
@@ -437,6 +454,10 @@ fn joined_date<'r>(fields: &SlotFields<'r>) -> Cow<'r, str> {
     match (fields.value, fields.year, fields.month, fields.day) {
         ("", "", "", "") => Cow::Borrowed(""),
         ("", year, "", "") => Cow::Borrowed(year),
+        // A column of this name may also be the whole date.
+        ("", "", "", day) if day.len() > 2 => Cow::Borrowed(day),
+        ("", "", "", day) => Cow::Owned(format!("---{day:0>2}")),
+        ("", "", month, "") => Cow::Owned(format!("--{month:0>2}")),
         ("", "", month, day) => Cow::Owned(format!("--{month:0>2}-{day:0>2}")),
         ("", year, month, "") => Cow::Owned(format!("{year:0>4}-{month:0>2}")),
         ("", year, month, day) => Cow::Owned(format!("{year:0>4}-{month:0>2}-{day:0>2}")),

@@ -1,8 +1,10 @@
 //! [`Layout`]: the program that wrote a table, and the meaning of its columns.
 
 use super::columns::{
-    COMMON, GOOGLE, GOOGLE_NUMBERED, IGNORED, KnownColumn, LINKEDIN, OUTLOOK, THUNDERBIRD,
+    COMMON, CUSTOM_COLUMNS, GOOGLE, GOOGLE_NUMBERED, IGNORED, KnownColumn, LINKEDIN, OUTLOOK,
+    THUNDERBIRD,
 };
+use super::headings::{Dialect, calendar_headings, column_key};
 use super::{ColumnField, CsvError, CsvProgram};
 use crate::label::Label;
 
@@ -40,7 +42,55 @@ pub(crate) enum ColumnUse {
     },
     Ignored,
     /// Kept as a field of the column's name.
-    Kept,
+    Kept {
+        /// The program has the column for fields of the person's own, or for one of no property.
+        is_custom: bool,
+    },
+}
+
+/// The program that wrote a table, in its language.
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    program: CsvProgram,
+    /// `None` for English.
+    dialect: Option<Dialect>,
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self {
+            program: CsvProgram::Other,
+            dialect: None,
+        }
+    }
+}
+
+impl Origin {
+    /// Returns the number of columns with a known meaning, and of those that the program writes.
+    fn count_known(self, keys: &[String]) -> (usize, usize) {
+        let (mut known, mut own) = (0, 0);
+        for key in keys {
+            let translated = self.dialect.and_then(|d| d.english_heading(key, 0));
+            let field = translated.or(Some(key.as_str()).filter(|_| self.dialect.is_none()));
+            let is_own = field.is_some_and(|field| is_column(self.program, field));
+            own += usize::from(is_own);
+            let is_known = || translated.is_some() || self.find_field(key).is_some();
+            known += usize::from(is_own || is_known());
+        }
+        (known, own)
+    }
+
+    /// Returns the English heading of a column, after a number of columns of the same name.
+    fn english_heading(self, key: &str, earlier: usize) -> &str {
+        let translated = self.dialect.and_then(|d| d.english_heading(key, earlier));
+        translated.unwrap_or(key)
+    }
+
+    /// Returns the meaning of a column by its English heading.
+    fn find_field(self, english: &str) -> Option<(Slot, Part)> {
+        let own = find_column(self.program, english);
+        own.or_else(|| find_column(CsvProgram::Other, english))
+    }
 }
 
 /// A column.
@@ -49,6 +99,8 @@ pub(crate) struct Column {
     pub(crate) name: String,
     /// The name in lower-case, for comparison.
     pub(crate) key: String,
+    /// The English heading of the column, in lower-case; the key, if it is not known.
+    pub(crate) english: String,
     pub(crate) usage: ColumnUse,
 }
 
@@ -56,6 +108,8 @@ pub(crate) struct Column {
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     pub(crate) program: CsvProgram,
+    /// The headings are not English.
+    pub(crate) is_translated: bool,
     pub(crate) columns: Vec<Column>,
     pub(crate) slots: Vec<Slot>,
     /// The number of columns with a known meaning.
@@ -65,6 +119,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// Recognizes the columns of a header. Columns that `map` names have the meaning given there.
     pub(crate) fn recognize(header: &[String], map: &[(String, ColumnField)]) -> Self {
+        let keys: Vec<String> = header.iter().map(|name| column_key(name)).collect();
         let programs = [
             CsvProgram::Other,
             CsvProgram::Google,
@@ -72,38 +127,58 @@ impl Layout {
             CsvProgram::Thunderbird,
             CsvProgram::LinkedIn,
         ];
-        let mut best = Self::of_program(CsvProgram::Other, header, map);
-        for program in programs {
-            let layout = Self::of_program(program, header, map);
-            if layout.own(program) > best.own(best.program) {
-                best = layout;
+        let english = programs.map(|program| Origin {
+            program,
+            dialect: None,
+        });
+        let mut dialects: Vec<Dialect> = keys
+            .iter()
+            .flat_map(|key| Dialect::with_heading(key))
+            .filter(|dialect| dialect.program().is_some())
+            .collect();
+        dialects.sort_unstable();
+        dialects.dedup();
+        let others = dialects.into_iter().map(|dialect| Origin {
+            program: dialect.program().unwrap_or(CsvProgram::Other),
+            dialect: Some(dialect),
+        });
+        let mut best = (0, 0, Origin::default());
+        for origin in english.into_iter().chain(others) {
+            let (known, own) = origin.count_known(&keys);
+            if (known, own) > (best.0, best.1) {
+                best = (known, own, origin);
             }
         }
-        best
+        Self::of_origin(best.2, header, &keys, map)
     }
 
-    /// The number of columns that the program writes.
-    fn own(&self, program: CsvProgram) -> usize {
-        let keys = self.columns.iter();
-        keys.filter(|column| find_column(program, &column.key).is_some())
-            .count()
-    }
-
-    fn of_program(program: CsvProgram, header: &[String], map: &[(String, ColumnField)]) -> Self {
+    fn of_origin(
+        origin: Origin,
+        header: &[String],
+        keys: &[String],
+        map: &[(String, ColumnField)],
+    ) -> Self {
         let mut layout = Self {
-            program,
+            program: origin.program,
+            is_translated: origin.dialect.is_some(),
             columns: Vec::new(),
             slots: Vec::new(),
             known: 0,
         };
-        for name in header {
-            let name = name.trim();
-            let key = column_key(name);
+        let has = |heading| {
+            let mut headings = keys.iter().map(|key| origin.english_heading(key, 0));
+            headings.any(|known| known == heading)
+        };
+        // Beside a first name alone, `Name` is the family's.
+        let is_family = origin.dialect.is_some() && has("first name") && !has("last name");
+        for (name, key) in header.iter().zip(keys) {
+            let key = key.clone();
+            let earlier = layout.columns.iter().filter(|column| column.key == key);
+            let mut english = origin.english_heading(&key, earlier.count()).to_owned();
+            if is_family && english == "name" {
+                "last name".clone_into(&mut english);
+            }
             let mapped = map.iter().find(|(column, _)| column_key(column) == key);
-            let found = || {
-                let own = find_column(program, &key);
-                own.or_else(|| find_column(CsvProgram::Other, &key))
-            };
             let usage = match mapped {
                 Some((_, ColumnField::Ignored)) => ColumnUse::Ignored,
                 Some((
@@ -124,16 +199,19 @@ impl Layout {
                     };
                     layout.part(slot, part)
                 }
-                None if IGNORED.contains(&key.as_str()) => ColumnUse::Ignored,
-                None => match found() {
-                    Some((slot, part)) => layout.part(slot, part),
-                    None => ColumnUse::Kept,
+                None if IGNORED.contains(&english.as_str()) => ColumnUse::Ignored,
+                None => match origin.find_field(&english) {
+                    Some((slot, part)) => layout.further_part(slot, part),
+                    None => ColumnUse::Kept {
+                        is_custom: CUSTOM_COLUMNS.contains(&english.as_str()),
+                    },
                 },
             };
-            layout.known += usize::from(usage != ColumnUse::Kept);
+            layout.known += usize::from(!matches!(usage, ColumnUse::Kept { .. }));
             layout.columns.push(Column {
-                name: name.to_owned(),
+                name: name.trim().to_owned(),
                 key,
+                english,
                 usage,
             });
         }
@@ -166,6 +244,27 @@ impl Layout {
         ColumnUse::Part { slot, part }
     }
 
+    /// As [`Self::part`]; a second column of a whole value that a contact has several times is a
+    /// further value.
+    fn further_part(&mut self, mut slot: Slot, part: Part) -> ColumnUse {
+        const SEVERAL: &[&str] = &[
+            "EMAIL", "TEL", "URL", "NOTE", "TITLE", "ROLE", "IMPP", "RELATED",
+        ];
+        if part == Part::Value && SEVERAL.contains(&slot.property.as_str()) {
+            let is_taken = |slot: &Slot| {
+                let index = self.slots.iter().position(|known| known == slot);
+                index.is_some_and(|slot| {
+                    let taken = ColumnUse::Part { slot, part };
+                    self.columns.iter().any(|column| column.usage == taken)
+                })
+            };
+            while is_taken(&slot) {
+                slot.number += 1;
+            }
+        }
+        self.part(slot, part)
+    }
+
     /// Checks that the columns of a map exist, and that enough columns are known.
     pub(crate) fn check(&self, line: u64, map: &[(String, ColumnField)]) -> Result<(), CsvError> {
         let names = || {
@@ -173,7 +272,7 @@ impl Layout {
             names.filter(|name| !name.is_empty()).collect::<Vec<_>>()
         };
         let has = |key: &str| self.columns.iter().any(|column| column.key == key);
-        if has("subject") && has("start date") {
+        if calendar_headings(self.columns.iter().map(|column| column.key.as_str())).is_some() {
             return Err(CsvError::Calendar);
         }
         if let Some((name, _)) = map.iter().find(|(name, _)| !has(&column_key(name))) {
@@ -189,6 +288,7 @@ impl Layout {
             false => Err(CsvError::UnknownColumns {
                 line,
                 columns: names(),
+                guesses: Vec::new(),
             }),
         }
     }
@@ -201,10 +301,11 @@ impl Layout {
     }
 }
 
-/// Returns the name of a column for comparison.
-fn column_key(name: &str) -> String {
-    let name = name.trim().trim_matches('"').to_lowercase();
-    name.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Returns true if a program writes a column, by its English heading.
+fn is_column(program: CsvProgram, english: &str) -> bool {
+    find_column(program, english).is_some()
+        || program != CsvProgram::Other && CUSTOM_COLUMNS.contains(&english)
+        || program == CsvProgram::Outlook && IGNORED.contains(&english)
 }
 
 /// Returns the meaning of a column that a program writes.

@@ -2,6 +2,8 @@
 
 mod columns;
 mod convert;
+mod guess;
+mod headings;
 mod layout;
 mod rows;
 
@@ -11,13 +13,16 @@ use std::io::{self, Read};
 use etui_vcard::Card;
 
 use self::convert::RowConverter;
+use self::guess::find_unmapped;
 use self::layout::Layout;
-use self::rows::{Row, RowReader, split_row};
+use crate::charset::TableCharset;
 use crate::date::{DayOrder, shown_order};
 use crate::item::{FieldCount, ForeignContact, ForeignItem, RejectedRecord};
 
 pub(crate) use columns::{CUSTOM, EVENT};
 pub(crate) use convert::{custom_property, is_custom_property};
+pub(crate) use headings::{calendar_headings, column_key};
+pub(crate) use rows::{Row, RowReader, split_row};
 
 /// Lines before the header that are skipped at most, such as the notes of LinkedIn.
 const MAX_PREAMBLE: usize = 20;
@@ -63,6 +68,20 @@ pub enum ColumnField {
 pub struct CsvOptions {
     /// The meaning of columns by name, instead of the one that they are recognized by.
     pub map: Vec<(String, ColumnField)>,
+    /// The charset; `None` detects it.
+    pub charset: Option<TableCharset>,
+    /// Columns of e-mail addresses, phone numbers or names that are not recognized become fields of
+    /// their names, instead of [`CsvError::Unmapped`].
+    pub keeps_unmapped: bool,
+}
+
+/// A column that is not recognized, and the field that its cells look like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmappedColumn {
+    /// Its heading.
+    pub name: String,
+    /// `email`, `phone` or `name`.
+    pub field: &'static str,
 }
 
 /// Reasons for which no contact of a table can be read.
@@ -79,6 +98,8 @@ pub enum CsvError {
         line: u64,
         /// The columns, in their order.
         columns: Vec<String>,
+        /// Those of which the cells look like e-mail addresses, phone numbers or names.
+        guesses: Vec<UnmappedColumn>,
     },
     /// A column of [`CsvOptions::map`] does not exist.
     #[error(
@@ -91,6 +112,12 @@ pub enum CsvError {
         /// The columns, in their order.
         columns: Vec<String>,
     },
+    /// Columns without a known heading hold e-mail addresses, phone numbers or the only names.
+    #[error("columns with unknown headings: {}", list_unmapped(columns))]
+    Unmapped {
+        /// Those columns.
+        columns: Vec<UnmappedColumn>,
+    },
     /// The columns are those of a calendar.
     #[error("has the columns of a calendar")]
     Calendar,
@@ -100,6 +127,18 @@ pub enum CsvError {
     /// More columns than a table may have.
     #[error("has {0} columns; at most {MAX_COLUMNS} are read")]
     TooManyColumns(usize),
+}
+
+fn list_unmapped(columns: &[UnmappedColumn]) -> String {
+    let columns = columns.iter().map(|column| {
+        let what = match column.field {
+            "email" => "e-mail addresses",
+            "phone" => "phone numbers",
+            _ => "the only names",
+        };
+        format!("\"{}\" ({what})", column.name)
+    });
+    columns.collect::<Vec<_>>().join(", ")
 }
 
 /// Formats the names of columns for a message.
@@ -119,8 +158,8 @@ fn list_columns(columns: &[String]) -> String {
 
 /// An iterator over the contacts of a CSV file, which holds 500 rows at most.
 ///
-/// The delimiter (comma, semicolon, tab), the encoding (UTF-8, UTF-16, windows-1252), the header and
-/// the program are recognized. Columns without a meaning are kept as fields of their name
+/// The delimiter (comma, semicolon, tab), the charset, the header, the program and its language are
+/// recognized. Columns without a meaning are kept as fields of their name
 /// (`X-CUSTOM` with a label) and counted.
 ///
 /// ```
@@ -147,8 +186,10 @@ impl<R: Read> CsvReader<R> {
     /// # Errors
     /// [`CsvError`].
     pub fn open(reader: R, options: &CsvOptions) -> Result<Self, CsvError> {
-        let mut rows = RowReader::new(reader);
+        let charset = options.charset.map(|charset| charset.0);
+        let mut rows = RowReader::new(reader, charset);
         let (skipped, layout) = find_header(&mut rows, options)?;
+        let checked = layout.check(skipped as u64 + 1, &options.map);
         rows.skip_lines(skipped)?;
         let columns = layout.columns.len();
         if columns > MAX_COLUMNS {
@@ -160,11 +201,32 @@ impl<R: Read> CsvReader<R> {
         let mut reader = Self {
             rows,
             ahead: VecDeque::new(),
-            converter: RowConverter::new(layout),
+            converter: RowConverter::new(layout, options.keeps_unmapped),
             is_done: false,
         };
         reader.find_day_order()?;
-        Ok(reader)
+        let ahead = reader.ahead.iter();
+        let ahead = ahead.filter_map(|row| row.fields.as_deref().ok());
+        let layout = &reader.converter.layout;
+        let unmapped = || find_unmapped(layout, &ahead.collect::<Vec<_>>());
+        match checked {
+            Err(CsvError::UnknownColumns { line, columns, .. }) => Err(CsvError::UnknownColumns {
+                line,
+                columns,
+                guesses: unmapped(),
+            }),
+            Err(error) => Err(error),
+            Ok(()) if options.keeps_unmapped => Ok(reader),
+            Ok(()) => match unmapped() {
+                columns if columns.is_empty() => Ok(reader),
+                columns => Err(CsvError::Unmapped { columns }),
+            },
+        }
+    }
+
+    /// The charset of the lines so far that were not UTF-8 or UTF-16.
+    pub fn charset(&self) -> Option<TableCharset> {
+        self.rows.charset().map(TableCharset)
     }
 
     /// The program whose columns the table has.
@@ -251,7 +313,8 @@ impl<R: Read> Iterator for CsvReader<R> {
 /// A card and the warnings of its row, or the reason to reject the row.
 type ConvertedRow = Result<(Card, Vec<String>), String>;
 
-/// The default order of day and month: that of the programs' English versions.
+/// The default order of day and month under English headings. Of the other languages of the tables, all
+/// write the day first.
 const DEFAULT_ORDER: DayOrder = DayOrder::MonthFirst;
 
 /// Finds the header in the first lines, and the delimiter. Returns the number of lines before it.
@@ -285,16 +348,16 @@ fn find_header<R: Read>(
         }
     }
     let (_, index, layout) = best.or(fallback).ok_or(CsvError::Empty)?;
-    layout.check(index as u64 + 1, &options.map)?;
     Ok((index, layout))
 }
 
 /// Returns true if a text begins like a CSV file of contacts or of a calendar: a header with known
 /// columns, perhaps after a preamble. The text may be cut off.
 pub fn is_csv(head: &[u8]) -> bool {
-    let mut rows = RowReader::new(head);
-    match find_header(&mut rows, &CsvOptions::default()) {
-        Ok((_, layout)) => layout.known >= 2,
+    let mut rows = RowReader::new(head, None);
+    let found = find_header(&mut rows, &CsvOptions::default());
+    found.is_ok_and(|(_, layout)| match layout.check(1, &[]) {
+        Ok(()) => layout.known >= 2,
         Err(error) => matches!(error, CsvError::Calendar),
-    }
+    })
 }

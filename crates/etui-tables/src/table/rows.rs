@@ -15,6 +15,8 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
+use encoding_rs::Encoding;
+
 use crate::input::{InputLine, TextInput, decode_text};
 use crate::item::excerpt;
 
@@ -68,9 +70,9 @@ pub(crate) struct RowReader<R> {
 }
 
 impl<R: Read> RowReader<R> {
-    pub(crate) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R, charset: Option<&'static Encoding>) -> Self {
         Self {
-            input: TextInput::new(reader),
+            input: TextInput::new(reader, charset),
             ahead: VecDeque::new(),
             line: 0,
             delimiter: b',',
@@ -80,6 +82,10 @@ impl<R: Read> RowReader<R> {
 
     pub(crate) fn bytes_read(&self) -> u64 {
         self.input.bytes_read()
+    }
+
+    pub(crate) fn charset(&self) -> Option<&'static Encoding> {
+        self.input.charset()
     }
 
     /// Returns the first lines of the rest, without consuming them.
@@ -258,7 +264,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str, columns: usize) -> Vec<(u64, u64, Result<Vec<String>, RowError>)> {
-        let mut reader = RowReader::new(text.as_bytes());
+        let mut reader = RowReader::new(text.as_bytes(), None);
         reader.columns = Some(columns);
         let mut all = Vec::new();
         while let Some(row) = reader.next_row().unwrap() {

@@ -193,7 +193,7 @@ fn google_until_2024() {
 fn google_since_2024() {
     insta::assert_snapshot!(dump("google.csv"), @r"
     lines 2-2
-      FN:花子 山田
+      FN:山田 花子
       N:山田;花子;;;
       UID:urn:uuid:4841909c-ce45-84ec-87a1-b63868a67e99
       X-PHONETIC-FIRST-NAME:はなこ

@@ -85,6 +85,7 @@ fn a_map_overrides_the_recognition() {
             ("PLZ".to_owned(), property("ADR", &["home"], Some(5))),
             ("Email".to_owned(), ColumnField::Ignored),
         ],
+        ..CsvOptions::default()
     };
     let text = "Name;Tel. 1;Tel. 2;Ort;PLZ;Email\nAda;1;2;Berlin;10115;a@example.org\n";
     let card = contacts(CsvReader::open(text.as_bytes(), &options).unwrap())
@@ -181,4 +182,37 @@ fn characters_that_no_table_has_are_reported() {
         assert_eq!(summaries, ["FN part"]);
         assert!(!out.contains(&0x1b));
     }
+}
+
+#[test]
+fn groups_are_labels_of_their_members() {
+    let directory = "dn: cn=Ada,ou=p,dc=x\ncn: Ada\nsn: Ada\n\n\
+        dn: cn=Crew,dc=x\nobjectClass: groupOfNames\ncn: Crew\nmember: CN=Ada, ou=p,dc=x\n\
+        member: cn=Bob,ou=p,dc=x\n\n\
+        dn: cn=Bob,ou=p,dc=x\ncn: Bob\nsn: Bob\nbusinessCategory: Sales\n\n\
+        dn: cn=Chess Club,dc=x\nobjectclass: groupOfUniqueNames\ncn: Chess Club\n\
+        uniqueMember: cn=bob,ou=P,dc=x\n\n\
+        dn: cn=Eve,ou=p,dc=x\ncn: Eve\nsn: Eve\n";
+    let thunderbird = "dn: cn=Ada,mail=ada@b.example\ncn: Ada\nmail: ada@b.example\n\n\
+        dn: cn=Friends\nobjectclass: groupOfNames\ncn: Friends\nmember: cn=Ada,mail=Ada@b.example\n";
+    let labels = |text: &str| -> Vec<(String, String)> {
+        let mut reader = LdifReader::new(text.as_bytes());
+        reader.label_members(text.as_bytes(), None).unwrap();
+        let all = contacts(reader).into_iter().map(|contact| {
+            let text = String::from_utf8_lossy(contact.card.text()).into_owned();
+            let lines = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("CATEGORIES:"));
+            let labels = lines.collect::<Vec<_>>().join(";");
+            (contact.card.display_name().to_string(), labels)
+        });
+        all.collect()
+    };
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    let found = labels(directory);
+    assert_eq!(found[0], pair("Ada", "Crew"));
+    assert_eq!(found[1], pair("Crew", ""));
+    assert!(found[2].1.ends_with("Crew,Chess Club"), "{found:?}");
+    assert_eq!(found[4], pair("Eve", ""));
+    assert_eq!(labels(thunderbird)[0], pair("Ada", "Friends"));
 }

@@ -40,6 +40,8 @@ pub(super) struct DialString {
     pub(super) service: bool,
     /// Letters are in the number itself, dialled or not; not those of an extension's label.
     pub(super) has_letters: bool,
+    /// How many of the digits are before the first letter that is dialled.
+    pub(super) before_letters: Option<usize>,
     /// There were more digits than were kept.
     pub(super) overlong: bool,
     /// Which of the digits is a zero alone in parentheses.
@@ -68,6 +70,7 @@ impl DialString {
             plus: false,
             service: false,
             has_letters: false,
+            before_letters: None,
             overlong: false,
             optional_zero: None,
             extension: Digits::EMPTY,
@@ -109,11 +112,27 @@ impl DialString {
         reading
     }
 
+    /// Returns the number without its letters and what follows them: a remark, if the digits before it
+    /// are a number. `None` if no letter is dialled.
+    pub(super) fn without_remark(&self) -> Option<DialString> {
+        let digits = self.digits.bytes().get(..self.before_letters?)?;
+        Some(DialString {
+            digits: Digits::of(digits),
+            before_letters: None,
+            overlong: false,
+            ..*self
+        })
+    }
+
     fn collect(&mut self, symbols: &[u8], letters: bool) {
         for (i, &c) in symbols.iter().enumerate() {
             let digit = match c {
                 b'0'..=b'9' => c,
-                b'a'..=b'z' if letters => keypad_digit(c),
+                b'a'..=b'z' if letters => {
+                    let before = usize::from(self.digits.len);
+                    self.before_letters.get_or_insert(before);
+                    keypad_digit(c)
+                }
                 _ => continue,
             };
             if c == b'0' && i > 0 && symbols.get(i - 1..i + 2) == Some(b"(0)") {

@@ -1,7 +1,7 @@
 //! [`WrittenNumber`]: the parts of a number without completion by a region.
 
 use super::dial_string::DialString;
-use super::{MAX_NATIONAL, resolve_number};
+use super::{MAX_NATIONAL, is_other_address, resolve_number};
 
 /// The parts of a number as it is written, which no region completes: what desktops compare and
 /// index (Evolution's `X-EVOLUTION-E164`).
@@ -26,9 +26,12 @@ pub struct WrittenNumber {
 
 impl WrittenNumber {
     /// Parses a number as written. Returns `None` for texts that are not one in digits: with
-    /// letters in it, an unknown country code after a plus, a service code (`*100#`), fewer than
+    /// letters in it, addresses of other kinds (`sip:`), an unknown country code after a plus, a service code (`*100#`), fewer than
     /// two or more than 17 digits, or zeros alone.
     pub fn parse(text: &str) -> Option<Self> {
+        if is_other_address(text) {
+            return None;
+        }
         let reading = DialString::of(text);
         if reading.service || reading.overlong || reading.has_letters {
             return None;

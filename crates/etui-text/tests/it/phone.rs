@@ -367,8 +367,48 @@ fn written_numbers_are_not_completed() {
         "12 Main Street 5",
         "7",
         "000",
+        "sip:+493012345@example.org",
         &long,
     ] {
         assert_eq!(WrittenNumber::parse(none), None, "{none}");
     }
+}
+
+#[test]
+fn letters_after_a_whole_number_are_a_remark() {
+    for (text, code, expected) in [
+        ("0171-3920001 privat", "DE", "491713920001"),
+        ("030 2312501 Frau Meier", "DE", "49302312501"),
+        ("030 2312501 (nur vormittags)", "DE", "49302312501"),
+        ("030 2312501 Zimmer 12", "DE", "49302312501"),
+        ("+44 20 7946 0123 reception", "DE", "442079460123"),
+        ("(704) 555-0122 after 6pm", "US", "17045550122"),
+        ("01 42 68 53 00 accueil", "FR", "33142685300"),
+        ("0171 3920001 home", "", "01713920001"),
+        // Letters in place of digits.
+        ("1-800-FLOWERS", "US", "18003569377"),
+        ("1-800-FLOWERS", "", "18003569377"),
+        ("800 GO FEDEX", "US", "18004633339"),
+        ("1-800-GROUP 12", "US", "1800476871"),
+    ] {
+        let got = digits(text, code);
+        assert!(got.starts_with(expected), "{text}: {got}");
+        assert!(got.len() <= expected.len() + 2, "{text}: {got}");
+    }
+}
+
+#[test]
+fn addresses_of_other_kinds_are_no_numbers() {
+    for text in [
+        "sip:+493012345@example.org",
+        "SIPS:493012345@example.org",
+        "xmpp:bo123456@example.org",
+        "mailto:a1234567@example.org",
+        "https://example.org/1234567",
+        " skype:bo1234567",
+    ] {
+        assert!(PhoneNumber::parse(text, region("DE")).is_none(), "{text}");
+    }
+    assert_eq!(digits("tel:+49-30-12345", "DE"), "493012345");
+    assert_eq!(digits("Tel: 030 12345", "DE"), "493012345");
 }

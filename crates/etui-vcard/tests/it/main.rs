@@ -3,5 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod dialects;
+mod foreign_readers;
 mod merge;
 mod merge_cards;
+mod versions;

@@ -21,7 +21,7 @@ use super::bounded::CutSeries;
 use super::ics::ComponentKind;
 use super::object_zones::ObjectZones;
 use super::recurrence::Instance;
-use super::series_cache::{ParsedComponent, ParsedSeries, SeriesCache};
+use super::series_cache::{ParsedComponent, ParsedSeries, ParsedSnooze, SeriesCache};
 use super::time::{CalendarTime, TimeZone, Timestamp};
 use super::time_codec::MAX_UTC_OFFSET;
 use super::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, Status};
@@ -268,7 +268,7 @@ impl AlarmExpansion<'_> {
             if is_over(component) {
                 continue;
             }
-            let absolute = |alarm: &&Alarm| matches!(alarm.trigger, AlarmTrigger::At(_));
+            let absolute = |alarm: &&Alarm| alarm.trigger.is_absolute();
             for alarm in component.alarms.iter().filter(absolute) {
                 let start = component.start.as_ref();
                 let nowhere = CalendarTime::Utc(self.window.start);
@@ -276,10 +276,38 @@ impl AlarmExpansion<'_> {
                 self.push_due(component, alarm, (start, None), times);
             }
         }
+        for snooze in &series.snoozes {
+            self.expand_snooze(series, snooze);
+        }
         let offsets = AlarmOffsets::new(series, self.viewer);
         let is_complete = offsets.is_none_or(|offsets| self.expand_instances(series, &offsets));
         keep_first(&mut self.due, self.limit);
         is_complete
+    }
+
+    /// Adds the alarm of an instance that was put off.
+    fn expand_snooze(&mut self, series: &ParsedSeries, snooze: &ParsedSnooze) {
+        let found = series
+            .series
+            .instance_with_id(&snooze.instance, self.viewer);
+        let Some(instance) = found.filter(|_| self.steps_left > 0) else {
+            return;
+        };
+        self.steps_left -= 1;
+        let component = series.components.get(instance.component);
+        let Some(component) = component.filter(|component| !is_over(component)) else {
+            return;
+        };
+        if let Some(alarm) = component.alarms.first() {
+            let alarm = Alarm {
+                trigger: AlarmTrigger::At(snooze.until),
+                repeat: 0,
+                ..alarm.clone()
+            };
+            let times = (&instance.start, &instance.end);
+            let shown = (Some(&instance.start), Some(&instance.end));
+            self.push_due(component, &alarm, shown, times);
+        }
     }
 
     /// Expands the instances that may have an alarm in the window, until no later one can have one
@@ -305,11 +333,12 @@ impl AlarmExpansion<'_> {
                 return false;
             };
             self.steps_left = left;
-            if is_over(component) {
+            let is_snoozed = |snooze: &ParsedSnooze| snooze.instance == instance.id;
+            if is_over(component) || series.snoozes.iter().any(is_snoozed) {
                 continue;
             }
             for alarm in &component.alarms {
-                if !matches!(alarm.trigger, AlarmTrigger::At(_)) {
+                if !alarm.trigger.is_absolute() {
                     let times = (&instance.start, &instance.end);
                     let shown = (Some(&instance.start), Some(&instance.end));
                     self.push_due(component, alarm, shown, times);
@@ -379,7 +408,7 @@ impl AlarmOffsets {
         for component in &series.components {
             for alarm in &component.alarms {
                 let (offset, length) = match alarm.trigger {
-                    AlarmTrigger::At(_) => continue,
+                    AlarmTrigger::At(_) | AlarmTrigger::Local(_) => continue,
                     AlarmTrigger::Start(offset) => (offset, 0),
                     AlarmTrigger::End(offset) => (offset, series.series.longest()),
                 };
@@ -419,6 +448,8 @@ pub(super) fn alarm_span(record: &CalendarObject, single: Option<&Instance>) -> 
         for alarm in &item.alarms {
             let times = match alarm.trigger {
                 AlarmTrigger::At(at) => Some((at.seconds(), Some(at.seconds()))),
+                // The span is widened by the offset of any time zone.
+                AlarmTrigger::Local(at) => Some((at.seconds(), Some(at.seconds()))),
                 _ => item.timing.as_ref().map(|_| {
                     *whole.get_or_insert_with(|| match single {
                         Some(one) => {
@@ -436,16 +467,33 @@ pub(super) fn alarm_span(record: &CalendarObject, single: Option<&Instance>) -> 
             let Some(alarm_span) = times.and_then(|times| span_of(item, alarm, times)) else {
                 continue;
             };
-            span = Some(match span {
-                None => alarm_span,
-                Some(span) => TimeSpan {
-                    first: span.first.min(alarm_span.first),
-                    last: span.last.zip(alarm_span.last).map(|(a, b)| a.max(b)),
-                },
-            });
+            span = Some(joined_span(span, alarm_span));
+        }
+        // A snooze can be after all alarms, and an acknowledgement of them.
+        for snooze in item.snoozes.iter().filter(|_| has_alarms(record)) {
+            let at = snooze.until.seconds();
+            let snoozed = TimeSpan {
+                first: at,
+                last: Some(at),
+            };
+            span = Some(joined_span(span, snoozed));
         }
     }
     span
+}
+
+fn has_alarms(record: &CalendarObject) -> bool {
+    record.components().any(|item| !item.alarms.is_empty())
+}
+
+fn joined_span(span: Option<TimeSpan>, other: TimeSpan) -> TimeSpan {
+    match span {
+        None => other,
+        Some(span) => TimeSpan {
+            first: span.first.min(other.first),
+            last: span.last.zip(other.last).map(|(a, b)| a.max(b)),
+        },
+    }
 }
 
 /// Returns the span of an alarm whose instances are between `first` and `last`; `None` if all of
@@ -456,7 +504,7 @@ fn span_of(
     (first, last): (i64, Option<i64>),
 ) -> Option<TimeSpan> {
     let offset = match alarm.trigger {
-        AlarmTrigger::At(_) => 0,
+        AlarmTrigger::At(_) | AlarmTrigger::Local(_) => 0,
         AlarmTrigger::Start(offset) | AlarmTrigger::End(offset) => offset.nominal_seconds(),
     };
     let repeated = alarm.repeat_offsets().last().unwrap_or(0);

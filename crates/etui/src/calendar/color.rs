@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use super::{Calendar, CalendarObject};
 use crate::db::{TransactionSize, metadata};
 use crate::error::Result;
+use crate::record::steps::{self, CollectionChange};
 use crate::record::{Reader, RecordKind as _, collection_table};
 
 /// A colour, 8 bits each of red, green and blue.
@@ -87,9 +88,21 @@ impl Calendar<'_> {
     pub fn set_color(&self, color: Option<Color>) -> Result<()> {
         self.db().write_of(TransactionSize::Small, |conn| {
             collection_table::expect_exists(conn, CalendarObject::KIND, self.collection_ref())?;
+            let before = read_color(conn, self.id())?;
+            let after = color.map(|color| color.to_string());
+            if before != after {
+                let (before, after) = (before.as_deref(), after.as_deref());
+                let change = CollectionChange::Colored;
+                steps::record_collection(conn, self.id(), change, before, after)?;
+            }
             write_color(conn, self.id(), color)
         })
     }
+}
+
+/// Returns the stored colour of a calendar.
+pub(crate) fn read_color(conn: &Connection, calendar: i64) -> Result<Option<String>> {
+    metadata::get_value(conn, &key_of(calendar))
 }
 
 /// Sets the colour of a calendar, or clears it.
@@ -108,7 +121,7 @@ impl Reader<'_, CalendarObject> {
     /// Any error of reading.
     pub fn color(&self) -> Result<Option<Color>> {
         self.explain_errors(|| {
-            let text: Option<String> = metadata::get_value(self.conn, &key_of(self.collection))?;
+            let text = read_color(self.conn, self.collection)?;
             Ok(text.and_then(|text| text.parse().ok()))
         })
     }

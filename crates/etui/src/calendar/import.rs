@@ -24,11 +24,12 @@ use super::ics::{
 };
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::error::Result;
-use crate::import::run::{ImportItem, ParsedRecord, RecordSource, run_import};
+use crate::import::run::{ImportItem, ParsedRecord, RecordSource, RunOptions, run_import};
 use crate::import::{ImportEvent, ImportReport, Refused};
 use crate::record::RecordKind as _;
 use crate::record::shared::{ImportedObject, SourceObject};
 use etui_contentline::stream::record_excerpt;
+use etui_ical::Method;
 
 /// Groups of one object that are held until its end, and their bytes.
 const MAX_HELD_GROUPS: usize = 1_024;
@@ -39,9 +40,10 @@ impl Calendar<'_> {
     ///
     /// All components with one UID are one record. Valid components are kept byte for byte;
     /// everything else is reported with line numbers and a reason. Importing the same input twice
-    /// changes nothing. Of two different components for the same instance of one UID, the first is
-    /// kept. Zones and properties of the objects are kept with the records, so that
-    /// [`Calendar::export`] reproduces the objects.
+    /// changes nothing. Components are merged into the stored entry with their UID, by the METHOD of their
+    /// object (RFC 5546): of two for the same instance the newer is kept (SEQUENCE, then DTSTAMP, then
+    /// LAST-MODIFIED), of two of one age in `input` the first. Zones and properties of the
+    /// objects are kept with the records, so that [`Calendar::export`] reproduces the objects.
     ///
     /// A small input (fewer than 4,096 records and 4 MiB) is saved in transactions of up to 1,000
     /// records, a larger one in one transaction; see
@@ -58,12 +60,95 @@ impl Calendar<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        run_import(self, ObjectSource::new(input), on_event)
+        self.import_with(input, CalendarImport::default(), on_event)
+    }
+
+    /// Imports as [`Calendar::import`] does, with options.
+    ///
+    /// # Errors
+    /// As [`Calendar::import`].
+    pub fn import_with(
+        &self,
+        input: impl Read,
+        options: CalendarImport,
+        on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
+    ) -> Result<ImportReport> {
+        let (input, frame_lines) = with_frame(input)?;
+        let source = ObjectSource {
+            frame_lines,
+            ..ObjectSource::new(input)
+        };
+        let run = RunOptions {
+            any_collection: options.any_calendar,
+            whole_records: options.whole_objects,
+            split_uids: options.split_uids,
+        };
+        run_import(self, source, run, on_event)
+    }
+}
+
+/// Options of [`Calendar::import_with`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CalendarImport {
+    /// Messages, and times of a series without the series, are merged into the entry of another calendar
+    /// if only that has it.
+    pub any_calendar: bool,
+    /// Each entry is whole: it replaces the one with its UID, as a file of a folder of items does.
+    pub whole_objects: bool,
+    /// Entries of one UID on other days become entries of their own: the day is added to the UID.
+    pub split_uids: bool,
+}
+
+/// The frame of an input that begins with a component, outside of any calendar object.
+const FRAME_BEGIN: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//etui//EN\r\n";
+const FRAME_END: &str = "\r\nEND:VCALENDAR\r\n";
+/// Bytes that decide whether an input begins with a component: blank lines may be before it.
+const HEAD: u64 = 4_096;
+
+/// Returns the input, in a calendar object if it begins with a component, and the lines before it.
+fn with_frame<'r>(mut input: impl Read + 'r) -> Result<(Box<dyn Read + 'r>, u64)> {
+    let mut head = Vec::new();
+    let read = input.by_ref().take(HEAD).read_to_end(&mut head);
+    if let Err(error) = read {
+        // The error is reported after what precedes it.
+        let failed = io::Cursor::new(head).chain(FailedRead(Some(error)));
+        return Ok((Box::new(failed), 0));
+    }
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
+    let text = text.trim_ascii_start();
+    let is_bare = ["VEVENT", "VTODO", "VJOURNAL", "VTIMEZONE"]
+        .iter()
+        .any(|name| {
+            let begin = format!("BEGIN:{name}");
+            let line = text.split(|b| matches!(b, b'\r' | b'\n')).next();
+            line.is_some_and(|line| line.trim_ascii_end().eq_ignore_ascii_case(begin.as_bytes()))
+        });
+    if !is_bare {
+        return Ok((Box::new(io::Cursor::new(head).chain(input)), 0));
+    }
+    let lines = FRAME_BEGIN.lines().count() as u64;
+    let mark = head.len() - head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head).len();
+    let text = io::Cursor::new(head.split_off(mark)).chain(input);
+    let framed = FRAME_BEGIN
+        .as_bytes()
+        .chain(text)
+        .chain(FRAME_END.as_bytes());
+    Ok((Box::new(framed), lines))
+}
+
+/// A reader that fails once.
+struct FailedRead(Option<io::Error>);
+
+impl Read for FailedRead {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 
 /// Reads the records of a stream of calendar objects.
 struct ObjectSource<R> {
+    /// Lines of a frame that the input did not have.
+    frame_lines: u64,
     reader: ObjectReader<R>,
     grouper: ComponentGrouper,
     open: Option<OpenObject>,
@@ -81,6 +166,7 @@ struct OpenObject {
     /// Definitions that are not in `zones` yet.
     definitions: Vec<TimeZoneDefinition>,
     object: Arc<ImportedObject>,
+    method: Method,
     /// Groups that are held until its end, and their bytes.
     held: Vec<ComponentGroup>,
     bytes: usize,
@@ -97,13 +183,19 @@ impl OpenObject {
 
 /// A piece of the input: a group with its zones and its object, or a rejected component.
 enum ImportPiece {
-    Group(ComponentGroup, Arc<TimeZoneResolver>, Arc<ImportedObject>),
+    Group(
+        ComponentGroup,
+        Method,
+        Arc<TimeZoneResolver>,
+        Arc<ImportedObject>,
+    ),
     Refused(Refused),
 }
 
 impl<R: Read> ObjectSource<R> {
     fn new(input: R) -> Self {
         Self {
+            frame_lines: 0,
             reader: ObjectReader::new(input),
             grouper: ComponentGrouper::new(),
             open: None,
@@ -120,30 +212,34 @@ impl<R: Read> ObjectSource<R> {
                 }
                 let open = self.open.get_or_insert_default();
                 open.frame.text(&text);
+                if text.part == TemplatePart::Begin {
+                    open.method = Method::of_object(&text.bytes);
+                }
                 if text.part == TemplatePart::End {
                     self.end_object();
                 }
             }
             ObjectPiece::Zone(zone) => self.open.get_or_insert_default().add_zone(zone),
-            ObjectPiece::Component(component) => {
-                let line = (component.line, component.last_line);
+            ObjectPiece::Component(mut component) => {
+                component.line = component.line.saturating_sub(self.frame_lines);
+                component.last_line = component.last_line.saturating_sub(self.frame_lines);
                 self.open.get_or_insert_default().frame.component();
                 let (group, grouped) = self.grouper.push(component);
                 self.hold_group(group);
                 if let GroupOutcome::Refused(component) = grouped {
-                    self.ready.push_back(ImportPiece::Refused(Refused {
-                        line: line.0,
-                        last_line: line.1,
-                        reason: "an earlier component with the same UID says something else of \
-                                 the same instance; the earlier one was kept"
-                            .to_owned(),
-                        excerpt: record_excerpt(&component.bytes),
-                    }));
+                    // A group of its own, after the one before: the import decides which is newer.
+                    let before = self.grouper.finish();
+                    self.hold_group(before);
+                    let (group, _) = self.grouper.push(component);
+                    self.hold_group(group);
                 }
             }
-            ObjectPiece::Refused(refusal) => self
-                .ready
-                .push_back(ImportPiece::Refused((&refusal).into())),
+            ObjectPiece::Refused(refusal) => {
+                let mut refused = Refused::from(&refusal);
+                refused.line = refused.line.saturating_sub(self.frame_lines);
+                refused.last_line = refused.last_line.saturating_sub(self.frame_lines);
+                self.ready.push_back(ImportPiece::Refused(refused));
+            }
         }
     }
 
@@ -172,7 +268,7 @@ impl<R: Read> ObjectSource<R> {
         for group in open.held.drain(..) {
             let (zones, object) = (Arc::clone(&open.zones), Arc::clone(&open.object));
             self.ready
-                .push_back(ImportPiece::Group(group, zones, object));
+                .push_back(ImportPiece::Group(group, open.method, zones, object));
         }
     }
 
@@ -223,8 +319,8 @@ impl<R: Read> RecordSource for ObjectSource<R> {
     }
 
     fn parse_piece(part: ImportPiece) -> ParsedRecord<CalendarObject> {
-        let (group, zones, object) = match part {
-            ImportPiece::Group(group, zones, object) => (group, zones, object),
+        let (group, method, zones, object) = match part {
+            ImportPiece::Group(group, method, zones, object) => (group, method, zones, object),
             ImportPiece::Refused(refused) => return Err(refused),
         };
         let line = group.components.first().map_or(0, |c| c.line);
@@ -233,7 +329,8 @@ impl<R: Read> RecordSource for ObjectSource<R> {
         let text = group.text();
         let excerpt = record_excerpt(&text);
         match CalendarObject::parse(text, &zones) {
-            Ok(record) => {
+            Ok(mut record) => {
+                record.apply_method(method);
                 let warnings = record.components().flat_map(|i| &i.warnings);
                 let warnings = warnings.map(ToString::to_string).collect();
                 let from = SourceObject {
@@ -242,7 +339,7 @@ impl<R: Read> RecordSource for ObjectSource<R> {
                     made: None,
                 };
                 let item = ImportItem::new(record, line, last_line);
-                Ok(item.from(Some(from)).warnings(warnings))
+                Ok(item.from(Some(from)).warnings(warnings).method(method))
             }
             Err(error) => Err(Refused {
                 line,
@@ -273,7 +370,8 @@ pub(crate) fn parse_items(
         let uid = item.record.identity();
         if items.iter().any(|known| known.record.identity() == uid) {
             return Err(format!(
-                "components with the UID {uid} stand apart: put them one behind the other"
+                "components with the UID {uid} stand apart, or two are of one time: put them one behind \
+                 the other, one for each time"
             ));
         }
         items.push(item);

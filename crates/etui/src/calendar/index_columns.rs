@@ -82,7 +82,7 @@ fn search_keys(record: &CalendarObject, keys: &mut KeyWriter) {
         say(Key::Component, name_of(item.kind));
         say(Key::Status, item.status.map_or("", Status::name));
     }
-    let due = record.components().filter_map(|item| item.due.as_ref());
+    let due = record.components().filter_map(CalendarComponent::due_time);
     let mut days: Vec<u32> = due.map(|due| day_number(due.local().date())).collect();
     days.sort_unstable();
     days.dedup();

@@ -24,7 +24,7 @@
 mod alarms;
 mod bounded;
 mod busy;
-mod color;
+pub(crate) mod color;
 pub mod datebook;
 mod export;
 mod filter;
@@ -43,10 +43,11 @@ pub(crate) mod series_cache;
 mod summary;
 mod time_codec;
 
+pub use self::import::CalendarImport;
 pub use etui_ical::{
     Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser,
-    Classification, Draft, MergeOutcome, ObjectError, Status, TimingWarning, ics, recurrence, time,
-    zones,
+    Classification, Draft, MergeOutcome, ObjectError, Snooze, Status, TimingWarning, ics,
+    recurrence, time, zones,
 };
 
 pub use alarms::{DueAlarm, DueAlarms};

@@ -1,14 +1,15 @@
 //! [`CalendarObject`] as a kind of record that a store keeps.
 
+use etui_ical::{CalendarComponent, Method, ReceivedMessage};
 use rusqlite::Connection;
 
+use super::CalendarObject;
 use super::datebook::shared::DateBooks;
 use super::ics::ObjectTemplate;
 use super::index_columns::{index_columns, name_of};
 use super::object_zones::{self, ObjectZones};
 use super::time::{Date, TimeZone};
-use super::zones::TimeZoneDefinition;
-use super::{CalendarObject, MergeOutcome};
+use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::db::{Db, IndexContext};
 use crate::record::shared::SourceObject;
 use crate::record::{IndexedColumns, RecordKind};
@@ -44,8 +45,49 @@ impl RecordKind for CalendarObject {
         name_of(self.master().kind)
     }
 
-    fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
-        self.merge(other)
+    fn receive(
+        &mut self,
+        message: Self,
+        method: Method,
+        keeps_first: bool,
+    ) -> Option<ReceivedMessage> {
+        Some(self.receive(message, method, keeps_first))
+    }
+
+    fn is_unlike(&self, other: &Self) -> bool {
+        let day = |record: &Self| {
+            let main = record.master();
+            let time = main.start.as_ref().or(main.due.as_ref())?;
+            let is_single = record.components().len() == 1 && !main.recurs() && !main.is_override();
+            is_single.then_some((time.local().date(), main.sequence))
+        };
+        match (day(self), day(other)) {
+            (Some((own, sequence)), Some((other, others))) => own != other && sequence == others,
+            _ => false,
+        }
+    }
+
+    fn with_uid_of_day(&self) -> Option<Self> {
+        let main = self.master();
+        let time = main.start.as_ref().or(main.due.as_ref())?;
+        let (year, month, day) = time.local().date().ymd();
+        let uid = format!("{}-{year:04}{month:02}{day:02}", self.uid()?);
+        let mut zones = TimeZoneResolver::new();
+        let defined = self.components().flat_map(|c| &c.defined_zones);
+        for (tzid, zone) in defined {
+            let definition = TimeZoneDefinition::of(zone, time.local().date().plus_days(-366));
+            zones.define(&TimeZoneDefinition {
+                name: tzid.clone(),
+                ..definition
+            });
+        }
+        let mut own = self.clone();
+        own.set(0, "UID", &uid, &zones).ok()?;
+        Some(own)
+    }
+
+    fn is_partial(&self) -> bool {
+        self.components().all(CalendarComponent::is_override)
     }
 
     fn component_count(&self) -> usize {

@@ -34,6 +34,42 @@ pub(super) struct ParsedSeries {
     pub(super) components: Vec<ParsedComponent>,
     /// Components without a time that have alarms.
     pub(super) undated: Vec<ParsedComponent>,
+    /// Alarms of instances that were put off.
+    pub(super) snoozes: Vec<ParsedSnooze>,
+}
+
+/// An instance whose alarms were put off.
+#[derive(Debug)]
+pub(super) struct ParsedSnooze {
+    /// Its original start, in the form of the series.
+    pub(super) instance: CalendarTime,
+    pub(super) until: Timestamp,
+}
+
+/// Returns the snoozes of the master component. One without an instance is of an entry that happens once.
+fn read_snoozes(record: &CalendarObject) -> Vec<ParsedSnooze> {
+    let main = record.master();
+    let Some(start) = main.timing.as_ref().map(|timing| &timing.start) else {
+        return Vec::new();
+    };
+    let of_instance = |at: Timestamp| match start {
+        CalendarTime::Date(_) => CalendarTime::Date(at.utc().date()),
+        CalendarTime::Floating(_) => CalendarTime::Floating(at.utc()),
+        CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(zone.to_local(at), zone.clone()),
+        CalendarTime::Utc(_) => CalendarTime::Utc(at),
+    };
+    let each = main.snoozes.iter().filter_map(|snooze| {
+        let instance = match snooze.instance {
+            Some(at) => of_instance(at),
+            None if main.recurs() => return None,
+            None => start.clone(),
+        };
+        Some(ParsedSnooze {
+            instance,
+            until: snooze.until,
+        })
+    });
+    each.collect()
 }
 
 /// A component of a record, as occurrences and alarms show it.
@@ -67,6 +103,7 @@ impl ParsedSeries {
             undated: undated
                 .map(|(position, item)| ParsedComponent::new(position, item))
                 .collect(),
+            snoozes: read_snoozes(record),
         }
     }
 

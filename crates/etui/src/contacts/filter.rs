@@ -145,6 +145,34 @@ impl FieldSet for Field {
         any
     }
 
+    fn written_number(text: &str) -> Option<Filter> {
+        let count = |is: fn(&char) -> bool| text.chars().filter(is).count();
+        let (digits, letters) = (count(|c| c.is_numeric()), count(|c| c.is_alphabetic()));
+        let inner = text.strip_prefix('(').unwrap_or(text);
+        let begins = inner.starts_with(|c: char| c.is_numeric() || c == '+');
+        let is_plain =
+            |c: char| c.is_alphanumeric() || c.is_whitespace() || "+-/().,;#".contains(c);
+        // Those are operators of a filter.
+        let has_operator = text.contains(" -") || !text.chars().all(is_plain);
+        // Letters in place of digits are capitals, or joined to digits: `1-800-flowers`.
+        let is_joined = || {
+            let bytes = text.as_bytes();
+            bytes
+                .windows(3)
+                .any(|w| matches!(w, [a, b'-', c] if a.is_ascii_digit() && c.is_ascii_alphabetic()))
+        };
+        let is_dialled = || {
+            let capitals = text.chars().filter(|c| c.is_alphabetic());
+            digits >= 3
+                && letters >= 3
+                && digits + letters >= MIN_WHOLE_NUMBER
+                && (capitals.clone().all(|c| c.is_ascii_uppercase()) || is_joined())
+        };
+        let is_number =
+            begins && letters > 0 && !has_operator && (digits >= MIN_WHOLE_NUMBER || is_dialled());
+        is_number.then(|| Filter::phone(text, MatchType::Nsn))
+    }
+
     fn keys(self) -> KeySet {
         match self {
             Self::Any => KeySet::NAMES

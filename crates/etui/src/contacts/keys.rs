@@ -5,13 +5,13 @@ use crate::record::IndexedColumns;
 use crate::record::keys::{Key, KeyWriter, clip_text};
 use etui_text::phone::PhoneNumber;
 use etui_text::varint;
-use etui_vcard::Card;
+use etui_vcard::{Card, bare_address};
 
 use super::filter::{ORGANIZATION, birthday_key};
 
 /// Version of the indexed columns. A change of [`derive`] must change this number: stores with
 /// another version are reindexed when opened for writing.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 
 /// Derives keys, sort key and summary of `card`.
 pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
@@ -41,6 +41,10 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     keys.push_words(Key::Family, &family);
     keys.push_words(Key::Given, &given);
     keys.push_words(Key::Given, &more);
+    card.for_each_reading(|place, reading| {
+        let key = if place == 0 { Key::Family } else { Key::Given };
+        keys.push_words(key, reading);
+    });
     card.for_each_text("NICKNAME", |t| keys.push_words(Key::Nickname, t));
     let mut organization = String::new();
     card.for_each_text("ORG", |t| {
@@ -49,7 +53,7 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
         }
         keys.push_words(Key::Organization, t);
     });
-    card.for_each_text("EMAIL", |t| keys.push_address(Key::Email, t));
+    card.for_each_text("EMAIL", |t| keys.push_address(Key::Email, bare_address(t)));
     card.for_each_text("TEL", |t| {
         if let Some(number) = PhoneNumber::parse(t, with.region) {
             keys.push_phone(&number, t);
@@ -71,13 +75,21 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
         keys.push_words(Key::Component, &kind);
     }
 
+    if let Some([sort_family, sort_given]) = card.sort_names() {
+        // What it does not say is sorted as it is written.
+        for (name, sort) in [(&mut family, sort_family), (&mut given, sort_given)] {
+            if !sort.is_empty() {
+                *name = sort;
+            }
+        }
+    }
     let sort = match has_names {
-        false => with.order.sort_key(&[&display]),
-        true => with.order.sort_key(&[&family, &given, &more]),
+        false if family.is_empty() => with.order.sort_key(&[&display]),
+        _ => with.order.sort_key(&[&family, &given, &more]),
     };
     let mut summary = Vec::with_capacity(64);
     let phone = card.preferred_value("TEL").unwrap_or_default();
-    let email = card.preferred_value("EMAIL").unwrap_or_default();
+    let email = bare_address(card.preferred_value("EMAIL").unwrap_or_default());
     for part in [&display, &organization, phone, email] {
         varint::push_bytes(&mut summary, clip_text(part, 200).as_bytes());
     }

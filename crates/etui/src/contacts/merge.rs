@@ -1,5 +1,7 @@
 //! Merging several contacts of an address book into one.
 
+use rusqlite::Connection;
+
 use etui_text::phone::PhoneNumber;
 use etui_vcard::MergedCard;
 
@@ -17,6 +19,9 @@ pub struct MergedContacts {
     pub saved: SavedRecord,
     /// Its card, and the lines of the others that were not taken.
     pub merged: MergedCard,
+    /// Other contacts of the address book, with lines that named a merged one and now name the first:
+    /// groups (MEMBER, X-ADDRESSBOOKSERVER-MEMBER) and relations (RELATED). They are given as they were.
+    pub repaired: Vec<Contact>,
 }
 
 impl Contacts<'_> {
@@ -38,11 +43,18 @@ impl Contacts<'_> {
             let extension = number.extension().unwrap_or_default();
             Some(format!("{} {extension}", number.digits()))
         };
-        Ok(first.merge_with(others, phone_key)?)
+        let mut merged = first.merge_with(others, phone_key)?;
+        if let Some((first, others)) = contacts.split_first() {
+            let card = &mut merged.card;
+            card.replace_references(&uids_of(others), &first.uid)?;
+        }
+        Ok(merged)
     }
 
     /// Merges contacts of this address book into the first of them ([`Card::merge_with`]), and moves
-    /// the others to the trash, in one transaction. The first keeps its id and UID. Restoring all of
+    /// the others to the trash, in one transaction. The first keeps its id and UID, and lines of other
+    /// contacts that name a merged one by UID (MEMBER, X-ADDRESSBOOKSERVER-MEMBER, RELATED) name it from
+    /// then on; finding them reads the address book once. Restoring all of
     /// them ([`Collection::restore_many`](crate::record::Collection::restore_many)) undoes it.
     ///
     /// ```
@@ -83,19 +95,77 @@ impl Contacts<'_> {
             // The content gave it its identity, and changes.
             merged.card.set("UID", &first.uid)?;
         }
+        let old: Vec<&str> = uids_of(others);
         let bytes = merged.card.text().len();
         let one = IndexedRecord::new(&merged.card, &self.db().index_context());
         let one = one.with_uid(&first.uid);
         let size = TransactionSize::of(contacts.len(), bytes);
-        let saved = self.write(size, |conn, writing| {
+        let (saved, repaired) = self.write(size, |conn, writing| {
             let saved = one.put(conn, writing, self.id(), Condition::IfMatch(first.etag))?;
             for other in others {
                 let condition = Condition::IfMatch(other.etag);
                 records::remove(conn, writing, self.id(), &other.uid, condition)?;
             }
-            Ok(saved)
+            let mut repaired = Vec::new();
+            for (other, card) in self.referring_cards(conn, &old, &first.uid)? {
+                let new = IndexedRecord::new(&card, &self.db().index_context());
+                let new = new.with_uid(&other.uid);
+                new.put(conn, writing, self.id(), Condition::Always)?;
+                repaired.push(other);
+            }
+            Ok((saved, repaired))
         })?;
         drop(one);
-        Ok(MergedContacts { saved, merged })
+        Ok(MergedContacts {
+            saved,
+            merged,
+            repaired,
+        })
     }
+
+    /// Returns the contacts that name one of the UIDs `old`, with their cards naming `new` instead.
+    fn referring_cards(
+        &self,
+        conn: &Connection,
+        old: &[&str],
+        new: &str,
+    ) -> Result<Vec<(Contact, Card)>> {
+        let mut statement = conn.prepare_cached(
+            // In the order of the file; by way of `record_uid` they would have to be sorted.
+            "SELECT id, uid, etag, text FROM record NOT INDEXED \
+             WHERE collection = ?1 AND removed_at IS NULL",
+        )?;
+        let mut rows = statement.query([self.id()])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            if !may_refer(row.get_ref(3)?.as_blob().unwrap_or_default()) {
+                continue;
+            }
+            let contact = Contact::from_row(row)?;
+            let Ok(mut card) = contact.card() else {
+                continue;
+            };
+            if card.replace_references(old, new)? {
+                found.push((contact, card));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn uids_of(contacts: &[Contact]) -> Vec<&str> {
+    contacts
+        .iter()
+        .map(|contact| contact.uid.as_str())
+        .collect()
+}
+
+/// Returns true if the text may have a property that names other cards: a search that is cheaper
+/// than parsing every card.
+fn may_refer(text: &[u8]) -> bool {
+    [
+        "MEMBER", "RELATED", "member", "related", "Member", "Related",
+    ]
+    .iter()
+    .any(|name| memchr::memmem::find(text, name.as_bytes()).is_some())
 }

@@ -21,6 +21,8 @@ pub(crate) const TRIGRAM_WATERMARK: &str = "trigram_watermark";
 pub(crate) const SYNCS: &str = "syncs";
 /// Changes up to this sequence number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
+/// Records were erased, and the file has not been written again since.
+pub(crate) const PURGE_PENDING: &str = "purge_pending";
 
 /// Before the id of a calendar: its color.
 pub(crate) const COLOR_PREFIX: &str = "color.";

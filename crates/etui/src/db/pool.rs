@@ -134,6 +134,32 @@ impl ConnectionPool {
         }
     }
 
+    /// Writes the file again without free pages, and empties the WAL. Returns false if another reader kept
+    /// the WAL from being emptied.
+    pub(crate) fn vacuum(&self) -> Result<bool> {
+        let work = |conn: &Connection| -> rusqlite::Result<bool> {
+            conn.busy_timeout(self.settings.busy_timeout)?;
+            let empty_wal = || {
+                conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| {
+                    Ok(!r.get::<_, bool>(0)?)
+                })
+            };
+            // The zeros of freed pages are written before the pages are given back.
+            let done = empty_wal().and_then(|is_empty| match is_empty {
+                true => conn.execute_batch("VACUUM").and_then(|()| empty_wal()),
+                // Another wait would not help, and the log would hold the file once more.
+                false => Ok(false),
+            });
+            // The writer waits for locks itself (`group_commit`).
+            conn.busy_timeout(Duration::ZERO)?;
+            done
+        };
+        match self.writer.with_idle_connection(work) {
+            Some(done) => done.map_err(|e| self.explain(e.into())),
+            None => Ok(false),
+        }
+    }
+
     /// Releases the memory of the page caches, after work that filled them.
     pub(crate) fn release_memory(&self) {
         let shrink = |c: &Connection| {

@@ -10,6 +10,7 @@ use crate::db::sort::ExternalSorter;
 use crate::error::Result;
 use crate::record::shared::SourceObject;
 use crate::record::{RecordKind, RecordOrigin};
+use etui_ical::Method;
 use etui_text::varint;
 
 /// Bytes kept in memory at a time.
@@ -19,7 +20,8 @@ const MOST: usize = 1 << 20;
 ///
 /// ```text
 /// key    := uid:u64be number:u64be        uid: a hash, 0 where nothing is joined
-/// value  := repeated:u8 line:u64le last_line:u64le origin text
+/// value  := flags:u8 line:u64le last_line:u64le origin text
+/// flags  := repeated | method << 1
 /// origin := 0x00 | 0x01 shared:varint length:varint places
 /// ```
 pub(super) struct DeferredRecords<R> {
@@ -58,7 +60,7 @@ impl<R: RecordKind> DeferredRecords<R> {
         self.items.push(
             &[uid.to_be_bytes(), self.count.to_be_bytes()].concat(),
             &[
-                &[u8::from(item.repeated)],
+                &[u8::from(item.repeated) | (item.method as u8) << 1],
                 &item.line.to_le_bytes(),
                 &item.last_line.to_le_bytes(),
                 &from,
@@ -92,7 +94,9 @@ impl<R: RecordKind> DeferredRecords<R> {
                 SourceObject::stored(Some(shared), places, components)
             });
             let mut item = ImportItem::new(record, number(1), number(9)).from(from);
-            item.repeated = value[0] == 1;
+            item.repeated = value[0] & 1 == 1;
+            let method = Method::ALL.get(usize::from(value[0] >> 1));
+            item.method = method.copied().unwrap_or_default();
             visit(item)
         };
         match R::CAN_MERGE {

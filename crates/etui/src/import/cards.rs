@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use super::run::{ImportItem, ParsedRecord, RecordSource, run_import};
+use super::run::{ImportItem, ParsedRecord, RecordSource, RunOptions, run_import};
 use super::{ImportEvent, ImportReport, Refused};
 use crate::contacts::{Card, Contacts};
 use crate::error::Result;
@@ -45,7 +45,7 @@ impl Contacts<'_> {
         reader: &mut dyn CardReader,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        run_import(self, ForeignSource(reader), on_event)
+        run_import(self, ForeignSource(reader), RunOptions::default(), on_event)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::db::metadata;
 use crate::db::sort::ExternalSorter;
 use crate::error::Result;
 use crate::record::prepared::IndexedRecord;
-use crate::record::{changes, list, records};
+use crate::record::{changes, list, records, steps};
 use crate::search::index::bulk::BulkIndexer;
 use crate::search::index::merge::merge_within;
 use crate::types::ETag;
@@ -40,6 +40,8 @@ pub(crate) struct BulkFill<'c> {
     order: &'c Collator,
     /// The store had no records.
     new: bool,
+    /// The sequence number before the first record.
+    before: i64,
     last: i64,
     entries: ExternalSorter,
     index: BulkIndexer,
@@ -67,6 +69,7 @@ impl<'c> BulkFill<'c> {
             collection,
             order,
             new,
+            before: last,
             last,
             entries: ExternalSorter::new(path, MOST)?,
             index: BulkIndexer::new(path)?,
@@ -117,6 +120,9 @@ impl<'c> BulkFill<'c> {
         self.index.write_index(self.conn, self.new, on_step)?;
         for mark in [metadata::TERM_WATERMARK, metadata::TRIGRAM_WATERMARK] {
             metadata::set(self.conn, mark, self.last)?;
+        }
+        if self.last > self.before {
+            steps::record_changes(self.conn, self.before + 1, self.last)?;
         }
         if self.new {
             on_step()?;

@@ -16,7 +16,7 @@ use crate::contacts::{Card, Contacts, MAX_CARD};
 use crate::error::Result;
 pub use cards::{CardReader, ImportCard};
 use etui_contentline::split::{SplitItem, Splitter};
-use run::{ImportItem, ParsedRecord, RecordSource, run_import};
+use run::{ImportItem, ParsedRecord, RecordSource, RunOptions, run_import};
 
 /// A part of the input that was rejected, or not fully understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,10 @@ pub struct ImportReport {
     pub changed: u64,
     /// Existing records with the same content.
     pub unchanged: u64,
+    /// Components older than those of their entries (SEQUENCE, then DTSTAMP): they changed nothing.
+    pub older: u64,
+    /// Messages that change no entry: proposals, questions, and answers to no known entry.
+    pub proposals: u64,
     /// The number of rejected parts.
     pub refused: u64,
     /// The first thousand of them.
@@ -107,7 +111,7 @@ impl Contacts<'_> {
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
         let cards = CardSource(Splitter::new(input, "VCARD").max_record(MAX_CARD));
-        run_import(self, cards, on_event)
+        run_import(self, cards, RunOptions::default(), on_event)
     }
 }
 

@@ -12,12 +12,14 @@ use super::aside::DeferredRecords;
 use etui_contentline::rejection::Rejection;
 use etui_contentline::stream::record_excerpt;
 use etui_contentline::uid_set::UidSet;
-use etui_ical::MergeOutcome;
+use etui_ical::{ComponentOrigin, MergeOutcome, Method};
 
 use super::{ImportEvent, ImportReport, Refused};
 use crate::error::{Error, Result};
 use crate::import::fill::{BulkFill, FillOutcome};
+use crate::record::collection_table::CollectionRef;
 use crate::record::prepared::IndexedRecord;
+use crate::record::records::StoredText;
 use crate::record::shared::{SourceObject, UnfinishedObjects};
 use crate::record::{Collection, IndexedColumns, RecordKind, collection_table, records};
 use crate::types::{Condition, ETag, SaveOutcome};
@@ -56,14 +58,27 @@ pub(crate) trait RecordSource {
     fn parse_piece(piece: Self::Piece) -> ParsedRecord<Self::Record>;
 }
 
+/// Options of an import.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RunOptions {
+    /// Messages are merged into the record of another collection if only that has it.
+    pub(crate) any_collection: bool,
+    /// Records replace those with their UIDs.
+    pub(crate) whole_records: bool,
+    /// Records of other days with one UID get UIDs of their own.
+    pub(crate) split_uids: bool,
+}
+
 /// Imports the records of `source` into a collection.
 pub(crate) fn run_import<S: RecordSource>(
     collection: &Collection<'_, S::Record>,
     mut source: S,
+    options: RunOptions,
     on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ImportReport> {
     let mut run = ImportRun {
         collection,
+        options,
         report: ImportReport::default(),
         seen: UidSet::default(),
         unchanged: UidSet::default(),
@@ -102,6 +117,8 @@ pub(crate) type ParsedRecord<R> = std::result::Result<ImportItem<R>, Refused>;
 
 struct ImportRun<'a, 's, R> {
     collection: &'a Collection<'s, R>,
+    /// Messages are merged into the record of any collection.
+    options: RunOptions,
     report: ImportReport,
     /// The UIDs so far, to find a second record of a UID.
     seen: UidSet,
@@ -122,6 +139,8 @@ pub(crate) struct ImportItem<R> {
     pub(super) last_line: u64,
     /// Its source object, if that is kept.
     pub(crate) from: Option<SourceObject>,
+    /// The method of its object.
+    pub(super) method: Method,
     /// Warnings about parts that were not understood.
     warnings: Vec<String>,
 }
@@ -135,12 +154,18 @@ impl<R> ImportItem<R> {
             line,
             last_line,
             from: None,
+            method: Method::Publish,
             warnings: Vec::new(),
         }
     }
 
     pub(crate) fn from(self, from: Option<SourceObject>) -> Self {
         Self { from, ..self }
+    }
+
+    /// Sets the method.
+    pub(crate) fn method(self, method: Method) -> Self {
+        Self { method, ..self }
     }
 
     /// Sets the warnings.
@@ -150,13 +175,16 @@ impl<R> ImportItem<R> {
 }
 
 impl<R: RecordKind> ImportItem<R> {
-    /// A record with a repeated UID is accepted only if it equals the stored one.
-    fn condition(&self) -> Condition {
-        match self.repeated {
-            true => Condition::IfMatch(ETag::of(self.record.text())),
-            false => Condition::Always,
-        }
+    /// Returns true if it can be saved only after a look at the stored records.
+    fn needs_stored(&self) -> bool {
+        self.repeated || self.method != Method::Publish || self.record.is_partial()
     }
+}
+
+/// The stored record that an item is merged into.
+struct StoredTarget {
+    collection: CollectionRef,
+    text: StoredText,
 }
 
 impl<R: RecordKind> ImportRun<'_, '_, R> {
@@ -242,10 +270,20 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         let mut joined: Vec<ImportItem<R>> = Vec::with_capacity(items.len());
         let mut places: HashMap<String, usize> = HashMap::new();
         for item in items {
+            if item.method.needs_stored() {
+                joined.push(item);
+                continue;
+            }
             let uid = item.record.identity().into_owned();
             match places.entry(uid) {
                 Entry::Occupied(at) if item.repeated => {
-                    self.merge_into(&mut joined[*at.get()], item)?;
+                    let first = &mut joined[*at.get()];
+                    match self.split_off(&first.record, item) {
+                        Ok(own) => joined.push(own),
+                        Err(item) => {
+                            self.merge_into(first, item, true)?;
+                        }
+                    }
                 }
                 Entry::Occupied(mut at) => {
                     at.insert(joined.len());
@@ -260,64 +298,136 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         Ok(joined)
     }
 
-    /// Merges `other` into an earlier item.
-    fn merge_into(&mut self, item: &mut ImportItem<R>, other: ImportItem<R>) -> Result<()> {
+    /// Returns an item with a UID of its own if it is unlike an earlier one with its UID, and that is asked
+    /// for; otherwise the item as it is.
+    fn split_off(
+        &self,
+        first: &R,
+        item: ImportItem<R>,
+    ) -> std::result::Result<ImportItem<R>, ImportItem<R>> {
+        if !self.options.split_uids || !first.is_unlike(&item.record) {
+            return Err(item);
+        }
+        match item.record.with_uid_of_day() {
+            Some(record) => Ok(ImportItem {
+                from: record.required_source(),
+                record,
+                repeated: false,
+                ..item
+            }),
+            None => Err(item),
+        }
+    }
+
+    /// Merges `other` into an earlier item, or with `keeps_first` unset into a stored one.
+    fn merge_into(
+        &mut self,
+        item: &mut ImportItem<R>,
+        other: ImportItem<R>,
+        keeps_first: bool,
+    ) -> Result<Vec<MergeOutcome>> {
         let excerpt = record_excerpt(other.record.text());
         let needs_zones = other.record.required_source().is_some();
-        let outcomes = item.record.merge(other.record);
-        let mut refused = false;
-        for (at, outcome) in outcomes.iter().enumerate() {
-            match outcome {
-                MergeOutcome::Taken => {
-                    if let Some(from) = &mut item.from {
-                        let same = other.from.as_ref().filter(|o| from.is_same_object(o));
-                        let place = same.and_then(|o| o.places.get(at).copied());
-                        from.places.push(place.unwrap_or(u32::MAX));
-                    }
-                }
-                MergeOutcome::Known => {}
-                MergeOutcome::Refused => refused = true,
-            }
-        }
+        let is_unlike = keeps_first && item.record.is_unlike(&other.record);
+        let Some(merged) = item.record.receive(other.record, other.method, keeps_first) else {
+            return Ok(vec![MergeOutcome::Refused]);
+        };
         let is_same_object = match (&item.from, &other.from) {
             (Some(from), Some(other)) => from.is_same_object(other),
             _ => false,
         };
-        let is_joined = outcomes.contains(&MergeOutcome::Taken);
-        if is_joined && needs_zones && !is_same_object {
-            // Its time zones are of another object, which it brings along.
-            item.from = item.record.required_source();
+        let is_message = |o: &ComponentOrigin| matches!(o, ComponentOrigin::Message(_));
+        let place_of = |stored: Option<&SourceObject>, message: Option<&SourceObject>| {
+            let place = |origin: &ComponentOrigin| match *origin {
+                ComponentOrigin::Stored(at) => stored.and_then(|o| o.places.get(at).copied()),
+                ComponentOrigin::Message(at) => message.and_then(|o| o.places.get(at).copied()),
+            };
+            let places = merged.origins.iter().map(place);
+            places.map(|place| place.unwrap_or(u32::MAX)).collect()
+        };
+        if merged.origins.iter().all(is_message) && other.from.is_some() {
+            // Nothing of the stored record is left: it is that of the message's object.
+            let places = place_of(None, other.from.as_ref());
+            item.from = other
+                .from
+                .clone()
+                .map(|from| SourceObject { places, ..from });
+        } else {
+            let theirs = other.from.as_ref().filter(|_| is_same_object);
+            let places = place_of(item.from.as_ref(), theirs);
+            item.from = item.from.take().map(|from| SourceObject { places, ..from });
+            if merged.origins.iter().any(is_message) && needs_zones && !is_same_object {
+                // Its time zones are of another object, which it brings along.
+                item.from = item.record.required_source();
+            }
         }
-        if refused {
-            self.report_refused(Refused {
+        let outcomes = merged.outcomes;
+        let count = |one| outcomes.iter().filter(|o| **o == one).count() as u64;
+        self.report.older += count(MergeOutcome::Older) + count(MergeOutcome::Replaced);
+        self.report.proposals += count(MergeOutcome::Proposal);
+        let reason = if outcomes.contains(&MergeOutcome::Refused) {
+            let mut reason = repeated_reason(&item.record);
+            if is_unlike {
+                reason.push_str(", or import with --split-uids");
+            }
+            Some(reason)
+        } else if outcomes.contains(&MergeOutcome::Older) {
+            let uid = item.record.identity();
+            Some(format!(
+                "older than the entry with its UID ({uid}): it changes nothing"
+            ))
+        } else if outcomes.contains(&MergeOutcome::Replaced) {
+            let uid = item.record.identity();
+            Some(format!(
+                "newer than the one before it with its UID ({uid}), which is left out"
+            ))
+        } else if outcomes.contains(&MergeOutcome::Proposal) {
+            Some(proposal_reason(&item.record))
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            let part = Refused {
                 line: other.line,
                 last_line: other.last_line,
-                reason: repeated_reason(&item.record),
+                reason,
                 excerpt,
-            })?;
+            };
+            match outcomes.contains(&MergeOutcome::Refused) {
+                true => self.report_refused(part)?,
+                false => self.report_note(part)?,
+            }
         }
-        Ok(())
+        Ok(outcomes)
     }
 
-    /// Merges an item into the stored record.
-    fn merge_into_stored(&mut self, item: ImportItem<R>) -> Result<ImportItem<R>> {
-        let uid = item.record.identity().into_owned();
+    /// Reads the stored records that the items of a batch are merged into: those of the collection,
+    /// or for messages that of any other.
+    fn read_targets(&self, batch: &[ImportItem<R>]) -> Result<Vec<Option<StoredTarget>>> {
         let collection = self.collection;
-        let stored = collection.db().read(|conn| {
-            let Some((text, shared, places)) = records::read_version(conn, collection.id(), &uid)?
-            else {
-                return Ok(None);
+        R::commit_dirty(collection.db());
+        collection.db().read(|conn| {
+            let find = |item: &ImportItem<R>| {
+                let uid = item.record.identity();
+                let own = collection.collection_ref();
+                if let Some(text) = records::read_version(conn, own.id, &uid)? {
+                    let collection = own.clone();
+                    return Ok(Some(StoredTarget { collection, text }));
+                }
+                if !self.options.any_collection
+                    || !(item.method != Method::Publish || item.record.is_partial())
+                {
+                    return Ok(None);
+                }
+                for collection in collection_table::list_collections(conn, R::KIND)? {
+                    if let Some(text) = records::read_version(conn, collection.id, &uid)? {
+                        return Ok(Some(StoredTarget { collection, text }));
+                    }
+                }
+                Ok(None)
             };
-            Ok(Some((R::stored(conn, text, shared)?, shared, places)))
-        })?;
-        let Some((record, shared, places)) = stored else {
-            return Ok(item);
-        };
-        let from =
-            shared.map(|row| SourceObject::stored(Some(row), &places, record.component_count()));
-        let mut whole = ImportItem::new(record, item.line, item.last_line).from(from);
-        self.merge_into(&mut whole, item)?;
-        Ok(whole)
+            batch.iter().map(find).collect()
+        })
     }
 
     /// Saves all new records in one transaction. Records that change existing ones are deferred,
@@ -461,24 +571,95 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
     fn save_batch(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
-        let mut batch = self.join(batch)?;
-        let joined: Vec<bool> = batch.iter().map(|i| R::CAN_MERGE && i.repeated).collect();
+        let batch = self.join(batch)?;
         if R::CAN_MERGE {
-            batch = batch
-                .into_iter()
-                .map(|item| match item.repeated {
-                    true => self.merge_into_stored(item),
-                    false => Ok(item),
-                })
-                .collect::<Result<_>>()?;
+            self.save_merged(batch)?;
+        } else {
+            let condition = |item: &ImportItem<R>| match item.repeated {
+                // A record with a repeated UID is accepted only if it equals the stored one.
+                true => Condition::IfMatch(ETag::of(item.record.text())),
+                false => Condition::Always,
+            };
+            let with: Vec<_> = batch.into_iter().map(|i| (condition(&i), i)).collect();
+            self.save_items(self.collection, &with)?;
         }
-        let records = batch
-            .iter()
-            .map(|i| (&i.record, i.condition(), i.from.as_ref()));
-        let results = self.collection.save_found(records)?;
-        for ((item, joined), result) in batch.iter().zip(joined).zip(results) {
+        self.report_progress(self.report.good())?;
+        self.report_saved()
+    }
+
+    /// Saves items merged into the stored records.
+    fn save_merged(&mut self, batch: Vec<ImportItem<R>>) -> Result<()> {
+        let targets = self.read_targets(&batch)?;
+        let mut own: Vec<(Condition, ImportItem<R>)> = Vec::new();
+        for (item, target) in batch.into_iter().zip(targets) {
+            let Some(target) = target else {
+                match item.method.needs_stored() {
+                    true => self.report_proposal(&item)?,
+                    false => own.push((Condition::Always, item)),
+                }
+                continue;
+            };
+            let is_publish = item.method == Method::Publish;
+            if self.options.whole_records && !item.repeated && is_publish {
+                own.push((Condition::Always, item));
+                continue;
+            }
+            let (text, shared, places) = target.text;
+            let condition = Condition::IfMatch(ETag::of(&text));
+            if text == item.record.text() && !item.method.needs_stored() {
+                own.push((condition, item));
+                continue;
+            }
+            let db = self.collection.db();
+            let record = db.read(|conn| R::stored(conn, text, shared))?;
+            let item = match item.repeated {
+                true => match self.split_off(&record, item) {
+                    Ok(split) => {
+                        own.push((Condition::Always, split));
+                        continue;
+                    }
+                    Err(item) => item,
+                },
+                false => item,
+            };
+            let from = shared
+                .map(|row| SourceObject::stored(Some(row), &places, record.component_count()));
+            let mut whole = ImportItem::new(record, item.line, item.last_line).from(from);
+            whole.repeated = item.repeated;
+            let is_repeated = item.repeated;
+            let outcomes = self.merge_into(&mut whole, item, is_repeated)?;
+            let is_idle = |o: &MergeOutcome| {
+                matches!(
+                    o,
+                    MergeOutcome::Older | MergeOutcome::Proposal | MergeOutcome::Refused
+                )
+            };
+            if outcomes.iter().all(is_idle) && ETag::of(whole.record.text()) == etag_of(condition) {
+                continue;
+            }
+            match target.collection.id == self.collection.id() {
+                true => own.push((condition, whole)),
+                false => {
+                    let other = Collection::new(self.collection.db_ref(), target.collection);
+                    self.save_items(&other, &[(condition, whole)])?;
+                }
+            }
+        }
+        self.save_items(self.collection, &own)
+    }
+
+    fn save_items(
+        &mut self,
+        collection: &Collection<'_, R>,
+        items: &[(Condition, ImportItem<R>)],
+    ) -> Result<()> {
+        let records = items.iter().map(|(c, i)| (&i.record, *c, i.from.as_ref()));
+        let results = collection.save_found(records)?;
+        for ((_, item), result) in items.iter().zip(results) {
             match result {
-                Ok(saved) => self.count_outcome(item, saved.outcome, joined),
+                Ok(saved) => {
+                    self.count_outcome(item, saved.outcome, R::CAN_MERGE && item.repeated);
+                }
                 Err(_) => self.report_refused(Refused {
                     line: item.line,
                     last_line: item.last_line,
@@ -487,9 +668,39 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                 })?,
             }
         }
-        self.report_progress(self.report.good())?;
-        self.report_saved()
+        Ok(())
     }
+
+    /// Counts and reports a message about an entry that is not stored.
+    fn report_proposal(&mut self, item: &ImportItem<R>) -> Result<()> {
+        self.report.proposals += 1;
+        self.report_note(Refused {
+            line: item.line,
+            last_line: item.last_line,
+            reason: proposal_reason(&item.record),
+            excerpt: record_excerpt(item.record.text()),
+        })
+    }
+
+    /// Reports a part that changes nothing; its count is kept by kind.
+    fn report_note(&mut self, part: Refused) -> Result<()> {
+        stop_if((self.on_event)(ImportEvent::Warned(&part)))
+    }
+}
+
+/// Returns the version that a condition requires.
+fn etag_of(condition: Condition) -> ETag {
+    match condition {
+        Condition::IfMatch(etag) => etag,
+        _ => ETag::of(b""),
+    }
+}
+
+fn proposal_reason(record: &impl RecordKind) -> String {
+    format!(
+        "a proposal, a question, or an answer of someone who is not listed ({}): it changes nothing",
+        record.identity()
+    )
 }
 
 /// A bulk fill, and its counts.
@@ -510,7 +721,7 @@ impl<R: RecordKind> FillRun<'_, '_, R> {
         item: &ImportItem<R>,
         derived: IndexedColumns,
     ) -> Result<Option<FillOutcome>> {
-        if item.repeated {
+        if item.needs_stored() {
             self.put_aside(item)?;
             return Ok(None);
         }

@@ -129,7 +129,7 @@ impl Media<'_> {
             };
             let mut lines = TagLines::from_text(text);
             change(conn, &mut lines)?;
-            RecordWriter::run(conn, self.db.order(), |writing| {
+            RecordWriter::run_scan(conn, self.db.order(), |writing| {
                 put_lines(conn, writing, &with, (kind, collection), uid, lines)
             })
         })?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::collection_table;
+use super::{collection_table, steps};
 use crate::db::metadata;
 use crate::error::Result;
 use crate::types::{ChangeKind, Changes, RecordChange, RecordId, SyncToken};
@@ -164,6 +164,7 @@ pub(crate) fn trim_log(conn: &Connection, now: i64, merged: i64, keep: i64) -> R
     conn.prepare_cached("DELETE FROM change WHERE seq <= ?1")?
         .execute([floor])?;
     metadata::set(conn, metadata::LOG_FLOOR, floor)?;
+    steps::trim_steps(conn, floor, now - KEPT_MS)?;
     collection_table::purge_removed(conn, now)
 }
 

@@ -230,6 +230,16 @@ fn first_version(conn: &Connection, id: i64, last: i64) -> Result<Version> {
     })
 }
 
+/// Returns the text and source that a record had before its changes `seqs`, which are all that it has from
+/// the first of them on; `None` if they are not kept.
+pub(crate) fn text_before(conn: &Connection, id: i64, seqs: &[i64]) -> Result<Option<StoredText>> {
+    let floor = metadata::get_number(conn, metadata::LOG_FLOOR)?;
+    match seqs.first() {
+        Some(first) if *first <= floor => Ok(None),
+        _ => read_replaced(conn, id, seqs).map(Some),
+    }
+}
+
 /// Returns the record's UID, and the text and source of a version; `None` if they are not kept.
 fn version_text(
     conn: &Connection,
@@ -251,16 +261,27 @@ fn version_text(
     if !is_latest && metadata::get_number(conn, metadata::LOG_FLOOR)? >= version.end {
         return Ok(None);
     }
-    let mut text: Option<Vec<u8>> = None;
-    let mut source: Option<(Option<i64>, Vec<u8>)> = None;
+    let mut seqs: Vec<i64> = Vec::new();
     if !is_latest {
         let mut log = conn.prepare_cached(
-            "SELECT text, source, positions FROM change \
-             WHERE seq >= ?1 AND seq <= ?2 AND record = ?3 \
+            "SELECT seq FROM change WHERE seq >= ?1 AND seq <= ?2 AND record = ?3 \
              AND (text IS NOT NULL OR positions IS NOT NULL) ORDER BY seq",
         )?;
-        let mut rows = log.query((version.end, changed, id))?;
-        while let Some(row) = rows.next()? {
+        let found = log.query_map((version.end, changed, id), |r| r.get(0))?;
+        seqs = found.collect::<rusqlite::Result<_>>()?;
+    }
+    Ok(Some((uid, read_replaced(conn, id, &seqs)?)))
+}
+
+/// Returns the text and source of a record before its changes `seqs`, its latest ones.
+fn read_replaced(conn: &Connection, id: i64, seqs: &[i64]) -> Result<StoredText> {
+    let mut text: Option<Vec<u8>> = None;
+    let mut source: Option<(Option<i64>, Vec<u8>)> = None;
+    let mut log =
+        conn.prepare_cached("SELECT text, source, positions FROM change WHERE seq = ?1")?;
+    for seq in seqs {
+        let mut rows = log.query([seq])?;
+        if let Some(row) = rows.next()? {
             if text.is_none() {
                 text = row.get(0)?;
             }
@@ -269,9 +290,9 @@ fn version_text(
             {
                 source = Some((row.get(1)?, positions));
             }
-            if text.is_some() && source.is_some() {
-                break;
-            }
+        }
+        if text.is_some() && source.is_some() {
+            break;
         }
     }
     let text = match text {
@@ -286,5 +307,5 @@ fn version_text(
             .prepare_cached("SELECT source, coalesce(positions, x'') FROM record WHERE id = ?1")?
             .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))?,
     };
-    Ok(Some((uid, (text, shared, places))))
+    Ok((text, shared, places))
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use etui_ical::MergeOutcome;
+use etui_ical::{Method, ReceivedMessage};
 use rusqlite::Connection;
 
 use super::shared::SourceObject;
@@ -79,11 +79,37 @@ pub trait RecordKind: Sized + Send {
     #[doc(hidden)]
     const CAN_MERGE: bool = false;
 
-    /// Merges the components of another record with its UID, and returns the outcome for each.
+    /// Merges a message with its UID ([`CalendarObject::receive`](etui_ical::CalendarObject::receive));
+    /// `None` if the kind cannot be merged.
     #[doc(hidden)]
-    fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
+    fn receive(
+        &mut self,
+        message: Self,
+        method: Method,
+        keeps_first: bool,
+    ) -> Option<ReceivedMessage> {
+        let _ = (message, method, keeps_first);
+        None
+    }
+
+    /// Returns true if another record with its UID is of another day and neither repeats: two entries
+    /// rather than a change.
+    #[doc(hidden)]
+    fn is_unlike(&self, other: &Self) -> bool {
         let _ = other;
-        vec![MergeOutcome::Refused]
+        false
+    }
+
+    /// Returns the record with its day added to its UID.
+    #[doc(hidden)]
+    fn with_uid_of_day(&self) -> Option<Self> {
+        None
+    }
+
+    /// Returns true if it is a part of an entry only: times of a series without the series.
+    #[doc(hidden)]
+    fn is_partial(&self) -> bool {
+        false
     }
 
     /// Returns the calendar object that the record needs for its time zones, if it came in none.

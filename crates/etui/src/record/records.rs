@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::prepared::IndexedRecord;
-use super::{changes, list, time_index};
+use super::{changes, list, steps, time_index};
 use crate::error::{Error, Result};
 use crate::types::{Condition, ETag, RecordId, SaveOutcome, SavedRecord, now_ms};
 use etui_text::collator::Collator;
@@ -16,20 +16,43 @@ pub(crate) struct RecordWriter<'o> {
 }
 
 impl<'o> RecordWriter<'o> {
-    /// Runs `work`, and writes the collected edits.
+    /// Runs `work`, writes the collected edits, and records the changes as a step.
     pub(crate) fn run<T>(
         conn: &Connection,
         order: &'o Collator,
         work: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
+        let (value, [before, last]) = Self::run_counted(conn, order, work)?;
+        if last > before {
+            steps::record_changes(conn, before + 1, last)?;
+        }
+        Ok(value)
+    }
+
+    /// Runs `work`, and writes the collected edits. For records that are found again by a scan.
+    pub(crate) fn run_scan<T>(
+        conn: &Connection,
+        order: &'o Collator,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        Self::run_counted(conn, order, work).map(|(value, _)| value)
+    }
+
+    /// Also returns the latest sequence numbers before and after.
+    fn run_counted<T>(
+        conn: &Connection,
+        order: &'o Collator,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(T, [i64; 2])> {
+        let before = changes::latest_seq(conn)?;
         let mut writing = Self {
-            last: changes::latest_seq(conn)?,
+            last: before,
             list: list::ListEdits::default(),
             order,
         };
         let value = work(&mut writing)?;
         writing.list.write(conn, order.label_bounds())?;
-        Ok(value)
+        Ok((value, [before, writing.last]))
     }
 
     /// Takes a sequence number that no change has. That of the next change is greater.

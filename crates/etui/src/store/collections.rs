@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::record::changes::KEPT_MS;
 use crate::record::collection_table::{CollectionRef, RemovedRef};
 use crate::record::records::{RecordWriter, count_removed_at, remove_all_records, uids_removed_at};
+use crate::record::steps::{self, CollectionChange};
 use crate::record::write::undo_latest;
 use crate::record::{Collection, CollectionKey, RecordKind, collection_table, external_id};
 use crate::store::Store;
@@ -101,7 +102,10 @@ impl Store {
     /// [`Error::BadName`].
     pub fn create_collection<R: RecordKind>(&self, name: &str) -> Result<Collection<'_, R>> {
         let made = self.db.write_of(TransactionSize::Small, |conn| {
-            collection_table::create_collection(conn, R::KIND, name)
+            let made = collection_table::create_collection(conn, R::KIND, name)?;
+            let change = CollectionChange::Created;
+            steps::record_collection(conn, made.id, change, None, Some(name))?;
+            Ok(made)
         })?;
         Ok(Collection::new(&self.db, made))
     }
@@ -131,7 +135,10 @@ impl Store {
         let renamed = self.after_queue(|conn| {
             let CollectionRef { id, .. } =
                 collection_table::find_collection(conn, R::KIND, Some(name))?;
-            collection_table::rename_collection(conn, R::KIND, id, to)
+            let renamed = collection_table::rename_collection(conn, R::KIND, id, to)?;
+            let change = CollectionChange::Renamed;
+            steps::record_collection(conn, id, change, Some(name), Some(to))?;
+            Ok(renamed)
         })?;
         Ok(Collection::new(&self.db, renamed))
     }
@@ -195,6 +202,7 @@ impl Store {
         check: impl FnOnce(&RemovedCollection) -> Result<()>,
     ) -> Result<RemovedCollection> {
         let order = self.db.order();
+        let _step = steps::group_step();
         self.after_queue(|conn| {
             let found = find(conn)?;
             let RemovedRef { id, removed_at: at } =
@@ -209,6 +217,8 @@ impl Store {
                 at,
             };
             check(&removed)?;
+            let (change, name) = (CollectionChange::Removed, removed.name.as_str());
+            steps::record_collection(conn, id, change, Some(name), None)?;
             let first = collection_table::find_collection(conn, kind, None)?.id;
             if id < first {
                 collection_table::start_history(conn, first)?;
@@ -273,6 +283,7 @@ impl Store {
         is_meant: impl Fn(&CollectionRef, i64) -> bool,
     ) -> Result<u64> {
         let with = self.db.index_context();
+        let _step = steps::group_step();
         self.db.write(|conn| {
             let RemovedRef { id, removed_at: at } =
                 collection_table::find_removed(conn, R::KIND, name, is_meant)?;
@@ -283,6 +294,7 @@ impl Store {
                     .try_for_each(|uid| undo_latest::<R>(conn, writing, &with, id, uid).map(|_| ()))
             })?;
             collection_table::start_history(conn, id)?;
+            steps::record_collection(conn, id, CollectionChange::Restored, None, Some(to))?;
             Ok(uids.len() as u64)
         })
     }

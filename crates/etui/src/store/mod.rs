@@ -9,10 +9,12 @@ mod hooks;
 #[doc(hidden)]
 pub mod part_file;
 mod populate;
+pub(crate) mod purge;
 mod refused;
 mod served_collections;
 pub(crate) mod snapshot;
 mod sql;
+pub(crate) mod undo;
 pub(crate) mod write_queue;
 
 use std::path::{Path, PathBuf};

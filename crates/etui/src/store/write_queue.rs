@@ -25,13 +25,19 @@ use crate::error::{Error, Result};
 use crate::import::run::ImportItem;
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::{self, RecordWriter};
+use crate::record::steps::label_step;
 use crate::record::{RecordKind, collection_table};
 use crate::types::{CollectionKind, Condition};
 
-/// Applies all entries of the queue, inside a write transaction.
+/// Applies all entries of the queue, inside a write transaction, as a step of their own: who wrote them is
+/// not the program that applies them.
 pub(crate) fn drain(conn: &Connection, with: &IndexContext<'_>) -> Result<()> {
+    // A program that writes past the view may choose any id.
+    if next_entry(conn, i64::MIN)?.is_none() {
+        return Ok(());
+    }
+    let _step = label_step("SQL", "");
     RecordWriter::run(conn, with.order, |writing| {
-        // A program that writes past the view may choose any id.
         let mut last = i64::MIN;
         while let Some((id, write)) = next_entry(conn, last)? {
             last = id;

@@ -382,3 +382,107 @@ fn windows_reach_any_distance() {
     let after = Timestamp::from_seconds(253_400_000_000);
     assert_eq!(due(after, 3), [""; 0]);
 }
+
+/// Alarms of an event with these lines, each as its time.
+fn alarms_of(lines: &str, viewer: &TimeZone) -> Vec<String> {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("personal.etui")).unwrap();
+    let calendar = store.calendar().unwrap();
+    calendar.save(&event("snoozed", lines)).unwrap();
+    let found = calendar
+        .alarms(Timestamp::from_seconds(0), 10, viewer)
+        .unwrap();
+    found.iter().map(|due| due.at.to_string()).collect()
+}
+
+#[test]
+fn a_snoozed_alarm_is_due_when_the_snooze_ends() {
+    let alarm = "BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT15M\r\nEND:VALARM\r\n";
+    let twice = "DTSTART:20270114T150000Z\r\nRRULE:FREQ=DAILY;COUNT=2\r\n";
+    for (lines, expected) in [
+        (
+            "DTSTART:20270114T150000Z\r\nX-MOZ-SNOOZE-TIME:20270114T145500Z\r\n",
+            &["20270114T145500Z"][..],
+        ),
+        (
+            "DTSTART:20270114T150000Z\r\nX-MOZ-LASTACK:20270114T144500Z\r\nX-MOZ-SNOOZE-TIME:20270116T145500Z\r\n",
+            &["20270116T145500Z"],
+        ),
+        // The acknowledgement is later than the snooze.
+        (
+            "DTSTART:20270114T150000Z\r\nX-MOZ-LASTACK:20270114T150000Z\r\nX-MOZ-SNOOZE-TIME:20270114T145500Z\r\n",
+            &[],
+        ),
+        (
+            &format!(
+                "{twice}X-MOZ-LASTACK:20270114T144500Z\r\nX-MOZ-SNOOZE-TIME-1799938800000000:20270114T145500Z\r\n"
+            ),
+            &["20270114T145500Z", "20270115T144500Z"],
+        ),
+        // It is of one instance of a series, and not of another time.
+        (
+            &format!("{twice}X-MOZ-SNOOZE-TIME:20270114T145500Z\r\n"),
+            &["20270114T144500Z", "20270115T144500Z"],
+        ),
+        (
+            &format!("{twice}X-MOZ-SNOOZE-TIME-1799938860000000:20270114T145500Z\r\n"),
+            &["20270114T144500Z", "20270115T144500Z"],
+        ),
+        (
+            "DTSTART:20270114T150000\r\nRRULE:FREQ=DAILY;COUNT=1\r\nX-MOZ-SNOOZE-TIME-1799938800000000:20270114T160000Z\r\n",
+            &["20270114T160000Z"],
+        ),
+    ] {
+        assert_eq!(
+            alarms_of(&format!("{lines}{alarm}"), &TimeZone::UTC),
+            expected,
+            "{lines}"
+        );
+    }
+}
+
+#[test]
+fn a_trigger_without_a_zone_is_the_viewers() {
+    let lines = "DTSTART:20270114T220000Z\r\nBEGIN:VALARM\r\nACTION:DISPLAY\r\n\
+                 TRIGGER;VALUE=DATE-TIME:20270114T223000\r\nEND:VALARM\r\n";
+    for (zone, expected) in [
+        ("Europe/Berlin", "20270114T213000Z"),
+        ("UTC", "20270114T223000Z"),
+        ("America/New_York", "20270115T033000Z"),
+    ] {
+        assert_eq!(
+            alarms_of(lines, &TimeZone::named(zone).unwrap()),
+            [expected],
+            "{zone}"
+        );
+    }
+}
+
+#[test]
+fn completed_to_dos_have_no_alarms() {
+    for mark in [
+        "COMPLETED:20261101T090000Z",
+        "PERCENT-COMPLETE:100",
+        "STATUS:COMPLETED",
+        "STATUS:CANCELED",
+    ] {
+        let text = format!(
+            "BEGIN:VTODO\r\nUID:t\r\nDUE:20270114T150000Z\r\n{mark}\r\nBEGIN:VALARM\r\nACTION:DISPLAY\r\n\
+             TRIGGER;RELATED=END:-PT15M\r\nEND:VALARM\r\nEND:VTODO\r\n"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path().join("personal.etui")).unwrap();
+        let calendar = store.calendar().unwrap();
+        let zones = etui::calendar::zones::TimeZoneResolver::new();
+        calendar
+            .save(&CalendarObject::parse(text, &zones).unwrap())
+            .unwrap();
+        assert_eq!(
+            calendar
+                .alarms(Timestamp::from_seconds(0), 10, &TimeZone::UTC)
+                .unwrap(),
+            [],
+            "{mark}"
+        );
+    }
+}

@@ -291,3 +291,45 @@ fn a_record_that_is_merged_later_counts_once() {
         assert_eq!(count(&known), (0, 0, between + 1));
     }
 }
+
+#[test]
+fn a_component_without_a_calendar_is_imported() {
+    let event = "BEGIN:VEVENT\nUID:bare\nDTSTART:20270104T090000Z\nSUMMARY:Bare\nEND:VEVENT";
+    for (text, added) in [
+        (event.to_owned(), 1),
+        (format!("\u{FEFF}\r\n\n{}\n", event.to_ascii_uppercase()), 1),
+        (event.replace("VEVENT", "VTODO"), 1),
+        (format!("{event}\n{}", event.replace("bare", "other")), 2),
+        (
+            format!("BEGIN:VTIMEZONE\nTZID:x\nEND:VTIMEZONE\n{event}"),
+            1,
+        ),
+    ] {
+        let dir = directory();
+        let store = Store::open(dir.1.as_path()).unwrap();
+        let calendar = store.calendar().unwrap();
+        assert_eq!(import(&calendar, text.as_bytes()).added, added, "{text}");
+        assert!(
+            stored(&calendar)
+                .iter()
+                .all(|text| text.ends_with(b"END:VEVENT")
+                    || text.ends_with(b"END:VTODO")
+                    || text.ends_with(b"\n"))
+        );
+    }
+    // Lines are those of the input.
+    let dir = directory();
+    let store = Store::open(dir.1.as_path()).unwrap();
+    let mut lines = Vec::new();
+    let input = format!("{event}\nBEGIN:VEVENT\nEND:VEVENT\n");
+    let report = store
+        .calendar()
+        .unwrap()
+        .import(input.as_bytes(), &mut |event| {
+            if let etui::import::ImportEvent::Refused(refused) = event {
+                lines.push((refused.line, refused.last_line));
+            }
+            ControlFlow::Continue(())
+        });
+    assert_eq!((report.unwrap().added, lines), (1, vec![(6, 7)]));
+}

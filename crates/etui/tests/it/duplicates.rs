@@ -321,3 +321,63 @@ fn a_first_contact_without_uid_stays_the_same_record() {
     assert_eq!(now.card().unwrap().uid(), Some(both[0].uid.as_str()));
     clean(&store);
 }
+
+/// Groups and relations name the contact that stays; undoing the merge brings their lines back.
+#[test]
+fn a_merge_repairs_what_names_the_merged() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    let contacts = store.contacts().unwrap();
+    save(&contacts, "1", "FN:Anna");
+    save(&contacts, "2", "FN:Anna\nRELATED;TYPE=me:urn:uuid:1");
+    let others = [
+        (
+            "g",
+            "FN:Crew\nKIND:group\nMEMBER:urn:uuid:2\nMEMBER:urn:uuid:9",
+            true,
+        ),
+        (
+            "h",
+            "FN:Both\nKIND:group\nMEMBER:urn:uuid:1\nMEMBER:urn:uuid:2",
+            true,
+        ),
+        ("a", "FN:Apple\nX-ADDRESSBOOKSERVER-MEMBER:urn:uuid:2", true),
+        ("r", "FN:Bob\nitem1.RELATED;TYPE=spouse:urn:uuid:2", true),
+        ("t", "FN:Cy\nRELATED;VALUE=text:Anna", false),
+        ("u", "FN:Dan\nMEMBER:urn:uuid:22\nNOTE:2", false),
+    ];
+    for (uid, lines, _) in others {
+        save(&contacts, uid, lines);
+    }
+    let uids: Vec<&str> = others.iter().map(|(uid, ..)| *uid).collect();
+    let texts = || -> Vec<String> {
+        let all = contacts.get_many(&uids).unwrap().into_iter().flatten();
+        all.map(|c| String::from_utf8(c.text).unwrap()).collect()
+    };
+    let before = texts();
+    let both: Vec<Contact> = contacts
+        .get_many(&["1", "2"])
+        .unwrap()
+        .into_iter()
+        .flatten()
+        .collect();
+    let result = contacts.merge(&both).unwrap();
+
+    let repaired: Vec<&str> = result.repaired.iter().map(|c| c.uid.as_str()).collect();
+    assert_eq!(repaired, ["g", "h", "a", "r"]);
+    assert_eq!(result.merged.card.property("RELATED"), None);
+    let after = texts();
+    for ((uid, _, is_changed), (old, new)) in others.iter().zip(before.iter().zip(&after)) {
+        let expected = match *uid {
+            "h" => old.replace("MEMBER:urn:uuid:2\r\n", ""),
+            _ if *is_changed => old.replace("urn:uuid:2\r\n", "urn:uuid:1\r\n"),
+            _ => old.clone(),
+        };
+        assert_eq!(new, &expected);
+    }
+
+    let ids: Vec<&str> = ["1", "2"].into_iter().chain(repaired).collect();
+    contacts.restore_many(&ids).unwrap();
+    assert_eq!(texts(), before);
+    clean(&store);
+}

@@ -11,14 +11,15 @@ use super::record::check_understood;
 use super::show::{describe_times, shift_time};
 use super::span_args::local_now;
 use super::time_args::{
-    AlignedRule, EventEnd, StartTime, TimeArgs, align_rule, check_due, note_of_move,
+    AlignedRule, EventEnd, StartTime, TimeArgs, align_rule, check_due, note_of_gap, note_of_move,
     note_of_passed, offset_before_start,
 };
 use crate::app::App;
 use crate::commands::records::report_saved;
-use crate::datetime::{LocalNow, Phrase, PhraseError, TimeWords, parse_duration, parse_phrase};
 use crate::errors::{Failure, Result};
+use crate::output::json::calendar::added_entry_json;
 use crate::output::{escape_text, one_line};
+use etui_when::{LocalNow, Phrase, PhraseError, TimeWords, parse_duration, parse_phrase};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +32,8 @@ Examples:
   etui calendar add \"Tax return\" --due 2027-05-31 --alarm 1w
   etui calendar add \"todo Buy milk friday\"
   etui calendar add \"Lunch with Bob friday 12:30 at Canteen\"
+  etui calendar add \"Zoom with Kim 3pm EST tomorrow\"
+  etui calendar add \"Zahnarzt Dienstag um 9\"
   etui calendar add Talk --start \"fri 14:00\" --set url=https://example.org --set class=PRIVATE
 
 WHEN  18:30, tomorrow, \"next friday 9am\", \"in 2 hours\", \"Dec 25\", 25.12., 2026-12-24, +3d,
@@ -38,11 +41,13 @@ WHEN  18:30, tomorrow, \"next friday 9am\", \"in 2 hours\", \"Dec 25\", 25.12., 
 HOW   daily, mon-fri, \"every second tuesday\", \"last friday of the month\", \"yearly on Dec 25\",
       \"weekly for 10 weeks\", \"every 2 weeks on mon, thu until 2027-06-30\", \"daily 5 times\"
 
-Without --start, the time is taken from TITLE; `at PLACE` after the time is the place. A word that
-looks like a part of the time and is not understood is refused. A title in double quotes is taken as
-it is: '\"Plan friday\" tomorrow 9:00'. `next friday` is that of the next week. A start that its rule
-does not have is moved to the first day that it has. Without --end and --duration, an event
-lasts one hour, or one day. `etui import` imports files.";
+Without --start, the time is taken from TITLE; `at PLACE` after the time, or `@ PLACE`, is the
+place. TITLE may be in English, German, French, Spanish, Portuguese, Dutch, Italian, Swedish,
+Polish, Russian, Turkish or Japanese. `at 3` is in the afternoon, which the answer says. A word
+that looks like a part of the time and is not understood is refused. A title in double quotes is
+taken as it is: '\"Plan friday\" tomorrow 9:00'. `next friday` is that of the next week. A start
+that its rule does not have is moved to the first day that it has. Without --end and --duration, an
+event lasts one hour, or one day. `etui import` imports files.";
 
 /// Add an event or a to-do
 #[derive(Debug, Default, clap::Args)]
@@ -75,7 +80,10 @@ pub struct AddEntryArgs {
 
 pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
     let here = local_now(&app.out);
-    let (record, note) = build_record(args, &here)?;
+    let (record, notes) = build_record(args, &here)?;
+    for note in &notes {
+        app.out.write_note(note);
+    }
     let store = app.open_or_create(app.store_options())?;
     let calendar = app.open_target_calendar(&store)?;
     let uid = record.uid().unwrap_or_default().to_owned();
@@ -89,7 +97,13 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
         saved => saved?,
     };
     store.close()?;
-    let times = describe_times(&record);
+    if app.out.json {
+        let zone = app.out.time_zone();
+        return app
+            .out
+            .write_json(&added_entry_json(&saved, &uid, &record, &zone));
+    }
+    let times = describe_times(&record, None);
     report_saved(&mut app.out, &record, &saved, &uid, |title| {
         let times = times.iter().map(|line| format!("\n  {line}"));
         format!(
@@ -99,9 +113,6 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
             escape_text(&uid)
         )
     })?;
-    if let Some(note) = note {
-        app.out.write_note(&note);
-    }
     Ok(())
 }
 
@@ -117,6 +128,8 @@ pub struct EntryWords {
     /// The location that the title named.
     pub place: Option<String>,
     pub is_todo: bool,
+    /// What was assumed of the words.
+    pub notes: Vec<String>,
 }
 
 /// Words at the beginning of a phrase for a to-do.
@@ -138,6 +151,7 @@ impl EntryWords {
             has_day: true,
             place: None,
             is_todo,
+            notes: Vec::new(),
         }
     }
 
@@ -152,6 +166,7 @@ impl EntryWords {
         self.place = phrase.place;
         self.rule = phrase.rule;
         self.has_day = phrase.has_day;
+        self.notes = phrase.notes;
         Ok(())
     }
 
@@ -199,17 +214,18 @@ fn refuse_phrase(error: &PhraseError) -> Failure {
     })
 }
 
-/// Returns the new entry, and a note if its start was moved.
-fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<(CalendarObject, Option<String>)> {
+/// Returns the new entry, and what was assumed of its times.
+fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<(CalendarObject, Vec<String>)> {
     build_entry(args, parse_words(args, here)?, here)
 }
 
-/// Returns the entry with this title and these times, and a note if its start was moved.
+/// Returns the entry with this title and these times, and what a person should know before it is saved: what was
+/// assumed, that the start was moved, has passed or is in the gap of a clock change.
 pub fn build_entry(
     args: &AddEntryArgs,
     words: EntryWords,
     here: &LocalNow,
-) -> Result<(CalendarObject, Option<String>)> {
+) -> Result<(CalendarObject, Vec<String>)> {
     let time = &args.time;
     let due = words.due;
     let is_todo = words.is_todo || due.is_some();
@@ -249,12 +265,12 @@ pub fn build_entry(
         }
         (None, _) => None,
     };
-    let mut note = None;
+    let mut notes = words.notes;
     let mut shift = Duration::ZERO;
     if let (Some(anchor), Some(AlignedRule { first, .. })) = (&anchor, &aligned)
         && first != anchor
     {
-        note = words.has_day.then(|| note_of_move(anchor, first));
+        notes.extend(words.has_day.then(|| note_of_move(anchor, first)));
         shift = Duration::from_seconds(first.local().seconds() - anchor.local().seconds());
     }
     let due = due.map(|due| shift_time(&due, shift));
@@ -270,12 +286,13 @@ pub fn build_entry(
         if let Some(due) = &due {
             check_due(&start, due, here)?;
         }
-        if note.is_none() {
-            note = note_of_passed(&start, here);
-        }
+        notes.extend(note_of_passed(&start, here));
+        notes.extend(note_of_gap(&start, here));
         draft = draft.start(start);
     }
     if let Some(due) = due {
+        notes.extend(note_of_passed(&due, here));
+        notes.extend(note_of_gap(&due, here));
         draft = draft.end(due);
     }
     if let Some(AlignedRule { rule, .. }) = aligned {
@@ -302,5 +319,5 @@ pub fn build_entry(
         assignment.apply(&mut record, 0, &zones)?;
     }
     check_understood(&record, None)?;
-    Ok((record, note))
+    Ok((record, notes))
 }

@@ -6,10 +6,10 @@ use etui::calendar::{CalendarObject, CutSeries, DueAlarm};
 use super::span_args::local_now;
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{format_clock, format_day, format_short, parse_when, to_instant};
 use crate::errors::{Failure, Result};
 use crate::output::json::calendar::due_alarm_json;
 use crate::output::{Table, format_count, one_line};
+use etui_when::{format_clock, format_day, format_short, parse_when, to_instant};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,16 +6,18 @@ use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
 
 use super::add::{AddEntryArgs, EntryWords, build_entry};
+use super::property::parse_assignment;
 use super::record::read_record;
 use super::show::describe_times;
 use super::single;
 use super::span_args::local_now;
 use super::time_args::TimeArgs;
+use crate::commands::records::browser::form::{FieldChange, FormField};
 use crate::commands::records::browser::kind::{BrowserRecord, NewRecord};
 use crate::commands::records::title_of;
-use crate::datetime::{LocalNow, TimeWords, parse_phrase};
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
+use etui_when::{LocalNow, TimeWords, parse_phrase};
 
 impl BrowserRecord for CalendarObject {
     const PHRASE_EXAMPLE: &'static str = "Lunch with Bob tomorrow 12:30; todo Buy milk friday";
@@ -24,19 +26,19 @@ impl BrowserRecord for CalendarObject {
     fn of_phrase(text: &str, day: Option<Date>, out: &OutputWriter) -> Result<NewRecord<Self>> {
         let here = local_now(out);
         let (args, words) = parse_entry_phrase(text, day, &here)?;
-        let (record, note) = build_entry(&args, words, &here)?;
+        let (record, notes) = build_entry(&args, words, &here)?;
         let label = match record.master().kind {
             ComponentKind::Todo => "To-do",
             _ => "Title",
         };
         let mut rows = vec![(label.to_owned(), title_of(&record))];
-        let times = describe_times(&record).into_iter();
+        let times = describe_times(&record, None).into_iter();
         rows.extend(
             times
                 .zip(["When", ""].iter().chain(std::iter::repeat(&"")))
                 .map(|(line, label)| ((*label).to_owned(), line)),
         );
-        rows.extend(note.map(|note| ("Note".to_owned(), note)));
+        rows.extend(notes.into_iter().map(|note| ("Note".to_owned(), note)));
         Ok(NewRecord { record, rows })
     }
 
@@ -61,7 +63,7 @@ impl BrowserRecord for CalendarObject {
         let main = record.master();
         let mut all = vec![("Title", title_of(record))];
         all.extend(
-            describe_times(record)
+            describe_times(record, None)
                 .into_iter()
                 .next()
                 .map(|when| ("When", when)),
@@ -72,6 +74,38 @@ impl BrowserRecord for CalendarObject {
         let all = all.into_iter();
         all.map(|(label, value)| (label.to_owned(), value))
             .collect()
+    }
+
+    fn form_fields(record: &Self, _: &OutputWriter) -> Vec<FormField> {
+        let main = record.master();
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        vec![
+            FormField::new("Title", "SUMMARY", text(&main.summary)),
+            FormField::new("Place", "LOCATION", text(&main.location)),
+            FormField::new("Notes", "DESCRIPTION", text(&main.description)),
+            FormField::new("Web", "URL", text(&main.url)),
+        ]
+    }
+
+    fn change_fields(
+        (all, stored): (&Calendar<'_>, &StoredRecord<Self>),
+        mut record: Self,
+        changes: &[FieldChange],
+        _: &OutputWriter,
+    ) -> Result<Self> {
+        let zones = all.zones(stored.id)?;
+        let at = record.master_index();
+        for FieldChange { field, new } in changes {
+            if new.is_empty() && field.name != "SUMMARY" {
+                record.remove(at, field.name, None, &zones)?;
+                continue;
+            }
+            let wanted = parse_assignment(&format!("{}={new}", field.name));
+            wanted
+                .map_err(Failure::usage)?
+                .apply(&mut record, at, &zones)?;
+        }
+        Ok(record)
     }
 
     fn toggle_done(

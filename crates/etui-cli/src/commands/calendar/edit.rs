@@ -1,22 +1,26 @@
 //! `etui calendar edit`: changes an entry by options, from a file, or in an editor.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
+use etui::calendar::time::{Duration, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
+use etui::{Condition, SaveOutcome, SavedRecord};
 
 use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::{check_understood, read_record};
 use super::reschedule::{NO_START, reschedule};
+use super::show::describe_times;
+use super::single::{find_instance, single_of};
 use super::span_args::local_now;
 use super::time_args::{TimeArgs, offset_before_start};
 use crate::app::App;
-use crate::commands::records::change;
 use crate::commands::records::property::{PropertyRemoval, parse_removal};
 use crate::commands::records::selection::{Selected, SelectionArgs};
-use crate::datetime::{LocalNow, parse_duration};
+use crate::commands::records::{change, report_saved};
 use crate::errors::{Failure, Result};
+use etui_when::{LocalNow, parse_duration, reference_time};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,11 +38,14 @@ Examples:
   etui calendar edit 17 18 --set label=Work              several at once
   etui calendar edit --where title:scrum --place \"Room 5\" --dry-run
 
+  etui calendar edit 17 --on friday --place \"Room 7\"       one time of a recurring entry
+  etui calendar edit 17 --from 2027-03-01 --start 10:00  this time and all later ones
+
 --remove is applied first. All other lines of the text are unchanged. A new start moves all
-occurrences of a recurring entry, except those with overrides; the weekdays of its rule stay, and a
-start that is none of them is moved to the next. `etui calendar move` and `etui calendar skip` change a
-single occurrence. `etui calendar restore 17` undoes the change. For WHEN and HOW see
-`etui calendar add --help`.";
+times of a recurring entry; a day without a time keeps the time of day. The only day of its rule moves
+along; of several days, a start that is none of them is moved to the next. Skipped and changed times
+keep their day where the rule has it. --from with a change makes the later times an entry of their own.
+`etui calendar restore 17` undoes the change. For WHEN and HOW see `etui calendar add --help`.";
 
 /// Change an entry
 #[derive(Debug, clap::Args)]
@@ -69,12 +76,18 @@ pub struct EditEntryArgs {
     /// Remove all properties of this name, or those with this value
     #[arg(long, value_name = "PROP[=VALUE]", value_parser = parse_removal::<CalendarObject>)]
     remove: Vec<PropertyRemoval>,
-    /// Replace the text by this file; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "title", "start", "end", "duration", "all_day", "due", "repeat", "place", "notes", "category", "alarm",
-        "set", "remove",
-    ])]
-    from: Option<PathBuf>,
+    /// Change only the time of a recurring entry on this day or at this time
+    #[arg(
+        long,
+        value_name = "WHEN",
+        allow_hyphen_values = true,
+        conflicts_with = "from"
+    )]
+    on: Option<String>,
+    /// Change this time of a recurring entry and all later ones; without other options: replace the
+    /// text by this file, `-` is standard input
+    #[arg(long, value_name = "WHEN|FILE", allow_hyphen_values = true)]
+    from: Option<String>,
     /// Fail unless the entry has this ETag
     #[arg(long, value_name = "ETAG")]
     if_match: Option<String>,
@@ -116,18 +129,42 @@ pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
     {
         for mut stored in records {
             change::expect_etag(&mut stored, args.if_match.as_deref())?;
+            let here = local_now(&app.out);
+            let mut now = Vec::new();
             let (record, saved) = match &args.from {
-                Some(file) => change::replace_from_file(&calendar, &stored, id, file)?,
+                Some(from) if args.has_changes() => {
+                    edit_from(app, &calendar, &stored, id, from, args)?
+                }
+                Some(file) => change::replace_from_file(&calendar, &stored, id, Path::new(file))?,
                 None if args.has_changes() => {
-                    let record = apply_options(app, &calendar, &stored, args)?;
+                    let record = match &args.on {
+                        Some(on) => {
+                            let (record, one) = edit_one(app, &calendar, &stored, id, on, args)?;
+                            now = describe_times(&one, Some(&here));
+                            record
+                        }
+                        None => apply_options(app, &calendar, &stored, args)?,
+                    };
                     change::save_changed(&calendar, &stored, id, record)?
+                }
+                None if args.on.is_some() => {
+                    return Err(Failure::usage("--on needs an option that changes the time"));
                 }
                 None if app.out.zone.is_some() => {
                     return Err(Failure::usage("--zone needs a --start, --end or --due"));
                 }
                 None => change::edit_in_editor(app, &calendar, &stored, id)?,
             };
-            change::report_change(app, &stored, &record, &saved)?;
+            match saved.outcome {
+                SaveOutcome::Added => report_later_part(app, &stored, &record, &saved)?,
+                _ => change::report_change(app, &stored, &record, &saved)?,
+            }
+            if now.is_empty() && saved.outcome != SaveOutcome::Unchanged {
+                now = describe_times(&record, Some(&here));
+            }
+            for line in now {
+                app.out.status(format!("  {line}"))?;
+            }
         }
     }
     Ok(store.close()?)
@@ -143,6 +180,106 @@ fn parse_alarm(text: &str) -> std::result::Result<Option<Duration>, String> {
     }
 }
 
+/// Returns the record with one time changed by the options, and that time.
+fn edit_one(
+    app: &mut App,
+    calendar: &Calendar<'_>,
+    stored: &StoredRecord<CalendarObject>,
+    id: &str,
+    on: &str,
+    args: &EditEntryArgs,
+) -> Result<(CalendarObject, CalendarObject)> {
+    if args.time.repeat.is_some() {
+        return Err(Failure::usage(
+            "--repeat is of the whole entry; leave out --on",
+        ));
+    }
+    let zones = calendar.zones(stored.id)?;
+    let (_, before) = read_record(calendar, &stored.uid)?;
+    let here = local_now(&app.out);
+    let instance = find_instance(&before, id, Some(on), &here)?;
+    let mut one = single_of(&before, &instance, &zones)?;
+    let at = here.zone.to_local(instance.during.start);
+    let text = args.time.start.as_deref().or(args.time.due.as_deref());
+    let now = reference_time(text.unwrap_or_default(), at, here.now);
+    change_record(
+        app,
+        stored,
+        &mut one,
+        args,
+        &LocalNow { now, ..here },
+        &zones,
+    )?;
+    let mut record = before.clone();
+    record.replace_components(&one, &zones)?;
+    finish_change(&mut record, &before, &zones)?;
+    Ok((record, one))
+}
+
+/// Reports a series that was cut in two, by its second part.
+fn report_later_part(
+    app: &mut App,
+    stored: &StoredRecord<CalendarObject>,
+    record: &CalendarObject,
+    saved: &SavedRecord,
+) -> Result<()> {
+    let uid = record.uid().unwrap_or_default();
+    report_saved(&mut app.out, record, saved, uid, |title| {
+        format!(
+            "Added {new}: {title}, in place of the later times of {old} (undo: etui calendar remove \
+             {new}; etui calendar restore {old})",
+            new = saved.id,
+            old = stored.id
+        )
+    })
+}
+
+/// Changes one time and all later ones: the series ends before it, and a new one begins.
+fn edit_from(
+    app: &mut App,
+    calendar: &Calendar<'_>,
+    stored: &StoredRecord<CalendarObject>,
+    id: &str,
+    from: &str,
+    args: &EditEntryArgs,
+) -> Result<(CalendarObject, SavedRecord)> {
+    let zones = calendar.zones(stored.id)?;
+    let (_, before) = read_record(calendar, &stored.uid)?;
+    let here = local_now(&app.out);
+    let instance = find_instance(&before, id, Some(from), &here)?;
+    let parts = before.split_at(&instance.id, None, &zones)?;
+    let Some(mut earlier) = parts.before else {
+        let record = apply_options(app, calendar, stored, args)?;
+        return change::save_changed(calendar, stored, id, record);
+    };
+    let mut later = parts.after;
+    let at = here.zone.to_local(instance.during.start);
+    let text = args.time.start.as_deref().or(args.time.due.as_deref());
+    let now = reference_time(text.unwrap_or_default(), at, here.now);
+    change_record(
+        app,
+        stored,
+        &mut later,
+        args,
+        &LocalNow { now, ..here },
+        &zones,
+    )?;
+    finish_change(&mut later, &before, &zones)?;
+    finish_change(&mut earlier, &before, &zones)?;
+    calendar.save_all_if(&[
+        (&earlier, Condition::IfMatch(stored.etag)),
+        (&later, Condition::IfAbsent),
+    ])?;
+    let uid = later.uid().unwrap_or_default().to_owned();
+    let (added, _) = read_record(calendar, &uid)?;
+    let saved = SavedRecord {
+        id: added.id,
+        etag: added.etag,
+        outcome: SaveOutcome::Added,
+    };
+    Ok((later, saved))
+}
+
 /// Returns the record with the changes of the options.
 fn apply_options(
     app: &mut App,
@@ -153,9 +290,38 @@ fn apply_options(
     let zones = calendar.zones(stored.id)?;
     let (_, before) = read_record(calendar, &stored.uid)?;
     let mut record = before.clone();
+    let here = local_now(&app.out);
+    change_record(app, stored, &mut record, args, &here, &zones)?;
+    if args.selection.single_id().is_none() && record.text() == before.text() {
+        return Ok(record);
+    }
+    finish_change(&mut record, &before, &zones)?;
+    Ok(record)
+}
+
+/// Sets the time of the change, and checks that the text is still understood.
+fn finish_change(
+    record: &mut CalendarObject,
+    before: &CalendarObject,
+    zones: &TimeZoneResolver,
+) -> Result<()> {
+    let now = Timestamp::from(std::time::SystemTime::now()).to_string();
+    record.set(record.master_index(), "LAST-MODIFIED", &now, zones)?;
+    check_understood(record, Some(before))
+}
+
+/// Applies the options to the master component of a record; words of a day count from `here`.
+fn change_record(
+    app: &mut App,
+    stored: &StoredRecord<CalendarObject>,
+    record: &mut CalendarObject,
+    args: &EditEntryArgs,
+    here: &LocalNow,
+    zones: &TimeZoneResolver,
+) -> Result<()> {
     let at = record.master_index();
     for removal in &args.remove {
-        let removed = record.remove(at, &removal.name, removal.value.as_deref(), &zones)?;
+        let removed = record.remove(at, &removal.name, removal.value.as_deref(), zones)?;
         if args.selection.single_id().is_some() {
             removal.check_removed::<CalendarObject>(stored.id, removed)?;
         }
@@ -164,23 +330,22 @@ fn apply_options(
     let place = args.place.iter().map(|text| ("LOCATION", text));
     let notes = args.notes.iter().map(|text| ("DESCRIPTION", text));
     for (name, text) in title.chain(place).chain(notes) {
-        record.set(at, name, text, &zones)?;
+        record.set(at, name, text, zones)?;
     }
     if !args.category.is_empty() {
-        record.remove(at, "CATEGORIES", None, &zones)?;
-        record.set(at, "CATEGORIES", &args.category.join(","), &zones)?;
+        record.remove(at, "CATEGORIES", None, zones)?;
+        record.set(at, "CATEGORIES", &args.category.join(","), zones)?;
     }
     for assignment in &args.set {
-        assignment.apply(&mut record, at, &zones)?;
+        assignment.apply(record, at, zones)?;
     }
     if !args.time.is_empty() {
-        let here = now_in_zone_of(app, &record);
-        if let Some(note) = reschedule(&mut record, at, &args.time, &here, &zones)? {
+        for note in reschedule(record, at, &args.time, here, zones)? {
             app.out.write_note(&note);
         }
         let at = record.master_index();
         let sequence = record.master().sequence.saturating_add(1);
-        record.set(at, "SEQUENCE", &sequence.to_string(), &zones)?;
+        record.set(at, "SEQUENCE", &sequence.to_string(), zones)?;
     }
     if !args.alarm.is_empty() {
         let at = record.master_index();
@@ -195,23 +360,7 @@ fn apply_options(
             return Err(Failure::usage(NO_START));
         }
         let after = before.into_iter().map(offset_before_start);
-        record.set_alarms(at, &after.collect::<Result<Vec<_>>>()?, &zones)?;
+        record.set_alarms(at, &after.collect::<Result<Vec<_>>>()?, zones)?;
     }
-    if args.selection.single_id().is_none() && record.text() == before.text() {
-        return Ok(record);
-    }
-    let now = Timestamp::from(std::time::SystemTime::now()).to_string();
-    record.set(record.master_index(), "LAST-MODIFIED", &now, &zones)?;
-    check_understood(&record, Some(&before))?;
-    Ok(record)
-}
-
-/// Returns the time in the zone of the entry, or in the one given with `--zone`.
-fn now_in_zone_of(app: &App, record: &CalendarObject) -> LocalNow {
-    match record.master().start.as_ref().and_then(CalendarTime::zone) {
-        Some(zone) if app.out.zone.is_none() && *zone != TimeZone::UTC => {
-            LocalNow::in_zone(zone.clone())
-        }
-        _ => local_now(&app.out),
-    }
+    Ok(())
 }

@@ -6,10 +6,10 @@ use etui::calendar::{BusyPeriod, CalendarObject, merge_busy};
 
 use super::span_args::{SpanArgs, local_now};
 use crate::app::App;
-use crate::datetime::{LocalNow, TimeSpan, format_clock, format_day};
 use crate::errors::Result;
 use crate::output::json::calendar::busy_json;
 use crate::output::{OutputWriter, Style};
+use etui_when::{LocalNow, TimeSpan, format_clock, format_day};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,13 +5,15 @@ mod agenda;
 mod alarms;
 mod browse;
 mod edit;
+mod exceptions;
 mod freebusy;
 mod help;
 mod month;
 mod next;
+mod next_time;
 mod property;
 mod record;
-mod remind;
+pub mod remind;
 mod reschedule;
 mod show;
 mod single;
@@ -25,7 +27,6 @@ use etui::calendar::time::TimeZone;
 
 use super::records::RecordCommand;
 use crate::app::App;
-use crate::datetime;
 use crate::errors::Result;
 
 const EXAMPLES: &str = "\
@@ -70,7 +71,7 @@ pub struct CalendarArgs {
         long,
         global = true,
         value_name = "ZONE",
-        value_parser = datetime::parse_zone,
+        value_parser = etui_when::parse_zone,
         help_heading = "Calendar options"
     )]
     zone: Option<TimeZone>,

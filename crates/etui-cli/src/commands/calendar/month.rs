@@ -7,10 +7,10 @@ use super::agenda::month_grid::MonthGrid;
 use super::agenda::{AgendaSource, DayMap, days_of};
 use super::span_args::{SpanArgs, local_now};
 use crate::app::App;
-use crate::datetime::{TimeSpan, first_weekday, month_name};
 use crate::errors::{Failure, Result};
 use crate::output::{OutputWriter, Style};
 use crate::terminal::TerminalSession;
+use etui_when::{TimeSpan, first_weekday, month_name};
 
 const EXAMPLES: &str = "\
 Examples:

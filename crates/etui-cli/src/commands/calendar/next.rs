@@ -8,10 +8,10 @@ use super::span_args::local_now;
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
 use crate::commands::records::query::NamedReaders;
-use crate::datetime::format_range;
 use crate::errors::{Failure, Result};
 use crate::output::json::calendar::occurrence_json;
 use crate::output::one_line;
+use etui_when::format_range;
 
 /// Prints the next occurrence from now. Returns false if no entry matches.
 pub fn show_next(

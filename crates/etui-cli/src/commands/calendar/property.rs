@@ -6,8 +6,8 @@ use etui::calendar::{CalendarObject, Status};
 
 use super::show::in_form_of;
 use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
-use crate::datetime::{LocalNow, parse_when};
 use crate::errors::Failure;
+use etui_when::{LocalNow, parse_when};
 
 /// Common words and their iCalendar properties.
 pub const WORDS: PropertyWords = &[

@@ -18,10 +18,10 @@ use crate::commands::records::details::RecordDetails;
 use crate::commands::records::property::PropertyWords;
 use crate::commands::records::query::NamedReaders;
 use crate::commands::records::{NoOptions, RecordCommands, RecordHelp, resolve_record};
-use crate::datetime::{format_short, iso_time};
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
 use crate::output::json::calendar::{entry_json, entry_summary_json};
+use etui_when::{format_short, iso_time};
 
 /// Width of a start in the browser: `2026-11-23 09:00`.
 const START_WIDTH: usize = 16;

@@ -1,34 +1,42 @@
 //! Changes the time of an entry.
 
-use etui::calendar::CalendarObject;
 use etui::calendar::recurrence::RecurrenceRule;
-use etui::calendar::time::{CalendarTime, DateTimeValue, Duration, TimeZone};
+use etui::calendar::time::{CalendarTime, Duration, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{CalendarComponent, CalendarObject};
 
-use super::show::{in_form_of, shift_time};
-use super::time_args::{EventEnd, TimeArgs, align_rule, check_due, normalize_until, note_of_move};
-use crate::datetime::{LocalNow, is_end_of_day};
+use super::exceptions::{move_exceptions, moved_rule};
+use super::show::{end_of, in_display_zone, shift_time};
+use super::time_args::{
+    EventEnd, StartTime, TimeArgs, align_rule, check_due, not_in_rule, note_of_move,
+};
 use crate::errors::{Failure, Result};
+use etui_when::{LocalNow, describe_rule};
 
 /// Error for an entry without a time.
 pub const NO_START: &str = "the entry has no start; give --start or --due";
 
-/// Applies the time options to the component at index `at`. EXDATE, RECURRENCE-ID and UNTIL move by the
-/// same amount as the start. Returns a note if the start was moved to the first occurrence of its rule.
+/// Applies the time options to the component at index `at`, in the user's time zone; the entry keeps
+/// its own. EXDATE and RECURRENCE-ID keep their days where the rule still has them. Returns notes of
+/// what was moved beside the start.
 pub fn reschedule(
     record: &mut CalendarObject,
     at: usize,
     args: &TimeArgs,
     here: &LocalNow,
     zones: &TimeZoneResolver,
-) -> Result<Option<String>> {
-    let before = record.master().clone();
+) -> Result<Vec<String>> {
+    let before = record.components().nth(at).cloned().unwrap_or_default();
     let day_of = |time: &Option<CalendarTime>| match time {
         Some(CalendarTime::Date(day)) => *day,
         Some(time) => here.zone.to_local(time.at(&here.zone)).date(),
         None => here.now.date(),
     };
     let given = args.parse_start(day_of(&before.start), here)?;
+    let given = match (given, &before.start) {
+        (Some(given), Some(old)) if !args.all_day => Some(keep_form(old, given, here)?),
+        (given, _) => given,
+    };
     let mut start = match (&given, &before.start) {
         (Some(given), _) => Some(given.start.clone()),
         (None, Some(start)) if args.all_day => Some(CalendarTime::Date(start.local().date())),
@@ -36,12 +44,14 @@ pub fn reschedule(
     };
     let mut end = given.and_then(|given| given.end);
     if let Some(start) = &start {
-        end = args.parse_end(start, here)?.or(end);
+        // The words of the end are in the user's time zone, too.
+        let typed = args.parse_end(&in_display_zone(start, here), here)?;
+        end = typed.map(|end| end_in_form_of(start, end, here)).or(end);
     }
     let is_over = |how: &String| how.eq_ignore_ascii_case("never");
     let ends_series = args.repeat.as_ref().is_some_and(is_over);
     let mut new_rule = None;
-    let mut note = None;
+    let mut notes = Vec::new();
     if let (Some(time), false) = (&start, ends_series) {
         let rules = before.timing.iter().flat_map(|timing| &timing.rules);
         let rules: Vec<_> = rules.collect();
@@ -50,19 +60,27 @@ pub fn reschedule(
                 new_rule = Some(aligned.rule);
                 Some(aligned.first)
             }
-            // Without an end, as that moves with the start.
             (None, [rule]) if before.start.as_ref() != Some(time) => {
-                let rule = RecurrenceRule {
-                    until: None,
-                    count: None,
-                    ..(*rule).clone()
-                };
-                Some(align_rule(rule, time, here)?.first)
+                let first = first_of_rule(rule, time, here)?;
+                match (&before.start, first == *time) {
+                    (Some(old), false) if rule.by_day.len() + rule.by_month_day.len() <= 1 => {
+                        let moved = moved_rule(rule, old.local().date(), time.local().date());
+                        let moved = moved.filter(|rule| {
+                            first_of_rule(rule, time, here).is_ok_and(|first| first == *time)
+                        });
+                        let rule = moved.ok_or_else(|| not_in_rule(time))?;
+                        let zone = time.zone().unwrap_or(&here.zone);
+                        notes.push(format!("The rule is now: {}", describe_rule(&rule, zone)));
+                        new_rule = Some(rule);
+                        None
+                    }
+                    _ => Some(first),
+                }
             }
             _ => None,
         };
         if let Some(first) = first.filter(|first| first != time) {
-            note = Some(note_of_move(time, &first));
+            notes.push(note_of_move(time, &first));
             let by = first.local().seconds() - time.local().seconds();
             if let Some(EventEnd::At(at)) = &end {
                 end = Some(EventEnd::At(shift_time(at, Duration::from_seconds(by))));
@@ -71,13 +89,18 @@ pub fn reschedule(
         }
     }
     if let (Some(start), true) = (&start, start != before.start) {
-        if let Some(before) = &before.start {
-            shift_recurrence(record, at, before, start, zones)?;
-        }
         record.set_time(at, "DTSTART", start, zones)?;
+        if let Some(before) = &before.start {
+            let rule = new_rule.clone();
+            notes.extend(move_exceptions(record, at, before, start, rule, zones)?);
+            // The end of a rule that was not given moves with its start.
+            if args.repeat.is_none() {
+                new_rule = None;
+            }
+        }
     }
     let ends = match &start {
-        Some(start) => end.or_else(|| end_of_same_duration(&before.start, &before.end, start)),
+        Some(start) => end.or_else(|| end_of_same_duration(&before, start)),
         None if args.end.is_some() || args.duration.is_some() => {
             return Err(Failure::usage(NO_START));
         }
@@ -94,7 +117,13 @@ pub fn reschedule(
         }
         None => {}
     }
-    if let Some(due) = args.parse_due(day_of(&before.due), here)? {
+    let due = match (args.parse_due(day_of(&before.due), here)?, &before.due) {
+        (Some(due), Some(old)) if !args.all_day => Some(start_in_form_of(old, &due, here)),
+        (Some(due), _) => Some(due),
+        (None, Some(old)) => due_moved_with_start(&before, old, &start, args.all_day),
+        (None, None) => None,
+    };
+    if let Some(due) = due {
         if let Some(start) = &start {
             check_due(start, &due, here)?;
         }
@@ -114,112 +143,109 @@ pub fn reschedule(
         (Some(_), None) => return Err(Failure::usage("--repeat needs a --start")),
         (None, None) => {}
     }
-    Ok(note)
+    Ok(notes)
 }
 
-/// Moves EXDATE, RECURRENCE-ID and UNTIL by the difference of the starts.
-fn shift_recurrence(
-    record: &mut CalendarObject,
-    at: usize,
-    before: &CalendarTime,
+/// Returns the first occurrence of a rule, without its end, at a start or later.
+fn first_of_rule(
+    rule: &RecurrenceRule,
     start: &CalendarTime,
-    zones: &TimeZoneResolver,
-) -> Result<()> {
-    let Some(timing) = record.master().timing.clone() else {
-        return Ok(());
+    here: &LocalNow,
+) -> Result<CalendarTime> {
+    let rule = RecurrenceRule {
+        until: None,
+        count: None,
+        ..rule.clone()
     };
-    let excluded = timing.exception_dates.iter();
-    let excluded = excluded.map(|time| shift_with_start(time, before, start));
-    let excluded: Vec<CalendarTime> = excluded.collect();
-    if let Some(first) = excluded.first() {
-        record.remove(at, "EXDATE", None, zones)?;
-        record.set_time(at, "EXDATE", first, zones)?;
-        let values = excluded.iter().map(|time| format_like(first, time));
-        let values: Vec<String> = values.collect();
-        record.set(at, "EXDATE", &values.join(","), zones)?;
-    }
-    let overrides: Vec<(usize, CalendarTime)> = record
-        .components()
-        .enumerate()
-        .filter_map(|(i, item)| {
-            let recurrence_id = item.timing.as_ref()?.recurrence_id.as_ref()?;
-            Some((i, shift_with_start(&recurrence_id.id, before, start)))
-        })
-        .collect();
-    for (i, id) in overrides {
-        record.set_time(i, "RECURRENCE-ID", &id, zones)?;
-    }
-    if let [rule] = timing.rules.as_slice()
-        && let Some(until) = rule.until
-    {
-        let mut rule = rule.clone();
-        rule.until = Some(shift_until(until, before, start));
-        record.set(at, "RRULE", &rule.to_string(), zones)?;
-    }
-    Ok(())
+    Ok(align_rule(rule, start, here)?.first)
 }
 
-/// Moves a time by the difference between two starts, and converts it to the form of the new one.
-fn shift_with_start(
-    time: &CalendarTime,
-    before: &CalendarTime,
-    start: &CalendarTime,
-) -> CalendarTime {
-    let wall = match (time, before.zone()) {
-        (CalendarTime::Zoned(..) | CalendarTime::Utc(_), Some(zone)) => {
-            zone.to_local(time.at(zone))
+/// Converts a new start that was typed in the user's time zone to the form of the old one. A day keeps
+/// the time of day; an entry of days gets the time that is given.
+pub fn start_in_form_of(old: &CalendarTime, new: &CalendarTime, here: &LocalNow) -> CalendarTime {
+    match (old, new) {
+        (CalendarTime::Date(_), new) => new.clone(),
+        (old, CalendarTime::Date(day)) => {
+            let was = here.zone.to_local(old.at(&here.zone)).date();
+            let days = i64::from(day.days()) - i64::from(was.days());
+            shift_time(old, Duration::from_days(days))
         }
-        _ => time.local(),
-    };
-    let by = start.local().seconds() - before.local().seconds();
-    let wall = match time.is_date() && !start.is_date() {
-        // An excluded day becomes the new time of day on that day.
-        true => wall
-            .date()
-            .midnight()
-            .plus_seconds(start.local().seconds() - start.local().date().midnight().seconds()),
-        false => wall.plus_seconds(by),
-    };
-    in_form_of(start, wall)
-}
-
-/// Formats a time for a property whose first value is `first`.
-fn format_like(first: &CalendarTime, time: &CalendarTime) -> String {
-    match first {
-        // UTC values are written without a TZID.
-        CalendarTime::Zoned(_, zone) if *zone == TimeZone::UTC => time.at(zone).to_string(),
-        _ => time.value().to_string(),
+        (CalendarTime::Floating(_), new) => {
+            CalendarTime::Floating(here.zone.to_local(new.at(&here.zone)))
+        }
+        (CalendarTime::Zoned(_, zone), new) => {
+            CalendarTime::Zoned(zone.to_local(new.at(&here.zone)), zone.clone())
+        }
+        (CalendarTime::Utc(_), new) => CalendarTime::Utc(new.at(&here.zone)),
     }
 }
 
-/// Moves UNTIL: an end of day stays, a time moves with the start.
-fn shift_until(until: DateTimeValue, before: &CalendarTime, start: &CalendarTime) -> DateTimeValue {
-    let zone = before.zone().cloned().unwrap_or(TimeZone::UTC);
-    let local = match until {
-        DateTimeValue::Utc(time) => zone.to_local(TimeZone::UTC.to_utc(time)),
-        DateTimeValue::Local(time) => time,
-        DateTimeValue::Date(_) => return normalize_until(until, start),
-    };
-    if before.is_date() || is_end_of_day(local) {
-        return normalize_until(DateTimeValue::Date(local.date()), start);
+/// Converts an end that was typed in the user's time zone to the form of its start.
+pub fn end_in_form_of(start: &CalendarTime, end: EventEnd, here: &LocalNow) -> EventEnd {
+    match end {
+        EventEnd::At(end) if !end.is_date() => EventEnd::At(start_in_form_of(start, &end, here)),
+        end => end,
     }
-    let by = start.local().seconds() - before.local().seconds();
-    normalize_until(DateTimeValue::Local(local.plus_seconds(by)), start)
 }
 
-/// Returns the end that keeps the local duration of an entry with a new start.
-fn end_of_same_duration(
-    before: &Option<CalendarTime>,
-    end: &Option<CalendarTime>,
-    start: &CalendarTime,
-) -> Option<EventEnd> {
-    let (before, end) = (before.as_ref()?, end.as_ref()?);
-    if before == start {
-        return None;
+/// Converts a typed start and end to the form of the old start.
+fn keep_form(old: &CalendarTime, given: StartTime, here: &LocalNow) -> Result<StartTime> {
+    let start = start_in_form_of(old, &given.start, here);
+    let end = given.end.map(|end| end_in_form_of(&start, end, here));
+    match &end {
+        Some(EventEnd::At(end)) if end.is_date() != start.is_date() => Err(Failure::usage(
+            "--start: the entry has times of day; give a time, or use --all-day",
+        )),
+        _ => Ok(StartTime { start, end }),
     }
+}
+
+/// Returns the due time of a to-do that moves with its start; `None` if it stays.
+fn due_moved_with_start(
+    before: &CalendarComponent,
+    due: &CalendarTime,
+    start: &Option<CalendarTime>,
+    all_day: bool,
+) -> Option<CalendarTime> {
+    let (old, new) = match (&before.start, start) {
+        (Some(old), Some(new)) => (old, new),
+        _ if all_day => return Some(CalendarTime::Date(due.local().date())),
+        _ => return None,
+    };
+    let days = |time: &CalendarTime| i64::from(time.local().date().days());
+    match (old.is_date(), new.is_date()) {
+        _ if old == new => None,
+        (false, true) => {
+            let length = (days(due) - days(old)).max(1);
+            Some(shift_time(new, Duration::from_days(length)))
+        }
+        (true, false) => {
+            let length = (days(due) - days(old)).max(1);
+            Some(shift_time(new, Duration::from_days(length)))
+        }
+        _ => {
+            let by = new.local().seconds() - old.local().seconds();
+            Some(shift_time(due, Duration::from_seconds(by)))
+        }
+    }
+}
+
+/// Returns the end that keeps the local duration of an entry with a new start; the days that it touched,
+/// if it becomes one of days; `None` if the end or duration stays as written.
+fn end_of_same_duration(item: &CalendarComponent, start: &CalendarTime) -> Option<EventEnd> {
+    let before = item.start.as_ref().filter(|before| *before != start)?;
     if before.is_date() != start.is_date() {
-        return Some(EventEnd::After(TimeArgs::default_duration(start)));
+        if item.end.is_none() && item.duration.is_none() {
+            return None;
+        }
+        if !start.is_date() {
+            return Some(EventEnd::After(TimeArgs::default_duration(start)));
+        }
+        let last = end_of(item, before).local().plus_seconds(-1).date();
+        let days = i64::from(last.days()) - i64::from(before.local().date().days());
+        return Some(EventEnd::After(Duration::from_days(days.max(0) + 1)));
     }
+    let end = item.end.as_ref()?;
     let is_local = match (before, end) {
         (CalendarTime::Zoned(_, zone), CalendarTime::Zoned(_, other)) => zone == other,
         (before, _) => before.zone().is_none(),

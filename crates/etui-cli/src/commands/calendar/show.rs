@@ -7,21 +7,20 @@ use etui::calendar::{
     Alarm, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser, Classification, Status,
 };
 use etui::record::StoredRecord;
-use etui_contentline::charset::to_utf8;
+use etui_contentline::charset::to_plain_utf8;
 use etui_contentline::edit::own_lines;
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::{param_value, property_value, unescape_text};
 
+use super::next_time::{SEARCH_YEARS, next_instance};
 use crate::commands::records::details::RecordDetails;
 use crate::commands::records::title_of;
-use crate::datetime::{
-    LocalNow, describe_duration, describe_rule, format_day, format_range, format_short,
-};
 use crate::output::json::calendar::status_name;
 use crate::output::{format_size, pluralize};
+use etui_when::{
+    LocalNow, describe_duration, describe_rule, format_day, format_range, format_short,
+};
 
-/// Years in which the next occurrence is searched.
-const NEXT_SEARCH_YEARS: i64 = 10;
 /// Maximum number of overrides shown.
 const MAX_OVERRIDES: usize = 10;
 
@@ -87,14 +86,30 @@ pub(super) fn entry_details(
     details
 }
 
-/// Describes the time and the rule of a new entry, a line each. A zone other than the system's is named.
-pub(super) fn describe_times(record: &CalendarObject) -> Vec<String> {
+/// Returns a time of an entry in the user's time zone; days and floating times have none.
+pub fn in_display_zone(time: &CalendarTime, here: &LocalNow) -> CalendarTime {
+    match time {
+        CalendarTime::Date(_) | CalendarTime::Floating(_) => time.clone(),
+        time => CalendarTime::Zoned(here.zone.to_local(time.at(&here.zone)), here.zone.clone()),
+    }
+}
+
+/// Describes the time and the rule of an entry, a line each: in the user's time zone if it is given, else
+/// in that of the entry. A zone other than the system's is named.
+pub(super) fn describe_times(record: &CalendarObject, user: Option<&LocalNow>) -> Vec<String> {
     let main = record.master();
     let here = TimeZone::system();
+    let format = |start: &CalendarTime, end: &CalendarTime| match user {
+        Some(user) => {
+            let [start, end] = [start, end].map(|time| in_display_zone(time, user));
+            format_in_zone(&start, &end, &here)
+        }
+        None => format_in_zone(start, end, &here),
+    };
     let start = main.start.as_ref();
-    let when = start.map(|start| format_in_zone(start, &end_of(main, start), &here));
-    let due = main.due.as_ref().map(|due| {
-        let due = format_in_zone(due, due, &here);
+    let when = start.map(|start| format(start, &end_of(main, start)));
+    let due = main.due_time().map(|due| {
+        let due = format(&due, &due);
         format!("due {}", due.trim_end_matches(", all day"))
     });
     let timing = main.timing.iter();
@@ -122,7 +137,7 @@ fn add_times(item: &CalendarComponent, here: &LocalNow, details: &mut RecordDeta
             details.add_row("Local time", format_local(start, &end, here));
         }
     }
-    if let Some(due) = &item.due {
+    if let Some(due) = &item.due_time() {
         let text = format_in_zone(due, due, &here.zone);
         details.add_row("Due", text.trim_end_matches(", all day"));
     }
@@ -149,7 +164,7 @@ fn format_local(start: &CalendarTime, end: &CalendarTime, here: &LocalNow) -> St
 }
 
 /// Returns the end of a component that starts at `start`.
-fn end_of(item: &CalendarComponent, start: &CalendarTime) -> CalendarTime {
+pub(super) fn end_of(item: &CalendarComponent, start: &CalendarTime) -> CalendarTime {
     match item.timing.as_ref().map(|t| &t.end) {
         Some(EventEnd::At(end)) if item.kind != ComponentKind::Todo => to_zone_of(end, start),
         Some(EventEnd::After(length)) => shift_time(start, *length),
@@ -188,13 +203,9 @@ fn add_recurrence(record: &CalendarObject, here: &LocalNow, details: &mut Record
     };
     if record.master().recurs() {
         details.add_row("Repeats", describe_recurrence(record, timing, here));
-        let now = here.zone.to_utc(here.now);
-        let ahead = now..now.plus_seconds(NEXT_SEARCH_YEARS * 366 * 86_400);
-        let series = record.recurrence_set();
-        let mut found = series.between(ahead, &here.zone);
-        let next = match found.find(|i| i.during.start >= now) {
+        let next = match next_instance(record, here) {
             Some(next) => format_in_zone(&next.start, &next.end, &here.zone),
-            None => format!("none in the next {NEXT_SEARCH_YEARS} years"),
+            None => format!("none in the next {SEARCH_YEARS} years"),
         };
         details.add_row("Next", next);
     }
@@ -261,6 +272,7 @@ fn describe_alarm(alarm: &Alarm, here: &LocalNow) -> String {
         AlarmTrigger::Start(length) => relative(length, "start"),
         AlarmTrigger::End(length) => relative(length, "end"),
         AlarmTrigger::At(at) => format_short(&CalendarTime::Utc(at), &here.zone),
+        AlarmTrigger::Local(local) => format_short(&CalendarTime::Floating(local), &here.zone),
     };
     if let (Some(every), true) = (alarm.every, alarm.repeat > 0) {
         let every = describe_duration(every);
@@ -272,12 +284,13 @@ fn describe_alarm(alarm: &Alarm, here: &LocalNow) -> String {
     text
 }
 
-/// Adds the conferences (RFC 7986 section 5.11, and Google's and Microsoft's property) and the
-/// attachments of the master component.
+/// Adds the conferences (RFC 7986 section 5.11, and Google's and Microsoft's property), the attachments
+/// and the related entries (RELATED-TO, by default the parent) of the master component.
 fn add_links(record: &CalendarObject, details: &mut RecordDetails) {
     let text = record.component_texts().nth(record.master_index());
-    let text = to_utf8(text.unwrap_or_default());
+    let text = to_plain_utf8(text.unwrap_or_default());
     let (mut conferences, mut attachments) = (Vec::new(), Vec::new());
+    let mut related = Vec::new();
     for line in own_lines(text.as_bytes(), None).filter(|line| line.delimiter().is_none()) {
         let is_one = |names: &[&str]| names.iter().any(|name| line.name_is(name));
         if is_one(CONFERENCES) {
@@ -286,11 +299,17 @@ fn add_links(record: &CalendarObject, details: &mut RecordDetails) {
             conferences.push(format!("{link}{}", label.unwrap_or_default()));
         } else if line.name_is("ATTACH") {
             attachments.push(describe_attachment(&line));
+        } else if line.name_is("RELATED-TO") {
+            let kind = param_value(&line, "RELTYPE");
+            let kind = kind.map_or("parent".to_owned(), |kind| kind.to_ascii_lowercase());
+            let uid = unescape_text(&property_value(&line));
+            related.push(format!("{uid}  ({kind})"));
         }
     }
     conferences.dedup();
     details.add_rows("Conference", conferences);
     details.add_rows("Attachment", attachments);
+    details.add_rows("Related", related);
 }
 
 /// Properties with the link of a conference.

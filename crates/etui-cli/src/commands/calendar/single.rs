@@ -8,17 +8,21 @@ use etui::calendar::{Calendar, CalendarObject, ObjectError};
 use etui::record::StoredRecord;
 use etui::{Error, SaveOutcome};
 
+use super::next_time::{SEARCH_YEARS, next_instance};
 use super::record::read_record;
-use super::show::{in_form_of, shift_time};
+use super::reschedule::{end_in_form_of, start_in_form_of};
+use super::show::{in_display_zone, shift_time};
 use super::span_args::local_now;
 use super::time_args::{EventEnd, TimeArgs};
 use crate::app::App;
-use crate::commands::records::selection::SelectionArgs;
+use crate::commands::records::selection::{SelectionArgs, names_in_words, number_of};
 use crate::commands::records::transfer::{Transfer, TransferArgs, transfer_records};
 use crate::commands::records::{change, collection_of, report_saved, title_of};
-use crate::datetime::{LocalNow, TimeWords, format_range, parse_times_on, parse_when, to_instant};
 use crate::errors::{Failure, Result};
 use crate::output::escape_text;
+use etui_when::{
+    LocalNow, TimeWords, format_range, parse_times_on, parse_when, reference_time, to_instant,
+};
 
 const SKIP_EXAMPLES: &str = "\
 Examples:
@@ -55,20 +59,14 @@ Of a recurring to-do the first open time is completed. `etui calendar todos` lis
 
 /// Times of a recurring to-do that are searched for one with a state.
 const MAX_SEARCHED: usize = 1_000;
-/// How far an override of all later times moves them, at most, where one is searched by its id.
-const MAX_MOVE_SECONDS: i64 = 32 * 86_400;
-/// Times that are searched for one with an id.
-const MAX_NEAR: usize = 100_000;
-/// Years in which the next time is searched.
-const SEARCH_YEARS: i64 = 10;
 
 /// Leave out one time of a recurring entry
 #[derive(Debug, clap::Args)]
 #[command(after_help = SKIP_EXAMPLES)]
 pub struct SkipArgs {
-    /// Number or UID
-    #[arg(value_name = "ID")]
-    id: String,
+    /// Number, UID, or words of which there is one match
+    #[arg(value_name = "ID|NAME", required = true)]
+    words: Vec<String>,
     /// The day or time that is left out [default: the next one]
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     on: Option<String>,
@@ -82,8 +80,8 @@ pub struct SkipArgs {
         etui calendar move --to NAME [--dry-run] {ID... | --where FILTER}"
 )]
 pub struct MoveArgs {
-    /// Number or UID
-    #[arg(value_name = "ID", required_unless_present = "filter")]
+    /// Number, UID, or a name in quotes of which there is one match
+    #[arg(value_name = "ID|NAME", required_unless_present = "filter")]
     id: Option<String>,
     /// The new start, or start and end; with --to, another number or UID
     #[arg(
@@ -119,8 +117,8 @@ pub struct MoveArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = DONE_EXAMPLES)]
 pub struct DoneArgs {
-    /// Numbers or UIDs
-    #[arg(required = true, value_name = "ID")]
+    /// Numbers, UIDs, or words of which there is one match
+    #[arg(required = true, value_name = "ID|NAME")]
     ids: Vec<String>,
     /// The day or time of a recurring to-do that is completed [default: the first open one]
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
@@ -131,17 +129,18 @@ pub struct DoneArgs {
 }
 
 pub fn skip_instance(app: &mut App, args: &SkipArgs) -> Result<()> {
-    change_instance(app, &args.id, |record, zones, here| {
-        let instance = find_instance(record, &args.id, args.on.as_deref(), here)?;
+    let id = &args.words.join(" ");
+    change_instance(app, id, |record, zones, here| {
+        let instance = find_instance(record, id, args.on.as_deref(), here)?;
         let excluded = record.exclude_instance(&instance.id, zones);
         if let Err(ObjectError::Empty) = excluded {
             return Err(Failure::usage(format!(
                 "this is the only time of the entry; remove it: etui calendar remove {}",
-                escape_text(&args.id)
+                escape_text(id)
             )));
         }
         excluded?;
-        let when = describe_times(&instance.start, &instance.end);
+        let when = describe_times(&instance.start, &instance.end, here);
         Ok(format!("Skipped {when} of"))
     })
 }
@@ -167,21 +166,25 @@ pub fn move_entries(app: &mut App, args: &MoveArgs) -> Result<()> {
 fn move_instance(app: &mut App, id: &str, to: &str, on: Option<&str>) -> Result<()> {
     change_instance(app, id, |record, zones, here| {
         let instance = find_instance(record, id, on, here)?;
-        let day = here.zone.to_local(instance.during.start).date();
+        let at = here.zone.to_local(instance.during.start);
+        let now = reference_time(to, at, here.now);
         let words =
-            parse_times_on(to, day, here.now).map_err(|e| Failure::usage(format!("{to}: {e}")))?;
+            parse_times_on(to, at.date(), now).map_err(|e| Failure::usage(format!("{to}: {e}")))?;
         let (start, end) = moved_times(&instance, &words, to, here)?;
         let mut part = part_of(record, &instance, zones)?;
         set_times(&mut part, &instance, &start, &end, zones)?;
         record.replace_components(&part, zones)?;
-        let from = describe_times(&instance.start, &instance.end);
-        let to = describe_times(&start, &end);
+        let from = describe_times(&instance.start, &instance.end, here);
+        let to = describe_times(&start, &end, here);
         Ok(format!("Moved {from} to {to} of"))
     })
 }
 
 pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
-    for id in &args.ids {
+    let store = app.open_to_read()?;
+    let ids = names_in_words::<CalendarObject>(&store, &args.ids)?;
+    store.close()?;
+    for id in &ids {
         change_instance(app, id, |record, zones, here| {
             expect_todo(record, id)?;
             let what = if args.undo { "Opened" } else { "Done" };
@@ -201,7 +204,7 @@ pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
                 })?,
             };
             set_instance_done(record, &instance, args.undo, zones)?;
-            let when = describe_times(&instance.start, &instance.end);
+            let when = describe_times(&instance.start, &instance.end, here);
             Ok(format!("{what} {when} of"))
         })?;
     }
@@ -225,11 +228,7 @@ fn set_instance_done(
     undo: bool,
     zones: &TimeZoneResolver,
 ) -> Result<()> {
-    let mut part = part_of(record, instance, zones)?;
-    let is_override = record.find_override(&instance.id).is_some();
-    if !is_override {
-        set_times(&mut part, instance, &instance.start, &instance.end, zones)?;
-    }
+    let mut part = single_of(record, instance, zones)?;
     set_done(&mut part, 0, undo, zones)?;
     Ok(record.replace_components(&part, zones)?)
 }
@@ -245,7 +244,7 @@ pub fn toggle_done(
     expect_todo(record, &title_of(record))?;
     let undo = if record.master().recurs() {
         let instance = match at {
-            Some(id) => instance_with_id(record, id, here),
+            Some(id) => record.recurrence_set().instance_with_id(id, &here.zone),
             None => first_with_state(record, false, here),
         };
         let instance =
@@ -296,6 +295,7 @@ fn change_instance(
 ) -> Result<()> {
     let here = local_now(&app.out);
     let store = app.open_to_write()?;
+    let id = &number_of::<CalendarObject>(app, &store, id)?;
     let ids = [id.to_owned()];
     let calendar: Calendar<'_> = collection_of::<CalendarObject>(app, &store, &ids)?;
     let (stored, mut record): (StoredRecord<CalendarObject>, _) = read_record(&calendar, id)?;
@@ -320,7 +320,7 @@ fn change_instance(
 }
 
 /// Returns the time of a series on a day or at a time, or the next one.
-fn find_instance(
+pub(super) fn find_instance(
     record: &CalendarObject,
     id: &str,
     on: Option<&str>,
@@ -334,11 +334,7 @@ fn find_instance(
     }
     let set = record.recurrence_set();
     let Some(on) = on else {
-        let now = here.zone.to_utc(here.now);
-        let ahead = now..now.plus_seconds(SEARCH_YEARS * 366 * 86_400);
-        let mut next = set.between(ahead, &here.zone);
-        let next = next.find(|instance| instance.during.start >= now);
-        return next.ok_or_else(|| {
+        return next_instance(record, here).ok_or_else(|| {
             Failure::NotFound(format!(
                 "entry {id} has no time in the next {SEARCH_YEARS} years; name one with --on"
             ))
@@ -375,75 +371,61 @@ fn first_with_state(record: &CalendarObject, is_done: bool, here: &LocalNow) -> 
     all.find(|instance| is_instance_done(record, instance) == is_done)
 }
 
-/// Returns the time of a series with this `RECURRENCE-ID`.
-fn instance_with_id(
-    record: &CalendarObject,
-    id: &CalendarTime,
-    here: &LocalNow,
-) -> Option<Instance> {
-    let component = record
-        .find_override(id)
-        .and_then(|at| record.components().nth(at));
-    let moved = component.and_then(|c| c.start.as_ref().or(c.due.as_ref()));
-    let start = moved.unwrap_or(id).at(&here.zone);
-    let set = record.recurrence_set();
-    // The second range has the times that an override of all later ones has moved.
-    let near = start.plus_seconds(-MAX_MOVE_SECONDS)..start.plus_seconds(MAX_MOVE_SECONDS);
-    [start..start.plus_seconds(1), near]
-        .into_iter()
-        .find_map(|range| {
-            let mut all = set.between(range, &here.zone).take(MAX_NEAR);
-            all.find(|instance| instance.id == *id)
-        })
-}
-
 fn is_instance_done(record: &CalendarObject, instance: &Instance) -> bool {
     let mut components = record.components().filter(|c| c.timing.is_some());
     let component = components.nth(instance.component);
     component.is_some_and(|c| super::todos::is_done(c.status))
 }
 
-/// Returns the new start and end, in the form of the old ones.
+/// Returns the new start and end, which are typed in the user's time zone, in the form of the old ones.
 fn moved_times(
     instance: &Instance,
     words: &TimeWords,
     text: &str,
     here: &LocalNow,
 ) -> Result<(CalendarTime, CalendarTime)> {
-    let zone = instance.start.zone().unwrap_or(&here.zone).clone();
-    let there = LocalNow {
-        zone,
-        now: here.now,
-    };
-    let given = TimeArgs::default().start_of_words(words, text, &there)?;
-    let start = match (&instance.start, given.start) {
-        // A day keeps the time.
-        (old, CalendarTime::Date(day)) if !old.is_date() => {
-            let days = i64::from(day.days()) - i64::from(old.local().date().days());
-            shift_time(old, Duration::from_days(days))
-        }
-        (CalendarTime::Date(_), new) if !new.is_date() => {
+    let given = TimeArgs::default().start_of_words(words, text, here)?;
+    let old = &instance.start;
+    if old.is_date() && !given.start.is_date() {
+        return Err(Failure::usage(format!(
+            "{text}: the entry is all-day; give a day without a time"
+        )));
+    }
+    let start = start_in_form_of(old, &given.start, here);
+    let end = given.end.map(|end| end_in_form_of(&start, end, here));
+    let end = match end {
+        Some(EventEnd::At(end)) if end.is_date() != start.is_date() => {
             return Err(Failure::usage(format!(
-                "{text}: the entry is all-day; give a day without a time"
+                "{text}: the entry has times of day; give a day or a time, not a range of days"
             )));
         }
-        (CalendarTime::Utc(_), new) => CalendarTime::Utc(new.at(&here.zone)),
-        (old, new) => in_form_of(old, new.local()),
-    };
-    let end = match given.end {
         Some(EventEnd::At(end)) => end,
         Some(EventEnd::After(length)) => shift_time(&start, length),
         None => {
-            let by = start.local().seconds() - instance.start.local().seconds();
+            let by = start.local().seconds() - old.local().seconds();
             shift_time(&instance.end, Duration::from_seconds(by))
         }
     };
     Ok((start, end))
 }
 
-fn describe_times(start: &CalendarTime, end: &CalendarTime) -> String {
-    let text = format_range(start, end);
+/// Formats the times of an instance in the user's time zone.
+fn describe_times(start: &CalendarTime, end: &CalendarTime, here: &LocalNow) -> String {
+    let text = format_range(&in_display_zone(start, here), &in_display_zone(end, here));
     text.trim_end_matches(", all day").to_owned()
+}
+
+/// Returns one time of a series as an object of its own, with its times and without rules.
+pub(super) fn single_of(
+    record: &CalendarObject,
+    instance: &Instance,
+    zones: &TimeZoneResolver,
+) -> Result<CalendarObject> {
+    let mut part = part_of(record, instance, zones)?;
+    if record.find_override(&instance.id).is_none() {
+        set_times(&mut part, instance, &instance.start, &instance.end, zones)?;
+    }
+    Ok(part)
 }
 
 /// Returns one time of a series as an object of its own.

@@ -1,9 +1,9 @@
 //! The options for a period of time.
 
 use super::agenda::browser::AgendaView;
-use crate::datetime::{LocalNow, SpanWords, TimeSpan};
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
+use etui_when::{LocalNow, SpanWords, TimeSpan};
 
 /// Returns the time in the display zone.
 pub fn local_now(out: &OutputWriter) -> LocalNow {

@@ -4,11 +4,11 @@ use etui::calendar::recurrence::{CompiledRule, RecurrenceRule};
 use etui::calendar::time::{CalendarTime, Date, DateTime, DateTimeValue, Duration, TimeZone};
 
 use super::show::in_form_of;
-use crate::datetime::{
-    EndWords, LocalNow, TimeWords, format_range, parse_duration, parse_end_of, parse_recurrence,
-    parse_times_on, parse_when_on,
-};
 use crate::errors::{Failure, Result};
+use etui_when::{
+    EndWords, LocalNow, TimeWords, format_clock, format_range, parse_duration, parse_end_of,
+    parse_recurrence, parse_times_on, parse_when_on,
+};
 
 /// Default duration of an event.
 const DEFAULT_SECONDS: i64 = 3_600;
@@ -210,6 +210,14 @@ pub fn check_due(start: &CalendarTime, due: &CalendarTime, here: &LocalNow) -> R
     }
 }
 
+/// Error for a start on which the rule of the entry has no occurrence.
+pub fn not_in_rule(start: &CalendarTime) -> Failure {
+    Failure::usage(format!(
+        "{} is not a time of the rule; give --repeat, too",
+        describe_start(start)
+    ))
+}
+
 /// Says that a start was moved to the first occurrence of its rule.
 pub fn note_of_move(from: &CalendarTime, to: &CalendarTime) -> String {
     format!(
@@ -224,6 +232,23 @@ pub fn note_of_passed(start: &CalendarTime, here: &LocalNow) -> Option<String> {
     let local = here.zone.to_local(start.at(&here.zone));
     let is_passed = !start.is_date() && local.date() == here.now.date() && local < here.now;
     is_passed.then(|| format!("{} has already passed", describe_start(start)))
+}
+
+/// Describes a start that a clock change leaves out, and the time that it is then.
+pub fn note_of_gap(start: &CalendarTime, here: &LocalNow) -> Option<String> {
+    let zone = match start {
+        CalendarTime::Zoned(_, zone) => zone,
+        CalendarTime::Floating(_) => &here.zone,
+        _ => return None,
+    };
+    let found = zone.to_local(zone.to_utc(start.local()));
+    (found != start.local()).then(|| {
+        format!(
+            "{} is skipped by the change of clocks on that day; it is {}",
+            describe_start(start),
+            format_clock(found)
+        )
+    })
 }
 
 /// Converts the end of an event; the last argument names it in messages.

@@ -1,18 +1,24 @@
 //! `etui calendar todos`: to-dos by due time.
 
+use std::collections::HashMap;
+
 use etui::calendar::time::{CalendarTime, TimeZone, Timestamp};
 use etui::calendar::{CalendarObject, Column, Query, Status};
 use etui::record::Reader;
+use etui_contentline::charset::to_utf8;
+use etui_contentline::edit::own_lines;
+use etui_contentline::lines::ContentLine;
+use etui_contentline::values::{param_value, property_value, unescape_text};
 use serde::Serialize;
 
 use super::span_args::local_now;
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{LocalNow, format_short};
 use crate::errors::Result;
 use crate::output::Table;
 use crate::output::json::calendar::{optional_time, status_name};
 use crate::output::json::object;
+use etui_when::{LocalNow, format_short};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +28,8 @@ Examples:
   etui calendar todos --all --json | jq -r .title
   etui calendar done 17                      complete number 17
 
-Of a recurring to-do the first open occurrence is shown. `etui calendar agenda today` begins with the
+Of a recurring to-do the first open occurrence is shown. Parts of a to-do (RELATED-TO) are indented
+after it. `etui calendar agenda today` begins with the
 to-dos that were due before today.";
 
 /// Occurrences of a recurring to-do that are searched for an open one.
@@ -53,6 +60,11 @@ pub struct TodoItem {
     pub status: Option<Status>,
     pub priority: Option<u8>,
     pub state: TodoState,
+    pub uid: String,
+    /// UID of the to-do that it is a part of.
+    pub parent: Option<String>,
+    /// Number of the listed to-dos that it is a part of.
+    pub depth: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,13 +98,15 @@ pub fn list_todos(app: &mut App, args: &TodosArgs) -> Result<()> {
     if all.is_empty() {
         return app.out.status("No to-dos.");
     }
+    let all = parts_after_parents(all);
     let mut table = Table::new(&["#", "Due", "State", "Title"]);
     for todo in &all {
         let id = todo.id.to_string();
         let due = todo.due.as_ref();
         let due = due.map_or_else(String::new, |due| format_short(due, &here.zone));
         let title = name_or_placeholder::<CalendarObject>(&todo.title);
-        table.add_row([id.as_str(), &due, todo.state.name(), title]);
+        let title = format!("{}{title}", "  ".repeat(todo.depth));
+        table.add_row([id.as_str(), &due, todo.state.name(), &title]);
     }
     app.out.write_table(&table, &all, |out, todo| {
         out.write_json(&todo_json(todo, &here.zone))
@@ -135,7 +149,7 @@ pub fn find_todos(
             let main = record.master();
             let (due, is_over) = match main.recurs() && !is_done {
                 true => first_open(&record, here),
-                false => (main.due.clone().or_else(|| main.end.clone()), is_done),
+                false => (main.due_time().or_else(|| main.end.clone()), is_done),
             };
             let state = match &due {
                 _ if is_over => TodoState::Done,
@@ -150,6 +164,9 @@ pub fn find_todos(
                 status: main.status,
                 priority: main.priority,
                 state,
+                uid: row.get(Column::Uid).to_owned(),
+                parent: parent_of(&record),
+                depth: 0,
             });
         }
     }
@@ -159,6 +176,58 @@ pub fn find_todos(
     };
     all.sort_by_key(key);
     Ok(all)
+}
+
+/// Returns the UID of the entry that a to-do is a part of (RELATED-TO, RFC 5545 section 3.8.4.5).
+fn parent_of(record: &CalendarObject) -> Option<String> {
+    let text = record.component_texts().nth(record.master_index())?;
+    let text = to_utf8(text);
+    let lines = own_lines(text.as_bytes(), None);
+    let is_parent = |line: &ContentLine<'_>| {
+        let kind = param_value(line, "RELTYPE");
+        line.name_is("RELATED-TO") && kind.is_none_or(|kind| kind.eq_ignore_ascii_case("PARENT"))
+    };
+    let mut parents = lines.filter(is_parent);
+    parents
+        .next()
+        .map(|line| unescape_text(&property_value(&line)))
+}
+
+/// Puts the parts of a to-do after it, in their order, with the number of to-dos above them.
+fn parts_after_parents(all: Vec<TodoItem>) -> Vec<TodoItem> {
+    let by_uid: HashMap<(&str, &str), usize> = all
+        .iter()
+        .enumerate()
+        .map(|(at, todo)| ((todo.calendar.as_str(), todo.uid.as_str()), at))
+        .collect();
+    let parents: Vec<Option<usize>> = all
+        .iter()
+        .map(|todo| {
+            let parent = todo.parent.as_deref()?;
+            by_uid.get(&(todo.calendar.as_str(), parent)).copied()
+        })
+        .collect();
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new(); all.len()];
+    for (at, parent) in parents.iter().enumerate() {
+        if let Some(parts) = parent.and_then(|parent| parts.get_mut(parent)) {
+            parts.push(at);
+        }
+    }
+    let mut left: Vec<Option<TodoItem>> = all.into_iter().map(Some).collect();
+    let mut ordered = Vec::with_capacity(left.len());
+    let tops = (0..left.len()).filter(|at| parents.get(*at).is_some_and(Option::is_none));
+    // To-dos that are parts of each other have no top; they come last, as they are.
+    let in_order = tops.chain(0..left.len()).map(|at| (at, 0));
+    let mut open: Vec<(usize, usize)> = in_order.collect();
+    open.reverse();
+    while let Some((at, depth)) = open.pop() {
+        if let Some(todo) = left.get_mut(at).and_then(Option::take) {
+            ordered.push(TodoItem { depth, ..todo });
+            let parts = parts.get(at).into_iter().flatten().rev();
+            open.extend(parts.map(|part| (*part, depth + 1)));
+        }
+    }
+    ordered
 }
 
 pub fn is_done(status: Option<Status>) -> bool {
@@ -181,7 +250,7 @@ fn first_open(record: &CalendarObject, here: &LocalNow) -> (Option<CalendarTime>
     let instances = set.between(Timestamp::MIN..Timestamp::MAX, &here.zone);
     let open = instances.take(MAX_SEARCHED).find_map(|instance| {
         let component = components.get(instance.component)?;
-        let has_due = component.due.is_some() && component.start.is_some();
+        let has_due = component.start.is_some() && component.due_time().is_some();
         let due = if has_due {
             instance.end
         } else {

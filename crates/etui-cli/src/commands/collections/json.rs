@@ -6,8 +6,8 @@ use etui::calendar::time::TimeZone;
 use serde::Serialize;
 
 use crate::commands::records::RecordCommands;
-use crate::datetime::iso_instant;
 use crate::output::json::{NamedField, counted_json, object};
+use etui_when::iso_instant;
 
 /// An address book or calendar and its number of records.
 pub fn collection_json<R: RecordCommands>(name: &str, records: u64) -> impl Serialize {

@@ -6,9 +6,9 @@ use super::json::{collection_json, removed_collection_json};
 use super::{command_line, count_of};
 use crate::app::App;
 use crate::commands::records::RecordCommands;
-use crate::datetime::format_minute;
 use crate::errors::{Failure, Result};
 use crate::output::{Table, format_count, one_line, quote_operand};
+use etui_when::format_minute;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true))]

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{LocalNow, format_day, iso_day};
 use crate::errors::Result;
 use crate::output::Table;
 use crate::output::json::object;
+use etui_when::{LocalNow, format_day, iso_day};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,11 +19,8 @@ Examples:
   etui contacts birthdays --next 7 --json | jq -r .name
   etui calendar agenda month --birthdays     in the agenda
 
-The dates are those of the contacts (BDAY and ANNIVERSARY). 29 February is celebrated on the 28th in
+The dates are those of the contacts (BDAY, ANNIVERSARY and what other programs write for it). 29 February is celebrated on the 28th in
 other years. Without a year there is no age.";
-
-/// The year that Apple's programs write for an unknown one.
-const UNKNOWN_YEAR: u16 = 1604;
 
 /// List birthdays and anniversaries
 #[derive(Debug, clap::Args)]
@@ -147,7 +144,7 @@ fn has_dates(text: &[u8]) -> bool {
         let mut texts = text.windows(name.len());
         texts.any(|found| found.eq_ignore_ascii_case(name))
     };
-    has(b"BDAY") || has(b"ANNIVERSARY") || text.contains(&0)
+    has(b"BDAY") || has(b"ANNIVERSARY") || has(b"X-ANDROID-CUSTOM") || text.contains(&0)
 }
 
 /// Returns the days of a yearly date in a period, each with the years since the first. 29 February is the
@@ -157,10 +154,7 @@ fn days_between(
     first: Date,
     last: Date,
 ) -> impl Iterator<Item = (Date, Option<i32>)> {
-    let born = since
-        .year
-        .filter(|year| *year != UNKNOWN_YEAR)
-        .map(i32::from);
+    let born = since.without_placeholder_year().year.map(i32::from);
     let years = first.ymd().0..=last.ymd().0;
     years.filter_map(move |year| {
         let (month, day) = (u32::from(since.month?), u32::from(since.day?));

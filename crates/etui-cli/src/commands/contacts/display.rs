@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use etui::contacts::PartialDate;
 
-use crate::datetime::month_name;
+use etui_when::month_name;
 
 /// Returns a phone number without the scheme and parameters of a `tel:` URI (RFC 3966); an extension is kept.
 pub fn shown_phone(value: &str) -> Cow<'_, str> {

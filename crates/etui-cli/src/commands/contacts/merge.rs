@@ -4,6 +4,7 @@ use etui::SaveOutcome;
 use etui::contacts::{Card, Contact, MergedCard};
 
 use crate::app::App;
+use crate::commands::records::selection::number_of;
 use crate::commands::records::text_diff::{diff_texts, write_diff};
 use crate::commands::records::{
     collection_of, resolve_once, resolve_record, stored_title, title_of, undo_hint,
@@ -21,14 +22,15 @@ Examples:
 The first contact gets all properties of the others that it does not have: phone numbers, addresses,
 photos, labels, unknown lines, with their types and groups. A value that it has is not repeated. If
 a property of which there is one differs (name, birthday), its value stays, and the other goes into
-a note. The others are moved to the trash; their UID, REV and PRODID are not taken.";
+a note. The others are moved to the trash; their UID, REV and PRODID are not taken. Groups and
+relations of other contacts that name them (MEMBER, RELATED) name the first one from then on.";
 
 /// Merge contacts into one
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MergeArgs {
-    /// Numbers or UIDs; the first one stays
-    #[arg(value_name = "ID", required = true, num_args = 2..)]
+    /// Numbers, UIDs, or names of which there is one match; the first one stays
+    #[arg(value_name = "ID|NAME", required = true, num_args = 2..)]
     ids: Vec<String>,
     /// Show the changes, and make none
     #[arg(long)]
@@ -40,8 +42,11 @@ pub fn merge_contacts(app: &mut App, args: &MergeArgs) -> Result<()> {
         true => app.open_to_read()?,
         false => app.open_to_write()?,
     };
-    let book = collection_of::<Card>(app, &store, &args.ids)?;
-    let contacts = resolve_once(&args.ids, |id| resolve_record(&book, id))?;
+    let ids = args.ids.iter();
+    let ids = ids.map(|id| number_of::<Card>(app, &store, id));
+    let ids = ids.collect::<Result<Vec<String>>>()?;
+    let book = collection_of::<Card>(app, &store, &ids)?;
+    let contacts = resolve_once(&ids, |id| resolve_record(&book, id))?;
     let Some((first, others)) = contacts.split_first().filter(|(_, o)| !o.is_empty()) else {
         return Err(etui::Error::NothingToMerge.into());
     };
@@ -57,6 +62,7 @@ pub fn merge_contacts(app: &mut App, args: &MergeArgs) -> Result<()> {
             #[serde(flatten)] change: record_change_json(saved.id, &first.uid, etag, &name, "merged"),
             merged: others.iter().map(|other| other.id.0).collect::<Vec<_>>(),
             left_out: &result.merged.left_out,
+            repaired: result.repaired.iter().map(|other| other.id.0).collect::<Vec<_>>(),
         })?;
         return Ok(store.close()?);
     }
@@ -70,10 +76,18 @@ pub fn merge_contacts(app: &mut App, args: &MergeArgs) -> Result<()> {
         );
         app.out.status(format!("{text}: {}", one_line(&name)))?;
     }
+    for other in &result.repaired {
+        let title = stored_title(other);
+        let (id, title) = (other.id, one_line(&title));
+        app.out.status(format!(
+            "Changed {id} ({title}), which named a merged contact"
+        ))?;
+    }
     let changed = (saved.outcome != SaveOutcome::Unchanged).then_some(first.id);
     let changed = changed
         .into_iter()
-        .chain(others.iter().map(|other| other.id));
+        .chain(others.iter().map(|other| other.id))
+        .chain(result.repaired.iter().map(|other| other.id));
     app.out.status(undo_hint::<Card>(changed))?;
     Ok(store.close()?)
 }

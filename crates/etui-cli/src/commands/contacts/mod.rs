@@ -8,7 +8,11 @@ mod duplicates;
 mod edit;
 mod help;
 mod merge;
+mod new_card;
+mod photo;
+mod phrase;
 pub mod property;
+mod query;
 mod show;
 
 use clap::Subcommand;
@@ -53,6 +57,8 @@ pub enum ContactsCommand {
     Duplicates(duplicates::DuplicatesArgs),
     Merge(merge::MergeArgs),
     Birthdays(birthdays::BirthdaysArgs),
+    Query(query::QueryAddressesArgs),
+    Photo(photo::PhotoArgs),
 }
 
 impl ContactsCommand {
@@ -63,6 +69,8 @@ impl ContactsCommand {
             Self::Duplicates(args) => duplicates::find_duplicates(app, args),
             Self::Merge(args) => merge::merge_contacts(app, args),
             Self::Birthdays(args) => birthdays::list_birthdays(app, args),
+            Self::Query(args) => query::query_addresses(app, args),
+            Self::Photo(args) => photo::write_photo(app, args),
         }
     }
 }
@@ -109,7 +117,7 @@ impl RecordCommands for Card {
 
     type ListOptions = ListContactsOptions;
     type FindOptions = NoOptions;
-    type AddArgs = add::AddContactArgs;
+    type AddArgs = new_card::AddContactArgs;
     type EditArgs = edit::EditContactArgs;
 
     fn add_record(app: &mut App, args: &Self::AddArgs) -> Result<()> {

@@ -7,9 +7,10 @@ use std::str::FromStr;
 use etui::contacts::{Card, NewProperty, PartialDate};
 use etui_contentline::edit::is_property_name;
 
+use crate::commands::records::nearest_word;
 use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
-use crate::datetime::parse_any_day;
 use crate::errors::Failure;
+use etui_when::parse_any_day;
 
 /// Common words and their vCard properties.
 pub const WORDS: PropertyWords = &[
@@ -114,8 +115,20 @@ pub struct PropertyAssignment {
     pub property: NewProperty,
     /// The component to set, if the word is that of a component.
     pub component: Option<Component>,
+    /// The value that is replaced, if it is written `OLD>NEW`. Of a property of free text, the whole may
+    /// be the value.
+    pub replaced: Option<ReplacedValue>,
     /// True for `name`, which is FN and N.
     is_name: bool,
+}
+
+/// The parts of `OLD>NEW`.
+#[derive(Debug, Clone)]
+pub struct ReplacedValue {
+    pub old: String,
+    pub new: String,
+    /// The value cannot contain `>`.
+    pub is_certain: bool,
 }
 
 /// Returns the component for a word, in any case.
@@ -166,6 +179,73 @@ pub fn parse_field(text: &str) -> Result<(String, Vec<String>, Option<usize>), S
     })
 }
 
+/// Types of RFC 6350 §5.6, §6.4.1 and §6.4.3, RFC 2426 §3.2 to §3.3, and of programs.
+const TYPES: &[&str] = &[
+    "home",
+    "work",
+    "cell",
+    "fax",
+    "voice",
+    "pager",
+    "text",
+    "video",
+    "textphone",
+    "pref",
+    "main",
+    "other",
+    "msg",
+    "car",
+    "isdn",
+    "bbs",
+    "modem",
+    "pcs",
+    "dom",
+    "intl",
+    "postal",
+    "parcel",
+    "internet",
+    "x400",
+    "iphone",
+    "mobile",
+    "main-number",
+    "personal",
+    "business",
+    "school",
+    "assistant",
+    "callback",
+    "radio",
+    "telex",
+    "blog",
+    "homepage",
+    "profile",
+];
+
+/// Checks the types of a property that is written with one of a few; a mistyped one would be a type of
+/// its own, which nothing finds.
+fn check_types(name: &str, types: &[String]) -> Result<(), String> {
+    if !["TEL", "EMAIL", "ADR", "URL", "IMPP"].contains(&name) {
+        return Ok(());
+    }
+    let is_known = |kind: &&String| {
+        let is_own = kind
+            .get(..2)
+            .is_some_and(|head| head.eq_ignore_ascii_case("x-"));
+        is_own || TYPES.iter().any(|known| known.eq_ignore_ascii_case(kind))
+    };
+    let Some(kind) = types.iter().find(|kind| !is_known(kind)) else {
+        return Ok(());
+    };
+    let lower = kind.to_ascii_lowercase();
+    let nearest = nearest_word(&lower, TYPES.iter().map(|known| (*known).to_owned()));
+    Err(match nearest {
+        Some(known) => format!(
+            "there is no type \"{kind}\"; did you mean {known}? (one of your own begins with x-: \
+             x-{kind})"
+        ),
+        None => format!("there is no type \"{kind}\"; one of your own begins with x-: x-{kind}"),
+    })
+}
+
 impl FromStr for PropertyAssignment {
     type Err = String;
 
@@ -188,23 +268,47 @@ impl FromStr for PropertyAssignment {
                 known_property_name::<Card>(word, components)?
             }
         };
-        let value = match (component, name.as_str()) {
-            (None, "ADR") => parse_address(value)?,
-            (None, "EMAIL") => parse_email(value)?,
-            (None, "BDAY" | "ANNIVERSARY" | "DEATHDATE") => parse_date(value)?,
-            _ => value.to_owned(),
+        let check = |value: &str| match (component, name.as_str()) {
+            (None, "ADR") => parse_address(value),
+            (None, "EMAIL") => parse_email(value),
+            (None, "BDAY" | "ANNIVERSARY" | "DEATHDATE") => parse_date(value),
+            _ => Ok(value.to_owned()),
         };
-        Ok(Self {
-            property: NewProperty {
-                name,
-                types: types
-                    .split(',')
-                    .map(|t| t.trim().to_owned())
-                    .filter(|t| !t.is_empty())
-                    .collect(),
-                value,
+        // `note=a > b` may be a text, and `phone=a > b` is none.
+        let is_certain = matches!(
+            name.as_str(),
+            "TEL" | "EMAIL" | "URL" | "IMPP" | "ADR" | "CATEGORIES" | "NICKNAME"
+        );
+        let parts = value
+            .split_once('>')
+            .map(|(old, new)| (old.trim(), new.trim()));
+        let parts = parts.filter(|(old, new)| !old.is_empty() && !new.is_empty());
+        let replaced = match parts {
+            Some((old, new)) => match (check(new), is_certain) {
+                (Err(problem), true) => return Err(problem),
+                (Err(_), false) => None,
+                (Ok(new), is_certain) => Some(ReplacedValue {
+                    old: old.to_owned(),
+                    new,
+                    is_certain,
+                }),
             },
+            None => None,
+        };
+        let value = match replaced.as_ref().filter(|_| is_certain) {
+            Some(replaced) => replaced.new.clone(),
+            None => check(value)?,
+        };
+        let types: Vec<String> = types
+            .split(',')
+            .map(|t| t.trim().to_owned())
+            .filter(|t| !t.is_empty())
+            .collect();
+        check_types(&name, &types)?;
+        Ok(Self {
+            property: NewProperty { name, types, value },
             component,
+            replaced,
             is_name: word.trim().eq_ignore_ascii_case("name"),
         })
     }
@@ -231,12 +335,19 @@ impl PropertyAssignment {
             return Ok(true);
         }
         match self.component {
-            Some(Component("N", index)) => card.set_name_component(index, value)?,
+            Some(Component("N", index)) => {
+                card.set_name_component(index, value)?;
+            }
             Some(Component(name, index)) => card.set_component(name, types, index, value)?,
             None if self.is_name => card.set_name(value)?,
             None => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Returns true for `name`.
+    pub fn is_name(&self) -> bool {
+        self.is_name
     }
 
     /// Returns true for a family or given name.

@@ -28,6 +28,7 @@ pub struct ServeArgs {
 }
 
 pub fn serve_store(app: &mut App, args: &ServeArgs) -> Result<()> {
+    etui::set_default_actor("Evolution Data Server");
     let store = app.store_path()?;
     let mut options = app.store_options();
     options.create = true;

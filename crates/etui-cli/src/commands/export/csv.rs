@@ -57,7 +57,7 @@ pub fn export_csv(app: &mut App, args: &ExportArgs) -> Result<()> {
             details.push((id, losses));
         }
     };
-    let written = write_rows(&books, plan, &mut target, path, on_loss)?;
+    let (written, formulas) = write_rows(&books, plan, &mut target, path, on_loss)?;
     target.commit()?;
     if is_json {
         let records = details.into_iter();
@@ -65,11 +65,19 @@ pub fn export_csv(app: &mut App, args: &ExportArgs) -> Result<()> {
         return app.out.write_json(&object! {
             path: path.map(|path| path.display().to_string()),
             contacts: written,
+            formulas: formulas,
             lost: counts,
             records: records.collect::<Vec<_>>(),
         });
     }
     report_written(app, path, &pluralize(written, "contact"))?;
+    if formulas > 0 {
+        let cells = pluralize(formulas, "cell");
+        app.out.write_note(&format!(
+            "{cells} with =, +, - or @ at the beginning: a spreadsheet runs them as formulas; look at \
+             them before you open the file there"
+        ));
+    }
     if !counts.is_empty() {
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
@@ -84,14 +92,14 @@ pub fn export_csv(app: &mut App, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// Writes the rows. Returns their number.
+/// Writes the rows. Returns their number, and that of cells that a spreadsheet runs.
 fn write_rows(
     books: &[Selection<'_, Card>],
     plan: CsvPlan,
     target: &mut ExportTarget<'_>,
     path: Option<&Path>,
     mut on_loss: impl FnMut(i64, Vec<Loss>),
-) -> Result<u64> {
+) -> Result<(u64, u64)> {
     let failed = |e: io::Error| write_failure(path, e);
     let mut writer = plan
         .writer(BufWriter::new(target as &mut dyn Write))
@@ -103,6 +111,7 @@ fn write_rows(
         written += 1;
         Ok(())
     })?;
+    let formulas = writer.formula_cells();
     writer.finish().map_err(failed)?;
-    Ok(written)
+    Ok((written, formulas))
 }

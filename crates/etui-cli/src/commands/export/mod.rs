@@ -14,13 +14,14 @@ mod palm;
 mod vdir;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
-use etui::record::{Reader, RecordKind};
+use etui::record::Reader;
 use etui::search::filter::Filter;
 use etui::{Error, RecordId, Snapshot};
 use etui_contentline::charset::detect_utf16;
@@ -29,10 +30,11 @@ use super::export_target::{ExportTarget, write_failure};
 use super::import::PalmCharset;
 use super::records::find::no_match;
 use super::records::{RecordCommands, parse_filter};
+use super::vdir::item::with_uid;
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::contact_json;
-use crate::output::{escape_text, pluralize, quote_operand};
+use crate::output::{escape_text, format_count, one_line, pluralize, quote_operand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -199,6 +201,7 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
         false => common_encoding(&books)?,
     };
     let (mut written, mut recoded) = (0, 0);
+    let mut losses = Vec::new();
     let path = args.output.as_deref();
     let mut target = ExportTarget::open(&mut app.out, path, args.force)?;
     let mut write = |bytes: &[u8]| {
@@ -216,7 +219,9 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
         let text = match detect_utf16(text) {
             _ if is_v4 => {
                 let card = Card::parse(text)?;
-                Cow::Owned(with_uid(card.clone(), &card)?.to_v4().into_bytes())
+                let converted = with_uid(card.clone(), &card)?.convert_to_v4();
+                losses.extend(converted.losses);
+                Cow::Owned(converted.text.into_bytes())
             }
             Some(utf16) if encoding == UTF_8 => {
                 recoded += 1;
@@ -240,11 +245,28 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
         ));
     }
     report_written(app, path, &pluralize(written, "contact"))?;
+    report_losses(app, losses);
     if written == 0 && store.stats()?.calendars.iter().any(|(_, n)| *n > 0) {
         app.out
             .write_note("There are no contacts. To export calendars: etui export --calendars");
     }
     Ok(())
+}
+
+/// Reports the parts of contacts that are not in vCard 4.0.
+fn report_losses(app: &mut App, losses: Vec<String>) {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for loss in losses {
+        *counts.entry(loss).or_default() += 1;
+    }
+    if !counts.is_empty() {
+        let counts = counts
+            .iter()
+            .map(|(name, n)| format!("{name} ({})", format_count(*n)));
+        let counts = counts.collect::<Vec<_>>().join(", ");
+        app.out
+            .write_note(&one_line(&format!("Not in vCard 4.0: {counts}")));
+    }
 }
 
 /// Reports the number of records written to a file.
@@ -253,15 +275,6 @@ fn report_written(app: &mut App, path: Option<&Path>, written: &str) -> Result<(
     let path = path.display().to_string();
     app.out
         .status(format!("Wrote {written} to {}", escape_text(&path)))
-}
-
-/// Adds the identity of the original text as a UID to a converted card, so that a new import updates
-/// the same contact.
-fn with_uid(mut written: Card, original: &Card) -> Result<Card> {
-    if written.uid().is_none() {
-        written.set("UID", &original.identity())?;
-    }
-    Ok(written)
 }
 
 /// The selected records of a collection: the matches in list order, or `None` for all in order of

@@ -6,110 +6,25 @@
 //! ```
 //!
 //! A file that another program changed since the last export or import is kept and named, unless
-//! `--force` is given; so is one without a record, unless `--delete` is given.
+//! `--force` is given; so is one without a record, unless `--delete` is given. One that another program
+//! removed is named and not written again.
 
 mod folder;
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use etui::calendar::{CalendarObject, Color};
-use etui::contacts::Card;
-use etui::record::Reader;
 use etui::{RecordId, Snapshot};
-use etui_contentline::charset::detect_utf16;
-use etui_contentline::edit::line_ending;
 
-use self::folder::{FolderWriter, WriteCounts};
-use super::{ExportArgs, for_each_record, select_records, with_uid};
+use self::folder::{FolderWriter, WriteCounts, WrittenFolder};
+use super::{ExportArgs, for_each_record, select_records};
 use crate::app::App;
-use crate::commands::records::RecordCommands;
+use crate::commands::vdir::item::ItemRecord;
+use crate::commands::vdir::ledger::collection_home;
 use crate::commands::vdir::names::folder_name;
 use crate::commands::vdir::{DISPLAY_NAME, list_folders, read_property};
 use crate::errors::{Failure, Result};
 use crate::output::json::object;
 use crate::output::{OutputWriter, escape_text, format_count, one_line, pluralize};
-
-/// Records that are written as items of folders.
-pub trait ItemRecord: RecordCommands {
-    /// Returns the UID of the record in a file; `None` if it has not exactly one record.
-    fn file_uid(bytes: &[u8]) -> Option<String>;
-
-    /// Returns the bytes of the file for a record.
-    fn file_bytes(
-        reader: &Reader<'_, Self>,
-        id: RecordId,
-        text: &[u8],
-        as_v4: bool,
-    ) -> Result<Vec<u8>>;
-
-    /// Returns the colour of the collection.
-    fn color(reader: &Reader<'_, Self>) -> Result<Option<Color>>;
-}
-
-impl ItemRecord for Card {
-    fn file_uid(bytes: &[u8]) -> Option<String> {
-        use etui::record::RecordKind;
-        Some(Card::parse(bytes).ok()?.identity().into_owned())
-    }
-
-    fn file_bytes(_: &Reader<'_, Self>, _: RecordId, text: &[u8], as_v4: bool) -> Result<Vec<u8>> {
-        let original = Card::parse(text)?;
-        let utf8 = match detect_utf16(text) {
-            Some(utf16) => Cow::Owned(
-                utf16
-                    .decode_without_bom_handling(text)
-                    .0
-                    .into_owned()
-                    .into_bytes(),
-            ),
-            None => Cow::Borrowed(text),
-        };
-        let mut card = Card::parse(utf8.into_owned())?;
-        if as_v4 {
-            card = Card::parse(card.to_v4())?;
-        }
-        // An item has a UID.
-        let mut bytes = with_uid(card, &original)?.into_text();
-        if !bytes.ends_with(b"\n") {
-            bytes.extend(line_ending(&bytes).to_vec());
-        }
-        Ok(bytes)
-    }
-
-    fn color(_: &Reader<'_, Self>) -> Result<Option<Color>> {
-        Ok(None)
-    }
-}
-
-impl ItemRecord for CalendarObject {
-    fn file_uid(bytes: &[u8]) -> Option<String> {
-        use etui::calendar::ics::{ObjectPiece, ObjectReader};
-        use etui::calendar::zones::TimeZoneResolver;
-        use etui::record::RecordKind;
-        let mut text = Vec::new();
-        for piece in ObjectReader::new(bytes) {
-            if let ObjectPiece::Component(component) = piece.ok()? {
-                text.extend(component.bytes);
-            }
-        }
-        let object = CalendarObject::parse(text, &TimeZoneResolver::new()).ok()?;
-        Some(object.identity().into_owned())
-    }
-
-    fn file_bytes(reader: &Reader<'_, Self>, id: RecordId, _: &[u8], _: bool) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        reader.export(&mut bytes, Some(&[id]))?;
-        if !bytes.ends_with(b"\n") {
-            bytes.extend(line_ending(&bytes).to_vec());
-        }
-        Ok(bytes)
-    }
-
-    fn color(reader: &Reader<'_, Self>) -> Result<Option<Color>> {
-        Ok(reader.color()?)
-    }
-}
 
 /// Exports the selected collection into the folder, or each of several into a folder in it.
 pub fn export_folders<R: ItemRecord>(app: &mut App, args: &ExportArgs, root: &Path) -> Result<()> {
@@ -129,7 +44,9 @@ pub fn export_folders<R: ItemRecord>(app: &mut App, args: &ExportArgs, root: &Pa
             true => root.to_owned(),
             false => find_folder(root, name)?,
         };
-        let counts = export_folder::<R>(app, args, &snapshot, name, &folder, is_one)?;
+        let id = store.collection::<R>(Some(name))?.id();
+        let home = collection_home(&store, id)?;
+        let counts = export_folder::<R>(app, args, &snapshot, (name, home), &folder, is_one)?;
         let Some(counts) = counts else { continue };
         let shown = folder.display().to_string();
         if app.out.json {
@@ -141,6 +58,7 @@ pub fn export_folders<R: ItemRecord>(app: &mut App, args: &ExportArgs, root: &Pa
                 removed: counts.removed,
                 kept: counts.kept,
                 without_record: counts.stale,
+                gone: counts.gone,
             })?;
         } else {
             app.out.status(describe(&shown, name, R::ONE, &counts))?;
@@ -153,16 +71,28 @@ pub fn export_folders<R: ItemRecord>(app: &mut App, args: &ExportArgs, root: &Pa
             pluralize(total.stale, "file")
         ));
     }
-    match total.kept {
-        0 => Ok(()),
-        kept => Err(Failure::Conflict(format!(
+    let files = |n: u64| match n {
+        1 => "1 file was".to_owned(),
+        n => format!("{} files were", format_count(n)),
+    };
+    let mut problems = Vec::new();
+    if total.kept > 0 {
+        problems.push(format!(
             "{} changed by another program and not imported; import the folder first, or replace \
              with --force",
-            match kept {
-                1 => "1 file was".to_owned(),
-                n => format!("{} files were", format_count(n)),
-            }
-        ))),
+            files(total.kept)
+        ));
+    }
+    if total.gone > 0 {
+        problems.push(format!(
+            "{} removed by another program and not written again; to remove the records too: \
+             etui import --delete FOLDER; to write the files again: --force",
+            files(total.gone)
+        ));
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Conflict(problems.join("; "))),
     }
 }
 
@@ -173,6 +103,7 @@ fn describe(folder: &str, collection: &str, one: &str, counts: &WriteCounts) -> 
         (counts.unchanged, "unchanged"),
         (counts.removed, "removed"),
         (counts.kept, "kept"),
+        (counts.gone, "not written again"),
     ] {
         if n > 0 {
             parts.push(format!("{} {what}", format_count(n)));
@@ -204,7 +135,7 @@ fn export_folder<R: ItemRecord>(
     app: &mut App,
     args: &ExportArgs,
     snapshot: &Snapshot<'_>,
-    name: &str,
+    (name, home): (&str, String),
     folder: &Path,
     is_one: bool,
 ) -> Result<Option<WriteCounts>> {
@@ -223,7 +154,7 @@ fn export_folder<R: ItemRecord>(
         return Ok(None);
     }
     let as_v4 = args.vcard_version == "4.0";
-    let mut writer = FolderWriter::open::<R>(folder, args.force)?;
+    let mut writer = FolderWriter::open::<R>(folder, home, args.force)?;
     let color = match chosen.first() {
         Some((reader, _)) => R::color(reader)?,
         None => None,
@@ -238,17 +169,23 @@ fn export_folder<R: ItemRecord>(
     let is_all = args.filter.is_empty();
     // As other programs write it.
     let color = color.map(|color| color.to_string().to_ascii_uppercase());
-    let (counts, kept) = writer.finish(name, color.as_deref(), is_all, args.delete)?;
-    report_kept(&mut app.out, folder, &kept);
-    Ok(Some(counts))
+    let written = writer.finish(name, color.as_deref(), is_all, args.delete)?;
+    report_kept(&mut app.out, folder, &written);
+    Ok(Some(written.counts))
 }
 
-/// Names the files that were kept.
-fn report_kept(out: &mut OutputWriter, folder: &Path, kept: &[String]) {
-    for name in kept {
+/// Names the files that were kept, and those that were not written again.
+fn report_kept(out: &mut OutputWriter, folder: &Path, written: &WrittenFolder) {
+    let kept = written.kept.iter().map(|name| {
+        let reason = "changed since the last export or import, kept";
+        (name, reason)
+    });
+    let gone = written.gone.iter().map(|name| {
+        let reason = "removed by another program, not written again";
+        (name, reason)
+    });
+    for (name, reason) in kept.chain(gone) {
         let path = folder.join(name).display().to_string();
-        out.write_error_line(&one_line(&format!(
-            "{path}: changed since the last export or import, kept"
-        )));
+        out.write_error_line(&one_line(&format!("{path}: {reason}")));
     }
 }

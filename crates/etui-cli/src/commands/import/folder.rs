@@ -15,7 +15,8 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use etui::calendar::Color;
+use etui::calendar::{CalendarObject, Color};
+use etui::contacts::Card;
 use etui::import::{ImportReport, Refused};
 use etui::{CollectionKind, ETag};
 use etui_contentline::charset::to_utf8_bytes;
@@ -23,7 +24,8 @@ use etui_contentline::lines::physical_line;
 
 use super::{HEAD_BYTES, ImportSource, calendar_name};
 use crate::app::App;
-use crate::commands::vdir::ledger::ExportLedger;
+use crate::commands::vdir::item::ItemRecord;
+use crate::commands::vdir::ledger::{ExportLedger, LedgerEntry};
 use crate::commands::vdir::{
     COLOR, DISPLAY_NAME, FolderItem, list_folders, list_items, read_property,
 };
@@ -46,6 +48,8 @@ pub struct SourceFolder {
     /// The name that the folder gives its collection: that in it, or its own.
     pub title: Option<String>,
     pub files: SharedIndex,
+    /// No source after it has items of the folder and this kind.
+    pub is_last: bool,
 }
 
 /// The files of a stream, filled while it is read.
@@ -58,6 +62,8 @@ struct IndexedFile {
     line: u64,
     path: PathBuf,
     hash: Option<ETag>,
+    /// The UID of its record, if it has exactly one.
+    uid: Option<String>,
     has_refusals: bool,
 }
 
@@ -65,9 +71,28 @@ struct IndexedFile {
 #[derive(Debug, Default)]
 pub struct FileIndex {
     files: Vec<IndexedFile>,
+    /// The items that are not read yet.
+    pub waiting: VecDeque<FolderItem>,
 }
 
 impl FileIndex {
+    /// Returns the entries of the files that were read without a refusal, for a ledger.
+    pub fn entries<'f>(
+        &'f self,
+        home: &'f str,
+    ) -> impl Iterator<Item = (&'f str, LedgerEntry)> + use<'f> {
+        let good = self.files.iter().filter(|file| !file.has_refusals);
+        good.filter_map(move |file| {
+            let name = file.path.file_name()?.to_str()?;
+            let entry = LedgerEntry {
+                hash: file.hash?,
+                home: home.to_owned(),
+                uid: file.uid.clone(),
+            };
+            Some((name, entry))
+        })
+    }
+
     /// Returns the file that a line of the stream is in, and the line there.
     pub fn locate(&self, line: u64) -> Option<(&Path, u64)> {
         let file = self.files.get(self.position(line)?)?;
@@ -158,12 +183,15 @@ pub fn open_folder(app: &mut App, path: &Path, each: &mut bool) -> Result<Vec<Im
 
 /// Opens the items of a folder.
 fn open_items(app: &mut App, folder: &Path) -> Result<Vec<ImportSource>> {
-    let mut sources = Vec::new();
+    let mut sources: Vec<ImportSource> = Vec::new();
+    let ledger = ExportLedger::read(folder)?;
     let color_text = read_property(folder, COLOR)?;
     let color: Option<Color> = color_text.as_ref().and_then(|text| text.parse().ok());
     for (suffix, kind) in SUFFIXES {
         let items = list_items(folder, suffix)?;
-        if items.is_empty() {
+        // All files of a folder may have been removed by another program.
+        let is_emptied = items.is_empty() && ledger.as_ref().is_some_and(|l| l.has_suffix(suffix));
+        if items.is_empty() && !is_emptied {
             continue;
         }
         let title = folder_title(folder)?;
@@ -186,19 +214,23 @@ fn open_items(app: &mut App, folder: &Path) -> Result<Vec<ImportSource>> {
         let alone = alone.into_iter();
         streams.extend(alone.map(|item| (item.path.clone(), VecDeque::from([item]))));
         for (path, items) in streams {
-            if items.is_empty() {
+            if items.is_empty() && !is_emptied {
                 continue;
             }
-            let files = SharedIndex::default();
+            let size = (!items.is_empty()).then(|| items.iter().map(|item| item.size).sum());
+            let files = Rc::new(RefCell::new(FileIndex {
+                files: Vec::new(),
+                waiting: items,
+            }));
             sources.push(ImportSource {
                 name: path.display().to_string(),
                 kind,
                 calendar: None,
                 color,
                 table: None,
-                size: Some(items.iter().map(|item| item.size).sum()),
+                size,
                 reader: Box::new(FileStream {
-                    items,
+                    kind,
                     lines: 0,
                     reader: Box::new(io::empty()),
                     files: Rc::clone(&files),
@@ -207,9 +239,13 @@ fn open_items(app: &mut App, folder: &Path) -> Result<Vec<ImportSource>> {
                     path: folder.to_owned(),
                     title: title.clone(),
                     files,
+                    is_last: false,
                 }),
-                palm: None,
+                converted: None,
             });
+        }
+        if let Some(last) = sources.last_mut().and_then(|source| source.folder.as_mut()) {
+            last.is_last = true;
         }
     }
     if let Some(text) = color_text
@@ -267,7 +303,7 @@ fn can_be_joined(item: &FolderItem) -> Result<bool> {
 
 /// The files of a folder, one after another.
 struct FileStream {
-    items: VecDeque<FolderItem>,
+    kind: CollectionKind,
     /// Lines of the files before.
     lines: u64,
     reader: Box<dyn Read>,
@@ -277,7 +313,7 @@ struct FileStream {
 impl FileStream {
     /// Opens the next file; false if there is none.
     fn open_next(&mut self) -> io::Result<bool> {
-        let Some(item) = self.items.pop_front() else {
+        let Some(item) = self.files.borrow_mut().waiting.pop_front() else {
             return Ok(false);
         };
         let failed =
@@ -286,6 +322,7 @@ impl FileStream {
             line: self.lines + 1,
             path: item.path.clone(),
             hash: None,
+            uid: None,
             has_refusals: false,
         };
         let file = File::open(&item.path).map_err(failed)?;
@@ -297,6 +334,10 @@ impl FileStream {
                 .read_to_end(&mut bytes)
                 .map_err(failed)?;
             indexed.hash = Some(ETag::of(&bytes));
+            indexed.uid = match self.kind {
+                CollectionKind::Calendar => CalendarObject::file_uid(&bytes),
+                _ => Card::file_uid(&bytes),
+            };
             let mut at = 0;
             while let Some((_, next)) = physical_line(&bytes, at) {
                 self.lines += 1;
@@ -317,30 +358,5 @@ impl Read for FileStream {
                 read => return Ok(read),
             }
         }
-    }
-}
-
-/// Notes in the ledgers of folders that were exported by etui which changes of other programs are
-/// imported now, so that the next export may replace them.
-pub fn update_ledger(folder: &SourceFolder) -> Result<()> {
-    let Some(mut ledger) = ExportLedger::read(&folder.path)? else {
-        return Ok(());
-    };
-    let before = ledger.clone();
-    for file in folder
-        .files
-        .borrow()
-        .files
-        .iter()
-        .filter(|file| !file.has_refusals)
-    {
-        let name = file.path.file_name().and_then(|name| name.to_str());
-        if let (Some(name), Some(hash)) = (name, file.hash) {
-            ledger.insert(name, hash);
-        }
-    }
-    match ledger == before {
-        true => Ok(()),
-        false => ledger.write(&folder.path),
     }
 }

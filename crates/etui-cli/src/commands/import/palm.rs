@@ -5,11 +5,13 @@ use std::io::{Cursor, Read};
 use clap::ValueEnum;
 use etui::CollectionKind;
 use etui::import::Refused;
-use etui_palm::{CodePage, DatabaseKind, ImportedDatabase, read_database, recognize};
+use etui_palm::{CodePage, DatabaseKind, RecordNote, read_database, recognize};
+use etui_tables::TableCharset;
 
 use super::ImportSource;
+use super::converted::{ConversionNote, ConversionNotes};
 use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, escape_text, one_line, pluralize};
+use crate::output::{escape_text, pluralize};
 
 /// Limit of the bytes of a file; larger ones are no databases of a device.
 const MAX_FILE: u64 = 256 << 20;
@@ -32,19 +34,12 @@ impl From<PalmCharset> for CodePage {
     }
 }
 
-/// Unreadable parts of a database.
-#[derive(Debug)]
-pub struct PalmNotes {
-    file_bytes: u64,
-    database: ImportedDatabase,
-}
-
 /// Opens a file as a Palm database, if its beginning is one.
 pub fn open_database(
     name: &str,
     head: &[u8],
     rest: impl Read,
-    charset: Option<PalmCharset>,
+    charset: Option<TableCharset>,
 ) -> Result<Option<ImportSource>> {
     let shown = escape_text(name);
     let refused = |problem: String| Failure::Refused(format!("{shown}: {problem}"));
@@ -60,9 +55,20 @@ pub fn open_database(
         let problem = "is larger than the databases of a Palm, 256 MB at most";
         return Err(refused(problem.to_owned()));
     }
-    let mut database = read_database(&file, charset.map(CodePage::from))
-        .map_err(|error| refused(error.to_string()))?;
+    let page = match charset.map(TableCharset::name) {
+        None => None,
+        Some("windows-1252") => Some(CodePage::Windows1252),
+        Some("Shift_JIS") => Some(CodePage::ShiftJis),
+        Some(other) => {
+            let problem = format!(
+                "is a database of a Palm, whose charsets are cp1252 and cp932, not {other}"
+            );
+            return Err(refused(problem));
+        }
+    };
+    let mut database = read_database(&file, page).map_err(|error| refused(error.to_string()))?;
     let text = std::mem::take(&mut database.text);
+    let deleted = database.deleted as u64;
     Ok(Some(ImportSource {
         name: name.to_owned(),
         kind: match database.kind {
@@ -75,64 +81,31 @@ pub fn open_database(
         size: Some(text.len() as u64),
         reader: Box::new(Cursor::new(text)),
         folder: None,
-        palm: Some(PalmNotes {
+        converted: Some(ConversionNotes {
             file_bytes: file.len() as u64,
-            database,
+            remark: (deleted > 0).then(|| {
+                let records = pluralize(deleted, "record");
+                format!("{shown}: skipped {records} that the Palm had deleted")
+            }),
+            notes: database.notes.into_iter().map(note).collect(),
         }),
     }))
 }
 
-impl PalmNotes {
-    /// Writes the notes, and adds them to the report of the import: a record that is left out is
-    /// rejected, one that is not complete has a warning. Lines are numbers of records.
-    pub fn report(
-        self,
-        out: &mut OutputWriter,
-        name: &str,
-        report: &mut etui::import::ImportReport,
-    ) {
-        const KEPT: usize = 1_000;
-        report.bytes = self.file_bytes;
-        for note in self.database.notes {
-            if note.is_refused {
-                report.refused += 1;
-            } else {
-                report.warned += 1;
-            }
-            let reason = note.notes.join("; ");
-            let title = note.title.trim();
-            if !out.json {
-                let place = match note.record {
-                    0 => name.to_owned(),
-                    number => format!("{name}: record {number}"),
-                };
-                let title = match title.is_empty() {
-                    true => String::new(),
-                    false => format!(" ({title})"),
-                };
-                out.write_error_line(&one_line(&format!("{place}: {reason}{title}")));
-            }
-            let refused = Refused {
-                line: note.record as u64,
-                last_line: note.record as u64,
-                reason,
-                excerpt: title.to_owned(),
-            };
-            let kept = match note.is_refused {
-                true => &mut report.refusals,
-                false => &mut report.warnings,
-            };
-            if kept.len() < KEPT {
-                kept.push(refused);
-            }
-        }
-        let deleted = self.database.deleted as u64;
-        if deleted > 0 {
-            out.write_note(&format!(
-                "{}: skipped {} that the Palm had deleted",
-                escape_text(name),
-                pluralize(deleted, "record")
-            ));
-        }
+/// Returns the note on a record of a database. Lines are numbers of records.
+fn note(note: RecordNote) -> ConversionNote {
+    let number = note.record as u64;
+    ConversionNote {
+        place: match number {
+            0 => String::new(),
+            number => format!("record {number}"),
+        },
+        is_refused: note.is_refused,
+        refused: Refused {
+            line: number,
+            last_line: number,
+            reason: note.notes.join("; "),
+            excerpt: note.title.trim().to_owned(),
+        },
     }
 }

@@ -7,8 +7,9 @@ mod record;
 mod scan;
 mod stats;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use etui::media::Track;
 use etui::store::Options;
 use etui::{CollectionKind, Store};
 
@@ -29,7 +30,8 @@ Examples:
   etui media rate 17 5
 
 NUMBER is in the first column of lists. The library is in a file of its own, media.etui beside the
-store; --store PATH or ETUI_MEDIA_STORE names another. Files are only read, never changed.";
+store; --store PATH, ETUI_MEDIA_STORE or ETUI_STORE names another, but a store of contacts and calendars that
+ETUI_STORE names stays one: the library is beside it then. Files are only read, never changed.";
 
 /// Find music and pictures in folders, and list them
 #[derive(Debug, clap::Args)]
@@ -101,20 +103,32 @@ pub fn run_command(app: &mut App, args: &MediaArgs) -> Result<()> {
 
 /// Returns the path of the library's store.
 fn store_path(app: &App) -> Result<PathBuf> {
-    let beside = |path: PathBuf| path.with_file_name("media.etui");
-    app.given_store()
-        .or_else(|| {
-            std::env::var_os("ETUI_MEDIA_STORE")
-                .filter(|v| !v.is_empty())
-                .map(PathBuf::from)
-        })
-        .or_else(|| Store::default_path().map(beside))
-        .ok_or_else(|| {
-            Failure::usage(
-                "there is no home directory to find the library in; \
-                 set --store PATH or ETUI_MEDIA_STORE",
-            )
-        })
+    if let Some(given) = app
+        .given_store()
+        .or_else(|| set_variable("ETUI_MEDIA_STORE"))
+    {
+        return Ok(given);
+    }
+    let beside = |path: &Path| path.with_file_name("media.etui");
+    match set_variable("ETUI_STORE") {
+        // That of contacts and calendars stays one.
+        Some(path) if path.exists() && !is_library(app, &path)? => Ok(beside(&path)),
+        Some(path) => Ok(path),
+        None => Ok(beside(&app.store_path()?)),
+    }
+}
+
+fn set_variable(name: &str) -> Option<PathBuf> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
+}
+
+/// Returns true if a store has music or pictures.
+fn is_library(app: &App, path: &Path) -> Result<bool> {
+    let store = Store::open_with(path, &app.store_options())?;
+    let is_library = !store.collections::<Track>()?.is_empty();
+    store.close()?;
+    Ok(is_library)
 }
 
 /// Opens the library's store, which a scan makes.

@@ -15,7 +15,7 @@ use super::{
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::{NamedField, object};
-use crate::output::{OutputWriter, format_count, one_line};
+use crate::output::{OutputWriter, escape_text, format_count, one_line};
 
 #[derive(Debug, clap::Args)]
 pub struct FindArgs<R: RecordCommands> {
@@ -115,7 +115,8 @@ impl<R: RecordCommands> FindArgs<R> {
         readers: &NamedReaders<'_, R>,
         search: &mut Search<R>,
     ) -> Result<bool> {
-        if self.exact {
+        // `not` is no typing mistake.
+        if self.exact || excluded_word(&self.filter).is_some() {
             return Ok(false);
         }
         let each = readers.iter().map(|(_, reader)| reader);
@@ -201,7 +202,23 @@ fn count_all<R: RecordCommands>(
 
 /// Returns the error for a filter without matches.
 pub fn no_match<R: RecordCommands>(words: &[String]) -> Failure {
-    Failure::NotFound(format!("no {} matches: {}", R::ONE, words.join(" ").trim()))
+    let text = format!("no {} matches: {}", R::ONE, words.join(" ").trim());
+    Failure::NotFound(match excluded_word(words) {
+        Some(word) => format!(
+            "{text}; to leave out those with \"{word}\", put a minus before it: etui {} find -- -{word}",
+            R::COMMAND
+        ),
+        None => text,
+    })
+}
+
+/// Returns the word after `not`, of a search for records without it.
+fn excluded_word(words: &[String]) -> Option<String> {
+    let words = words.join(" ");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut pairs = words.windows(2);
+    let pair = pairs.find(|pair| pair[0].eq_ignore_ascii_case("not") || pair[0] == "!");
+    pair.map(|pair| escape_text(pair[1]).into_owned())
 }
 
 /// Counts the records that match `filter`.

@@ -6,21 +6,26 @@ use etui::record::{Collection, StoredRecord, Version, VersionKind};
 use serde::Serialize;
 
 use super::restore::find_or_in_trash;
+use super::selection::numbers_with_trash;
 use super::text_diff::{
     DiffLine, PropertyChange, changed_properties, describe_changes, diff_texts, write_diff,
 };
 use super::{RecordCommands, collection_of, parse_number, stored_title, with_article};
 use crate::app::App;
-use crate::datetime::{format_minute, iso_instant};
 use crate::errors::{Failure, Result};
 use crate::output::json::{object, saved_json};
 use crate::output::{OutputWriter, Style, Table, escape_text, one_line};
+use etui_when::{format_minute, iso_instant};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("action"))]
 pub struct HistoryArgs<R: RecordCommands> {
-    #[arg(value_name = "ID", help = format!("Number or UID of {}, also of a removed one", with_article(R::ONE)))]
-    id: String,
+    #[arg(
+        required = true,
+        value_name = "ID|NAME",
+        help = format!("Number, UID or name of {}, also of a removed one", with_article(R::ONE))
+    )]
+    words: Vec<String>,
     /// Show version N in full
     #[arg(long, value_name = "N", group = "action", value_parser = parse_version)]
     show: Option<i64>,
@@ -55,8 +60,12 @@ pub fn show_history<R: RecordCommands>(app: &mut App, args: &HistoryArgs<R>) -> 
         Some(_) => app.open_to_write()?,
         None => app.open_to_read()?,
     };
-    let all = collection_of::<R>(app, &store, std::slice::from_ref(&args.id))?;
-    let record = find_or_in_trash(&all, &args.id)?;
+    let ids = numbers_with_trash::<R>(app, &store, &args.words, false)?;
+    let [id] = ids.as_slice() else {
+        return Err(Failure::usage(format!("give one {} at a time", R::ONE)));
+    };
+    let all = collection_of::<R>(app, &store, &ids)?;
+    let record = find_or_in_trash(&all, id)?;
     let history = RecordHistory {
         versions: all.history(&record.uid)?,
         all,

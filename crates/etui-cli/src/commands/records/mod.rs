@@ -265,8 +265,9 @@ impl<R: BrowserRecord> RecordCommand<R> {
             }
             Self::Restore(args) => {
                 let store = app.open_to_write()?;
-                let all = collection_of::<R>(app, &store, &args.ids)?;
-                let restored = restore::restore_records(app, &all, &args.ids);
+                let ids = selection::numbers_with_trash::<R>(app, &store, &args.ids, true)?;
+                let all = collection_of::<R>(app, &store, &ids)?;
+                let restored = restore::restore_records(app, &all, &ids);
                 store.close()?;
                 restored
             }

@@ -14,8 +14,8 @@ use crate::output::one_line;
 
 #[derive(Debug, clap::Args)]
 pub struct RestoreRecordsArgs {
-    /// Numbers or UIDs
-    #[arg(value_name = "ID", required_unless_present = "list")]
+    /// Numbers, UIDs, or words of which there is one match
+    #[arg(value_name = "ID|NAME", required_unless_present = "list")]
     pub ids: Vec<String>,
     /// List the trash
     #[arg(long, conflicts_with = "ids")]
@@ -98,7 +98,7 @@ fn is_undone<R: RecordCommands>(all: &Collection<'_, R>, record: &StoredRecord<R
     Ok(undos % 2 == 1)
 }
 
-pub(super) fn find_or_in_trash<R: RecordCommands>(
+pub fn find_or_in_trash<R: RecordCommands>(
     all: &Collection<'_, R>,
     id: &str,
 ) -> Result<StoredRecord<R>> {

@@ -8,11 +8,12 @@ use etui::search::query::{Columns, Query};
 
 use super::find::{find_single, no_match};
 use super::{
-    RecordCommands, collection_of, is_known, parse_filter, parse_number, resolve_once,
-    resolve_record,
+    RecordCommands, collection_of, find_collection_of, is_known, parse_filter, parse_number,
+    resolve_once, resolve_record, stored_title,
 };
 use crate::app::App;
-use crate::errors::Result;
+use crate::errors::{Failure, Result};
+use crate::output::one_line;
 
 #[derive(Debug, clap::Args)]
 pub struct SelectionArgs {
@@ -34,6 +35,88 @@ pub struct SelectionArgs {
 pub struct Selected<'s, R: RecordCommands> {
     pub all: Collection<'s, R>,
     pub records: Vec<StoredRecord<R>>,
+}
+
+/// Returns the number of the only record that a name matches; a number or known UID is returned as it is.
+pub fn number_of<R: RecordCommands>(app: &mut App, store: &Store, name: &str) -> Result<String> {
+    let selection = SelectionArgs::new(vec![name.to_owned()], None, false);
+    let found = selection.find_named::<R>(app, store)?;
+    let number = found.and_then(|named| Some(named.records.first()?.id.to_string()));
+    Ok(number.unwrap_or_else(|| name.to_owned()))
+}
+
+/// Returns true if one of the words is a number, or all are known UIDs, also of removed records.
+fn are_ids<R: RecordCommands>(store: &Store, words: &[String]) -> Result<bool> {
+    if words.iter().any(|word| parse_number(word).is_some()) {
+        return Ok(true);
+    }
+    for word in words {
+        if find_collection_of::<R>(store, word)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns the words each by itself, if they are numbers, known UIDs or quoted names; else as one name.
+pub fn names_in_words<R: RecordCommands>(store: &Store, words: &[String]) -> Result<Vec<String>> {
+    let is_quoted = words.iter().any(|word| word.contains(char::is_whitespace));
+    if is_quoted || are_ids::<R>(store, words)? {
+        return Ok(words.to_vec());
+    }
+    Ok(vec![words.join(" ")])
+}
+
+/// Returns the numbers of records that are given by numbers and UIDs, or of the only one that the words
+/// match, which may be in the trash: there first, if `removed_first`.
+pub fn numbers_with_trash<R: RecordCommands>(
+    app: &mut App,
+    store: &Store,
+    words: &[String],
+    removed_first: bool,
+) -> Result<Vec<String>> {
+    if are_ids::<R>(store, words)? {
+        return Ok(words.to_vec());
+    }
+    let mut in_trash = Vec::new();
+    for name in app.names_in::<R>(store)? {
+        let trash = store.collection::<R>(Some(&name))?.trash()?;
+        let is_match = |stored: &StoredRecord<R>| {
+            let title = stored_title(stored).to_lowercase();
+            words
+                .iter()
+                .all(|word| title.contains(&word.to_lowercase()))
+        };
+        in_trash.extend(trash.into_iter().filter(is_match));
+    }
+    let from_trash = |in_trash: &[StoredRecord<R>]| match in_trash {
+        [] => Ok(None),
+        [one] => Ok(Some(vec![one.id.to_string()])),
+        several => {
+            let listed = several
+                .iter()
+                .take(20)
+                .map(|stored| format!("{} {}", stored.id, one_line(&stored_title(stored))));
+            Err(Failure::usage(format!(
+                "several removed {} match; give the number: {}",
+                R::MANY,
+                listed.collect::<Vec<_>>().join(", ")
+            )))
+        }
+    };
+    if removed_first && let Some(found) = from_trash(&in_trash)? {
+        return Ok(found);
+    }
+    let live = SelectionArgs::new(words.to_vec(), None, false).find_named::<R>(app, store);
+    match live {
+        Err(Failure::NotFound(text)) => match from_trash(&in_trash)? {
+            Some(found) => Ok(found),
+            None => Err(Failure::NotFound(text)),
+        },
+        Ok(Some(named)) => Ok(named.records.iter().map(|one| one.id.to_string()).collect()),
+        Ok(None) => Ok(words.to_vec()),
+        Err(failure) => Err(failure),
+    }
 }
 
 impl SelectionArgs {
@@ -106,10 +189,12 @@ impl SelectionArgs {
             return Ok(None);
         }
         let all = collection_of::<R>(app, store, &self.ids)?;
+        let mut are_known = true;
         for id in &self.ids {
-            if is_known(&all, id)? {
-                return Ok(None);
-            }
+            are_known &= is_known(&all, id)?;
+        }
+        if are_known {
+            return Ok(None);
         }
         if parse_filter::<R>(&self.ids).is_err() {
             return Ok(None);

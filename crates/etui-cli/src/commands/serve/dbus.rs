@@ -9,6 +9,7 @@ use crate::errors::{Failure, Result};
 
 /// Serves the store on the session bus, until nobody has used it for `idle_exit` seconds.
 pub fn serve_bus(app: &App, idle_exit: u64) -> Result<()> {
+    etui::set_default_actor("D-Bus");
     let store = app.store_path()?;
     create_parent_dir(&store)?;
     let mut options = app.store_options();

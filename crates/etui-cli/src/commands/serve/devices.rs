@@ -14,10 +14,10 @@ use serde::Serialize;
 use super::DEFAULT_ADDRESS;
 use super::qr_code::qr_code;
 use crate::app::App;
-use crate::datetime::{format_minute, iso_instant};
 use crate::errors::{Failure, Result};
 use crate::output::json::object;
 use crate::output::{Table, one_line, quote_operand};
+use etui_when::{format_minute, iso_instant};
 
 const ADD_EXAMPLES: &str = "\
 Examples:

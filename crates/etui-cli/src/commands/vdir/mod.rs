@@ -5,12 +5,13 @@
 //!   UID.vcf           a card; in a calendar UID.ics, a calendar object with all components of a UID
 //!   displayname       the name of the collection
 //!   color             its colour, #RRGGBB
-//!   .etui-exported    hashes of the files that etui has written
+//!   .etui-exported    the files that etui has written or read
 //!   .*  *.tmp         other files that are not items
 //! ```
 //!
 //! The format is described in vdirsyncer's manual, "The Vdir Storage Format".
 
+pub mod item;
 pub mod ledger;
 pub mod names;
 

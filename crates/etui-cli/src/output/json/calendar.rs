@@ -1,5 +1,6 @@
 //! JSON objects of calendar entries.
 
+use etui::SavedRecord;
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};
 use etui::calendar::{
@@ -9,8 +10,8 @@ use etui::calendar::{
 use etui::record::StoredRecord;
 use serde::Serialize;
 
-use super::object;
-use crate::datetime::{iso_instant, iso_time};
+use super::{object, saved_json};
+use etui_when::{iso_instant, iso_time};
 
 /// Returns the name of a component kind: `event`, `todo` or `journal`.
 pub fn kind_name(kind: ComponentKind) -> String {
@@ -118,6 +119,20 @@ pub fn entry_json(
     }
 }
 
+/// The outcome of `calendar add`: that of any save, and the fields of the entry.
+pub fn added_entry_json(
+    saved: &SavedRecord,
+    uid: &str,
+    record: &CalendarObject,
+    zone: &TimeZone,
+) -> impl Serialize {
+    let title = record.master().summary.as_deref().unwrap_or_default();
+    object! {
+        #[serde(flatten)] saved: saved_json(saved, uid, title),
+        #[serde(flatten)] main: component_json(record.master(), zone),
+    }
+}
+
 fn component_json(item: &CalendarComponent, zone: &TimeZone) -> impl Serialize {
     let timing = item.timing.iter();
     let rules = timing.clone().flat_map(|t| &t.rules);
@@ -131,7 +146,7 @@ fn component_json(item: &CalendarComponent, zone: &TimeZone) -> impl Serialize {
         notes: &item.description,
         start: optional_time(&item.start, zone),
         end: optional_time(&item.end, zone),
-        due: optional_time(&item.due, zone),
+        due: optional_time(&item.due_time(), zone),
         duration: item.duration.map(|d| d.to_string()),
         all_day: item.all_day,
         zone: item.start.as_ref().and_then(CalendarTime::zone).map(TimeZone::name),
@@ -173,6 +188,7 @@ fn alarm_json(alarm: &Alarm, zone: &TimeZone) -> impl Serialize {
         AlarmTrigger::Start(after) => ("start", after.to_string()),
         AlarmTrigger::End(after) => ("end", after.to_string()),
         AlarmTrigger::At(at) => ("at", iso_instant(at, zone)),
+        AlarmTrigger::Local(local) => ("at", iso_instant(zone.to_utc(local), zone)),
     };
     object! {
         action: action_name(alarm.action),

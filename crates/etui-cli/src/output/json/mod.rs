@@ -96,14 +96,22 @@ pub fn saved_json(saved: &SavedRecord, uid: &str, name: &str) -> impl Serialize 
     record_change_json(saved.id, uid, Some(saved.etag), name, outcome)
 }
 
+/// The notes of an import of CSV or LDIF; none of another file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TableNotes<'t> {
+    pub charset: Option<&'static str>,
+    pub kept: &'t [FieldCount],
+    pub skipped: &'t [FieldCount],
+}
+
 /// One file of `import`.
 pub fn imported_file_json(
     file: String,
     kind: CollectionKind,
     calendar: Option<String>,
     report: ImportReport,
-    kept: &[FieldCount],
-    skipped: &[FieldCount],
+    removed: u64,
+    table: TableNotes<'_>,
 ) -> impl Serialize + use<> {
     let counts = |all: &[FieldCount]| {
         let count = |c: &FieldCount| object! { name: c.name.clone(), records: c.records };
@@ -128,13 +136,19 @@ pub fn imported_file_json(
         added: report.added,
         changed: report.changed,
         unchanged: report.unchanged,
+        older: report.older,
+        proposals: report.proposals,
         refused: report.refused,
+        // Records whose files another program removed.
+        removed: removed,
         refusals: pieces(report.refusals),
         warned: report.warned,
         warnings: pieces(report.warnings),
+        // The charset of CSV or LDIF that is not UTF-8 or UTF-16.
+        charset: table.charset,
         // Fields of CSV and LDIF that were kept under their own names, and entries that are no people.
-        kept: counts(kept),
-        skipped: counts(skipped),
+        kept: counts(table.kept),
+        skipped: counts(table.skipped),
     }
 }
 

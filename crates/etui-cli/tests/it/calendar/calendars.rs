@@ -450,7 +450,7 @@ fn files_of_both_kinds() {
     --addressbook Friends has no effect: no contacts were given
     week.ics: 0 added, 6 unchanged (1.4 kB)
     $ (cat week.ics; echo lost) | etui import - --json
-    {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","kind":"calendar","calendar":"Calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[],"kept":[],"skipped":[]}]}
+    {"added":0,"changed":0,"unchanged":6,"older":0,"proposals":0,"refused":1,"removed":0,"files":[{"file":"-","kind":"calendar","calendar":"Calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"older":0,"proposals":0,"refused":1,"removed":0,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[],"charset":null,"kept":[],"skipped":[]}],"unread":[]}
     {"error":{"kind":"refused","message":"1 piece was rejected; the rest was imported"}}
     [exit 3]
     $ etui export --calendar Calendar | cmp - week.ics && echo same
@@ -602,7 +602,7 @@ fn calendars_keep_their_properties() {
     Created a store: each.etui
     Sort order: und; region of phone numbers without a country code: none (change it: etui settings region CODE)
     $ export ETUI_STORE=each.etui; etui import --each work.ics club.ics plain.ics --json | cut -c1-160
-    {"added":0,"changed":0,"unchanged":3,"refused":0,"files":[{"file":"work.ics","kind":"calendar","calendar":"Work, mine","bytes":189,"added":0,"changed":0,"unchan
+    {"added":0,"changed":0,"unchanged":3,"older":0,"proposals":0,"refused":0,"removed":0,"files":[{"file":"work.ics","kind":"calendar","calendar":"Work, mine","byte
     $ export ETUI_STORE=each.etui; etui calendars
     Entries  Calendar
           0  Calendar

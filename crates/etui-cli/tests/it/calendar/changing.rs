@@ -75,7 +75,7 @@ fn entries_are_added() {
     SUMMARY:Tax return\r
     END:VTODO\r
     $ etui calendar add 'Buy milk' --todo --json --set uid=x | sed s/etag.*name/ETAG,name/
-    {"id":1,"uid":"x","ETAG,name":"Buy milk","outcome":"added"}
+    {"id":1,"uid":"x","ETAG,name":"Buy milk","outcome":"added","kind":"todo","title":"Buy milk","place":null,"notes":null,"start":null,"end":null,"due":null,"duration":null,"all_day":false,"zone":null,"rules":[],"dates":[],"exception_dates":[],"instance":null,"this_and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":null,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[]}
     $ etui calendar add Again --todo --set uid=x
     error: an entry with the UID x already exists: etui calendar show x
     [exit 5]
@@ -161,10 +161,12 @@ fn changes_by_options() {
     ], @r"
     $ etui calendar edit fixe --start '2027-03-08 10:00' --title Early
     Changed 1: Early (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 10:00-10:45
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe
     DTSTART;TZID=Europe/Berlin:20270308T100000\r
     DTEND;TZID=Europe/Berlin:20270308T104500\r
-    RRULE:FREQ=WEEKLY;UNTIL=20270701T215959Z;BYDAY=MO,TH\r
+    RRULE:FREQ=WEEKLY;BYDAY=MO,TH;UNTIL=20270701T215959Z\r
     SUMMARY:Early\r
     EXDATE;TZID=Europe/Berlin:20270315T100000\r
     SEQUENCE:1\r
@@ -176,6 +178,8 @@ fn changes_by_options() {
       10:00-10:45  Early ↻  Room 4  #1
     $ etui calendar edit fixe --duration 2h --repeat daily
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 09:00-11:00
+      every day
     $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe
     DTSTART;TZID=Europe/Berlin:20270308T090000\r
     RRULE:FREQ=DAILY\r
@@ -191,6 +195,8 @@ fn changes_by_options() {
       11:00-11:45  Jour fixe, later ↻  #1
     $ etui calendar edit fixe --all-day
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, all day
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe
     DTSTART;VALUE=DATE:20270308\r
     RRULE:FREQ=WEEKLY;UNTIL=20270701;BYDAY=MO,TH\r
@@ -206,6 +212,7 @@ fn changes_by_options() {
           all day  Jour fixe ↻  Room 4  #1
     $ etui calendar edit fixe --repeat never --set status=CANCELLED --remove category
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 09:00-09:45
     $ etui calendar agenda 2027-03-08
     Monday, 8 March 2027
       09:00-09:45  Jour fixe (cancelled)  Room 4  #1
@@ -225,6 +232,7 @@ fn changes_by_options() {
     [exit 5]
     $ EDITOR='sed -i s/Night/Late/' etui calendar edit night
     Changed 2: Late shift (undo: etui calendar restore 2)
+      Tue 9 Mar 2027, 22:00 to Wed 10 Mar 2027, 06:00
     $ EDITOR='sed -i s/UID:night/UID:day/' etui calendar edit night; rm tmp/*
     error: the UID identifies the entry and cannot change: it is night, the text has day. To add another entry: etui import FILE
     Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.ics; to continue:
@@ -251,6 +259,8 @@ fn alarms_by_options() {
     ], @r"
     $ etui calendar edit fixe --alarm 10m --alarm 1d
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 09:00-09:45
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar show fixe --ics | grep -A4 BEGIN:VALARM
     BEGIN:VALARM\r
     ACTION:DISPLAY\r
@@ -264,6 +274,8 @@ fn alarms_by_options() {
     END:VALARM\r
     $ etui calendar edit fixe --alarm none
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 09:00-09:45
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar show fixe --ics | grep -A4 BEGIN:VALARM
     [exit 1]
     $ etui calendar edit fixe --alarm none --alarm 1h
@@ -301,12 +313,15 @@ fn what_is_typed_is_meant() {
     ], @r#"
     $ etui calendar edit fixe --start 9:15; etui calendar show fixe | head -2
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 09:15-10:00
+      every week on Mon, Thu until 2027-07-01
     Jour fixe
       When        Mon 8 Mar 2027, 09:15-10:00
     $ etui calendar edit eve --start 14:30; etui calendar show eve | head -2
     Changed 5: Eve [31mTrouble2J (undo: etui calendar restore 5)
+      Fri 12 Mar 2027, 14:30-15:30
     Eve [31mTrouble2J
-      When       Fri 12 Mar 2027, 14:30-15:30
+      When        Fri 12 Mar 2027, 13:30-14:30 (UTC)
     $ etui calendar edit fixe --set repeat=often
     error: RRULE: in the recurrence rule, at character 1: "often" has no "="
     [exit 2]
@@ -336,6 +351,8 @@ fn what_is_typed_is_meant() {
     $ etui calendar add X --start '2027-03-08 9' --repeat mondays | head -1; etui calendar edit 9 --remove title; etui calendar remove 9
     Added 9: X
     Changed 9: (no title) (undo: etui calendar restore 9)
+      Mon 8 Mar 2027, 09:00-10:00
+      every week on Mon
     Removed 9: (no title)
     Undo: etui calendar restore 9
     $ etui calendar undo 9
@@ -352,7 +369,7 @@ fn what_is_typed_is_meant() {
     $ etui agenda
     error: unrecognized subcommand 'agenda'
 
-      tip: some similar subcommands exist: 'media', 'generate', 'calendars', 'calendar'
+      tip: did you mean: etui calendar agenda
 
     Usage: etui [OPTIONS] <COMMAND>
 
@@ -482,10 +499,14 @@ fn categories_are_replaced() {
     ], @r"
     $ etui calendar edit fixe --category Work --category Travel
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 09:00-09:45
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar show fixe --ics | grep CATEG
     CATEGORIES:Work,Travel\r
     $ etui calendar edit fixe --category Home
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 09:00-09:45
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar find label:home --fields title,categories
     Title      Categories
     Jour fixe  Home

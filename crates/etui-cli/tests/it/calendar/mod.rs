@@ -4,6 +4,7 @@ mod calendars;
 mod changing;
 mod entries;
 mod hostile;
+mod one_time;
 mod remind;
 mod todos;
 mod words;

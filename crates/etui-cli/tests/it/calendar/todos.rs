@@ -85,6 +85,8 @@ fn one_time_is_skipped_or_moved() {
     error: --repeat: "times" is not understood here; write daily, weekly on mon, thu, every 2 weeks until 2027-06-30, monthly on the 15th, monthly on the last fri, yearly, daily 10 times, or a rule like FREQ=WEEKLY;BYDAY=MO
     $ etui calendar edit fair --repeat 'daily 2 times'; etui calendar skip fair --on 2027-03-10
     Changed 3: Fair (undo: etui calendar restore 3)
+      Wed 10 Mar 2027 to Fri 12 Mar 2027, all day
+      every day 2 times
     Skipped Wed 10 Mar 2027 to Fri 12 Mar 2027 of 3: Fair (undo: etui calendar restore 3)
     $ etui calendar move fair 2027-03-15 --on 2027-03-11; etui calendar agenda 2027-03-15
     Moved Thu 11 Mar 2027 to Sat 13 Mar 2027 to Mon 15 Mar 2027 to Wed 17 Mar 2027 of 3: Fair (undo: etui calendar restore 3)

@@ -51,7 +51,7 @@ fn a_title_and_its_time_in_one_phrase() {
     error: no day or time was found in "Read chapter 9"; write one, as in "Lunch tomorrow 12:30", or give --start WHEN, for example --start "monday 9:00"; or --todo
     [exit 2]
     $ etui calendar add 'Lunch 2027-03-09 12:30' --repeat 'every tuesday' --set uid=y --json | sed 's/,.etag.*,"name/,"name/'
-    {"id":15,"uid":"y","name":"Lunch","outcome":"added"}
+    {"id":15,"uid":"y","name":"Lunch","outcome":"added","kind":"event","title":"Lunch","place":null,"notes":null,"start":"2027-03-09T12:30:00+01:00","end":null,"due":null,"duration":"PT1H","all_day":false,"zone":"Europe/Berlin","rules":["FREQ=WEEKLY;BYDAY=TU"],"dates":[],"exception_dates":[],"instance":null,"this_and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":null,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[]}
     "#);
 }
 
@@ -75,27 +75,27 @@ fn a_start_that_its_rule_does_not_have_is_moved() {
         "etui calendar edit x --due 2027-01-01 --start 2027-02-01",
     ], @r"
     $ etui calendar add Choir --start '2027-03-09 19:30' --end 21:00 --repeat 'every monday' --set uid=x
+    Tue 9 Mar 2027, 19:30 is not in the rule; the start was moved to Mon 15 Mar 2027, 19:30
     Added 7: Choir
       Mon 15 Mar 2027, 19:30-21:00
       every week on Mon
     UID x
-    Tue 9 Mar 2027, 19:30 is not in the rule; the start was moved to Mon 15 Mar 2027, 19:30
     $ etui calendar show x --ics | grep -e DTSTART -e DTEND; etui -q calendar remove x
     DTSTART;TZID=Europe/Berlin:20270315T193000\r
     DTEND;TZID=Europe/Berlin:20270315T210000\r
     $ etui calendar add Rent --start 2027-03-09 --repeat 'last day of the month' --set uid=x
+    Tue 9 Mar 2027 is not in the rule; the start was moved to Wed 31 Mar 2027
     Added 7: Rent
       Wed 31 Mar 2027, all day
       every month on the last day
     UID x
-    Tue 9 Mar 2027 is not in the rule; the start was moved to Wed 31 Mar 2027
     $ etui -q calendar remove x
     $ etui calendar add Report --due 2027-03-09 --repeat 'every friday' --set uid=x
+    Tue 9 Mar 2027 is not in the rule; the start was moved to Fri 12 Mar 2027
     Added 7: Report
       due Fri 12 Mar 2027
       every week on Fri
     UID x
-    Tue 9 Mar 2027 is not in the rule; the start was moved to Fri 12 Mar 2027
     $ etui calendar add Choir --start '2027-03-09 19:30' --repeat 'every monday until 2027-03-01'
     error: --repeat: the rule ends before the start, Tue 9 Mar 2027, 19:30
     [exit 2]
@@ -107,12 +107,17 @@ fn a_start_that_its_rule_does_not_have_is_moved() {
     [exit 2]
     $ etui calendar edit fixe --start '2027-03-09 10:00'
     Tue 9 Mar 2027, 10:00 is not in the rule; the start was moved to Thu 11 Mar 2027, 10:00
+    Skipped and changed times that keep their day: Thu 11 Mar 2027, Mon 15 Mar 2027
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Thu 11 Mar 2027, 10:00-10:45
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar show fixe | grep -e When
       When        Thu 11 Mar 2027, 10:00-10:45
     $ etui calendar edit night --repeat 'every friday'
     Tue 9 Mar 2027, 22:00 is not in the rule; the start was moved to Fri 12 Mar 2027, 22:00
     Changed 2: Night shift (undo: etui calendar restore 2)
+      Fri 12 Mar 2027, 22:00 to Sat 13 Mar 2027, 06:00
+      every week on Fri
     $ etui calendar show night | grep -e When -e Repeats
       When       Fri 12 Mar 2027, 22:00 to Sat 13 Mar 2027, 06:00
       Repeats    every week on Fri
@@ -139,14 +144,20 @@ fn exceptions_are_written_as_the_start_is() {
     ], @r#"
     $ etui calendar edit fixe --set exdate=2027-03-18,2027-03-22T08:00Z
     Changed 1: Jour fixe (undo: etui calendar restore 1)
+      Mon 8 Mar 2027, 09:00-09:45
+      every week on Mon, Thu until 2027-07-01
     $ etui calendar show fixe --ics | grep EXDATE
     EXDATE;TZID=Europe/Berlin:20270318T090000,20270322T090000\r
     $ etui calendar edit fair --repeat daily --set exdate=2027-03-11T09:00
     Changed 3: Fair (undo: etui calendar restore 3)
+      Wed 10 Mar 2027 to Fri 12 Mar 2027, all day
+      every day
     $ etui calendar show fair --ics | grep EXDATE
     EXDATE;VALUE=DATE:20270311\r
     $ etui calendar edit eve --repeat daily --set 'exdate=2027-03-13 13:00'
     Changed 5: Eve [31mTrouble2J (undo: etui calendar restore 5)
+      Fri 12 Mar 2027, 13:00-14:00
+      every day
     $ etui calendar show eve --ics | grep EXDATE
     EXDATE:20270313T130000Z\r
     $ etui calendar edit fixe --set exdate=someday
@@ -163,7 +174,7 @@ fn a_word_of_the_time_that_is_not_understood_is_named() {
         "etui calendar add 'Gym every mondy 18:00'",
         "etui calendar add 'Dinner 12/11/2027 19:00'",
         "etui calendar add 'Physio tuesdays 8:00 until whenever'",
-        "etui calendar add 'Weekly sync 2027-03-08 10:00'",
+        "etui calendar add 'Weekly sync 2027-03-08 10:00' --set uid=weekly",
         "etui calendar add 'Plan december party 2027-03-08 18:00'",
         "etui calendar add '2027-03-08 18:00'",
         "etui calendar add '\"Plan december party\" 2027-03-08 18:00' --set uid=x",
@@ -182,9 +193,12 @@ fn a_word_of_the_time_that_is_not_understood_is_named() {
     $ etui calendar add 'Physio tuesdays 8:00 until whenever'
     error: "whenever" in "tuesdays 8:00 until whenever" is not understood. To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
     [exit 2]
-    $ etui calendar add 'Weekly sync 2027-03-08 10:00'
-    error: "Weekly" may mean that it repeats; then write "2027-03-08 10:00 weekly". To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
-    [exit 2]
+    $ etui calendar add 'Weekly sync 2027-03-08 10:00' --set uid=weekly
+    "Weekly" is taken as a rule; to add one time only, write the title in double quotes
+    Added 7: Weekly sync
+      Mon 8 Mar 2027, 10:00-11:00
+      every week
+    UID weekly
     $ etui calendar add 'Plan december party 2027-03-08 18:00'
     error: "december" looks like a part of the time, but does not go with "2027-03-08 18:00". To keep it in the title, write the title in double quotes: "Plan friday" tomorrow 9:00, or give --start
     [exit 2]
@@ -192,15 +206,15 @@ fn a_word_of_the_time_that_is_not_understood_is_named() {
     error: "2027-03-08 18:00" is a time; a title is missing
     [exit 2]
     $ etui calendar add '"Plan december party" 2027-03-08 18:00' --set uid=x
-    Added 7: Plan december party
+    Added 8: Plan december party
       Mon 8 Mar 2027, 18:00-19:00
     UID x
     $ etui calendar add 'Plan december party' --start '2027-03-08 18:00' --set uid=y
-    Added 8: Plan december party
+    Added 9: Plan december party
       Mon 8 Mar 2027, 18:00-19:00
     UID y
     $ etui calendar list | wc -l
-    9
+    10
     "#);
 }
 

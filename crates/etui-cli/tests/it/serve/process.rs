@@ -181,6 +181,55 @@ fn a_server_answers_and_stops() {
     }
 }
 
+/// What a device did is undone, and what others changed since is kept.
+#[test]
+fn the_changes_of_a_device_are_undone() {
+    let home = TestHome::with_people();
+    let password = add_device(&home);
+    let book = book_path(&home);
+    let server = ServerProcess::start(&home, &[]);
+    let mut phone = Connection::open(server.port, &password).unwrap();
+    let again = card("k").replace("Name k", "Another name");
+    for (method, name, text, status) in [
+        ("PUT", "n", card("n"), 201),
+        ("PUT", "m", card("m"), 201),
+        ("DELETE", "m", String::new(), 204),
+        ("PUT", "k", card("k"), 201),
+        ("PUT", "k", again, 204),
+    ] {
+        let answer = phone.ask(method, &format!("{book}{name}.vcf"), &text);
+        assert_eq!(answer.unwrap().0, status, "{method} {name}");
+    }
+    server.signal(Signal::TERM);
+    server.wait();
+    home.run("etui contacts edit -q n --set note=here");
+    let (text, _) = home.run("etui undo --device phone --since yesterday --dry-run | grep -c Phone; etui undo --device Phone --since yesterday");
+    assert!(text.starts_with("5\n"), "{text}");
+    for line in [
+        "changed back: ",
+        "removed: 8 Name k",
+        "restored: 6 Name m",
+        "removed: 6 Name m",
+        "kept, changed since: 5 Name n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let (text, code) = home.run("etui undo --device Phone; etui contacts list --fields uid");
+    assert!(
+        text.contains("kept, changed since: 5"),
+        "the step with the kept record is left: {text}"
+    );
+    for (uid, is_there) in [
+        ("\nanna\n", true),
+        ("\nn\n", true),
+        ("\nm\n", false),
+        ("\nk\n", false),
+    ] {
+        assert_eq!(text.contains(uid), is_there, "{text}");
+    }
+    assert_eq!(code, Some(0));
+}
+
 #[test]
 fn a_certificate_is_made_once() {
     let home = TestHome::new();

@@ -157,6 +157,16 @@ pub(super) fn score_pair(
         reasons.push(DuplicateReason::SameEmail(address.clone()));
     }
     score += phones + emails;
+    // The same desk of two firms: `Support`, `Reception`.
+    let has_others = |a: bool, b: bool| !a && !b;
+    let is_elsewhere = phones + emails == 0
+        && has_others(a.organizations.is_empty(), b.organizations.is_empty())
+        && a.organizations.is_disjoint(&b.organizations)
+        && (has_others(a.phones.is_empty(), b.phones.is_empty())
+            || has_others(a.emails.is_empty(), b.emails.is_empty()));
+    if is_elsewhere {
+        score -= 15;
+    }
     match (a.birthday, b.birthday) {
         (Some(a), Some(b)) if is_same_day(a, b) => {
             reasons.push(DuplicateReason::SameBirthday);

@@ -78,7 +78,7 @@ impl<'m> RecordEdits<'m> {
         conn: &Connection,
         work: impl FnOnce(&Connection, &mut Self, &mut RecordWriter<'_>) -> Result<T>,
     ) -> Result<T> {
-        RecordWriter::run(conn, self.media.db.order(), |writing| {
+        RecordWriter::run_scan(conn, self.media.db.order(), |writing| {
             let value = work(conn, self, writing)?;
             self.write_groups(conn, writing)?;
             Ok(value)

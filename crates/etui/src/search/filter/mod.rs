@@ -69,6 +69,14 @@ pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Returns the filter for a phone number with letters, as it is written: `1-800-FLOWERS`, `030 23125 ext
+    /// 45`, `0171 3920001 private`. `None` for other texts, and kinds without phone numbers.
+    #[doc(hidden)]
+    fn written_number(text: &str) -> Option<Filter<Self>> {
+        let _ = text;
+        None
+    }
+
     /// Returns the search keys of the field's values.
     #[doc(hidden)]
     fn keys(self) -> KeySet;

@@ -138,6 +138,8 @@ impl<'a> FilterParser<'a> {
 
     fn parse_all<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
         let mut parts = Vec::new();
+        self.skip_space();
+        let begin = self.at;
         loop {
             self.skip_space();
             let before = self.at;
@@ -147,7 +149,12 @@ impl<'a> FilterParser<'a> {
                 if parts.is_empty() {
                     return Err(self.error_here("something to look for is missing here"));
                 }
-                return Ok(collapse_single(parts, Filter::And));
+                let all = collapse_single(parts, Filter::And);
+                let text = self.text.get(begin..before).unwrap_or_default();
+                return Ok(match F::written_number(text.trim_end()) {
+                    Some(number) => Filter::Or(vec![all, number]),
+                    None => all,
+                });
             }
             parts.push(match self.parse_number() {
                 Some(number) => number,
@@ -265,6 +272,27 @@ impl<'a> FilterParser<'a> {
         rest.get(..len).unwrap_or_default().to_owned()
     }
 
+    /// Takes the following words of digits, which belong to a phone number: `phone:+49 171 3920001`.
+    fn take_digits(&mut self, number: &mut String) {
+        loop {
+            let rest = self.remaining_text();
+            let next = rest.trim_start();
+            let end = next.find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '"' | '*'));
+            let (word, after) = next.split_at(end.unwrap_or(next.len()));
+            let is_digits = word.starts_with(|c: char| c.is_numeric())
+                && word
+                    .chars()
+                    .all(|c| c.is_numeric() || matches!(c, '-' | '/' | '.'))
+                && !after.starts_with(['"', '*', '(']);
+            if !is_digits || next.len() == rest.len() {
+                return;
+            }
+            number.push(' ');
+            number.push_str(word);
+            self.at += rest.len() - after.len();
+        }
+    }
+
     fn is_at_end_of_value(&self) -> bool {
         self.peek_char()
             .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ')'))
@@ -312,11 +340,14 @@ impl<'a> FilterParser<'a> {
     ) -> Result<Filter<F>, FilterError> {
         let start = self.at;
         let before = self.take_char('*');
-        let (text, quoted) = if self.take_char('"') {
+        let (mut text, quoted) = if self.take_char('"') {
             (self.parse_quoted()?, true)
         } else {
             (self.take_word(), false)
         };
+        if !quoted && !text.is_empty() && matches!(compared, Some(ComparedField::Phone(..))) {
+            self.take_digits(&mut text);
+        }
         let after = self.take_char('*');
         if !self.is_at_end_of_value() {
             return Err(self.error_here("a \"*\" goes before or after the text, not into it"));

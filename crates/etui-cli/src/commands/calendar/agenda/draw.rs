@@ -8,8 +8,8 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::days::{AgendaEntry, DayPart, EntryMark};
-use crate::datetime::format_clock;
 use crate::output::{COLOR_MARK, Style, one_line, truncate_text};
+use etui_when::format_clock;
 
 /// Width of a time: `09:00-10:30`.
 const TIME_WIDTH: usize = 11;

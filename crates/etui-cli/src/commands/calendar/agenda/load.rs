@@ -2,22 +2,24 @@
 
 use std::collections::HashMap;
 
-use etui::Snapshot;
 use etui::calendar::ics::ComponentKind;
-use etui::calendar::time::{CalendarTime, TimeZone};
+use etui::calendar::time::{CalendarTime, Date, TimeZone};
 use etui::calendar::{CalendarObject, Color, CutSeries, Occurrence, Status};
 use etui::record::Reader;
+use etui::{RecordId, Snapshot};
 use serde::Serialize;
 
 use super::super::alarms::name_cut;
+use super::super::todos::{TodoItem, find_todos};
 use super::days::{AgendaEntry, EntryMark, EntrySource};
 use crate::app::App;
 use crate::commands::contacts::birthdays::{ContactDate, contact_dates};
-use crate::datetime::{LocalNow, TimeSpan, iso_day};
+use crate::commands::records::name_or_placeholder;
 use crate::errors::Result;
 use crate::output::json::calendar::occurrence_json;
 use crate::output::json::object;
 use crate::output::{format_count, one_line};
+use etui_when::{LocalNow, TimeSpan, format_short, iso_day};
 
 /// Occurrences that are shown without `--limit`. A rule can recur every second.
 const DEFAULT_LIMIT: usize = 10_000;
@@ -56,6 +58,40 @@ impl AgendaSource<'_> {
         Ok((all, found.notes))
     }
 
+    /// Returns the open to-dos that were due before `first`, the first day that is shown, as entries of
+    /// today that can be completed.
+    pub fn overdue_entries(&self, here: &LocalNow, first: Date) -> Result<Vec<AgendaEntry>> {
+        let today = here.now.date();
+        let several = self.calendars.len() > 1;
+        let entries = find_overdue(self.calendars, here, first)?
+            .into_iter()
+            .map(|todo| {
+                let calendar = self.names.iter().position(|name| *name == todo.calendar);
+                let due = todo.due.as_ref();
+                let due = due.map_or_else(String::new, |due| format_short(due, &here.zone));
+                let title = name_or_placeholder::<CalendarObject>(&todo.title);
+                AgendaEntry {
+                    id: Some(todo.id),
+                    starts: today.midnight(),
+                    ends: today.plus_days(1).midnight(),
+                    all_day: true,
+                    title: format!("{title} (due {due})"),
+                    place: String::new(),
+                    calendar: several.then(|| todo.calendar.clone()),
+                    color: None,
+                    is_recurring: false,
+                    source: calendar.map(|calendar| EntrySource {
+                        id: RecordId(todo.id),
+                        calendar,
+                        instance: None,
+                    }),
+                    mark: EntryMark::Confirmed,
+                    done: Some(false),
+                }
+            });
+        Ok(entries.collect())
+    }
+
     /// Writes the occurrences of a period as JSON.
     pub fn write_json(&self, app: &mut App, span: &TimeSpan, here: &LocalNow) -> Result<()> {
         let found = find_occurrences(self.calendars, span, here, self.limit)?;
@@ -89,6 +125,21 @@ impl AgendaSource<'_> {
             false => Ok(Vec::new()),
         }
     }
+}
+
+/// Returns the open to-dos that were due before a day, the earliest first.
+pub fn find_overdue(
+    calendars: &[(String, Reader<'_, CalendarObject>)],
+    here: &LocalNow,
+    day: Date,
+) -> Result<Vec<TodoItem>> {
+    let mut all = find_todos(calendars, here, false)?;
+    let start = here.zone.to_utc(day.midnight());
+    all.retain(|todo| {
+        let due = todo.due.as_ref();
+        due.is_some_and(|due| due.at(&here.zone) < start)
+    });
+    Ok(all)
 }
 
 /// Occurrences of several calendars by start, and notes about omissions.

@@ -5,6 +5,7 @@ mod days;
 mod draw;
 mod load;
 pub mod month_grid;
+pub mod week_grid;
 
 use etui::calendar::CalendarObject;
 use etui::calendar::time::Date;
@@ -13,14 +14,15 @@ use etui::record::Reader;
 use self::days::{AgendaDays, AgendaEntry};
 pub use self::days::{DayMap, days_of};
 pub use self::load::AgendaSource;
+use self::load::find_overdue;
 use super::span_args::{SpanArgs, local_now};
-use super::todos::find_todos;
+
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{LocalNow, TimeSpan, format_long_day, format_short};
 use crate::errors::Result;
 use crate::output::{OutputWriter, Style, format_count, one_line};
 use crate::terminal::TerminalSession;
+use etui_when::{LocalNow, TimeSpan, format_long_day, format_short};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,13 +111,7 @@ fn write_overdue(
     calendars: &[(String, Reader<'_, CalendarObject>)],
     here: &LocalNow,
 ) -> Result<()> {
-    let mut all = find_todos(calendars, here, false)?;
-    let today = here.zone.to_utc(here.now.date().midnight());
-    all.retain(|todo| {
-        todo.due
-            .as_ref()
-            .is_some_and(|due| due.at(&here.zone) < today)
-    });
+    let all = find_overdue(calendars, here, here.now.date())?;
     if all.is_empty() {
         return Ok(());
     }

@@ -15,8 +15,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::days::{AgendaEntry, DayPart, EntryMark};
 use super::draw::{StyledText, entry_title};
-use crate::datetime::{format_clock, plus_months, start_of_week, weekday_name};
 use crate::output::{Style, truncate_text};
+use etui_when::{format_clock, plus_months, start_of_week, weekday_name};
 
 /// Cells at least this wide show times.
 const MIN_TIME_WIDTH: usize = 18;

@@ -23,10 +23,10 @@ use super::words::{ReminderText, reminder_json};
 use crate::app::App;
 use crate::commands::calendar::alarms::name_cut;
 use crate::commands::records::parse_filter;
-use crate::datetime::format_clock;
 use crate::errors::{Failure, Result};
 use crate::output::{Style, one_line, pluralize};
 use crate::stop_signal::StopSignal;
+use etui_when::format_clock;
 
 /// Reminders that are due at once and shown one by one. More are shown as one list.
 const MAX_SEPARATE: usize = 8;

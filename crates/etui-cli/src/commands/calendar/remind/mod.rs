@@ -16,7 +16,7 @@ mod follower;
 mod notifications;
 mod schedule;
 mod shown;
-mod state_file;
+pub mod state_file;
 mod wake;
 mod words;
 
@@ -25,8 +25,8 @@ use etui::calendar::time::Duration;
 
 use self::follower::{Follower, ReminderTarget};
 use crate::app::App;
-use crate::datetime::parse_duration;
 use crate::errors::Result;
+use etui_when::parse_duration;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -257,7 +257,7 @@ fn actions_of(notification: &Notification) -> Vec<String> {
     for minutes in &notification.snooze_minutes {
         let time = etui::calendar::time::Duration::from_seconds(i64::from(*minutes) * 60);
         actions.push(format!("{SNOOZE}{minutes}"));
-        actions.push(format!("In {}", crate::datetime::describe_duration(time)));
+        actions.push(format!("In {}", etui_when::describe_duration(time)));
     }
     actions.push(DISMISS.to_owned());
     actions.push("Dismiss".to_owned());

@@ -13,12 +13,14 @@ use crate::errors::Result;
 /// A reminder that is shown later than this, in seconds, was missed.
 const MISSED_AFTER: i64 = 120;
 
-/// Alarms that are read at once, and of one moment.
+/// Alarms that are read first, and at most at once. Each page is [`PAGE_GROWTH`] times as large as the
+/// one before: with many dense series a page costs the same whatever its size.
 const PAGE: usize = 64;
+const PAGE_GROWTH: usize = 4;
 const MAX_OF_MOMENT: usize = 4_096;
 /// Pages that are read of a calendar. Then the alarms that were missed are given up, except those of
 /// the last [`LATEST`] seconds.
-const MAX_PAGES: usize = 64;
+const MAX_PAGES: usize = 4;
 const LATEST: i64 = 60;
 
 /// A calendar in a snapshot, and its name.
@@ -185,11 +187,12 @@ fn read_due(
             }
             due.push(alarm);
         }
+        let grown = (size * PAGE_GROWTH).min(MAX_OF_MOMENT);
         match last {
             // There may be more at that moment.
-            Some(last) if is_full && last > after => (after, size) = (last, PAGE),
-            Some(_) if is_full && size < MAX_OF_MOMENT => size *= 4,
-            Some(last) if is_full => (after, size) = (last.plus_seconds(1), PAGE),
+            Some(last) if is_full && last > after => (after, size) = (last, grown),
+            Some(_) if is_full && size < MAX_OF_MOMENT => size = grown,
+            Some(last) if is_full => after = last.plus_seconds(1),
             _ => return Ok(due),
         }
     }
@@ -233,7 +236,7 @@ fn alarms_of_moment(
         if !is_full || due.len() < size || size >= MAX_OF_MOMENT {
             return Ok(due);
         }
-        size *= 4;
+        size *= PAGE_GROWTH;
     }
 }
 

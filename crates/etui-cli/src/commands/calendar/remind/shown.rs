@@ -193,6 +193,11 @@ impl ShownAlarms {
         }
     }
 
+    /// Forgets the alarms of entries that were erased.
+    pub fn forget_entries(&mut self, is_erased: impl Fn(&str) -> bool) {
+        self.alarms.retain(|(_, uid), _| !is_erased(uid));
+    }
+
     /// Returns the alarms whose snoozing is over.
     pub fn snoozed_until(&self, now: Timestamp) -> Vec<AlarmKey> {
         let snoozed = self.alarms.iter();

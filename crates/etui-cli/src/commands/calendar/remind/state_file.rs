@@ -8,6 +8,7 @@
 //! The lock is held while alarms are shown and remembered, so that of two processes one shows an
 //! alarm, and the other finds it in the file. The kernel releases the lock of a killed process.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, rename};
 use std::io::{self, Read, Write};
@@ -46,6 +47,24 @@ impl StateFile {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Forgets the alarms of erased entries, and files of the same name that a killed or an older program
+    /// left.
+    pub fn forget_entries(&self, uids: &HashSet<&str>) -> Result<()> {
+        for suffix in ["-new", "-damaged"] {
+            let left = with_suffix(&self.path, suffix);
+            match std::fs::remove_file(&left) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(Failure::io(&left, e)),
+                _ => {}
+            }
+        }
+        if !self.path.exists() {
+            return Ok(());
+        }
+        let mut state = self.lock()?;
+        state.shown.forget_entries(|uid| uids.contains(uid));
+        state.save()
     }
 
     /// Waits until no other process shows alarms, and reads the file.

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::schedule::Reminder;
 use crate::commands::records::name_or_placeholder;
-use crate::datetime::{describe_duration, format_clock, format_day, iso_instant};
 use crate::output::json::calendar::{kind_name, optional_time};
 use crate::output::json::object;
+use etui_when::{describe_duration, format_clock, format_day, iso_instant};
 
 /// A longer time before or after the start is shown as a day.
 const MAX_IN_WORDS: i64 = 12 * 3_600;

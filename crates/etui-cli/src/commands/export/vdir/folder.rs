@@ -10,8 +10,8 @@ use etui::ETag;
 use rustix::fs::FlockOperation;
 use tempfile::TempPath;
 
-use super::ItemRecord;
-use crate::commands::vdir::ledger::{ExportLedger, PART_PREFIX, PART_SUFFIX};
+use crate::commands::vdir::item::ItemRecord;
+use crate::commands::vdir::ledger::{ExportLedger, LedgerEntry, PART_PREFIX, PART_SUFFIX};
 use crate::commands::vdir::names::{item_name, second_item_name};
 use crate::commands::vdir::{COLOR, DISPLAY_NAME, list_items};
 use crate::errors::{Failure, Result};
@@ -32,6 +32,8 @@ pub struct WriteCounts {
     pub kept: u64,
     /// Files without a record that were not removed.
     pub stale: u64,
+    /// Not written, since another program removed their files.
+    pub gone: u64,
 }
 
 impl WriteCounts {
@@ -41,6 +43,7 @@ impl WriteCounts {
         self.removed += other.removed;
         self.kept += other.kept;
         self.stale += other.stale;
+        self.gone += other.gone;
     }
 }
 
@@ -54,6 +57,7 @@ struct ExistingItem {
 struct PendingItem {
     part: TempPath,
     name: String,
+    uid: String,
     hash: ETag,
     /// The hash of the file that it replaces.
     replaces: Option<ETag>,
@@ -65,6 +69,8 @@ pub struct FolderWriter {
     lock: File,
     suffix: &'static str,
     force: bool,
+    /// The collection, in the ledger.
+    home: String,
     ledger: ExportLedger,
     saved: Option<ExportLedger>,
     /// Items by their UID.
@@ -73,15 +79,27 @@ pub struct FolderWriter {
     unreadable: HashMap<String, ETag>,
     /// Names in use, in lower case: some file systems do not distinguish case.
     used: HashSet<String>,
+    /// Files of the ledger that another program removed, by the UIDs of their records.
+    gone: HashMap<String, String>,
     pending: Vec<PendingItem>,
     counts: WriteCounts,
     kept: Vec<String>,
+    not_rewritten: Vec<String>,
+}
+
+/// The outcome of an export into a folder.
+pub struct WrittenFolder {
+    pub counts: WriteCounts,
+    /// The files that were kept, since another program changed them.
+    pub kept: Vec<String>,
+    /// The files that were not written, since another program removed them.
+    pub gone: Vec<String>,
 }
 
 impl FolderWriter {
     /// Opens a folder, or creates it, readable only by its owner. Part files of a killed export are
     /// removed.
-    pub fn open<R: ItemRecord>(folder: &Path, force: bool) -> Result<Self> {
+    pub fn open<R: ItemRecord>(folder: &Path, home: String, force: bool) -> Result<Self> {
         let failed = |e| Failure::io(folder, e);
         let mut builder = std::fs::DirBuilder::new();
         builder
@@ -107,14 +125,17 @@ impl FolderWriter {
             lock,
             suffix: R::SUFFIX,
             force,
+            home,
             ledger: saved.clone().unwrap_or_default(),
             saved,
             existing: HashMap::new(),
             unreadable: HashMap::new(),
             used: HashSet::new(),
+            gone: HashMap::new(),
             pending: Vec::new(),
             counts: WriteCounts::default(),
             kept: Vec::new(),
+            not_rewritten: Vec::new(),
         };
         for entry in std::fs::read_dir(folder).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
@@ -135,6 +156,13 @@ impl FolderWriter {
                 }
             }
         }
+        for (name, entry) in writer.ledger.files_of(&writer.home) {
+            if let Some(uid) = &entry.uid
+                && !writer.used.contains(&name.to_lowercase())
+            {
+                writer.gone.insert(uid.clone(), name.clone());
+            }
+        }
         Ok(writer)
     }
 
@@ -151,10 +179,10 @@ impl FolderWriter {
         let name = match existing {
             Some(item) if item.hash == hash => {
                 self.counts.unchanged += 1;
-                self.ledger.insert(&item.name, hash);
+                self.note(&item.name, uid, hash);
                 return Ok(());
             }
-            Some(item) if !self.force && !self.ledger.has(&item.name, item.hash) => {
+            Some(item) if !self.force && !self.ledger.has(&self.home, &item.name, item.hash) => {
                 self.counts.kept += 1;
                 self.kept.push(item.name);
                 return Ok(());
@@ -163,12 +191,20 @@ impl FolderWriter {
                 replaces = Some(item.hash);
                 item.name
             }
-            None => self.free_name(uid)?,
+            None => match self.gone.remove(uid) {
+                Some(name) if !self.force => {
+                    self.counts.gone += 1;
+                    self.not_rewritten.push(name);
+                    return Ok(());
+                }
+                _ => self.free_name(uid)?,
+            },
         };
         let part = self.write_part(&bytes)?;
         self.pending.push(PendingItem {
             part,
             name,
+            uid: uid.to_owned(),
             hash,
             replaces,
         });
@@ -176,6 +212,16 @@ impl FolderWriter {
             true => Ok(()),
             false => self.name_pending(),
         }
+    }
+
+    /// Notes in the ledger that a file has the bytes of its record.
+    fn note(&mut self, name: &str, uid: &str, hash: ETag) {
+        let entry = LedgerEntry {
+            hash,
+            home: self.home.clone(),
+            uid: Some(uid.to_owned()),
+        };
+        self.ledger.insert(name, entry);
     }
 
     /// Returns a file name for a UID that no file has.
@@ -234,7 +280,7 @@ impl FolderWriter {
             };
             if is_named.map_err(|e| failed(e.error))? {
                 self.counts.written += 1;
-                self.ledger.insert(&item.name, item.hash);
+                self.note(&item.name, &item.uid, item.hash);
             } else {
                 self.counts.kept += 1;
                 self.kept.push(item.name);
@@ -258,14 +304,14 @@ impl FolderWriter {
 
     /// Writes name and colour of the collection, if the folder has none, removes the files without
     /// a record if asked to, and writes the ledger. `is_all`: all records of the collection were
-    /// written. Returns the numbers and the names of the files that were kept.
+    /// written.
     pub fn finish(
         mut self,
         name: &str,
         color: Option<&str>,
         is_all: bool,
         delete: bool,
-    ) -> Result<(WriteCounts, Vec<String>)> {
+    ) -> Result<WrittenFolder> {
         self.name_pending()?;
         for (file, value) in [(DISPLAY_NAME, Some(name)), (COLOR, color)] {
             if let Some(value) = value.filter(|_| !self.used.contains(file)) {
@@ -277,6 +323,10 @@ impl FolderWriter {
         }
         if is_all {
             self.remove_stale(delete)?;
+            // Gone on both sides.
+            for name in std::mem::take(&mut self.gone).into_values() {
+                self.ledger.remove(&name);
+            }
         }
         if self.saved.as_ref() != Some(&self.ledger) {
             self.ledger.write(&self.folder)?;
@@ -285,13 +335,18 @@ impl FolderWriter {
             .sync_all()
             .map_err(|e| Failure::io(&self.folder, e))?;
         self.kept.sort();
-        Ok((self.counts, self.kept))
+        self.not_rewritten.sort();
+        Ok(WrittenFolder {
+            counts: self.counts,
+            kept: self.kept,
+            gone: self.not_rewritten,
+        })
     }
 
     /// Removes the items without a record, or counts them.
     fn remove_stale(&mut self, delete: bool) -> Result<()> {
         for item in std::mem::take(&mut self.existing).into_values() {
-            let is_ours = self.ledger.has(&item.name, item.hash);
+            let is_ours = self.ledger.has(&self.home, &item.name, item.hash);
             match (delete, is_ours || self.force) {
                 (false, _) => self.counts.stale += 1,
                 (true, false) => {

@@ -3,6 +3,7 @@
 use etui::RecordId;
 use etui::calendar::time::{CalendarTime, Date};
 
+use super::form::FieldChange;
 use crate::terminal::Key;
 
 /// The record that an action is about.
@@ -20,6 +21,10 @@ pub struct Subject {
 /// An effect on the store or the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
+    /// Opens the form of a record.
+    OpenForm(Subject),
+    /// Saves the changed fields of a form.
+    SaveForm(Subject, Vec<FieldChange>),
     /// Opens the editor on a record.
     Edit(Subject),
     /// Opens the editor on the text that was refused.
@@ -46,15 +51,39 @@ pub enum Action {
     Suspend,
 }
 
+impl Action {
+    /// Returns its name in the list of steps.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SaveForm(..) | Self::Edit(_) | Self::EditAgain => "edit",
+            Self::Add(..) | Self::AddInEditor(..) => "add",
+            Self::Remove(_) => "remove",
+            Self::SkipInstance(_) => "skip",
+            Self::ToggleDone(_) => "done",
+            Self::Undo => "undo",
+            Self::OpenForm(_)
+            | Self::KeepText
+            | Self::ChooseCopy(_)
+            | Self::Copy(_)
+            | Self::Suspend => "",
+        }
+    }
+}
+
 /// A key that means the same in all browsers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     Help,
     Add,
+    /// Edits the fields.
+    OpenForm,
+    /// Edits the text.
     Edit,
     Remove,
     Copy,
     ToggleDone,
+    /// Takes one time out of a series.
+    Skip,
     Undo,
 }
 
@@ -64,10 +93,12 @@ impl Command {
         Some(match key {
             Key::Char('?') => Self::Help,
             Key::Char('a') => Self::Add,
-            Key::Char('e') => Self::Edit,
+            Key::Char('e') => Self::OpenForm,
+            Key::Char('E') => Self::Edit,
             Key::Char('d') | Key::Delete => Self::Remove,
             Key::Char('y' | 'c') => Self::Copy,
             Key::Char(' ') => Self::ToggleDone,
+            Key::Char('s') => Self::Skip,
             Key::Char('u') => Self::Undo,
             _ => return None,
         })

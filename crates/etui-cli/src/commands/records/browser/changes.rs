@@ -10,6 +10,7 @@ use etui_contentline::charset::to_utf8_bytes;
 use self::undo::{StepKind, UndoStep};
 use super::action::{Action, Subject};
 use super::dialog::{Choice, Dialogs, Question};
+use super::form::{FieldChange, FormField};
 use super::kind::BrowserRecord;
 use crate::commands::records::change::{keep_identity, parse_edited};
 use crate::commands::records::editor::EditFile;
@@ -67,7 +68,10 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         terminal: &mut TerminalSession,
         out: &OutputWriter,
     ) -> Result<Outcome> {
+        let _step = etui::label_step("browser", action.name());
         let done = match action {
+            Action::OpenForm(subject) => self.open_form(subject, dialogs, out),
+            Action::SaveForm(subject, changes) => self.save_form(&subject, &changes, dialogs, out),
             Action::Edit(subject) => self.edit(&subject, dialogs, terminal)?,
             Action::EditAgain => self.edit_again(dialogs, terminal)?,
             Action::AddInEditor(text, day) => {
@@ -119,6 +123,41 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
     fn stored(&self, subject: &Subject) -> Result<StoredRecord<R>> {
         let stored = self.collection(subject.collection)?.by_id(subject.id)?;
         stored.ok_or_else(|| Failure::NotFound(format!("{} was removed", subject.title)))
+    }
+
+    fn open_form(
+        &self,
+        subject: Subject,
+        dialogs: &mut Dialogs,
+        out: &OutputWriter,
+    ) -> Result<Outcome> {
+        let stored = self.stored(&subject)?;
+        let all = self.collection(subject.collection)?;
+        let record = R::parse_text(stored.text.clone(), Some((all, stored.id)))?;
+        let mut fields = R::form_fields(&record, out);
+        fields.retain(FormField::is_line);
+        let title = one_line(&title_of(&record)).into_owned();
+        dialogs.open_form(Subject { title, ..subject }, fields);
+        Ok(Outcome::default())
+    }
+
+    /// Saves the changed fields of a form, which stays open if one of them cannot be saved.
+    fn save_form(
+        &mut self,
+        subject: &Subject,
+        changes: &[FieldChange],
+        dialogs: &mut Dialogs,
+        out: &OutputWriter,
+    ) -> Result<Outcome> {
+        let stored = self.stored(subject)?;
+        let all = self.collection(subject.collection)?;
+        let record = R::parse_text(stored.text.clone(), Some((all, stored.id)))?;
+        let new = R::change_fields((all, &stored), record, changes, out)?;
+        let new = keep_identity(&stored, new)?;
+        let (outcome, message) = self.save_changed(subject.collection, &stored, &new, "Changed")?;
+        dialogs.close_form();
+        dialogs.set_message(message);
+        Ok(outcome)
     }
 
     fn edit(

@@ -3,6 +3,7 @@
 
 use super::action::{Action, Command, Subject};
 use super::details::DetailsView;
+use super::form::{Form, FormField};
 use crate::terminal::{Key, LineInput};
 
 /// A dialog.
@@ -11,6 +12,7 @@ pub enum Dialog {
     Help(DetailsView),
     Details(Subject, DetailsView),
     Prompt(Prompt),
+    Form(Form),
     Question(Question),
 }
 
@@ -205,6 +207,16 @@ impl Dialogs {
             .pop_if(|dialog| matches!(dialog, Dialog::Prompt(_)));
     }
 
+    pub fn open_form(&mut self, subject: Subject, fields: Vec<FormField>) {
+        self.stack.push(Dialog::Form(Form::new(subject, fields)));
+    }
+
+    /// Closes the form; its fields were saved.
+    pub fn close_form(&mut self) {
+        self.stack
+            .pop_if(|dialog| matches!(dialog, Dialog::Form(_)));
+    }
+
     pub fn ask(&mut self, question: Question) {
         self.stack.push(Dialog::Question(question));
     }
@@ -230,6 +242,7 @@ impl Dialogs {
     pub fn is_typing(&self, key: &Key) -> bool {
         match self.stack.last() {
             Some(Dialog::Prompt(_)) => !matches!(key, Key::Enter | Key::Control('o')),
+            Some(Dialog::Form(_)) => *key != Key::Enter,
             _ => false,
         }
     }
@@ -257,6 +270,10 @@ impl Dialogs {
             }
             Some(Dialog::Prompt(prompt)) => match prompt.handle_key(key) {
                 Some(handled) => handled,
+                None => self.close(Handled::Nothing),
+            },
+            Some(Dialog::Form(form)) => match form.handle_key(key) {
+                Some(action) => action.map_or(Handled::Nothing, Handled::Act),
                 None => self.close(Handled::Nothing),
             },
             Some(Dialog::Question(question)) => match question.answer(key) {

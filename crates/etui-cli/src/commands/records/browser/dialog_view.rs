@@ -14,6 +14,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::details::DetailsView;
 use super::dialog::{Dialog, Dialogs, Preview, Prompt, PromptKind, Question};
+use super::form::Form;
 use crate::output::{escape_text, one_line, wrap_text};
 use crate::terminal::{BOLD, DIM, PLAIN, draw_rule, draw_text, to_cell};
 
@@ -36,6 +37,10 @@ pub fn draw_dialogs(dialogs: &Dialogs, frame: &mut Frame<'_>, size: (usize, usiz
             }
             Dialog::Prompt(prompt) => {
                 let (column, row) = draw_prompt(prompt, buffer, size);
+                frame.set_cursor_position((to_cell(column), to_cell(row)));
+            }
+            Dialog::Form(form) => {
+                let (column, row) = draw_form(form, buffer, size);
                 frame.set_cursor_position((to_cell(column), to_cell(row)));
             }
             Dialog::Question(question) => draw_question(question, buffer, size),
@@ -119,6 +124,19 @@ fn draw_prompt(
         draw_text(buffer, (0, rows - 1), hint, columns, DIM);
     }
     (column, input_row)
+}
+
+/// Draws a form in the last rows. Returns the position of the cursor.
+fn draw_form(form: &Form, buffer: &mut Buffer, (columns, rows): (usize, usize)) -> (usize, usize) {
+    let height = (form.len() + 2).min(rows);
+    let top = rows - height;
+    for row in top..rows {
+        clear_row(buffer, row, columns);
+    }
+    draw_rule(buffer, top, columns, &form.subject.title);
+    let hint = "Enter: save   Tab, arrows: another field   Esc: cancel";
+    draw_text(buffer, (0, rows.saturating_sub(1)), hint, columns, DIM);
+    form.draw_fields(buffer, (top + 1, height.saturating_sub(2)), columns)
 }
 
 fn draw_question(question: &Question, buffer: &mut Buffer, (columns, rows): (usize, usize)) {

@@ -49,7 +49,8 @@ pub fn record_keys(one: &str) -> KeyRows {
             "a",
             &format!("add: a new {one} in one phrase, or with Ctrl-O in the editor"),
         ),
-        ("e", "edit the text in $VISUAL or $EDITOR"),
+        ("e", "edit the fields"),
+        ("E", "edit the text in $VISUAL or $EDITOR"),
         ("d", "remove, after a question"),
         ("u", "undo the last change made here; again: the one before"),
         (

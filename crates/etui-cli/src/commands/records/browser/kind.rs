@@ -3,6 +3,7 @@
 use etui::calendar::time::{CalendarTime, Date};
 use etui::record::{Collection, StoredRecord};
 
+use super::form::{FieldChange, FormField};
 use crate::commands::records::RecordCommands;
 use crate::errors::Result;
 use crate::output::OutputWriter;
@@ -36,6 +37,20 @@ pub trait BrowserRecord: RecordCommands {
 
     /// Returns the values of a record that can be copied, with their labels.
     fn copy_texts(record: &Self) -> Vec<(String, String)>;
+
+    /// Returns the fields of a record that a form shows, and empty ones for what can be added.
+    fn form_fields(record: &Self, out: &OutputWriter) -> Vec<FormField>;
+
+    /// Returns a record with changed fields.
+    ///
+    /// # Errors
+    /// If a value cannot be that of its field.
+    fn change_fields(
+        stored: (&Collection<'_, Self>, &StoredRecord<Self>),
+        record: Self,
+        changes: &[FieldChange],
+        out: &OutputWriter,
+    ) -> Result<Self>;
 
     /// Returns the record, or the given time of a series or its first open one, completed, or opened if
     /// it was completed, and a word for the change.

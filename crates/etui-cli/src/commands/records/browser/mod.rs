@@ -19,6 +19,7 @@ pub mod changes;
 pub mod details;
 pub mod dialog;
 pub mod dialog_view;
+pub mod form;
 pub mod help;
 pub mod kind;
 mod state;
@@ -145,7 +146,7 @@ fn answer_requests<R: BrowserRecord>(
             } => {
                 let start = Instant::now();
                 let total = (filter == Filter::All).then(|| all.count()).transpose()?;
-                let rows = all.query(&Query::new(filter).offset(offset).limit(limit))?;
+                let rows = all.query(&Query::ranked(filter).offset(offset).limit(limit))?;
                 let took = start.elapsed();
                 let lines = rows.iter().map(|row| ListLine {
                     id: row.id(),
@@ -158,7 +159,7 @@ fn answer_requests<R: BrowserRecord>(
             }
             ListRequest::Count(Filter::All) => list.window.set_count(all.count()?),
             ListRequest::Count(filter) => {
-                let matches = all.query(&Query::new(filter).columns(Columns::NONE))?;
+                let matches = all.query(&Query::ranked(filter).columns(Columns::NONE))?;
                 list.window.set_count(matches.len() as u64);
             }
             ListRequest::Position(id) => list.window.set_position(all.position(id)?),

@@ -320,6 +320,7 @@ impl<F: FieldSet> ListState<F> {
             return None;
         };
         match command {
+            Command::OpenForm => Some(Action::OpenForm(subject)),
             Command::Edit => Some(Action::Edit(subject)),
             Command::Copy => Some(Action::ChooseCopy(subject)),
             Command::ToggleDone if self.words.has_done => Some(Action::ToggleDone(subject)),

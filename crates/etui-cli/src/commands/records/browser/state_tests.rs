@@ -258,7 +258,7 @@ fn a_contact_is_shown_until_q() {
     assert!(!list.dialogs.is_empty());
     press_keys(&mut list, 100, &[Key::Char('x'), Key::Char('j')]);
     assert!(!list.dialogs.is_empty());
-    assert_eq!(act(&mut list, "e"), Some(Action::Edit(subject(1))));
+    assert_eq!(act(&mut list, "E"), Some(Action::Edit(subject(1))));
     press_keys(&mut list, 100, &[Key::Char('q')]);
     assert!(list.dialogs.is_empty());
     assert!(!list.is_done());
@@ -274,7 +274,7 @@ fn a_contact_is_shown_until_q() {
 fn changes_are_asked_for() {
     let mut list = list(100);
     type_text(&mut list, 100, "jj");
-    assert_eq!(act(&mut list, "e"), Some(Action::Edit(subject(2))));
+    assert_eq!(act(&mut list, "E"), Some(Action::Edit(subject(2))));
     assert_eq!(act(&mut list, "y"), Some(Action::ChooseCopy(subject(2))));
     assert_eq!(act(&mut list, "c"), Some(Action::ChooseCopy(subject(2))));
     assert_eq!(act(&mut list, "u"), Some(Action::Undo));
@@ -351,7 +351,7 @@ fn tab_lists_the_next_address_book() {
     let wants = press_keys(&mut list, 30, &[Key::Tab]);
     assert!(matches!(wants[..], [ListRequest::Page { offset: 0, .. }]));
     assert_eq!((list.name(), list.window.total), ("Club", Some(30)));
-    let edit = act(&mut list, "e");
+    let edit = act(&mut list, "E");
     assert!(matches!(edit, Some(Action::Edit(subject)) if subject.collection == 1));
     press_keys(&mut list, 30, &[Key::Tab]);
     assert_eq!(list.name(), "Work");
@@ -378,7 +378,7 @@ fn a_shorter_list_moves_the_position() {
     press_keys(&mut list, 0, &keys);
     assert_eq!(position(&list), (0, 0, Some(0)));
     assert!(list.window.lines.is_empty());
-    assert_eq!(act(&mut list, "e"), None);
+    assert_eq!(act(&mut list, "E"), None);
     assert_eq!(list.dialogs.message(), Some("There is no contact here."));
 }
 

@@ -371,7 +371,8 @@ fn the_keys() {
     Enter         show the contact
     Tab           next address book; Shift-Tab: the one before
     a             add: a new contact in one phrase, or with Ctrl-O in the editor
-    e             edit the text in $VISUAL or $EDITOR
+    e             edit the fields
+    E             edit the text in $VISUAL or $EDITOR
     d             remove, after a question
     u             undo the last change made here; again: the one before
     y, c          copy the text or a value to the terminal's clipboard
@@ -379,7 +380,6 @@ fn the_keys() {
     Ctrl-L        draw the screen again
     Space         one screen down
     q, Ctrl-C     quit; q: back from a page
-
 
 
 

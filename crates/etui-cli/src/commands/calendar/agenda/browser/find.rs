@@ -12,8 +12,8 @@ use super::state::AgendaState;
 use crate::commands::calendar::agenda::load::find_occurrences;
 use crate::commands::calendar::span_args::local_now;
 use crate::commands::records::parse_filter;
-use crate::datetime::TimeSpan;
 use crate::errors::Result;
+use etui_when::TimeSpan;
 
 /// Days that are read at a time.
 const STEP_DAYS: i64 = 92;

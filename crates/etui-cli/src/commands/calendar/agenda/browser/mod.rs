@@ -33,10 +33,10 @@ use crate::commands::records::browser::changes::RecordChanger;
 use crate::commands::records::browser::dialog::Preview;
 use crate::commands::records::browser::kind::BrowserRecord;
 use crate::commands::records::browser::read_details;
-use crate::datetime::{TimeSpan, first_weekday};
 use crate::errors::Result;
 use crate::output::one_line;
 use crate::terminal::{TerminalEvent, TerminalSession};
+use etui_when::{TimeSpan, first_weekday};
 
 /// Seconds of a day.
 const DAY: i64 = 86_400;
@@ -205,7 +205,10 @@ impl AgendaReader<'_> {
             with_birthdays: self.with_birthdays,
         };
         let span = TimeSpan::of_days(first, last, &here);
-        let (entries, notes) = source.read_entries(self.app, &span, &here)?;
+        let (mut entries, notes) = source.read_entries(self.app, &span, &here)?;
+        if (first..=last).contains(&here.now.date()) {
+            entries.splice(0..0, source.overdue_entries(&here, first)?);
+        }
         agenda.set_entries(&entries, (first, last));
         if let Some(note) = notes.first() {
             agenda.dialogs.set_message(note);

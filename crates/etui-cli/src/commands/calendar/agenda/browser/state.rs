@@ -11,10 +11,11 @@ pub use self::moves::AgendaRow;
 use super::super::days::{AgendaEntry, DayMap, DayPart, days_of};
 use super::super::draw::entry_title;
 use super::super::month_grid::MonthGrid;
+use super::view::fits_week_grid;
 use crate::commands::records::browser::action::{Action, Command, Subject};
 use crate::commands::records::browser::dialog::{Dialogs, Handled, Preview, PromptKind};
-use crate::datetime::{format_long_day, parse_when, start_of_week};
 use crate::terminal::Key;
+use etui_when::{format_long_day, parse_when, start_of_week};
 
 /// The days on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +124,11 @@ impl AgendaState {
 
     pub fn is_done(&self) -> bool {
         self.done
+    }
+
+    /// Returns true if the days are beside one another, a row for each hour.
+    pub fn has_week_grid(&self) -> bool {
+        self.view == AgendaView::Week && fits_week_grid(self.columns)
     }
 
     pub fn today(&self) -> Date {
@@ -328,7 +334,7 @@ impl AgendaState {
     }
 
     fn view_key(&mut self, key: &Key) -> Option<Action> {
-        let is_month = self.view == AgendaView::Month;
+        let is_grid = self.view == AgendaView::Month || self.has_week_grid();
         match key {
             Key::Char('q') | Key::Escape if self.back.is_some() => {
                 self.view = self.back.take().unwrap_or(self.view);
@@ -340,8 +346,8 @@ impl AgendaState {
             Key::Char('t') => self.select_day(self.today()),
             Key::Char('[') | Key::PageUp => self.turn_page(-1),
             Key::Char(']') | Key::PageDown => self.turn_page(1),
-            Key::Left | Key::Char('h') if is_month => self.select_day(self.day.plus_days(-1)),
-            Key::Right | Key::Char('l') if is_month => self.select_day(self.day.plus_days(1)),
+            Key::Left | Key::Char('h') if is_grid => self.select_day(self.day.plus_days(-1)),
+            Key::Right | Key::Char('l') if is_grid => self.select_day(self.day.plus_days(1)),
             Key::Left | Key::Char('h') => self.turn_page(-1),
             Key::Right | Key::Char('l') => self.turn_page(1),
             Key::Tab => self.next_entry(1),
@@ -400,9 +406,16 @@ impl AgendaState {
             return None;
         };
         match command {
+            Command::OpenForm => Some(Action::OpenForm(subject)),
             Command::Edit => Some(Action::Edit(subject)),
             Command::Copy => Some(Action::ChooseCopy(subject)),
             Command::ToggleDone => Some(Action::ToggleDone(subject)),
+            Command::Skip if subject.instance.is_some() => Some(Action::SkipInstance(subject)),
+            Command::Skip => {
+                self.dialogs
+                    .set_message("This entry does not repeat. d: remove it");
+                None
+            }
             Command::Remove => {
                 self.dialogs.ask_removal(&subject);
                 None

@@ -233,7 +233,7 @@ fn changes_are_asked_for() {
         press(&mut agenda, " "),
         Some(Action::ToggleDone(milk.clone()))
     );
-    assert_eq!(press(&mut agenda, "e"), Some(Action::Edit(milk.clone())));
+    assert_eq!(press(&mut agenda, "E"), Some(Action::Edit(milk.clone())));
     assert_eq!(press(&mut agenda, "dn"), None);
     assert_eq!(press(&mut agenda, "dy"), Some(Action::Remove(milk)));
     // Of a series, one time or all.
@@ -249,7 +249,7 @@ fn changes_are_asked_for() {
     // A birthday is changed in its contact.
     press(&mut agenda, "jj");
     assert_eq!(selected(&agenda).1, "Ada Lovelace, birthday (40)");
-    assert_eq!(press(&mut agenda, "e"), None);
+    assert_eq!(press(&mut agenda, "E"), None);
     assert!(agenda.dialogs.message().unwrap().contains("contacts"));
     // A new entry is on the selected day.
     let added = press(&mut agenda, "aLunch\r");
@@ -259,7 +259,7 @@ fn changes_are_asked_for() {
     // In details, too.
     assert_eq!(press(&mut agenda, "kkk\r"), None);
     assert!(!agenda.dialogs.is_empty());
-    assert!(matches!(press(&mut agenda, "e"), Some(Action::Edit(_))));
+    assert!(matches!(press(&mut agenda, "E"), Some(Action::Edit(_))));
 }
 
 #[test]

@@ -16,14 +16,17 @@ use unicode_width::UnicodeWidthStr;
 
 use super::super::draw::{StyledText, format_line};
 use super::super::relative_day;
+use super::super::week_grid::WeekGrid;
 use super::state::{AgendaRow, AgendaState, AgendaView};
 use crate::commands::records::browser::dialog::Dialog;
 use crate::commands::records::browser::dialog_view::draw_dialogs;
-use crate::datetime::{format_day, format_long_day, month_name, week_number};
 use crate::terminal::{BOLD, DIM, PLAIN, REVERSE, draw_text, style_of};
+use etui_when::{format_day, format_long_day, month_name, week_number};
 
 /// Narrower terminals show the selected day below the grid, not beside it.
 const MIN_BESIDE_WIDTH: usize = 96;
+/// Narrower terminals list the days of a week below one another.
+const MIN_WEEK_GRID: usize = 100;
 /// Lines of a week in a grid, at most.
 const MAX_CELL_HEIGHT: usize = 8;
 /// Narrower headings have short names.
@@ -37,6 +40,7 @@ pub fn draw_agenda(agenda: &AgendaState, frame: &mut Frame<'_>) {
         let buffer = frame.buffer_mut();
         draw_title(agenda, buffer);
         match agenda.view {
+            AgendaView::Week if agenda.has_week_grid() => draw_week(agenda, buffer),
             AgendaView::Day | AgendaView::Week => {
                 draw_list(agenda, buffer, (0, 1), columns, body_height(agenda));
             }
@@ -50,6 +54,11 @@ pub fn draw_agenda(agenda: &AgendaState, frame: &mut Frame<'_>) {
 /// Returns the rows between the title and the status line.
 fn body_height(agenda: &AgendaState) -> usize {
     agenda.size().1.saturating_sub(2).max(1)
+}
+
+/// Returns true if a week is a grid of hours on a screen of this width.
+pub fn fits_week_grid(columns: usize) -> bool {
+    columns >= MIN_WEEK_GRID
 }
 
 /// Returns the rows of the list of days.
@@ -160,6 +169,26 @@ fn draw_month(agenda: &AgendaState, buffer: &mut Buffer) {
     }
     let width = columns.saturating_sub(layout.list_at.0);
     draw_list(agenda, buffer, layout.list_at, width, layout.list_height);
+}
+
+fn draw_week(agenda: &AgendaState, buffer: &mut Buffer) {
+    let (columns, _) = agenda.size();
+    let height = body_height(agenda).saturating_sub(1);
+    let grid = WeekGrid::new(
+        agenda.span().0,
+        |day| agenda.entries(day),
+        agenda.today(),
+        (agenda.day, agenda.entry),
+        (columns, height),
+    );
+    for (row, line) in grid.lines().iter().enumerate() {
+        draw_pieces(buffer, (0, 1 + row), line, PLAIN);
+    }
+    // A cell has no room for times and place: the selected entry is below the grid.
+    if let Some((part, entry)) = agenda.entries(agenda.day).get(agenda.entry) {
+        let line = format_line(*part, entry, Some(columns));
+        draw_pieces(buffer, (0, 1 + height), &line, PLAIN);
+    }
 }
 
 /// Draws the list of days.

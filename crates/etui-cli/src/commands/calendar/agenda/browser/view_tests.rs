@@ -143,6 +143,54 @@ fn a_week() {
 }
 
 #[test]
+fn a_week_of_hours() {
+    insta::assert_snapshot!(text(&agenda(AgendaView::Week, (110, 26))), @"
+    Week 48, Mon 23 Nov 2026 to Sun 29 Nov 2026   Calendar
+            Mon 23        Tue 24        Wed 25*       Thu 26        Fri 27        Sat 28        Sun 29
+    all day                             [ ] Buy milk                              Ada Lovelace…
+    03:00 ↑
+    04:00
+    05:00
+    06:00
+    07:00
+    08:00                               ▌Dentist
+    09:00                                             ▌Jour fixe
+    10:00
+    11:00
+    12:00                               ▌Lunch with…
+    13:00
+    14:00
+    15:00                               ▌Reunión wi…
+    16:00
+    17:00
+    18:00
+    19:00
+    20:00
+    21:00                                                                         ▌Party
+    22:00                                                                         ▌
+    23:00                                                                         ▌
+          all day  [ ] Buy milk  #4
+    ?: keys   Enter: show   a: add   D W M: view   t: today   q: quit
+    ");
+    let mut week = agenda(AgendaView::Week, (110, 12));
+    press(&mut week, "lll");
+    insta::assert_snapshot!(text(&week), @"
+    Week 48, Mon 23 Nov 2026 to Sun 29 Nov 2026   Calendar
+            Mon 23        Tue 24        Wed 25*       Thu 26        Fri 27        Sat 28        Sun 29
+    all day                             [ ] Buy milk                              Ada Lovelace…
+    08:00 ↑                             ▌Dentist
+    09:00                                             ▌Jour fixe
+    10:00
+    11:00
+    12:00                               ▌Lunch with…
+    13:00
+    14:00 ↓
+          all day  Ada Lovelace, birthday (40)
+    ?: keys   Enter: show   a: add   D W M: view   t: today   q: quit
+    ");
+}
+
+#[test]
 fn a_day() {
     insta::assert_snapshot!(text(&agenda(AgendaView::Day, (60, 8))), @"
     Wednesday, 25 November 2026, today   Calendar
@@ -212,16 +260,16 @@ fn the_keys() {
     Tab        next entry of the day; Shift-Tab: the one before
     Enter      show the entry; in a month: show the day
     Space      complete a to-do, or open it again
+    s          skip this time of a series
     a          add: a new entry in one phrase, or with Ctrl-O in the editor
-    e          edit the text in $VISUAL or $EDITOR
+    e          edit the fields
+    E          edit the text in $VISUAL or $EDITOR
     d          remove, after a question
     u          undo the last change made here; again: the one before
     y, c       copy the text or a value to the terminal's clipboard
     Ctrl-Z     suspend; fg continues
     Ctrl-L     draw the screen again
     q, Ctrl-C  quit; q: back from a page
-
-
 
     any other key: back
     ");

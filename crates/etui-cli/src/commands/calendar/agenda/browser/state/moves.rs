@@ -5,8 +5,8 @@ use etui::calendar::time::Date;
 use super::super::super::month_grid::first_of_month;
 use super::super::view::list_height;
 use super::{AgendaState, AgendaView};
-use crate::datetime::plus_months;
 use crate::terminal::Move;
+use etui_when::plus_months;
 
 /// A line of the list of days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,3 @@
+//! Integration tests of etui-when.
+
+mod phrases;
