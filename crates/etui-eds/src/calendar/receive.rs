@@ -2,7 +2,7 @@
 
 use etui::calendar::ics::{ComponentGrouper, ObjectPiece, ObjectReader, TemplatePart};
 use etui::calendar::zones::TimeZoneDefinition;
-use etui::calendar::{CalendarObject, ObjectError};
+use etui::calendar::{CalendarObject, Method, ObjectError};
 
 use super::errors::object_error;
 use super::incoming::stamp_new;
@@ -45,7 +45,8 @@ pub(super) fn receive_objects(opened: &OpenedCalendar, text: &str) -> EdsResult<
             continue;
         }
         match received.method.as_str() {
-            "PUBLISH" | "REQUEST" | "REPLY" => save_received(&mut changes, object)?,
+            "PUBLISH" | "REQUEST" => save_received(&mut changes, object)?,
+            "REPLY" => save_reply(&mut changes, object)?,
             "CANCEL" => cancel_received(&mut changes, &object)?,
             other => {
                 let message = format!("the method {other} is not supported");
@@ -73,6 +74,18 @@ fn save_received(changes: &mut ChangeSet<'_>, mut new: CalendarObject) -> EdsRes
         _ => new,
     };
     changes.put(&uid, object);
+    Ok(())
+}
+
+/// Takes over the answers of attendees (RFC 5546 section 3.2.3). Without the entry, the answer is all that
+/// there is of it, and is kept as an entry.
+fn save_reply(changes: &mut ChangeSet<'_>, reply: CalendarObject) -> EdsResult<()> {
+    let uid = reply.uid().unwrap_or_default().to_owned();
+    let Some(mut known) = changes.get(&uid)?.cloned() else {
+        return save_received(changes, reply);
+    };
+    known.receive(reply, Method::Reply, false);
+    changes.put(&uid, known);
     Ok(())
 }
 

@@ -326,6 +326,23 @@ fn time_zones_are_kept_for_later_components() {
             .await
             .unwrap();
         assert_eq!(calendar.list(day).await.unwrap().len(), 1);
+        // The answer of one attendee leaves the rest as it is.
+        let asked = "BEGIN:VEVENT\r\nUID:3\r\nDTSTART:20261205T120000Z\r\nSUMMARY:Meeting\r\n\
+                     RRULE:FREQ=DAILY;COUNT=3\r\nATTENDEE:mailto:a@example.org\r\nEND:VEVENT\r\n";
+        calendar.create(&[asked]).await.unwrap();
+        let reply = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nMETHOD:REPLY\r\nBEGIN:VEVENT\r\nUID:3\r\n\
+                     DTSTAMP:20261201T000000Z\r\nATTENDEE;PARTSTAT=ACCEPTED:mailto:a@example.org\r\n\
+                     END:VEVENT\r\nEND:VCALENDAR\r\n";
+        calendar
+            .call("ReceiveObjects", (&reply, 0u32))
+            .await
+            .unwrap();
+        let meeting = calendar.list("(uid? \"3\")").await.unwrap();
+        assert!(meeting[0].contains("PARTSTAT=ACCEPTED"), "{meeting:?}");
+        assert!(
+            meeting[0].contains("RRULE:FREQ=DAILY;COUNT=3"),
+            "{meeting:?}"
+        );
         let add = object.replace("REQUEST", "ADD");
         let error = calendar
             .call("ReceiveObjects", (&add, 0u32))

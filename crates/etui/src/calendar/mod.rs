@@ -46,7 +46,7 @@ mod time_codec;
 pub use self::import::CalendarImport;
 pub use etui_ical::{
     Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser,
-    Classification, Draft, MergeOutcome, ObjectError, Snooze, Status, TimingWarning, ics,
+    Classification, Draft, MergeOutcome, Method, ObjectError, Snooze, Status, TimingWarning, ics,
     recurrence, time, zones,
 };
 
