@@ -11,6 +11,7 @@
 //! order in which a REQUEST and its CANCEL arrive.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use etui_contentline::charset::{detect_utf16, to_utf8_bytes};
 use etui_contentline::edit::{head_without, line_ending, own_lines};
@@ -278,23 +279,25 @@ impl CalendarObject {
         );
         let mut parts = MergePart::of_object(stored, ComponentOrigin::Stored);
         let mut size: usize = parts.iter().map(|p| p.bytes.len()).sum();
+        // A map, as a series may have thousands of changed times.
+        let mut places = HashMap::new();
+        for (at, part) in parts.iter().enumerate() {
+            places.entry(part.instance(&zone)).or_insert(at);
+        }
+        let defines = |part: &ObjectPart| !part.item.defined_zones.is_empty();
+        let has_zones =
+            parts.iter().any(|p| defines(&p.part)) || message.components.iter().any(defines);
         let mut outcomes = Vec::new();
         for new in MergePart::of_object(message, ComponentOrigin::Message) {
             let instance = new.instance(&zone);
-            let at = parts
-                .iter()
-                .position(|known| known.instance(&zone) == instance);
+            let at = places.get(&instance).copied();
             if method == Method::Reply {
                 outcomes.push(reply(at.and_then(|at| parts.get_mut(at)), &new));
                 continue;
             }
-            let others = parts.iter().enumerate().filter(|(i, _)| Some(*i) != at);
+            let mut others = parts.iter().enumerate().filter(|(i, _)| Some(*i) != at);
             let is_too_large = size + new.bytes.len() + 64 > MAX_COMPONENT;
-            if is_too_large
-                || others
-                    .into_iter()
-                    .any(|(_, other)| has_other_zone(other, &new))
-            {
+            if is_too_large || has_zones && others.any(|(_, other)| has_other_zone(other, &new)) {
                 outcomes.push(MergeOutcome::Refused);
                 continue;
             }
@@ -302,6 +305,7 @@ impl CalendarObject {
             outcomes.push(match at.and_then(|at| parts.get_mut(at)) {
                 Some(known) => merge_part(known, new, keeps_first),
                 None => {
+                    places.insert(instance, parts.len());
                     parts.push(new);
                     MergeOutcome::Taken
                 }
