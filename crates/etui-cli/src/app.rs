@@ -206,7 +206,7 @@ fn remove_unfinished(path: &Path, failure: &Failure) {
     if is_begun && (!is_of_disk || Store::open_with(path, &reading).is_ok()) {
         return;
     }
-    for suffix in ["-wal", "-shm", "-journal", "-locks", "-watch", ""] {
+    for suffix in ["-wal", "-shm", "-journal", "-watch", ""] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         let _ = std::fs::remove_file(name);

@@ -14,6 +14,7 @@ use etui::Store;
 use etui::calendar::CalendarObject;
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
+use etui::datebook::DateBook;
 use etui::import::ImportEvent;
 use etui_testkit::calendars::{Calendars, Shape, Span, write_ics};
 use etui_testkit::rng::SplitMix64;
@@ -109,7 +110,7 @@ fn date_book(c: &mut Criterion) {
     let mut group = c.benchmark_group("date book");
     group.bench_function("open, peek, close", |b| {
         b.iter(|| {
-            let mut book = calendar.date_book().unwrap();
+            let mut book = DateBook::open(&calendar);
             black_box(book.peek(COUNT / 2).unwrap());
             book.close().unwrap();
         });
@@ -120,7 +121,7 @@ fn date_book(c: &mut Criterion) {
     group.bench_function("every record: for_each", |b| {
         b.iter(|| calendar.for_each(|_, text| Ok(_ = black_box(text))));
     });
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     group.bench_function("every record: look", |b| {
         b.iter(|| {
             for index in 0..COUNT {

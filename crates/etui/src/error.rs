@@ -242,8 +242,8 @@ pub enum Error {
         /// The requested UID.
         uid: String,
     },
-    /// A record that another date book has checked out.
-    #[error("record {0} is taken by another date book; try again when it is released")]
+    /// A record that the date book has taken already.
+    #[error("record {0} is taken; release it first")]
     CheckedOut(RecordId),
     /// A date book has no record at this position.
     #[error("there is no record {index}; the date book has {count}, the first is 0")]

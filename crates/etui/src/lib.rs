@@ -81,7 +81,7 @@
 //!
 //! A [`Store`] may be used by many threads at once, in an `Arc` or by reference. A handle borrows it;
 //! [`into_owned`](record::Collection::into_owned) makes one that shares it, which lives in one struct
-//! with the store and moves to a thread, as do the views and date books that it opens:
+//! with the store and moves to a thread, as do the views and date books on it:
 //!
 //! ```
 //! use etui::contacts::{Contacts, View};
@@ -112,12 +112,14 @@
 //! # Modules
 //!
 //! [`store`] opens and closes; [`contacts`], [`calendar`] and [`media`] are the kinds of records;
+//! [`datebook`] is a calendar as a numbered database;
 //! [`record`] saves and reads them, [`search`] filters and queries, [`watch`] follows a filter, each in
 //! the same way for all; [`import`] reads foreign files, [`text`] folds and sorts. The book has their
 //! layers (`docs/src/architecture.md`).
 
 pub mod calendar;
 pub mod contacts;
+pub mod datebook;
 mod db;
 mod error;
 pub mod import;

@@ -25,7 +25,6 @@ mod alarms;
 mod bounded;
 mod busy;
 pub(crate) mod color;
-pub mod datebook;
 mod export;
 mod filter;
 pub(crate) mod import;

@@ -4,13 +4,12 @@ use etui_ical::{CalendarComponent, Method, ReceivedMessage};
 use rusqlite::Connection;
 
 use super::CalendarObject;
-use super::datebook::shared::DateBooks;
 use super::ics::ObjectTemplate;
 use super::index_columns::{index_columns, name_of};
 use super::object_zones::{self, ObjectZones};
 use super::time::{Date, TimeZone};
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
-use crate::db::{Db, IndexContext};
+use crate::db::IndexContext;
 use crate::record::shared::SourceObject;
 use crate::record::{IndexedColumns, RecordKind};
 use crate::types::CollectionKind;
@@ -18,16 +17,6 @@ use crate::types::CollectionKind;
 impl RecordKind for CalendarObject {
     const KIND: CollectionKind = CollectionKind::Calendar;
     const CAN_MERGE: bool = true;
-
-    fn commit_dirty(db: &Db) {
-        // A fill holds the write lock; dirty records are committed after it.
-        if db.is_filling() {
-            return;
-        }
-        if let Err(error) = db.cache::<DateBooks>().flush_dirty(db) {
-            tracing::warn!(%error, "dirty records are not committed yet");
-        }
-    }
 
     fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> crate::Result<Self> {
         ObjectZones::default().parse_record(conn, text, shared)

@@ -17,8 +17,6 @@ pub(crate) const INDEX_VERSION: &str = "index_version";
 pub(crate) const TERM_WATERMARK: &str = "term_watermark";
 /// The trigrams of changes up to this sequence number are in `trigram_posting`.
 pub(crate) const TRIGRAM_WATERMARK: &str = "trigram_watermark";
-/// Counts syncs without another write.
-pub(crate) const SYNCS: &str = "syncs";
 /// Changes up to this sequence number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 /// Records were erased, and the file has not been written again since.

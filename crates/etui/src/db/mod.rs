@@ -29,7 +29,7 @@ mod work;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use etui_text::collator::Collator;
 use etui_text::phone::Region;
@@ -79,10 +79,6 @@ pub struct Db {
     signal: CommitSignal,
     /// The inode was compared in a committed transaction.
     is_inode_checked: AtomicBool,
-    /// This process is filling a collection.
-    is_filling: AtomicBool,
-    /// The number of commits of this process.
-    generation: AtomicU64,
     caches: CacheList,
 }
 
@@ -159,8 +155,6 @@ impl Db {
             hooks,
             signal: CommitSignal::new(path),
             is_inode_checked: AtomicBool::new(false),
-            is_filling: AtomicBool::new(false),
-            generation: AtomicU64::new(0),
             caches: CacheList::default(),
         })
     }
@@ -247,33 +241,8 @@ impl Db {
         done.into_result()
     }
 
-    /// Returns the number of commits of this process.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
-    }
-
-    /// Returns true while this process fills a collection: no other transaction can write.
-    pub(crate) fn is_filling(&self) -> bool {
-        self.is_filling.load(Ordering::Acquire)
-    }
-
-    /// Runs `work`, a long transaction that fills a collection.
-    pub(crate) fn while_filling<T>(&self, work: impl FnOnce() -> T) -> T {
-        /// Resets the flag, also when `work` panics.
-        struct ResetFlag<'a>(&'a AtomicBool);
-        impl Drop for ResetFlag<'_> {
-            fn drop(&mut self) {
-                self.0.store(false, Ordering::Release);
-            }
-        }
-        self.is_filling.store(true, Ordering::Release);
-        let _reset = ResetFlag(&self.is_filling);
-        work()
-    }
-
     /// One thread of each group has `committed`, after the others were woken.
     fn after_commit(&self, committed: bool) {
-        self.generation.fetch_add(1, Ordering::Release);
         if committed {
             self.is_inode_checked.store(true, Ordering::Relaxed);
             self.signal.send();

@@ -405,7 +405,6 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
     /// or for messages that of any other.
     fn read_targets(&self, batch: &[ImportItem<R>]) -> Result<Vec<Option<StoredTarget>>> {
         let collection = self.collection;
-        R::commit_dirty(collection.db());
         collection.db().read(|conn| {
             let find = |item: &ImportItem<R>| {
                 let uid = item.record.identity();
@@ -440,85 +439,81 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         let db = self.collection.db();
         let with = &db.index_context();
         let mut aside = DeferredRecords::beside(db.path())?;
-        R::commit_dirty(db);
-        let added = db.while_filling(|| {
-            db.write(|conn| {
-                collection_table::expect_exists(conn, R::KIND, self.collection.collection_ref())?;
-                let fill = BulkFill::begin(conn, db.path(), self.collection.id(), with.order)?;
-                let mut filling = FillRun {
-                    conn,
-                    fill,
-                    objects: UnfinishedObjects::default(),
-                    aside: &mut aside,
-                    added: 0,
-                    unchanged: 0,
-                };
-                for item in ahead {
-                    let derived = item.record.index(with);
-                    if filling.add(&item, derived)? == Some(FillOutcome::Unchanged) {
-                        self.note_unchanged(&item);
-                    }
+        let added = db.write(|conn| {
+            collection_table::expect_exists(conn, R::KIND, self.collection.collection_ref())?;
+            let fill = BulkFill::begin(conn, db.path(), self.collection.id(), with.order)?;
+            let mut filling = FillRun {
+                conn,
+                fill,
+                objects: UnfinishedObjects::default(),
+                aside: &mut aside,
+                added: 0,
+                unchanged: 0,
+            };
+            for item in ahead {
+                let derived = item.record.index(with);
+                if filling.add(&item, derived)? == Some(FillOutcome::Unchanged) {
+                    self.note_unchanged(&item);
                 }
-                // Parsing and indexing takes about as long as the rest, so another thread does it.
-                std::thread::scope(|scope| -> Result<()> {
-                    let (to_read, pieces) = sync_channel::<Vec<S::Piece>>(IN_FLIGHT);
-                    let (to_fill, found) =
-                        sync_channel::<Vec<(ParsedRecord<R>, IndexedColumns)>>(IN_FLIGHT);
-                    scope.spawn(move || {
-                        for pieces in pieces {
-                            let derive = |piece| {
-                                let found = S::parse_piece(piece);
-                                let derived = match &found {
-                                    Ok(item) => item.record.index(with),
-                                    Err(_) => IndexedColumns::default(),
-                                };
-                                (found, derived)
+            }
+            // Parsing and indexing takes about as long as the rest, so another thread does it.
+            std::thread::scope(|scope| -> Result<()> {
+                let (to_read, pieces) = sync_channel::<Vec<S::Piece>>(IN_FLIGHT);
+                let (to_fill, found) =
+                    sync_channel::<Vec<(ParsedRecord<R>, IndexedColumns)>>(IN_FLIGHT);
+                scope.spawn(move || {
+                    for pieces in pieces {
+                        let derive = |piece| {
+                            let found = S::parse_piece(piece);
+                            let derived = match &found {
+                                Ok(item) => item.record.index(with),
+                                Err(_) => IndexedColumns::default(),
                             };
-                            // The import was stopped.
-                            if to_fill
-                                .send(pieces.into_iter().map(derive).collect())
-                                .is_err()
-                            {
-                                return;
-                            }
-                        }
-                    });
-                    let mut to_read = Some(to_read);
-                    let mut in_flight = 0;
-                    loop {
-                        while let Some(to) = to_read.take_if(|_| in_flight < IN_FLIGHT) {
-                            let pieces = self.next_pieces(source)?;
-                            if !pieces.is_empty() && to.send(pieces).is_ok() {
-                                in_flight += 1;
-                                to_read = Some(to);
-                            }
-                        }
-                        let Ok(found) = found.recv() else {
-                            break;
+                            (found, derived)
                         };
-                        in_flight -= 1;
-                        for (found, derived) in found {
-                            match found {
-                                Ok(mut item) => {
-                                    self.note_item(&mut item)?;
-                                    if filling.add(&item, derived)? == Some(FillOutcome::Unchanged)
-                                    {
-                                        self.note_unchanged(&item);
-                                    }
-                                }
-                                Err(refused) => self.report_refused(refused)?,
-                            }
+                        // The import was stopped.
+                        if to_fill
+                            .send(pieces.into_iter().map(derive).collect())
+                            .is_err()
+                        {
+                            return;
                         }
-                        self.report_progress(filling.added + filling.unchanged)?;
                     }
-                    Ok(())
-                })?;
-                filling.objects.write_texts(conn)?;
-                filling
-                    .fill
-                    .finish(&mut || stop_if((self.on_event)(ImportEvent::Indexing)))?;
-                Ok((filling.added, filling.unchanged))
-            })
+                });
+                let mut to_read = Some(to_read);
+                let mut in_flight = 0;
+                loop {
+                    while let Some(to) = to_read.take_if(|_| in_flight < IN_FLIGHT) {
+                        let pieces = self.next_pieces(source)?;
+                        if !pieces.is_empty() && to.send(pieces).is_ok() {
+                            in_flight += 1;
+                            to_read = Some(to);
+                        }
+                    }
+                    let Ok(found) = found.recv() else {
+                        break;
+                    };
+                    in_flight -= 1;
+                    for (found, derived) in found {
+                        match found {
+                            Ok(mut item) => {
+                                self.note_item(&mut item)?;
+                                if filling.add(&item, derived)? == Some(FillOutcome::Unchanged) {
+                                    self.note_unchanged(&item);
+                                }
+                            }
+                            Err(refused) => self.report_refused(refused)?,
+                        }
+                    }
+                    self.report_progress(filling.added + filling.unchanged)?;
+                }
+                Ok(())
+            })?;
+            filling.objects.write_texts(conn)?;
+            filling
+                .fill
+                .finish(&mut || stop_if((self.on_event)(ImportEvent::Indexing)))?;
+            Ok((filling.added, filling.unchanged))
         })?;
         (self.report.added, self.report.unchanged) = added;
         db.release_memory();

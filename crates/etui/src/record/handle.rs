@@ -124,7 +124,6 @@ impl<'s, R: RecordKind> Collection<'s, R> {
 
     /// Runs `work` with a reader of one state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader<'_, R>) -> Result<T>) -> Result<T> {
-        R::commit_dirty(&self.db);
         self.db
             .read_transaction(|conn| work(&Reader::new(&self.db, conn, self.named.id)))
     }
@@ -143,7 +142,6 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// # Errors
     /// Any read error.
     pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
-        R::commit_dirty(&self.db);
         // One statement sees one state; it needs no transaction around it.
         self.db
             .read(|conn| Reader::new(&self.db, conn, self.named.id).get(uid))
@@ -162,7 +160,6 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// # Errors
     /// Any read error.
     pub fn by_id(&self, id: RecordId) -> Result<Option<StoredRecord<R>>> {
-        R::commit_dirty(&self.db);
         // One statement, as for `get`.
         self.db
             .read(|conn| Reader::new(&self.db, conn, self.named.id).by_id(id))
@@ -190,7 +187,6 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// Any read error.
     pub fn count(&self) -> Result<u64> {
         self.db.ensure_indexed()?;
-        R::commit_dirty(&self.db);
         // One statement sees one state.
         self.db
             .read(|conn| Reader::<R>::new(&self.db, conn, self.named.id).count())

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::shared::SourceObject;
 use super::time_index::TimeEntries;
-use crate::db::{Db, IndexContext};
+use crate::db::IndexContext;
 use crate::error::Result;
 use crate::types::{CollectionKind, content_identity};
 
@@ -122,13 +122,6 @@ pub trait RecordKind: Sized + Send {
     #[doc(hidden)]
     fn component_count(&self) -> usize {
         1
-    }
-
-    /// Commits the records of this kind that the process holds changed in memory, so that the
-    /// reads that follow see them.
-    #[doc(hidden)]
-    fn commit_dirty(db: &Db) {
-        let _ = db;
     }
 
     /// Derives the columns that are stored beside the text.

@@ -278,20 +278,3 @@ pub(crate) fn next_first(
     }
     Ok(next)
 }
-
-/// Calls `visit` with each record whose occurrences all end before a moment.
-pub(crate) fn for_each_ended(
-    conn: &Connection,
-    collection: i64,
-    before: i64,
-    mut visit: impl FnMut(SpanRow) -> Result<()>,
-) -> Result<()> {
-    let mut statement = conn.prepare_cached(
-        "SELECT record, first, version FROM series WHERE collection = ?1 AND last < ?2",
-    )?;
-    let mut rows = statement.query((collection, before))?;
-    while let Some(row) = rows.next()? {
-        visit(SpanRow::from_row(row)?)?;
-    }
-    Ok(())
-}

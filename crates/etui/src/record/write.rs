@@ -274,7 +274,6 @@ impl<R: RecordKind> Collection<'_, R> {
         if R::IS_SCANNED {
             return Err(Error::Scanned(R::KIND));
         }
-        R::commit_dirty(self.db());
         let order = self.db().order();
         self.db().write_of(size, |conn| {
             collection_table::expect_exists(conn, R::KIND, self.collection_ref())?;

@@ -301,7 +301,6 @@ impl Store {
 
     /// Runs `work` in a write transaction, after the write queue is applied.
     pub(crate) fn after_queue<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.commit_dirty();
         let with = self.db.index_context();
         self.db.write(|conn| {
             crate::store::write_queue::drain(conn, &with)?;

@@ -31,15 +31,13 @@ pub use self::refused::{
 };
 pub use self::served_collections::CollectionChanges;
 pub use self::sql::{SqlRows, SqlValue};
-use crate::calendar::CalendarObject;
-use crate::contacts::Card;
 use crate::db::random::random_i64;
 use crate::db::{
     Db, Durability, IndexContext, Memory, OpenMode, PoolOptions, TellWaiting, Vfs, inode, metadata,
     schema,
 };
 use crate::error::{Error, Result};
-use crate::record::{RecordKind, changes, collection_table};
+use crate::record::{changes, collection_table};
 use crate::search::index::IndexParts;
 use crate::search::index::merge::merge_index;
 use crate::types::{CollectionKind, SyncToken};
@@ -210,7 +208,6 @@ impl Store {
     /// # Errors
     /// Any error of beginning a read transaction.
     pub fn snapshot(&self) -> Result<Snapshot<'_>> {
-        self.commit_dirty();
         self.drain_write_queue()?;
         self.db.ensure_indexed()?;
         Snapshot::begin(&self.db)
@@ -273,7 +270,6 @@ impl Store {
             return Err(Error::HandlesOpen(self.path().to_owned()));
         }
         if self.locale()? != locale || self.db.region() != region {
-            self.commit_dirty();
             self.drain_write_queue()?;
             let with = IndexContext {
                 order: &order,
@@ -303,12 +299,6 @@ impl Store {
     /// None; the region is read when the store is opened.
     pub fn region(&self) -> Result<Option<Region>> {
         Ok(self.db.region())
-    }
-
-    /// Commits the records of every kind that this process holds changed in memory.
-    pub(crate) fn commit_dirty(&self) {
-        Card::commit_dirty(&self.db);
-        CalendarObject::commit_dirty(&self.db);
     }
 
     /// Saves what other programs wrote through the view `item`.

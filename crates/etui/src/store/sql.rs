@@ -40,7 +40,6 @@ impl Store {
     /// [`Error::Sqlite`](crate::Error::Sqlite) for a query with a mistake, one that is not a
     /// `SELECT`, or several; any read error.
     pub fn sql(&self, query: &str, parameters: &[SqlValue]) -> Result<SqlRows> {
-        self.commit_dirty();
         let mut connection = self.db.connect_apart()?;
         connection.authorizer(Some(allow_reading))?;
         let mut statement = connection.prepare(query)?;

@@ -87,7 +87,6 @@ impl Store {
     /// # Errors
     /// Any read error; of waiting SQL writes, any write error.
     pub fn steps(&self) -> Result<Vec<Step>> {
-        self.commit_dirty();
         self.drain_write_queue()?;
         self.db.read_transaction(steps::list_steps)
     }

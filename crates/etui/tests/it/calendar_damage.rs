@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use crate::support::{clean, directory};
 use etui::Store;
 use etui::calendar::time::{Date, TimeZone, Timestamp};
+use etui::datebook::DateBook;
 use etui_testkit::calendars::Calendars;
 use etui_testkit::fixtures::icalendar::ALL;
 use etui_testkit::rng::SplitMix64;
@@ -72,16 +73,15 @@ fn ask(store: &Store) {
     for entry in Calendars::new(9).take(5) {
         let _ = calendar.record(&entry.uid);
     }
-    if let Ok(mut book) = calendar.date_book() {
-        for index in 0..10 {
-            let _ = book.peek(index);
-            if let Ok(taken) = book.take(index) {
-                let _ = taken.record();
-                book.release(taken);
-            }
+    let mut book = DateBook::open(&calendar);
+    for index in 0..10 {
+        let _ = book.peek(index);
+        if let Ok(taken) = book.take(index) {
+            let _ = taken.record();
+            book.release(taken);
         }
-        let _ = book.close();
     }
+    let _ = book.close();
     let _ = calendar.import(ALL[0].bytes, &mut |_| ControlFlow::Continue(()));
     let _ = store.check();
 }

@@ -1,13 +1,13 @@
-//! The date book over the public API: visibility, durability and exclusive access.
+//! The date book over the public API: order, visibility, exclusive access, conflicts.
 
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use etui::calendar::datebook::DateBook;
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Query};
+use etui::datebook::{CheckedOut, DateBook, SyncReport};
 use etui::record::StoredRecord;
 use etui::{Durability, Error, Options, Store};
 use etui_testkit::own_process::ProgramOfTest;
@@ -29,7 +29,7 @@ fn fill(calendar: &Calendar<'_>, count: usize) {
     calendar.save_many(&all).unwrap();
 }
 
-fn renamed(taken: &etui::calendar::datebook::CheckedOut<'_>, name: &str) -> CalendarObject {
+fn renamed(taken: &CheckedOut<'_>, name: &str) -> CalendarObject {
     let mut record = taken.record().unwrap();
     record
         .set(0, "SUMMARY", name, &TimeZoneResolver::new())
@@ -49,7 +49,7 @@ fn records_are_numbered_in_the_order_of_time() {
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     fill(&calendar, 300);
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     assert_eq!(book.count().unwrap(), 300);
     let mut entries: Vec<_> = (0..300)
         .map(|n| calendar.get(&n.to_string()).unwrap().unwrap())
@@ -78,11 +78,14 @@ fn records_are_numbered_in_the_order_of_time() {
             count: 300
         })
     ));
-    // A save of this process is visible at once.
-    calendar.save(&event(1_000, "")).unwrap();
-    assert_eq!(book.count().unwrap(), 301);
-    calendar.remove("1000").unwrap();
-    assert_eq!(book.count().unwrap(), 300);
+    // The number of records is the calendar's; what was read ahead is forgotten on request.
+    book.look(298, |_, _| ()).unwrap();
+    calendar.save(&event(0, "PRIORITY:1\r\n")).unwrap();
+    calendar.remove(&entries[299].uid).unwrap();
+    assert_eq!(book.count().unwrap(), 299);
+    book.refresh();
+    assert_eq!(book.look(299, |_, _| ()).unwrap(), None);
+    assert_eq!(book.peek(299).unwrap(), None);
 }
 
 #[test]
@@ -93,14 +96,14 @@ fn a_dirty_release_is_seen_at_once_and_durable_after_a_sync() {
     let calendar = store.calendar().unwrap();
     fill(&calendar, 20);
     let before = other.token().unwrap();
-    let mut book = calendar.date_book().unwrap();
-    let mut beside = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
+    let mut beside = DateBook::open(&calendar);
     for index in 0..20 {
         let taken = book.take(index).unwrap();
         let record = renamed(&taken, &format!("New {index}"));
         book.release_dirty(taken, record).unwrap();
         assert_eq!(title(&mut book, index), format!("New {index}"));
-        assert_eq!(title(&mut beside, index), format!("New {index}"));
+        assert!(title(&mut beside, index).starts_with("Event"));
         let new = format!("New {index}");
         let looked = book.look(index, |_, t| String::from_utf8_lossy(t).contains(&new));
         assert_eq!(looked.unwrap(), Some(true));
@@ -118,85 +121,53 @@ fn a_dirty_release_is_seen_at_once_and_durable_after_a_sync() {
     assert_eq!(new.count(), 20);
     assert_eq!(book.sync().unwrap().saved, 0);
 
-    // Other readers of the calendar in this process see it before it is synced.
+    // Other readers in this process see it then, too.
     let taken = book.take(3).unwrap();
     let uid = taken.stored().uid.clone();
+    let before = taken.stored().text.clone();
     let record = renamed(&taken, "Again");
     book.release_dirty(taken, record.clone()).unwrap();
-    assert_eq!(calendar.get(&uid).unwrap().unwrap().text, record.text());
-    assert_eq!(
-        store
-            .snapshot()
-            .unwrap()
-            .calendar()
-            .unwrap()
-            .get(&uid)
-            .unwrap()
-            .unwrap()
-            .text,
-        record.text()
-    );
+    assert_eq!(calendar.get(&uid).unwrap().unwrap().text, before);
     assert_eq!(book.close().unwrap().saved, 1);
+    assert_eq!(calendar.get(&uid).unwrap().unwrap().text, record.text());
     clean(&store);
 }
 
 #[test]
-fn a_record_is_checked_out_once() {
+fn a_record_is_taken_once() {
     let (dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     fill(&calendar, 5);
-    let mut mine = calendar.date_book().unwrap();
-    let mut yours = calendar.date_book().unwrap();
-    // Another store in this process acts as another program: it has locks of its own.
-    let other = Store::open(&path).unwrap();
-    let theirs = other.calendar().unwrap();
-    let mut theirs = theirs.date_book().unwrap();
+    let before = crate::support::names(dir.path());
+    let mut book = DateBook::open(&calendar);
     let is_taken = |result: etui::Result<_>| matches!(result, Err(Error::CheckedOut { .. }));
 
-    let taken = mine.take(2).unwrap();
-    assert!(is_taken(mine.take(2)));
-    assert!(is_taken(yours.take(2)));
-    assert!(is_taken(theirs.take(2)));
-    let third = yours.take(3).unwrap();
-    yours.release(third);
-    mine.release(taken);
-    let taken = theirs.take(2).unwrap();
-    assert!(is_taken(mine.take(2)));
-    drop(taken);
-    // A dirty record stays locked until it is synced.
-    let taken = mine.take(2).unwrap();
-    let record = renamed(&taken, "Mine");
-    mine.release_dirty(taken, record).unwrap();
-    assert!(is_taken(theirs.take(2)));
-    let taken = yours.take(2).unwrap();
-    assert_eq!(
-        taken.record().unwrap().master().summary.as_deref(),
-        Some("Mine")
-    );
-    let record = renamed(&taken, "Ours");
-    yours.release_dirty(taken, record).unwrap();
-    assert_eq!(mine.sync().unwrap().saved, 1);
-    assert_eq!(
-        theirs
-            .take(2)
-            .unwrap()
-            .record()
-            .unwrap()
-            .master()
-            .summary
-            .as_deref(),
-        Some("Ours")
-    );
-    drop((mine, yours, theirs));
-    drop(other);
-    assert_eq!(
-        crate::support::names(dir.path())
-            .iter()
-            .filter(|n| n.contains("taken"))
-            .count(),
-        0
-    );
+    let taken = book.take(2).unwrap();
+    assert!(is_taken(book.take(2)));
+    assert!(is_taken(book.take_id(taken.stored().id)));
+    let third = book.take(3).unwrap();
+    book.release(third);
+    book.release(taken);
+    drop(book.take(2).unwrap());
+    // A dirty record can be taken again, as it was released.
+    for name in ["Mine", "Ours"] {
+        let taken = book.take(2).unwrap();
+        assert!(is_taken(book.take(2)));
+        let record = renamed(&taken, name);
+        book.release_dirty(taken, record).unwrap();
+        let taken = book.take(2).unwrap();
+        let record = taken.record().unwrap();
+        assert_eq!(record.master().summary.as_deref(), Some(name));
+        assert_eq!(taken.stored().text, record.text());
+    }
+    assert_eq!(book.sync().unwrap().saved, 1);
+    // It takes no more memory for records that were taken before.
+    for n in 0..100_000 {
+        book.take(n % 5).unwrap();
+    }
+    assert_eq!(crate::support::names(dir.path()), before);
+    clean(&store);
 }
 
 #[test]
@@ -206,7 +177,7 @@ fn changes_by_others_are_not_overwritten() {
     let other = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     fill(&calendar, 3);
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     let mut release = |index, name: &str| {
         let taken = book.take(index).unwrap();
         let record = renamed(&taken, name);
@@ -214,7 +185,6 @@ fn changes_by_others_are_not_overwritten() {
     };
     release(0, "Mine");
     release(1, "Mine too");
-    // Without a date book there are no locks.
     other
         .calendar()
         .unwrap()
@@ -236,12 +206,13 @@ fn a_release_keeps_its_uid() {
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     fill(&calendar, 2);
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     let taken = book.take(0).unwrap();
     let wrong = book.release_dirty(taken, event(1, ""));
     assert!(matches!(wrong, Err(Error::OtherUid { .. })));
-    // The lock was released.
+    // It was released unchanged.
     book.take(0).unwrap();
+    assert_eq!(book.sync().unwrap().saved, 0);
 }
 
 #[test]
@@ -267,7 +238,7 @@ fn past_records_are_purged() {
     calendar
         .save(&CalendarObject::parse(todo, &TimeZoneResolver::new()).unwrap())
         .unwrap();
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     let before: etui::calendar::time::DateTimeValue = "20260301T000000Z".parse().unwrap();
     let before: Timestamp = before.in_zone(None).at(&TimeZone::UTC);
     // 56 of January and February, two that recur or last until the date of the purge.
@@ -287,7 +258,7 @@ fn an_open_date_book_does_not_block_the_log() {
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     fill(&calendar, 100);
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     book.peek(5).unwrap();
     let wal = path.with_file_name("personal.etui-wal");
     let mut largest = 0;
@@ -310,7 +281,7 @@ fn an_import_may_be_watched_with_dirty_records_waiting() {
     let mut ics = Vec::new();
     let span = etui_testkit::calendars::Span::USUAL;
     etui_testkit::calendars::write_ics(&mut ics, 1, span, 5_000).unwrap();
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     let mut released = false;
     let report = calendar
         .import(&*ics, &mut |_| {
@@ -331,23 +302,32 @@ fn an_import_may_be_watched_with_dirty_records_waiting() {
     clean(&store);
 }
 
+/// Two date books of one program are as two programs.
 #[test]
-fn conflicts_of_a_dropped_date_book_are_reported_by_the_next() {
+fn a_dropped_date_book_is_synced_and_overwrites_nothing() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
-    let other = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     fill(&calendar, 3);
-    let mut stays = calendar.date_book().unwrap();
-    let mut goes = calendar.date_book().unwrap();
-    let taken = goes.take(1).unwrap();
-    let record = renamed(&taken, "Mine");
-    goes.release_dirty(taken, record).unwrap();
-    other.calendar().unwrap().remove("1").unwrap();
+    let mut stays = DateBook::open(&calendar);
+    let mut goes = DateBook::open(&calendar);
+    for book in [&mut stays, &mut goes] {
+        let taken = book.take(1).unwrap();
+        let record = renamed(&taken, "Mine");
+        book.release_dirty(taken, record).unwrap();
+    }
+    let taken = stays.take(2).unwrap();
+    let record = renamed(&taken, "Gone");
+    stays.release_dirty(taken, record).unwrap();
     drop(goes);
+    assert!(String::from_utf8_lossy(&calendar.get("1").unwrap().unwrap().text).contains("Mine"));
+    calendar.remove("2").unwrap();
     let synced = stays.sync().unwrap();
-    assert_eq!(synced.conflicts.len(), 1);
-    assert_eq!(synced.conflicts[0].uid, "1");
+    assert_eq!(synced.saved, 0);
+    let conflicts: Vec<_> = synced.conflicts.iter().map(|c| &*c.uid).collect();
+    assert_eq!(conflicts, ["1", "2"]);
+    // They are reported once.
+    assert_eq!(stays.close().unwrap(), SyncReport::default());
 }
 
 /// Returns the texts in the order of the list.
@@ -375,7 +355,7 @@ fn pages_hold_records_of_any_ids_and_sizes() {
     let texts = texts(&calendar);
     let same = |index: u64, text: &[u8]| texts[usize::try_from(index).unwrap()] == text;
     let count = texts.len() as u64;
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     let ways: [Vec<u64>; 4] = [
         (0..count).collect(),
         (0..count).rev().collect(),
@@ -438,7 +418,7 @@ fn a_list_of_another_version_is_rebuilt_at_the_first_access() {
         drop(conn);
         let store = Store::open(&path).unwrap();
         let calendar = store.calendar().unwrap();
-        let mut book = calendar.date_book().unwrap();
+        let mut book = DateBook::open(&calendar);
         if by_number {
             let taken = book.take_id(entries[7].id).unwrap();
             let record = renamed(&taken, "Seen to");
@@ -452,60 +432,6 @@ fn a_list_of_another_version_is_rebuilt_at_the_first_access() {
         assert_eq!(book.count().unwrap(), 20);
         book.close().unwrap();
         clean(&store);
-    }
-}
-
-/// A repair rebuilds the list with other blocks, without an entry in the change log.
-#[test]
-fn a_repair_meanwhile_moves_no_record() {
-    const COUNT: usize = 3_000;
-    for by_another in [false, true] {
-        let (_dir, path) = directory();
-        let store = Store::open(&path).unwrap();
-        let calendar = store.calendar().unwrap();
-        // At random positions, so that blocks are split.
-        for part in 0..15 {
-            let numbers = (part * 200..(part + 1) * 200).map(|n| n * 37 % COUNT);
-            let some: Vec<_> = numbers.map(|n| event(n, "")).collect();
-            calendar.save_many(&some).unwrap();
-        }
-        let texts = texts(&calendar);
-        let mut book = calendar.date_book().unwrap();
-        for (index, expected) in texts.iter().enumerate() {
-            if index == COUNT / 3 {
-                match by_another {
-                    false => store.repair().unwrap(),
-                    true => Store::open(&path).unwrap().repair().unwrap(),
-                }
-            }
-            let looked = book.look(index as u64, |_, text| text == expected);
-            assert_eq!(looked.unwrap(), Some(true), "{index}");
-        }
-        assert_eq!(book.look(COUNT as u64, |_, _| ()).unwrap(), None);
-    }
-}
-
-/// A list entry without its record does not shift the other records.
-#[test]
-fn a_record_that_is_missing_moves_no_other() {
-    let (_dir, path) = directory();
-    let entries = day(&path, 200);
-    let conn = rusqlite::Connection::open(&path).unwrap();
-    let gone = [50, 51, 150, 199];
-    for index in gone {
-        let id = entries[index].id.0;
-        conn.execute("DELETE FROM record WHERE id = ?1", [id])
-            .unwrap();
-    }
-    drop(conn);
-
-    let store = Store::open(&path).unwrap();
-    let calendar = store.calendar().unwrap();
-    let mut book = calendar.date_book().unwrap();
-    for (index, entry) in entries.iter().enumerate() {
-        let seen = book.look(index as u64, |id, text| (id, text.to_vec()));
-        let expected = (!gone.contains(&index)).then(|| (entry.id, entry.text.clone()));
-        assert_eq!(seen.unwrap(), expected, "{index}");
     }
 }
 
@@ -528,7 +454,7 @@ fn a_large_sync_leaves_the_checkpoint_to_the_close() {
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     let before = fs::read(&path).unwrap();
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     for index in 0..COUNT as u64 {
         let taken = book.take(index).unwrap();
         let record = renamed(&taken, "New");
@@ -572,7 +498,7 @@ fn a_sync_that_failed_is_repeated_whole() {
         town.as_bytes(),
     ));
     let text = "BEGIN:VEVENT\r\nUID:0\r\nDTSTART;TZID=Our Town:20260101T090000\r\nEND:VEVENT\r\n";
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     let taken = book.take(0).unwrap();
     book.release_dirty(taken, CalendarObject::parse(text, &zones).unwrap())
         .unwrap();
@@ -591,114 +517,7 @@ fn a_sync_that_failed_is_repeated_whole() {
     clean(&store);
 }
 
-/// An unreadable row neither hides its neighbours nor shifts them.
-#[test]
-fn a_damaged_record_is_reported_and_harms_no_other() {
-    let (_dir, path) = directory();
-    let entries = day(&path, 100);
-    let conn = rusqlite::Connection::open(&path).unwrap();
-    let (gone, damaged) = (40, [20, 43, 70]);
-    conn.execute("DELETE FROM record WHERE id = ?1", [entries[gone].id.0])
-        .unwrap();
-    for (n, index) in damaged.iter().enumerate() {
-        conn.execute(
-            "UPDATE record SET etag = ?1 WHERE id = ?2",
-            (vec![7; [0, 15, 17][n]], entries[*index].id.0),
-        )
-        .unwrap();
-    }
-    drop(conn);
-
-    let store = Store::open(&path).unwrap();
-    let calendar = store.calendar().unwrap();
-    let mut book = calendar.date_book().unwrap();
-    for _ in 0..2 {
-        for (index, entry) in entries.iter().enumerate() {
-            let peeked = book.peek(index as u64);
-            match damaged.contains(&index) {
-                true => assert!(peeked.is_err(), "{index}"),
-                false => {
-                    let expected = (index != gone).then_some(entry);
-                    assert_eq!(peeked.unwrap().as_ref(), expected, "{index}");
-                }
-            }
-        }
-    }
-    // The texts of all of them can be read.
-    let mut book = calendar.date_book().unwrap();
-    for (index, entry) in entries.iter().enumerate() {
-        let looked = book.look(index as u64, |id, text| {
-            id == entry.id && text == entry.text
-        });
-        assert_eq!(looked.unwrap(), (index != gone).then_some(true));
-    }
-}
-
-/// A checkout sees the last sync, even if no lock file existed to announce it.
-#[test]
-fn a_sync_is_visible_after_the_date_book_was_closed() {
-    let (_dir, path) = directory();
-    let mut options = Options::default();
-    options.durability = Durability::Deferred;
-    let store = Store::open_with(&path, &options).unwrap();
-    let other = Store::open_with(&path, &options).unwrap();
-    let calendar = store.calendar().unwrap();
-    let theirs = other.calendar().unwrap();
-    fill(&calendar, 3);
-    theirs.get("0").unwrap();
-    for n in 0..20 {
-        let mut mine = calendar.date_book().unwrap();
-        let mut book = theirs.date_book().unwrap();
-        let taken = book.take(1).unwrap();
-        let record = renamed(&taken, &format!("{n}"));
-        mine.peek(1).unwrap();
-        book.release_dirty(taken, record).unwrap();
-        book.close().unwrap();
-        let taken = mine.take(1).unwrap();
-        let record = taken.record().unwrap();
-        assert_eq!(record.master().summary.as_deref(), Some(&*format!("{n}")));
-    }
-}
-
-/// A damaged list with ids that no record has.
-#[test]
-fn a_damaged_list_is_walked() {
-    let (_dir, path) = directory();
-    let entries = day(&path, 3);
-    let varint = |mut n: u64| {
-        let mut bytes = Vec::new();
-        while n >= 0x80 {
-            bytes.push(n as u8 | 0x80);
-            n >>= 7;
-        }
-        bytes.push(n as u8);
-        bytes
-    };
-    let mut ids = Vec::new();
-    let mut last = 0i64;
-    for id in [entries[0].id.0, i64::MIN, i64::MAX] {
-        let step = id.wrapping_sub(last);
-        ids.extend(varint((step << 1 ^ step >> 63) as u64));
-        last = id;
-    }
-    let mut block = vec![3, ids.len() as u8, 6];
-    block.extend(ids);
-    block.extend([0; 9]);
-    let conn = rusqlite::Connection::open(&path).unwrap();
-    let changed = conn.execute("UPDATE list_block SET entries = ?1", [block]);
-    assert_eq!(changed.unwrap(), 1);
-    drop(conn);
-    let store = Store::open(&path).unwrap();
-    let calendar = store.calendar().unwrap();
-    let mut book = calendar.date_book().unwrap();
-    assert_eq!(book.look(0, |id, _| id).unwrap(), Some(entries[0].id));
-    for index in 1..4 {
-        assert_eq!(book.look(index, |id, _| id).unwrap(), None);
-        assert_eq!(book.peek(index).unwrap(), None);
-    }
-}
-
-/// A read-only store has no locks.
+/// A read-only store cannot be changed by a date book either.
 #[test]
 fn a_date_book_of_a_store_that_is_only_read_leaves_no_file() {
     let (dir, path) = directory();
@@ -706,15 +525,19 @@ fn a_date_book_of_a_store_that_is_only_read_leaves_no_file() {
     let store = Store::open_with(&path, &crate::support::reading()).unwrap();
     let calendar = store.calendar().unwrap();
     let before = crate::support::names(dir.path());
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     assert!(book.peek(0).unwrap().is_some());
-    assert!(matches!(book.take(0), Err(Error::ReadOnly { .. })));
+    let taken = book.take(0).unwrap();
+    let record = renamed(&taken, "New");
+    book.release_dirty(taken, record).unwrap();
+    assert!(matches!(book.sync(), Err(Error::ReadOnly { .. })));
     let later: etui::calendar::time::DateTimeValue = "20270101T000000Z".parse().unwrap();
     let later: Timestamp = later.in_zone(None).at(&TimeZone::UTC);
     assert!(matches!(
-        book.purge(later, &TimeZone::UTC),
+        DateBook::open(&calendar).purge(later, &TimeZone::UTC),
         Err(Error::ReadOnly { .. })
     ));
+    drop(book);
     assert_eq!(crate::support::names(dir.path()), before);
 }
 
@@ -725,9 +548,8 @@ fn odd_rows_are_returned_unchanged() {
     let (_dir, path) = directory();
     let entries = day(&path, 60);
     let conn = rusqlite::Connection::open(&path).unwrap();
-    let changes: [(usize, &str); 5] = [
+    let changes: [(usize, &str); 4] = [
         (10, "uid = ''"),
-        (11, "uid = CAST(x'ff' AS TEXT)"),
         (12, "text = x''"),
         (13, "text = zeroblob(300000)"),
         (30, "text = zeroblob(50 << 20)"),
@@ -750,7 +572,7 @@ fn odd_rows_are_returned_unchanged() {
         60 => nameless.text().to_vec(),
         _ => entries[index].text.clone(),
     };
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     for whole in [60, 7, 1] {
         for at in 0..=60 {
             let index = usize::try_from(at).unwrap();
@@ -759,7 +581,6 @@ fn odd_rows_are_returned_unchanged() {
                 assert!(peeked.text == text(index), "{index}");
                 match index {
                     10 => assert_eq!(peeked.uid, ""),
-                    11 => assert_eq!(peeked.uid, "\u{fffd}"),
                     60 => assert!(!peeked.uid.is_empty()),
                     _ => assert_eq!(peeked.uid, index.to_string()),
                 }
@@ -775,7 +596,7 @@ fn odd_rows_are_returned_unchanged() {
 }
 
 /// Several programs increment counters in the same records, each with a date book that read them
-/// before and is reopened each time or stays open: no increment is lost.
+/// before and is reopened each time or stays open: each that was saved counts.
 #[test]
 fn programs_see_the_syncs_of_each_other() {
     const TIMES: usize = 100;
@@ -821,29 +642,24 @@ fn count_up(path: &Path, times: usize) {
     options.durability = Durability::Deferred;
     let store = Store::open_with(path, &options).unwrap();
     let calendar = store.calendar().unwrap();
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     let mut counted = 0;
     for n in 0.. {
         let index = n as u64 % 3;
         book.peek(index).unwrap();
-        match book.take(index) {
-            Ok(taken) => {
-                let mut record = taken.record().unwrap();
-                let next = counter(record.text()) + 1;
-                record
-                    .set(0, "PRIORITY", &next.to_string(), &TimeZoneResolver::new())
-                    .unwrap();
-                book.release_dirty(taken, record).unwrap();
-                counted += 1;
-            }
-            Err(Error::CheckedOut { .. }) => {}
-            Err(e) => panic!("{e}"),
-        }
+        let taken = book.take(index).unwrap();
+        let mut record = taken.record().unwrap();
+        let next = counter(record.text()) + 1;
+        record
+            .set(0, "PRIORITY", &next.to_string(), &TimeZoneResolver::new())
+            .unwrap();
+        book.release_dirty(taken, record).unwrap();
+        // What another program overtook is tried again.
         if n % 2 == 0 {
-            assert_eq!(book.sync().unwrap().conflicts, []);
+            counted += book.sync().unwrap().saved as usize;
         } else {
-            assert_eq!(book.close().unwrap().conflicts, []);
-            book = calendar.date_book().unwrap();
+            counted += book.close().unwrap().saved as usize;
+            book = DateBook::open(&calendar);
         }
         if counted == times {
             return;

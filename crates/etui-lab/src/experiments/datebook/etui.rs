@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use etui::calendar::datebook::{CheckedOut, DateBook};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Columns, Query};
+use etui::datebook::{CheckedOut, DateBook};
 use etui::{Durability, Options, RecordId, Store, Vfs};
 
 use super::super::backends::etui as backends;
@@ -57,7 +57,7 @@ pub(super) fn open_book<'c>(
 ) -> Result<Box<dyn DatebookBackend + 'c>, Error> {
     Ok(match view {
         true => Box::new(Viewed {
-            book: calendar.date_book()?,
+            book: DateBook::open(calendar),
             taken: None,
         }),
         false => Box::new(Native {

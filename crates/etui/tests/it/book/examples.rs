@@ -410,18 +410,20 @@ calendar.export(&mut std::fs::File::create("copy.ics")?)?;
 
 { // library.md
 let contacts = store.contacts()?;
-let mut book = calendar.date_book()?;
+use etui::datebook::DateBook;
+
+let mut book = DateBook::open(&calendar);
 for index in 0..book.count()? {
-    let taken = book.take(index)?;                     // Error::Taken: another holder has it
+    let taken = book.take(index)?;                     // Error::CheckedOut: it is taken already
     let mut record = taken.record()?;
     if record.master().location.as_deref() != Some("Room 4") {
         book.release(taken);                           // unchanged; costs nothing
         continue;
     }
     record.set(record.master_index(), "LOCATION", "Room 5", &calendar.zones(taken.stored().id)?)?;
-    book.release_dirty(taken, record)?;                // visible in this process at once
+    book.release_dirty(taken, record)?;                // visible in this date book at once
 }
-let synced = book.close()?;                            // durable, all of it in one commit
+let synced = book.close()?;                            // durable and visible to all, in one commit
 println!("{} saved, {} conflicts", synced.saved, synced.conflicts.len());
 
 

@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use etui::{Durability, Options, Store, Vfs};
 use etui_testkit::own_process::ProgramOfTest;
@@ -78,18 +78,10 @@ pub fn tell(what: &str) {
     out.flush().unwrap();
 }
 
-/// Waits for the parent's signal to continue.
-pub fn wait() {
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).unwrap();
-    assert_eq!(line, "\n");
-}
-
 /// A running child.
 pub struct Running {
     child: Child,
     words: Receiver<String>,
-    input: ChildStdin,
 }
 
 impl Running {
@@ -102,11 +94,10 @@ impl Running {
         let mut child = command
             .env(STORE, store)
             .env(SEED, seed.to_string())
-            .stdin(Stdio::piped())
+            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let input = child.stdin.take().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (sender, words) = channel();
         // A thread drains the pipe at all times: a full pipe would block the child.
@@ -123,24 +114,7 @@ impl Running {
         });
         let first = words.recv().expect("the child did not begin");
         assert_eq!(first, START);
-        Self {
-            child,
-            words,
-            input,
-        }
-    }
-
-    /// Returns the next report, if it arrives before `until`.
-    pub fn hear(&self, until: Instant) -> Option<String> {
-        // Reports that arrived later do not count.
-        let left = until.checked_duration_since(Instant::now())?;
-        self.words.recv_timeout(left).ok()
-    }
-
-    /// Lets a waiting child continue.
-    pub fn go_on(&mut self) {
-        // The child may be dead.
-        let _ = self.input.write_all(b"\n");
+        Self { child, words }
     }
 
     /// Kills the child, and returns its unread reports.

@@ -1,12 +1,13 @@
 //! Several programs increment the records of one date book, and are killed and followed by others:
-//! each continues from the synced values, and no acknowledged increment is lost.
+//! each continues from the synced values, an increment that another program overtook is reported,
+//! and no acknowledged one is lost.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use etui::calendar::CalendarObject;
 use etui::calendar::zones::TimeZoneResolver;
-use etui::{Error, Store, Vfs};
+use etui::datebook::DateBook;
+use etui::{Store, Vfs};
 use etui_testkit::own_process::{ProgramOfTest, in_own_process};
 use etui_testkit::rng::SplitMix64;
 
@@ -40,15 +41,11 @@ fn a_date_book_is_counted_up_until_killed() {
     let mut rng = SplitMix64::new(task.seed);
     let store = task.begin(&mut rng);
     let calendar = store.calendar().unwrap();
-    let mut book = calendar.date_book().unwrap();
+    let mut book = DateBook::open(&calendar);
     loop {
         let mut counted = String::new();
         for _ in 0..1 + rng.below(4) {
-            let taken = match book.take(u64::from(rng.below(RECORDS))) {
-                Ok(taken) => taken,
-                Err(Error::CheckedOut { .. }) => continue,
-                Err(e) => panic!("{e}"),
-            };
+            let taken = book.take(u64::from(rng.below(RECORDS))).unwrap();
             let uid = number(&taken.stored().uid);
             let new = counter(uid, count(&taken.record().unwrap()) + 1);
             book.release_dirty(taken, new).unwrap();
@@ -56,8 +53,9 @@ fn a_date_book_is_counted_up_until_killed() {
         }
         tell(&format!("sync{counted}"));
         let synced = book.sync().unwrap();
-        assert_eq!(synced.conflicts, [], "what was taken was changed");
-        tell("done");
+        let overtaken = synced.conflicts.iter().map(|c| number(&c.uid));
+        let overtaken: Vec<_> = overtaken.map(|uid| format!(" {uid}")).collect();
+        tell(&format!("done{}", overtaken.concat()));
     }
 }
 
@@ -72,18 +70,18 @@ struct Told {
 
 impl Told {
     fn hear(&mut self, lines: &[String]) {
+        let uids = |words: &str| -> Vec<u32> {
+            let each = words.split_whitespace();
+            each.map(|uid| uid.parse().unwrap()).collect()
+        };
         let mut begun: Vec<u32> = Vec::new();
         for line in lines {
             match line.strip_prefix("sync") {
-                Some(uids) => {
-                    begun = uids
-                        .split_whitespace()
-                        .map(|u| u.parse().unwrap())
-                        .collect()
-                }
+                Some(words) => begun = uids(words),
                 None => {
                     self.syncs += 1;
-                    for uid in begun.drain(..) {
+                    let overtaken = uids(line.strip_prefix("done").unwrap());
+                    for uid in begun.drain(..).filter(|uid| !overtaken.contains(uid)) {
                         *self.acknowledged.entry(uid).or_default() += 1;
                     }
                 }
@@ -144,13 +142,6 @@ fn programs_that_count_up_one_date_book_lose_nothing_when_some_are_killed() {
     }
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{:?}", report.problems);
-    let asked = Instant::now();
-    let mut book = calendar.date_book().unwrap();
-    let all: Vec<_> = (0..u64::from(RECORDS))
-        .map(|place| book.take(place).unwrap())
-        .collect();
-    assert!(asked.elapsed() < Duration::from_secs(60));
-    drop(all);
     println!(
         "{} kills, {} syncs acknowledged, counted to {counted}",
         kills(),

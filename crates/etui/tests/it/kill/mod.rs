@@ -8,7 +8,6 @@
 mod child;
 mod collections;
 mod counters;
-mod datebook;
 mod kinds;
 mod resources;
 mod steps;
