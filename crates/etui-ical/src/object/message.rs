@@ -10,18 +10,24 @@
 //! The property keeps the CANCEL apart from the content, so that the result does not depend on the
 //! order in which a REQUEST and its CANCEL arrive.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use etui_contentline::charset::{detect_utf16, to_utf8_bytes};
 use etui_contentline::edit::{head_without, line_ending, own_lines};
 use etui_contentline::values::property_value;
 
+use super::answers::{CopiedSeries, TimeAnswers, keep_answers, kept_answers, reply, take_copies};
+use super::series::time_line;
+use super::series_cut::in_form_of;
 use super::series_edit::{LineEdit, add_line, edit_lines};
-use super::{CalendarObject, MergeOutcome, ObjectPart, Status, component, instance_hash};
+use super::{CalendarObject, MergeOutcome, ObjectPart, Status, instance_hash};
 use crate::ics::{ComponentKind, MAX_COMPONENT};
-use crate::recurrence::RecurrenceId;
-use crate::time::{CalendarTime, DateTimeValue, TimeZone, Timestamp};
+use crate::recurrence::{RecurrenceId, SeriesCut, Timing};
+use crate::time::{CalendarTime, DAY, DateTime, DateTimeValue, TimeZone, Timestamp};
+use crate::timing_reader::{time_head, time_value};
+use crate::zones::TimeZoneResolver;
 
 const CANCELLED: &str = "X-ETUI-CANCELLED";
 
@@ -94,24 +100,30 @@ pub struct ReceivedMessage {
     pub outcomes: Vec<MergeOutcome>,
     /// The origin of each component of the object.
     pub origins: Vec<ComponentOrigin>,
+    /// Times that stay excluded though the series of the message has them again.
+    pub kept_exclusions: Vec<CalendarTime>,
 }
 
-type CancelStamp = (u32, Option<Timestamp>);
+/// SEQUENCE and DTSTAMP of a message.
+pub(super) type MessageStamp = (u32, Option<Timestamp>);
+
+/// The kind of a component, and the original start of the instance that it describes.
+pub(super) type Instance = (ComponentKind, Option<(Timestamp, bool)>);
 
 /// SEQUENCE, DTSTAMP and LAST-MODIFIED of a component, and its highest CANCEL.
-struct Revision {
+pub(super) struct Revision {
     /// The component has the content of a CANCEL only.
     is_content: bool,
-    stamp: CancelStamp,
+    pub(super) stamp: MessageStamp,
     modified: Option<Timestamp>,
-    cancel: Option<CancelStamp>,
+    cancel: Option<MessageStamp>,
 }
 
 /// A component that is being merged.
-struct MergePart {
-    bytes: Vec<u8>,
-    part: ObjectPart,
-    origin: ComponentOrigin,
+pub(super) struct MergePart {
+    pub(super) bytes: Vec<u8>,
+    pub(super) part: ObjectPart,
+    pub(super) origin: ComponentOrigin,
 }
 
 impl MergePart {
@@ -126,17 +138,14 @@ impl MergePart {
         parts.map(one).collect()
     }
 
-    fn revision(&self) -> Revision {
+    pub(super) fn revision(&self) -> Revision {
         let text = to_utf8_bytes(&self.bytes);
         let value = |name: &str| {
             let line = own_lines(&text, None).find(|line| line.name_is(name));
             line.map(|line| property_value(&line).into_owned())
         };
         let stamp = (self.part.item.sequence, parse_instant(value("DTSTAMP")));
-        let cancel = value(CANCELLED).and_then(|text| {
-            let (sequence, at) = text.split_once('/')?;
-            Some((sequence.parse().ok()?, parse_instant(Some(at.to_owned()))))
-        });
+        let cancel = value(CANCELLED).and_then(|text| parse_stamp(&text));
         let modified = self.part.item.modified.as_ref();
         Revision {
             is_content: cancel != Some(stamp),
@@ -147,7 +156,7 @@ impl MergePart {
     }
 
     /// Returns the kind and instance, with floating times in the time zone `zone`.
-    fn instance(&self, zone: &TimeZone) -> (ComponentKind, Option<(Timestamp, bool)>) {
+    pub(super) fn instance(&self, zone: &TimeZone) -> Instance {
         let timing = self.part.item.timing.as_ref();
         let id = timing.and_then(|t| t.recurrence_id.as_ref());
         let id = id.map(|id| (id.id.at(zone), id.this_and_future));
@@ -155,15 +164,14 @@ impl MergePart {
     }
 
     /// Records a CANCEL, and cancels the component if its content is not newer.
-    fn cancel(&mut self, by: CancelStamp) {
+    fn cancel(&mut self, by: MessageStamp) {
         let revision = self.revision();
         // That of a series concerns its times, whatever is newer than it.
         if revision.stamp > by && self.part.recurrence_id.is_some() {
             return;
         }
         if revision.cancel < Some(by) {
-            let at = by.1.map_or_else(String::new, |at| at.to_string());
-            self.set_line(CANCELLED, &format!("{}/{at}", by.0));
+            self.set_line(CANCELLED, &write_stamp(by));
         }
         if revision.stamp <= by && self.part.item.status != Some(Status::Cancelled) {
             self.set_line("STATUS", "CANCELLED");
@@ -185,29 +193,20 @@ impl MergePart {
             edited
         };
     }
+}
 
-    /// Sets the answer of an attendee; returns true if the component lists the attendee.
-    fn answer(&mut self, address: &str, answer: &str) -> bool {
-        let mut is_found = false;
-        self.bytes = edit_lines(&self.bytes, |line| {
-            let is_own = line.name_is("ATTENDEE")
-                && component::read_user(line)
-                    .address
-                    .eq_ignore_ascii_case(address);
-            if !is_own {
-                return LineEdit::Keep;
-            }
-            is_found = true;
-            let head = head_without(line, &["PARTSTAT", "RSVP"]);
-            LineEdit::Replace(format!("{head};PARTSTAT={answer}:{}", property_value(line)))
-        });
-        for user in &mut self.part.item.attendees {
-            if user.address.eq_ignore_ascii_case(address) {
-                user.answer = Some(answer.to_owned());
-            }
-        }
-        is_found
-    }
+/// Reads the stamp of a message as [`write_stamp`] writes it.
+pub(super) fn parse_stamp(text: &str) -> Option<MessageStamp> {
+    let (sequence, at) = text.split_once('/')?;
+    Some((sequence.parse().ok()?, parse_instant(Some(at.to_owned()))))
+}
+
+/// Writes the stamp of a message: `SEQUENCE/DTSTAMP`.
+pub(super) fn write_stamp((sequence, at): MessageStamp) -> String {
+    format!(
+        "{sequence}/{}",
+        at.map_or_else(String::new, |at| at.to_string())
+    )
 }
 
 fn parse_instant(text: Option<String>) -> Option<Timestamp> {
@@ -218,9 +217,16 @@ fn parse_instant(text: Option<String>) -> Option<Timestamp> {
 impl CalendarObject {
     /// Changes the components of a received object as its method requires: those of a CANCEL are
     /// cancelled, with or without a STATUS, and those of an ADD become times of their series.
+    ///
+    /// One time that a CANCEL or a REPLY names without a `DTSTART`, which they may leave out (RFC 5546
+    /// sections 3.2.3 and 3.2.5), begins at its `RECURRENCE-ID`.
     pub fn apply_method(&mut self, method: Method) {
-        let is_edited = matches!(method, Method::Cancel | Method::Add);
+        let is_edited = matches!(method, Method::Cancel | Method::Add | Method::Reply);
         if !is_edited || detect_utf16(&self.text).is_some() {
+            return;
+        }
+        self.add_missing_starts();
+        if method == Method::Reply {
             return;
         }
         let object = std::mem::replace(
@@ -246,7 +252,8 @@ impl CalendarObject {
     /// the message, or the one of the object if `keeps_first`.
     ///
     /// Components that the message does not have are kept, so that a series that arrives again
-    /// leaves the changes of its times. All are refused if the UID or the encoding differs, and
+    /// leaves the changes of its times; so are its `EXDATE`s, unless the message has a component for
+    /// the time ([`ReceivedMessage::kept_exclusions`]). All are refused if the UID or the encoding differs, and
     /// those in a time zone of a file that differs here under one name.
     pub fn receive(&mut self, message: Self, method: Method, keeps_first: bool) -> ReceivedMessage {
         let refuse = |outcome| vec![outcome; message.components.len()];
@@ -254,6 +261,7 @@ impl CalendarObject {
         let unchanged = |outcomes| ReceivedMessage {
             outcomes,
             origins: origins(self.components.len()),
+            kept_exclusions: Vec::new(),
         };
         let utf16 = [&self.text, &message.text].map(|text| detect_utf16(text));
         if method == Method::Proposal {
@@ -278,6 +286,11 @@ impl CalendarObject {
             },
         );
         let mut parts = MergePart::of_object(stored, ComponentOrigin::Stored);
+        // Answers to times without a component of their own, whose copies are made anew at the end.
+        let mut answered = match utf16[0] {
+            None => take_copies(&mut parts, &zone),
+            Some(_) => Vec::new(),
+        };
         let mut size: usize = parts.iter().map(|p| p.bytes.len()).sum();
         // A map, as a series may have thousands of changed times.
         let mut places = HashMap::new();
@@ -287,12 +300,27 @@ impl CalendarObject {
         let defines = |part: &ObjectPart| !part.item.defined_zones.is_empty();
         let has_zones =
             parts.iter().any(|p| defines(&p.part)) || message.components.iter().any(defines);
+        let series = (method == Method::Reply).then(|| CopiedSeries::new(&parts));
+        let mut kept_exclusions = Vec::new();
+        let overrides = message
+            .components
+            .iter()
+            .filter_map(|part| part.item.timing.as_ref());
+        let overridden = overrides.filter_map(|timing| timing.recurrence_id.as_ref());
+        let overridden: HashSet<_> = overridden.map(|id| id.id.at(&zone)).collect();
         let mut outcomes = Vec::new();
         for new in MergePart::of_object(message, ComponentOrigin::Message) {
             let instance = new.instance(&zone);
             let at = places.get(&instance).copied();
             if method == Method::Reply {
-                outcomes.push(reply(at.and_then(|at| parts.get_mut(at)), &new));
+                let known = at.and_then(|at| parts.get_mut(at));
+                outcomes.push(match known {
+                    Some(_) if utf16[0].is_some() => MergeOutcome::Refused,
+                    Some(known) => reply(known, &new),
+                    None => series.as_ref().map_or(MergeOutcome::Proposal, |series| {
+                        reply_to_time(series, &mut answered, &new, instance)
+                    }),
+                });
                 continue;
             }
             let mut others = parts.iter().enumerate().filter(|(i, _)| Some(*i) != at);
@@ -303,7 +331,16 @@ impl CalendarObject {
             }
             size += new.bytes.len();
             outcomes.push(match at.and_then(|at| parts.get_mut(at)) {
-                Some(known) => merge_part(known, new, keeps_first),
+                Some(known) => {
+                    let before = known.part.item.timing.clone();
+                    let outcome = merge_part(known, new, keeps_first);
+                    if let Some(before) = before
+                        && outcome != MergeOutcome::Known
+                    {
+                        kept_exclusions.extend(keep_exclusions(known, &before, &overridden));
+                    }
+                    outcome
+                }
                 None => {
                     places.insert(instance, parts.len());
                     parts.push(new);
@@ -322,9 +359,57 @@ impl CalendarObject {
                 .filter(|p| p.revision().is_content)
                 .for_each(|p| p.cancel(by));
         }
+        let series = (!answered.is_empty()).then(|| CopiedSeries::new(&parts));
+        for time in answered {
+            match places.get(&time.instance).and_then(|at| parts.get_mut(*at)) {
+                Some(part) => time.give_to(part),
+                None => parts.extend(series.as_ref().and_then(|series| time.component(series))),
+            }
+        }
         let origins = parts.iter().map(|p| p.origin).collect();
         self.set_parts(parts);
-        ReceivedMessage { outcomes, origins }
+        ReceivedMessage {
+            outcomes,
+            origins,
+            kept_exclusions,
+        }
+    }
+
+    /// Returns an object of these components, to look at.
+    pub(super) fn of_parts<'p>(parts: impl IntoIterator<Item = &'p MergePart>) -> Self {
+        let mut object = Self {
+            text: Vec::new(),
+            components: Vec::new(),
+        };
+        let copy = |part: &MergePart| MergePart {
+            bytes: part.bytes.clone(),
+            part: part.part.clone(),
+            origin: part.origin,
+        };
+        object.set_parts(parts.into_iter().map(copy).collect());
+        object
+    }
+
+    /// Gives components with a `RECURRENCE-ID` and without a `DTSTART` that of their instance.
+    fn add_missing_starts(&mut self) {
+        let lacks = |part: &ObjectPart| part.recurrence_id.is_some() && part.item.timing.is_none();
+        if !self.components.iter().any(lacks) {
+            return;
+        }
+        let text = self.rebuild(|_, part, own| {
+            let id = own_lines(own, None).find(|line| line.name_is("RECURRENCE-ID"));
+            let (true, Some(id)) = (lacks(part), id) else {
+                return Some(Cow::Borrowed(own));
+            };
+            let head = time_head(&id, &["RANGE"]);
+            let params = head.find(';').and_then(|at| head.get(at..));
+            let line = format!("DTSTART{}:{}", params.unwrap_or_default(), time_value(&id));
+            Some(Cow::Owned(add_line(own, &line)))
+        });
+        // Its file's own zones are not known here; a time in one of them is not found.
+        if let Ok(whole) = Self::parse(text, &TimeZoneResolver::new()) {
+            *self = whole;
+        }
     }
 
     /// Merges another object with its UID, as [`CalendarObject::receive`] does with `keeps_first`, and
@@ -362,8 +447,11 @@ fn merge_part(known: &mut MergePart, mut new: MergePart, keeps_first: bool) -> M
         Ordering::Less => {}
         Ordering::Equal if keeps_first => return MergeOutcome::Refused,
         _ => {
+            let answers = kept_answers(&known.bytes);
             *known = new;
+            keep_answers(known, &answers);
             return match keeps_first && old.is_content {
+                _ if known.bytes == before => MergeOutcome::Known,
                 true => MergeOutcome::Replaced,
                 false => MergeOutcome::Taken,
             };
@@ -376,29 +464,83 @@ fn merge_part(known: &mut MergePart, mut new: MergePart, keeps_first: bool) -> M
     }
 }
 
-/// Takes over the answers of the attendees of a REPLY (RFC 5546 section 3.2.3).
-fn reply(known: Option<&mut MergePart>, new: &MergePart) -> MergeOutcome {
-    let Some(known) = known else {
-        return MergeOutcome::Proposal;
+/// Excludes from a series that replaced another one what that excluded, and returns the times that it
+/// has otherwise. A skip is somebody's own: who sends the series does not know of it.
+fn keep_exclusions(
+    new: &mut MergePart,
+    before: &Timing,
+    overridden: &HashSet<Timestamp>,
+) -> Vec<CalendarTime> {
+    let mut kept = Vec::new();
+    let Some(timing) = &mut new.part.item.timing else {
+        return kept;
     };
-    if new.part.item.sequence < known.part.item.sequence {
-        return MergeOutcome::Older;
+    if new.part.recurrence_id.is_some() || detect_utf16(&new.bytes).is_some() {
+        return kept;
     }
-    if detect_utf16(&known.bytes).is_some() {
-        return MergeOutcome::Refused;
-    }
-    let before = known.bytes.clone();
-    let mut is_found = false;
-    for user in &new.part.item.attendees {
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        if let Some(answer) = user.answer.as_deref().filter(|a| a.chars().all(is_word)) {
-            is_found |= known.answer(&user.address, answer);
+    let known: HashSet<_> = timing
+        .exception_dates
+        .iter()
+        .map(CalendarTime::value)
+        .collect();
+    let zone = timing.start.zone().cloned().unwrap_or(TimeZone::UTC);
+    let of_day = timing.start.local().seconds().rem_euclid(DAY);
+    let mut cut = SeriesCut::new(timing, &timing.start);
+    for date in &before.exception_dates {
+        if known.contains(&date.value()) || overridden.contains(&date.at(&zone)) {
+            continue;
+        }
+        // The series may begin at another time of the day now: the skip is of its day.
+        let day = date.local().seconds().div_euclid(DAY) * DAY;
+        let moved = in_form_of(&timing.start, DateTime::from_seconds(day + of_day));
+        if [date, &moved]
+            .into_iter()
+            .any(|time| cut.move_to(time).has_instance())
+        {
+            kept.push(cut.time());
         }
     }
-    match (is_found, known.bytes == before) {
-        (false, _) => MergeOutcome::Proposal,
-        (true, true) => MergeOutcome::Known,
-        (true, false) => MergeOutcome::Taken,
+    if let Some((first, others)) = kept.split_first() {
+        let mut line = time_line("EXDATE", &new.bytes, first);
+        for time in others {
+            line.push_str(&format!(",{}", time.value()));
+        }
+        new.bytes = add_line(&new.bytes, &line);
+    }
+    timing.exception_dates.extend(kept.iter().cloned());
+    kept
+}
+
+/// Takes over the answers to one time of a series that has no component of its own.
+fn reply_to_time(
+    series: &CopiedSeries,
+    answered: &mut Vec<TimeAnswers>,
+    new: &MergePart,
+    instance: Instance,
+) -> MergeOutcome {
+    let texts = |time: &TimeAnswers| time.component(series).map(|part| part.bytes);
+    let known = answered.iter().position(|time| time.instance == instance);
+    let before = known.and_then(|at| answered.get(at)).and_then(texts);
+    let time = match known.and_then(|at| answered.get_mut(at)) {
+        Some(time) => {
+            time.add(new);
+            time
+        }
+        None => {
+            let Some(time) = TimeAnswers::of_message(new, instance) else {
+                return MergeOutcome::Proposal;
+            };
+            answered.push(time);
+            let Some(time) = answered.last_mut() else {
+                return MergeOutcome::Proposal;
+            };
+            time
+        }
+    };
+    match texts(time) {
+        None => MergeOutcome::Proposal,
+        after if after == before => MergeOutcome::Known,
+        Some(_) => MergeOutcome::Taken,
     }
 }
 

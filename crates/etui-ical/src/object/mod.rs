@@ -19,6 +19,7 @@
 //! ```
 
 mod alarm;
+mod answers;
 mod component;
 mod draft;
 mod edit;

@@ -356,7 +356,7 @@ pub(super) fn no_instance(id: &CalendarTime) -> ObjectError {
 
 /// Returns a property with a time in the form of the component's `DTSTART`, with its `TZID` as
 /// written.
-fn time_line(name: &str, component: &[u8], time: &CalendarTime) -> String {
+pub(super) fn time_line(name: &str, component: &[u8], time: &CalendarTime) -> String {
     let start = own_lines(component, None).find(|line| line.name_is("DTSTART"));
     let (params, value) = match start {
         Some(line) => {

@@ -321,7 +321,7 @@ fn start_of_rest(cut: &SeriesCut, timing: &Timing, changed: &Timing) -> (Calenda
 }
 
 /// Returns a local time as the kind of time that `form` is.
-fn in_form_of(form: &CalendarTime, local: DateTime) -> CalendarTime {
+pub(super) fn in_form_of(form: &CalendarTime, local: DateTime) -> CalendarTime {
     match form {
         CalendarTime::Date(_) => CalendarTime::Date(local.date()),
         CalendarTime::Floating(_) => CalendarTime::Floating(local),

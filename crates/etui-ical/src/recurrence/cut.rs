@@ -53,6 +53,12 @@ impl SeriesCut {
         }
     }
 
+    /// Cuts at another instance.
+    pub(crate) fn move_to(&mut self, at: &CalendarTime) -> &Self {
+        (self.key, self.local) = self.master.key_and_local(at);
+        self
+    }
+
     /// Returns true if an original start is before the cut.
     pub(crate) fn is_before(&self, time: &CalendarTime) -> bool {
         self.master.key_and_local(time).0 < self.key
