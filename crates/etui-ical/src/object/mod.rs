@@ -22,6 +22,7 @@ mod alarm;
 mod component;
 mod draft;
 mod edit;
+mod floating;
 mod message;
 mod series;
 mod series_cut;
@@ -43,6 +44,7 @@ pub use alarm::{Alarm, AlarmAction, AlarmTrigger};
 pub use component::{CalendarComponent, CalendarUser, Classification, Snooze, Status};
 pub use draft::Draft;
 pub use edit::{escape_value, format_time};
+pub use floating::FloatingZone;
 pub use message::{ComponentOrigin, Method, ReceivedMessage};
 pub use series_cut::SplitSeries;
 
