@@ -39,8 +39,8 @@ pub mod zones;
 
 pub use object::{
     Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser,
-    Classification, ComponentOrigin, Draft, MergeOutcome, Method, ObjectError, ReceivedMessage,
-    Snooze, SplitSeries, Status,
+    Classification, ComponentOrigin, Draft, FloatingZone, MergeOutcome, Method, ObjectError,
+    ReceivedMessage, Snooze, SplitSeries, Status,
 };
 pub use timing_reader::TimingWarning;
 

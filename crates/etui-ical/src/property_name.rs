@@ -26,6 +26,7 @@ macro_rules! property_names {
 }
 
 property_names! {
+    AudioAlarm = b"AALARM",
     Acknowledged = b"ACKNOWLEDGED",
     Action = b"ACTION",
     Attendee = b"ATTENDEE",
@@ -33,6 +34,7 @@ property_names! {
     Categories = b"CATEGORIES",
     Class = b"CLASS",
     Completed = b"COMPLETED",
+    DisplayAlarm = b"DALARM",
     Description = b"DESCRIPTION",
     EndTime = b"DTEND",
     Start = b"DTSTART",

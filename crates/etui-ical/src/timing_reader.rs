@@ -302,7 +302,7 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         }
     }
 
-    /// Parses dates, times and periods separated by commas.
+    /// Parses dates, times and periods separated by commas, or by semicolons as in vCalendar 1.0.
     fn parse_dates(
         &mut self,
         property: &'static str,
@@ -310,7 +310,8 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         dates: &mut Vec<RDate>,
     ) {
         let params = self.read_params(line);
-        for text in time_value(line).split(',').filter(|t| !t.trim().is_empty()) {
+        let value = time_value(line);
+        for text in value.split([',', ';']).filter(|t| !t.trim().is_empty()) {
             if dates.len() >= MAX_DATES {
                 self.add_warning(TimingWarning::TooMany(property));
                 return;

@@ -40,6 +40,8 @@
 //! - A component is rejected, with its lines, if a component of a top-level kind (`VEVENT`, `VTODO`,
 //!   `VJOURNAL`, `VTIMEZONE`, `VFREEBUSY`), an object or the end of the input precedes its END, if
 //!   its parts are not properly nested, if it is empty, or too large. The next one is not affected.
+//! - An object may be within another one, beside its components. Those after it are an object of their own,
+//!   which begins as the outer one does: that text occurs again.
 //! - Components of other kinds within a component are part of it; directly in the object they belong
 //!   to the template.
 //! - Directly in the object a line that cannot be a property is rejected. Outside of objects all but

@@ -44,6 +44,18 @@ pub struct TemplateText {
     pub offset: u64,
 }
 
+impl TemplateText {
+    /// Returns the beginning of an object without properties.
+    pub(super) fn beginning() -> Self {
+        Self {
+            part: TemplatePart::Begin,
+            bytes: b"BEGIN:VCALENDAR\r\n".to_vec(),
+            line: 1,
+            offset: 0,
+        }
+    }
+}
+
 /// A `VTIMEZONE` as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawZone {

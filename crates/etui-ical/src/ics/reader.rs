@@ -22,6 +22,11 @@ pub const MAX_OBJECT_TEXT: usize = 4 << 20;
 /// that.
 pub(crate) const MAX_DEPTH: usize = 16;
 
+/// Deepest nesting of calendar objects, and the longest beginning of one that is repeated for the components after
+/// an inner object: it bounds what many of them cost.
+const MAX_OUTER: usize = 16;
+const MAX_REPEATED: usize = 4 << 10;
+
 /// Cost of a template segment in addition to its bytes.
 const SEGMENT_OVERHEAD: usize = 64;
 
@@ -47,8 +52,18 @@ pub struct ObjectReader<R> {
     /// Components of the current object, and bytes of its template.
     components: u32,
     template_bytes: usize,
+    /// The beginning of the current object, and the objects around it, whose ENDs are still to come.
+    head: TemplateText,
+    outer: Vec<OuterObject>,
     ready: VecDeque<ObjectPiece>,
     done: bool,
+}
+
+/// An object within which another one began, and the place of that.
+#[derive(Debug)]
+struct OuterObject {
+    head: TemplateText,
+    place: SkippedRange,
 }
 
 /// Position of the next line.
@@ -91,6 +106,8 @@ impl<R: Read> ObjectReader<R> {
             why: RejectReason::Outside,
             components: 0,
             template_bytes: 0,
+            head: TemplateText::beginning(),
+            outer: Vec::new(),
             ready: VecDeque::new(),
             done: false,
         }
@@ -196,7 +213,7 @@ impl<R: Read> ObjectReader<R> {
     fn begin_object(&mut self, whole: usize) {
         match self.at {
             ReaderState::Outside => {}
-            ReaderState::Object => self.report_unended(),
+            ReaderState::Object => self.leave_outer(),
             ReaderState::Component(_) => self.refuse_open(RejectReason::Unterminated),
         }
         self.end_passed();
@@ -221,6 +238,11 @@ impl<R: Read> ObjectReader<R> {
             self.begin_text(TemplatePart::End);
             self.stream.consume(len);
             self.at = ReaderState::Outside;
+        } else if self.outer.pop().is_some() {
+            self.end_passed();
+            self.end_outside_text();
+            self.begin_text(TemplatePart::End);
+            self.stream.consume(len);
         } else {
             self.stray_end(len);
         }
@@ -229,7 +251,10 @@ impl<R: Read> ObjectReader<R> {
     fn begin_component(&mut self, name: Vec<u8>, whole: usize) {
         let is_top = TOP.contains(&name.as_slice());
         match &mut self.at {
-            ReaderState::Outside => return self.other_line(whole, LineOwner::None),
+            ReaderState::Outside if self.outer.is_empty() => {
+                return self.other_line(whole, LineOwner::None);
+            }
+            ReaderState::Outside => self.resume_outer(),
             ReaderState::Component(open) if !is_top => {
                 if open.names.len() < MAX_DEPTH {
                     open.names.push(name);
@@ -422,12 +447,61 @@ impl<R: Read> ObjectReader<R> {
         let Some(text) = self.text.take() else { return };
         let bytes = self.stream.take_record();
         self.template_bytes += bytes.len() + SEGMENT_OVERHEAD;
-        self.ready.push_back(ObjectPiece::Text(TemplateText {
+        let text = TemplateText {
             part: text.part,
             bytes,
             line: text.line,
             offset: text.offset,
-        }));
+        };
+        if text.part == TemplatePart::Begin {
+            self.head = match text.bytes.len() > MAX_REPEATED {
+                true => TemplateText {
+                    line: text.line,
+                    offset: text.offset,
+                    ..TemplateText::beginning()
+                },
+                false => text.clone(),
+            };
+        }
+        self.ready.push_back(ObjectPiece::Text(text));
+    }
+
+    /// Notes that another object begins within the open one. If its own END does not come, that is reported at the
+    /// end of the input.
+    fn leave_outer(&mut self) {
+        if self.outer.len() >= MAX_OUTER {
+            return self.report_unended();
+        }
+        self.end_passed();
+        self.end_text();
+        let place = self.empty_range();
+        let head = std::mem::replace(&mut self.head, TemplateText::beginning());
+        self.outer.push(OuterObject { head, place });
+    }
+
+    /// Continues the object around the one that has ended: as another object with the same beginning.
+    fn resume_outer(&mut self) {
+        self.end_passed();
+        self.end_outside_text();
+        if let Some(outer) = self.outer.pop() {
+            self.head = outer.head;
+        }
+        self.components = 0;
+        self.template_bytes = self.head.bytes.len() + SEGMENT_OVERHEAD;
+        self.ready.push_back(ObjectPiece::Text(self.head.clone()));
+        self.at = ReaderState::Object;
+    }
+
+    /// Returns the place before the next line.
+    fn empty_range(&self) -> SkippedRange {
+        let (line, here) = (self.stream.last_line(), self.stream.offset());
+        SkippedRange {
+            line,
+            last_line: line,
+            offset: here,
+            end: here,
+            excerpt: Vec::new(),
+        }
     }
 
     /// As [`Self::end_text`], between objects: blank lines before an object that does not follow
@@ -506,23 +580,20 @@ impl<R: Read> ObjectReader<R> {
     fn report_unended(&mut self) {
         self.end_passed();
         self.end_text();
-        let (line, here) = (self.stream.last_line(), self.stream.offset());
-        let nothing = SkippedRange {
-            line,
-            last_line: line,
-            offset: here,
-            end: here,
-            excerpt: Vec::new(),
-        };
+        let nothing = self.empty_range();
         self.push_refusal(nothing, RejectReason::Unended);
     }
 
     fn end_all(&mut self) {
+        if matches!(self.at, ReaderState::Outside) {
+            self.end_passed();
+            self.end_outside_text();
+        }
+        for outer in std::mem::take(&mut self.outer) {
+            self.push_refusal(outer.place, RejectReason::Unended);
+        }
         match self.at {
-            ReaderState::Outside => {
-                self.end_passed();
-                self.end_outside_text();
-            }
+            ReaderState::Outside => {}
             ReaderState::Object => self.report_unended(),
             ReaderState::Component(_) => self.refuse_open(RejectReason::Unterminated),
         }

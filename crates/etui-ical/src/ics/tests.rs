@@ -109,10 +109,10 @@ fn objects_that_are_cut_off_keep_what_is_whole() {
         [
             "1 Begin",
             "3-5 VEVENT 0 1",
-            "5-5 Unended",
             "6 Begin",
             "8-10 VEVENT 0 2",
-            "11 End"
+            "11 End",
+            "5-5 Unended"
         ]
     );
     let cut = format!("{cut}BEGIN:VEVENT\nUID:3\nBEGIN:VALARM");
@@ -128,6 +128,90 @@ fn objects_that_are_cut_off_keep_what_is_whole() {
         summary(ended.as_bytes())[2..],
         ["6-8 Unterminated", "9 End"]
     );
+}
+
+#[test]
+fn an_object_within_another_one_leaves_its_components() {
+    let object = |inner: &str| format!("BEGIN:VCALENDAR\nMETHOD:X\n{inner}END:VCALENDAR\n");
+    let (one, two, three) = (event("1"), event("2"), event("3"));
+    for (input, expected) in [
+        (
+            object(&format!("{one}{}{three}", object(&two))),
+            &[
+                "1 Begin",
+                "3-5 VEVENT 0 1",
+                "6 Begin",
+                "8-10 VEVENT 0 2",
+                "11 End",
+                "1 Begin",
+                "12-14 VEVENT 0 3",
+                "15 End",
+            ][..],
+        ),
+        (
+            object(&object(&one)),
+            &["1 Begin", "3 Begin", "5-7 VEVENT 0 1", "8 End", "9 End"],
+        ),
+        (
+            object(&format!("{}{two}", object(&object(&one)))),
+            &[
+                "1 Begin",
+                "3 Begin",
+                "5 Begin",
+                "7-9 VEVENT 0 1",
+                "10 End",
+                "11 End",
+                "1 Begin",
+                "12-14 VEVENT 0 2",
+                "15 End",
+            ],
+        ),
+        (
+            object(&format!("{}{}{three}", object(&one), object(&two))),
+            &[
+                "1 Begin",
+                "3 Begin",
+                "5-7 VEVENT 0 1",
+                "8 End",
+                "9 Begin",
+                "11-13 VEVENT 0 2",
+                "14 End",
+                "1 Begin",
+                "15-17 VEVENT 0 3",
+                "18 End",
+            ],
+        ),
+        (
+            format!("{}{}", object(&object(&one)), object(&two)),
+            &[
+                "1 Begin",
+                "3 Begin",
+                "5-7 VEVENT 0 1",
+                "8 End",
+                "9 End",
+                "10 Begin",
+                "12-14 VEVENT 0 2",
+                "15 End",
+            ],
+        ),
+        // The END of the outer one is missing.
+        (
+            format!("BEGIN:VCALENDAR\n{}{two}", object(&one)),
+            &[
+                "1 Begin",
+                "2 Begin",
+                "4-6 VEVENT 0 1",
+                "7 End",
+                "1 Begin",
+                "8-10 VEVENT 0 2",
+                "10-10 Unended",
+            ],
+        ),
+    ] {
+        assert_eq!(summary(input.as_bytes()), expected, "{input}");
+    }
+    let deep = format!("{}{one}", "BEGIN:VCALENDAR\n".repeat(40));
+    assert!(summary(deep.as_bytes()).contains(&"41-43 VEVENT 0 1".to_owned()));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::property_name::PropertyName;
-use crate::time::{CalendarTime, DateTime, Duration, TimeZone, Timestamp};
+use crate::recurrence::Timing;
+use crate::time::{CalendarTime, DateTime, DateTimeValue, Duration, TimeZone, Timestamp};
 use crate::timing_reader::TimingReader;
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::{param_value, property_value, unescape_text};
@@ -202,6 +203,51 @@ impl AlarmBuilder {
             description: self.description.filter(|text| !text.is_empty()),
             acknowledged: self.acknowledged,
         })
+    }
+}
+
+/// Reads an alarm of vCalendar 1.0, which has a time of its own: `DALARM:20260105T084500;PT5M;2;Text`.
+pub(super) fn read_dated_alarm(
+    line: &ContentLine<'_>,
+    name: PropertyName,
+) -> Option<(Alarm, DateTimeValue)> {
+    let value = property_value(line);
+    let mut fields = value.splitn(4, ';').map(str::trim);
+    let at: DateTimeValue = fields.next()?.parse().ok()?;
+    let every = fields.next().and_then(|every| every.parse().ok());
+    let repeat = fields.next().and_then(|count| count.parse().ok());
+    let is_display = name == PropertyName::DisplayAlarm;
+    let text = fields.next().filter(|text| is_display && !text.is_empty());
+    let alarm = Alarm {
+        action: match is_display {
+            true => AlarmAction::Display,
+            false => AlarmAction::Audio,
+        },
+        trigger: AlarmTrigger::Local(at.local()),
+        repeat: repeat.unwrap_or(0),
+        every,
+        description: text.map(unescape_text),
+        acknowledged: None,
+    };
+    Some((alarm, at))
+}
+
+impl Alarm {
+    /// Returns an alarm with a time of its own. That of a series is one of its start, so that each of its times
+    /// has it.
+    pub(super) fn dated(self, at: DateTimeValue, timing: Option<&Timing>) -> Self {
+        let series = timing.filter(|timing| !timing.rules.is_empty() || !timing.dates.is_empty());
+        let zone = series.and_then(|timing| timing.start.zone());
+        let own = at.in_zone(None);
+        let trigger = match series {
+            Some(timing) => {
+                let zone = zone.unwrap_or(&TimeZone::UTC);
+                let (at, start) = (own.at(zone).seconds(), timing.start.at(zone).seconds());
+                AlarmTrigger::Start(Duration::from_seconds(at - start))
+            }
+            None => AlarmTrigger::of_time(own),
+        };
+        Self { trigger, ..self }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::alarm::{Alarm, AlarmBuilder};
+use super::alarm::{Alarm, AlarmBuilder, read_dated_alarm};
 use crate::TimingWarning;
 use crate::ics::{ComponentHead, ComponentKind};
 use crate::property_name::PropertyName;
@@ -63,6 +63,10 @@ impl Status {
     pub fn named(text: &str) -> Option<Self> {
         if text.eq_ignore_ascii_case("CANCELED") {
             return Some(Self::Cancelled);
+        }
+        // vCalendar 1.0
+        if text.eq_ignore_ascii_case("NEEDS ACTION") {
+            return Some(Self::NeedsAction);
         }
         let found = Self::ALL.iter().find(|(n, _)| n.eq_ignore_ascii_case(text));
         found.map(|(_, status)| *status)
@@ -222,6 +226,7 @@ impl CalendarComponent {
         let mut params: &[u8] = b"";
         let mut depth = 0usize;
         let mut alarm: Option<AlarmBuilder> = None;
+        let mut dated_alarms = Vec::new();
         for line in ContentLines::of_text(text) {
             let name = PropertyName::of_line(&line);
             let time = times.read_line(&line, name);
@@ -249,7 +254,14 @@ impl CalendarComponent {
                             params = line.raw_params();
                             item.note_zone(&line, zones);
                         }
-                        item.read_property(&line, name, time, &mut times);
+                        match name {
+                            Some(
+                                name @ (PropertyName::AudioAlarm | PropertyName::DisplayAlarm),
+                            ) if dated_alarms.len() < MAX_ALARMS => {
+                                dated_alarms.extend(read_dated_alarm(&line, name));
+                            }
+                            name => item.read_property(&line, name, time, &mut times),
+                        }
                     }
                     (2, Some(alarm)) => alarm.read_line(&line, name, &mut times),
                     _ => {}
@@ -257,6 +269,12 @@ impl CalendarComponent {
             }
         }
         (item.timing, item.warnings) = times.finish();
+        let room = MAX_ALARMS.saturating_sub(item.alarms.len());
+        let timing = item.timing.as_ref();
+        let dated = dated_alarms
+            .into_iter()
+            .map(|(alarm, at)| alarm.dated(at, timing));
+        item.alarms.extend(dated.take(room));
         item.uid = head.uid.take();
         let is_done = item.completed.is_some() || item.percent == Some(100);
         if kind == ComponentKind::Todo && is_done && item.status != Some(Status::Cancelled) {

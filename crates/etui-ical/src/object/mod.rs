@@ -23,6 +23,7 @@ mod answers;
 mod component;
 mod draft;
 mod edit;
+mod floating;
 mod message;
 mod series;
 mod series_cut;
@@ -44,6 +45,7 @@ pub use alarm::{Alarm, AlarmAction, AlarmTrigger};
 pub use component::{CalendarComponent, CalendarUser, Classification, Snooze, Status};
 pub use draft::Draft;
 pub use edit::{escape_value, format_time};
+pub use floating::FloatingZone;
 pub use message::{ComponentOrigin, Method, ReceivedMessage};
 pub use series_cut::SplitSeries;
 

@@ -79,7 +79,7 @@ impl PartEdit<'_> {
         let value = time_value(line);
         let mut kept = Vec::new();
         let mut is_changed = self.shift != 0;
-        for text in value.split(',') {
+        for text in value.split([',', ';']) {
             let (start, end) = match text.split_once('/') {
                 Some((start, end)) => (start, Some(end)),
                 None => (text, None),

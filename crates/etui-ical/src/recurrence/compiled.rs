@@ -269,7 +269,7 @@ impl CompiledRule {
             }
             RuleShape::Days {
                 positions, times, ..
-            } if positions.is_empty() => {
+            } if positions.is_empty() && !self.days.has_skipped() => {
                 // All days have equal times, so days are counted, not occurrences.
                 let per_day = times.len() as i64;
                 let mut walk = RuleOccurrences::new(self, self.start, end);

@@ -5,7 +5,7 @@
 //! the period, both keep the days that the part names. The answers for a month are the bits of one
 //! word, computed when the month is entered.
 
-use super::rule::{Frequency, RecurrenceRule};
+use super::rule::{Frequency, RecurrenceRule, Skip};
 use super::steps;
 use crate::time::{Date, days_of, first_weekday, month_length, year_length, ymd_of};
 
@@ -56,6 +56,16 @@ pub(super) struct DayFilter {
     year_days: Vec<i32>,
     weeks: Option<WeekNumbers>,
     week_start: u32,
+    /// The days that not every month or year has, if others take their place.
+    skipped: Option<SkippedDays>,
+}
+
+/// Days of `SKIP` that not every month (`of_month`) or year (`of_year`) has.
+#[derive(Debug, Clone)]
+struct SkippedDays {
+    skip: Skip,
+    of_month: Vec<i32>,
+    of_year: Vec<i32>,
 }
 
 impl DayFilter {
@@ -89,7 +99,9 @@ impl DayFilter {
                     .fold(0, |b, w| b | 1 << -w),
             }),
             week_start: rule.week_start.index().into(),
+            skipped: None,
         };
+        let mut month_days = rule.by_month_day.clone();
         if !rule.by_month_day.is_empty() {
             filter.only_month_days(&rule.by_month_day);
         }
@@ -123,12 +135,81 @@ impl DayFilter {
                 if yearly && rule.by_month.is_empty() {
                     filter.months = 1 << month;
                 }
-                filter.only_month_days(&[day as i8]);
+                month_days.push(day as i8);
+                filter.only_month_days(&month_days);
             }
             Frequency::Weekly if no_day && rule.by_week.is_empty() => on_weekday(&mut filter),
             _ => {}
         }
+        // Of other frequencies, and within weeks, these parts limit days, and name none.
+        let names_days = rule.frequency >= Frequency::Monthly && rule.by_week.is_empty();
+        if rule.skip != Skip::Omit && names_days {
+            let by_year_day = yearly && !filter.year_days.is_empty();
+            let of_month = month_days.iter().map(|d| i32::from(*d));
+            let skipped = SkippedDays {
+                skip: rule.skip,
+                of_month: of_month.filter(|d| d.abs() > 28 && !by_year_day).collect(),
+                of_year: if yearly {
+                    filter.year_days.clone()
+                } else {
+                    Vec::new()
+                },
+            };
+            let has_any =
+                !skipped.of_month.is_empty() || skipped.of_year.iter().any(|d| d.abs() > 365);
+            filter.skipped = has_any.then_some(skipped);
+        }
         filter
+    }
+
+    /// Returns true if days can take the place of others.
+    pub(super) fn has_skipped(&self) -> bool {
+        self.skipped.is_some()
+    }
+
+    /// Adds the days that take the place of those that the months from `first` to `last`, or years that begin
+    /// there, do not have. They are outside of these months by one day at most.
+    pub(super) fn add_skipped(&self, first: i32, last: i32, days: &mut Vec<i64>) {
+        let Some(skipped) = &self.skipped else { return };
+        let place = |wanted: i32, start: i32, length: i32| match (skipped.skip, wanted > 0) {
+            (Skip::Backward, true) => start + length - 1,
+            (Skip::Backward, false) => start - 1,
+            (_, true) => start + length,
+            (_, false) => start,
+        };
+        let mut month_start = first;
+        while month_start <= last {
+            let (year, month, _) = ymd_of(month_start);
+            let length = month_length(year, month) as i32;
+            let mut places = Vec::new();
+            if self.months & (1 << month) != 0 {
+                let missing = skipped.of_month.iter().filter(|d| d.abs() > length);
+                places.extend(missing.map(|d| place(*d, month_start, length)));
+            }
+            let of_year = year_length(year);
+            for day in skipped.of_year.iter().filter(|d| d.abs() > of_year) {
+                let named_in = if *day > 0 { 12 } else { 1 };
+                if month == named_in && self.months & (1 << month) != 0 {
+                    let day = place(*day, days_of(year, 1, 1), of_year);
+                    let (year, month, of_month) = ymd_of(day);
+                    let mask = self.month_days[month_length(year, month) as usize - 28];
+                    places.extend((mask & (1 << (of_month - 1)) != 0).then_some(day));
+                }
+            }
+            let allowed = places.into_iter().filter(|day| self.allows_weekday(*day));
+            days.extend(allowed.map(i64::from));
+            month_start += length;
+        }
+        days.sort_unstable();
+        days.dedup();
+    }
+
+    /// Returns true if `BYDAY` allows a day.
+    fn allows_weekday(&self, day: i32) -> bool {
+        let (year, month, of_month) = ymd_of(day);
+        let first = day - of_month as i32 + 1;
+        let mask = || self.weekday_mask(year, first, month_length(year, month));
+        !self.by_weekday || mask() & (1 << (of_month - 1)) != 0
     }
 
     fn only_month_days(&mut self, days: &[i8]) {

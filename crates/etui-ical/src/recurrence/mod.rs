@@ -27,6 +27,9 @@
 //! - `BYSETPOS` counts in the whole period, also in the first one, before `DTSTART`.
 //! - Parts that RFC 5545 does not allow with a `FREQ` limit its days; an ordinal in `BYDAY` that is
 //!   not allowed there is ignored.
+//! - `SKIP` (RFC 7529) puts a day that a month or year does not have on its last day or on the first of
+//!   the next one; a negative one on the last day before it, or on its first. That is before the parts
+//!   that limit it (`BYDAY`), and the day counts in the period that named it (`BYSETPOS`, `INTERVAL`).
 //! - `EXDATE` and `RECURRENCE-ID` identify instances by their instant, whatever time zone they are
 //!   written in; floating times and dates by their local time.
 //! - `DTEND` gives every instance one exact duration, `DURATION` one nominal duration
@@ -53,6 +56,6 @@ pub use compiled::{CompiledRule, MAX_COUNTED};
 pub(crate) use cut::{CutSide, RuleEdit, SeriesCut, moved_end};
 pub use occurrences::RuleOccurrences;
 pub use parse::RuleError;
-pub use rule::{Frequency, NthWeekday, RecurrenceRule};
+pub use rule::{Frequency, NthWeekday, RecurrenceRule, Skip};
 pub use set::{Instance, Instances, RecurrenceSet};
 pub use timing::{EventEnd, RDate, RecurrenceId, Timing};

@@ -20,8 +20,10 @@ pub struct RuleOccurrences<'r> {
     base: i64,
     /// Index of the next time of the rule.
     time: usize,
-    /// With `BYSETPOS`: the rest of the period, in reverse order.
+    /// With `BYSETPOS` or `SKIP`: the rest of the period, in reverse order.
     kept: Vec<i64>,
+    /// The last time that was returned: two periods can name one day if days take the place of others.
+    returned: Option<i64>,
     done: bool,
 }
 
@@ -37,12 +39,15 @@ impl<'r> RuleOccurrences<'r> {
             base: 0,
             time: usize::MAX,
             kept: Vec::new(),
+            returned: None,
             done: plan.never || from > to,
         };
         walk.next = match &plan.shape {
             RuleShape::Days {
                 unit, positions, ..
             } => match (from.div_euclid(DAY), positions.is_empty()) {
+                // The first day of a period can be named by the one before it.
+                (day, _) if plan.days.has_skipped() => plan.next_visited(unit.period_of(day) - 1),
                 (day, true) => day,
                 // Positions are counted in the whole period.
                 (day, false) => plan.next_visited(unit.period_of(day)),
@@ -91,25 +96,33 @@ impl<'r> RuleOccurrences<'r> {
         None
     }
 
-    /// Selects the occurrences that `BYSETPOS` keeps in the next visited period with any.
+    /// Selects the occurrences that `BYSETPOS` keeps, or all, in the next visited period with any.
     fn next_kept(&mut self, unit: DayUnit, times: &TimesOfDay, positions: &[i64]) -> Option<()> {
         let end = self.to.div_euclid(DAY);
         let mut days = Vec::new();
         for _ in 0..=unit.cycle_length() {
             steps::count_step();
-            let mut day = unit.first_day(self.next);
-            if day > end {
+            let first = unit.first_day(self.next);
+            // SKIP=BACKWARD names the day before a period.
+            if first - i64::from(self.plan.days.has_skipped()) > end {
                 return None;
             }
-            let last = unit.first_day(self.next + 1) - 1;
+            let (mut day, last) = (first, unit.first_day(self.next + 1) - 1);
             self.next += self.plan.interval;
             days.clear();
             while let Some(allowed) = self.days.next_allowed(day as i32, last as i32) {
                 days.push(i64::from(allowed));
                 day = i64::from(allowed) + 1;
             }
+            self.plan
+                .days
+                .add_skipped(first as i32, last as i32, &mut days);
             let of_day = times.len() as i64;
-            let kept = select_positions(positions, days.len() as i64 * of_day);
+            let total = days.len() as i64 * of_day;
+            let kept = match positions.is_empty() {
+                true => (0..total).collect(),
+                false => select_positions(positions, total),
+            };
             self.kept.clear();
             self.kept.extend(kept.into_iter().rev().filter_map(|i| {
                 let day = days.get((i / of_day) as usize)?;
@@ -157,7 +170,7 @@ impl<'r> RuleOccurrences<'r> {
                 unit,
                 times,
                 positions,
-            } if positions.is_empty() => {
+            } if positions.is_empty() && !plan.days.has_skipped() => {
                 if self.time >= times.len() {
                     self.base = self.next_day(*unit)? * DAY;
                     self.time = 0;
@@ -200,7 +213,10 @@ impl Iterator for RuleOccurrences<'_> {
         while !self.done {
             match self.next_second() {
                 Some(at) if at > self.to => self.done = true,
-                Some(at) if at >= self.from => return Some(DateTime::from_seconds(at)),
+                Some(at) if at >= self.from && self.returned.is_none_or(|last| last < at) => {
+                    self.returned = Some(at);
+                    return Some(DateTime::from_seconds(at));
+                }
                 Some(_) => {}
                 None => self.done = true,
             }

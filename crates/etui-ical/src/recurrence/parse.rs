@@ -10,12 +10,11 @@
 //!
 //! Accepted beyond RFC 5545, as found in files: any order and case, blanks around parts
 //! and values, empty parts (`;` at the end), `RRULE:` before the rule, `INTERVAL=0` for 1,
-//! `RSCALE=GREGORIAN` and `SKIP=OMIT` (RFC 7529, the defaults), and extension parts (`X-...`),
-//! which are ignored.
+//! `RSCALE=GREGORIAN` and `SKIP` (RFC 7529), and extension parts (`X-...`), which are ignored.
 
 use std::str::FromStr;
 
-use super::rule::{Frequency, NthWeekday, RecurrenceRule};
+use super::rule::{Frequency, NthWeekday, RecurrenceRule, Skip};
 use super::vcalendar::parse_vcalendar_rule;
 use crate::time::{DateTimeValue, Weekday};
 
@@ -134,12 +133,19 @@ impl<'a> RuleParser<'a> {
                     .ok_or_else(|| self.error_at(value, "WKST must be one of MO to SU"))?;
             }
             "RSCALE" if value.eq_ignore_ascii_case("GREGORIAN") => {}
-            "SKIP" if value.eq_ignore_ascii_case("OMIT") => {}
-            "RSCALE" | "SKIP" => {
-                return Err(self.error_at(
-                    value,
-                    "only RSCALE=GREGORIAN and SKIP=OMIT are known (RFC 7529)",
-                ));
+            "RSCALE" => {
+                return Err(self.error_at(value, "only RSCALE=GREGORIAN is known (RFC 7529)"));
+            }
+            "SKIP" => {
+                rule.skip = match value.to_ascii_uppercase().as_str() {
+                    "OMIT" => Skip::Omit,
+                    "BACKWARD" => Skip::Backward,
+                    "FORWARD" => Skip::Forward,
+                    _ => {
+                        let problem = "SKIP must be OMIT, BACKWARD or FORWARD (RFC 7529)";
+                        return Err(self.error_at(value, problem));
+                    }
+                };
             }
             other if other.starts_with("X-") => {}
             _ => {
@@ -251,6 +257,7 @@ mod tests {
             "FREQ=YEARLY;UNTIL=20001231;BYDAY=20MO,-1SU;BYWEEKNO=-1,20;BYMONTH=1,12",
             "FREQ=SECONDLY;COUNT=4294967295;INTERVAL=4294967295;BYSECOND=0,60;BYMINUTE=59;BYHOUR=23",
             "FREQ=MONTHLY;BYMONTHDAY=-31,31;BYYEARDAY=-366,366;BYSETPOS=-366,366",
+            "RSCALE=GREGORIAN;FREQ=YEARLY;WKST=SU;SKIP=BACKWARD",
         ] {
             let rule: RecurrenceRule = text.parse().unwrap();
             assert_eq!(rule.to_string(), text);
@@ -272,6 +279,10 @@ mod tests {
             (
                 "RSCALE=GREGORIAN;FREQ=YEARLY;SKIP=OMIT;X-A=B",
                 "FREQ=YEARLY",
+            ),
+            (
+                "RSCALE=gregorian;FREQ=MONTHLY;SKIP=Forward;BYMONTHDAY=31",
+                "RSCALE=GREGORIAN;FREQ=MONTHLY;BYMONTHDAY=31;SKIP=FORWARD",
             ),
         ] {
             assert_eq!(
@@ -305,6 +316,7 @@ mod tests {
             ("FREQ=DAILY;SOMETIMES", 12, "has no \"=\""),
             ("FREQ=DAILY;BYEASTER=1", 12, "there is no part"),
             ("RSCALE=CHINESE;FREQ=YEARLY", 8, "only RSCALE=GREGORIAN"),
+            ("FREQ=YEARLY;SKIP=NEXT", 18, "SKIP must be"),
         ] {
             let error = text.parse::<RecurrenceRule>().unwrap_err();
             assert_eq!(error.at, at, "{text}: {error}");

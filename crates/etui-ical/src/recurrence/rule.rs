@@ -52,6 +52,18 @@ pub struct NthWeekday {
     pub weekday: Weekday,
 }
 
+/// The day that takes the place of one that a month or year does not have: `SKIP` (RFC 7529 section 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Skip {
+    /// `OMIT`: none.
+    #[default]
+    Omit,
+    /// `BACKWARD`: the day before it.
+    Backward,
+    /// `FORWARD`: the day after it.
+    Forward,
+}
+
 /// A recurrence rule. Lists are in the order written; an absent part is an empty list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecurrenceRule {
@@ -84,6 +96,8 @@ pub struct RecurrenceRule {
     pub by_position: Vec<i16>,
     /// `WKST`: the first weekday of a week, Monday by default.
     pub week_start: Weekday,
+    /// `SKIP`, for days of `BYMONTHDAY`, `BYYEARDAY` or the start that a month or year does not have.
+    pub skip: Skip,
 }
 
 impl RecurrenceRule {
@@ -104,6 +118,7 @@ impl RecurrenceRule {
             by_month: Vec::new(),
             by_position: Vec::new(),
             week_start: Weekday::Monday,
+            skip: Skip::Omit,
         }
     }
 
@@ -125,6 +140,10 @@ impl fmt::Display for NthWeekday {
 /// Formats the value of an `RRULE`; parsing it gives an equal rule.
 impl fmt::Display for RecurrenceRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SKIP is valid with RSCALE only.
+        if self.skip != Skip::Omit {
+            f.write_str("RSCALE=GREGORIAN;")?;
+        }
         write!(f, "FREQ={}", self.frequency.name())?;
         if let Some(until) = &self.until {
             write!(f, ";UNTIL={until}")?;
@@ -147,7 +166,11 @@ impl fmt::Display for RecurrenceRule {
         if self.week_start != Weekday::Monday {
             write!(f, ";WKST={}", self.week_start.code())?;
         }
-        Ok(())
+        match self.skip {
+            Skip::Omit => Ok(()),
+            Skip::Backward => f.write_str(";SKIP=BACKWARD"),
+            Skip::Forward => f.write_str(";SKIP=FORWARD"),
+        }
     }
 }
 

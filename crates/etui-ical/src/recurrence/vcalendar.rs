@@ -2,16 +2,19 @@
 //!
 //! ```text
 //! rule := freq interval { modifier } [ "#" count | end ]     #0: without an end
-//! freq := D | W | MP | MD | YM | YD
+//! freq := M | D | W | MP | MD | YM | YD
 //! D1 #5                          daily, five times
 //! W2 MO WE 20271224T000000Z      every second week on Monday and Wednesday, until then
 //! MP1 1+ TU                      monthly on the first Tuesday; 1- is the last one
 //! MD1 15 1-                      monthly on the 15th, and on the last day
 //! YM1 6                          yearly in June
 //! YD1 100                        yearly on the hundredth day
+//! M15 #4                         every 15 minutes, four times
+//! D1 0900 1730                   with times of day, which are of all its days
 //! ```
 //!
-//! Times of day (`D1 0900 1200`) and minutes (`M5`) are not read.
+//! Rules within rules (`D1 M15`), and times of day with different minutes in a rule of weeks with an interval, or
+//! of months or years, are not read.
 
 use super::rule::{Frequency, NthWeekday, RecurrenceRule};
 use crate::time::Weekday;
@@ -28,6 +31,7 @@ pub(super) fn parse_vcalendar_rule(text: &str) -> Option<RecurrenceRule> {
     let (name, interval) = first.split_at(digits);
     let name = name.to_ascii_uppercase();
     let mut rule = RecurrenceRule::every(match name.as_str() {
+        "M" => Frequency::Minutely,
         "D" => Frequency::Daily,
         "W" => Frequency::Weekly,
         "MP" | "MD" => Frequency::Monthly,
@@ -35,7 +39,7 @@ pub(super) fn parse_vcalendar_rule(text: &str) -> Option<RecurrenceRule> {
         _ => return None,
     });
     rule.interval = interval.parse().ok().filter(|interval| *interval > 0)?;
-    let (mut has_end, mut nth) = (false, Vec::new());
+    let (mut has_end, mut nth, mut times) = (false, Vec::new(), Vec::new());
     let mut fresh = false;
     for word in words {
         if has_end {
@@ -47,7 +51,12 @@ pub(super) fn parse_vcalendar_rule(text: &str) -> Option<RecurrenceRule> {
         } else if word.len() >= 8 {
             rule.until = Some(word.parse().ok()?);
             has_end = true;
+        } else if let Some(time) = parse_time(word) {
+            (name != "M").then_some(())?;
+            times.push(time);
         } else if let Some(weekday) = Weekday::from_code(word) {
+            // Times of some of the weekdays only.
+            times.is_empty().then_some(())?;
             if nth.is_empty() {
                 (name != "MP").then_some(())?;
                 rule.by_day.push(NthWeekday { nth: 0, weekday });
@@ -75,7 +84,49 @@ pub(super) fn parse_vcalendar_rule(text: &str) -> Option<RecurrenceRule> {
     if !has_end {
         rule.count = Some(DEFAULT_COUNT);
     }
+    set_times(&mut rule, times)?;
     Some(rule)
+}
+
+/// Parses `0900`.
+fn parse_time(word: &str) -> Option<(u8, u8)> {
+    let (hour, minute) = word.split_at_checked(2).filter(|_| word.len() == 4)?;
+    let number = |text: &str| {
+        let is_plain = text.bytes().all(|b| b.is_ascii_digit());
+        text.parse::<u8>().ok().filter(|_| is_plain)
+    };
+    let (hour, minute) = (number(hour)?, number(minute)?);
+    (hour < 24 && minute < 60).then_some((hour, minute))
+}
+
+/// Sets the times of day; `None` if no rule of iCalendar has them.
+fn set_times(rule: &mut RecurrenceRule, mut times: Vec<(u8, u8)>) -> Option<()> {
+    times.sort_unstable();
+    times.dedup();
+    let sorted = |mut numbers: Vec<u8>| {
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    };
+    rule.by_hour = sorted(times.iter().map(|(hour, _)| *hour).collect());
+    rule.by_minute = sorted(times.iter().map(|(_, minute)| *minute).collect());
+    let all = rule.by_hour.iter();
+    let all = all.flat_map(|hour| rule.by_minute.iter().map(|minute| (*hour, *minute)));
+    let positions: Vec<i16> = (1..)
+        .zip(all)
+        .filter_map(|(position, time)| times.contains(&time).then_some(position))
+        .collect();
+    if positions.len() == rule.by_hour.len() * rule.by_minute.len() {
+        return Some(());
+    }
+    // BYSETPOS counts the times of a day.
+    match (rule.frequency, rule.interval, rule.by_day.is_empty()) {
+        (Frequency::Daily, ..) => {}
+        (Frequency::Weekly, 1, false) => rule.frequency = Frequency::Daily,
+        _ => return None,
+    }
+    rule.by_position = positions;
+    Some(())
 }
 
 /// Parses `15`, `1+` or `1-`, from 1 to `max`.
@@ -119,6 +170,22 @@ mod tests {
             ("YD1 100 #0", "FREQ=YEARLY;BYYEARDAY=100"),
             ("YD1 20301231", "FREQ=YEARLY;UNTIL=20301231"),
             ("  yd1   #0 ", "FREQ=YEARLY"),
+            ("M15 #4", "FREQ=MINUTELY;COUNT=4;INTERVAL=15"),
+            ("D1 #10", "FREQ=DAILY;COUNT=10"),
+            ("MP1 1+ SU 2- FR #0", "FREQ=MONTHLY;BYDAY=1SU,-2FR"),
+            ("D1 0900 #3", "FREQ=DAILY;COUNT=3;BYMINUTE=0;BYHOUR=9"),
+            (
+                "D1 0900 1700 20270101T000000",
+                "FREQ=DAILY;UNTIL=20270101T000000;BYMINUTE=0;BYHOUR=9,17",
+            ),
+            (
+                "W1 MO WE 1730 0900 #0",
+                "FREQ=DAILY;BYMINUTE=0,30;BYHOUR=9,17;BYDAY=MO,WE;BYSETPOS=1,4",
+            ),
+            (
+                "MD1 LD 0815 #0",
+                "FREQ=MONTHLY;BYMINUTE=15;BYHOUR=8;BYMONTHDAY=-1",
+            ),
         ] {
             let rule = text.parse::<RecurrenceRule>().unwrap();
             assert_eq!(rule.to_string(), expected, "{text}");
@@ -128,8 +195,11 @@ mod tests {
             "D",
             "D0 #1",
             "X1 #1",
-            "M5 #4",
-            "D1 0900 #3",
+            "D1 M15 #4",
+            "M5 0900 #4",
+            "D1 2400 #3",
+            "W1 MO 0900 WE 1700 #3",
+            "W2 MO 0900 1730 #3",
             "MP1 TU #1",
             "MP1 6+ MO #1",
             "MD1 32 #1",

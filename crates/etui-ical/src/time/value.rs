@@ -61,8 +61,9 @@ impl DateTimeValue {
 impl FromStr for DateTimeValue {
     type Err = TimeError;
 
-    /// Parses RFC 5545 and, beyond it, lower case and the separators `-` and `:`, which some
-    /// programs write.
+    /// Parses RFC 5545 and, beyond it, what some programs write: lower case, the separators `-` and `:`, a
+    /// blank for the `T`, an offset from UTC, a time without seconds or with a fraction of them, which is cut
+    /// off, and `24:00:00`, which is the midnight after it.
     fn from_str(text: &str) -> Result<Self, TimeError> {
         parse_value(text.trim().as_bytes())
             .ok_or_else(|| TimeError::new(text, "date or time: write 19970714 or 19970714T133000"))
@@ -73,19 +74,45 @@ fn parse_value(mut text: &[u8]) -> Option<DateTimeValue> {
     let [y1, y2, month, day] = take_pairs(&mut text, b'-')?;
     let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
     let (text, offset) = split_offset(text)?;
-    let (mut time, utc) = match text {
+    let (time, utc) = match text {
         [] => return Some(DateTimeValue::Date(date)),
-        [b'T' | b't', time @ .., b'Z' | b'z'] => (time, true),
-        [b'T' | b't', time @ ..] => (time, false),
+        [b'T' | b't' | b' ', time @ .., b'Z' | b'z'] => (time, true),
+        [b'T' | b't' | b' ', time @ ..] => (time, false),
         _ => return None,
     };
-    let [hour, minute, second] = take_pairs(&mut time, b':')?;
-    let local = date.at(hour, minute, second).filter(|_| time.is_empty())?;
+    let local = parse_clock(date, time.trim_ascii())?;
     Some(match (utc, offset) {
         (_, Some(offset)) => DateTimeValue::Utc(local.plus_seconds(-offset)),
         (true, None) => DateTimeValue::Utc(local),
         (false, None) => DateTimeValue::Local(local),
     })
+}
+
+/// Parses `HHMMSS`, `HHMM`, `HHMMSS.123` or `240000` on a day.
+fn parse_clock(date: Date, text: &[u8]) -> Option<DateTime> {
+    let (mut time, fraction) = match text.iter().position(|b| matches!(b, b'.' | b',')) {
+        Some(point) => (text.get(..point)?, text.get(point + 1..)?),
+        None => (text, &b"0"[..]),
+    };
+    if fraction.is_empty() || !fraction.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let [hour, minute] = take_pairs(&mut time, b':')?;
+    // A fraction is one of seconds.
+    let second = match time {
+        [] if text.len() <= 5 => 0,
+        _ => {
+            let [second] = take_pairs(&mut time, b':')?;
+            second
+        }
+    };
+    if !time.is_empty() {
+        return None;
+    }
+    match (hour, minute, second) {
+        (24, 0, 0) => Some(date.plus_days(1).midnight()),
+        _ => date.at(hour, minute, second),
+    }
 }
 
 /// Splits an offset from UTC from a time, in seconds: `+0200`, `-05:30`. RFC 5545 has none; programs
@@ -209,6 +236,17 @@ mod tests {
             ("19970714T133000+0200", "19970714T113000Z"),
             ("1997-07-14T01:30:00+05:30", "19970713T200000Z"),
             ("19970714T233000-0100", "19970715T003000Z"),
+            ("19970714T1330", "19970714T133000"),
+            ("19970714T1330Z", "19970714T133000Z"),
+            ("1997-07-14T13:30", "19970714T133000"),
+            ("1997-07-14 13:30:05", "19970714T133005"),
+            ("19970714T133000.123Z", "19970714T133000Z"),
+            ("1997-07-14T13:30:00.000000", "19970714T133000"),
+            ("19970714T133000,5+0200", "19970714T113000Z"),
+            ("19970714T133000 Z", "19970714T133000Z"),
+            ("19970714T240000", "19970715T000000"),
+            ("19971231T24:00", "19980101T000000"),
+            ("19970714T2400Z", "19970715T000000Z"),
         ] {
             assert_eq!(text.parse::<DateTimeValue>().unwrap().to_string(), written);
         }
@@ -219,7 +257,13 @@ mod tests {
             "19971301",
             "00000101",
             "19970714T",
-            "19970714T1330",
+            "19970714T13",
+            "19970714T13300",
+            "19970714T1330.5",
+            "19970714T133000.",
+            "19970714T133000.5x",
+            "19970714T240001",
+            "19970714T2430",
             "19970714T250000",
             "19970714T133000ZZ",
             "19970714Z",

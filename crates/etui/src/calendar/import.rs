@@ -29,7 +29,7 @@ use crate::import::{ImportEvent, ImportReport, Refused};
 use crate::record::RecordKind as _;
 use crate::record::shared::{ImportedObject, SourceObject};
 use etui_contentline::stream::record_excerpt;
-use etui_ical::Method;
+use etui_ical::{FloatingZone, Method};
 
 /// Groups of one object that are held until its end, and their bytes.
 const MAX_HELD_GROUPS: usize = 1_024;
@@ -38,7 +38,8 @@ const MAX_HELD_BYTES: usize = 1 << 20;
 impl Calendar<'_> {
     /// Imports every event, to-do and journal entry of `input`, of any number of calendar objects.
     ///
-    /// All components with one UID are one record. Valid components are kept byte for byte;
+    /// All components with one UID are one record. Valid components are kept byte for byte, but for floating
+    /// times of an object with `X-WR-TIMEZONE` (or `TZ` in vCalendar 1.0), which get that zone;
     /// everything else is reported with line numbers and a reason. Importing the same input twice
     /// changes nothing. Components are merged into the stored entry with their UID, by the METHOD of their
     /// object (RFC 5546): of two for the same instance the newer is kept (SEQUENCE, then DTSTAMP, then
@@ -167,6 +168,9 @@ struct OpenObject {
     definitions: Vec<TimeZoneDefinition>,
     object: Arc<ImportedObject>,
     method: Method,
+    /// The properties that give its floating times a zone, and that zone as far as it is known.
+    zone_lines: Vec<u8>,
+    floating: Option<Arc<FloatingZone>>,
     /// Groups that are held until its end, and their bytes.
     held: Vec<ComponentGroup>,
     bytes: usize,
@@ -179,17 +183,31 @@ impl OpenObject {
             .push(TimeZoneDefinition::parse(&zone.bytes));
         self.texts.push(zone.bytes);
     }
+
+    /// Notes the zone of its floating times if a text names one.
+    fn read_floating_zone(&mut self, text: &[u8]) {
+        if self.floating.is_none()
+            && let Some(zone) = FloatingZone::of_object(text, &self.zones)
+        {
+            self.zone_lines = text.to_vec();
+            self.floating = Some(Arc::new(zone));
+        }
+    }
 }
 
-/// A piece of the input: a group with its zones and its object, or a rejected component.
+/// A piece of the input: a group, or a rejected component.
 enum ImportPiece {
-    Group(
-        ComponentGroup,
-        Method,
-        Arc<TimeZoneResolver>,
-        Arc<ImportedObject>,
-    ),
+    Group(ImportGroup),
     Refused(Refused),
+}
+
+/// A group with what its object gives it.
+struct ImportGroup {
+    group: ComponentGroup,
+    method: Method,
+    zones: Arc<TimeZoneResolver>,
+    floating: Option<Arc<FloatingZone>>,
+    object: Arc<ImportedObject>,
 }
 
 impl<R: Read> ObjectSource<R> {
@@ -212,6 +230,9 @@ impl<R: Read> ObjectSource<R> {
                 }
                 let open = self.open.get_or_insert_default();
                 open.frame.text(&text);
+                if matches!(text.part, TemplatePart::Begin | TemplatePart::Middle) {
+                    open.read_floating_zone(&text.bytes);
+                }
                 if text.part == TemplatePart::Begin {
                     open.method = Method::of_object(&text.bytes);
                 }
@@ -264,11 +285,17 @@ impl<R: Read> ObjectSource<R> {
         if !open.definitions.is_empty() && !open.held.is_empty() {
             let zones = Arc::make_mut(&mut open.zones);
             open.definitions.drain(..).for_each(|d| zones.define(&d));
+            let floating = FloatingZone::of_object(&open.zone_lines, &open.zones);
+            open.floating = floating.map(Arc::new);
         }
         for group in open.held.drain(..) {
-            let (zones, object) = (Arc::clone(&open.zones), Arc::clone(&open.object));
-            self.ready
-                .push_back(ImportPiece::Group(group, open.method, zones, object));
+            self.ready.push_back(ImportPiece::Group(ImportGroup {
+                group,
+                method: open.method,
+                zones: Arc::clone(&open.zones),
+                floating: open.floating.clone(),
+                object: Arc::clone(&open.object),
+            }));
         }
     }
 
@@ -313,26 +340,46 @@ impl<R: Read> RecordSource for ObjectSource<R> {
 
     fn size(part: &ImportPiece) -> usize {
         match part {
-            ImportPiece::Group(group, ..) => group.components.iter().map(|c| c.bytes.len()).sum(),
+            ImportPiece::Group(part) => part.group.components.iter().map(|c| c.bytes.len()).sum(),
             ImportPiece::Refused(_) => 0,
         }
     }
 
     fn parse_piece(part: ImportPiece) -> ParsedRecord<CalendarObject> {
-        let (group, method, zones, object) = match part {
-            ImportPiece::Group(group, method, zones, object) => (group, method, zones, object),
+        let ImportGroup {
+            group,
+            method,
+            zones,
+            floating,
+            object,
+        } = match part {
+            ImportPiece::Group(part) => part,
             ImportPiece::Refused(refused) => return Err(refused),
         };
         let line = group.components.first().map_or(0, |c| c.line);
         let last_line = group.components.last().map_or(line, |c| c.last_line);
         let places = group.components.iter().map(|c| c.number).collect();
-        let text = group.text();
+        let mut text = group.text();
         let excerpt = record_excerpt(&text);
+        let mut unknown_zone = None;
+        if let Some(floating) = &floating {
+            match floating.apply(&text, &zones) {
+                Some(in_zone) => text = in_zone,
+                None if !floating.is_known() && floating.concerns(&text) => {
+                    unknown_zone = Some(format!(
+                        "the time zone \"{}\" of the file is not known; its times without a zone stay floating",
+                        floating.name()
+                    ));
+                }
+                None => {}
+            }
+        }
         match CalendarObject::parse(text, &zones) {
             Ok(mut record) => {
                 record.apply_method(method);
                 let warnings = record.components().flat_map(|i| &i.warnings);
-                let warnings = warnings.map(ToString::to_string).collect();
+                let warnings = warnings.map(ToString::to_string);
+                let warnings = unknown_zone.into_iter().chain(warnings).collect();
                 let from = SourceObject {
                     object,
                     places,

@@ -27,6 +27,7 @@ mod edges;
 mod files;
 mod filters;
 mod finding;
+mod floating_zone;
 mod given_records;
 mod group;
 mod history;

@@ -5,6 +5,7 @@ mod properties;
 mod reference;
 mod rfc;
 mod series;
+mod skip;
 mod support;
 mod traps;
 mod zones;
