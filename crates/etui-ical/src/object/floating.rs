@@ -164,7 +164,15 @@ fn in_zone(line: &ContentLine<'_>, zone: &TimeZone, tzid: &str) -> Option<String
             let (text, separator) = part.split_at(end);
             format!("{}{separator}", utc(text))
         });
-        let value: String = parts.collect();
+        let value: String = match is_alarm {
+            // What follows the time is a text.
+            true => format!(
+                "{}{}",
+                utc(first),
+                value.get(first.len()..).unwrap_or_default()
+            ),
+            false => parts.collect(),
+        };
         return Some(format!("{name}{separator}{params}:{value}"));
     }
     let is_plain = tzid.bytes().all(|b| !matches!(b, b':' | b';' | b','));

@@ -210,3 +210,134 @@ fn snoozes_and_local_triggers_are_read() {
         AlarmTrigger::At(at("20270114T223000Z"))
     );
 }
+
+/// Floating times of a calendar object with a zone are in it; all others stay as they are.
+#[test]
+fn an_object_gives_its_zone_to_floating_times() {
+    let zones = TimeZoneResolver::new();
+    let v1 = |lines: &str| format!("VERSION:1.0\r\n{lines}");
+    for (head, line, expected) in [
+        (
+            "X-WR-TIMEZONE:Europe/Berlin",
+            "DTSTART:20260105T0900",
+            "DTSTART;TZID=Europe/Berlin:20260105T0900",
+        ),
+        (
+            "X-WR-TIMEZONE:W. Europe Standard Time",
+            "DUE:20260705T090000",
+            "DUE;TZID=Europe/Berlin:20260705T090000",
+        ),
+        (
+            "X-WR-TIMEZONE;VALUE=TEXT:\"America/New_York\"",
+            "DTEND:20260105T090000",
+            "DTEND;TZID=America/New_York:20260105T090000",
+        ),
+        (
+            "x-wr-timezone:GMT+05:30",
+            "DTSTART:20260105T090000",
+            "DTSTART;TZID=\"UTC+05:30\":20260105T090000",
+        ),
+        (
+            "X-WR-TIMEZONE:UTC",
+            "DTSTART:20260105T090000",
+            "DTSTART:20260105T090000Z",
+        ),
+        (
+            "X-WR-TIMEZONE:Europe/Berlin",
+            "EXDATE:20260105T090000,20260106T090000",
+            "EXDATE;TZID=Europe/Berlin:20260105T090000,20260106T090000",
+        ),
+        (
+            "X-WR-TIMEZONE:Europe/Berlin",
+            "RDATE;VALUE=PERIOD:20260105T090000/PT1H",
+            "RDATE;VALUE=PERIOD;TZID=Europe/Berlin:20260105T090000/PT1H",
+        ),
+        (
+            "X-WR-TIMEZONE:Europe/Berlin",
+            "DTSTART:20260105T090000Z",
+            "",
+        ),
+        (
+            "X-WR-TIMEZONE:Europe/Berlin",
+            "DTSTART;VALUE=DATE:20260105",
+            "",
+        ),
+        ("X-WR-TIMEZONE:Europe/Berlin", "DTSTART:20260105", ""),
+        (
+            "X-WR-TIMEZONE:Europe/Berlin",
+            "DTSTART;TZID=Asia/Tokyo:20260105T090000",
+            "",
+        ),
+        ("X-WR-TIMEZONE:Atlantis", "DTSTART:20260105T090000", ""),
+        ("X-WR-TIMEZONE:", "DTSTART:20260105T090000", ""),
+        ("TZ:+01", "DTSTART:20260105T090000", ""),
+        (
+            &v1("TZ:+01"),
+            "DTSTART:20260705T090000",
+            "DTSTART;TZID=Etc/GMT-1:20260705T090000",
+        ),
+        (
+            &v1("TZ:-0530"),
+            "DTSTART:20260705T090000",
+            "DTSTART;TZID=\"UTC-05:30\":20260705T090000",
+        ),
+        (
+            &v1(
+                "TZ:+01\r\nDAYLIGHT:TRUE;+02;20260329T020000;20261025T030000;CET;CEST\r\nDAYLIGHT:TRUE;+02;20270328T010000Z;20271031T010000Z;CET;CEST",
+            ),
+            "DTSTART:20260705T090000",
+            "DTSTART;TZID=Europe/Berlin:20260705T090000",
+        ),
+        (
+            &v1("TZ:-06\r\nDAYLIGHT:TRUE;-05;20260308T020000;20261101T020000;CST;CDT"),
+            "DALARM:20260705T090000;PT5M;2;Text, 20260101T000000",
+            "DALARM:20260705T140000Z;PT5M;2;Text, 20260101T000000",
+        ),
+        (
+            &v1("TZ:+01\r\nDAYLIGHT:FALSE"),
+            "EXDATE:20260105T090000;20260106T090000",
+            "EXDATE;TZID=Etc/GMT-1:20260105T090000;20260106T090000",
+        ),
+    ] {
+        let head = format!("BEGIN:VCALENDAR\r\n{head}\r\n");
+        let text = format!("BEGIN:VEVENT\r\nUID:1\r\n{line}\r\nEND:VEVENT\r\n");
+        let zone = etui_ical::FloatingZone::of_object(head.as_bytes(), &zones);
+        let found = zone.and_then(|zone| zone.apply(text.as_bytes(), &zones));
+        let found = found.map(|text| String::from_utf8(text).unwrap());
+        let expected = (!expected.is_empty()).then(|| text.replace(line, expected));
+        assert_eq!(found, expected, "{head}{line}");
+    }
+}
+
+#[test]
+fn alarms_and_dates_of_version_1_are_read() {
+    let found = component(
+        "VEVENT",
+        "DTSTART:20260105T090000\r\nAALARM;TYPE=WAVE:20260105T084500;PT5M;2;file:///a.wav\r\n\
+         DALARM:20260105T080000Z;;;Get\\, up\r\nDALARM:never;;;x\r\nSTATUS:NEEDS ACTION",
+    );
+    let [audio, display] = &found.alarms[..] else {
+        panic!("{:?}", found.alarms);
+    };
+    assert_eq!(audio.action, etui_ical::AlarmAction::Audio);
+    assert_eq!(
+        audio.trigger,
+        AlarmTrigger::Local(at("20260105T084500").utc())
+    );
+    assert_eq!(audio.repeat_offsets().collect::<Vec<_>>(), [0, 300, 600]);
+    assert_eq!(display.trigger, AlarmTrigger::At(at("20260105T080000Z")));
+    assert_eq!(display.description.as_deref(), Some("Get, up"));
+    assert_eq!(found.status, Some(Status::NeedsAction));
+    // Each time of a series has the alarm.
+    let found = component(
+        "VEVENT",
+        "DTSTART:20260105T090000\r\nRRULE:W1 MO #4\r\nEXDATE:20260112T090000;20260119T090000\r\n\
+         DALARM:20260105T084500",
+    );
+    assert_eq!(found.warnings, []);
+    assert_eq!(
+        found.alarms[0].trigger,
+        AlarmTrigger::Start("-PT15M".parse().unwrap())
+    );
+    assert_eq!(found.timing.unwrap().exception_dates.len(), 2);
+}
