@@ -1,10 +1,12 @@
-//! Any bytes as a media file: music, a picture, a video and a cover are read or refused, within the
-//! limits, and a thumbnail is not larger than asked for.
+//! Any bytes as a media file: music, a picture, a video, a cover and a playlist are read or refused,
+//! within the limits, and a thumbnail is not larger than asked for.
 
 #![no_main]
 
 use std::io::Write;
+use std::path::Path;
 
+use etui_media::playlist::{PlaylistFormat, local_paths, read_playlist};
 use etui_media::{
     Orientation, PictureParser, make_thumbnails, read_audio, read_picture, read_video,
 };
@@ -20,6 +22,15 @@ fuzz_target!(|data: &[u8]| {
     let mut parser = PictureParser::default();
     let _ = read_picture(&file, &mut parser);
     let _ = read_video(&file, &mut parser);
+    if let Ok(list) = read_playlist(data) {
+        let locations = list.entries.iter().flat_map(|entry| &entry.locations);
+        for path in locations.flat_map(|location| local_paths(location, Path::new("/m"))) {
+            assert!(path.is_absolute());
+        }
+        for format in [PlaylistFormat::M3u, PlaylistFormat::Xspf] {
+            list.write(format, None, &mut Vec::new()).unwrap();
+        }
+    }
     let orientation = Orientation::from_exif(u32::from(data.first().copied().unwrap_or(0)) % 9);
     if let Ok(made) = make_thumbnails(data, orientation) {
         assert!(made.small.len() <= made.large.len().max(1 << 14));

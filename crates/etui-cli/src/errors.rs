@@ -87,6 +87,8 @@ impl Failure {
                 Error::BadName { .. }
                 | Error::BadDeviceName(_)
                 | Error::BadExternalId { .. }
+                | Error::BadPlaylistName(_)
+                | Error::SavedFilter(_)
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
                 | Error::BadRegion { .. }
@@ -107,6 +109,8 @@ impl Failure {
                 | Error::NoStep(_)
                 | Error::NoRecordId(_)
                 | Error::NoResource(_)
+                | Error::NoPlaylist(_)
+                | Error::NoPlaylistEntry { .. }
                 | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }
                 | Error::BatchConflict { .. }
@@ -127,6 +131,7 @@ impl Failure {
                 Error::Damaged { .. } => (7, "damaged"),
                 Error::Exists { .. }
                 | Error::CollectionExists { .. }
+                | Error::PlaylistExists(_)
                 | Error::ExternalIdExists { .. }
                 | Error::SegmentExists { .. }
                 | Error::DeviceExists(_) => (1, "exists"),

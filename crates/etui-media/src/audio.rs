@@ -8,12 +8,13 @@ use lofty::config::{GlobalOptions, ParseOptions, ParsingMode, apply_global_optio
 use lofty::file::{AudioFile as _, FileType, TaggedFile, TaggedFileExt as _};
 use lofty::picture::{Picture, PictureType};
 use lofty::probe::Probe;
-use lofty::tag::{ItemValue, Tag, TagType};
+use lofty::tag::{ItemKey, ItemValue, Tag, TagType};
 
 use crate::bounded_file::BoundedFile;
 use crate::content::{ContentKey, sound_key};
 use crate::error::Unreadable;
-use crate::limits::{MAX_PICTURE, MAX_VALUE, MAX_VALUES};
+use crate::limits::{MAX_LYRICS, MAX_PICTURE, MAX_VALUE, MAX_VALUES};
+use crate::own_tags::read_own_tags;
 
 /// Tags, length and cover of a piece of music.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,6 +84,12 @@ pub fn read_audio(file: &File, name: &str) -> Result<Audio, Unreadable> {
         let known: Vec<Cow<'static, str>> = audio.tags.iter().map(|(n, _)| n.clone()).collect();
         audio.add_tags(tag, &known);
     }
+    for (name, value) in read_own_tags(&mut reader, kind) {
+        let is_known = audio.tags.iter().any(|(known, _)| *known == name);
+        if !is_known && audio.tags.len() < MAX_VALUES {
+            audio.tags.push((name, value));
+        }
+    }
     let pictures: Vec<&Picture> = tags.iter().flat_map(|tag| tag.pictures()).collect();
     let is_front = |picture: &&&Picture| picture.pic_type() == PictureType::CoverFront;
     let cover = pictures.iter().find(is_front).or(pictures.first());
@@ -144,7 +151,7 @@ fn format_name(kind: FileType) -> &'static str {
 impl Audio {
     fn add_tags(&mut self, tag: &Tag, known: &[Cow<'static, str>]) {
         for item in tag.items() {
-            let Some(name) = item.key().map_key(TagType::VorbisComments) else {
+            let Some(name) = vorbis_name(item.key()) else {
                 continue;
             };
             let text = match item.value() {
@@ -159,12 +166,28 @@ impl Audio {
                 if self.tags.len() >= MAX_VALUES {
                     return;
                 }
-                let value = clip(value.trim());
-                if !value.is_empty() {
+                let max = if name == "LYRICS" {
+                    MAX_LYRICS
+                } else {
+                    MAX_VALUE
+                };
+                let value = clip(value.trim(), max);
+                // Taggers write a tempo of 0 for an unknown one.
+                if !value.is_empty() && (name != "BPM" || value != "0") {
                     self.tags.push((name.clone(), value.to_owned()));
                 }
             }
         }
+    }
+}
+
+/// Returns the name of a tag in Vorbis comments. The tempo and the lyrics have one name each,
+/// whatever the format has.
+fn vorbis_name(key: ItemKey) -> Option<&'static str> {
+    match key {
+        ItemKey::IntegerBpm | ItemKey::Bpm => Some("BPM"),
+        ItemKey::UnsyncLyrics | ItemKey::Lyrics => Some("LYRICS"),
+        key => key.map_key(TagType::VorbisComments),
     }
 }
 
@@ -179,8 +202,8 @@ fn split_values<'t>(
     text.split(move |c| c == '\0' || (is_genre && matches!(c, '/' | ';')))
 }
 
-fn clip(text: &str) -> &str {
-    let mut end = text.len().min(MAX_VALUE);
+fn clip(text: &str, max: usize) -> &str {
+    let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -202,7 +225,7 @@ mod tests {
     #[test]
     fn long_values_are_cut_between_characters() {
         let text = "ö".repeat(MAX_VALUE);
-        assert_eq!(clip(&text).len(), MAX_VALUE);
-        assert_eq!(clip(&text[2..]).len() % 2, 0);
+        assert_eq!(clip(&text, MAX_VALUE).len(), MAX_VALUE);
+        assert_eq!(clip(&text, MAX_VALUE - 1).len(), MAX_VALUE - 2);
     }
 }

@@ -6,6 +6,8 @@
 //!                       ├── read_video    length, size, date, place        (nom-exif)
 //!                       └── content_key   the same when tags change
 //! bytes of a picture ────── make_thumbnails  decode, scale, turn, encode
+//!            the desktop ── DesktopThumbnails  those that other programs made
+//! bytes of a playlist ───── read_playlist  locations, titles, lengths        (quick-xml)
 //! ```
 //!
 //! No input may cost more than the limits of [`limits`]; an [`Unreadable`] says why a file was
@@ -14,17 +16,24 @@
 mod audio;
 mod bounded_file;
 mod content;
+mod desktop_thumbnail;
 mod error;
 mod exif;
 pub mod limits;
+mod md5;
 mod orientation;
+mod own_tags;
 mod picture;
+pub mod playlist;
 mod thumbnail;
+mod uri;
 
 pub use audio::{Audio, read_audio};
 pub use content::{ContentKey, content_key};
+pub use desktop_thumbnail::{DesktopSize, DesktopThumbnail, DesktopThumbnails};
 pub use error::Unreadable;
 pub use exif::{Capture, Place};
 pub use orientation::Orientation;
 pub use picture::{Image, PictureParser, Video, read_picture, read_video};
 pub use thumbnail::{Thumbnails, jpeg_size, make_thumbnails};
+pub use uri::file_uri;

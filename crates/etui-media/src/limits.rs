@@ -8,8 +8,11 @@ pub const MAX_READ: u64 = 64 << 20;
 /// Time that parsing one file may take: with the rest of its scan two seconds at most.
 pub const MAX_TIME: Duration = Duration::from_millis(1_800);
 
-/// Bytes of one tag; longer ones are cut. Lyrics are in the file.
+/// Bytes of one tag; longer ones are cut.
 pub const MAX_VALUE: usize = 4096;
+
+/// Bytes of the lyrics; longer ones are cut. The text of a song of ten minutes has about 8 KiB.
+pub const MAX_LYRICS: usize = 16 << 10;
 
 /// Values of one file.
 pub const MAX_VALUES: usize = 256;

@@ -44,10 +44,10 @@ pub struct Thumbnails {
 }
 
 /// Pixels of three bytes.
-struct Rgb {
-    width: u32,
-    height: u32,
-    pixels: Vec<u8>,
+pub(crate) struct Rgb {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) pixels: Vec<u8>,
 }
 
 /// Makes the thumbnails of a picture, a file in memory. They are not larger than it.
@@ -75,6 +75,17 @@ pub fn make_thumbnails(bytes: &[u8], orientation: Orientation) -> Result<Thumbna
         ImageFormat::Tiff => return Err(Unreadable::NoDecoder("TIFF")),
         _ => return Err(Unreadable::UnknownFormat),
     };
+    let to_u32 = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    thumbnails_of(decoded, orientation, (to_u32(width), to_u32(height)))
+}
+
+/// Scales, turns and encodes a decoded picture. `original`: its width and height before it was
+/// decoded and turned.
+pub(crate) fn thumbnails_of(
+    decoded: Rgb,
+    orientation: Orientation,
+    original: (u32, u32),
+) -> Result<Thumbnails, Unreadable> {
     let mut resizer = Resizer::new();
     let mut large = scale(&mut resizer, decoded, LARGE)?;
     let (turned_width, turned_height) = orientation.size(large.width, large.height);
@@ -88,8 +99,7 @@ pub fn make_thumbnails(bytes: &[u8], orientation: Orientation) -> Result<Thumbna
         true => encode(&scale(&mut resizer, large, SMALL)?)?,
         false => large_jpeg.clone(),
     };
-    let to_u32 = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let (width, height) = orientation.size(to_u32(width), to_u32(height));
+    let (width, height) = orientation.size(original.0, original.1);
     Ok(Thumbnails {
         width,
         height,
@@ -112,7 +122,7 @@ pub fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     (sides.0 > 0 && sides.1 > 0).then_some(sides)
 }
 
-fn decode_jpeg(bytes: &[u8]) -> Result<Rgb, Unreadable> {
+pub(crate) fn decode_jpeg(bytes: &[u8]) -> Result<Rgb, Unreadable> {
     let scans = bytes.windows(2).filter(|two| two == &[0xff, 0xda]).count();
     if scans > MAX_SCANS {
         return Err(Unreadable::TooManyScans(scans));
@@ -167,7 +177,7 @@ fn ink(color: u8, black: u8) -> u8 {
     u8::try_from(light).unwrap_or(u8::MAX)
 }
 
-fn decode_other(bytes: &[u8], kind: ImageFormat) -> Result<Rgb, Unreadable> {
+pub(crate) fn decode_other(bytes: &[u8], kind: ImageFormat) -> Result<Rgb, Unreadable> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), kind);
     let mut limits = Limits::default();
     limits.max_alloc = Some(MAX_DECODED);

@@ -127,6 +127,34 @@ pub enum Error {
     /// Another scan changed the media library at the same time.
     #[error("another scan changed the library meanwhile; scan again")]
     ScannedMeanwhile,
+    /// No playlist of this name.
+    #[error("there is no playlist named \"{0}\"")]
+    NoPlaylist(String),
+    /// A playlist of this name exists already.
+    #[error("a playlist named \"{0}\" exists already; choose another name, or delete it first")]
+    PlaylistExists(String),
+    /// An invalid name for a playlist.
+    #[error(
+        "\"{0}\" cannot be the name of a playlist: use 1 to 200 characters, no line breaks or \
+             other control characters, and no blanks at the ends"
+    )]
+    BadPlaylistName(String),
+    /// The playlist is a saved filter, which has no entries of its own.
+    #[error("the playlist \"{0}\" is a saved filter: its tracks are those that match")]
+    SavedFilter(String),
+    /// A playlist has no entry at a position.
+    #[error(
+        "the playlist \"{playlist}\" has no entry {}; it has {entries}",
+        position.saturating_add(1)
+    )]
+    NoPlaylistEntry {
+        /// The name of the playlist.
+        playlist: String,
+        /// The position, counted from 0.
+        position: usize,
+        /// The number of its entries.
+        entries: usize,
+    },
     /// No collection of this kind and name.
     #[error("there is no {kind} named \"{name}\" (there are: {})", known.join(", "))]
     NoCollection {

@@ -24,6 +24,7 @@ mod history;
 mod json;
 mod killed;
 mod media;
+mod media_playlists;
 mod output;
 mod palm;
 mod queries;

@@ -11,7 +11,7 @@ use super::filter::{ORGANIZATION, birthday_key};
 
 /// Version of the indexed columns. A change of [`derive`] must change this number: stores with
 /// another version are reindexed when opened for writing.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 
 /// Derives keys, sort key and summary of `card`.
 pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {

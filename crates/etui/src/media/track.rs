@@ -189,6 +189,7 @@ impl RecordKind for Track {
             (Key::Genre, "GENRE"),
             (Key::Format, "file.format"),
             (Key::AlbumUid, "file.album"),
+            (Key::Tonality, "INITIALKEY"),
         ] {
             for value in self.lines.all(name) {
                 keys.push_words(key, &value);
@@ -201,6 +202,7 @@ impl RecordKind for Track {
             (Key::Length, Some(seconds)),
             (Key::Plays, Some(self.plays())),
             (Key::Rating, self.rating()),
+            (Key::Tempo, self.bpm().map(|bpm| bpm.round() as u32)),
         ] {
             if let Some(number) = number {
                 keys.push_number(key, number);
@@ -308,9 +310,31 @@ columns! {
         Favourite = "favourite",
         /// The format of the file.
         Format = "format",
+        /// The tempo in beats a minute.
+        Bpm = "bpm",
+        /// The key that it begins in, as its tag says: `Am`, `8A`.
+        MusicalKey = "key",
+        /// The gain of the track, see [`Track::track_gain`]: decibels with two decimals.
+        TrackGain = "gain",
+        /// The gain of the album, like that of the track.
+        AlbumGain = "albumgain",
+        /// The peak of the track; 1 is full scale.
+        TrackPeak = "peak",
+        /// The peak of the album; 1 is full scale.
+        AlbumPeak = "albumpeak",
+        /// The lyrics, with line breaks.
+        Lyrics = "lyrics",
         /// All tags and properties.
         Tags = "tags",
     }
+}
+
+fn decibels(gain: Option<f64>) -> String {
+    gain.map_or_else(String::new, |gain| format!("{gain:.2}"))
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }
 
 impl ColumnSet for TrackColumn {
@@ -348,6 +372,13 @@ impl ColumnSet for TrackColumn {
             Self::Plays => track.plays().to_string(),
             Self::Rating => first("user.rating"),
             Self::Favourite => first("user.favourite"),
+            Self::Bpm => first("BPM"),
+            Self::MusicalKey => first("INITIALKEY"),
+            Self::TrackGain => decibels(track.track_gain()),
+            Self::AlbumGain => decibels(track.album_gain()),
+            Self::TrackPeak => number(track.track_peak()),
+            Self::AlbumPeak => number(track.album_peak()),
+            Self::Lyrics => track.lyrics(),
             _ => first("file.format"),
         };
         rows.push(text.as_bytes());
@@ -383,6 +414,10 @@ pub enum TrackField {
     Rating,
     /// UID of the album.
     AlbumUid,
+    /// Tempo in beats a minute, rounded.
+    Bpm,
+    /// Key that it begins in, as its tag says.
+    MusicalKey,
 }
 
 /// A condition on tracks.
@@ -410,6 +445,8 @@ impl TrackField {
         ("plays", Self::Plays),
         ("rating", Self::Rating),
         ("albumuid", Self::AlbumUid),
+        ("bpm", Self::Bpm),
+        ("key", Self::MusicalKey),
     ];
 
     /// Returns the key of a field of numbers.
@@ -419,6 +456,7 @@ impl TrackField {
             Self::Length => Key::Length,
             Self::Plays => Key::Plays,
             Self::Rating => Key::Rating,
+            Self::Bpm => Key::Tempo,
             _ => return None,
         })
     }
@@ -457,6 +495,8 @@ impl FieldSet for TrackField {
         (Key::Plays, Self::Plays),
         (Key::Rating, Self::Rating),
         (Key::AlbumUid, Self::AlbumUid),
+        (Key::Tempo, Self::Bpm),
+        (Key::Tonality, Self::MusicalKey),
     ];
 
     fn keys(self) -> KeySet {

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
+use super::history;
 use super::library::{Media, find_record};
 use super::picture::Picture;
 use super::tag_lines::{TagLines, USER};
@@ -30,17 +31,20 @@ impl Rating {
 }
 
 impl Media<'_> {
-    /// Counts a play of a track, at a time.
+    /// Counts a play of a track, at a time, and adds it to the history ([`Media::plays`]).
     ///
     /// # Errors
     /// [`Error::NoRecord`]; any write error.
     pub fn record_play(&self, uid: &str, at: SystemTime) -> Result<()> {
+        // A clock before 1970 is not set.
         let seconds = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        self.change_user_data(CollectionKind::Music, uid, |lines| {
+        self.write_user_data(CollectionKind::Music, uid, |conn, record, lines| {
+            history::insert(conn, record, seconds)?;
             let plays: u32 = lines.number("user.plays").unwrap_or(0);
             let last: u64 = lines.number("user.played").unwrap_or(0);
             lines.set("user.plays", Some(&plays.saturating_add(1).to_string()));
             lines.set("user.played", Some(&last.max(seconds).to_string()));
+            Ok(())
         })
     }
 
@@ -70,15 +74,15 @@ impl Media<'_> {
         })
     }
 
-    /// Undoes the latest change of plays, rating or favourite that is still known. The
-    /// file's tags stay. Returns false if there is none.
+    /// Undoes the latest change of plays, rating or favourite that is still known; the history of
+    /// plays follows. The file's tags stay. Returns false if there is none.
     ///
     /// # Errors
     /// [`Error::NoRecord`]; any write error.
     pub fn undo_user_data(&self, kind: CollectionKind, uid: &str) -> Result<bool> {
         let collection = self.collection_id(kind);
         let mut undone = false;
-        self.write_user_data(kind, uid, |conn, lines| {
+        self.write_user_data(kind, uid, |conn, record, lines| {
             let present = lines.filtered(USER, true);
             let mut statement = conn.prepare_cached(
                 "SELECT c.text FROM record r JOIN change c ON c.record = r.id \
@@ -89,6 +93,7 @@ impl Media<'_> {
             while let Some(row) = rows.next()? {
                 let before = TagLines::from_text(row.get(0)?).filtered(USER, true);
                 if before != present {
+                    history::follow_undo(conn, record, &present, &before)?;
                     *lines = lines.filtered(USER, false);
                     lines.append(&before);
                     undone = true;
@@ -106,7 +111,7 @@ impl Media<'_> {
         uid: &str,
         change: impl FnOnce(&mut TagLines),
     ) -> Result<()> {
-        self.write_user_data(kind, uid, |_, lines| {
+        self.write_user_data(kind, uid, |_, _, lines| {
             change(lines);
             Ok(())
         })
@@ -116,19 +121,19 @@ impl Media<'_> {
         &self,
         kind: CollectionKind,
         uid: &str,
-        change: impl FnOnce(&Connection, &mut TagLines) -> Result<()>,
+        change: impl FnOnce(&Connection, i64, &mut TagLines) -> Result<()>,
     ) -> Result<()> {
         let collection = self.collection_id(kind);
         let with = self.db.index_context();
         self.db.write_of(TransactionSize::of(1, 0), |conn| {
-            let Some((_, true, text)) = find_record(conn, collection, uid)? else {
+            let Some((record, true, text)) = find_record(conn, collection, uid)? else {
                 return Err(Error::NoRecord {
                     kind,
                     uid: uid.to_owned(),
                 });
             };
             let mut lines = TagLines::from_text(text);
-            change(conn, &mut lines)?;
+            change(conn, record, &mut lines)?;
             RecordWriter::run_scan(conn, self.db.order(), |writing| {
                 put_lines(conn, writing, &with, (kind, collection), uid, lines)
             })

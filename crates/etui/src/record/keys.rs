@@ -55,6 +55,8 @@ pub enum Key {
     Birthday = 29,
     Status = 30,
     Due = 31,
+    Tempo = 32,
+    Tonality = 33,
 }
 
 impl Key {
@@ -91,6 +93,8 @@ impl Key {
             29 => Self::Birthday,
             30 => Self::Status,
             31 => Self::Due,
+            32 => Self::Tempo,
+            33 => Self::Tonality,
             _ => return None,
         })
     }

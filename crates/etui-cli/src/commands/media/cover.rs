@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use etui::media::{CoverId, ThumbnailSize};
+use etui::media::{CoverId, DesktopThumbnailState, DesktopThumbnails, Media, ThumbnailSize};
 
 use super::open_store;
 use super::record::AnyRecord;
@@ -22,12 +22,18 @@ pub struct CoverArgs {
     /// Longest side in pixels
     #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = ["128", "256"])]
     size: String,
+    /// Write it where file managers look for the thumbnail of the file, in ~/.cache/thumbnails
+    #[arg(long, conflicts_with_all = ["output", "size"])]
+    desktop: bool,
 }
 
 pub fn write_cover(app: &mut App, args: &CoverArgs) -> Result<()> {
     let store = open_store(app)?;
     let media = store.media()?;
     let record = AnyRecord::find(&media, args.number)?;
+    if args.desktop {
+        return write_for_desktop(app, &media, &record);
+    }
     let id = media.cover_of(record.id)?;
     let size = match args.size.as_str() {
         "128" => ThumbnailSize::Small,
@@ -53,5 +59,22 @@ pub fn write_cover(app: &mut App, args: &CoverArgs) -> Result<()> {
             "a picture is not text; name a file: -o FILE",
         )),
         None => app.out.write_bytes(&jpeg),
+    }
+}
+
+fn write_for_desktop(app: &mut App, media: &Media<'_>, record: &AnyRecord) -> Result<()> {
+    let desktop = DesktopThumbnails::of_user().ok_or_else(|| {
+        Failure::usage("the folder of thumbnails is not known: set HOME or XDG_CACHE_HOME")
+    })?;
+    let number = record.id;
+    match media.write_desktop_thumbnails(record.id, &desktop)? {
+        DesktopThumbnailState::Written => app.out.status("Written."),
+        DesktopThumbnailState::Current => app.out.status("It is there."),
+        DesktopThumbnailState::Failed => Err(Failure::NotFound(format!(
+            "number {number} has no cover; its file is marked so for this program"
+        ))),
+        _ => Err(Failure::NotFound(format!(
+            "number {number} has no file that is there"
+        ))),
     }
 }

@@ -2,7 +2,9 @@
 
 mod cover;
 mod folders;
+mod history;
 mod list;
+mod playlist;
 mod record;
 mod scan;
 mod stats;
@@ -28,6 +30,7 @@ Examples:
   etui media show 17                       what is known of a track or album
   etui media cover 17 -o cover.jpg         its cover, 256 pixels
   etui media rate 17 5
+  etui media playlist import old.m3u       a playlist; etui media playlist --help has the rest
 
 NUMBER is in the first column of lists. The library is in a file of its own, media.etui beside the
 store; --store PATH, ETUI_MEDIA_STORE or ETUI_STORE names another, but a store of contacts and calendars that
@@ -68,9 +71,13 @@ enum MediaCommand {
     /// Make a track or picture a favourite
     Favourite(record::FavouriteArgs),
     /// Count a play of a track
-    Play(record::PlayArgs),
+    Play(history::PlayArgs),
+    /// List the latest plays
+    History(history::HistoryArgs),
     /// Undo the latest rating, favourite or play of a track or picture
     Undo(record::UndoArgs),
+    /// Make, show, read and write playlists
+    Playlist(playlist::PlaylistArgs),
     /// List the folders of the library
     Folders(folders::FoldersArgs),
     /// List files that could not be read, and why
@@ -93,8 +100,10 @@ pub fn run_command(app: &mut App, args: &MediaArgs) -> Result<()> {
         MediaCommand::Cover(args) => cover::write_cover(app, args),
         MediaCommand::Rate(args) => record::rate(app, args),
         MediaCommand::Favourite(args) => record::set_favourite(app, args),
-        MediaCommand::Play(args) => record::count_play(app, args),
+        MediaCommand::Play(args) => history::count_play(app, args),
+        MediaCommand::History(args) => history::list_history(app, args),
         MediaCommand::Undo(args) => record::undo(app, args),
+        MediaCommand::Playlist(args) => playlist::run_playlist(app, args),
         MediaCommand::Folders(args) => folders::list_folders(app, args),
         MediaCommand::Problems(_) => folders::list_problems(app),
         MediaCommand::Stats(_) => stats::show_stats(app),

@@ -1,6 +1,4 @@
-//! One record of the library: show it; rate it, count plays.
-
-use std::time::SystemTime;
+//! One record of the library: show it; rate it.
 
 use etui::media::{Media, Rating};
 use etui::record::{Collection, RecordKind};
@@ -38,13 +36,6 @@ pub struct FavouriteArgs {
     /// It is no favourite any more
     #[arg(long)]
     off: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct PlayArgs {
-    /// Number in the first column of lists
-    #[arg(value_name = "NUMBER")]
-    number: i64,
 }
 
 #[derive(Debug, clap::Args)]
@@ -189,13 +180,6 @@ pub fn set_favourite(app: &mut App, args: &FavouriteArgs) -> Result<()> {
         true => "No favourite any more.",
         false => "A favourite now.",
     })
-}
-
-pub fn count_play(app: &mut App, args: &PlayArgs) -> Result<()> {
-    change(app, args.number, |media, record| {
-        media.record_play(&record.uid, SystemTime::now())
-    })?;
-    app.out.status("Counted.")
 }
 
 pub fn undo(app: &mut App, args: &UndoArgs) -> Result<()> {

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use etui::Store;
-use etui::media::{FolderWatch, ScanOptions, ScanPhase, ScanProgress, ScanReport};
+use etui::media::{
+    DesktopThumbnails, FolderWatch, ScanOptions, ScanPhase, ScanProgress, ScanReport,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::open_or_create;
@@ -59,6 +61,7 @@ pub fn scan_folders(app: &mut App, args: &ScanArgs) -> Result<()> {
     let stop = StopSignal::install()?;
     let options = ScanOptions {
         threads: args.threads,
+        desktop: DesktopThumbnails::of_user(),
         ..ScanOptions::default()
     };
     let report = with_progress(app, &stop, |progress| {

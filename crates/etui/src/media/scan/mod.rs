@@ -23,6 +23,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use self::watch::FolderWatch;
+use etui_media::DesktopThumbnails;
+
 use super::cover_thumbnails::CoverThumbnails;
 use super::library::{Media, Problem};
 use crate::error::Result;
@@ -36,6 +38,9 @@ pub struct ScanOptions {
     /// decoded; its thumbnails are stored in the transaction of the first record that has it, and
     /// those that no record has are not stored. A cover that is stored already stays as it is.
     pub covers: Vec<CoverThumbnails>,
+    /// The desktop's thumbnails. A picture that has a valid one of 256 pixels or more is not decoded,
+    /// and pictures and videos without a decoder have it as theirs.
+    pub desktop: Option<DesktopThumbnails>,
 }
 
 /// Phase of a scan.
@@ -155,6 +160,9 @@ impl Media<'_> {
             return Ok(report);
         }
         finish::finish(self, &plan, &lost, &mut reporter, &mut report)?;
+        if report.has_changes() {
+            self.link_playlists()?;
+        }
         Ok(report)
     }
 

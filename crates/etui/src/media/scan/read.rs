@@ -13,8 +13,9 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use etui_media::{
-    Capture, ContentKey, Orientation, PictureParser, Unreadable, limits, make_thumbnails,
-    read_audio, read_picture, read_video,
+    Capture, ContentKey, DesktopSize, DesktopThumbnail, DesktopThumbnails, Orientation,
+    PictureParser, Thumbnails, Unreadable, limits, make_thumbnails, read_audio, read_picture,
+    read_video,
 };
 
 use super::compare::{FileTask, FolderTask};
@@ -68,6 +69,7 @@ pub(super) struct Workers<'t> {
     covers: Mutex<HashMap<CoverId, CoverState>>,
     cover_sent: Condvar,
     large_picture: Mutex<()>,
+    desktop: Option<&'t DesktopThumbnails>,
 }
 
 #[derive(Clone)]
@@ -81,7 +83,11 @@ enum CoverState {
 
 impl<'t> Workers<'t> {
     /// `known`: covers that are stored.
-    pub(super) fn new(tasks: &'t [FolderTask], known: impl Iterator<Item = CoverId>) -> Self {
+    pub(super) fn new(
+        tasks: &'t [FolderTask],
+        known: impl Iterator<Item = CoverId>,
+        desktop: Option<&'t DesktopThumbnails>,
+    ) -> Self {
         Self {
             tasks,
             next: AtomicUsize::new(0),
@@ -89,6 +95,7 @@ impl<'t> Workers<'t> {
             covers: Mutex::new(known.map(|id| (id, CoverState::Known)).collect()),
             cover_sent: Condvar::new(),
             large_picture: Mutex::new(()),
+            desktop,
         }
     }
 
@@ -197,7 +204,12 @@ impl<'t> Workers<'t> {
                 lines.push_number("file.length", video.length);
                 push_size(&mut lines, video.width, video.height);
                 push_capture(&mut lines, &video.capture, before);
-                record(CollectionKind::Pictures, lines, video.key, None)
+                // No frame is decoded: the desktop may have a thumbnail.
+                let cover = self.desktop_thumbnail(path, before).and_then(|found| {
+                    let make = || found.to_thumbnails((video.width, video.height));
+                    self.cover_of(&found.png, make, out).ok()
+                });
+                record(CollectionKind::Pictures, lines, video.key, cover)
             }
             FileKind::Picture => {
                 let picture = read_picture(&opened, parser)?;
@@ -207,8 +219,15 @@ impl<'t> Workers<'t> {
                     Content::Ignored
                 } else {
                     problem = picture.problem;
-                    let cover = read_opened(&opened, before)
-                        .and_then(|bytes| self.cover(&bytes, picture.orientation, out));
+                    let size = (picture.width, picture.height);
+                    let cover = read_opened(&opened, before).and_then(|bytes| {
+                        let make = || {
+                            let found = self.desktop_thumbnail(path, before);
+                            let made = found.and_then(|found| found.to_thumbnails(size).ok());
+                            made.map_or_else(|| make_thumbnails(&bytes, picture.orientation), Ok)
+                        };
+                        self.cover_of(&bytes, make, out)
+                    });
                     if let Err(error) = &cover {
                         problem.get_or_insert_with(|| format!("no thumbnail: {error}"));
                     }
@@ -229,11 +248,27 @@ impl<'t> Workers<'t> {
         Ok((stat, content, problem))
     }
 
-    /// Returns the id of a picture, whose thumbnails are made unless they are known.
+    /// Returns the desktop's thumbnail of a file, if it has the pixels of ours.
+    fn desktop_thumbnail(&self, path: &Path, stat: FileStat) -> Option<DesktopThumbnail> {
+        let seconds = stat.mtime.div_euclid(1_000_000_000);
+        self.desktop?.find(path, seconds, DesktopSize::Large)
+    }
+
+    /// Returns the id of a picture, which is decoded unless its thumbnails are known.
     fn cover(
         &self,
         picture: &[u8],
         orientation: Orientation,
+        out: &SyncSender<Message>,
+    ) -> Result<CoverId, Unreadable> {
+        self.cover_of(picture, || make_thumbnails(picture, orientation), out)
+    }
+
+    /// Returns the id of a picture, whose thumbnails are made unless they are known.
+    fn cover_of(
+        &self,
+        picture: &[u8],
+        make: impl FnOnce() -> Result<Thumbnails, Unreadable>,
         out: &SyncSender<Message>,
     ) -> Result<CoverId, Unreadable> {
         let id = CoverId::of(picture);
@@ -259,7 +294,7 @@ impl<'t> Workers<'t> {
             let lock = self.large_picture.lock();
             lock.unwrap_or_else(PoisonError::into_inner)
         });
-        let made = caught(|| make_thumbnails(picture, orientation));
+        let made = caught(make);
         drop(one_at_a_time);
         let (state, result) = match made {
             Ok(made) => {

@@ -322,7 +322,7 @@ pub(super) fn read_and_write(
     let given = options.covers.iter().map(|given| (given.id, &given.cover));
     let given: HashMap<CoverId, &NewCover> = given.filter(|(id, _)| !stored.contains(id)).collect();
     let known = stored.into_iter().chain(given.keys().copied());
-    let workers = Workers::new(&plan.tasks, known);
+    let workers = Workers::new(&plan.tasks, known, options.desktop.as_ref());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or(cores).clamp(1, plan.tasks.len());
     let (sender, receiver) = sync_channel(QUEUED);

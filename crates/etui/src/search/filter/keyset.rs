@@ -6,7 +6,7 @@ use crate::search::index::trigrams;
 
 /// A set of search keys, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeySet(u32);
+pub struct KeySet(u64);
 
 impl KeySet {
     /// The names of a contact.

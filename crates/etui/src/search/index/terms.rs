@@ -63,6 +63,8 @@ pub(crate) fn kind_of(key: Key) -> u8 {
         Key::Birthday => b'D',
         Key::Status => b'S',
         Key::Due => b'U',
+        Key::Tempo => b'M',
+        Key::Tonality => b'K',
     }
 }
 
