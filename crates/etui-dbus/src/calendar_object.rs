@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use etui::calendar::time::{TimeZone, Timestamp};
-use etui::calendar::{CalendarObject, Occurrence};
+use etui::calendar::{CalendarObject, InvalidColor, Occurrence};
 use etui::record::Collection;
 use zbus::interface;
 
@@ -43,6 +43,35 @@ impl CalendarCalls {
 
 #[interface(name = "org.etui.Calendar1")]
 impl CalendarCalls {
+    /// The colour as `#rrggbb`, or an empty text. Not announced by PropertiesChanged.
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn color(&self) -> Result<String, StoreError> {
+        self.endpoint.answer(|service| {
+            let calendar = service
+                .store()
+                .collection_by_id::<CalendarObject>(self.id)?;
+            let color = calendar.color()?;
+            Ok(color.map(|color| color.to_string()).unwrap_or_default())
+        })
+    }
+
+    /// Sets the colour: a name or notation of CSS, such as `teal` or `#008080`. An empty text takes it
+    /// away.
+    async fn set_color(&self, color: String) -> Result<(), StoreError> {
+        let parsed = match color.trim() {
+            "" => None,
+            text => Some(text.parse().map_err(|error: InvalidColor| {
+                StoreError::new(ErrorKind::BadArgument, format!("\"{text}\" is {error}"))
+            })?),
+        };
+        let id = self.id;
+        let set = move |service: &Service| {
+            let calendar = service.store().collection_by_id::<CalendarObject>(id)?;
+            Ok(calendar.set_color(parsed)?)
+        };
+        self.endpoint.change("SetColor", set).await
+    }
+
     /// Returns the occurrences between two times in seconds since 1970, by start, including those
     /// that began before and last into the range: record id, number of the component, start, end,
     /// place in the recurrence (RECURRENCE-ID, empty if it does not recur), title and place. Days

@@ -3,21 +3,24 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use etui::CollectionKind;
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
+use etui::{CollectionKind, Store};
+use etui_contentline::charset::to_utf8;
 use zbus::message::Header;
-use zbus::object_server::SignalEmitter;
-use zbus::{Connection, ObjectServer, OwnedObjectPath, interface};
+use zbus::{Connection, OwnedObjectPath, interface};
 
-use crate::collection::{CollectionCalls, QueryOptions, SavedRows};
+use crate::collection::{
+    CollectionCalls, ListCalls, QueryEnd, QueryOptions, SavedRow, SavedRows, WireVersion,
+};
 use crate::descriptor::RowFile;
 use crate::error::{ErrorKind, StoreError};
 use crate::import_job;
-use crate::options::{CallOptions, OptionArgument};
-use crate::rows::{ArrayRows, MAX_ARRAY, RowTarget, WireRow};
-use crate::service::{Endpoint, OwnedKind, OwnedObject, Service};
-use crate::view_object::ViewObject;
+use crate::options::{CallOptions, ListPage, OptionArgument};
+use crate::paths::collection_id;
+use crate::rows::{ArrayRows, MAX_ARRAY, RowTarget, WireRow, without_nul};
+use crate::service::{Endpoint, Service};
+use crate::view_opening::open_view;
 
 /// UIDs up to which records are read at once, without another thread.
 const FEW_UIDS: usize = 128;
@@ -55,6 +58,36 @@ impl CollectionObject {
             .await
     }
 
+    /// Runs a call that changes the collection, as a step with the name of the call.
+    async fn change<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        work: impl FnOnce(&dyn CollectionCalls, &Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let calls = Arc::clone(&self.calls);
+        self.endpoint
+            .change(what, move |service| work(&*calls, service.store()))
+            .await
+    }
+
+    /// Copies or moves records.
+    async fn transfer(
+        &self,
+        what: &'static str,
+        records: Vec<(String, String)>,
+        target: OwnedObjectPath,
+        is_move: bool,
+    ) -> Result<SavedRows, StoreError> {
+        if records.len() > MAX_SAVED {
+            return Err(too_many_records());
+        }
+        let target = collection_id(&target)?;
+        self.change(what, move |calls, store| {
+            calls.transfer_records(store, records, target, is_move)
+        })
+        .await
+    }
+
     /// Runs a call on the collection that reads little.
     fn run_now<T>(
         &self,
@@ -84,8 +117,53 @@ pub(crate) fn array_rows(target: RowTarget) -> Vec<WireRow> {
     }
 }
 
+fn too_many_records() -> StoreError {
+    let message = format!("{MAX_SAVED} records at most in a call; Import takes any number");
+    StoreError::new(ErrorKind::TooLarge, message)
+}
+
+/// The answer of a search; `corrected` is the filter if words were corrected.
+struct SearchAnswer {
+    rows: Vec<WireRow>,
+    end: QueryEnd,
+    corrected: String,
+}
+
+/// Answers a search; if nothing matches, that for similar words.
+fn search(
+    calls: &dyn ListCalls,
+    store: &Store,
+    text: &str,
+    options: QueryOptions,
+    may_correct: bool,
+) -> Result<SearchAnswer, StoreError> {
+    let ask = |filter: &str, options| {
+        let mut target = RowTarget::Array(ArrayRows::default());
+        let end = calls.run_query(store, filter, options, &mut target)?;
+        Ok::<_, StoreError>((array_rows(target), end))
+    };
+    let may_correct = may_correct && options.begins_list();
+    let (rows, end) = ask(text, options.clone())?;
+    let corrected = match may_correct && rows.is_empty() {
+        true => calls.correct_filter(store, text)?,
+        false => None,
+    };
+    let (rows, end, corrected) = match corrected {
+        Some(filter) => {
+            let (rows, end) = ask(&filter, options)?;
+            (rows, end, filter)
+        }
+        None => (rows, end, String::new()),
+    };
+    Ok(SearchAnswer {
+        rows,
+        end,
+        corrected,
+    })
+}
+
 /// Runs a call whose answer is a descriptor.
-fn into_file<T>(
+pub(crate) fn into_file<T>(
     fill: impl FnOnce(&mut RowTarget) -> Result<T, StoreError>,
 ) -> Result<(OwnedFd, u64, T), StoreError> {
     let mut target = RowTarget::File(RowFile::new()?);
@@ -258,13 +336,12 @@ impl CollectionObject {
         let all = options.take_flag("all")?.unwrap_or(true);
         options.finish()?;
         if records.len() > MAX_SAVED {
-            return Err(StoreError::new(
-                ErrorKind::TooLarge,
-                format!("{MAX_SAVED} records at most in a call; Import takes any number"),
-            ));
+            return Err(too_many_records());
         }
-        self.run(move |calls, service| calls.save_records(service.store(), records, all))
-            .await
+        self.change("Save", move |calls, store| {
+            calls.save_records(store, records, all)
+        })
+        .await
     }
 
     /// Removes records: UIDs, each with an ETag or an empty text. All are removed, or none. They
@@ -275,16 +352,20 @@ impl CollectionObject {
         options: OptionArgument,
     ) -> Result<(), StoreError> {
         CallOptions::expect_none(options)?;
-        self.run(move |calls, service| calls.remove_records(service.store(), records))
-            .await
+        self.change("Remove", move |calls, store| {
+            calls.remove_records(store, records)
+        })
+        .await
     }
 
     /// Undoes the latest change of records: a removed one comes back, an edited one gets the text
     /// it had before. Returns the UIDs with nothing to undo.
     #[zbus(out_args("missing"))]
     async fn restore(&self, uids: Vec<String>) -> Result<Vec<String>, StoreError> {
-        self.run(move |calls, service| calls.restore_records(service.store(), &uids))
-            .await
+        self.change("Restore", move |calls, store| {
+            calls.restore_records(store, &uids)
+        })
+        .await
     }
 
     /// Imports a file or a pipe: vCards or iCalendar objects of any version and charset. Returns
@@ -334,58 +415,134 @@ impl CollectionObject {
         options: OptionArgument,
         #[zbus(header)] header: Header<'_>,
         #[zbus(connection)] connection: &Connection,
-        #[zbus(object_server)] server: &ObjectServer,
     ) -> Result<OwnedObjectPath, StoreError> {
         CallOptions::expect_none(options)?;
-        let service = &self.endpoint.service;
-        let number = service.next_number();
-        let path = format!("/org/etui/View1/{number}");
-        let mut emitter = SignalEmitter::new(connection, path.clone())?.into_owned();
-        if let Some(sender) = header.sender() {
-            emitter = emitter.set_destination(sender.to_owned().into());
-        }
-        let runtime = zruntime::SharedRuntime::current()?;
-        let ready = Box::new(move || {
-            let emitter = emitter.clone();
-            let send = async move {
-                // A client that left gets nothing.
-                let _ = ViewObject::ready(&emitter).await;
-            };
-            runtime.spawn("view is ready", send).detach();
-        });
-        let client = self.endpoint.client(&header);
-        let object = OwnedObject {
-            client,
-            connection: connection.clone(),
-            kind: OwnedKind::View(number),
-        };
-        service.add_object(&path, object)?;
-        let (calls, text) = (Arc::clone(&self.calls), filter.clone());
-        let opened = self
-            .endpoint
-            .answer_on_worker(move |service| service.views()?.open(number, calls, text, ready))
-            .await;
-        let view = ViewObject {
-            endpoint: self.endpoint.clone(),
-            calls: Arc::clone(&self.calls),
+        open_view(
+            &self.endpoint,
+            self.calls.clone(),
             filter,
-            number,
+            &header,
+            connection,
+        )
+        .await
+    }
+
+    /// Gives the collection another name. Its object keeps its path.
+    async fn rename(&self, name: String) -> Result<(), StoreError> {
+        self.change("Rename", move |calls, store| calls.rename(store, &name))
+            .await
+    }
+
+    /// Copies records to another collection of the same kind: UIDs, each with the ETag that it must
+    /// have, or an empty text. All are copied, or none. Returns the id, the UID and the ETag of each
+    /// copy. A record that is there already with the same text stays; with another text it is a
+    /// Conflict. No options.
+    #[zbus(out_args("copies"))]
+    async fn copy(
+        &self,
+        records: Vec<(String, String)>,
+        target: OwnedObjectPath,
+        options: OptionArgument,
+    ) -> Result<SavedRows, StoreError> {
+        CallOptions::expect_none(options)?;
+        self.transfer("Copy", records, target, false).await
+    }
+
+    /// Moves records to another collection of the same kind. As Copy, and the records are removed
+    /// here.
+    #[zbus(name = "Move", out_args("moved"))]
+    async fn move_records(
+        &self,
+        records: Vec<(String, String)>,
+        target: OwnedObjectPath,
+        options: OptionArgument,
+    ) -> Result<SavedRows, StoreError> {
+        CallOptions::expect_none(options)?;
+        self.transfer("Move", records, target, true).await
+    }
+
+    /// Returns the versions of a record that are kept, at least those of 30 days, the latest first:
+    /// number, time of the change in seconds since 1970 (0: not recorded), `added`, `edited`,
+    /// `removed`, `restored` or `earlier`, and whether it is the present state. Empty if there is no
+    /// such record, also not a removed one. Options `limit t`, `offset t`.
+    #[zbus(out_args("versions"))]
+    async fn history(
+        &self,
+        uid: String,
+        options: OptionArgument,
+    ) -> Result<Vec<WireVersion>, StoreError> {
+        let page = ListPage::parse(options)?;
+        self.run(move |calls, service| {
+            let versions = page.of(calls.list_versions(service.store(), &uid)?);
+            check_array(versions.len() * 48)?;
+            Ok(versions)
+        })
+        .await
+    }
+
+    /// Returns the text that a record had in a version: a number of History.
+    #[zbus(out_args("text"))]
+    async fn version(&self, uid: String, number: i64) -> Result<String, StoreError> {
+        self.run(move |calls, service| {
+            let text = calls.read_version(service.store(), &uid, number)?;
+            check_array(text.len())?;
+            Ok(without_nul(to_utf8(&text)).into_owned())
+        })
+        .await
+    }
+
+    /// Returns the text that a record had in a version as a descriptor: one row with the UID and the
+    /// text, byte for byte.
+    #[zbus(out_args("file", "rows"))]
+    async fn version_fd(
+        &self,
+        uid: String,
+        number: i64,
+    ) -> Result<(zbus::OwnedFd, u64), StoreError> {
+        let work = move |calls: &dyn CollectionCalls, service: &Service| {
+            let text = calls.read_version(service.store(), &uid, number)?;
+            let mut file = RowFile::new()?;
+            file.push_row(0, [uid.as_bytes(), &text].iter())?;
+            let (file, rows) = file.finish()?;
+            Ok((zbus::OwnedFd::from(file), rows))
         };
-        let registered = match opened {
-            Ok(()) => {
-                let view = self.endpoint.guard(view);
-                server.at(path.as_str(), view).await.map(|_| ())
-            }
-            Err(error) => {
-                service.close_object(&path).await;
-                return Err(error);
-            }
+        self.run(work).await
+    }
+
+    /// Saves the text that a record had in a version; a removed record comes back with it. Returns
+    /// the id, the UID and the ETag. Restore undoes it.
+    #[zbus(out_args("saved"))]
+    async fn bring_back(&self, uid: String, number: i64) -> Result<(SavedRow,), StoreError> {
+        let work = move |calls: &dyn CollectionCalls, store: &Store| {
+            Ok((calls.bring_back(store, &uid, number)?,))
         };
-        if let Err(error) = registered {
-            service.close_object(&path).await;
-            return Err(error.into());
-        }
-        Ok(OwnedObjectPath::try_from(path)?)
+        self.change("BringBack", work).await
+    }
+
+    /// Returns the records that a person means by a text, the best matches first: a plain word is
+    /// looked for in names, then in organisations, addresses and numbers, then in notes. Options as
+    /// for Query, without `sort`, and `correct b` (default true): if nothing matches, similar words
+    /// are looked for. `corrected` is then the filter with them: ask for further pages with it; else
+    /// it is empty.
+    #[zbus(out_args("rows", "next", "count", "corrected"))]
+    async fn search(
+        &self,
+        text: String,
+        options: OptionArgument,
+    ) -> Result<(Vec<WireRow>, String, u64, String), StoreError> {
+        let mut options = CallOptions::new(options);
+        let may_correct = options.take_flag("correct")?.unwrap_or(true);
+        let options = QueryOptions::parse_ranked(options)?;
+        self.run(move |calls, service| {
+            let answer = search(calls, service.store(), &text, options, may_correct)?;
+            Ok((
+                answer.rows,
+                answer.end.next,
+                answer.end.count,
+                answer.corrected,
+            ))
+        })
+        .await
     }
 }
 

@@ -19,6 +19,27 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 /// Bytes that are collected before they are written.
 const BUFFER: usize = 256 << 10;
 
+/// Returns bytes as a sealed file in memory, at offset 0.
+pub(crate) fn sealed_file(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = new_file()?;
+    file.write_all(bytes)?;
+    seal(file)
+}
+
+fn new_file() -> io::Result<File> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    Ok(File::from(memfd_create("etui", flags)?))
+}
+
+/// Forbids every later change of a file, and returns it at offset 0.
+fn seal(mut file: File) -> io::Result<OwnedFd> {
+    // The offset is shared with the client's descriptor.
+    file.seek(SeekFrom::Start(0))?;
+    let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals)?;
+    Ok(file.into())
+}
+
 /// The rows of an answer as they are written.
 pub(crate) struct RowFile {
     file: File,
@@ -29,10 +50,8 @@ pub(crate) struct RowFile {
 impl RowFile {
     /// Creates an empty file.
     pub(crate) fn new() -> io::Result<Self> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = File::from(memfd_create("etui-rows", flags)?);
         Ok(Self {
-            file,
+            file: new_file()?,
             // The number of rows is written at the end.
             buffer: vec![0; 8],
             rows: 0,
@@ -72,11 +91,7 @@ impl RowFile {
     pub(crate) fn finish(mut self) -> io::Result<(OwnedFd, u64)> {
         self.flush()?;
         self.file.write_all_at(&self.rows.to_ne_bytes(), 0)?;
-        // The offset is shared with the client's descriptor.
-        self.file.seek(SeekFrom::Start(0))?;
-        let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
-        fcntl_add_seals(&self.file, seals)?;
-        Ok((self.file.into(), self.rows))
+        Ok((seal(self.file)?, self.rows))
     }
 }
 

@@ -35,6 +35,8 @@ pub enum ErrorKind {
     BadOption(String),
     /// Another argument is not valid.
     BadArgument,
+    /// The only collection of its kind cannot be removed.
+    LastCollection,
     /// No collection of this kind and name. Argument: the names that exist.
     NoCollection(Vec<String>),
     /// The token is too old, or of another store: read all records again.
@@ -65,6 +67,7 @@ impl ErrorKind {
             Self::BadColumn => "BadColumn",
             Self::BadOption(_) => "BadOption",
             Self::BadArgument => "BadArgument",
+            Self::LastCollection => "LastCollection",
             Self::NoCollection(_) => "NoCollection",
             Self::Resynchronise => "Resynchronise",
             Self::ReadOnly => "ReadOnly",
@@ -132,17 +135,26 @@ impl From<etui::Error> for StoreError {
         let message = error.to_string();
         let etag_text = |etag: &Option<etui::ETag>| etag.map(|e| e.to_string()).unwrap_or_default();
         let kind = match &error {
-            E::NoRecord { .. } | E::NothingToUndo { .. } | E::NoRemovedCollection { .. } => {
-                ErrorKind::NotFound
+            E::NoRecord { .. }
+            | E::NothingToUndo { .. }
+            | E::NoRemovedCollection { .. }
+            | E::NoVersion { .. }
+            | E::NoStep(_) => ErrorKind::NotFound,
+            E::CollectionExists { .. } | E::Exists { .. } | E::ExternalIdExists { .. } => {
+                ErrorKind::Exists
             }
-            E::CollectionExists { .. } | E::Exists { .. } => ErrorKind::Exists,
+            // Of a collection, which has no ETag.
+            E::CollectionChanged { .. } => ErrorKind::Conflict(String::new(), String::new()),
+            E::LastCollection { .. } => ErrorKind::LastCollection,
             E::Conflict { uid, found, .. } | E::BatchConflict { uid, found, .. } => {
                 ErrorKind::Conflict(uid.clone(), etag_text(found))
             }
             E::Card(_) | E::Record(_) | E::OtherUid { .. } => ErrorKind::BadRecord(0),
             E::Filter(filter) => ErrorKind::BadFilter(u32::try_from(filter.at).unwrap_or(u32::MAX)),
             E::NoCollection { known, .. } => ErrorKind::NoCollection(known.clone()),
-            E::BadName { .. } => ErrorKind::BadArgument,
+            E::BadName { .. } | E::SameCollection { .. } | E::NothingToMerge => {
+                ErrorKind::BadArgument
+            }
             E::ReadOnly { .. } => ErrorKind::ReadOnly,
             E::Busy { .. } | E::CheckedOut { .. } => ErrorKind::Busy,
             E::DiskFull { .. } => ErrorKind::DiskFull,

@@ -20,13 +20,27 @@ use crate::guard::{HandlerPanic, catch_panic};
 pub struct GuardedObject<I> {
     object: I,
     limits: Arc<CallLimits>,
+    is_private: bool,
 }
 
 impl<I> GuardedObject<I> {
     /// Guards an object.
     pub fn new(object: I, limits: &Arc<CallLimits>) -> Self {
-        let limits = Arc::clone(limits);
-        Self { object, limits }
+        Self {
+            object,
+            limits: Arc::clone(limits),
+            is_private: false,
+        }
+    }
+
+    /// Guards an object of one client. Its properties are only in replies, not in announcements, which
+    /// everybody can read.
+    pub fn private(object: I, limits: &Arc<CallLimits>) -> Self {
+        let is_private = true;
+        Self {
+            is_private,
+            ..Self::new(object, limits)
+        }
     }
 
     /// The object.
@@ -100,6 +114,9 @@ impl<I: Interface> Interface for GuardedObject<I> {
         header: Option<&Header<'_>>,
         emitter: &SignalEmitter<'_>,
     ) -> fdo::Result<HashMap<String, OwnedVariant>> {
+        if self.is_private && header.is_none() {
+            return Ok(HashMap::new());
+        }
         answer_panics(self.object.get_all(server, connection, header, emitter)).await?
     }
 

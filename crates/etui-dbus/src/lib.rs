@@ -6,7 +6,9 @@
 //! ```text
 //! /org/etui/Store1                  org.etui.Store1, org.freedesktop.DBus.ObjectManager
 //! /org/etui/Store1/collection/ID    org.etui.Collection1 and org.etui.AddressBook1 or .Calendar1
-//! /org/etui/View1/N                 org.etui.View1       \ of the client that opened it;
+//! /org/etui/Store1/media            org.etui.Media1
+//! /org/etui/Store1/view             org.freedesktop.DBus.ObjectManager of the caller's views
+//! /org/etui/Store1/view/N           org.etui.View1       \ of the client that opened it;
 //! /org/etui/ImportJob1/N            org.etui.ImportJob1  / dropped when it leaves the bus
 //! ```
 //!
@@ -14,13 +16,13 @@
 //! |---|---|
 //! | `serve` | the process: name, clients, idle exit |
 //! | `service` | state shared by all objects; guards and limits of calls |
-//! | `registry` | which objects a connection has |
-//! | `store_object`, `collection_object`, `book_object`, `calendar_object` | the interfaces |
+//! | `registry`, `object_manager`, `paths` | which objects a connection has |
+//! | `store_object`, `collection_object`, `book_object`, `calendar_object`, `media_object` | the interfaces |
 //! | `collection`, `typed_collection` | the calls on a collection, whatever its kind |
-//! | `view`, `view_thread`, `view_object` | views |
+//! | `view`, `view_thread`, `view_object`, `view_opening` | views |
 //! | `import_job` | imports |
 //! | `direct` | private connections |
-//! | `rows`, `descriptor`, `options`, [`error`] | encoding on the wire |
+//! | `rows`, `descriptor`, `file_uri`, `options`, [`error`] | encoding on the wire |
 //! | [`guard`] | a panic becomes an error reply |
 //! | `guarded_object`, `call_limits` | objects whose calls are answered in any case and bounded for each client |
 
@@ -37,9 +39,13 @@ mod collection;
 mod collection_object;
 mod descriptor;
 mod direct;
+mod file_uri;
 mod guarded_object;
 mod import_job;
+mod media_object;
+mod object_manager;
 mod options;
+mod paths;
 mod registry;
 mod rows;
 mod serve;
@@ -48,10 +54,11 @@ mod store_object;
 mod typed_collection;
 mod view;
 mod view_object;
+mod view_opening;
 mod view_thread;
 
 pub use call_activity::CallActivity;
 pub use call_limits::CallLimits;
 pub use guarded_object::GuardedObject;
-pub use registry::STORE_PATH;
+pub use paths::STORE_PATH;
 pub use serve::{BUS_NAME, ServeError, ServeOptions, serve};

@@ -88,3 +88,34 @@ impl CallOptions {
         }
     }
 }
+
+/// The part of a list that a call asks for, by its options `limit` and `offset`.
+pub(crate) struct ListPage {
+    limit: usize,
+    offset: usize,
+}
+
+impl ListPage {
+    /// Parses the options of a call that has no others.
+    pub(crate) fn parse(argument: OptionArgument) -> Result<Self, StoreError> {
+        Self::parse_up_to(argument, u64::MAX)
+    }
+
+    /// Parses the options of a call that lists at most `most` rows if no limit is given.
+    pub(crate) fn parse_up_to(argument: OptionArgument, most: u64) -> Result<Self, StoreError> {
+        let mut options = CallOptions::new(argument);
+        let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let page = Self {
+            limit: number(options.take_number("limit")?.unwrap_or(most)),
+            offset: number(options.take_number("offset")?.unwrap_or(0)),
+        };
+        options.finish()?;
+        Ok(page)
+    }
+
+    /// Returns the part of a list.
+    pub(crate) fn of<T>(&self, list: Vec<T>) -> Vec<T> {
+        let part = list.into_iter().skip(self.offset).take(self.limit);
+        part.collect()
+    }
+}

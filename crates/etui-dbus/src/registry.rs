@@ -5,23 +5,16 @@ use std::sync::Arc;
 
 use etui::CollectionKind;
 use zbus::connection::Builder;
-use zbus::fdo::ObjectManager;
 
 use crate::book_object::BookObject;
 use crate::calendar_object::CalendarCalls;
-use crate::collection::calls_on;
 use crate::collection_object::CollectionObject;
 use crate::error::StoreError;
+use crate::media_object::MediaObject;
+use crate::object_manager::{ListedObjects, StoreObjects, collection_object};
+use crate::paths::{MEDIA_PATH, STORE_PATH, VIEWS_PATH, collection_path};
 use crate::service::{CollectionSet, Endpoint, Link, Service};
 use crate::store_object::StoreObject;
-
-/// The path of the store's object.
-pub const STORE_PATH: &str = "/org/etui/Store1";
-
-/// Returns the path of a collection's object. Ids are not reused, so neither are paths.
-pub(crate) fn collection_path(id: i64) -> String {
-    format!("{STORE_PATH}/collection/{id}")
-}
 
 /// Reads which collections the store has.
 pub(crate) fn read_collections(service: &Service) -> Result<CollectionSet, StoreError> {
@@ -56,21 +49,20 @@ pub(crate) fn serve_objects<'a>(
             _ => builder.serve_at(path, endpoint.guard(CalendarCalls { endpoint: own, id })),
         };
     }
-    // Last: it reads the objects that it announces.
-    builder.serve_at(STORE_PATH, ObjectManager)
-}
-
-fn collection_object(
-    endpoint: &Endpoint,
-    id: i64,
-    kind: CollectionKind,
-) -> Option<CollectionObject> {
-    Some(CollectionObject {
+    let media = MediaObject {
         endpoint: endpoint.clone(),
-        calls: Arc::from(calls_on(kind, id)?),
-        kind,
-        id,
-    })
+    };
+    let manager = |listed| {
+        endpoint.guard(StoreObjects {
+            endpoint: endpoint.clone(),
+            listed,
+        })
+    };
+    // The managers last: they read the objects that they announce.
+    builder
+        .serve_at(MEDIA_PATH, endpoint.guard(media))
+        .serve_at(STORE_PATH, manager(ListedObjects::OfStore))
+        .serve_at(VIEWS_PATH, manager(ListedObjects::ViewsOfCaller))
 }
 
 /// Makes the objects of all connections those of the store's collections: other processes create

@@ -6,6 +6,7 @@ use etui::calendar::CalendarObject;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::contacts::Card;
 use etui::import::{ImportEvent, ImportReport};
+use etui::media::{self, Album, Artist, Day, Genre, Picture, Track};
 use etui::record::Collection;
 use etui::search::query::{ColumnSet, Columns, Row, SearchableRecord};
 use etui_contentline::charset::to_utf8;
@@ -24,13 +25,37 @@ const VALUE_SEPARATOR: &str = "\u{1f}";
 /// A record on the wire: id, ETag, values.
 pub(crate) type WireRow = (u64, String, Vec<String>);
 
-/// The kinds of records as this interface serves them.
-pub(crate) trait ServedRecord: SearchableRecord + 'static {
+/// The kinds of records that this interface lists.
+pub(crate) trait ListedRecord: SearchableRecord + 'static {
     /// The column of UIDs.
     const UID: Self::Column;
     /// The column of ETags.
     const ETAG: Self::Column;
+}
 
+/// Names the columns of a kind of records.
+macro_rules! listed_records {
+    ($($record:ty: $column:ty;)*) => {$(
+        impl ListedRecord for $record {
+            const UID: Self::Column = <$column>::Uid;
+            const ETAG: Self::Column = <$column>::ETag;
+        }
+    )*};
+}
+
+listed_records! {
+    Card: etui::contacts::Column;
+    CalendarObject: etui::calendar::Column;
+    Track: media::TrackColumn;
+    Album: media::GroupColumn;
+    Artist: media::GroupColumn;
+    Genre: media::GroupColumn;
+    Picture: media::PictureColumn;
+    Day: media::GroupColumn;
+}
+
+/// The kinds of records that clients save.
+pub(crate) trait ServedRecord: ListedRecord {
     /// Parses a record.
     fn parse_record(text: String) -> Result<Self, String>;
 
@@ -46,9 +71,6 @@ pub(crate) trait ServedRecord: SearchableRecord + 'static {
 }
 
 impl ServedRecord for Card {
-    const UID: Self::Column = etui::contacts::Column::Uid;
-    const ETAG: Self::Column = etui::contacts::Column::ETag;
-
     fn parse_record(text: String) -> Result<Self, String> {
         Self::parse(text).map_err(|e| e.to_string())
     }
@@ -67,9 +89,6 @@ impl ServedRecord for Card {
 }
 
 impl ServedRecord for CalendarObject {
-    const UID: Self::Column = etui::calendar::Column::Uid;
-    const ETAG: Self::Column = etui::calendar::Column::ETag;
-
     fn parse_record(text: String) -> Result<Self, String> {
         Self::parse(text, &TimeZoneResolver::new()).map_err(|e| e.to_string())
     }
@@ -88,11 +107,11 @@ impl ServedRecord for CalendarObject {
 }
 
 /// The columns of an answer, in the order asked for.
-pub(crate) struct ColumnList<R: ServedRecord> {
+pub(crate) struct ColumnList<R: ListedRecord> {
     asked: Vec<R::Column>,
 }
 
-impl<R: ServedRecord> ColumnList<R> {
+impl<R: ListedRecord> ColumnList<R> {
     /// Finds the columns of these names.
     pub(crate) fn parse(names: &[String]) -> Result<Self, StoreError> {
         let asked = names.iter().map(|name| {
@@ -218,7 +237,7 @@ pub(crate) enum RowTarget {
 
 impl RowTarget {
     /// Appends a row.
-    pub(crate) fn push<R: ServedRecord>(
+    pub(crate) fn push<R: ListedRecord>(
         &mut self,
         columns: &ColumnList<R>,
         row: Row<'_, R::Column>,

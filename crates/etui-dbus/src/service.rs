@@ -27,6 +27,9 @@ const MAX_RUNNING_CALLS: usize = 4;
 /// Views and jobs that one client may have open.
 const MAX_OBJECTS_PER_CLIENT: usize = 256;
 
+/// Who made the steps of calls.
+const STEP_AUTHOR: &str = "D-Bus";
+
 /// A client: its unique name on the bus, or its private connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ClientId(String);
@@ -132,6 +135,15 @@ impl Service {
         }
         objects.insert(path.to_owned(), object);
         Ok(())
+    }
+
+    /// Returns the paths of a client's views.
+    pub(crate) fn views_of(&self, client: &ClientId) -> Vec<String> {
+        let objects = locked(&self.objects);
+        let own = objects.iter().filter(|(_, object)| {
+            object.client == *client && matches!(object.kind, OwnedKind::View(_))
+        });
+        own.map(|(path, _)| path.clone()).collect()
     }
 
     /// Closes an object and takes it off the bus.
@@ -363,11 +375,19 @@ impl Peer {
 impl Endpoint {
     /// Guards an object of this connection.
     pub(crate) fn guard<I>(&self, object: I) -> GuardedObject<I> {
-        let limits = match &self.peer {
+        GuardedObject::new(object, self.limits())
+    }
+
+    /// Guards an object of one client of this connection.
+    pub(crate) fn guard_private<I>(&self, object: I) -> GuardedObject<I> {
+        GuardedObject::private(object, self.limits())
+    }
+
+    fn limits(&self) -> &Arc<CallLimits> {
+        match &self.peer {
             Some(peer) => &peer.limits,
             None => &self.service.limits,
-        };
-        GuardedObject::new(object, limits)
+        }
     }
 
     /// Returns the client of a call.
@@ -386,6 +406,20 @@ impl Endpoint {
     ) -> Result<T, StoreError> {
         let _call = RunningCall::begin(&self.service);
         catch_panic(|| work(&self.service))
+    }
+
+    /// Runs a call that changes the store, beside the thread of the bus. Its changes are one step with
+    /// the name of the call.
+    pub(crate) async fn change<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        work: impl FnOnce(&Service) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.answer_on_worker(move |service| {
+            let _step = etui::label_step(STEP_AUTHOR, what);
+            work(service)
+        })
+        .await
     }
 
     /// Runs a call that writes or may visit many records, beside the thread of the bus.

@@ -3,19 +3,21 @@
 use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
+use std::time::SystemTime;
 
 use etui::import::{ImportEvent, ImportReport};
-use etui::record::Collection;
+use etui::record::{Collection, Version, VersionKind};
 use etui::search::filter::{Filter, FilterError};
 use etui::search::query::{ColumnSet, Columns, Query, SearchableRecord, SortOrder};
-use etui::{Changes, Condition, ETag, Error, Store, SyncToken};
+use etui::{Changes, Condition, ETag, Error, SavedRecord, Store, SyncToken};
 
 use crate::collection::{
-    ChangePage, CollectionCalls, QueryEnd, QueryOptions, SavedRows, bad_option, change_name,
+    ChangePage, CollectionCalls, ListCalls, QueryEnd, QueryOptions, SavedRow, SavedRows,
+    WireVersion, bad_option, change_name,
 };
 use crate::descriptor::RowFile;
 use crate::error::{ErrorKind, StoreError};
-use crate::rows::{ColumnList, MAX_ARRAY, RowTarget, ServedRecord, wire_id};
+use crate::rows::{ColumnList, ListedRecord, MAX_ARRAY, RowTarget, ServedRecord, wire_id};
 use crate::view::{PulledView, TypedView};
 
 /// Records that are read from the store at once: bounds the memory of an answer by descriptor.
@@ -28,7 +30,7 @@ pub(crate) struct TypedCollection<R> {
     records: PhantomData<fn() -> R>,
 }
 
-impl<R: ServedRecord> TypedCollection<R> {
+impl<R: ListedRecord> TypedCollection<R> {
     pub(crate) fn new(id: i64) -> Self {
         Self {
             id,
@@ -55,18 +57,16 @@ impl<R: ServedRecord> TypedCollection<R> {
             }
             None => SortOrder::List,
         };
-        let query = Query::new(parse_filter::<R>(filter)?)
-            .columns(columns.set_with(&[R::ETAG]))
-            .sort(sort);
-        Ok((query, columns))
+        let filter = parse_filter::<R>(filter)?;
+        let query = match options.is_ranked {
+            true => Query::ranked(filter),
+            false => Query::new(filter).sort(sort),
+        };
+        Ok((query.columns(columns.set_with(&[R::ETAG])), columns))
     }
 }
 
-impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
-    fn name(&self, store: &Store) -> Result<String, StoreError> {
-        Ok(self.open(store)?.name().to_owned())
-    }
-
+impl<R: ListedRecord> ListCalls for TypedCollection<R> {
     fn count_matching(&self, store: &Store, filter: &str) -> Result<u64, StoreError> {
         let collection = self.open(store)?;
         match parse_filter::<R>(filter)? {
@@ -101,23 +101,6 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
             }
         }
         Ok(missing)
-    }
-
-    fn read_raw(
-        &self,
-        store: &Store,
-        uids: &[String],
-        file: &mut RowFile,
-    ) -> Result<(), StoreError> {
-        let collection = self.open(store)?;
-        let set = Columns::from(R::UID) | R::Column::TEXT;
-        for uids in uids.chunks(PAGE_WITH_TEXTS as usize) {
-            for row in collection.rows_by_uid(uids, set)?.iter() {
-                let values = [row.get(R::UID).as_bytes(), row.text()];
-                file.push_row(wire_id(row.id()), values.iter())?;
-            }
-        }
-        Ok(())
     }
 
     fn run_query(
@@ -164,15 +147,21 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
             end.next = cursor.to_string();
         }
         if options.count {
-            end.count = match parse_filter::<R>(filter)? {
+            end.count = match query.filter() {
                 Filter::All => reader.count()?,
                 filter => {
-                    let all = Query::new(filter).columns(Columns::NONE);
+                    let all = Query::new(filter.clone()).columns(Columns::NONE);
                     reader.query(&all.sort(SortOrder::Unordered))?.len() as u64
                 }
             };
         }
         Ok(end)
+    }
+
+    fn correct_filter(&self, store: &Store, filter: &str) -> Result<Option<String>, StoreError> {
+        let filter = parse_filter::<R>(filter)?;
+        let corrected = self.open(store)?.correct(&filter)?;
+        Ok(corrected.map(|corrected| corrected.filter.to_string()))
     }
 
     fn explain_query(
@@ -187,6 +176,89 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
             query = query.after(cursor);
         }
         Ok(self.open(store)?.explain(&query)?.to_string())
+    }
+
+    fn changes_since(
+        &self,
+        store: &Store,
+        token: &str,
+        limit: u64,
+    ) -> Result<ChangePage, StoreError> {
+        let token: SyncToken = token.parse().map_err(|e: etui::InvalidSyncToken| {
+            StoreError::new(ErrorKind::BadArgument, e.to_string())
+        })?;
+        let collection = self.open(store)?;
+        // Read before the changes: a later change is then listed again, not lost.
+        let now = store.token()?;
+        let Changes::Since(mut changes) = collection.changes_since(&token)? else {
+            return Err(StoreError::new(
+                ErrorKind::Resynchronise,
+                "the token is too old or of another store; read all records, then use a new token",
+            ));
+        };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let more = changes.len() > limit;
+        changes.truncate(limit);
+        let last = changes.last().map_or(token.seq, |change| change.seq);
+        let seq = if more { last } else { last.max(now.seq) };
+        let mut size = 0;
+        let listed: Vec<_> = changes
+            .into_iter()
+            .map(|change| {
+                size += change.uid.len() + 40;
+                (change.uid, change_name(change.kind), wire_id(change.id))
+            })
+            .collect();
+        if size > MAX_ARRAY {
+            return Err(StoreError::too_large());
+        }
+        Ok((listed, SyncToken { seq, ..now }.to_string(), more))
+    }
+
+    fn open_view<'s>(
+        &self,
+        store: &'s Store,
+        filter: &str,
+    ) -> Result<Box<dyn PulledView + 's>, StoreError> {
+        let filter = parse_filter::<R>(filter)?;
+        let view = self.open(store)?.view(&filter)?;
+        Ok(Box::new(TypedView::new(view, filter)))
+    }
+}
+
+impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
+    fn name(&self, store: &Store) -> Result<String, StoreError> {
+        Ok(self.open(store)?.name().to_owned())
+    }
+
+    fn rename(&self, store: &Store, name: &str) -> Result<(), StoreError> {
+        store.rename_collection_by_id::<R>(self.id, name)?;
+        Ok(())
+    }
+
+    fn remove_collection(&self, store: &Store, records: Option<u64>) -> Result<(), StoreError> {
+        match records {
+            None => store.remove_collection_by_id::<R>(self.id)?,
+            Some(records) => store.remove_collection_if(&self.open(store)?, records)?,
+        };
+        Ok(())
+    }
+
+    fn read_raw(
+        &self,
+        store: &Store,
+        uids: &[String],
+        file: &mut RowFile,
+    ) -> Result<(), StoreError> {
+        let collection = self.open(store)?;
+        let set = Columns::from(R::UID) | R::Column::TEXT;
+        for uids in uids.chunks(PAGE_WITH_TEXTS as usize) {
+            for row in collection.rows_by_uid(uids, set)?.iter() {
+                let values = [row.get(R::UID).as_bytes(), row.text()];
+                file.push_row(wire_id(row.id()), values.iter())?;
+            }
+        }
+        Ok(())
     }
 
     fn save_records(
@@ -231,7 +303,7 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
                     None => String::new(),
                 },
             };
-            Ok((wire_id(saved.id), uid, saved.etag.to_string()))
+            Ok(saved_row(saved, uid))
         });
         rows.collect()
     }
@@ -241,13 +313,28 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
         store: &Store,
         records: Vec<(String, String)>,
     ) -> Result<(), StoreError> {
-        let mut batch = Vec::with_capacity(records.len());
-        for (uid, etag) in records {
-            let condition = parse_condition(&etag, false)
-                .map_err(|message| StoreError::new(ErrorKind::BadArgument, message))?;
-            batch.push((uid, condition));
-        }
+        let batch = parse_conditions(records)?;
         Ok(self.open(store)?.remove_all_if(&batch)?)
+    }
+
+    fn transfer_records(
+        &self,
+        store: &Store,
+        records: Vec<(String, String)>,
+        target: i64,
+        is_move: bool,
+    ) -> Result<SavedRows, StoreError> {
+        let batch = parse_conditions(records)?;
+        let from = self.open(store)?;
+        let target = store.collection_by_id::<R>(target)?;
+        let saved = match is_move {
+            true => from.move_all_if(&batch, &target)?,
+            false => from.copy_all_if(&batch, &target)?,
+        };
+        let rows = batch.into_iter().zip(saved);
+        Ok(rows
+            .map(|((uid, _), saved)| saved_row(saved, uid))
+            .collect())
     }
 
     fn restore_records(&self, store: &Store, uids: &[String]) -> Result<Vec<String>, StoreError> {
@@ -257,41 +344,31 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
         Ok(missing.map(|(uid, _)| uid.clone()).collect())
     }
 
-    fn changes_since(
-        &self,
-        store: &Store,
-        token: &str,
-        limit: u64,
-    ) -> Result<ChangePage, StoreError> {
-        let token: SyncToken = token.parse().map_err(|e: etui::InvalidSyncToken| {
-            StoreError::new(ErrorKind::BadArgument, e.to_string())
-        })?;
+    fn list_versions(&self, store: &Store, uid: &str) -> Result<Vec<WireVersion>, StoreError> {
+        let versions = self.open(store)?.history(uid)?;
+        let listed = versions.into_iter().map(|version| {
+            let at = version.at.map_or(0, seconds_since_epoch);
+            let kind = version_name(version.kind).to_owned();
+            (version.number, at, kind, version.is_current)
+        });
+        Ok(listed.collect())
+    }
+
+    fn read_version(&self, store: &Store, uid: &str, number: i64) -> Result<Vec<u8>, StoreError> {
         let collection = self.open(store)?;
-        // Read before the changes: a later change is then listed again, not lost.
-        let now = store.token()?;
-        let Changes::Since(mut changes) = collection.changes_since(&token)? else {
-            return Err(StoreError::new(
-                ErrorKind::Resynchronise,
-                "the token is too old or of another store; read all records, then use a new token",
-            ));
+        let found = match find_version(&collection, uid, number)? {
+            Some(version) => collection.read_version(&version)?,
+            None => None,
         };
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let more = changes.len() > limit;
-        changes.truncate(limit);
-        let last = changes.last().map_or(token.seq, |change| change.seq);
-        let seq = if more { last } else { last.max(now.seq) };
-        let mut size = 0;
-        let listed: Vec<_> = changes
-            .into_iter()
-            .map(|change| {
-                size += change.uid.len() + 40;
-                (change.uid, change_name(change.kind), wire_id(change.id))
-            })
-            .collect();
-        if size > MAX_ARRAY {
-            return Err(StoreError::too_large());
-        }
-        Ok((listed, SyncToken { seq, ..now }.to_string(), more))
+        let record = found.ok_or_else(|| no_version(uid, number))?;
+        Ok(record.text)
+    }
+
+    fn bring_back(&self, store: &Store, uid: &str, number: i64) -> Result<SavedRow, StoreError> {
+        let collection = self.open(store)?;
+        let version = find_version(&collection, uid, number)?;
+        let version = version.ok_or_else(|| no_version(uid, number))?;
+        Ok(saved_row(collection.bring_back(&version)?, uid.to_owned()))
     }
 
     fn import_stream(
@@ -302,20 +379,61 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
     ) -> etui::Result<ImportReport> {
         R::import_stream(&store.collection_by_id(self.id)?, input, on_event)
     }
+}
 
-    fn open_view<'s>(
-        &self,
-        store: &'s Store,
-        filter: &str,
-    ) -> Result<Box<dyn PulledView + 's>, StoreError> {
-        let filter = parse_filter::<R>(filter)?;
-        let view = self.open(store)?.view(&filter)?;
-        Ok(Box::new(TypedView::new(view, filter)))
+/// Returns a saved record as it is sent.
+pub(crate) fn saved_row(saved: SavedRecord, uid: String) -> SavedRow {
+    (wire_id(saved.id), uid, saved.etag.to_string())
+}
+
+/// Finds a kept version of a record by its number.
+fn find_version<R: ServedRecord>(
+    collection: &Collection<'_, R>,
+    uid: &str,
+    number: i64,
+) -> Result<Option<Version>, StoreError> {
+    let versions = collection.history(uid)?;
+    Ok(versions.into_iter().find(|one| one.number == number))
+}
+
+fn no_version(uid: &str, number: i64) -> StoreError {
+    let message = format!("\"{uid}\" has no version {number}; History lists those that are kept");
+    StoreError::new(ErrorKind::NotFound, message)
+}
+
+/// Returns the name of the change that made a version.
+fn version_name(kind: VersionKind) -> &'static str {
+    match kind {
+        VersionKind::Added => "added",
+        VersionKind::Edited => "edited",
+        VersionKind::Removed => "removed",
+        VersionKind::Restored => "restored",
+        VersionKind::Earlier => "earlier",
     }
 }
 
+/// Returns a time in seconds since 1970; those before are 0.
+pub(crate) fn seconds_since_epoch(time: SystemTime) -> i64 {
+    let since = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// Parses UIDs, each with an ETag or an empty text.
+pub(crate) fn parse_conditions(
+    records: Vec<(String, String)>,
+) -> Result<Vec<(String, Condition)>, StoreError> {
+    let parsed = records.into_iter().map(|(uid, etag)| {
+        let condition = parse_condition(&etag, false)
+            .map_err(|message| StoreError::new(ErrorKind::BadArgument, message))?;
+        Ok((uid, condition))
+    });
+    parsed.collect()
+}
+
 /// Parses a filter; an empty text selects all records.
-fn parse_filter<R: ServedRecord>(
+pub(crate) fn parse_filter<R: ListedRecord>(
     text: &str,
 ) -> Result<Filter<<R as SearchableRecord>::Field>, StoreError> {
     if text.trim().is_empty() {
@@ -339,7 +457,7 @@ fn parse_condition(text: &str, is_save: bool) -> Result<Condition, String> {
 }
 
 /// Returns the names of the columns that a query shows if none are asked for.
-fn summary_names<R: ServedRecord>() -> Vec<String> {
+fn summary_names<R: ListedRecord>() -> Vec<String> {
     let names = R::Column::NAMES.iter();
     names
         .filter(|(_, column)| Columns::<R::Column>::SUMMARY.contains(*column))

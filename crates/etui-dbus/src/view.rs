@@ -9,7 +9,7 @@ use std::os::fd::BorrowedFd;
 
 use crate::collection::change_name;
 use crate::error::StoreError;
-use crate::rows::{ArrayRows, ColumnList, MAX_ARRAY, ServedRecord, WireRow, row_size};
+use crate::rows::{ArrayRows, ColumnList, ListedRecord, MAX_ARRAY, WireRow, row_size};
 
 /// A change of a view's record: kind and record.
 pub(crate) type WireChange = (String, WireRow);
@@ -36,7 +36,7 @@ pub(crate) trait PulledView {
 }
 
 /// A view of one kind of records.
-pub(crate) struct TypedView<'s, R: ServedRecord> {
+pub(crate) struct TypedView<'s, R: ListedRecord> {
     view: View<'s, R>,
     filter: Filter<R::Field>,
 }
@@ -47,7 +47,7 @@ type ChangesOf<R> = ViewChanges<<R as SearchableRecord>::Summary, <R as Searchab
 /// A change that a view of `R` reports.
 type ChangeOf<R> = ViewChange<<R as SearchableRecord>::Summary, <R as SearchableRecord>::Field>;
 
-impl<'s, R: ServedRecord> TypedView<'s, R> {
+impl<'s, R: ListedRecord> TypedView<'s, R> {
     pub(crate) fn new(view: View<'s, R>, filter: Filter<R::Field>) -> Self {
         Self { view, filter }
     }
@@ -73,7 +73,7 @@ impl<'s, R: ServedRecord> TypedView<'s, R> {
     }
 }
 
-impl<R: ServedRecord> PulledView for TypedView<'_, R> {
+impl<R: ListedRecord> PulledView for TypedView<'_, R> {
     fn descriptor(&self) -> Result<BorrowedFd<'_>, StoreError> {
         Ok(self.view.descriptor()?)
     }
@@ -107,7 +107,7 @@ impl<R: ServedRecord> PulledView for TypedView<'_, R> {
 }
 
 /// Returns a view's changes with the columns of their records.
-fn wire_changes<R: ServedRecord>(
+fn wire_changes<R: ListedRecord>(
     columns: &ColumnList<R>,
     changes: &ChangesOf<R>,
     reader: &etui::record::Reader<'_, R>,

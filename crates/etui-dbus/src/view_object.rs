@@ -6,7 +6,7 @@ use zbus::interface;
 use zbus::message::Header;
 use zbus::object_server::SignalEmitter;
 
-use crate::collection::CollectionCalls;
+use crate::collection::ListCalls;
 use crate::error::StoreError;
 use crate::rows::WireRow;
 use crate::service::Endpoint;
@@ -15,7 +15,7 @@ use crate::view::{PulledChanges, WireChange};
 /// A view of one client.
 pub(crate) struct ViewObject {
     pub(crate) endpoint: Endpoint,
-    pub(crate) calls: Arc<dyn CollectionCalls>,
+    pub(crate) calls: Arc<dyn ListCalls>,
     pub(crate) filter: String,
     pub(crate) number: u64,
 }

@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use etui::Store;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
-use crate::collection::CollectionCalls;
+use crate::collection::ListCalls;
 use crate::error::{ErrorKind, StoreError};
 use crate::guard::catch_panic;
 use crate::rows::WireRow;
@@ -34,7 +34,7 @@ pub(crate) type LoadedPage = (PulledChanges, Vec<WireRow>);
 enum ViewRequest {
     Open {
         number: u64,
-        calls: Arc<dyn CollectionCalls>,
+        calls: Arc<dyn ListCalls>,
         filter: String,
         ready: ReadyCallback,
         reply: SyncSender<Result<(), StoreError>>,
@@ -82,7 +82,7 @@ impl ViewThread {
     pub(crate) fn open(
         &self,
         number: u64,
-        calls: Arc<dyn CollectionCalls>,
+        calls: Arc<dyn ListCalls>,
         filter: String,
         ready: ReadyCallback,
     ) -> Result<(), StoreError> {

@@ -275,7 +275,11 @@ fn unknown_objects_and_wrong_arguments_are_errors() {
             .unwrap_err()
     };
     let book = session.book.as_str();
-    for path in ["/", "/org/etui/Store1/collection/99", "/org/etui/View1/1"] {
+    for path in [
+        "/",
+        "/org/etui/Store1/collection/99",
+        "/org/etui/Store1/view/1",
+    ] {
         assert_eq!(
             error(path, COLLECTION, "Token").replace("Object", "Interface"),
             format!("{DBUS}.Error.UnknownInterface")

@@ -132,12 +132,35 @@ impl Store {
         name: &str,
         to: &str,
     ) -> Result<Collection<'_, R>> {
+        let find = |conn: &Connection| collection_table::find_collection(conn, R::KIND, Some(name));
+        self.rename(find, to)
+    }
+
+    /// Renames the collection with this id, whatever its name is now. See
+    /// [`Store::rename_collection`].
+    ///
+    /// # Errors
+    /// As [`Store::rename_collection`].
+    pub fn rename_collection_by_id<R: RecordKind>(
+        &self,
+        id: i64,
+        to: &str,
+    ) -> Result<Collection<'_, R>> {
+        let find = |conn: &Connection| collection_table::find_live(conn, R::KIND, id);
+        self.rename(find, to)
+    }
+
+    /// Renames the collection that `find` returns.
+    fn rename<R: RecordKind>(
+        &self,
+        find: impl FnOnce(&Connection) -> Result<CollectionRef>,
+        to: &str,
+    ) -> Result<Collection<'_, R>> {
         let renamed = self.after_queue(|conn| {
-            let CollectionRef { id, .. } =
-                collection_table::find_collection(conn, R::KIND, Some(name))?;
+            let CollectionRef { id, name } = find(conn)?;
             let renamed = collection_table::rename_collection(conn, R::KIND, id, to)?;
             let change = CollectionChange::Renamed;
-            steps::record_collection(conn, id, change, Some(name), Some(to))?;
+            steps::record_collection(conn, id, change, Some(&name), Some(to))?;
             Ok(renamed)
         })?;
         Ok(Collection::new(&self.db, renamed))

@@ -23,6 +23,8 @@ pub const BOOK: &str = "org.etui.AddressBook1";
 pub const CALENDAR: &str = "org.etui.Calendar1";
 pub const VIEW: &str = "org.etui.View1";
 pub const JOB: &str = "org.etui.ImportJob1";
+pub const MEDIA: &str = "org.etui.Media1";
+pub const MEDIA_PATH: &str = "/org/etui/Store1/media";
 
 /// A record on the wire.
 pub type Row = (u64, String, Vec<String>);
@@ -164,6 +166,37 @@ impl Client {
         self.call(STORE_PATH, STORE, method, body)
     }
 
+    /// Calls a method of the media library.
+    pub fn media<B, T>(&self, method: &str, body: &B) -> Result<T, Refusal>
+    where
+        B: Serialize + DynamicType,
+        T: Type + DeserializeOwned,
+    {
+        self.call(MEDIA_PATH, MEDIA, method, body)
+    }
+
+    /// Returns the name of the error of a call.
+    pub fn refusal<B>(&self, path: &str, interface: &str, method: &str, body: &B) -> String
+    where
+        B: Serialize + DynamicType,
+    {
+        let answer = block_on(self.connection.call_method(
+            Some(BUS_NAME),
+            path,
+            Some(interface),
+            method,
+            body,
+        ));
+        match answer {
+            Ok(_) => panic!("{method} was answered"),
+            Err(zbus::Error::MethodError(name, ..)) => {
+                name.as_str().replace("org.etui.Error1.", "")
+            }
+            Err(zbus::Error::FDO(error)) => zbus::DBusError::name(&*error).to_string(),
+            Err(other) => panic!("{method}: {other}"),
+        }
+    }
+
     /// Returns a property.
     pub fn property<T>(&self, path: &str, interface: &str, name: &str) -> T
     where
@@ -200,10 +233,31 @@ impl Client {
     where
         B: Serialize + DynamicType,
     {
+        self.rows_of(path, COLLECTION, method, body)
+    }
+
+    /// Returns the rows of a method of the media library, as [`Client::rows_by_file`].
+    pub fn media_rows<B>(&self, method: &str, body: &B) -> Vec<(u64, Vec<Vec<u8>>)>
+    where
+        B: Serialize + DynamicType,
+    {
+        self.rows_of(MEDIA_PATH, MEDIA, method, body)
+    }
+
+    fn rows_of<B>(
+        &self,
+        path: &str,
+        interface: &str,
+        method: &str,
+        body: &B,
+    ) -> Vec<(u64, Vec<Vec<u8>>)>
+    where
+        B: Serialize + DynamicType,
+    {
         let reply = block_on(self.connection.call_method(
             Some(BUS_NAME),
             path,
-            Some(COLLECTION),
+            Some(interface),
             method,
             body,
         ))
