@@ -45,6 +45,7 @@ mod property_ref;
 mod references;
 mod v21;
 mod v3;
+mod v3_export;
 mod v4;
 mod writer;
 

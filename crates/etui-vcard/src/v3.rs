@@ -39,7 +39,7 @@ const RENAMED: &[(&str, &str)] = &[
 ];
 
 /// Parameters that vCard 3.0 has. Those that begin with `X-` are kept too.
-const KEPT_PARAMETERS: &[&str] = &["TYPE", "VALUE", "LANGUAGE", "CONTEXT"];
+pub(crate) const KEPT_PARAMETERS: &[&str] = &["TYPE", "VALUE", "LANGUAGE", "CONTEXT"];
 
 /// The placeholder for a year that is not known, as Apple's programs write it.
 const OMITTED_YEAR: u16 = 1604;

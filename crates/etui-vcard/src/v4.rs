@@ -29,7 +29,7 @@ use crate::writer::property_line;
 /// Dates that may lack their year.
 const DATES: &[&str] = &["BDAY", "ANNIVERSARY", "DEATHDATE"];
 
-/// A card in vCard 4.0; see [`Card::convert_to_v4`].
+/// A card in another version; see [`Card::convert_to_v4`] and [`Card::convert_to_v3`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedCard {
     /// The vCard.
@@ -132,7 +132,7 @@ impl Card {
     }
 
     /// Returns true if a nested card was left out.
-    fn has_agent(&self) -> bool {
+    pub(crate) fn has_agent(&self) -> bool {
         let text = etui_contentline::charset::to_utf8_bytes(&self.text);
         let mut lines = etui_contentline::lines::ContentLines::new(&text);
         lines.any(|line| line.name_is("AGENT")) && !self.named("AGENT").any(|_| true)

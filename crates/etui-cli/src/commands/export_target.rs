@@ -26,7 +26,7 @@ pub enum ExportTarget<'a> {
 impl<'a> ExportTarget<'a> {
     /// Opens a file, or standard output. An existing file is an error unless `replace` is set.
     pub fn open(out: &'a mut OutputWriter, path: Option<&Path>, replace: bool) -> Result<Self> {
-        let Some(given) = path else {
+        let Some(given) = named_file(path) else {
             return Ok(Self::Output(out));
         };
         // Follow symbolic links, so that the link stays.
@@ -93,6 +93,11 @@ impl Write for ExportTarget<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.writer().flush()
     }
+}
+
+/// Returns the file that an output option names; `None` for `-`, standard output.
+pub fn named_file(path: Option<&Path>) -> Option<&Path> {
+    path.filter(|path| path.as_os_str() != "-")
 }
 
 /// Returns the error of a write to a path, or to standard output.

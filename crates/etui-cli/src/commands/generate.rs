@@ -7,7 +7,7 @@ use etui_testkit::calendars::{self, Span};
 use etui_testkit::media::{MediaCollection, write_photos};
 use etui_testkit::people;
 
-use super::export_target::{ExportTarget, write_failure};
+use super::export_target::{ExportTarget, named_file, write_failure};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::{escape_text, format_size, pluralize};
@@ -49,7 +49,7 @@ pub struct GenerateArgs {
     /// Seed of the generator
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Output file [default: standard output]
+    /// Output file; `-` is standard output, as without it
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace an existing file
@@ -73,7 +73,7 @@ pub fn generate_data(app: &mut App, args: &GenerateArgs) -> Result<()> {
     if let Some(dir) = &args.media {
         return generate_media(app, args, dir);
     }
-    let path = args.output.as_deref();
+    let path = named_file(args.output.as_deref());
     let mut target = ExportTarget::open(&mut app.out, path, args.force)?;
     let written = args.write_to(&mut target);
     let bytes = written.map_err(|e| write_failure(path, e))?;

@@ -27,6 +27,7 @@ mod export_target;
 mod import_tables;
 pub mod records;
 mod vdir;
+mod written_version;
 
 use crate::app::App;
 use crate::args::Command;

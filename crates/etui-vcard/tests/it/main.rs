@@ -6,4 +6,5 @@ mod dialects;
 mod foreign_readers;
 mod merge;
 mod merge_cards;
+mod v3_export;
 mod versions;

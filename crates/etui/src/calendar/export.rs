@@ -17,6 +17,7 @@ use super::ics::{MergedTemplate, ObjectTemplate, ObjectWriter, ZoneKey, merge_te
 use super::object_zones::{self, ObjectZones};
 use super::time::Date;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
+use crate::db::metadata;
 use crate::error::{Error, Result};
 use crate::record::{Reader, StoredRecord, shared};
 use crate::types::{ETag, RecordId};
@@ -286,10 +287,12 @@ impl Reader<'_, CalendarObject> {
         defined: &HashSet<&str>,
     ) -> Result<Vec<Vec<u8>>> {
         let mut missing: BTreeMap<String, (super::time::TimeZone, Date)> = BTreeMap::new();
+        let as_imported = self.find_as_imported(places, export)?;
         let mut zones = ObjectZones::default();
         let mut seen = HashSet::new();
         for &(number, id, _) in places {
-            let is_new = number == u32::MAX || export.changed.contains(&id);
+            let is_changed = export.changed.contains(&id) && !as_imported.contains(&id);
+            let is_new = number == u32::MAX || is_changed;
             if !is_new || !seen.insert(id) {
                 continue;
             }
@@ -322,6 +325,45 @@ impl Reader<'_, CalendarObject> {
             definition.to_text()
         };
         Ok(missing.into_iter().map(define).collect())
+    }
+}
+
+impl Reader<'_, CalendarObject> {
+    /// Returns those of the changed records that have the text again with which they were added: an undo
+    /// brings it back. The change log has no index by record; it is read once.
+    fn find_as_imported(
+        &self,
+        places: &[ComponentSlot],
+        export: &ExportPlan,
+    ) -> Result<HashSet<i64>> {
+        let floor = metadata::get_number(self.conn, metadata::LOG_FLOOR)?;
+        let ids = places.iter().map(|&(_, id, _)| id);
+        let mut all: HashSet<i64> = ids
+            .filter(|id| export.changed.contains(id) && *id >= floor)
+            .collect();
+        let Some(first) = all.iter().min().copied() else {
+            return Ok(all);
+        };
+        let mut is_current = self
+            .conn
+            .prepare_cached("SELECT text = ?2 FROM record WHERE id = ?1")?;
+        let mut changes = self.conn.prepare_cached(
+            "SELECT record, text FROM change WHERE seq > ?1 AND text IS NOT NULL ORDER BY seq",
+        )?;
+        let mut rows = changes.query([first])?;
+        // The first text of a record in the log is that with which it was added.
+        let mut seen = HashSet::new();
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            if !all.contains(&id) || !seen.insert(id) {
+                continue;
+            }
+            let text = row.get_ref(1)?.as_blob().unwrap_or_default();
+            if !is_current.query_row((id, text), |r| r.get(0))? {
+                all.remove(&id);
+            }
+        }
+        Ok(all)
     }
 }
 

@@ -21,8 +21,8 @@ mod sorted;
 
 pub use duplicates::{DuplicatePair, DuplicateReason, LIKELY_DUPLICATE};
 pub use etui_vcard::{
-    Card, CardError, MAX_CARD, MergedCard, NewProperty, Organization, PartialDate, Photo,
-    PostalAddress, StructuredName, TypedValue, VCardVersion,
+    Card, CardError, ConvertedCard, MAX_CARD, MergedCard, NewProperty, Organization, PartialDate,
+    Photo, PostalAddress, StructuredName, TypedValue, VCardVersion,
 };
 pub use filter::{Field, Filter};
 pub use keys::Summary;

@@ -379,6 +379,57 @@ pub(crate) fn mark_undo(conn: &Connection, undone: &[&Step]) -> Result<Option<i6
     Ok(Some(id))
 }
 
+/// Returns the problems of the steps: ranges that are not in the change log or are in two steps, and rows that
+/// refer to none.
+pub(crate) fn check_steps(conn: &Connection) -> Result<Vec<String>> {
+    if !has_table(conn)? {
+        return Ok(Vec::new());
+    }
+    let latest = super::changes::latest_seq(conn)?;
+    let mut problems = Vec::new();
+    let mut ranges = conn.prepare(
+        "SELECT id, first, last FROM step WHERE first IS NOT NULL OR last IS NOT NULL ORDER BY first, last",
+    )?;
+    let mut rows = ranges.query([])?;
+    let mut end = 0;
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        let (first, last): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+        let (first, last) = (first.unwrap_or(0), last.unwrap_or(0));
+        if first < 1 || last < first || last > latest {
+            problems.push(format!(
+                "step {id}: its changes {first} to {last} are not in the change log"
+            ));
+        } else if first <= end {
+            problems.push(format!(
+                "step {id}: its changes from {first} on are in two steps"
+            ));
+        }
+        end = end.max(last);
+    }
+    for (sql, what) in [
+        (
+            "SELECT step FROM step_collection WHERE step NOT IN (SELECT id FROM step)",
+            "it has a changed collection and no row",
+        ),
+        (
+            "SELECT step FROM step_collection WHERE change NOT BETWEEN 1 AND 5",
+            "what it changed of a collection is not known",
+        ),
+        (
+            "SELECT s.id FROM step s JOIN step u ON u.id = s.undone_by WHERE NOT u.is_undo",
+            "the step that undid it is none that undoes",
+        ),
+    ] {
+        let mut found = conn.prepare(sql)?;
+        let found = found.query_map([], |row| row.get::<_, i64>(0))?;
+        for id in found {
+            problems.push(format!("step {}: {what}", id?));
+        }
+    }
+    Ok(problems)
+}
+
 /// Deletes the steps whose changes are no longer in the change log, which begins after `floor`.
 pub(crate) fn trim_steps(conn: &Connection, floor: i64, before: i64) -> Result<()> {
     if !has_table(conn)? {

@@ -10,7 +10,7 @@ use crate::db::{metadata, schema};
 use crate::error::Result;
 use crate::record::keys::Keys;
 use crate::record::list::block::Block;
-use crate::record::{changes, list, shared, time_index};
+use crate::record::{changes, list, shared, steps, time_index};
 use crate::resource;
 use crate::search::index::id_set::RecordIds;
 use crate::search::index::pending::Watermarks;
@@ -95,6 +95,9 @@ impl Store {
                 self.check_records(conn, &mut report)?;
                 check_shared_texts(conn, &mut report)?;
                 check_change_log(conn, &mut report)?;
+                for problem in steps::check_steps(conn)? {
+                    report.add_problem(problem);
+                }
                 if is_index_current(&self.db, conn)? {
                     check_lists(conn, &mut report)?;
                 }

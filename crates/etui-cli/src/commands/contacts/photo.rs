@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use etui::contacts::{Card, Photo};
 
 use crate::app::App;
-use crate::commands::export_target::{ExportTarget, write_failure};
+use crate::commands::export_target::{ExportTarget, named_file, write_failure};
 use crate::commands::records::selection::names_in_words;
 use crate::commands::records::selection::number_of;
 use crate::commands::records::{collection_of, resolve_record};
@@ -29,7 +29,7 @@ pub struct PhotoArgs {
     /// Number, UID, or words of which there is one match
     #[arg(value_name = "ID|NAME", required = true)]
     words: Vec<String>,
-    /// Output file [default: standard output]
+    /// Output file; `-` is standard output, as without it
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace an existing file
@@ -62,7 +62,7 @@ pub fn write_photo(app: &mut App, args: &PhotoArgs) -> Result<()> {
             )));
         }
     };
-    let path = args.output.as_deref();
+    let path = named_file(args.output.as_deref());
     if path.is_none() && app.out.terminal {
         return Err(Failure::usage(
             "a picture is not text; name a file: -o FILE",

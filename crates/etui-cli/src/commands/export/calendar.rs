@@ -46,7 +46,7 @@ pub fn export_calendars(app: &mut App, args: &ExportArgs) -> Result<()> {
             all.retain(|_| counts.next() != Some(0));
         }
     }
-    let path = args.output.as_deref();
+    let path = args.path();
     let mut target = ExportTarget::open(&mut app.out, path, args.force)?;
     let mut out = LineTracker {
         out: &mut target,

@@ -11,6 +11,7 @@ use etui_tables::{CsvFormat, CsvPlan, Loss};
 use super::{ExportArgs, Selection, for_each_record, report_written, select_records};
 use crate::app::App;
 use crate::commands::export_target::{ExportTarget, write_failure};
+use crate::commands::written_version::WrittenVersion;
 use crate::errors::{Failure, Result};
 use crate::output::json::{losses_json, object};
 use crate::output::{format_count, one_line, pluralize};
@@ -25,12 +26,12 @@ pub enum CsvColumns {
 
 /// Exports the selected contacts as CSV and reports the parts that are not in the file.
 pub fn export_csv(app: &mut App, args: &ExportArgs) -> Result<()> {
-    if app.out.json && args.output.is_none() {
+    if app.out.json && args.path().is_none() {
         return Err(Failure::usage(
             "--json writes a report to standard output; name a file with --output",
         ));
     }
-    if args.vcard_version != "as-is" {
+    if args.vcard_version != WrittenVersion::AsIs {
         return Err(Failure::usage("--vcard-version is for --format vcard"));
     }
     let store = app.open_to_read()?;
@@ -44,7 +45,7 @@ pub fn export_csv(app: &mut App, args: &ExportArgs) -> Result<()> {
         plan.add(&Card::parse(text)?);
         Ok(())
     })?;
-    let path = args.output.as_deref();
+    let path = args.path();
     let mut details = Vec::new();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let is_json = app.out.json;

@@ -26,11 +26,12 @@ use etui::search::filter::Filter;
 use etui::{Error, RecordId, Snapshot};
 use etui_contentline::charset::detect_utf16;
 
-use super::export_target::{ExportTarget, write_failure};
+use super::export_target::{ExportTarget, named_file, write_failure};
 use super::import::PalmCharset;
 use super::records::find::no_match;
 use super::records::{RecordCommands, parse_filter};
 use super::vdir::item::with_uid;
+use super::written_version::WrittenVersion;
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::contact_json;
@@ -41,6 +42,7 @@ Examples:
   etui export -o contacts.vcf                all address books, byte for byte
   etui export org:acme -o acme.vcf           one organisation
   etui export --vcard-version 4.0 | less     everything, as vCard 4.0
+  etui export --vcard-version 3.0 -o old.vcf for a program that knows no 4.0
   etui export --json | jq .emails            everything, as JSON
   etui export -o contacts.csv                a table for Google Contacts
   etui export -o contacts.csv --columns outlook
@@ -68,7 +70,7 @@ pub struct ExportArgs {
     /// Export only matching records
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// Output file [default: standard output]
+    /// Output file; `-` is standard output, as without it
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Export all calendars instead of contacts
@@ -77,9 +79,9 @@ pub struct ExportArgs {
     /// Export this calendar instead of contacts
     #[arg(long, value_name = "NAME", conflicts_with_all = ["vcard_version", "addressbook"])]
     calendar: Option<String>,
-    /// Byte for byte as imported, or converted to vCard 4.0 (RFC 6350)
-    #[arg(long, value_name = "VERSION", default_value = "as-is", value_parser = ["as-is", "4.0"])]
-    vcard_version: String,
+    /// Byte for byte as imported, or converted to vCard 3.0 (RFC 2426) or 4.0 (RFC 6350)
+    #[arg(long, value_name = "VERSION", default_value = "as-is")]
+    vcard_version: WrittenVersion,
     /// Format of contacts [default: that of the output file's ending, else vcard]
     #[arg(long, value_name = "FORMAT", value_parser = ["vcard", "csv"],
         conflicts_with_all = ["calendar", "calendars", "vdir", "palm"])]
@@ -105,6 +107,13 @@ pub struct ExportArgs {
     palm_charset: Option<PalmCharset>,
 }
 
+impl ExportArgs {
+    /// Returns the output file; `None` is standard output.
+    fn path(&self) -> Option<&Path> {
+        named_file(self.output.as_deref())
+    }
+}
+
 pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
     if args.force && args.output.is_none() && args.vdir.is_none() {
         return Err(Failure::usage("--force needs --output or --vdir"));
@@ -115,7 +124,7 @@ pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
     if args.columns.is_some() {
         return Err(Failure::usage("--columns is for tables: --format csv"));
     }
-    if app.out.json && (args.output.is_some() || args.vcard_version != "as-is") {
+    if app.out.json && (args.path().is_some() || args.vcard_version != WrittenVersion::AsIs) {
         return Err(Failure::usage(
             "--json writes JSON to standard output; leave out --output and --vcard-version",
         ));
@@ -151,7 +160,7 @@ fn writes_csv(args: &ExportArgs) -> Result<bool> {
     if let Some(format) = &args.format {
         return Ok(format == "csv");
     }
-    let Some(path) = args.output.as_deref().filter(|_| args.palm.is_none()) else {
+    let Some(path) = args.path().filter(|_| args.palm.is_none()) else {
         return Ok(false);
     };
     let ending = path.extension().unwrap_or_default().to_string_lossy();
@@ -195,14 +204,15 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
             Ok(())
         });
     }
-    let is_v4 = args.vcard_version == "4.0";
-    let encoding = match is_v4 {
+    let version = args.vcard_version;
+    let is_converted = version != WrittenVersion::AsIs;
+    let encoding = match is_converted {
         true => UTF_8,
         false => common_encoding(&books)?,
     };
     let (mut written, mut recoded) = (0, 0);
     let mut losses = Vec::new();
-    let path = args.output.as_deref();
+    let path = args.path();
     let mut target = ExportTarget::open(&mut app.out, path, args.force)?;
     let mut write = |bytes: &[u8]| {
         let written = target.write_all(bytes);
@@ -217,11 +227,16 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
             write(&encode_text("\r\n", encoding))?;
         }
         let text = match detect_utf16(text) {
-            _ if is_v4 => {
+            _ if is_converted => {
                 let card = Card::parse(text)?;
-                let converted = with_uid(card.clone(), &card)?.convert_to_v4();
-                losses.extend(converted.losses);
-                Cow::Owned(converted.text.into_bytes())
+                let card = with_uid(card.clone(), &card)?;
+                match version.convert(&card) {
+                    Some(converted) => {
+                        losses.extend(converted.losses);
+                        Cow::Owned(converted.text.into_bytes())
+                    }
+                    None => Cow::Owned(card.into_text()),
+                }
             }
             Some(utf16) if encoding == UTF_8 => {
                 recoded += 1;
@@ -245,7 +260,7 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
         ));
     }
     report_written(app, path, &pluralize(written, "contact"))?;
-    report_losses(app, losses);
+    report_losses(app, version, losses);
     if written == 0 && store.stats()?.calendars.iter().any(|(_, n)| *n > 0) {
         app.out
             .write_note("There are no contacts. To export calendars: etui export --calendars");
@@ -253,8 +268,8 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// Reports the parts of contacts that are not in vCard 4.0.
-fn report_losses(app: &mut App, losses: Vec<String>) {
+/// Reports the parts of contacts that are not in a version of vCard.
+fn report_losses(app: &mut App, version: WrittenVersion, losses: Vec<String>) {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for loss in losses {
         *counts.entry(loss).or_default() += 1;
@@ -264,8 +279,10 @@ fn report_losses(app: &mut App, losses: Vec<String>) {
             .iter()
             .map(|(name, n)| format!("{name} ({})", format_count(*n)));
         let counts = counts.collect::<Vec<_>>().join(", ");
-        app.out
-            .write_note(&one_line(&format!("Not in vCard 4.0: {counts}")));
+        app.out.write_note(&one_line(&format!(
+            "Not in vCard {}: {counts}",
+            version.number()
+        )));
     }
 }
 

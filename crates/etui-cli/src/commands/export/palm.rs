@@ -105,7 +105,7 @@ pub fn export_database(app: &mut App, args: &ExportArgs, database: PalmDatabase)
             Ok(())
         })?;
     }
-    let path = args.output.as_deref();
+    let path = args.path();
     let written = writer.len() as u64;
     let file = writer.finish(palm_time(&zone));
     let mut target = ExportTarget::open(&mut app.out, path, args.force)?;

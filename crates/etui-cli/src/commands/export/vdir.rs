@@ -153,7 +153,6 @@ fn export_folder<R: ItemRecord>(
     if chosen.iter().all(|(_, ids)| is_empty(ids)) {
         return Ok(None);
     }
-    let as_v4 = args.vcard_version == "4.0";
     let mut writer = FolderWriter::open::<R>(folder, home, args.force)?;
     let color = match chosen.first() {
         Some((reader, _)) => R::color(reader)?,
@@ -163,7 +162,7 @@ fn export_folder<R: ItemRecord>(
         let Some(stored) = reader.by_id(id)? else {
             return Ok(());
         };
-        let bytes = R::file_bytes(reader, id, text, as_v4)?;
+        let bytes = R::file_bytes(reader, id, text, args.vcard_version)?;
         writer.write(&stored.uid, bytes)
     })?;
     let is_all = args.filter.is_empty();

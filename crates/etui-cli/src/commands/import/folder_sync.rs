@@ -12,6 +12,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use etui::import::ImportReport;
 use etui::record::{Collection, Reader, StoredRecord};
 use etui::{Condition, ETag, Store};
@@ -20,6 +21,7 @@ use super::folder::SourceFolder;
 use crate::commands::records::stored_title;
 use crate::commands::vdir::item::ItemRecord;
 use crate::commands::vdir::ledger::{ExportLedger, LedgerEntry, collection_home};
+use crate::commands::written_version::WrittenVersion;
 use crate::errors::{Failure, Result};
 use crate::output::{OutputWriter, escape_text, one_line, pluralize, quote_operand};
 
@@ -256,10 +258,15 @@ fn is_as_noted<R: ItemRecord>(
     stored: &StoredRecord<R>,
     hash: ETag,
 ) -> Result<bool> {
-    let is_equal = |as_v4| -> Result<bool> {
-        let bytes = R::file_bytes(reader, stored.id, &stored.text, as_v4)?;
-        Ok(ETag::of(&bytes) == hash)
-    };
-    // The folder may have been exported as vCard 4.0.
-    Ok(stored.etag == hash || is_equal(false)? || is_equal(true)?)
+    if stored.etag == hash {
+        return Ok(true);
+    }
+    // The folder may have been exported in another version.
+    for version in WrittenVersion::value_variants() {
+        let bytes = R::file_bytes(reader, stored.id, &stored.text, *version)?;
+        if ETag::of(&bytes) == hash {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -7,6 +7,7 @@ use etui::media::{CoverId, DesktopThumbnailState, DesktopThumbnails, Media, Thum
 use super::open_store;
 use super::record::AnyRecord;
 use crate::app::App;
+use crate::commands::export_target::named_file;
 use crate::errors::{Failure, Result};
 use crate::output::format_size;
 
@@ -46,7 +47,7 @@ pub fn write_cover(app: &mut App, args: &CoverArgs) -> Result<()> {
             args.number
         )));
     };
-    match &args.output {
+    match named_file(args.output.as_deref()) {
         Some(path) => {
             std::fs::write(path, &jpeg).map_err(|e| Failure::io(path, e))?;
             app.out.status(format!(

@@ -10,6 +10,7 @@ use etui_contentline::charset::detect_utf16;
 use etui_contentline::edit::line_ending;
 
 use crate::commands::records::RecordCommands;
+use crate::commands::written_version::WrittenVersion;
 use crate::errors::Result;
 
 /// Records that are written as items of folders.
@@ -22,7 +23,7 @@ pub trait ItemRecord: RecordCommands {
         reader: &Reader<'_, Self>,
         id: RecordId,
         text: &[u8],
-        as_v4: bool,
+        version: WrittenVersion,
     ) -> Result<Vec<u8>>;
 
     /// Returns the colour of the collection.
@@ -34,7 +35,12 @@ impl ItemRecord for Card {
         Some(Card::parse(bytes).ok()?.identity().into_owned())
     }
 
-    fn file_bytes(_: &Reader<'_, Self>, _: RecordId, text: &[u8], as_v4: bool) -> Result<Vec<u8>> {
+    fn file_bytes(
+        _: &Reader<'_, Self>,
+        _: RecordId,
+        text: &[u8],
+        version: WrittenVersion,
+    ) -> Result<Vec<u8>> {
         let original = Card::parse(text)?;
         let utf8 = match detect_utf16(text) {
             Some(utf16) => Cow::Owned(
@@ -47,8 +53,8 @@ impl ItemRecord for Card {
             None => Cow::Borrowed(text),
         };
         let mut card = Card::parse(utf8.into_owned())?;
-        if as_v4 {
-            card = Card::parse(card.to_v4())?;
+        if let Some(converted) = version.convert(&card) {
+            card = Card::parse(converted.text)?;
         }
         // An item has a UID.
         let mut bytes = with_uid(card, &original)?.into_text();
@@ -77,7 +83,12 @@ impl ItemRecord for CalendarObject {
         Some(object.identity().into_owned())
     }
 
-    fn file_bytes(reader: &Reader<'_, Self>, id: RecordId, _: &[u8], _: bool) -> Result<Vec<u8>> {
+    fn file_bytes(
+        reader: &Reader<'_, Self>,
+        id: RecordId,
+        _: &[u8],
+        _: WrittenVersion,
+    ) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         reader.export(&mut bytes, Some(&[id]))?;
         if !bytes.ends_with(b"\n") {

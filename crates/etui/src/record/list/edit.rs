@@ -1,5 +1,6 @@
 //! Editing a list: inserting and removing entries, splitting blocks and spans.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, ffi};
@@ -8,18 +9,33 @@ use super::block::{Block, BlockWriter, splice_entry};
 use super::{BLOCK_BYTES, SPAN_BLOCKS, decode_counts};
 use crate::error::{Error, Result};
 
-/// Maximum number of edits in memory before they are written.
-const MAX_EDITS: usize = 4_096;
+/// Number of edits in memory before they are written, of neighbours and of edits all over a list. Of the
+/// latter each write decodes most blocks, so that writing by 4,096 would take the square of their number.
+const MIN_EDITS: usize = 4_096;
+const MAX_EDITS: usize = 65_536;
+/// Entries decoded for one edit, from which on more edits are collected before the next write.
+const SCATTERED: usize = 2;
 
 /// The edits of one collection by sort key and id: entries to insert (with a summary) or to remove.
 type EditMap = BTreeMap<(Vec<u8>, i64), Option<Vec<u8>>>;
 
 /// The edits of lists in one transaction, collected so that neighbours are written together. Edits
 /// that [`ListEdits::write`] has not written are lost.
-#[derive(Default)]
 pub(crate) struct ListEdits {
     by_collection: BTreeMap<i64, EditMap>,
     gathered: usize,
+    /// The number of edits at which they are written.
+    limit: usize,
+}
+
+impl Default for ListEdits {
+    fn default() -> Self {
+        Self {
+            by_collection: BTreeMap::new(),
+            gathered: 0,
+            limit: MIN_EDITS,
+        }
+    }
 }
 
 impl ListEdits {
@@ -43,23 +59,29 @@ impl ListEdits {
 
     /// Returns true if the edits should be written before more are added.
     pub(crate) fn is_full(&self) -> bool {
-        self.gathered >= MAX_EDITS
+        self.gathered >= self.limit
     }
 
     /// Writes the edits. `letters` are the bounds of letters, ascending.
     pub(crate) fn write(&mut self, conn: &Connection, letters: &[Vec<u8>]) -> Result<()> {
-        self.gathered = 0;
+        let written = std::mem::take(&mut self.gathered);
+        let mut decoded = 0;
         for (collection, pending) in std::mem::take(&mut self.by_collection) {
             let edits: Vec<_> = pending.into_iter().collect();
             let list = ListWriter {
                 conn,
                 collection,
                 letters,
+                decoded: Cell::new(0),
             };
             let mut rest = &edits[..];
             while !rest.is_empty() {
                 rest = list.write_some(rest)?;
             }
+            decoded += list.decoded.get();
+        }
+        if decoded / SCATTERED > written {
+            self.limit = (2 * self.limit).min(MAX_EDITS);
         }
         Ok(())
     }
@@ -77,6 +99,8 @@ struct ListWriter<'a> {
     conn: &'a Connection,
     collection: i64,
     letters: &'a [Vec<u8>],
+    /// The number of entries of the blocks that were changed.
+    decoded: Cell<usize>,
 }
 
 struct StoredBlock {
@@ -144,6 +168,7 @@ impl ListWriter<'_> {
     fn rewrite_blocks(&self, block: StoredBlock, edits: &[EntryEdit]) -> Result<()> {
         let old = Block::new(&block.entries);
         let before = old.len();
+        self.decoded.set(self.decoded.get() + before);
         let blocks = match edits {
             [one] => apply_edit(&old, one),
             many => merged(&old, many),
