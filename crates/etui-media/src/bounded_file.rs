@@ -12,6 +12,8 @@ use crate::limits::{MAX_READ, MAX_TIME};
 #[derive(Debug)]
 pub(crate) struct BoundedFile<'f> {
     file: &'f File,
+    /// Where the file begins for its reader: after a tag.
+    start: u64,
     len: u64,
     left: u64,
     deadline: Instant,
@@ -30,6 +32,7 @@ impl<'f> BoundedFile<'f> {
         file.rewind()?;
         Ok(Self {
             file,
+            start: 0,
             len: file.metadata()?.len(),
             left: MAX_READ,
             deadline: Instant::now() + MAX_TIME,
@@ -37,9 +40,14 @@ impl<'f> BoundedFile<'f> {
         })
     }
 
-    /// The length of the file in bytes.
+    /// The length of the file in bytes, from its start.
     pub(crate) fn len(&self) -> u64 {
-        self.len
+        self.len.saturating_sub(self.start)
+    }
+
+    /// Leaves out the bytes before an offset of the whole file.
+    pub(crate) fn set_start(&mut self, start: u64) {
+        self.start = start;
     }
 
     /// Reads up to `buf.len()` bytes at an offset; fewer only at the end of the file.
@@ -89,6 +97,13 @@ impl Read for BoundedFile<'_> {
 
 impl Seek for BoundedFile<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.seek(to)
+        let to = match to {
+            SeekFrom::Start(at) => SeekFrom::Start(at.saturating_add(self.start)),
+            other => other,
+        };
+        let at = self.file.seek(to)?;
+        // As before the start of a file.
+        at.checked_sub(self.start)
+            .ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn sound_key(
     let (start, end) = sound_range(reader, format)?;
     match format {
         // The numbers and checksums of pages change with the tags before them.
-        "ogg" | "opus" | "speex" => Ok(key_of_pages(reader)?),
+        "ogg" | "oga" | "opus" | "speex" => Ok(key_of_pages(reader)?),
         _ => Ok(key_of_range(reader, start, end)?),
     }
 }
@@ -228,7 +228,7 @@ fn mp4_sound(reader: &mut BoundedFile<'_>) -> io::Result<(u64, u64)> {
 }
 
 /// Returns a chunk of a RIFF or IFF file.
-fn chunk(
+pub(crate) fn chunk(
     reader: &mut BoundedFile<'_>,
     name: &[u8; 4],
     number: fn([u8; 4]) -> u32,

@@ -157,7 +157,7 @@ impl DesktopThumbnails {
         size: DesktopSize,
         jpeg: &[u8],
     ) -> Result<(), Unreadable> {
-        let picture = decode_jpeg(jpeg)?;
+        let picture = decode_jpeg(jpeg, false)?;
         if picture.width.max(picture.height) > size.pixels() {
             return Err(Unreadable::TooManyPixels {
                 width: picture.width.into(),

@@ -14,12 +14,60 @@ use crate::orientation::Orientation;
 /// Time, place and camera of a picture, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Capture {
-    /// The local time, `2024-05-03T12:00:00`.
-    pub taken: Option<String>,
+    /// When it was taken.
+    pub taken: Option<Taken>,
     /// Where it was taken.
     pub place: Option<Place>,
     /// The maker and model of the camera; empty if unknown.
     pub camera: String,
+}
+
+/// The time at which a picture or video was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// The time, `2024-05-03T12:00:00`.
+    pub time: String,
+    /// True for UTC; else it is the local time of the camera's clock.
+    pub is_utc: bool,
+    /// What says so.
+    pub from: TakenFrom,
+}
+
+/// What says when a picture was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TakenFrom {
+    /// EXIF.
+    Exif,
+    /// XMP.
+    Xmp,
+    /// IPTC.
+    Iptc,
+    /// The headers of a video.
+    Video,
+}
+
+impl TakenFrom {
+    /// Returns its name, such as `exif`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exif => "exif",
+            Self::Xmp => "xmp",
+            Self::Iptc => "iptc",
+            Self::Video => "video",
+        }
+    }
+}
+
+impl Taken {
+    /// Returns the local time of a camera's clock.
+    pub(crate) fn local(time: String, from: TakenFrom) -> Self {
+        Self {
+            time,
+            is_utc: false,
+            from,
+        }
+    }
 }
 
 /// A place on the globe, in degrees (WGS 84).
@@ -88,7 +136,9 @@ pub(crate) fn read_exif(
     };
     Ok(Some(ExifData {
         capture: Capture {
-            taken: taken.and_then(local_time),
+            taken: taken
+                .and_then(local_time)
+                .map(|time| Taken::local(time, TakenFrom::Exif)),
             place: exif.gps_info().and_then(Place::of),
             camera: camera_name(text(ExifTag::Make), text(ExifTag::Model)),
         },
@@ -119,8 +169,18 @@ pub(crate) fn read_track(parser: &mut MediaParser, file: &File) -> Result<TrackD
             .unwrap_or_default()
     };
     let taken = track.get(TrackInfoTag::CreateDate);
+    let taken = taken.and_then(EntryValue::as_datetime);
+    // The time in `mvhd` is UTC (ISO/IEC 14496-12, section 8.2.2), as that of Matroska. Apple writes
+    // the local time with its offset besides, which the parser then prefers.
+    let has_offset = taken
+        .and_then(|time| time.aware())
+        .is_some_and(|time| time.offset().local_minus_utc() != 0);
     let capture = Capture {
-        taken: taken.and_then(EntryValue::as_datetime).and_then(local_time),
+        taken: taken.and_then(local_time).map(|time| Taken {
+            time,
+            is_utc: !has_offset,
+            from: TakenFrom::Video,
+        }),
         place: track.gps_info().and_then(Place::of),
         camera: camera_name(text(TrackInfoTag::Make), text(TrackInfoTag::Model)),
     };
@@ -141,7 +201,7 @@ fn local_time(time: ExifDateTime) -> Option<String> {
 }
 
 /// The model, after the maker unless it names the maker.
-fn camera_name(make: &str, model: &str) -> String {
+pub(crate) fn camera_name(make: &str, model: &str) -> String {
     let (make, model) = (make.trim(), model.trim());
     let first = make.split_whitespace().next().unwrap_or_default();
     let names_maker = model

@@ -1,8 +1,8 @@
 //! Reading media files without trusting them: tags, properties, covers and thumbnails.
 //!
 //! ```text
-//! file ── BoundedFile ──┬── read_audio    tags, length, embedded cover     (lofty)
-//!                       ├── read_picture  size, orientation, date, place   (imagesize, nom-exif)
+//! file ── BoundedFile ──┬── read_audio    tags, length, embedded cover     (lofty; ID3 by ourselves)
+//!                       ├── read_picture  size, orientation, date, place   (imagesize, nom-exif, quick-xml)
 //!                       ├── read_video    length, size, date, place        (nom-exif)
 //!                       └── content_key   the same when tags change
 //! bytes of a picture ────── make_thumbnails  decode, scale, turn, encode
@@ -16,13 +16,14 @@
 mod audio;
 mod bounded_file;
 mod content;
+mod description;
 mod desktop_thumbnail;
+mod embedded;
 mod error;
 mod exif;
 pub mod limits;
 mod md5;
 mod orientation;
-mod own_tags;
 mod picture;
 pub mod playlist;
 mod thumbnail;
@@ -30,9 +31,10 @@ mod uri;
 
 pub use audio::{Audio, read_audio};
 pub use content::{ContentKey, content_key};
+pub use description::{Description, date_in_name};
 pub use desktop_thumbnail::{DesktopSize, DesktopThumbnail, DesktopThumbnails};
 pub use error::Unreadable;
-pub use exif::{Capture, Place};
+pub use exif::{Capture, Place, Taken, TakenFrom};
 pub use orientation::Orientation;
 pub use picture::{Image, PictureParser, Video, read_picture, read_video};
 pub use thumbnail::{Thumbnails, jpeg_size, make_thumbnails};

@@ -1,5 +1,7 @@
 //! [`Orientation`]: how a picture must be turned to be shown (EXIF 2.32, tag 0x0112).
 
+use crate::embedded::Embedded;
+
 /// How a picture must be turned and mirrored to be shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Orientation {
@@ -29,6 +31,13 @@ impl Orientation {
             mirrored,
             flipped,
         }
+    }
+
+    /// Returns the orientation that the EXIF of a JPEG, PNG or WebP says.
+    pub(crate) fn of(embedded: &Embedded) -> Self {
+        embedded
+            .orientation()
+            .map_or_else(Self::default, Self::from_exif)
     }
 
     /// Returns the width and height as they are shown.

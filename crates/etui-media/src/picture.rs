@@ -8,8 +8,10 @@ use nom_exif::MediaParser;
 
 use crate::bounded_file::BoundedFile;
 use crate::content::{ContentKey, content_key, picture_key};
+use crate::description::{Description, read_iptc, read_xmp};
+use crate::embedded::Embedded;
 use crate::error::Unreadable;
-use crate::exif::{Capture, read_exif, read_track};
+use crate::exif::{Capture, Taken, TakenFrom, camera_name, read_exif, read_track};
 use crate::orientation::Orientation;
 
 /// Properties of a picture.
@@ -25,6 +27,8 @@ pub struct Image {
     pub orientation: Orientation,
     /// Its time, place and camera.
     pub capture: Capture,
+    /// Its title, keywords and people.
+    pub description: Description,
     /// The key of the picture without its headers.
     pub key: ContentKey,
     /// Why a part of it was not read; `None`: all was read.
@@ -62,8 +66,11 @@ pub fn read_picture(file: &File, parser: &mut PictureParser) -> Result<Image, Un
         let size = imagesize::reader_size(BufReader::with_capacity(4 << 10, &mut reader));
         size.map_err(|error| reader.refine(error))
     };
+    let embedded = Embedded::read(&mut |at, buf| reader.read_at(at, buf))?;
     let (exif, problem) = match read_exif(&mut parser.0, file) {
         Ok(exif) => (exif.unwrap_or_default(), None),
+        // The parser reports a missing EXIF as a damaged file.
+        Err(_) if format == "jpeg" && embedded.exif.is_none() => Default::default(),
         // Formats without EXIF.
         Err(_) if matches!(format, "gif" | "bmp" | "webp") => Default::default(),
         Err(error) => (Default::default(), Some(format!("EXIF: {error}"))),
@@ -76,15 +83,33 @@ pub fn read_picture(file: &File, parser: &mut PictureParser) -> Result<Image, Un
     let orientation = match format {
         // Their pixels are turned by the container.
         "heic" | "avif" => Orientation::default(),
+        // As their thumbnails are turned.
+        "jpeg" | "png" | "webp" => Orientation::of(&embedded),
         _ => exif.orientation,
     };
+    let mut capture = exif.capture;
+    let mut xmp = embedded.xmp.as_deref().map(read_xmp).unwrap_or_default();
+    let iptc = embedded.iptc.as_deref().map(read_iptc).unwrap_or_default();
+    let taken = [
+        (xmp.taken.take(), TakenFrom::Xmp),
+        (iptc.taken.clone(), TakenFrom::Iptc),
+    ];
+    for (time, from) in taken {
+        let taken = time.map(|time| Taken::local(time, from));
+        capture.taken = capture.taken.or(taken);
+    }
+    xmp.fill_from(iptc);
+    if capture.camera.is_empty() {
+        capture.camera = camera_name(&xmp.make, &xmp.model);
+    }
     let (width, height) = orientation.size(width, height);
     Ok(Image {
         format,
         width,
         height,
         orientation,
-        capture: exif.capture,
+        capture,
+        description: xmp.description,
         key: picture_key(&mut BoundedFile::new(file)?)?,
         problem,
     })

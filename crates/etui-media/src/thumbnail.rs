@@ -17,6 +17,7 @@ use image::{ImageFormat, ImageReader, Limits};
 use jpeg_decoder::PixelFormat;
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 
+use crate::embedded::Embedded;
 use crate::error::Unreadable;
 use crate::limits::{MAX_DECODED, MAX_PIXELS, MAX_SCANS, MAX_SIDE};
 use crate::orientation::Orientation;
@@ -50,11 +51,12 @@ pub(crate) struct Rgb {
     pub(crate) pixels: Vec<u8>,
 }
 
-/// Makes the thumbnails of a picture, a file in memory. They are not larger than it.
+/// Makes the thumbnails of a picture, a file in memory, turned as its EXIF says. They are not larger
+/// than it.
 ///
 /// # Errors
 /// [`Unreadable`]: no picture, a format without a decoder, damaged, or too large.
-pub fn make_thumbnails(bytes: &[u8], orientation: Orientation) -> Result<Thumbnails, Unreadable> {
+pub fn make_thumbnails(bytes: &[u8]) -> Result<Thumbnails, Unreadable> {
     let kind = image::guess_format(bytes).map_err(|_| match imagesize::image_type(bytes) {
         Ok(imagesize::ImageType::Heif(_)) => Unreadable::NoDecoder("HEIC and AVIF"),
         _ => Unreadable::UnknownFormat,
@@ -67,8 +69,10 @@ pub fn make_thumbnails(bytes: &[u8], orientation: Orientation) -> Result<Thumbna
     if width.saturating_mul(height) > MAX_PIXELS || width.max(height) > MAX_SIDE {
         return Err(Unreadable::TooManyPixels { width, height });
     }
+    let embedded = Embedded::of_bytes(bytes);
+    let orientation = Orientation::of(&embedded);
     let decoded = match kind {
-        ImageFormat::Jpeg => decode_jpeg(bytes)?,
+        ImageFormat::Jpeg => decode_jpeg(bytes, embedded.is_adobe)?,
         ImageFormat::Png | ImageFormat::WebP | ImageFormat::Gif | ImageFormat::Bmp => {
             decode_other(bytes, kind)?
         }
@@ -122,7 +126,7 @@ pub fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     (sides.0 > 0 && sides.1 > 0).then_some(sides)
 }
 
-pub(crate) fn decode_jpeg(bytes: &[u8]) -> Result<Rgb, Unreadable> {
+pub(crate) fn decode_jpeg(bytes: &[u8], is_adobe: bool) -> Result<Rgb, Unreadable> {
     let scans = bytes.windows(2).filter(|two| two == &[0xff, 0xda]).count();
     if scans > MAX_SCANS {
         return Err(Unreadable::TooManyScans(scans));
@@ -158,10 +162,13 @@ pub(crate) fn decode_jpeg(bytes: &[u8]) -> Result<Rgb, Unreadable> {
         PixelFormat::RGB24 => decoded,
         PixelFormat::L8 => decoded.iter().flat_map(|&l| [l; 3]).collect(),
         PixelFormat::L16 => decoded.chunks_exact(2).flat_map(|l| [l[1]; 3]).collect(),
-        // Adobe writes CMYK inverted, and no other program writes CMYK.
+        // The decoder inverts CMYK: of Adobe, whose files are inverted, into ink, else into light.
         PixelFormat::CMYK32 => decoded
             .chunks_exact(4)
-            .flat_map(|p| [0, 1, 2].map(|i| ink(p[i], p[3])))
+            .flat_map(|p| {
+                let light = |ink: u8| if is_adobe { 255 - ink } else { ink };
+                [0, 1, 2].map(|i| light_through(light(p[i]), light(p[3])))
+            })
             .collect(),
     };
     Ok(Rgb {
@@ -171,8 +178,8 @@ pub(crate) fn decode_jpeg(bytes: &[u8]) -> Result<Rgb, Unreadable> {
     })
 }
 
-/// The light that is left of a color of an inverted CMYK picture.
-fn ink(color: u8, black: u8) -> u8 {
+/// The light of a color that is left behind black ink.
+fn light_through(color: u8, black: u8) -> u8 {
     let light = u16::from(color) * u16::from(black) / 255;
     u8::try_from(light).unwrap_or(u8::MAX)
 }
@@ -306,7 +313,7 @@ mod tests {
     #[test]
     fn thumbnails_have_the_sizes_of_the_desktop() {
         for progressive in [false, true] {
-            let made = make_thumbnails(&halves(3000, 2000, progressive), Orientation::default());
+            let made = make_thumbnails(&halves(3000, 2000, progressive));
             let made = made.unwrap();
             assert_eq!((made.width, made.height), (3000, 2000));
             let (small, large) = (decoded(&made.small), decoded(&made.large));
@@ -329,16 +336,20 @@ mod tests {
 
     #[test]
     fn small_pictures_are_not_enlarged() {
-        let made = make_thumbnails(&halves(100, 40, false), Orientation::default()).unwrap();
+        let made = make_thumbnails(&halves(100, 40, false)).unwrap();
         assert_eq!(made.small, made.large);
         assert_eq!(decoded(&made.small).width, 100);
-        let panorama = make_thumbnails(&halves(6000, 4, false), Orientation::default()).unwrap();
+        let panorama = make_thumbnails(&halves(6000, 4, false)).unwrap();
         assert_eq!(decoded(&panorama.small).height, 1);
     }
 
     #[test]
     fn thumbnails_are_turned() {
-        let made = make_thumbnails(&halves(600, 300, false), Orientation::from_exif(6)).unwrap();
+        // An APP1 segment with one entry: the orientation 6.
+        let exif = b"\xff\xe1\0\x22Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+        let mut jpeg = halves(600, 300, false);
+        jpeg.splice(2..2, exif.iter().copied());
+        let made = make_thumbnails(&jpeg).unwrap();
         assert_eq!((made.width, made.height), (300, 600));
         let large = decoded(&made.large);
         assert_eq!((large.width, large.height), (128, 256));
@@ -346,18 +357,46 @@ mod tests {
     }
 
     #[test]
+    fn cmyk_is_inverted_if_adobe_wrote_it() {
+        // Red on the left, blue on the right, as ink.
+        let row = (0..64).flat_map(|x| match x < 32 {
+            true => [0, 255, 255, 0],
+            false => [255, 255, 0, 0],
+        });
+        let ink: Vec<u8> = row.collect::<Vec<u8>>().repeat(32);
+        let inverted: Vec<u8> = ink.iter().map(|c| 255 - c).collect();
+        let adobe = b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0\0";
+        for (pixels, segment, name) in [
+            (&inverted, &b""[..], "plain"),
+            (&ink, &adobe[..], "Adobe's"),
+        ] {
+            let mut jpeg = Vec::new();
+            Encoder::new(&mut jpeg, 95)
+                .encode(pixels, 64, 32, ColorType::Cmyk)
+                .unwrap();
+            // The encoder stores the inverse, with the mark.
+            let at = jpeg.windows(5).position(|five| five == b"Adobe").unwrap();
+            jpeg.drain(at - 4..at + 12);
+            jpeg.splice(2..2, segment.iter().copied());
+            let made = decoded(&make_thumbnails(&jpeg).unwrap().large);
+            let left = is_red(&made, 8, 16);
+            assert!(left, "{name}");
+        }
+    }
+
+    #[test]
     fn bombs_are_refused() {
         let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         png.extend_from_slice(&20_000u32.to_be_bytes().repeat(2));
         png.extend_from_slice(&[8, 2, 0, 0, 0, 0, 0, 0, 0]);
-        let refused = make_thumbnails(&png, Orientation::default());
+        let refused = make_thumbnails(&png);
         assert!(
             matches!(refused, Err(Unreadable::TooManyPixels { .. })),
             "{refused:?}"
         );
         let mut scans = halves(16, 16, false);
         scans.extend_from_slice(&[0xff, 0xda].repeat(40));
-        let refused = make_thumbnails(&scans, Orientation::default());
+        let refused = make_thumbnails(&scans);
         assert!(
             matches!(refused, Err(Unreadable::TooManyScans(_))),
             "{refused:?}"
@@ -372,7 +411,7 @@ mod tests {
                 *b = byte;
             }
             jpeg.truncate(cut.max(100));
-            let _ = make_thumbnails(&jpeg, Orientation::default());
+            let _ = make_thumbnails(&jpeg);
         }
     }
 }

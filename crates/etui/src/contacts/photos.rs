@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use etui_media::limits::MAX_PICTURE;
-use etui_media::{Orientation, Thumbnails, make_thumbnails};
+use etui_media::{Thumbnails, make_thumbnails};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{Card, Contacts, Photo};
@@ -217,7 +217,7 @@ fn make_photo(card: Vec<u8>) -> Option<(i64, Thumbnails)> {
     if bytes.len() as u64 > MAX_PICTURE {
         return None;
     }
-    let made = make_thumbnails(&bytes, Orientation::default()).ok()?;
+    let made = make_thumbnails(&bytes).ok()?;
     Some((picture_hash(&bytes), made))
 }
 

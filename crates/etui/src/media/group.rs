@@ -21,6 +21,7 @@ use rusqlite::Connection;
 
 use super::cover::CoverId;
 use super::tag_lines::TagLines;
+use super::tag_values::shared_artist;
 use super::track::{VARIOUS_ARTISTS, sort_name};
 use crate::db::IndexContext;
 use crate::record::keys::{Key, KeyWriter, clip_text};
@@ -199,11 +200,13 @@ impl GroupVotes {
         let sort_key = match kind {
             CollectionKind::Albums => {
                 let sort = match summary.artist == VARIOUS_ARTISTS {
-                    true => VARIOUS_ARTISTS,
-                    false => self.most("sort"),
+                    true => VARIOUS_ARTISTS.to_owned(),
+                    // The artist that all begin with may be none of them.
+                    false if self.distinct("by") > 1 => sort_name(&summary.artist),
+                    false => self.most("sort").to_owned(),
                 };
                 with.order
-                    .sort_key(&[sort, &format!("{year:04}"), &summary.name])
+                    .sort_key(&[&sort, &format!("{year:04}"), &summary.name])
             }
             CollectionKind::Artists => {
                 let sort = match self.most("sort") {
@@ -257,7 +260,11 @@ impl GroupSummary {
         let artist = match votes.distinct("artist") {
             0 | 1 => votes.most("artist"),
             // An album without an album artist, whose tracks have several artists.
-            _ if votes.distinct("by") > 1 => VARIOUS_ARTISTS,
+            _ if votes.distinct("by") > 1 => {
+                let artists = votes.votes.get("by").into_iter().flatten();
+                let artists = artists.map(|(artist, _)| artist.as_str());
+                shared_artist(artists).unwrap_or(VARIOUS_ARTISTS)
+            }
             _ => votes.most("artist"),
         };
         Self {
@@ -507,5 +514,9 @@ mod tests {
         votes.add(&member("Hits", "A"));
         votes.add(&member("Hits", "B"));
         assert_eq!(GroupSummary::of(&votes).artist, VARIOUS_ARTISTS);
+        let mut votes = GroupVotes::default();
+        votes.add(&member("Feat", "Ann"));
+        votes.add(&member("Feat", "Ann feat. Ben"));
+        assert_eq!(GroupSummary::of(&votes).artist, "Ann");
     }
 }

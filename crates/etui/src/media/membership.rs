@@ -80,10 +80,9 @@ fn of_track(track: &Track) -> Vec<(GroupKey, Contribution)> {
     }
     let sort_of = |tag: &str| track.tags(tag).collect::<Vec<_>>();
     for (names, sorts) in [
-        ("ARTIST", sort_of("ARTISTSORT")),
-        ("ALBUMARTIST", sort_of("ALBUMARTISTSORT")),
+        (track.artists(), sort_of("ARTISTSORT")),
+        (track.album_artists(), sort_of("ALBUMARTISTSORT")),
     ] {
-        let names: Vec<String> = track.tags(names).collect();
         for (number, name) in names.iter().enumerate() {
             let key = (CollectionKind::Artists, artist_uid(name));
             if groups.iter().any(|(known, _)| *known == key) {

@@ -34,6 +34,7 @@ pub(crate) mod playlist;
 mod scan;
 mod sound_tags;
 mod tag_lines;
+mod tag_values;
 pub(crate) mod track;
 mod user_data;
 
@@ -53,7 +54,7 @@ pub use playlist::{Playlist, PlaylistImport, PlaylistTrack, PlaylistTrackState, 
 pub use scan::{FolderWatch, ScanOptions, ScanPhase, ScanProgress, ScanReport};
 pub use tag_lines::text_values;
 pub use track::{Track, TrackColumn, TrackField, TrackFilter, TrackQuery, TrackRows, TrackSummary};
-pub use user_data::Rating;
+pub use user_data::{Rating, RatingImport};
 
 pub use crate::types::ThumbnailSize;
 pub use etui_media::playlist as playlist_file;

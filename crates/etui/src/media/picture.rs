@@ -40,10 +40,16 @@ impl Picture {
         self.property("file.name")
     }
 
-    /// Returns the local time at which it was taken, `2024-05-03T12:00:00`; the file's time if the
-    /// picture does not say.
+    /// Returns the local time at which it was taken, `2024-05-03T12:00:00`. [`Picture::taken_from`]
+    /// says how far it can be relied on.
     pub fn taken(&self) -> String {
         self.property("file.taken")
+    }
+
+    /// Returns what says when it was taken: `exif`, `xmp`, `iptc`, `video`, or `name` of the file; `file` if
+    /// nothing does, and the time is that of the file's last change.
+    pub fn taken_from(&self) -> String {
+        self.property("file.takenfrom")
     }
 
     /// Returns the day of [`Picture::taken`], `2024-05-03`.
@@ -97,6 +103,15 @@ impl RecordKind for Picture {
         let (name, taken, camera) = (self.name(), self.taken(), self.property("file.camera"));
         let mut keys = KeyWriter::default();
         keys.push_words(Key::Title, &name);
+        for (key, tag) in [
+            (Key::Description, "TITLE"),
+            (Key::Category, "KEYWORD"),
+            (Key::Artist, "PERSON"),
+        ] {
+            for value in self.lines.all(tag) {
+                keys.push_words(key, &value);
+            }
+        }
         keys.push_words(Key::Camera, &camera);
         keys.push_words(Key::Format, &self.property("file.format"));
         let day = self.day().and_then(|day| NumberRange::of_date(&day));
@@ -194,6 +209,14 @@ columns! {
         Rating = "rating",
         /// The format of the file.
         Format = "format",
+        /// What says when it was taken: `exif`, `xmp`, `iptc`, `video`, `name`; `file`: nothing does.
+        TakenFrom = "takenfrom",
+        /// The title.
+        Title = "title",
+        /// All keywords.
+        Keywords = "keywords" [many],
+        /// All people in it.
+        People = "people" [many],
         /// All properties.
         Tags = "tags",
     }
@@ -226,6 +249,10 @@ impl ColumnSet for PictureColumn {
 
     fn push_value(self, picture: &Picture, rows: &mut RowBuffer) {
         let name = match self {
+            Self::Keywords => return rows.push_list(picture.lines.all("KEYWORD")),
+            Self::People => return rows.push_list(picture.lines.all("PERSON")),
+            Self::Title => "TITLE",
+            Self::TakenFrom => "file.takenfrom",
             Self::Place => "file.place",
             Self::Rating => "user.rating",
             _ => "file.format",
@@ -237,10 +264,16 @@ impl ColumnSet for PictureColumn {
 /// A field that filters of pictures compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PictureField {
-    /// Name and camera.
+    /// Name, camera, title, keywords and people.
     Any,
     /// Name of the file.
     Name,
+    /// Title in XMP or IPTC.
+    Title,
+    /// Keywords.
+    Keyword,
+    /// People in it.
+    Person,
     /// Camera.
     Camera,
     /// Format of the file, such as `jpeg`.
@@ -267,6 +300,9 @@ impl PictureField {
     pub const NAMES: &'static [(&'static str, Self)] = &[
         ("any", Self::Any),
         ("name", Self::Name),
+        ("title", Self::Title),
+        ("keyword", Self::Keyword),
+        ("person", Self::Person),
         ("camera", Self::Camera),
         ("format", Self::Format),
         ("taken", Self::Taken),
@@ -298,6 +334,9 @@ impl FieldSet for PictureField {
     const PHONES: &'static [(&'static str, Self, MatchType)] = &[];
     const KEYS: &'static [(Key, Self)] = &[
         (Key::Title, Self::Name),
+        (Key::Description, Self::Title),
+        (Key::Category, Self::Keyword),
+        (Key::Artist, Self::Person),
         (Key::Camera, Self::Camera),
         (Key::Format, Self::Format),
         (Key::Taken, Self::Taken),
@@ -307,7 +346,11 @@ impl FieldSet for PictureField {
 
     fn keys(self) -> KeySet {
         match self {
-            Self::Any => KeySet::of(Key::Title).with(Key::Camera),
+            Self::Any => KeySet::of(Key::Title)
+                .with(Key::Camera)
+                .with(Key::Description)
+                .with(Key::Category)
+                .with(Key::Artist),
             field => KeySet::of_field(field),
         }
     }
@@ -332,11 +375,17 @@ impl FieldSet for PictureField {
             };
         }
         match self {
-            // Names have trigrams, cameras do not.
-            Self::Any => Matcher::Or(vec![
-                Matcher::match_words(KeySet::of(Key::Title), mode, text),
-                Matcher::match_words(KeySet::of(Key::Camera), mode, text),
-            ]),
+            // Names and people have trigrams, others do not.
+            Self::Any => {
+                let with_trigrams = KeySet::of(Key::Title).with(Key::Artist);
+                let others = KeySet::of(Key::Camera)
+                    .with(Key::Description)
+                    .with(Key::Category);
+                Matcher::Or(vec![
+                    Matcher::match_words(with_trigrams, mode, text),
+                    Matcher::match_words(others, mode, text),
+                ])
+            }
             _ => Matcher::match_words(self.keys(), mode, text),
         }
     }

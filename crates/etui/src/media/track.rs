@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::cover::CoverId;
 use super::tag_lines::TagLines;
+use super::tag_values::{leading_number, side_and_number, split_disc, year_of};
 use crate::db::IndexContext;
 use crate::record::keys::{Key, KeyWriter, clip_text};
 use crate::record::{IndexedColumns, RecordKind};
@@ -55,6 +56,25 @@ impl Track {
         self.tags("ARTIST").collect::<Vec<_>>().join(", ")
     }
 
+    /// Returns each artist: those that the tag `ARTISTS` names one by one, else those of `ARTIST`, which
+    /// may be a text for people, such as `Ann feat. Ben`.
+    pub fn artists(&self) -> Vec<String> {
+        self.each_of("ARTISTS", "ARTIST")
+    }
+
+    /// Returns each album artist; see [`Track::artists`].
+    pub(super) fn album_artists(&self) -> Vec<String> {
+        self.each_of("ALBUMARTISTS", "ALBUMARTIST")
+    }
+
+    fn each_of(&self, each: &str, joined: &str) -> Vec<String> {
+        let values: Vec<String> = self.tags(each).collect();
+        match values.is_empty() {
+            true => self.tags(joined).collect(),
+            false => values,
+        }
+    }
+
     /// Returns the album artists, separated by commas; `Various Artists` for a compilation without
     /// one, else the artists.
     pub fn album_artist(&self) -> String {
@@ -71,9 +91,9 @@ impl Track {
         self.lines.number::<u8>("COMPILATION") == Some(1)
     }
 
-    /// Returns the title of the album.
+    /// Returns the title of the album, without a disc that it names: `Live` of `Live (Disc 2)`.
     pub fn album(&self) -> String {
-        self.tag("ALBUM")
+        split_disc(&self.tag("ALBUM")).0.to_owned()
     }
 
     /// Returns the year of the original release, else of this one.
@@ -82,10 +102,13 @@ impl Track {
         names.iter().find_map(|name| year_of(&self.tag(name)))
     }
 
-    /// Returns the number of the disc and the number of the track on it; 0 if unknown.
+    /// Returns the number of the disc and the number of the track on it; 0 if unknown. A disc without a
+    /// number is the one that the album's title names.
     pub fn position(&self) -> (u32, u32) {
-        let number = |name| leading_number(&self.tag(name)).unwrap_or(0);
-        (number("DISCNUMBER"), number("TRACKNUMBER"))
+        let disc = leading_number(&self.tag("DISCNUMBER"));
+        let disc = disc.or_else(|| split_disc(&self.tag("ALBUM")).1);
+        let (_, number) = side_and_number(&self.tag("TRACKNUMBER"));
+        (disc.unwrap_or(0), number)
     }
 
     /// Returns the length in milliseconds.
@@ -145,19 +168,6 @@ pub(super) fn sort_name(name: &str) -> String {
     }
 }
 
-/// Returns the year that a date begins with.
-fn year_of(date: &str) -> Option<u32> {
-    let digits = date.get(..4)?;
-    let is_year = digits.bytes().all(|b| b.is_ascii_digit());
-    digits.parse().ok().filter(|year| is_year && *year > 0)
-}
-
-/// Returns the number that a text such as `3/12` begins with.
-fn leading_number(text: &str) -> Option<u32> {
-    let end = text.find(|c: char| !c.is_ascii_digit());
-    text.get(..end.unwrap_or(text.len()))?.parse().ok()
-}
-
 impl RecordKind for Track {
     const KIND: CollectionKind = CollectionKind::Music;
     const IS_SCANNED: bool = true;
@@ -177,9 +187,10 @@ impl RecordKind for Track {
     fn index(&self, with: &IndexContext<'_>) -> IndexedColumns {
         let (title, album, artist) = (self.title(), self.album(), self.artist());
         let (disc, number) = self.position();
+        let (side, _) = side_and_number(&self.tag("TRACKNUMBER"));
         let mut keys = KeyWriter::default();
         keys.push_words(Key::Title, &title);
-        for artist in self.lines.all("ARTIST") {
+        for artist in self.lines.all("ARTIST").chain(self.lines.all("ARTISTS")) {
             keys.push_words(Key::Artist, &artist);
         }
         keys.push_words(Key::Album, &album);
@@ -212,6 +223,7 @@ impl RecordKind for Track {
         let mut summary = Vec::with_capacity(96);
         let track = match (disc, number) {
             (_, 0) => String::new(),
+            _ if side > 0 => self.tag("TRACKNUMBER"),
             (0, number) => number.to_string(),
             (disc, number) => format!("{disc}.{number}"),
         };
@@ -226,7 +238,7 @@ impl RecordKind for Track {
                 &self.album_artist_sort(),
                 &format!("{year:0>4}"),
                 &album,
-                &format!("{disc:03}{number:05}"),
+                &format!("{disc:03}{side:02}{number:05}"),
                 &title,
             ]),
             summary,
@@ -365,7 +377,7 @@ impl ColumnSet for TrackColumn {
     fn push_value(self, track: &Track, rows: &mut RowBuffer) {
         let first = |name| track.tag(name);
         let text = match self {
-            Self::Artists => return rows.push_list(track.tags("ARTIST")),
+            Self::Artists => return rows.push_list(track.artists().into_iter()),
             Self::Genres => return rows.push_list(track.tags("GENRE")),
             Self::AlbumArtist => track.album_artist(),
             Self::Composer => first("COMPOSER"),
@@ -588,8 +600,12 @@ mod tests {
             track("DATE=1999-05-01\nORIGINALDATE=1977\n").year(),
             Some(1977)
         );
-        assert_eq!(track("DATE=c. 1999\n").year(), None);
+        assert_eq!(track("DATE=19990504\n").year(), Some(1999));
         assert_eq!(track("TRACKNUMBER=3/12\nDISCNUMBER=2\n").position(), (2, 3));
+        assert_eq!(
+            track("TRACKNUMBER=B2\nALBUM=Live [CD 1]\n").position(),
+            (1, 2)
+        );
     }
 
     #[test]

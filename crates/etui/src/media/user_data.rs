@@ -74,6 +74,54 @@ impl Media<'_> {
         })
     }
 
+    /// Takes over the ratings and numbers of plays that files have in their tags (POPM, FMPS, RATING,
+    /// XMP), where there are none yet. Ratings of other scales become stars when the file is read.
+    ///
+    /// # Errors
+    /// Any write error. Batches that were written before it stay.
+    pub fn import_ratings(&self) -> Result<RatingImport> {
+        let mut done = RatingImport::default();
+        let with = self.db.index_context();
+        for kind in [CollectionKind::Music, CollectionKind::Pictures] {
+            let collection = self.collection_id(kind);
+            let uids: Vec<String> = self.db.read_transaction(|conn| {
+                let mut statement = conn.prepare_cached(
+                    "SELECT uid, text FROM record WHERE collection = ?1 AND removed_at IS NULL",
+                )?;
+                let mut rows = statement.query([collection])?;
+                let mut uids = Vec::new();
+                while let Some(row) = rows.next()? {
+                    let mut lines = TagLines::from_text(row.get(1)?);
+                    if take_file_ratings(&mut lines) != RatingImport::default() {
+                        uids.push(row.get(0)?);
+                    }
+                }
+                Ok(uids)
+            })?;
+            for uids in uids.chunks(IMPORT_BATCH) {
+                let batch = self.db.write(|conn| {
+                    RecordWriter::run_scan(conn, self.db.order(), |writing| {
+                        let mut batch = RatingImport::default();
+                        for uid in uids {
+                            let Some((_, true, text)) = find_record(conn, collection, uid)? else {
+                                continue;
+                            };
+                            let mut lines = TagLines::from_text(text);
+                            let taken = take_file_ratings(&mut lines);
+                            batch.ratings += taken.ratings;
+                            batch.plays += taken.plays;
+                            put_lines(conn, writing, &with, (kind, collection), uid, lines)?;
+                        }
+                        Ok(batch)
+                    })
+                })?;
+                done.ratings += batch.ratings;
+                done.plays += batch.plays;
+            }
+        }
+        Ok(done)
+    }
+
     /// Undoes the latest change of plays, rating or favourite that is still known; the history of
     /// plays follows. The file's tags stay. Returns false if there is none.
     ///
@@ -139,6 +187,35 @@ impl Media<'_> {
             })
         })?;
         Ok(())
+    }
+}
+
+/// Records that one transaction of an import of ratings changes.
+const IMPORT_BATCH: usize = 500;
+
+/// Number of records that [`Media::import_ratings`] changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RatingImport {
+    /// Those that have a rating now.
+    pub ratings: u64,
+    /// Those that have a number of plays now.
+    pub plays: u64,
+}
+
+/// Copies the rating and plays of the file's tags where the user data has none.
+fn take_file_ratings(lines: &mut TagLines) -> RatingImport {
+    let mut take = |from: &str, to: &str| {
+        let said = lines.number::<u32>(from).filter(|number| *number > 0);
+        let is_new = said.filter(|_| lines.first(to).is_none());
+        if let Some(number) = is_new {
+            lines.push_number(to, number);
+        }
+        u64::from(is_new.is_some())
+    };
+    RatingImport {
+        ratings: take("file.rating", "user.rating"),
+        plays: take("file.plays", "user.plays"),
     }
 }
 

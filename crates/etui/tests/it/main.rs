@@ -37,6 +37,7 @@ mod kill_large;
 mod log;
 mod media;
 mod media_fields;
+mod media_foreign;
 mod media_hostile;
 mod media_playlists;
 mod media_states;

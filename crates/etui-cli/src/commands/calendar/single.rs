@@ -281,8 +281,11 @@ pub fn skip_time(
 /// Raises the sequence number and sets the time of the change.
 fn touch(record: &mut CalendarObject, zones: &TimeZoneResolver) -> Result<()> {
     let at = record.master_index();
-    let sequence = record.master().sequence.saturating_add(1);
-    record.set(at, "SEQUENCE", &sequence.to_string(), zones)?;
+    // That of a meeting is its organizer's (RFC 5546 section 2.1.4): a later update would be older.
+    if record.master().organizer.is_none() {
+        let sequence = record.master().sequence.saturating_add(1);
+        record.set(at, "SEQUENCE", &sequence.to_string(), zones)?;
+    }
     let now = Timestamp::from(std::time::SystemTime::now()).to_string();
     Ok(record.set(at, "LAST-MODIFIED", &now, zones)?)
 }

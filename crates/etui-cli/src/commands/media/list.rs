@@ -78,6 +78,7 @@ const GENRES: Shown = &[
 const PICTURES: Shown = &[
     ("Name", "name"),
     ("Taken", "taken"),
+    ("From", "takenfrom"),
     ("Width", "width"),
     ("Height", "height"),
     ("Camera", "camera"),

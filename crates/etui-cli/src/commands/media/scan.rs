@@ -22,6 +22,7 @@ Examples:
   etui media scan ~/Music ~/Pictures
   etui media scan                          the folders of the library again
   etui media scan --watch                  then whenever files change, until Ctrl-C
+  etui media scan --import-ratings         take over stars and plays of other players
   etui --json media scan
 
 Only new and changed files are opened. A file that was moved, renamed or retagged keeps its
@@ -38,6 +39,10 @@ pub struct ScanArgs {
     /// Threads that read files [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Take over the ratings and numbers of plays in the files' tags (POPM, FMPS, RATING, XMP), where
+    /// there are none yet
+    #[arg(long)]
+    import_ratings: bool,
     /// Then follow the folders and scan when files change, until Ctrl-C
     #[arg(long, short)]
     watch: bool,
@@ -67,8 +72,25 @@ pub fn scan_folders(app: &mut App, args: &ScanArgs) -> Result<()> {
     let report = with_progress(app, &stop, |progress| {
         media.scan(&args.folders, &options, progress)
     })?;
-    merge_index(app, &store);
+    // After a signal it is left to the next scan: it may take seconds.
+    if !report.is_stopped {
+        merge_index(app, &store);
+    }
     write_report(app, args, &report)?;
+    if args.import_ratings && !report.is_stopped {
+        let import = media.import_ratings()?;
+        match app.out.json {
+            true => app.out.write_json(&object! {
+                imported_ratings: import.ratings,
+                imported_plays: import.plays,
+            })?,
+            false => app.out.status(format!(
+                "{} and {} taken over from tags",
+                pluralize(import.ratings, "rating"),
+                pluralize(import.plays, "play count"),
+            ))?,
+        }
+    }
     if args.watch && !report.is_stopped {
         follow_folders(app, args, &store, &options, &stop)?;
     }
@@ -187,6 +209,8 @@ fn write_report(app: &mut App, args: &ScanArgs, report: &ScanReport) -> Result<(
             away: away.collect::<Vec<_>>(),
             unreadable: unreadable.collect::<Vec<_>>(),
             problems: problems.collect::<Vec<_>>(),
+            other_formats: report.other_formats.clone(),
+            excluded_folders: report.excluded_folders,
             stopped: report.is_stopped,
         });
     }
@@ -220,6 +244,21 @@ fn write_report(app: &mut App, args: &ScanArgs, report: &ScanReport) -> Result<(
         app.out.write_error_line(&format!(
             "{}: {reason}; its records stay",
             escape_text(&path.display().to_string())
+        ));
+    }
+    if !report.other_formats.is_empty() {
+        let formats = report.other_formats.iter();
+        let formats = formats.map(|(name, count)| format!("{} {name}", format_count(*count)));
+        app.out.write_note(&format!(
+            "{} of other formats: {}",
+            pluralize(report.other_formats.values().sum(), "file"),
+            formats.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    if report.excluded_folders > 0 {
+        app.out.write_note(&format!(
+            "{} left out for a file .nomedia",
+            pluralize(report.excluded_folders, "folder")
         ));
     }
     let count = report.problems.len() as u64;

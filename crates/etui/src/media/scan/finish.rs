@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::compare::Plan;
-use super::write::{LostRecords, RecordEdits};
+use super::record_edits::RecordEdits;
 use super::{Reporter, ScanPhase, ScanReport};
 use crate::error::Result;
 use crate::media::cover::{self, CoverId};
@@ -19,7 +19,7 @@ use crate::types::CollectionKind;
 pub(super) fn finish(
     media: &Media<'_>,
     plan: &Plan,
-    lost: &LostRecords,
+    found: &[bool],
     reporter: &mut Reporter<'_>,
     report: &mut ScanReport,
 ) -> Result<()> {
@@ -27,7 +27,7 @@ pub(super) fn finish(
         .lost
         .iter()
         .enumerate()
-        .filter(|(place, _)| !lost.is_found(*place))
+        .filter(|(place, _)| found.get(*place) != Some(&true))
         .map(|(_, file)| file)
         .collect();
     // Folders that were moved away from are empty now, too.
@@ -36,12 +36,16 @@ pub(super) fn finish(
         return Ok(());
     }
     reporter.enter(ScanPhase::Finishing);
-    reporter.go_on();
     report.lost = media.db.write(|conn| {
         let mut edits = RecordEdits::new(media);
         let removed = edits.run(conn, |conn, edits, writing| {
             let mut removed = 0;
             for file in &gone {
+                // The next scan finds the rest lost.
+                if !reporter.go_on() {
+                    report.is_stopped = true;
+                    return Ok(removed);
+                }
                 files::delete_file(conn, file.folder, &file.name)?;
                 if let Some(record) = file.record
                     && files::file_of_record(conn, record)?.is_none()
@@ -51,6 +55,9 @@ pub(super) fn finish(
             }
             Ok(removed)
         })?;
+        if reporter.is_stopped {
+            return Ok(removed);
+        }
         for &folder in &left {
             files::delete_if_empty(conn, folder)?;
         }

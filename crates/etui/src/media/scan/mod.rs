@@ -13,11 +13,14 @@
 
 mod compare;
 mod finish;
+mod matching;
 mod read;
+mod record_edits;
 pub(super) mod walk;
 mod watch;
 mod write;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -114,6 +117,10 @@ pub struct ScanReport {
     pub unreadable: Vec<(PathBuf, String)>,
     /// Files that could not be read in this scan, or not in full.
     pub problems: Vec<Problem>,
+    /// Files of media formats that are not read, by extension in lower case.
+    pub other_formats: BTreeMap<&'static str, u64>,
+    /// Folders that are left out for a file `.nomedia`, each with those below it.
+    pub excluded_folders: u64,
     /// True if the progress function stopped it.
     pub is_stopped: bool,
 }
@@ -154,12 +161,12 @@ impl Media<'_> {
             return Ok(report);
         }
         reporter.progress.to_read = plan.to_read();
-        let lost = write::read_and_write(self, &plan, options, &mut reporter, &mut report)?;
+        let found = write::read_and_write(self, &plan, options, &mut reporter, &mut report)?;
         if reporter.is_stopped {
             report.is_stopped = true;
             return Ok(report);
         }
-        finish::finish(self, &plan, &lost, &mut reporter, &mut report)?;
+        finish::finish(self, &plan, &found, &mut reporter, &mut report)?;
         if report.has_changes() {
             self.link_playlists()?;
         }

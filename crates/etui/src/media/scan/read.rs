@@ -13,9 +13,8 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use etui_media::{
-    Capture, ContentKey, DesktopSize, DesktopThumbnail, DesktopThumbnails, Orientation,
-    PictureParser, Thumbnails, Unreadable, limits, make_thumbnails, read_audio, read_picture,
-    read_video,
+    Capture, ContentKey, Description, DesktopSize, DesktopThumbnail, DesktopThumbnails, PictureParser,
+    Thumbnails, Unreadable, date_in_name, limits, make_thumbnails, read_audio, read_picture, read_video,
 };
 
 use super::compare::{FileTask, FolderTask};
@@ -59,6 +58,8 @@ pub(super) enum Content {
     Cover,
     Ignored,
     Refused,
+    /// It is not there any more: as if it had not been listed.
+    Vanished,
 }
 
 /// State that the workers share.
@@ -130,6 +131,9 @@ impl<'t> Workers<'t> {
                         read.content = content;
                         read.problem = problem;
                     }
+                    Err(Unreadable::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+                        read.content = Content::Vanished;
+                    }
                     Err(error) => {
                         // The next scan tries again.
                         if matches!(error, Unreadable::Io(_) | Unreadable::TooSlow) {
@@ -167,7 +171,7 @@ impl<'t> Workers<'t> {
                 problem = audio.problem;
                 let mut cover = None;
                 if let Some(picture) = &audio.cover {
-                    match self.cover(picture, Orientation::default(), out) {
+                    match self.cover(picture, out) {
                         Ok(id) => cover = Some(id),
                         Err(error) => {
                             problem.get_or_insert_with(|| format!("its cover: {error}"));
@@ -178,7 +182,7 @@ impl<'t> Workers<'t> {
                 if is_folders {
                     cover = *folder_cover.get_or_insert_with(|| {
                         let picture = read_whole(task.cover.as_deref()?).ok()?;
-                        self.cover(&picture, Orientation::default(), out).ok()
+                        self.cover(&picture, out).ok()
                     });
                 }
                 let mut lines = TagLines::default();
@@ -188,6 +192,12 @@ impl<'t> Workers<'t> {
                 lines.push("file.name", &name);
                 lines.push("file.format", audio.format);
                 lines.push_number("file.length", audio.length);
+                if let Some(stars) = audio.rating {
+                    lines.push_number("file.rating", stars);
+                }
+                if let Some(plays) = audio.plays {
+                    lines.push_number("file.plays", plays);
+                }
                 let album = album_uid(&Track::new(lines.clone()), &task.album_folder.to_string());
                 lines.set("file.album", album.as_deref());
                 if is_folders && cover.is_some() {
@@ -203,7 +213,7 @@ impl<'t> Workers<'t> {
                 lines.push("file.format", &extension.to_ascii_lowercase());
                 lines.push_number("file.length", video.length);
                 push_size(&mut lines, video.width, video.height);
-                push_capture(&mut lines, &video.capture, before);
+                push_capture(&mut lines, &video.capture, &name, before);
                 // No frame is decoded: the desktop may have a thumbnail.
                 let cover = self.desktop_thumbnail(path, before).and_then(|found| {
                     let make = || found.to_thumbnails((video.width, video.height));
@@ -224,7 +234,7 @@ impl<'t> Workers<'t> {
                         let make = || {
                             let found = self.desktop_thumbnail(path, before);
                             let made = found.and_then(|found| found.to_thumbnails(size).ok());
-                            made.map_or_else(|| make_thumbnails(&bytes, picture.orientation), Ok)
+                            made.map_or_else(|| make_thumbnails(&bytes), Ok)
                         };
                         self.cover_of(&bytes, make, out)
                     });
@@ -235,7 +245,8 @@ impl<'t> Workers<'t> {
                     lines.push("file.name", &name);
                     lines.push("file.format", picture.format);
                     push_size(&mut lines, picture.width, picture.height);
-                    push_capture(&mut lines, &picture.capture, before);
+                    push_capture(&mut lines, &picture.capture, &name, before);
+                    push_description(&mut lines, &picture.description);
                     record(CollectionKind::Pictures, lines, picture.key, cover.ok())
                 }
             }
@@ -255,13 +266,8 @@ impl<'t> Workers<'t> {
     }
 
     /// Returns the id of a picture, which is decoded unless its thumbnails are known.
-    fn cover(
-        &self,
-        picture: &[u8],
-        orientation: Orientation,
-        out: &SyncSender<Message>,
-    ) -> Result<CoverId, Unreadable> {
-        self.cover_of(picture, || make_thumbnails(picture, orientation), out)
+    fn cover(&self, picture: &[u8], out: &SyncSender<Message>) -> Result<CoverId, Unreadable> {
+        self.cover_of(picture, || make_thumbnails(picture), out)
     }
 
     /// Returns the id of a picture, whose thumbnails are made unless they are known.
@@ -357,14 +363,29 @@ fn push_size(lines: &mut TagLines, width: u32, height: u32) {
     }
 }
 
-/// The time of a picture that says none is the file's.
-fn push_capture(lines: &mut TagLines, capture: &Capture, stat: FileStat) {
-    let taken = capture.taken.clone().or_else(|| {
-        let time = jiff::Timestamp::from_nanosecond(stat.mtime.into()).ok()?;
+/// Adds when a picture was taken and what says so: its data, its name, or, so that it has a day at
+/// all, the time of its file.
+fn push_capture(lines: &mut TagLines, capture: &Capture, name: &str, stat: FileStat) {
+    let system = |time: jiff::Timestamp| {
         let local = time.to_zoned(jiff::tz::TimeZone::system()).datetime();
-        Some(local.strftime("%Y-%m-%dT%H:%M:%S").to_string())
+        local.strftime("%Y-%m-%dT%H:%M:%S").to_string()
+    };
+    let said = capture.taken.as_ref().map(|taken| {
+        let utc = taken
+            .is_utc
+            .then(|| format!("{}Z", taken.time).parse().ok());
+        let time = utc.flatten().map_or_else(|| taken.time.clone(), system);
+        (time, taken.from.name())
     });
-    lines.push("file.taken", &taken.unwrap_or_default());
+    let named = || date_in_name(name).map(|time| (time, "name"));
+    let of_file = || {
+        let time = jiff::Timestamp::from_nanosecond(stat.mtime.into()).ok()?;
+        Some((system(time), "file"))
+    };
+    if let Some((time, from)) = said.or_else(named).or_else(of_file) {
+        lines.push("file.taken", &time);
+        lines.push("file.takenfrom", from);
+    }
     if let Some(place) = capture.place {
         lines.push(
             "file.place",
@@ -372,6 +393,21 @@ fn push_capture(lines: &mut TagLines, capture: &Capture, stat: FileStat) {
         );
     }
     lines.push("file.camera", &capture.camera);
+}
+
+/// Adds the words of XMP and IPTC, in the names of tags.
+fn push_description(lines: &mut TagLines, said: &Description) {
+    lines.push("TITLE", &said.title);
+    lines.push("DESCRIPTION", &said.caption);
+    for keyword in &said.keywords {
+        lines.push("KEYWORD", keyword);
+    }
+    for person in &said.people {
+        lines.push("PERSON", person);
+    }
+    if let Some(stars) = said.rating {
+        lines.push_number("file.rating", stars);
+    }
 }
 
 /// Opens a regular file. A link is not followed, and a pipe does not block.

@@ -15,8 +15,8 @@ use rusqlite::Connection;
 use self::walked::{
     WalkedFolder, album_folder, context, cover_file, folders_with_music, has_audio, is_cover,
 };
+use super::record_edits::RecordEdits;
 use super::walk::{FileKind, FileStat, Listing, list_folder};
-use super::write::RecordEdits;
 use super::{Reporter, ScanReport};
 use crate::error::{Error, Result};
 use crate::media::files::{self, FileState, FolderTree, StoredFile, StoredFolder, StoredRoot};
@@ -36,6 +36,8 @@ pub(super) struct Plan {
     /// Roots that became a folder of another: the root, the other, its folder and name there.
     absorbed: Vec<(i64, i64, i64, Vec<u8>)>,
     folders: Vec<(i64, StoredFolder)>,
+    /// The places in `folders` by id.
+    folder_places: HashMap<i64, usize>,
     moved: Vec<MovedFile>,
     /// Files that are read again although they did not change. They are marked first: a scan that
     /// is killed before it reads them has left them to the next.
@@ -91,6 +93,22 @@ impl Plan {
     /// The number of files to read.
     pub(super) fn to_read(&self) -> u64 {
         self.tasks.iter().map(|task| task.files.len() as u64).sum()
+    }
+
+    /// Plans a folder of a root, in the place of what was planned of it.
+    fn put_folder(&mut self, root: i64, folder: StoredFolder) {
+        match self.planned_folder(folder.id) {
+            Some(planned) => *planned = folder,
+            None => {
+                self.folder_places.insert(folder.id, self.folders.len());
+                self.folders.push((root, folder));
+            }
+        }
+    }
+
+    fn planned_folder(&mut self, id: i64) -> Option<&mut StoredFolder> {
+        let place = *self.folder_places.get(&id)?;
+        self.folders.get_mut(place).map(|(_, folder)| folder)
     }
 
     /// The number of moved files.
@@ -271,7 +289,7 @@ impl Comparison<'_, '_> {
             inode,
             context: 0,
         };
-        self.plan.folders.push((root.id, folder));
+        self.plan.put_folder(root.id, folder);
         id
     }
 
@@ -313,6 +331,7 @@ impl Comparison<'_, '_> {
         };
         claimed.insert(top);
         let first = walked.len();
+        self.count_listing(&listing);
         walked.push(WalkedFolder {
             id: top,
             root: root.id,
@@ -342,8 +361,10 @@ impl Comparison<'_, '_> {
                 };
                 let known = by_name.or_else(by_inode);
                 let is_moved = by_name.is_none();
-                let listing = match list_folder(&path) {
+                let listing = match list_folder(&path, &mut || self.reporter.go_on()) {
                     Ok(listing) => listing,
+                    // It vanished after its parent was listed.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                     Err(error) => {
                         self.report.unreadable.push((path, error.to_string()));
                         unreadable.extend(known);
@@ -351,6 +372,7 @@ impl Comparison<'_, '_> {
                         continue;
                     }
                 };
+                self.count_listing(&listing);
                 let id = match known {
                     Some(id) => id,
                     None => {
@@ -372,7 +394,7 @@ impl Comparison<'_, '_> {
                 if let Some(before) = before.filter(|before| **before != stored) {
                     let is_moved = (before.parent, &before.name) != (stored.parent, &stored.name);
                     self.report.moved_folders += u64::from(is_moved);
-                    self.plan.folders.push((root.id, stored));
+                    self.plan.put_folder(root.id, stored);
                 }
                 walked.push(WalkedFolder {
                     id,
@@ -392,9 +414,15 @@ impl Comparison<'_, '_> {
                 return Ok(());
             }
         }
+        if self.reporter.is_stopped {
+            return Ok(());
+        }
         let music = folders_with_music(walked, first);
         for place in first..walked.len() {
             self.compare_files(conn, root, walked, place, &music)?;
+            if self.reporter.is_stopped {
+                return Ok(());
+            }
         }
         // Stored folders that were not found, unless they are below one that cannot be read.
         for folder in tree.by_id.values() {
@@ -431,6 +459,9 @@ impl Comparison<'_, '_> {
         let mut same = Vec::new();
         for file in &folder.listing.files {
             self.reporter.progress.files += 1;
+            if !self.reporter.go_on() {
+                return Ok(());
+            }
             while let Some(lost) = stored.next_if(|old| old.name < file.name) {
                 self.lose(root, folder.id, lost);
             }
@@ -471,11 +502,7 @@ impl Comparison<'_, '_> {
             self.lose(root, folder.id, lost);
         }
         let context = context(walked, place);
-        let is_planned = self
-            .plan
-            .folders
-            .iter()
-            .any(|(_, planned)| planned.id == folder.id);
+        let is_planned = self.plan.folder_places.contains_key(&folder.id);
         if folder.is_new && is_planned {
             self.set_context(walked, place, context);
         } else if folder.context != context && !folder.is_new {
@@ -493,8 +520,7 @@ impl Comparison<'_, '_> {
         let Some(folder) = walked.get(place) else {
             return;
         };
-        let mut planned = self.plan.folders.iter_mut();
-        if let Some((_, planned)) = planned.find(|(_, planned)| planned.id == folder.id) {
+        if let Some(planned) = self.plan.planned_folder(folder.id) {
             planned.context = context;
             return;
         }
@@ -506,7 +532,15 @@ impl Comparison<'_, '_> {
             inode: folder.inode,
             context,
         };
-        self.plan.folders.push((folder.root, stored));
+        self.plan.put_folder(folder.root, stored);
+    }
+
+    /// Counts the files and folders of a listing that are left out.
+    fn count_listing(&mut self, listing: &Listing) {
+        self.report.excluded_folders += u64::from(listing.is_excluded);
+        for (extension, count) in &listing.others {
+            *self.report.other_formats.entry(extension).or_default() += count;
+        }
     }
 
     fn find(
@@ -620,11 +654,10 @@ impl Comparison<'_, '_> {
                 *flag = true;
             }
         }
-        let planned: HashSet<i64> = self.plan.folders.iter().map(|(_, f)| f.id).collect();
         for (place, folder) in walked.iter().enumerate() {
             let parent = folder.parent.and_then(|parent| walked.get(parent));
-            if folder.is_new && has_media.get(place) == Some(&true) && !planned.contains(&folder.id)
-            {
+            let is_planned = self.plan.folder_places.contains_key(&folder.id);
+            if folder.is_new && has_media.get(place) == Some(&true) && !is_planned {
                 let stored = StoredFolder {
                     id: folder.id,
                     parent: parent.map(|parent| parent.id),
@@ -632,21 +665,27 @@ impl Comparison<'_, '_> {
                     inode: folder.inode,
                     context: context(&walked, place),
                 };
-                self.plan.folders.push((folder.root, stored));
+                self.plan.put_folder(folder.root, stored);
             }
-            let Some(mut files) = by_place.remove(&place) else {
+            let Some(files) = by_place.remove(&place) else {
                 continue;
             };
             let cover = cover_file(&walked, place);
-            while !files.is_empty() {
-                let rest = files.split_off(files.len().min(TASK_FILES));
+            let has_music = has_audio(&folder.listing);
+            let mut files = files.into_iter();
+            loop {
+                // Collected anew: parts split off a vector would keep the capacity of the whole.
+                let files: Vec<FileTask> = files.by_ref().take(TASK_FILES).collect();
+                if files.is_empty() {
+                    break;
+                }
                 self.plan.tasks.push(FolderTask {
                     folder: folder.id,
                     album_folder: album_folder(&walked, place),
                     path: folder.path.clone(),
                     cover: cover.clone(),
-                    has_music: has_audio(&folder.listing),
-                    files: std::mem::replace(&mut files, rest),
+                    has_music,
+                    files,
                 });
             }
         }

@@ -129,8 +129,13 @@ impl Comparison<'_, '_> {
     ) -> Result<()> {
         let tree = self.tree(conn, &root)?;
         let had_files = files::has_files(conn, root.id)?;
-        let there =
-            identity(&root.path).and_then(|identity| Ok((identity, list_folder(&root.path)?)));
+        let there = identity(&root.path).and_then(|identity| {
+            let listing = list_folder(&root.path, &mut || self.reporter.go_on())?;
+            Ok((identity, listing))
+        });
+        if self.reporter.is_stopped {
+            return Ok(());
+        }
         let (fsid, inode, listing) = match there {
             // An empty folder where a drive was connected.
             Ok((_, listing)) if listing.is_empty && had_files => return self.away(root),

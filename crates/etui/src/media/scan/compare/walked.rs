@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::media::files;
 use crate::media::scan::walk::{FileKind, ListedFile, Listing};
+use crate::media::tag_values::is_disc_folder;
 
 /// A folder as it was found.
 pub(super) struct WalkedFolder {
@@ -74,14 +75,7 @@ pub(super) fn folders_with_music(walked: &[WalkedFolder], first: usize) -> HashS
 
 /// Returns true for the name of a disc's folder: `CD2`, `Disc 1`.
 fn is_disc(name: &[u8]) -> bool {
-    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-    let number = ["disc", "disk", "cd"]
-        .iter()
-        .find_map(|word| name.strip_prefix(word));
-    number.is_some_and(|number| {
-        let number = number.trim_start_matches([' ', '-', '_', '.']);
-        number.starts_with(|c: char| c.is_ascii_digit())
-    })
+    is_disc_folder(&String::from_utf8_lossy(name))
 }
 
 /// The folder of a track's album: the parent of a disc's folder.
@@ -118,19 +112,4 @@ fn cover_order(file: &ListedFile) -> (u8, &[u8]) {
 pub(super) fn cover_file(walked: &[WalkedFolder], place: usize) -> Option<PathBuf> {
     let (folder, cover) = best_cover(walked, place)?;
     Some(folder.path.join(files::path_of(&cover.name)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_of_discs_are_known_by_name() {
-        for name in ["CD2", "Disc 1", "disk-03", "cd 1 (live)"] {
-            assert!(is_disc(name.as_bytes()), "{name}");
-        }
-        for name in ["CDs", "Discovery", "Low", "1"] {
-            assert!(!is_disc(name.as_bytes()), "{name}");
-        }
-    }
 }
