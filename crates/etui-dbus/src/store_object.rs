@@ -142,7 +142,7 @@ impl StoreObject {
             };
             Ok(OwnedObjectPath::try_from(collection_path(id))?)
         };
-        let path = self.endpoint.answer_on_worker(create).await?;
+        let path = self.endpoint.change("CreateCollection", create).await?;
         refresh_objects(&self.endpoint).await?;
         Ok(path)
     }
@@ -169,7 +169,7 @@ impl StoreObject {
             };
             Ok(OwnedObjectPath::try_from(collection_path(id))?)
         };
-        let path = self.endpoint.answer_on_worker(restore).await?;
+        let path = self.endpoint.change("RestoreCollection", restore).await?;
         refresh_objects(&self.endpoint).await?;
         Ok(path)
     }

@@ -7,30 +7,46 @@ use zbus::message::Header;
 use zbus::object_server::SignalEmitter;
 
 use crate::collection::ListCalls;
-use crate::error::StoreError;
+use crate::error::{ErrorKind, StoreError};
 use crate::rows::WireRow;
-use crate::service::Endpoint;
+use crate::service::{ClientId, Endpoint};
 use crate::view::{PulledChanges, WireChange};
 
 /// A view of one client.
 pub(crate) struct ViewObject {
     pub(crate) endpoint: Endpoint,
+    pub(crate) client: ClientId,
     pub(crate) calls: Arc<dyn ListCalls>,
     pub(crate) filter: String,
     pub(crate) number: u64,
+}
+
+impl ViewObject {
+    /// Fails if a call is of another client: it would take the changes that this one waits for.
+    fn expect_own(&self, header: &Header<'_>) -> Result<(), StoreError> {
+        match self.endpoint.client(header) == self.client {
+            true => Ok(()),
+            false => Err(StoreError::new(
+                ErrorKind::NotFound,
+                "this view belongs to another program; open one with OpenView",
+            )),
+        }
+    }
 }
 
 #[interface(name = "org.etui.View1")]
 impl ViewObject {
     /// The filter, as it was given to OpenView.
     #[zbus(property(emits_changed_signal = "const"))]
-    fn filter(&self) -> String {
-        self.filter.clone()
+    fn filter(&self, #[zbus(header)] header: Option<Header<'_>>) -> Result<String, StoreError> {
+        header.map_or(Ok(()), |header| self.expect_own(&header))?;
+        Ok(self.filter.clone())
     }
 
     /// The number of matching records. Not announced by PropertiesChanged: read it after Ready.
     #[zbus(property(emits_changed_signal = "false"))]
-    async fn count(&self) -> Result<u64, StoreError> {
+    async fn count(&self, #[zbus(header)] header: Option<Header<'_>>) -> Result<u64, StoreError> {
+        header.map_or(Ok(()), |header| self.expect_own(&header))?;
         let (calls, filter) = (Arc::clone(&self.calls), self.filter.clone());
         let count =
             move |service: &crate::service::Service| calls.count_matching(service.store(), &filter);
@@ -46,7 +62,9 @@ impl ViewObject {
         offset: u64,
         limit: u64,
         columns: Vec<String>,
+        #[zbus(header)] header: Header<'_>,
     ) -> Result<(Vec<WireChange>, Vec<WireRow>), StoreError> {
+        self.expect_own(&header)?;
         let number = self.number;
         let load = move |service: &crate::service::Service| {
             let views = service.views()?;
@@ -60,7 +78,12 @@ impl ViewObject {
     /// Returns the changes since the view was last read, each record once, and `reset`: if it is
     /// true, the changes are not known or too many, and every page is to be loaded again.
     #[zbus(out_args("changes", "reset"))]
-    async fn changes(&self, columns: Vec<String>) -> Result<(Vec<WireChange>, bool), StoreError> {
+    async fn changes(
+        &self,
+        columns: Vec<String>,
+        #[zbus(header)] header: Header<'_>,
+    ) -> Result<(Vec<WireChange>, bool), StoreError> {
+        self.expect_own(&header)?;
         let number = self.number;
         let pull = move |service: &crate::service::Service| {
             let changes: PulledChanges = service.views()?.pull_changes(number, columns)?;
@@ -72,6 +95,7 @@ impl ViewObject {
 
     /// Closes the view. The same happens when its client leaves the bus.
     async fn close(&self, #[zbus(header)] header: Header<'_>) -> Result<(), StoreError> {
+        self.expect_own(&header)?;
         self.endpoint.answer(|_| Ok(()))?;
         if let Some(path) = header.path() {
             self.endpoint.service.close_object(path.as_str()).await;

@@ -36,14 +36,16 @@ pub(crate) async fn open_view(
         };
         runtime.spawn("view is ready", send).detach();
     });
+    let client = endpoint.client(header);
     let object = OwnedObject {
-        client: endpoint.client(header),
+        client: client.clone(),
         connection: connection.clone(),
         kind: OwnedKind::View(number),
     };
     service.add_object(&path, object)?;
     let view = ViewObject {
         endpoint: endpoint.clone(),
+        client,
         calls: Arc::clone(&calls),
         filter: filter.clone(),
         number,

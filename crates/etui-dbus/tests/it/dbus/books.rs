@@ -8,6 +8,8 @@ use super::support::*;
 
 /// Pairs of duplicates, and their number.
 type Pairs = (Vec<(String, String, u32, Vec<String>)>, u64);
+/// The answer of an undo.
+type Undone = (u64, HashMap<String, u64>, Vec<(String, String, String)>);
 /// The answer of a merge.
 type Merged = ((u64, String, String), Vec<String>);
 
@@ -134,8 +136,7 @@ fn contacts_are_merged_if_they_are_as_they_were() {
         .store("Steps", &Options::from([("limit", Variant::from(1_u64))]))
         .unwrap();
     assert_eq!(steps[0].3, "Merge");
-    let _: (u64, HashMap<String, u64>, Vec<(String, String, String)>) =
-        client.store("Undo", &(vec![steps[0].0], none())).unwrap();
+    let _: Undone = client.store("Undo", &(vec![steps[0].0], none())).unwrap();
     assert_eq!(second.property::<u64>(&book, COLLECTION, "Count"), 3);
 }
 

@@ -467,6 +467,19 @@ fn views_are_below_the_services_path_and_of_their_client() {
     for client in [&client, &second] {
         assert_eq!(managed(client, etui_dbus::STORE_PATH).len(), 3);
     }
+    // It answers nobody else.
+    let columns = vec!["uid"];
+    assert_eq!(second.refusal(&view, VIEW, "Changes", &columns), "NotFound");
+    let page = (0_u64, 10_u64, &columns);
+    assert_eq!(second.refusal(&view, VIEW, "Load", &page), "NotFound");
+    assert_eq!(second.refusal(&view, VIEW, "Close", &()), "NotFound");
+    let get = (VIEW, "Filter");
+    let properties = "org.freedesktop.DBus.Properties";
+    assert_eq!(second.refusal(&view, properties, "Get", &get), "NotFound");
+    assert_eq!(
+        client.property::<String>(&view, VIEW, "Filter"),
+        "name:secret"
+    );
     client.call::<_, ()>(&view, VIEW, "Close", &()).unwrap();
     assert!(managed(&client, views).is_empty());
 }

@@ -87,3 +87,37 @@ fn the_gallery_shows_the_pictures_of_a_day() {
     assert!(shown(&[]).is_empty());
     assert!(run(&library, "gallery.py", &["soon"]).contains("org.etui.Error1.BadFilter"));
 }
+
+/// The block of the book that calls each method runs to its end, without an error.
+#[test]
+fn the_calls_of_the_book_run() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/dbus.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut blocks = page.split("```sh\n").skip(1);
+    let block = blocks.find(|block| block.starts_with("etui() {")).unwrap();
+    let script = block.split_once("```").unwrap().0;
+    let library = Library::new();
+    library.track("First", 1, "One");
+    library.picture("a.jpg", (2024, 5, 3));
+    library.scan();
+    let mut command = library.service.bus.command("timeout");
+    let output = command
+        .args(["600", "sh", "-euc", script])
+        .output()
+        .unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && errors.is_empty(),
+        "{out}{errors}"
+    );
+    for expected in [
+        "lovelace\\\"*\"",
+        "\"Choir\" \"contacts\" 1 ",
+        "\"RestoreCollection\"",
+        "\"One\"",
+        "\"a.jpg\"",
+    ] {
+        assert!(out.contains(expected), "{expected}: {out}");
+    }
+}

@@ -206,10 +206,34 @@ fn views_go_with_their_client_and_are_bounded() {
     }
     assert_eq!(open(&client).unwrap_err().name, "Busy");
     open(&other).unwrap();
-    assert_eq!(other.property::<String>(&view, VIEW, "Filter"), "");
+    assert_eq!(client.property::<String>(&view, VIEW, "Filter"), "");
     block_on(client.connection.close()).unwrap();
     wait_until("the view is gone", || {
         let gone = other.call::<_, Changes>(&view, VIEW, "Changes", &["uid"].as_slice());
         gone.is_err_and(|e| e.name.ends_with("UnknownObject"))
     });
+}
+
+/// A program that follows a collection hears that its name is another one, whoever gave it.
+#[test]
+fn a_view_is_ready_when_its_collection_is_renamed() {
+    let service = Running::start();
+    let (client, second) = (service.client(), service.client());
+    let book = client.collection("contacts");
+    let mut signals = Signals::of(&client);
+    let view: OwnedObjectPath = client
+        .call(&book, COLLECTION, "OpenView", &("uid:nobody", none()))
+        .unwrap();
+    let store = service.open_store();
+    let names = ["Friends", "Family"];
+    for (n, name) in names.into_iter().enumerate() {
+        let (changes, _): Changes = client.call(&view, VIEW, "Changes", &vec!["uid"]).unwrap();
+        assert!(changes.is_empty());
+        match n {
+            0 => second.call(&book, COLLECTION, "Rename", &name).unwrap(),
+            _ => drop(store.rename_collection::<etui::contacts::Card>(names[0], name)),
+        }
+        signals.wait_for(&view);
+        assert_eq!(client.property::<String>(&book, COLLECTION, "Name"), name);
+    }
 }
