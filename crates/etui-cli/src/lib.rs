@@ -24,6 +24,7 @@ pub fn run() -> ExitCode {
         Err(code) => return code,
     };
     let mut app = app::App::new(&command_line.global);
+    app.out.command.clone_from(&words);
     etui::set_default_actor("etui");
     // What a service does on the way is not one step.
     let is_service = ["serve", "eds serve", "calendar remind"].contains(&words.as_str());

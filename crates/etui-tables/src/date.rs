@@ -21,6 +21,55 @@ pub(crate) enum TableDate {
     },
 }
 
+/// Returns true for a date of a day that its month does not have: with the 28th it is one.
+pub(crate) fn names_missing_day(text: &str) -> bool {
+    let text = text.trim();
+    let numbers = text.match_indices(|c: char| c.is_ascii_digit());
+    let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+    let starts = numbers
+        .map(|(at, _)| at)
+        .filter(|at| at.checked_sub(1).is_none_or(|before| !is_digit(before)));
+    // 19900431
+    let packed = (text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit())).then_some(6);
+    starts.chain(packed).any(|at| {
+        let day = text.get(at..at + 2);
+        let is_day = matches!(day, Some("29" | "30" | "31")) && !is_digit(at + 2);
+        let mut other = text.to_owned();
+        is_day && {
+            other.replace_range(at..at + 2, "28");
+            let orders = [DayOrder::DayFirst, DayOrder::MonthFirst];
+            let is_date = |order| {
+                matches!(
+                    TableDate::parse(&other, order),
+                    Some(TableDate::Date { .. })
+                )
+            };
+            orders.into_iter().any(is_date)
+        }
+    })
+}
+
+#[cfg(test)]
+#[test]
+fn days_that_do_not_exist() {
+    for text in [
+        "1990-02-29",
+        "31.6.1990",
+        "30 Feb 1990",
+        "6/31/1990",
+        "19900431",
+    ] {
+        assert!(
+            TableDate::parse(text, DayOrder::DayFirst).is_none(),
+            "{text}"
+        );
+        assert!(names_missing_day(text), "{text}");
+    }
+    for text in ["unknown", "32.1.1990", "31", "", "12345", "29"] {
+        assert!(!names_missing_day(text), "{text}");
+    }
+}
+
 const MONTHS: &[&str] = &[
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];

@@ -4,7 +4,8 @@ use etui_ical::time::{Date, DateTimeValue};
 
 use super::clock::parse_digits;
 use super::format::iso_day;
-use super::names::{parse_month, parse_weekday};
+use super::language::Language;
+use super::names::{month_name, parse_month, parse_weekday};
 use super::parse::in_languages;
 use super::words::WordList;
 
@@ -66,6 +67,83 @@ pub fn parse_numeric_date(word: &str, today: Date) -> Result<Option<Date>, Strin
         )),
         (us, other) => Ok(us.or(other)),
     }
+}
+
+/// Returns what is wrong with a date of a day that its month does not have: `1990-02-29`, `31.6.`, `30 February`.
+pub fn find_missing_day(words: &WordList, today: Date) -> Option<String> {
+    (0..words.left()).find_map(|at| {
+        let mut rest = words.rest();
+        rest.at = at;
+        missing_day_at(&rest, today)
+    })
+}
+
+/// Returns what is wrong with a date at the position of the words.
+fn missing_day_at(words: &WordList, today: Date) -> Option<String> {
+    let word = words.peek(0)?;
+    let number = |text: &str| parse_digits::<u32>(text, 1..=2);
+    let year_of = |text: &str| parse_digits::<i32>(text, 4..=4);
+    let numeric = || {
+        let date = word.split_once('t').map_or(word, |(date, _)| date);
+        if let (8, Some(_)) = (date.len(), date.parse::<u32>().ok()) {
+            let parts = (date.get(..4)?, date.get(4..6)?, date.get(6..)?);
+            let month = number(parts.1).filter(|month| (1..=12).contains(month))?;
+            return Some((number(parts.2)?, month, Some(year_of(parts.0)?)));
+        }
+        let separator = date.find(['.', '-', '/'])?;
+        let mut parts = date.split(date.get(separator..=separator)?);
+        match (parts.next()?, parts.next()?, parts.next(), parts.next()) {
+            (year, month, Some(day), None) if year.len() == 4 => {
+                Some((number(day)?, number(month)?, Some(year_of(year)?)))
+            }
+            (day, month, Some(year), None) if date.contains('.') => {
+                let short = || Some(2_000 + parse_digits::<i32>(year, 2..=2)?);
+                let of_year = year_of(year).or_else(short);
+                (year.is_empty() || of_year.is_some()).then_some((
+                    number(day)?,
+                    number(month)?,
+                    of_year,
+                ))
+            }
+            _ => None,
+        }
+    };
+    let named = || {
+        let next = words.peek(1)?;
+        let of = usize::from(matches!(next, "of" | "from"));
+        let (day, month, after) = match (parse_month(word), parse_day_number(word)) {
+            (Some(month), _) => (parse_day_number(next)?, month, 2),
+            (None, Some(day)) => (day, parse_month(words.peek(1 + of)?)?, 2 + of),
+            _ => return None,
+        };
+        let year = words.peek(after).and_then(year_of);
+        Some((day, u32::from(month), year))
+    };
+    let found = numeric();
+    let is_numeric = found.is_some();
+    let (day, month, year) = found.or_else(named)?;
+    let is_possible = (1..=12).contains(&month) && (1..=31).contains(&day);
+    let is_there = match year {
+        Some(year) => Date::new(year, month, day).is_some(),
+        None => next_date(today, u8::try_from(month).ok()?, day).is_some(),
+    };
+    if !is_possible || is_there {
+        return None;
+    }
+    let in_year = year.map(|year| format!(" {year}")).unwrap_or_default();
+    let month = month_name(month);
+    let written = words.next_words(2).join(" ");
+    let written = if is_numeric { word } else { &written };
+    Some(format!(
+        "\"{written}\" does not exist: {month}{in_year} has no day {day}"
+    ))
+}
+
+/// Returns what is wrong with a text that is a date of a day that does not exist; `None` for others.
+pub fn describe_missing_day(text: &str) -> Option<String> {
+    let today = Date::new(2000, 1, 1)?;
+    Language::all()
+        .find_map(|language| find_missing_day(&WordList::split_in(text, language), today))
 }
 
 /// Parses a year of two or four digits.

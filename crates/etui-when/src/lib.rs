@@ -38,7 +38,7 @@ mod when_parser;
 mod words;
 mod zone_words;
 
-pub use dates::{parse_any_day, plus_months};
+pub use dates::{describe_missing_day, parse_any_day, plus_months};
 pub use duration::{describe_duration, parse_duration};
 pub use format::{
     format_clock, format_day, format_long_day, format_minute, format_range, format_short, iso_day,

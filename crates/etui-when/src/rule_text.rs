@@ -1,6 +1,6 @@
 //! Describes a recurrence rule in words. `parse_rule` parses the description of every rule it can build.
 
-use etui_ical::recurrence::{Frequency, NthWeekday, RecurrenceRule};
+use etui_ical::recurrence::{Frequency, NthWeekday, RecurrenceRule, Skip};
 use etui_ical::time::{DateTime, DateTimeValue, TimeZone, Weekday};
 
 use super::format::{format_clock, iso_day};
@@ -73,6 +73,11 @@ pub fn describe_rule(rule: &RecurrenceRule, zone: &TimeZone) -> String {
             text.push_str(&values.join(", "));
         }
     }
+    match rule.skip {
+        Skip::Omit => {}
+        Skip::Backward => text.push_str(" (a missing day: the one before)"),
+        Skip::Forward => text.push_str(" (a missing day: the one after)"),
+    }
     match rule.count {
         Some(1) => text.push_str(" 1 time"),
         Some(n) => text.push_str(&format!(" {n} times")),
@@ -89,7 +94,8 @@ fn format_until(until: DateTimeValue, zone: &TimeZone) -> String {
         DateTimeValue::Utc(time) => zone.to_local(TimeZone::UTC.to_utc(time)),
     };
     let day = iso_day(local.date());
-    match is_end_of_day(local) {
+    // A series that was cut ends a second before its next time.
+    match is_end_of_day(local) || matches!(local.hms(), (_, 59, 59)) {
         true => day,
         false => format!("{day} {}", format_clock(local)),
     }

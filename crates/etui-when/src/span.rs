@@ -5,8 +5,8 @@ use std::ops::Range;
 use etui_ical::time::{Date, DateTime, DateTimeValue, Timestamp};
 
 use super::clock::parse_digits;
-use super::dates::plus_months;
-use super::names::parse_month;
+use super::dates::{describe_missing_day, plus_months};
+use super::names::{parse_month, parse_number_word};
 use super::parse::in_languages;
 use super::words::WordList;
 use super::{LocalNow, format_day, parse_when, reference_time, to_instant};
@@ -117,28 +117,9 @@ impl TimeSpan {
 fn parse_named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
     let today = now.date();
     let lower = what.trim().to_ascii_lowercase();
-    let (by, unit) = match lower.split_once(char::is_whitespace) {
-        Some(("this", unit)) => (0, unit.trim_start()),
-        Some(("next", unit)) => (1, unit.trim_start()),
-        Some(("last", unit)) => (-1, unit.trim_start()),
-        _ => (0, lower.as_str()),
-    };
-    match unit {
-        "week" => {
-            let monday = today.plus_days(7 * by - i64::from(today.weekday().index()));
-            return Ok((monday, monday.plus_days(6)));
-        }
-        "weekend" => {
-            let monday = today.plus_days(7 * by - i64::from(today.weekday().index()));
-            return Ok((monday.plus_days(5), monday.plus_days(6)));
-        }
-        "month" => return Ok(month_range(plus_months(first_of_month(today), by), 1)),
-        "year" => {
-            let (year, ..) = today.ymd();
-            let january = Date::new(year, 1, 1).unwrap_or(today);
-            return Ok(month_range(plus_months(january, 12 * by), 12));
-        }
-        _ => {}
+    let (english, other) = in_languages(what, |words| week_or_month(words, today).ok_or(()));
+    if let Some(days) = other.or(english.ok()) {
+        return Ok(days);
     }
     let first_and_count = match lower.split_once('-') {
         Some((year, month)) => parse_digits(month, 2..=2).map(|month| (year, month, 1)),
@@ -155,6 +136,7 @@ fn parse_named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
     }
     match parse_when(what, now) {
         Ok(DateTimeValue::Date(day)) => Ok((day, day)),
+        Err(_) if let Some(problem) = describe_missing_day(what) => Err(problem),
         _ => {
             let write = match nearest_period(&lower) {
                 Some(near) => format!("did you mean {near}? Write"),
@@ -165,6 +147,49 @@ fn parse_named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
                  year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to"
             ))
         }
+    }
+}
+
+/// Returns the days of `week`, `next month`, `this year`; in other languages the word for "next" can follow, and there
+/// can be an article.
+fn week_or_month(words: &WordList, today: Date) -> Option<(Date, Date)> {
+    const ARTICLES: &[&str] = &["the", "on", "in", "at", "of"];
+    let mut rest = words.rest();
+    // "in 2 weeks" of übernächste Woche.
+    let weeks = match rest.next_words(3)[..] {
+        ["in", n, "weeks" | "week"] if rest.left() == 3 => parse_number_word(n),
+        _ => None,
+    };
+    if let Some(weeks) = weeks.filter(|_| words.is_translated()) {
+        let monday = today.plus_days(7 * i64::from(weeks) - i64::from(today.weekday().index()));
+        return Some((monday, monday.plus_days(6)));
+    }
+    if words.is_translated() {
+        rest.skip_all(ARTICLES);
+    }
+    let by = |word: &str| match word {
+        "this" => Some(0),
+        "next" | "coming" => Some(1),
+        "last" => Some(-1),
+        _ => None,
+    };
+    let (unit, by) = match rest.next_words(3)[..] {
+        [unit] => (unit, 0),
+        [first, unit] if by(first).is_some() => (unit, by(first)?),
+        [unit, last] if words.is_translated() => (unit, by(last)?),
+        _ => return None,
+    };
+    let monday = today.plus_days(7 * by - i64::from(today.weekday().index()));
+    match unit {
+        "week" => Some((monday, monday.plus_days(6))),
+        "weekend" => Some((monday.plus_days(5), monday.plus_days(6))),
+        "month" => Some(month_range(plus_months(first_of_month(today), by), 1)),
+        "year" => {
+            let (year, ..) = today.ymd();
+            let january = Date::new(year, 1, 1).unwrap_or(today);
+            Some(month_range(plus_months(january, 12 * by), 12))
+        }
+        _ => None,
     }
 }
 
@@ -315,6 +340,52 @@ mod tests {
         ] {
             let (first, last) = parse_named(what, here().now).unwrap();
             assert_eq!(format!("{first} {last}"), days, "{what}");
+        }
+        for (what, days) in [
+            ("nächste Woche", "20261123 20261129"),
+            ("diese Woche", "20261116 20261122"),
+            ("letzten Monat", "20261001 20261031"),
+            ("übernächste Woche", "20261130 20261206"),
+            ("kommende Woche", "20261123 20261129"),
+            ("Wochenende", "20261121 20261122"),
+            ("nächstes Jahr", "20270101 20271231"),
+            ("prochaine semaine", "20261123 20261129"),
+            ("la semaine prochaine", "20261123 20261129"),
+            ("mois prochain", "20261201 20261231"),
+            ("cette semaine", "20261116 20261122"),
+            ("próxima semana", "20261123 20261129"),
+            ("la semana que viene", "20261123 20261129"),
+            ("el mes pasado", "20261001 20261031"),
+            ("próximo mês", "20261201 20261231"),
+            ("volgende week", "20261123 20261129"),
+            ("deze maand", "20261101 20261130"),
+            ("prossima settimana", "20261123 20261129"),
+            ("la settimana prossima", "20261123 20261129"),
+            ("mese scorso", "20261001 20261031"),
+            ("nästa vecka", "20261123 20261129"),
+            ("następny tydzień", "20261123 20261129"),
+            ("следующая неделя", "20261123 20261129"),
+            ("на следующей неделе", "20261123 20261129"),
+            ("gelecek hafta", "20261123 20261129"),
+            ("来週", "20261123 20261129"),
+            ("Dezember", "20261201 20261231"),
+            ("décembre", "20261201 20261231"),
+            ("december", "20261201 20261231"),
+            ("diciembre 2027", "20271201 20271231"),
+        ] {
+            let found =
+                parse_named(what, here().now).map(|(first, last)| format!("{first} {last}"));
+            assert_eq!(found.as_deref(), Ok(days), "{what}");
+        }
+        for what in [
+            "week next",
+            "31.6.",
+            "30 February",
+            "2027-02-29",
+            "30. Februar",
+        ] {
+            let found = parse_named(what, here().now);
+            assert!(found.is_err(), "{what} {found:?}");
         }
         for (what, nearest) in [
             ("tommorow", "tomorrow"),

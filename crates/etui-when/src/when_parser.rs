@@ -4,8 +4,8 @@ use etui_ical::time::{Date, DateTime, Duration, Weekday};
 
 use super::clock::{Clock, parse_clock, parse_digits, parse_packed, split_half};
 use super::dates::{
-    edge_of_month, next_day_of_month, parse_day_number, parse_iso_date, parse_named_date,
-    parse_numeric_date, plus_months, split_offset,
+    edge_of_month, find_missing_day, next_day_of_month, parse_day_number, parse_iso_date,
+    parse_named_date, parse_numeric_date, plus_months, split_offset,
 };
 use super::duration::{TimeUnit, number_words, parse_duration, with_minutes};
 use super::names::{
@@ -186,6 +186,9 @@ impl WhenParser {
 
     /// Returns the error for the word at the position: of "next fooday" the second is not understood.
     fn unknown_word(&self) -> String {
+        if let Some(problem) = find_missing_day(&self.words.rest(), self.now.date()) {
+            return problem;
+        }
         let mut words = self.words.clone();
         if words.left() > 1 && words.skip_any(&["next", "this", "last", "in"]) {
             let is_number = words.peek(0).and_then(parse_number_word).is_some();

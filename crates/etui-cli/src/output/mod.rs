@@ -55,6 +55,8 @@ pub struct OutputWriter {
     pub terminal: bool,
     /// The time zone given with `--zone`.
     pub zone: Option<TimeZone>,
+    /// The words of the command: `calendar move`.
+    pub command: String,
     quiet: bool,
     /// Whether standard output has colour.
     pub colour: bool,
@@ -78,6 +80,7 @@ impl OutputWriter {
             json: global.json,
             terminal,
             zone: None,
+            command: String::new(),
             quiet: global.quiet,
             colour: wanted(terminal),
             colour_errors: wanted(std::io::stderr().is_terminal()),

@@ -2,7 +2,7 @@
 
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{Date, DateTime, TimeZone, Weekday};
-use etui::calendar::{CalendarObject, Color, Occurrence, Status};
+use etui::calendar::{CalendarObject, Color, Occurrence, Status, Todo};
 use maud::{Markup, html};
 
 use super::DeviceView;
@@ -57,9 +57,26 @@ pub fn show_day(view: &DeviceView<'_>, day: Date, zone: &TimeZone) -> etui::Resu
             occurrence.during.end,
         )
     });
+    let mut overdue = Vec::new();
+    for (name, reader) in &calendars {
+        let found = reader.overdue_todos(day, zone)?.into_iter();
+        overdue.extend(found.map(|todo| (name.as_str(), todo)));
+    }
+    let due_of = |todo: &Todo| todo.due.as_ref().map(|due| due.at(zone));
+    overdue.sort_by_key(|(_, todo)| due_of(todo));
+    let has_several = calendars.len() > 1;
+    has_more |= overdue.len() > MAX_SHOWN;
     Ok(html! {
         h1 { "Today" }
         p.date { (format_day(day)) " · " (zone.name()) }
+        @if !overdue.is_empty() {
+            h2 { "Overdue" }
+            ul.agenda {
+                @for (calendar, todo) in overdue.iter().take(MAX_SHOWN) {
+                    (show_overdue(todo, calendar, zone, has_several))
+                }
+            }
+        }
         @if entries.is_empty() {
             p.empty { "Nothing today." }
         } @else {
@@ -69,6 +86,27 @@ pub fn show_day(view: &DeviceView<'_>, day: Date, zone: &TimeZone) -> etui::Resu
         }
         @if has_more { p.empty { "Not all is shown: a calendar has very many entries today." } }
     })
+}
+
+fn show_overdue(todo: &Todo, calendar: &str, zone: &TimeZone, has_several: bool) -> Markup {
+    let title = match todo.title.trim() {
+        "" => "(no title)",
+        title => title,
+    };
+    let due = todo.due.as_ref().map(|due| {
+        let (year, month, day) = zone.to_local(due.at(zone)).date().ymd();
+        format!("{year:04}-{month:02}-{day:02}")
+    });
+    html! {
+        li {
+            span.time { "due " (due.unwrap_or_default()) }
+            div.what {
+                span.box { "☐ " }
+                (title)
+                @if has_several { div.detail { (calendar) } }
+            }
+        }
+    }
 }
 
 fn show_entry(entry: &Entry<'_>, day: Date, zone: &TimeZone, has_several: bool) -> Markup {

@@ -64,6 +64,33 @@ fn server() -> TestServer {
     })
 }
 
+/// Open to-dos that were due before today are on the page of today.
+#[test]
+fn the_first_page_has_overdue_to_dos() {
+    let (dir, password) = account();
+    let store = Store::open(dir.path().join("ada.etui")).unwrap();
+    import(
+        &store,
+        "BEGIN:VTODO\r\nUID:1\r\nDUE;VALUE=DATE:20200105\r\nSUMMARY:<i>Taxes</i>\r\nEND:VTODO\r\n\
+         BEGIN:VTODO\r\nUID:2\r\nDUE;VALUE=DATE:20200106\r\nSTATUS:COMPLETED\r\nSUMMARY:Done\r\nEND:VTODO\r\n\
+         BEGIN:VTODO\r\nUID:3\r\nDUE;VALUE=DATE:99980106\r\nSUMMARY:Far\r\nEND:VTODO\r\n\
+         BEGIN:VTODO\r\nUID:4\r\nSUMMARY:Undated\r\nEND:VTODO\r\n\
+         BEGIN:VTODO\r\nUID:5\r\nDTSTART:20200101T080000Z\r\nDURATION:PT1H\r\nSUMMARY:Bills\r\nEND:VTODO\r\n",
+    );
+    store.close().unwrap();
+    let server = TestServer::start_in(dir, password, |options| {
+        options.zone = TimeZone::named("UTC").unwrap();
+    });
+    let text = server.client().get("/").text();
+    assert!(text.contains("Overdue") && text.contains("due 2020-01-05"), "{text}");
+    assert!(text.contains("&lt;i&gt;Taxes&lt;/i&gt;"), "{text}");
+    assert!(text.find("Bills") < text.find("Taxes"), "{text}");
+    assert!(text.contains("Bills"), "{text}");
+    for other in ["Done", "Far", "Undated"] {
+        assert!(!text.contains(other), "{other}: {text}");
+    }
+}
+
 #[test]
 fn the_first_page_has_the_day() {
     let server = server();

@@ -9,7 +9,7 @@ use etui_vcard::Card;
 use super::attributes::{GROUPS, Meaning, PEOPLE, STRUCTURE, meaning_of};
 use super::entry::{Attribute, Entry};
 use crate::convert::{messenger_property, relation_label};
-use crate::date::{DayOrder, TableDate, format_basic};
+use crate::date::{DayOrder, TableDate, format_basic, names_missing_day};
 use crate::draft::{CardDraft, DraftProperty, DraftValue, content_uid};
 use crate::item::{FieldCount, count_field};
 use crate::label::Label;
@@ -332,8 +332,12 @@ impl EntryWriter<'_> {
                     .push(DraftProperty::text(name, format_basic(date)));
             }
             None => {
+                let problem = match names_missing_day(text) {
+                    true => "names a day that does not exist",
+                    false => "was not understood",
+                };
                 self.warnings.push(format!(
-                    "{column}: the date {text} was not understood and is kept as text"
+                    "{column}: the date {text} {problem} and is kept as text"
                 ));
                 let property = DraftProperty::text(name, text);
                 self.draft.push(property.with_parameter("VALUE", "text"));

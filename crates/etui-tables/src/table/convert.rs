@@ -9,7 +9,9 @@ use super::guess::is_contact_datum;
 use super::layout::{ColumnUse, Layout, Part, Slot};
 use super::{ConvertedRow, CsvProgram, DEFAULT_ORDER};
 use crate::convert::{gender_value, messenger_property, relation_label};
-use crate::date::{DayOrder, TableDate, format_basic, format_extended, is_placeholder_date};
+use crate::date::{
+    DayOrder, TableDate, format_basic, format_extended, is_placeholder_date, names_missing_day,
+};
 use crate::draft::{CardDraft, DraftProperty, DraftValue, content_uid};
 use crate::item::{FieldCount, count_field};
 use crate::label::Label;
@@ -434,9 +436,12 @@ impl RowWriter<'_> {
                 DraftProperty::text(name, date)
             }
             None => {
+                let problem = match names_missing_day(text) {
+                    true => "names a day that does not exist",
+                    false => "was not understood",
+                };
                 self.warnings.push(format!(
-                    "{column}: the date {text} was not understood and is kept as text; write it like \
-                     1815-12-10"
+                    "{column}: the date {text} {problem} and is kept as text; write it like 1815-12-10"
                 ));
                 let property = DraftProperty::text(name, text);
                 match name {

@@ -41,6 +41,7 @@ mod resource;
 pub(crate) mod series_cache;
 mod summary;
 mod time_codec;
+mod todos;
 
 pub use self::import::CalendarImport;
 pub use etui_ical::{
@@ -60,6 +61,7 @@ pub use range::Occurrence;
 pub use record_scan::RecordZones;
 pub use summary::Summary;
 pub(crate) use time_codec::{MAX_UTC_OFFSET, is_near};
+pub use todos::Todo;
 
 use crate::record::Collection;
 use crate::watch;

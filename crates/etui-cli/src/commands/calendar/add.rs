@@ -103,7 +103,8 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
             .out
             .write_json(&added_entry_json(&saved, &uid, &record, &zone));
     }
-    let times = describe_times(&record, None);
+    let mut times = describe_times(&record, None);
+    times.extend(place_line(&record));
     report_saved(&mut app.out, &record, &saved, &uid, |title| {
         let times = times.iter().map(|line| format!("\n  {line}"));
         format!(
@@ -114,6 +115,12 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
         )
     })?;
     Ok(())
+}
+
+/// Returns the line of an answer that names the place of an entry.
+pub fn place_line(record: &CalendarObject) -> Option<String> {
+    let place = record.master().location.as_deref()?;
+    Some(format!("at {}", one_line(place)))
 }
 
 /// The title and the times of a new entry.

@@ -8,13 +8,14 @@ use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
 use etui::{Condition, SaveOutcome, SavedRecord};
 
+use super::add::place_line;
 use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::{check_understood, read_record};
 use super::reschedule::{NO_START, reschedule};
 use super::show::describe_times;
-use super::single::{find_instance, single_of};
+use super::single::{find_instance, number_on, single_of};
 use super::span_args::local_now;
-use super::time_args::{TimeArgs, offset_before_start};
+use super::time_args::{TimeArgs, notes_of_time, offset_before_start};
 use crate::app::App;
 use crate::commands::records::property::{PropertyRemoval, parse_removal};
 use crate::commands::records::selection::{Selected, SelectionArgs};
@@ -107,6 +108,13 @@ impl EditEntryArgs {
 
 pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
     let store = app.open_to_write()?;
+    let on = args
+        .on
+        .as_deref()
+        .or(args.from.as_deref().filter(|_| args.has_changes()));
+    if let Some(number) = number_on(app, &store, &args.selection.ids, on)? {
+        args.selection.choose(number);
+    }
     let selected = args.selection.resolve::<CalendarObject>(app, &store)?;
     let (Some(id), false) = (args.selection.single_id(), args.selection.dry_run) else {
         if !args.has_changes() || args.if_match.is_some() {
@@ -161,6 +169,9 @@ pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
             }
             if now.is_empty() && saved.outcome != SaveOutcome::Unchanged {
                 now = describe_times(&record, Some(&here));
+            }
+            if !now.is_empty() {
+                now.extend(place_line(&record));
             }
             for line in now {
                 app.out.status(format!("  {line}"))?;
@@ -340,8 +351,19 @@ fn change_record(
         assignment.apply(record, at, zones)?;
     }
     if !args.time.is_empty() {
-        for note in reschedule(record, at, &args.time, here, zones)? {
-            app.out.write_note(&note);
+        let notes = reschedule(record, at, &args.time, here, zones)?;
+        let main = record.master();
+        let is_moved = args.time.start.is_some() || args.time.due.is_some();
+        let changed = main
+            .start
+            .as_ref()
+            .or(main.due.as_ref())
+            .filter(|_| is_moved);
+        // `here` may be the time that words count from.
+        let today = local_now(&app.out);
+        let told = changed.map(|time| notes_of_time(time, &today));
+        for note in notes.iter().chain(told.iter().flatten()) {
+            app.out.write_note(note);
         }
         let at = record.master_index();
         let sequence = record.master().sequence.saturating_add(1);

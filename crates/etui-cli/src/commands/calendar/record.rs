@@ -167,7 +167,13 @@ impl RecordCommands for CalendarObject {
     fn cells(summary: &Summary, out: &OutputWriter) -> Vec<String> {
         let start = summary.start.as_ref();
         let start = start.map_or_else(String::new, |time| format_short(time, &out.time_zone()));
-        vec![start, summary.title.clone(), summary.location.clone()]
+        let title = match summary.status {
+            Some(Status::Cancelled) if !summary.title.is_empty() => {
+                format!("{} (cancelled)", summary.title)
+            }
+            _ => summary.title.clone(),
+        };
+        vec![start, title, summary.location.clone()]
     }
 
     fn layout_columns(room: usize) -> Vec<(usize, usize)> {

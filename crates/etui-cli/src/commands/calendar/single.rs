@@ -4,20 +4,20 @@ use etui::calendar::ics::ComponentKind;
 use etui::calendar::recurrence::Instance;
 use etui::calendar::time::{CalendarTime, DateTimeValue, Duration, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::{Calendar, CalendarObject, ObjectError};
+use etui::calendar::{Calendar, CalendarObject, Column, ObjectError, Query};
 use etui::record::StoredRecord;
-use etui::{Error, SaveOutcome};
+use etui::{Error, SaveOutcome, SavedRecord, Store};
 
 use super::next_time::{SEARCH_YEARS, next_instance};
 use super::record::read_record;
 use super::reschedule::{end_in_form_of, start_in_form_of};
 use super::show::{in_display_zone, shift_time};
 use super::span_args::local_now;
-use super::time_args::{EventEnd, TimeArgs};
+use super::time_args::{EventEnd, TimeArgs, note_of_passed, notes_of_time};
 use crate::app::App;
 use crate::commands::records::selection::{SelectionArgs, names_in_words, number_of};
 use crate::commands::records::transfer::{Transfer, TransferArgs, transfer_records};
-use crate::commands::records::{change, collection_of, report_saved, title_of};
+use crate::commands::records::{change, collection_of, parse_filter, report_saved, title_of};
 use crate::errors::{Failure, Result};
 use crate::output::escape_text;
 use etui_when::{
@@ -130,7 +130,7 @@ pub struct DoneArgs {
 
 pub fn skip_instance(app: &mut App, args: &SkipArgs) -> Result<()> {
     let id = &args.words.join(" ");
-    change_instance(app, id, |record, zones, here| {
+    change_instance(app, id, args.on.as_deref(), |record, zones, here| {
         let instance = find_instance(record, id, args.on.as_deref(), here)?;
         let excluded = record.exclude_instance(&instance.id, zones);
         if let Err(ObjectError::Empty) = excluded {
@@ -141,7 +141,11 @@ pub fn skip_instance(app: &mut App, args: &SkipArgs) -> Result<()> {
         }
         excluded?;
         let when = describe_times(&instance.start, &instance.end, here);
-        Ok(format!("Skipped {when} of"))
+        let start = in_display_zone(&instance.start, here);
+        Ok(InstanceChange {
+            notes: note_of_passed(&start, here).into_iter().collect(),
+            ..InstanceChange::of(format!("Skipped {when} of"))
+        })
     })
 }
 
@@ -164,19 +168,23 @@ pub fn move_entries(app: &mut App, args: &MoveArgs) -> Result<()> {
 }
 
 fn move_instance(app: &mut App, id: &str, to: &str, on: Option<&str>) -> Result<()> {
-    change_instance(app, id, |record, zones, here| {
+    change_instance(app, id, on, |record, zones, here| {
         let instance = find_instance(record, id, on, here)?;
         let at = here.zone.to_local(instance.during.start);
         let now = reference_time(to, at, here.now);
         let words =
             parse_times_on(to, at.date(), now).map_err(|e| Failure::usage(format!("{to}: {e}")))?;
+        let typed = words.start.in_zone(Some(&here.zone));
         let (start, end) = moved_times(&instance, &words, to, here)?;
         let mut part = part_of(record, &instance, zones)?;
         set_times(&mut part, &instance, &start, &end, zones)?;
         record.replace_components(&part, zones)?;
         let from = describe_times(&instance.start, &instance.end, here);
         let to = describe_times(&start, &end, here);
-        Ok(format!("Moved {from} to {to} of"))
+        Ok(InstanceChange {
+            notes: notes_of_time(&typed, here),
+            ..InstanceChange::of(format!("Moved {from} to {to} of"))
+        })
     })
 }
 
@@ -185,13 +193,19 @@ pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
     let ids = names_in_words::<CalendarObject>(&store, &args.ids)?;
     store.close()?;
     for id in &ids {
-        change_instance(app, id, |record, zones, here| {
+        change_instance(app, id, args.on.as_deref(), |record, zones, here| {
             expect_todo(record, id)?;
-            let what = if args.undo { "Opened" } else { "Done" };
+            let (what, already) = match args.undo {
+                true => ("Opened", "Not done:"),
+                false => ("Done", "Already done:"),
+            };
             if !record.master().recurs() {
+                if super::todos::is_done(record.master().status) != args.undo {
+                    return Ok(InstanceChange::none(already));
+                }
                 let at = record.master_index();
                 set_done(record, at, args.undo, zones)?;
-                return Ok(what.to_owned());
+                return Ok(InstanceChange::of(what.to_owned()));
             }
             let instance = match (&args.on, args.undo) {
                 (Some(on), _) => find_instance(record, id, Some(on), here)?,
@@ -203,9 +217,12 @@ pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
                     ))
                 })?,
             };
-            set_instance_done(record, &instance, args.undo, zones)?;
             let when = describe_times(&instance.start, &instance.end, here);
-            Ok(format!("{what} {when} of"))
+            if is_instance_done(record, &instance) != args.undo {
+                return Ok(InstanceChange::none(&format!("{already} {when} of")));
+            }
+            set_instance_done(record, &instance, args.undo, zones)?;
+            Ok(InstanceChange::of(format!("{what} {when} of")))
         })?;
     }
     Ok(())
@@ -290,22 +307,110 @@ fn touch(record: &mut CalendarObject, zones: &TimeZoneResolver) -> Result<()> {
     Ok(record.set(at, "LAST-MODIFIED", &now, zones)?)
 }
 
-/// Changes an entry and reports it; `edit` returns a report.
+/// A change of one time of a series, or of a to-do.
+struct InstanceChange {
+    /// The words of the answer before the number.
+    what: String,
+    /// What a person should know of the time.
+    notes: Vec<String>,
+    /// Whether nothing is to be saved: it was so already.
+    is_none: bool,
+}
+
+impl InstanceChange {
+    fn of(what: String) -> Self {
+        Self {
+            what,
+            notes: Vec::new(),
+            is_none: false,
+        }
+    }
+
+    fn none(what: &str) -> Self {
+        Self {
+            is_none: true,
+            ..Self::of(what.to_owned())
+        }
+    }
+}
+
+/// Returns the number of the only record that a name matches; of several, the only one with a time on the day or at
+/// the time `on`.
+pub(super) fn number_on(
+    app: &mut App,
+    store: &Store,
+    words: &[String],
+    on: Option<&str>,
+) -> Result<Option<String>> {
+    let (Some(on), Ok(filter)) = (on, parse_filter::<CalendarObject>(words)) else {
+        return Ok(None);
+    };
+    if words
+        .iter()
+        .any(|word| word.bytes().all(|b| b.is_ascii_digit()))
+    {
+        return Ok(None);
+    }
+    let here = local_now(&app.out);
+    let snapshot = store.snapshot()?;
+    let mut found = Vec::new();
+    for (_, reader) in app.readers_in::<CalendarObject>(&snapshot)? {
+        let rows = reader.query(&Query::new(filter.clone()).columns(Column::Uid))?;
+        for row in rows.iter() {
+            let Some((_, record)) = reader.record(row.get(Column::Uid))? else {
+                continue;
+            };
+            let id = row.id().to_string();
+            if find_instance(&record, &id, Some(on), &here).is_ok() {
+                found.push(id);
+            }
+        }
+    }
+    match found.len() {
+        1 => Ok(found.pop()),
+        _ => Ok(None),
+    }
+}
+
+/// Changes an entry and reports it. Of several with a name the one with a time `on` a day is taken.
 fn change_instance(
     app: &mut App,
     id: &str,
-    edit: impl FnOnce(&mut CalendarObject, &TimeZoneResolver, &LocalNow) -> Result<String>,
+    on: Option<&str>,
+    edit: impl FnOnce(&mut CalendarObject, &TimeZoneResolver, &LocalNow) -> Result<InstanceChange>,
 ) -> Result<()> {
     let here = local_now(&app.out);
     let store = app.open_to_write()?;
-    let id = &number_of::<CalendarObject>(app, &store, id)?;
+    let id = &match number_on(app, &store, &[id.to_owned()], on)? {
+        Some(number) => number,
+        None => number_of::<CalendarObject>(app, &store, id)?,
+    };
     let ids = [id.to_owned()];
     let calendar: Calendar<'_> = collection_of::<CalendarObject>(app, &store, &ids)?;
     let (stored, mut record): (StoredRecord<CalendarObject>, _) = read_record(&calendar, id)?;
     let zones = calendar.zones(stored.id)?;
-    let what = edit(&mut record, &zones, &here)?;
-    touch(&mut record, &zones)?;
-    let (record, saved) = change::save_changed(&calendar, &stored, id, record)?;
+    let InstanceChange {
+        what,
+        notes,
+        is_none,
+    } = edit(&mut record, &zones, &here)?;
+    for note in &notes {
+        app.out.write_note(note);
+    }
+    let (record, saved) = match is_none {
+        true => {
+            let saved = SavedRecord {
+                id: stored.id,
+                etag: stored.etag,
+                outcome: SaveOutcome::Unchanged,
+            };
+            (record, saved)
+        }
+        false => {
+            touch(&mut record, &zones)?;
+            change::save_changed(&calendar, &stored, id, record)?
+        }
+    };
     store.close()?;
     report_saved(
         &mut app.out,
@@ -313,6 +418,7 @@ fn change_instance(
         &saved,
         &stored.uid,
         |title| match saved.outcome {
+            _ if is_none => format!("{what} {} {title}", saved.id),
             SaveOutcome::Unchanged => format!("Unchanged: {} {title}", saved.id),
             _ => format!(
                 "{what} {number}: {title} (undo: etui calendar restore {number})",

@@ -251,6 +251,12 @@ pub fn note_of_gap(start: &CalendarTime, here: &LocalNow) -> Option<String> {
     })
 }
 
+/// Returns the notes of a typed time: that it has passed, or is left out by a clock change.
+pub fn notes_of_time(time: &CalendarTime, here: &LocalNow) -> Vec<String> {
+    let passed = note_of_passed(time, here);
+    passed.into_iter().chain(note_of_gap(time, here)).collect()
+}
+
 /// Converts the end of an event; the last argument names it in messages.
 fn end_at(
     start: &CalendarTime,

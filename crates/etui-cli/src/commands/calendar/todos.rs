@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use etui::calendar::time::{CalendarTime, TimeZone, Timestamp};
-use etui::calendar::{CalendarObject, Column, Query, Status};
+use etui::calendar::time::{CalendarTime, Date, TimeZone, Timestamp};
+use etui::calendar::{CalendarObject, Status, Todo};
 use etui::record::Reader;
 use etui_contentline::charset::to_utf8;
 use etui_contentline::edit::own_lines;
@@ -31,9 +31,6 @@ Examples:
 Of a recurring to-do the first open occurrence is shown. Parts of a to-do (RELATED-TO) are indented
 after it. `etui calendar agenda today` begins with the
 to-dos that were due before today.";
-
-/// Occurrences of a recurring to-do that are searched for an open one.
-const MAX_SEARCHED: usize = 1_000;
 
 /// List to-dos
 #[derive(Debug, clap::Args)]
@@ -136,46 +133,52 @@ pub fn find_todos(
     let now = here.zone.to_utc(here.now);
     let mut all = Vec::new();
     for (name, reader) in calendars {
-        let query = Query::new("kind:todo".parse()?);
-        let found = reader.query(&query.columns(Column::Uid | Column::Status | Column::Title))?;
-        for row in found.iter() {
-            let is_done = is_done(Status::named(row.get(Column::Status)));
-            if is_done && !with_done {
-                continue;
-            }
-            let Some((_, record)) = reader.record(row.get(Column::Uid))? else {
-                continue;
-            };
-            let main = record.master();
-            let (due, is_over) = match main.recurs() && !is_done {
-                true => first_open(&record, here),
-                false => (main.due_time().or_else(|| main.end.clone()), is_done),
-            };
-            let state = match &due {
-                _ if is_over => TodoState::Done,
-                Some(due) if is_overdue(due, here, now) => TodoState::Overdue,
-                _ => TodoState::Open,
-            };
-            all.push(TodoItem {
-                id: row.id().0,
-                calendar: name.clone(),
-                title: row.title().to_owned(),
-                due,
-                status: main.status,
-                priority: main.priority,
-                state,
-                uid: row.get(Column::Uid).to_owned(),
-                parent: parent_of(&record),
-                depth: 0,
-            });
-        }
+        let found = reader.todos(&here.zone, with_done)?.into_iter();
+        all.extend(found.map(|todo| todo_item(todo, name, here, now)));
     }
-    let key = |todo: &TodoItem| {
-        let due = todo.due.as_ref().map(|due| due.at(&here.zone));
-        (due.unwrap_or(Timestamp::MAX), todo.id)
-    };
-    all.sort_by_key(key);
+    all.sort_by_key(|todo| due_key(todo, here));
     Ok(all)
+}
+
+/// Returns the open to-dos that were due before a day, the earliest first.
+pub fn find_overdue(
+    calendars: &[(String, Reader<'_, CalendarObject>)],
+    here: &LocalNow,
+    day: Date,
+) -> Result<Vec<TodoItem>> {
+    let now = here.zone.to_utc(here.now);
+    let mut all = Vec::new();
+    for (name, reader) in calendars {
+        let found = reader.overdue_todos(day, &here.zone)?.into_iter();
+        all.extend(found.map(|todo| todo_item(todo, name, here, now)));
+    }
+    all.sort_by_key(|todo| due_key(todo, here));
+    Ok(all)
+}
+
+fn due_key(todo: &TodoItem, here: &LocalNow) -> (Timestamp, i64) {
+    let due = todo.due.as_ref().map(|due| due.at(&here.zone));
+    (due.unwrap_or(Timestamp::MAX), todo.id)
+}
+
+fn todo_item(todo: Todo, calendar: &str, here: &LocalNow, now: Timestamp) -> TodoItem {
+    let main = todo.object.master();
+    TodoItem {
+        id: todo.record.0,
+        calendar: calendar.to_owned(),
+        status: main.status,
+        priority: main.priority,
+        state: match &todo.due {
+            _ if todo.is_over => TodoState::Done,
+            Some(due) if is_overdue(due, here, now) => TodoState::Overdue,
+            _ => TodoState::Open,
+        },
+        uid: todo.object.uid().unwrap_or_default().to_owned(),
+        parent: parent_of(&todo.object),
+        depth: 0,
+        title: todo.title,
+        due: todo.due,
+    }
 }
 
 /// Returns the UID of the entry that a to-do is a part of (RELATED-TO, RFC 5545 section 3.8.4.5).
@@ -240,24 +243,4 @@ fn is_overdue(due: &CalendarTime, here: &LocalNow, now: Timestamp) -> bool {
         CalendarTime::Date(day) => *day < here.now.date(),
         due => due.at(&here.zone) < now,
     }
-}
-
-/// Returns the due time of the first open occurrence of a series, and whether there is none.
-fn first_open(record: &CalendarObject, here: &LocalNow) -> (Option<CalendarTime>, bool) {
-    let set = record.recurrence_set();
-    let components = record.components().filter(|c| c.timing.is_some());
-    let components: Vec<_> = components.collect();
-    let instances = set.between(Timestamp::MIN..Timestamp::MAX, &here.zone);
-    let open = instances.take(MAX_SEARCHED).find_map(|instance| {
-        let component = components.get(instance.component)?;
-        let has_due = component.start.is_some() && component.due_time().is_some();
-        let due = if has_due {
-            instance.end
-        } else {
-            instance.start
-        };
-        (!is_done(component.status)).then_some(due)
-    });
-    let is_over = open.is_none();
-    (open, is_over)
 }

@@ -10,7 +10,7 @@ use etui_contentline::edit::is_property_name;
 use crate::commands::records::nearest_word;
 use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
 use crate::errors::Failure;
-use etui_when::parse_any_day;
+use etui_when::{describe_missing_day, parse_any_day};
 
 /// Common words and their vCard properties.
 pub const WORDS: PropertyWords = &[
@@ -423,6 +423,7 @@ fn parse_date(text: &str) -> Result<String, String> {
     });
     match is_plain && is_valid {
         true => Ok(text.to_owned()),
+        false if let Some(problem) = describe_missing_day(text) => Err(problem),
         false => Err(format!(
             "\"{text}\" is not a date; write it like 1815-12-10, 10.12.1815 or 10 Dec 1815, or without \
              the year --12-10 or 10 Dec"

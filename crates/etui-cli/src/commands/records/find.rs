@@ -274,11 +274,19 @@ pub fn find_single<R: RecordCommands>(
                 true => " (the first are listed)",
                 false => "",
             };
+            let typed = match out.command.as_str() {
+                "" => format!("{} show", R::COMMAND),
+                command => command.to_owned(),
+            };
+            let operand = if typed.ends_with(" move") {
+                " WHEN"
+            } else {
+                ""
+            };
             Err(Failure::usage(format!(
-                "{} {} match{listed}; select one: etui {} show NUMBER",
+                "{} {} match{listed}; select one: etui {typed} NUMBER{operand}",
                 format_count(several.len() as u64),
                 R::MANY,
-                R::COMMAND
             )))
         }
     }

@@ -129,6 +129,12 @@ impl SelectionArgs {
         }
     }
 
+    /// Selects a record by its number, in place of the words.
+    pub fn choose(&self, number: String) {
+        // It is set once: the words are resolved once.
+        let _ = self.named.set(number);
+    }
+
     /// Returns the only ID, or the number of the record that [`Self::resolve`] found by words, unless records
     /// are selected by a filter or several IDs.
     pub fn single_id(&self) -> Option<&str> {
@@ -149,6 +155,12 @@ impl SelectionArgs {
         store: &'s Store,
     ) -> Result<Vec<Selected<'s, R>>> {
         let Some(filter) = &self.filter else {
+            if let Some(number) = self.named.get() {
+                let ids = [number.clone()];
+                let all = collection_of::<R>(app, store, &ids)?;
+                let records = resolve_once(&ids, |id| resolve_record(&all, id))?;
+                return Ok(vec![Selected { all, records }]);
+            }
             if let Some(named) = self.find_named(app, store)? {
                 return Ok(vec![named]);
             }

@@ -1,5 +1,6 @@
 //! Calendars and their entries. The display zone is Europe/Berlin (`harness`).
 
+mod foreign;
 mod calendars;
 mod changing;
 mod entries;

@@ -10,7 +10,7 @@ use etui::{RecordId, Snapshot};
 use serde::Serialize;
 
 use super::super::alarms::name_cut;
-use super::super::todos::{TodoItem, find_todos};
+use super::super::todos::find_overdue;
 use super::days::{AgendaEntry, EntryMark, EntrySource};
 use crate::app::App;
 use crate::commands::contacts::birthdays::{ContactDate, contact_dates};
@@ -125,21 +125,6 @@ impl AgendaSource<'_> {
             false => Ok(Vec::new()),
         }
     }
-}
-
-/// Returns the open to-dos that were due before a day, the earliest first.
-pub fn find_overdue(
-    calendars: &[(String, Reader<'_, CalendarObject>)],
-    here: &LocalNow,
-    day: Date,
-) -> Result<Vec<TodoItem>> {
-    let mut all = find_todos(calendars, here, false)?;
-    let start = here.zone.to_utc(day.midnight());
-    all.retain(|todo| {
-        let due = todo.due.as_ref();
-        due.is_some_and(|due| due.at(&here.zone) < start)
-    });
-    Ok(all)
 }
 
 /// Occurrences of several calendars by start, and notes about omissions.

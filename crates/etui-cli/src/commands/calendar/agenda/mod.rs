@@ -14,8 +14,8 @@ use etui::record::Reader;
 use self::days::{AgendaDays, AgendaEntry};
 pub use self::days::{DayMap, days_of};
 pub use self::load::AgendaSource;
-use self::load::find_overdue;
 use super::span_args::{SpanArgs, local_now};
+use super::todos::find_overdue;
 
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
