@@ -65,9 +65,7 @@ impl Described {
             }
             ("http://ns.adobe.com/photoshop/1.0/", "DateCreated")
             | ("http://ns.adobe.com/xap/1.0/", "CreateDate") => {
-                if self.taken.is_none() {
-                    self.taken = local_time(text);
-                }
+                self.taken = self.taken.take().or_else(|| local_time(text));
             }
             _ => {}
         }

@@ -95,6 +95,7 @@ impl OutputWriter {
             json: false,
             terminal: false,
             zone: Some(zone),
+            command: String::new(),
             quiet: false,
             colour: false,
             colour_errors: false,

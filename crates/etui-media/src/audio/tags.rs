@@ -110,8 +110,15 @@ impl TagSet {
     }
 
     fn push(&mut self, name: Cow<'static, str>, value: &str) {
-        let max = if name == "LYRICS" { MAX_LYRICS } else { MAX_VALUE };
-        let value = clip(value.trim_matches(|c: char| c.is_whitespace() || c == '\0'), max);
+        let max = if name == "LYRICS" {
+            MAX_LYRICS
+        } else {
+            MAX_VALUE
+        };
+        let value = clip(
+            value.trim_matches(|c: char| c.is_whitespace() || c == '\0'),
+            max,
+        );
         // Taggers write a tempo of 0 for an unknown one; the gains of R128 are whole numbers (RFC 7845).
         if name == "BPM" && value == "0"
             || name.starts_with("R128_") && value.parse::<i16>().is_err()

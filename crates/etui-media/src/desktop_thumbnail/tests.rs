@@ -11,9 +11,7 @@ fn jpeg() -> Vec<u8> {
     encoder
         .encode(&pixels, 400, 300, jpeg_encoder::ColorType::Rgb)
         .unwrap();
-    make_thumbnails(&jpeg, Orientation::default())
-        .unwrap()
-        .small
+    make_thumbnails(&jpeg).unwrap().small
 }
 
 fn desktop() -> (tempfile::TempDir, DesktopThumbnails) {

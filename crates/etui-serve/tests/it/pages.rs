@@ -67,8 +67,10 @@ fn server() -> TestServer {
 /// Open to-dos that were due before today are on the page of today.
 #[test]
 fn the_first_page_has_overdue_to_dos() {
-    let (dir, password) = account();
-    let store = Store::open(dir.path().join("ada.etui")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ada.etui");
+    let password = add_device(&path, "Phone", &DeviceAccess::default());
+    let store = Store::open(&path).unwrap();
     import(
         &store,
         "BEGIN:VTODO\r\nUID:1\r\nDUE;VALUE=DATE:20200105\r\nSUMMARY:<i>Taxes</i>\r\nEND:VTODO\r\n\
@@ -81,8 +83,12 @@ fn the_first_page_has_overdue_to_dos() {
     let server = TestServer::start_in(dir, password, |options| {
         options.zone = TimeZone::named("UTC").unwrap();
     });
-    let text = server.client().get("/").text();
-    assert!(text.contains("Overdue") && text.contains("due 2020-01-05"), "{text}");
+    let page = server.client().get("/");
+    let text = page.text();
+    assert!(
+        text.contains("Overdue") && text.contains("due 2020-01-05"),
+        "{text}"
+    );
     assert!(text.contains("&lt;i&gt;Taxes&lt;/i&gt;"), "{text}");
     assert!(text.find("Bills") < text.find("Taxes"), "{text}");
     assert!(text.contains("Bills"), "{text}");

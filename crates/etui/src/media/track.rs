@@ -377,7 +377,7 @@ impl ColumnSet for TrackColumn {
     fn push_value(self, track: &Track, rows: &mut RowBuffer) {
         let first = |name| track.tag(name);
         let text = match self {
-            Self::Artists => return rows.push_list(track.artists().into_iter()),
+            Self::Artists => return rows.push_list(track.artists()),
             Self::Genres => return rows.push_list(track.tags("GENRE")),
             Self::AlbumArtist => track.album_artist(),
             Self::Composer => first("COMPOSER"),

@@ -1,10 +1,10 @@
 //! Files of other programs, entries of one name, and answers about what was changed.
 
-use crate::harness::{Home, session};
+use crate::harness::{TestHome, session};
 
-fn home_with(file: &str, text: &str) -> Home {
-    let home = Home::new();
-    home.write(file, text);
+fn home_with(file: &str, text: &str) -> TestHome {
+    let home = TestHome::new();
+    std::fs::write(home.path(file), text).unwrap();
     home
 }
 
@@ -20,11 +20,12 @@ fn a_calendar_s_zone_and_nested_calendars_are_read() {
          BEGIN:VEVENT\r\nUID:3\r\nDTSTART:20270105T240000\r\nSUMMARY:After\r\nEND:VEVENT\r\n\
          END:VCALENDAR\r\n",
     );
-    home.write(
-        "b.ics",
+    std::fs::write(
+        home.path("b.ics"),
         "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nX-WR-TIMEZONE:Atlantis/Capital\r\n\
          BEGIN:VEVENT\r\nUID:4\r\nDTSTART:20270105T090000\r\nSUMMARY:Unknown\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
-    );
+    )
+    .unwrap();
     session!(home, [
         "etui import a.ics",
         "etui import a.ics",
@@ -35,7 +36,7 @@ fn a_calendar_s_zone_and_nested_calendars_are_read() {
 
 #[test]
 fn the_entry_with_a_time_on_the_day_is_taken() {
-    let home = Home::new();
+    let home = TestHome::new();
     session!(home, [
         "etui calendar add Yoga --start '2027-03-01 9:00' --repeat 'weekly on mon' -q",
         "etui calendar add Yoga --start '2027-03-02 9:00' --repeat 'weekly on tue' -q",
@@ -50,7 +51,7 @@ fn the_entry_with_a_time_on_the_day_is_taken() {
 
 #[test]
 fn what_is_done_already_is_said() {
-    let home = Home::new();
+    let home = TestHome::new();
     session!(home, [
         "etui calendar add 'todo Milk' -q",
         "etui calendar done Milk",

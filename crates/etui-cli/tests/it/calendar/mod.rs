@@ -1,9 +1,9 @@
 //! Calendars and their entries. The display zone is Europe/Berlin (`harness`).
 
-mod foreign;
 mod calendars;
 mod changing;
 mod entries;
+mod foreign;
 mod hostile;
 mod one_time;
 mod remind;

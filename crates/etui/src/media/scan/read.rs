@@ -13,8 +13,9 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use etui_media::{
-    Capture, ContentKey, Description, DesktopSize, DesktopThumbnail, DesktopThumbnails, PictureParser,
-    Thumbnails, Unreadable, date_in_name, limits, make_thumbnails, read_audio, read_picture, read_video,
+    Capture, ContentKey, Description, DesktopSize, DesktopThumbnail, DesktopThumbnails,
+    PictureParser, Thumbnails, Unreadable, date_in_name, limits, make_thumbnails, read_audio,
+    read_picture, read_video,
 };
 
 use super::compare::{FileTask, FolderTask};

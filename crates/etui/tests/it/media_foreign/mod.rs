@@ -446,7 +446,8 @@ fn dates_of_pictures() {
     };
     let exif_name = "xmlns:e='http://ns.adobe.com/exif/1.0/'";
     let iptc = b"Photoshop 3.0\x008BIM\x04\x04\0\0\0\0\0\x16\x1c\x02\x37\0\x0820220304\x1c\x02\x19\0\x03sea\0";
-    let cases: &[(&str, u64, Option<(u8, Vec<u8>)>, &str)] = &[
+    type Case = (&'static str, u64, Option<(u8, Vec<u8>)>, &'static str);
+    let cases: &[Case] = &[
         (
             "xmp.jpg",
             1,
