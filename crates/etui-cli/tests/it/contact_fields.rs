@@ -692,6 +692,7 @@ fn a_contact_is_changed_by_its_name() {
     $ etui calendar edit dentist --place Hall
     Changed 10: Dentist (undo: etui calendar restore 10)
       Tue 9 Mar 2027, 09:00-10:00
+      at Hall
     $ etui calendar remove dentist
     Removed 10: Dentist
     Undo: etui calendar restore 10

@@ -263,7 +263,7 @@ fn commands_take_names() {
     #  Name                           Organisation  Phone            E-mail
     1  Anna Müller                    Example GmbH  0171 39200 02    anna.mueller@example.org
     3  Eve \u{1b}[31mTrouble\u{9b}2J                +1 202 555 0143
-    error: 2 contacts match; select one: etui contacts show NUMBER
+    error: 2 contacts match; select one: etui contacts restore NUMBER
     [exit 2]
     $ etui contacts merge 'anna müller' Norbert --dry-run | head -1; etui contacts merge a b --dry-run
     Would merge 4 (Norbert Nobody) into 1: Anna Müller
@@ -284,7 +284,7 @@ fn commands_take_names() {
     Skipped Mon 9 Mar 2026, 10:00-11:00 of 9: Team meeting (undo: etui calendar restore 9)
     Moved
     Done 10: Buy milk (undo: etui calendar restore 10)
-    Opened 11: Call mum (undo: etui calendar restore 11)
+    Not done: 11 Call mum
     $ etui calendar history Team Meeting | wc -l; etui calendar restore team meeting
     4
     Undid the latest change of 9: Team meeting

@@ -17,7 +17,7 @@ use flate2::read::ZlibDecoder;
 use lofty::id3::v2::{upgrade_v2, upgrade_v3};
 use lofty::tag::{ItemKey, TagType};
 
-use super::tags::{TagSet, rating_of_popm};
+use super::tags::{TagSet, item_key, rating_of_popm};
 use crate::bounded_file::BoundedFile;
 use crate::error::Unreadable;
 use crate::limits::MAX_PICTURE;
@@ -377,7 +377,7 @@ impl Id3Tag<'_> {
             // The time of the date in 2.3, and the length that the sound has itself.
             "TIME" | "TRDA" | "TLEN" | "TSIZ" => {}
             _ => {
-                if let Some(key) = ItemKey::from_key(TagType::Id3v2, id) {
+                if let Some(key) = item_key(TagType::Id3v2, id) {
                     self.tags.add_key(key, text);
                 }
             }

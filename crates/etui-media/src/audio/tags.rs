@@ -160,8 +160,7 @@ impl TagSet {
         if self.add_statistic(&upper, value) {
             return;
         }
-        let key = ItemKey::from_key(kind, name)
-            .or_else(|| ItemKey::from_key(TagType::VorbisComments, name));
+        let key = item_key(kind, name).or_else(|| item_key(TagType::VorbisComments, name));
         if let Some(key) = key {
             self.add_key(key, value);
         } else if let Some(name) = MORE_NAMES.iter().find(|known| **known == upper) {
@@ -345,6 +344,16 @@ impl TagSet {
             }
         }
     }
+}
+
+/// Returns lofty's key for a name. Where a number and its total have one name, it is that of the number.
+pub(super) fn item_key(kind: TagType, name: &str) -> Option<ItemKey> {
+    let is_total = || name.to_ascii_uppercase().contains("TOTAL");
+    Some(match ItemKey::from_key(kind, name)? {
+        ItemKey::TrackTotal if !is_total() => ItemKey::TrackNumber,
+        ItemKey::DiscTotal if !is_total() => ItemKey::DiscNumber,
+        key => key,
+    })
 }
 
 /// The picture of an APE item: a description, NUL, the file.

@@ -72,10 +72,10 @@ fn several_calendars() {
     $ etui calendar find '*' --count
     7
     $ etui calendar list --sort -start --limit 3
-    #  Start             Title                Place  Calendar
-    5  2027-03-12 13:00  Eve [31mTrouble2J           Calendar
-    6  2027-03-12        Tax return                  Calendar
-    4  2027-03-10 21:00  Call with 山田 太郎         Calendar
+    #  Start             Title                          Place  Calendar
+    5  2027-03-12 13:00  Eve [31mTrouble2J (cancelled)         Calendar
+    6  2027-03-12        Tax return                            Calendar
+    4  2027-03-10 21:00  Call with 山田 太郎                   Calendar
     $ etui calendar list --calendar Work
     #  Start             Title    Place
     7  2027-03-08 14:00  Meeting

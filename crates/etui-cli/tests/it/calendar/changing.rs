@@ -24,6 +24,7 @@ fn entries_are_added() {
     Added 1: Jour fixe, early
       Mon 8 Mar 2027, 09:00-09:45
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     UID x
     $ etui calendar show x --ics | grep -v DTSTAMP; etui -q calendar remove x
     BEGIN:VEVENT\r
@@ -163,6 +164,7 @@ fn changes_by_options() {
     Changed 1: Early (undo: etui calendar restore 1)
       Mon 8 Mar 2027, 10:00-10:45
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe
     DTSTART;TZID=Europe/Berlin:20270308T100000\r
     DTEND;TZID=Europe/Berlin:20270308T104500\r
@@ -180,6 +182,7 @@ fn changes_by_options() {
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Mon 8 Mar 2027, 09:00-11:00
       every day
+      at Room 4
     $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe
     DTSTART;TZID=Europe/Berlin:20270308T090000\r
     RRULE:FREQ=DAILY\r
@@ -197,6 +200,7 @@ fn changes_by_options() {
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Mon 8 Mar 2027, all day
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe
     DTSTART;VALUE=DATE:20270308\r
     RRULE:FREQ=WEEKLY;UNTIL=20270701;BYDAY=MO,TH\r
@@ -213,6 +217,7 @@ fn changes_by_options() {
     $ etui calendar edit fixe --repeat never --set status=CANCELLED --remove category
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Mon 8 Mar 2027, 09:00-09:45
+      at Room 4
     $ etui calendar agenda 2027-03-08
     Monday, 8 March 2027
       09:00-09:45  Jour fixe (cancelled)  Room 4  #1
@@ -261,6 +266,7 @@ fn alarms_by_options() {
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Mon 8 Mar 2027, 09:00-09:45
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     $ etui calendar show fixe --ics | grep -A4 BEGIN:VALARM
     BEGIN:VALARM\r
     ACTION:DISPLAY\r
@@ -276,6 +282,7 @@ fn alarms_by_options() {
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Mon 8 Mar 2027, 09:00-09:45
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     $ etui calendar show fixe --ics | grep -A4 BEGIN:VALARM
     [exit 1]
     $ etui calendar edit fixe --alarm none --alarm 1h
@@ -315,6 +322,7 @@ fn what_is_typed_is_meant() {
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Mon 8 Mar 2027, 09:15-10:00
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     Jour fixe
       When        Mon 8 Mar 2027, 09:15-10:00
     $ etui calendar edit eve --start 14:30; etui calendar show eve | head -2
@@ -501,12 +509,14 @@ fn categories_are_replaced() {
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Mon 8 Mar 2027, 09:00-09:45
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     $ etui calendar show fixe --ics | grep CATEG
     CATEGORIES:Work,Travel\r
     $ etui calendar edit fixe --category Home
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Mon 8 Mar 2027, 09:00-09:45
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     $ etui calendar find label:home --fields title,categories
     Title      Categories
     Jour fixe  Home

@@ -196,7 +196,7 @@ fn show_tells_everything() {
     UID:fixe\r
     DTSTART;TZID=Europe/Berlin:20270308T090000\r
     $ etui calendar show title:* 2>&1 | tail -2
-    5  2027-03-12 13:00  Eve [31mTrouble2J
+    5  2027-03-12 13:00  Eve [31mTrouble2J (cancelled)
     error: 6 entries match; select one: etui calendar show NUMBER
     $ etui calendar show 99
     error: there is no entry number 99; `etui calendar list` lists the numbers
@@ -225,16 +225,16 @@ fn lists_are_in_order_and_findable() {
         "etui calendar find category:work --explain | head -2",
     ], @r#"
     $ etui calendar list
-    #  Start             Title                Place
-    1  2027-03-08 09:00  Jour fixe            Room 4
+    #  Start             Title                          Place
+    1  2027-03-08 09:00  Jour fixe                      Room 4
     2  2027-03-09 22:00  Night shift
-    3  2027-03-10        Fair                 Leipzig
+    3  2027-03-10        Fair                           Leipzig
     4  2027-03-10 21:00  Call with 山田 太郎
     6  2027-03-12        Tax return
-    5  2027-03-12 13:00  Eve [31mTrouble2J
+    5  2027-03-12 13:00  Eve [31mTrouble2J (cancelled)
     $ etui calendar list --sort -start --limit 2
-    #  Start             Title              Place
-    5  2027-03-12 13:00  Eve [31mTrouble2J
+    #  Start             Title                          Place
+    5  2027-03-12 13:00  Eve [31mTrouble2J (cancelled)
     6  2027-03-12        Tax return
     $ etui calendar list --fields id,start,end,title,status,kind
     #  Start             End               Title                Status     Kind

@@ -57,17 +57,17 @@ fn one_time_is_skipped_or_moved() {
     Tuesday, 30 March 2027
       10:00-12:00  Jour fixe ↻  Room 4  #1
     $ etui calendar show fixe --ics | grep -e EXDATE -e SEQ -e RRULE -e RECUR -e DTEND | tail -12
-    SEQUENCE:5\r
+    DTEND;TZID=Europe/Berlin:20270308T094500\r
+    RRULE:FREQ=WEEKLY;BYDAY=MO,TH;UNTIL=20270701T215959Z\r
+    EXDATE;TZID=Europe/Berlin:20270315T090000\r
+    EXDATE;TZID=Europe/Berlin:20270322T090000\r
     RECURRENCE-ID;TZID=Europe/Berlin:20270311T090000\r
     DTEND;TZID=Europe/Berlin:20270311T154500\r
     DTEND;TZID=Europe/Berlin:20270325T144500\r
-    SEQUENCE:1\r
     RECURRENCE-ID;TZID=Europe/Berlin:20270325T090000\r
     DTEND;TZID=Europe/Berlin:20270330T120000\r
-    SEQUENCE:2\r
     RECURRENCE-ID;TZID=Europe/Berlin:20270329T090000\r
     DTEND;TZID=Europe/Berlin:20270402T094500\r
-    SEQUENCE:3\r
     RECURRENCE-ID;TZID=Europe/Berlin:20270401T090000\r
     $ etui calendar restore fixe; etui calendar show fixe | grep 11.Mar
     Undid the latest change of 1: Jour fixe
@@ -87,6 +87,7 @@ fn one_time_is_skipped_or_moved() {
     Changed 3: Fair (undo: etui calendar restore 3)
       Wed 10 Mar 2027 to Fri 12 Mar 2027, all day
       every day 2 times
+      at Leipzig
     Skipped Wed 10 Mar 2027 to Fri 12 Mar 2027 of 3: Fair (undo: etui calendar restore 3)
     $ etui calendar move fair 2027-03-15 --on 2027-03-11; etui calendar agenda 2027-03-15
     Moved Thu 11 Mar 2027 to Sat 13 Mar 2027 to Mon 15 Mar 2027 to Wed 17 Mar 2027 of 3: Fair (undo: etui calendar restore 3)

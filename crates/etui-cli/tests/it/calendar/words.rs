@@ -111,6 +111,7 @@ fn a_start_that_its_rule_does_not_have_is_moved() {
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Thu 11 Mar 2027, 10:00-10:45
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     $ etui calendar show fixe | grep -e When
       When        Thu 11 Mar 2027, 10:00-10:45
     $ etui calendar edit night --repeat 'every friday'
@@ -146,12 +147,14 @@ fn exceptions_are_written_as_the_start_is() {
     Changed 1: Jour fixe (undo: etui calendar restore 1)
       Mon 8 Mar 2027, 09:00-09:45
       every week on Mon, Thu until 2027-07-01
+      at Room 4
     $ etui calendar show fixe --ics | grep EXDATE
     EXDATE;TZID=Europe/Berlin:20270318T090000,20270322T090000\r
     $ etui calendar edit fair --repeat daily --set exdate=2027-03-11T09:00
     Changed 3: Fair (undo: etui calendar restore 3)
       Wed 10 Mar 2027 to Fri 12 Mar 2027, all day
       every day
+      at Leipzig
     $ etui calendar show fair --ics | grep EXDATE
     EXDATE;VALUE=DATE:20270311\r
     $ etui calendar edit eve --repeat daily --set 'exdate=2027-03-13 13:00'
@@ -229,15 +232,17 @@ fn a_time_that_is_not_at_the_end() {
         &format!("etui calendar add 'Lunch on 9 March 2027 with Bob 12:30' {uid}"),
         &format!("etui calendar add 'Urlaub vom 20.12.2027 bis 3.1.2028' {uid}"),
         "etui calendar add 'Lunch today 0:00' 2>&1 | grep -o 'has already passed'",
-    ], @r"
+    ], @"
     $ etui calendar add 'Lunch 2027-03-09 12:30 at Canteen' --set uid=x | head -4; etui -q calendar show x | grep -e Where; etui -q calendar remove x
     Added 1: Lunch
       Tue 9 Mar 2027, 12:30-13:30
+      at Canteen
     UID x
       Where      Canteen
     $ etui calendar add 'Lunch 2027-03-09 12:30 at Canteen' --place Hall --set uid=x | head -4; etui -q calendar show x | grep -e Where; etui -q calendar remove x
     Added 1: Lunch at Canteen
       Tue 9 Mar 2027, 12:30-13:30
+      at Hall
     UID x
       Where      Hall
     $ etui calendar add 'Lunch on 9 March 2027 with Bob 12:30' --set uid=x | head -4; etui -q calendar show x | grep -e Where; etui -q calendar remove x

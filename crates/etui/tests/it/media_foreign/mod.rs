@@ -208,7 +208,7 @@ fn a_damaged_frame_costs_the_frame() {
             4,
             frame("TIT2", 0, b"\x07Odd"),
             "TITLE=Odd ",
-            true,
+            false,
         ),
         ("no-name", 4, frame("ti2\x01", 0, b"\x03lower"), "", true),
         (
