@@ -434,7 +434,8 @@ impl Id3Tag<'_> {
     }
 
     fn texts(&mut self, id: &str, encoding: u8, bytes: &[u8]) -> Vec<String> {
-        let is_wide = matches!(encoding, 1 | 2) && !is_narrow(bytes);
+        // UTF-16BE has no mark, and CJK in it can look like ASCII; only the other one is written by mistake.
+        let is_wide = encoding == 2 || encoding == 1 && !is_narrow(bytes);
         if is_wide {
             return self.wide_texts(encoding, bytes);
         }
