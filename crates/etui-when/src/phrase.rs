@@ -3,7 +3,6 @@
 mod pieces;
 mod refusal;
 mod rule_and_time;
-mod short_day;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,7 +15,6 @@ use etui_ical::time::{Date, DateTime};
 
 use self::pieces::{Piece, join_pieces, split_pieces};
 use self::rule_and_time::{FoundRule, first_of_rule, plus_days, split_rule, without_and};
-use self::short_day::find_short_day;
 use super::clock::parse_digits;
 use super::format::format_clock;
 use super::language::{Language, meaning_in, meanings};
@@ -33,13 +31,6 @@ const MAX_TIME_WORDS: usize = 14;
 
 /// Words of a phrase within which a time is looked for; of longer ones it is at the end or the beginning.
 const MAX_WORDS_AROUND: usize = 60;
-
-/// Prepositions before a date in figures, as they are written within a phrase; no words of English titles.
-const PREPOSITIONS: &[&str] = &[
-    "am", "um", "gegen", "ab", "den", "dem", "le", "el", "il", "op", "om", "em", "dia", "día",
-    "kl", "kl.", "den.", "à", "às", "al", "alle", "på", "dnia", "w", "o", "на", "в", "к", "от",
-    "vom",
-];
 
 /// Words of a phrase whose time is looked for in two places; it bounds the cost.
 const MAX_SPREAD_WORDS: usize = 24;
@@ -102,59 +93,18 @@ pub fn parse_phrase(text: &str, day: Date, now: DateTime) -> Result<Option<Phras
         .map(|piece| piece.text)
         .collect();
     let plain = plain.join(" ");
-    let read = read_pieces(&pieces, &plain, day, now);
-    let Some((at, name)) = find_short_day(&pieces) else {
-        return read;
-    };
-    let text = pieces.get(at).map_or("", |piece| piece.text);
-    let is_open = match &read {
-        Ok(Some(found)) => !found.has_day && found.title.split(' ').any(|word| word == text),
-        Ok(None) => true,
-        Err(e) => e.may_be_title,
-    };
-    if !is_open {
-        return read;
-    }
-    let mut named = pieces.clone();
-    let written = named
-        .get_mut(at)
-        .map(|piece| std::mem::replace(&mut piece.text, name));
-    match read_pieces(
-        &named,
-        &plain.replacen(written.unwrap_or_default(), name, 1),
-        day,
-        now,
-    ) {
-        Ok(Some(mut phrase)) if phrase.has_day => {
-            let written = written.unwrap_or_default().trim_end_matches(['.', ',']);
-            phrase
-                .notes
-                .push(format!("\"{written}\" is taken as {name}"));
-            Ok(Some(phrase))
-        }
-        _ => read,
-    }
-}
-
-/// Reads the pieces of a phrase, whose words outside of quotes are `plain`.
-fn read_pieces(
-    pieces: &[Piece<'_>],
-    plain: &str,
-    day: Date,
-    now: DateTime,
-) -> Result<Option<Phrase>, PhraseError> {
     let context = TimeContext {
-        hint: hint_of(pieces),
+        hint: hint_of(&pieces),
         ..TimeContext::new(day, now)
     };
     let mut best: Option<FoundTime> = None;
     let (mut error, mut refused) = (None, 0);
     for language in Language::all() {
         let is_english = language == Language::ENGLISH;
-        if !is_english && !WordList::split_in(plain, language).has_telling_form() {
+        if !is_english && !WordList::split_in(&plain, language).has_telling_form() {
             continue;
         }
-        let reader = PhraseReader::new(pieces, context, language);
+        let reader = PhraseReader::new(&pieces, context, language);
         match reader.read() {
             Ok(Some(found)) if best.as_ref().is_none_or(|best| best.count < found.count) => {
                 best = Some(found);
@@ -523,8 +473,7 @@ impl<'t> PhraseReader<'t> {
                 let Some(found) = self.time_of(time.clone(), 0..0) else {
                     continue;
                 };
-                let mut title = self.title_without(std::slice::from_ref(&time));
-                self.drop_preposition(&mut title, time.start);
+                let title = self.title_without(std::slice::from_ref(&time));
                 if let Some(phrase) = self.phrase_of(&title, found) {
                     return Some(FoundTime {
                         phrase,
@@ -536,22 +485,6 @@ impl<'t> PhraseReader<'t> {
             }
         }
         None
-    }
-
-    /// Drops the preposition of another language before a date in figures: `Besuch am 15.12.`
-    fn drop_preposition(&self, title: &mut Vec<usize>, start: usize) {
-        let text = |at: usize| self.pieces.get(at).map_or("", |piece| piece.text);
-        if !text(start).starts_with(|c: char| c.is_ascii_digit()) {
-            return;
-        }
-        let mut at = start;
-        while let Some(before) = at.checked_sub(1)
-            && PREPOSITIONS.contains(&text(before))
-            && let Some(place) = title.iter().position(|other| *other == before)
-        {
-            title.remove(place);
-            at = before;
-        }
     }
 
     /// Finds the longest time that is followed by `at` and a place, or by `with` and the like.
@@ -586,11 +519,10 @@ impl<'t> PhraseReader<'t> {
                 if self.leftover(&all, time.rule.is_some()).is_some() {
                     continue;
                 }
-                let mut title: Vec<usize> = match is_place {
+                let title: Vec<usize> = match is_place {
                     true => (0..first).collect(),
                     false => all,
                 };
-                self.drop_preposition(&mut title, first);
                 if let Some(mut phrase) = self.phrase_of(&title, time) {
                     phrase.place = is_place.then(|| self.text_of(last + 1..count));
                     let time = first..last;

@@ -377,13 +377,7 @@ mod tests {
                 parse_named(what, here().now).map(|(first, last)| format!("{first} {last}"));
             assert_eq!(found.as_deref(), Ok(days), "{what}");
         }
-        for what in [
-            "week next",
-            "31.6.",
-            "30 February",
-            "2027-02-29",
-            "30. Februar",
-        ] {
+        for what in ["31.6.", "30 February", "2027-02-29", "30. Februar"] {
             let found = parse_named(what, here().now);
             assert!(found.is_err(), "{what} {found:?}");
         }

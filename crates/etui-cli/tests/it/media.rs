@@ -178,7 +178,7 @@ fn json_has_a_line_for_each() {
         "etui --json media rate 1 4",
     ], @r#"
     $ etui --json media scan Music --threads 1
-    {"files":4,"added":4,"changed":0,"moved":0,"moved_folders":0,"lost":0,"covers":2,"away":[],"unreadable":[],"problems":[],"stopped":false}
+    {"files":4,"added":4,"changed":0,"moved":0,"moved_folders":0,"lost":0,"covers":2,"away":[],"unreadable":[],"problems":[],"other_formats":{},"excluded_folders":0,"stopped":false}
     $ etui --json media albums | sed 's/"[0-9a-f]\{16\}"/ID/g'
     {"artist":"David Bowie","cover":ID,"id":6,"length":4,"members":2,"name":"Low","uid":ID,"year":1977}
     {"artist":"Jürgen Müller","cover":ID,"id":5,"length":4,"members":2,"name":"Lieder","uid":ID,"year":1999}

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::clock::{parse_clock, parse_digits};
-use super::super::dates::{find_missing_day, parse_day_number};
+use super::super::dates::parse_day_number;
 use super::super::language::{is_day_of_another_language, is_telling_form, meanings};
 use super::super::leftover::{RULE_NAMES, find_leftover};
 use super::super::names::{fold_word, is_weekday_name, nearest_weekday, parse_number_word};
@@ -156,15 +156,6 @@ impl PhraseReader<'_> {
         let error = self.deepest_error(&text);
         let named = error.split('"').nth(1).unwrap_or_default();
         let time = time.map(|time| self.text_of(time));
-        // 30 February
-        let around = position.saturating_sub(2)..self.pieces.len().min(position + 2);
-        let around = WordList::split_in(&self.text_of(around), self.language);
-        if let Some(problem) = find_missing_day(&around, self.context.day) {
-            return PhraseError {
-                problem,
-                may_be_title: false,
-            };
-        }
         if error.contains("write one of them") {
             return PhraseError {
                 problem: error,

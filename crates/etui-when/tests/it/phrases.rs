@@ -69,68 +69,6 @@ fn further_phrases_are_understood_or_refused() {
     assert_meanings(include_str!("further_phrases.tsv"), 200);
 }
 
-#[test]
-fn languages_are_understood_or_refused() {
-    assert_meanings(include_str!("languages.tsv"), 90);
-}
-
-#[test]
-fn a_day_that_does_not_exist_is_named() {
-    for (text, expected) in [
-        (
-            "Besuch am 31.6.",
-            "\"31.6.\" does not exist: June has no day 31",
-        ),
-        (
-            "Fest am 30. Februar",
-            "\"30. february\" does not exist: February has no day 30",
-        ),
-        (
-            "Trip 30 February",
-            "\"30 february\" does not exist: February has no day 30",
-        ),
-        (
-            "Report 2027-02-29",
-            "\"2027-02-29\" does not exist: February 2027 has no day 29",
-        ),
-        (
-            "Report 29.2.2027",
-            "\"29.2.2027\" does not exist: February 2027 has no day 29",
-        ),
-        (
-            "Party feb 30",
-            "\"feb 30\" does not exist: February has no day 30",
-        ),
-    ] {
-        let error = parse_phrase(text, now().date(), now()).map_err(|e| e.to_string());
-        assert!(error.is_err_and(|e| e.starts_with(expected)), "{text}");
-    }
-    for (text, expected) in [
-        (
-            "1990-02-29",
-            Some("\"1990-02-29\" does not exist: February 1990 has no day 29"),
-        ),
-        (
-            "19900431",
-            Some("\"19900431\" does not exist: April 1990 has no day 31"),
-        ),
-        (
-            "31. juni",
-            Some("\"31. june\" does not exist: June has no day 31"),
-        ),
-        ("2000-02-29", None),
-        ("29.2.", None),
-        ("5551234", None),
-        ("unknown", None),
-    ] {
-        assert_eq!(
-            etui_when::describe_missing_day(text).as_deref(),
-            expected,
-            "{text}"
-        );
-    }
-}
-
 /// What was assumed is said, and what is clear is not.
 #[test]
 fn assumptions_are_notes() {
