@@ -5,7 +5,9 @@
 
 use etui_ical::recurrence::RecurrenceRule;
 use etui_ical::time::DateTime;
-use etui_when::{describe_missing_day, parse_any_day, parse_phrase, parse_recurrence, parse_times_on};
+use etui_when::{
+    describe_missing_day, parse_any_day, parse_phrase, parse_recurrence, parse_times_on,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
