@@ -13,7 +13,7 @@
 //! that wrote it; it is dropped, and its run is made again.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -108,7 +108,11 @@ impl Writer {
             .append(true)
             .create_new(true)
             .open(path)
-            .map_err(|e| Error::file(path, e))?;
+            .map_err(|e| match e.kind() {
+                // Another run made it since its absence was seen.
+                io::ErrorKind::AlreadyExists => busy(path),
+                _ => Error::file(path, e),
+            })?;
         lock_file(path, &file)?;
         let mut writer = Self {
             path: path.to_owned(),
@@ -167,24 +171,28 @@ fn lock_file(path: &Path, file: &File) -> Result<(), Error> {
             == Err(rustix::io::Errno::WOULDBLOCK)
     };
     // A process that a writer was just starting when it ended has the lock for a moment more.
-    let busy = (0..10).all(|_| {
-        let busy = held();
-        if busy {
+    let locked = (0..10).all(|_| {
+        let held = held();
+        if held {
             thread::sleep(Duration::from_millis(20));
         }
-        busy
+        held
     });
     let same = || {
         let (ours, named) = (file.metadata().ok()?, fs::metadata(path).ok()?);
         Some((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
     };
-    if busy || same() != Some(true) {
-        return Err(Error::Usage(format!(
-            "{}: another run writes to it; wait for its end, or give another --out",
-            path.display()
-        )));
+    if locked || same() != Some(true) {
+        return Err(busy(path));
     }
     Ok(())
+}
+
+fn busy(path: &Path) -> Error {
+    Error::Usage(format!(
+        "{}: another run writes to it; wait for its end, or give another --out",
+        path.display()
+    ))
 }
 
 #[cfg(test)]

@@ -1,34 +1,61 @@
 //! Concurrent events: a second run, a closed pipe, an interrupt.
 
 use std::collections::HashSet;
+use std::fs;
 use std::process::Stdio;
 
-use etui_lab::results::file;
+use etui_lab::results::{ResultLine, file};
 use etui_testkit::wait::wait_until;
 
 use crate::scenes::{NAPS, RunLocation, code, made, naps, signal, traces, words};
 
 pub fn two_at_once() {
     let place = RunLocation::new();
-    let run = || {
+    let run_naps_of = |milliseconds: &str| {
         place
-            .command(&[&NAPS[..], &["--quiet"]].concat())
+            .command(&[&NAPS[..], &["--quiet", "--set", milliseconds]].concat())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap()
     };
-    let both = [run(), run()].map(|child| child.wait_with_output().unwrap());
-    let mut codes = both.each_ref().map(code);
-    codes.sort_unstable();
-    assert_eq!(codes, [0, 2]);
-    let refused = both.iter().find(|output| code(output) == 2).unwrap();
-    let refused = words(refused);
+    // A run that stands still has its file. It is long enough to be met before its end.
+    let long = "milliseconds=50";
+    let first = run_naps_of(long);
+    let file = place.path().join("out/naps.jsonl");
+    wait_until("the file's header", || {
+        fs::read(&file).is_ok_and(|bytes| bytes.contains(&b'\n'))
+    });
+    signal(&first, "STOP");
+    let refused = run_naps_of(long).wait_with_output().unwrap();
+    signal(&first, "CONT");
+    assert_eq!(code(&first.wait_with_output().unwrap()), 0);
+    assert_eq!(code(&refused), 2);
+    let refused = words(&refused);
     assert!(refused.contains("another run writes to it"), "{refused}");
-    let lines = place.lines("out/naps.jsonl");
-    let runs = made(&lines);
-    assert!(file::is_complete(&lines));
-    assert_eq!(runs.len(), naps());
-    assert_eq!(runs.iter().collect::<HashSet<_>>().len(), naps());
+    let whole = |lines: &[ResultLine]| {
+        let runs = made(lines);
+        assert!(file::is_complete(lines));
+        assert_eq!(runs.len(), naps());
+        assert_eq!(runs.iter().collect::<HashSet<_>>().len(), naps());
+    };
+    whole(&place.lines("out/naps.jsonl"));
+
+    // Begun together, in a place without a file: one makes it. The other is refused,
+    // or finds the work done if it comes late.
+    for _ in 0..5 {
+        fs::remove_dir_all(place.path().join("out")).unwrap();
+        let both = [(); 2].map(|()| run_naps_of("milliseconds=5"));
+        let both = both.map(|child| child.wait_with_output().unwrap());
+        let mut codes = both.each_ref().map(code);
+        codes.sort_unstable();
+        assert!(
+            matches!(codes, [0, 0 | 2]),
+            "{codes:?}: {}{}",
+            words(&both[0]),
+            words(&both[1])
+        );
+        whole(&place.lines("out/naps.jsonl"));
+    }
 }
 
 pub fn a_closed_pipe() {
