@@ -2,21 +2,19 @@
 
 use etui::calendar::ics::{ComponentGrouper, ObjectPiece, ObjectReader, TemplatePart};
 use etui::calendar::zones::TimeZoneDefinition;
-use etui::calendar::{CalendarObject, Method, ObjectError};
+use etui::calendar::{CalendarObject, MergeOutcome, Method, ObjectError};
 
 use super::errors::object_error;
 use super::incoming::stamp_new;
-use super::lines::property_values;
 use super::opened::OpenedCalendar;
 use super::time_zones::add_time_zone;
 use super::writing::ChangeSet;
-use crate::error::{EdsError, EdsResult, INVALID_OBJECT, OTHER};
+use crate::error::{EdsError, EdsResult, INVALID_OBJECT, OBJECT_NOT_FOUND, OTHER};
 
 /// A received calendar object.
 #[derive(Debug, Default)]
 struct ReceivedObject {
-    /// `METHOD`, in capitals; `PUBLISH` if there is none.
-    method: String,
+    method: Method,
     zones: Vec<String>,
     /// The components of each UID.
     groups: Vec<Vec<u8>>,
@@ -44,47 +42,54 @@ pub(super) fn receive_objects(opened: &OpenedCalendar, text: &str) -> EdsResult<
         {
             continue;
         }
-        match received.method.as_str() {
-            "PUBLISH" | "REQUEST" => save_received(&mut changes, object)?,
-            "REPLY" => save_reply(&mut changes, object)?,
-            "CANCEL" => cancel_received(&mut changes, &object)?,
-            other => {
-                let message = format!("the method {other} is not supported");
-                return Err(EdsError::new(OTHER, message));
+        match received.method {
+            Method::Cancel => cancel_received(&mut changes, &object)?,
+            Method::Proposal => {
+                let message = "the methods COUNTER, REFRESH and DECLINECOUNTER change no entry: \
+                               their organizer answers them";
+                return Err(EdsError::new(OTHER, message.to_owned()));
             }
+            method => merge_received(&mut changes, object, method)?,
         }
     }
     changes.commit()
 }
 
-fn save_received(changes: &mut ChangeSet<'_>, mut new: CalendarObject) -> EdsResult<()> {
-    if new.components().len() == 1 {
-        stamp_new(&mut new, &changes.zones)?;
-    }
-    let uid = new.uid().unwrap_or_default().to_owned();
-    let timing = new.master().timing.as_ref();
-    let is_instance = timing.is_some_and(|timing| timing.recurrence_id.is_some());
-    // A series replaces the one that is there, with its changed instances.
-    let object = match changes.get(&uid)?.cloned() {
-        Some(mut known) if is_instance => {
-            let replaced = known.replace_components(&new, &changes.zones);
-            replaced.map_err(object_error)?;
-            known
+/// Merges a message into the object with its UID, as an import does.
+fn merge_received(
+    changes: &mut ChangeSet<'_>,
+    mut message: CalendarObject,
+    method: Method,
+) -> EdsResult<()> {
+    message.apply_method(method);
+    let uid = message.uid().map(str::to_owned);
+    let known = match &uid {
+        Some(uid) => changes.get(uid)?.cloned(),
+        None => None,
+    };
+    let Some(mut known) = known else {
+        if method.needs_stored() {
+            let why = format!(
+                "an answer to \"{}\", which is not here",
+                uid.unwrap_or_default()
+            );
+            return Err(EdsError::new(OBJECT_NOT_FOUND, why));
         }
-        _ => new,
+        // A stamp of this moment would make what its sender sends next older: only components
+        // without a UID, which are nobody's, get one.
+        if uid.is_none() {
+            stamp_new(&mut message, &changes.zones)?;
+        }
+        let uid = message.uid().unwrap_or_default().to_owned();
+        changes.put(&uid, message);
+        return Ok(());
     };
-    changes.put(&uid, object);
-    Ok(())
-}
-
-/// Takes over the answers of attendees (RFC 5546 section 3.2.3). Without the entry, the answer is all that
-/// there is of it, and is kept as an entry.
-fn save_reply(changes: &mut ChangeSet<'_>, reply: CalendarObject) -> EdsResult<()> {
-    let uid = reply.uid().unwrap_or_default().to_owned();
-    let Some(mut known) = changes.get(&uid)?.cloned() else {
-        return save_received(changes, reply);
-    };
-    known.receive(reply, Method::Reply, false);
+    let uid = known.uid().unwrap_or_default().to_owned();
+    let merged = known.receive(message, method, false);
+    if merged.outcomes.contains(&MergeOutcome::Refused) {
+        let why = format!("the object \"{uid}\" has a time zone of the same name with other rules");
+        return Err(EdsError::new(INVALID_OBJECT, why));
+    }
     changes.put(&uid, known);
     Ok(())
 }
@@ -120,9 +125,8 @@ fn read_object(text: &str) -> EdsResult<ReceivedObject> {
         .is_some_and(|start| start.eq_ignore_ascii_case(b"BEGIN:VCALENDAR"));
     if !is_object {
         return Ok(ReceivedObject {
-            method: "PUBLISH".to_owned(),
             groups: vec![bytes.to_vec()],
-            zones: Vec::new(),
+            ..ReceivedObject::default()
         });
     }
     let invalid = |why: String| EdsError::new(INVALID_OBJECT, why);
@@ -132,7 +136,7 @@ fn read_object(text: &str) -> EdsResult<ReceivedObject> {
     for piece in ObjectReader::new(bytes) {
         match piece.map_err(|e| invalid(e.to_string()))? {
             ObjectPiece::Text(text) if text.part == TemplatePart::Begin => {
-                received.method = property_values(&text.bytes, "METHOD").concat();
+                received.method = Method::of_object(&text.bytes);
             }
             ObjectPiece::Text(_) => {}
             ObjectPiece::Zone(zone) => received
@@ -143,10 +147,6 @@ fn read_object(text: &str) -> EdsResult<ReceivedObject> {
         }
     }
     groups.extend(grouper.finish());
-    received.method.make_ascii_uppercase();
-    if received.method.is_empty() {
-        received.method = "PUBLISH".to_owned();
-    }
     received.groups = groups.iter().map(|group| group.text()).collect();
     Ok(received)
 }
@@ -164,9 +164,9 @@ mod tests {
              END:VEVENT\r\nEND:VCALENDAR\r\n",
         )
         .unwrap();
-        assert_eq!(object.method, "REQUEST");
+        assert_eq!(object.method, Method::Request);
         assert_eq!((object.zones.len(), object.groups.len()), (1, 2));
         let bare = read_object("BEGIN:VEVENT\r\nUID:1\r\nEND:VEVENT\r\n").unwrap();
-        assert_eq!((bare.method.as_str(), bare.groups.len()), ("PUBLISH", 1));
+        assert_eq!((bare.method, bare.groups.len()), (Method::Publish, 1));
     }
 }

@@ -343,12 +343,43 @@ fn time_zones_are_kept_for_later_components() {
             meeting[0].contains("RRULE:FREQ=DAILY;COUNT=3"),
             "{meeting:?}"
         );
-        let add = object.replace("REQUEST", "ADD");
-        let error = calendar
-            .call("ReceiveObjects", (&add, 0u32))
-            .await
-            .unwrap_err();
-        assert_eq!(error, error_name("e-client-error-quark", 19));
+        // One of another attendee to one time, and an older whole series, are merged.
+        let message = |method: &str, component: &str| {
+            format!(
+                "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nMETHOD:{method}\r\n{component}END:VCALENDAR\r\n"
+            )
+        };
+        let one = "BEGIN:VEVENT\r\nUID:3\r\nRECURRENCE-ID:20261206T120000Z\r\n\
+                   DTSTART:20261206T150000Z\r\nDTSTAMP:20261202T000000Z\r\nSEQUENCE:2\r\n\
+                   SUMMARY:Meeting\r\nEND:VEVENT\r\n";
+        let further = "BEGIN:VEVENT\r\nUID:3\r\nDTSTART:20261220T120000Z\r\nSEQUENCE:3\r\n\
+                       DTSTAMP:20261203T000000Z\r\nSUMMARY:Meeting\r\nEND:VEVENT\r\n";
+        for (method, component) in [("REQUEST", one), ("ADD", further), ("PUBLISH", asked)] {
+            let text = message(method, component);
+            let call = calendar.call("ReceiveObjects", (&text, 0u32)).await;
+            call.unwrap_or_else(|e| panic!("{method}: {e}"));
+        }
+        let meeting = calendar.list("(uid? \"3\")").await.unwrap();
+        let has = |line: &str| meeting.iter().any(|component| component.contains(line));
+        for line in [
+            "DTSTART:20261206T150000Z",
+            "RECURRENCE-ID:20261220T120000Z",
+            "PARTSTAT=ACCEPTED",
+        ] {
+            assert!(has(line), "{line}: {meeting:?}");
+        }
+        for (text, domain, code) in [
+            (message("COUNTER", asked), "e-client-error-quark", 19),
+            (message("DECLINECOUNTER", asked), "e-client-error-quark", 19),
+            (
+                reply.replace("UID:3", "UID:4"),
+                "e-cal-client-error-quark",
+                1,
+            ),
+        ] {
+            let call = calendar.call("ReceiveObjects", (&text, 0u32)).await;
+            assert_eq!(call.unwrap_err(), error_name(domain, code), "{text}");
+        }
     });
 }
 

@@ -383,6 +383,10 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
             ))
         } else if outcomes.contains(&MergeOutcome::Proposal) {
             Some(proposal_reason(&item.record))
+        } else if !merged.kept_exclusions.is_empty() {
+            let days = merged.kept_exclusions.iter().map(|t| t.local().date());
+            let days: Vec<_> = days.map(|day| day.to_string()).collect();
+            Some(format!("skipped here, and stays so: {}", days.join(", ")))
         } else {
             None
         };

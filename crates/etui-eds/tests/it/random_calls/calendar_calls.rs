@@ -142,6 +142,7 @@ pub struct CalendarCalls {
     rng: SplitMix64,
     series: BTreeMap<String, Series>,
     next: usize,
+    messages: usize,
     kind: &'static str,
     has_views: bool,
 }
@@ -152,6 +153,7 @@ impl CalendarCalls {
             rng: SplitMix64::stream(seed ^ 0xca1, round),
             series: BTreeMap::new(),
             next: 0,
+            messages: 0,
             kind,
             has_views: round % 2 == 1,
         }
@@ -447,6 +449,14 @@ impl CalendarCalls {
         let uid = self.any_uid();
         let series = self.series_of(&uid);
         let object = self.component(&uid, &series, None, true);
+        // Each is newer than what is there: an older one would change nothing here.
+        self.messages += 1;
+        let stamp = format!(
+            "DTSTAMP:2099{:02}{:02}T",
+            1 + self.messages / 28 % 12,
+            1 + self.messages % 28
+        );
+        let object = object.replace("DTSTAMP:20260101T", &stamp);
         let method = self
             .rng
             .pick(&["PUBLISH", "REQUEST", "CANCEL", "COUNTER", "PUBLISH"]);

@@ -88,6 +88,21 @@ pub fn calendar_rules() -> Vec<Rule<CalendarCall>> {
             explains: explains_left_instances,
         },
         Rule {
+            name: "stamps of messages",
+            reason: "are their sender's, by which the next one is newer or older; the stock server \
+                     adds its own",
+            explains: |difference, part| {
+                matches!(difference.call, CalendarCall::Receive(_))
+                    && matches!(part, Part::Stock(line)
+                        if line.ends_with(" ¦ CREATED:*") || line.ends_with(" ¦ LAST-MODIFIED:*"))
+            },
+        },
+        Rule {
+            name: "messages about a series",
+            reason: "its changed and removed instances stay; the stock server replaces all of it",
+            explains: explains_messages,
+        },
+        Rule {
             name: "ranges",
             reason: "changed instances and later occurrences of tasks are found; the stock server's \
                      index of times lacks them",
@@ -110,6 +125,19 @@ pub fn calendar_rules() -> Vec<Rule<CalendarCall>> {
             explains: |difference, part| {
                 asks(difference, part, "\"priority\"")
                     && property(&component(difference, part), "PRIORITY") == Some(("", "0"))
+            },
+        },
+        Rule {
+            name: "100 percent",
+            reason: "is completed, without a STATUS or COMPLETED too, as everywhere here; the stock \
+                     server asks these two",
+            explains: |difference, part| {
+                let lines = component(difference, part);
+                let is_asked = ["is-completed?", "\"status\""];
+                is_asked.iter().any(|term| asks(difference, part, term))
+                    && property(&lines, "PERCENT-COMPLETE") == Some(("", "100"))
+                    && property(&lines, "STATUS").is_none()
+                    && property(&lines, "COMPLETED").is_none()
             },
         },
         Rule {
@@ -532,6 +560,29 @@ fn explains_ranges(difference: &CalendarDifference, part: Part<'_>) -> bool {
             _ => false,
         }
     })
+}
+
+fn explains_messages(difference: &CalendarDifference, part: Part<'_>) -> bool {
+    let CalendarCall::Receive(text) = &difference.call else {
+        return false;
+    };
+    let (Part::Stock(line) | Part::Ours(line)) = part else {
+        return false;
+    };
+    let Some(uid) = value_of(text, "UID") else {
+        return false;
+    };
+    let key = key_of(line);
+    let of_instance = key.starts_with(&format!("{uid} at "));
+    let is_kept = of_instance || line.starts_with(&format!("{uid} ¦ EXDATE"));
+    let was_there = match difference.is_told() {
+        true => difference.before.iter().any(|before| key_of(before) == key),
+        false => difference.before.iter().any(|before| before == line),
+    };
+    uid_of(key) == uid
+        && is_kept
+        && was_there
+        && difference.is_told() | matches!(part, Part::Ours(_))
 }
 
 fn explains_either_time(difference: &CalendarDifference, part: Part<'_>) -> bool {
