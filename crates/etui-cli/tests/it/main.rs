@@ -17,6 +17,7 @@ mod dbus;
 mod demo;
 mod duplicates;
 mod editor;
+mod eds;
 mod files;
 mod foreign_cards;
 mod help;

@@ -18,6 +18,8 @@ use std::sync::Arc;
 use etui::Store;
 use zbus::Connection;
 
+use crate::switch::{ServiceLock, is_switched_on, leave_bus};
+
 pub use bus_names::{BOOK_NAME, CALENDAR_NAME};
 pub use guard::{answer, answer_on_worker};
 pub use shared::{EndOfObject, ServeOptions, Server, sender_of};
@@ -45,9 +47,13 @@ pub enum ServeError {
         /// The bus name.
         name: &'static str,
     },
+    /// The store was switched off, perhaps from another session.
+    #[error("the store was switched off; the stock server serves from the next call on")]
+    SwitchedOff,
 }
 
 async fn run(options: ServeOptions) -> Result<(), ServeError> {
+    let _lock = enter_service(&options).await?;
     let store = Store::open_with(&options.store, &options.options)?;
     let connection = Connection::session().await?;
     let server = Arc::new(Server::new(store, connection.clone(), options));
@@ -66,4 +72,24 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
         }
         life::Names::Twin => Ok(()),
     }
+}
+
+/// Counts this process among the services of its store, unless the store was switched off.
+async fn enter_service(options: &ServeOptions) -> Result<Option<ServiceLock>, ServeError> {
+    let lock = match ServiceLock::share(&options.store).await {
+        Ok(lock) => Some(lock),
+        // The directory cannot be written to, and so the store cannot be switched.
+        Err(error) => {
+            tracing::debug!("no lock among the services of the store: {error}");
+            None
+        }
+    };
+    let has_waited = lock.as_ref().is_some_and(|(_, has_waited)| *has_waited);
+    if (options.only_if_on || has_waited) && !is_switched_on(&options.store) {
+        if options.only_if_on {
+            leave_bus(&options.store).await;
+        }
+        return Err(ServeError::SwitchedOff);
+    }
+    Ok(lock.map(|(lock, _)| lock))
 }

@@ -35,6 +35,9 @@ pub struct ServeOptions {
     pub idle_exit: Option<Duration>,
     /// The directory for files that clients read, such as contacts' pictures.
     pub cache_dir: PathBuf,
+    /// Serve only while the store is switched on: the bus started this process by the files of
+    /// [`switch`](crate::switch).
+    pub only_if_on: bool,
     /// Leave every source to the stock server's backends; for tests.
     pub pass_through: bool,
 }

@@ -53,7 +53,7 @@ impl Look {
         for (done, uid) in uids.iter().enumerate() {
             if done % BATCH == 0 {
                 progress(Progress::Records {
-                    source: &planned.name,
+                    source: &planned.label,
                     done,
                     total: uids.len(),
                 });
@@ -91,7 +91,7 @@ impl Look {
     pub(super) fn conflicts(&self, prefer: Option<Side>) -> Vec<String> {
         let uids = self.now.keys();
         uids.filter(|uid| self.difference(uid, prefer) == Difference::Conflict)
-            .map(|uid| format!("\"{uid}\" of \"{}\"", self.planned.name))
+            .map(|uid| format!("\"{uid}\" of \"{}\"", self.planned.label))
             .collect()
     }
 
@@ -148,10 +148,16 @@ impl Look {
     }
 
     /// The report of what was copied.
-    pub(super) fn report(&self, copies: &Copies, records: u64) -> CollectionReport {
+    pub(super) fn report(
+        &self,
+        copies: &Copies,
+        records: u64,
+        collection: Option<String>,
+    ) -> CollectionReport {
         CollectionReport {
+            collection,
             source: self.planned.uid.clone(),
-            name: self.planned.name.clone(),
+            name: self.planned.label.clone(),
             kind: self.planned.kind,
             records,
             created: copies.created.len(),

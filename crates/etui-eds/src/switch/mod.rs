@@ -16,7 +16,10 @@ mod merge;
 mod names;
 mod off;
 mod on;
+mod other_store;
 mod plan;
+mod programs;
+mod service_lock;
 mod state;
 mod status;
 mod stock_side;
@@ -35,6 +38,8 @@ pub use merge::Side;
 pub use off::switch_off;
 pub use on::switch_on;
 pub use plan::{PlannedSource, ServedBy, read_plan};
+pub use programs::HoldingProgram;
+pub(crate) use service_lock::ServiceLock;
 pub use state::Phase;
 pub use status::{CollectionChanges, NameOwner, Status, read_status};
 
@@ -118,6 +123,8 @@ pub struct SwitchReport {
     pub already: bool,
     /// What was done for each source.
     pub collections: Vec<CollectionReport>,
+    /// The programs that had an address book or a calendar open, and are to be started again.
+    pub programs: Vec<HoldingProgram>,
 }
 
 /// What switching did for one source.
@@ -125,8 +132,10 @@ pub struct SwitchReport {
 pub struct CollectionReport {
     /// The source's UID.
     pub source: String,
-    /// The name that a person sees.
+    /// The name that a person sees; with account or number if several have it.
     pub name: String,
+    /// The name of its collection in the store, if it has one.
+    pub collection: Option<String>,
     /// Its kind.
     pub kind: SourceKind,
     /// Records on the side that serves now.
@@ -181,6 +190,33 @@ impl SwitchError {
             path: path.to_owned(),
             source,
         }
+    }
+}
+
+/// Whether the store is to serve, as the state beside it says. A state that cannot be read counts as
+/// switched on: the service keeps what programs save.
+pub(crate) fn is_switched_on(store: &Path) -> bool {
+    match state::SwitchState::read(store) {
+        Ok(Some(state)) => matches!(state.phase, Phase::On | Phase::GivingBack),
+        Ok(None) => false,
+        Err(_) => true,
+    }
+}
+
+/// Removes the service files of a store that was switched off where they could not be removed, as in
+/// another session's `XDG_RUNTIME_DIR`. The bus starts the stock server from then on.
+pub(crate) async fn leave_bus(store: &Path) {
+    let left = async {
+        let dirs = UserDirs::from_environment()?;
+        let files = dirs.service_files()?;
+        let mut stores = files.iter().filter_map(|file| file.store.as_deref());
+        if stores.any(|other| service_lock::is_same_store(other, store)) {
+            dirs.remove_files()?;
+        }
+        reload_bus(&Connection::session().await?).await
+    };
+    if let Err(error) = left.await {
+        tracing::warn!("the service files are not removed: {error}");
     }
 }
 

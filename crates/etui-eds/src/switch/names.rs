@@ -6,13 +6,13 @@
 
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use zbus::fdo::{DBusProxy, RequestNameFlags, RequestNameReply};
 use zbus::names::BusName;
 use zbus::{Connection, interface};
 use zruntime::SharedRuntime;
 
 use super::SwitchError;
+use super::service_lock::ask_to_end;
 use crate::error::{BUSY, EdsError};
 use crate::server::bus_names::{BOOK_FACTORY, BOOK_NAME, CALENDAR_FACTORY, CALENDAR_NAME};
 
@@ -92,11 +92,7 @@ fn end_service(process: u32, name: &str) -> Result<(), SwitchError> {
             "{name} belongs to {program} (process {process}), which does not give it up"
         )));
     }
-    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        // It may have ended meanwhile.
-        let _ = kill_process(pid, Signal::TERM);
-    }
+    ask_to_end(process);
     Ok(())
 }
 

@@ -6,7 +6,10 @@ use zbus::Connection;
 use super::look::{BATCH, Copies, Look};
 use super::merge::Side;
 use super::names::HeldNames;
+use super::other_store::{refuse_other_file, refuse_other_service};
 use super::plan::{PlannedSource, sources_of_store};
+use super::programs::{holding_programs, restart_programs};
+use super::service_lock::ServiceLock;
 use super::state::{Phase, SwitchLock, SwitchState};
 use super::stock_side::StockSide;
 use super::store_side::{StoreSide, digest};
@@ -31,28 +34,38 @@ async fn run(
     progress: OnProgress<'_>,
 ) -> Result<SwitchReport, SwitchError> {
     let state = SwitchState::read(&options.store)?;
-    let has_files = !options.dirs.service_files().is_empty();
+    refuse_other_file(options)?;
+    let has_files = !options.dirs.service_files()?.is_empty();
     let is_off = state.as_ref().is_none_or(|state| state.phase == Phase::Off);
     if is_off && !has_files {
         return Ok(SwitchReport {
             already: true,
-            collections: Vec::new(),
+            ..SwitchReport::default()
         });
     }
-    let _lock = SwitchLock::take(&options.store)?;
+    let _lock = SwitchLock::take(&options.store, &options.dirs.data)?;
     let connection = Connection::session().await?;
+    refuse_other_service(options, &connection).await?;
     let mut state = state.unwrap_or_else(|| SwitchState::new(options.lasting));
     let sources = sources_of_store(&connection).await?;
     let store = Store::open_with(&options.store, &options.options)?;
 
+    let mut programs = holding_programs(&connection).await?;
     let names = HeldNames::take(&connection).await?;
-    progress(Progress::Done(Step::NamesHeld));
-    let done = give_back(options, &connection, &store, sources, &mut state, progress).await;
+    // Those of other sessions write to the store too; new ones wait.
+    let done = match ServiceLock::end_services(&options.store).await {
+        Ok(_ended) => {
+            progress(Progress::Done(Step::NamesHeld));
+            give_back(options, &connection, &store, sources, &mut state, progress).await
+        }
+        Err(error) => Err(error),
+    };
     names.release().await?;
-    if done.is_ok() {
-        progress(Progress::Done(Step::Served));
-    }
-    done
+    let mut report = done?;
+    progress(Progress::Done(Step::Served));
+    restart_programs(&connection, &mut programs).await?;
+    report.programs = programs;
+    Ok(report)
 }
 
 async fn give_back(
@@ -94,9 +107,11 @@ async fn give_back(
         let copies = look.changed_by(Side::Store, prefer);
         give_back_source(look, &copies, store, progress).await?;
         let records = look.stock.uids().await?.len();
+        let side = StoreSide::find(store, look.planned.kind, &look.planned.uid)?;
+        let collection = side.map(|side| side.name());
         report
             .collections
-            .push(look.report(&copies, records as u64));
+            .push(look.report(&copies, records as u64, collection));
     }
     progress(Progress::Done(Step::Copied));
 
@@ -131,7 +146,7 @@ async fn give_back_source(
     }
     for (number, batch) in uids.chunks(BATCH).enumerate() {
         progress(Progress::Records {
-            source: &look.planned.name,
+            source: &look.planned.label,
             done: number * BATCH,
             total: uids.len(),
         });

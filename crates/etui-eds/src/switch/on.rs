@@ -6,7 +6,9 @@ use zbus::Connection;
 use super::look::{BATCH, Copies, Look};
 use super::merge::Side;
 use super::names::HeldNames;
+use super::other_store::{refuse_other_file, refuse_other_owner, refuse_other_service};
 use super::plan::{PlannedSource, sources_of_store};
+use super::programs::{holding_programs, restart_programs};
 use super::state::{Phase, SwitchLock, SwitchState};
 use super::stock_side::StockSide;
 use super::store_side::{StoreSide, Text};
@@ -35,11 +37,13 @@ async fn run(
     options: &SwitchOptions,
     progress: OnProgress<'_>,
 ) -> Result<SwitchReport, SwitchError> {
-    let _lock = SwitchLock::take(&options.store)?;
+    let _lock = SwitchLock::take(&options.store, &options.dirs.data)?;
     let connection = Connection::session().await?;
+    refuse_other_file(options)?;
+    refuse_other_service(options, &connection).await?;
     let state = SwitchState::read(&options.store)?;
     let mut state = state.unwrap_or_else(|| SwitchState::new(options.lasting));
-    let files = options.dirs.service_files();
+    let files = options.dirs.service_files()?;
     if state.phase == Phase::On && files.len() >= 2 {
         return stay_on(options, &connection, state).await;
     }
@@ -48,6 +52,7 @@ async fn run(
     store_options.create = true;
     let store = Store::open_with(&options.store, &store_options)?;
 
+    let mut programs = holding_programs(&connection).await?;
     let names = HeldNames::take(&connection).await?;
     progress(Progress::Done(Step::NamesHeld));
     let mut exchange = TakeOver {
@@ -59,7 +64,7 @@ async fn run(
     };
     let before = state.clone();
     let done = exchange.run(sources.clone(), &mut state, progress).await;
-    let report = match done {
+    let mut report = match done {
         Ok(report) => report,
         Err(error) => {
             // The error of the step counts; the journal lets the command be repeated if undoing
@@ -72,7 +77,7 @@ async fn run(
         }
     };
     names.release().await?;
-    if let Err(error) = check_service(&connection, &store, &sources).await {
+    if let Err(error) = check_service(options, &connection, &store, &sources).await {
         options.dirs.remove_files()?;
         state.phase = Phase::Off;
         state.write(&options.store)?;
@@ -82,6 +87,8 @@ async fn run(
         return Err(error);
     }
     progress(Progress::Done(Step::Served));
+    restart_programs(&connection, &mut programs).await?;
+    report.programs = programs;
     Ok(report)
 }
 
@@ -92,15 +99,18 @@ async fn stay_on(
     mut state: SwitchState,
 ) -> Result<SwitchReport, SwitchError> {
     let with_systemd = has_systemd(connection).await?;
-    options
-        .dirs
-        .write_files(options.lasting, &options.command, with_systemd)?;
+    options.dirs.write_files(
+        options.lasting,
+        &options.store,
+        &options.command,
+        with_systemd,
+    )?;
     reload_bus(connection).await?;
     state.lasting = options.lasting;
     state.write(&options.store)?;
     Ok(SwitchReport {
         already: true,
-        collections: Vec::new(),
+        ..SwitchReport::default()
     })
 }
 
@@ -158,7 +168,9 @@ impl TakeOver<'_> {
             let copies = look.changed_by(Side::Stock, prefer);
             self.take_over(look, &copies, progress).await?;
             let side = StoreSide::adopt(self.store, look.planned.kind, &look.planned.source)?;
-            report.collections.push(look.report(&copies, side.count()?));
+            report
+                .collections
+                .push(look.report(&copies, side.count()?, Some(side.name())));
         }
         progress(Progress::Done(Step::Copied));
 
@@ -169,8 +181,14 @@ impl TakeOver<'_> {
         progress(Progress::Done(Step::StateUpdated));
 
         let with_systemd = has_systemd(self.connection).await?;
-        let (dirs, command) = (&self.options.dirs, &self.options.command);
-        dirs.write_files(self.options.lasting, command, with_systemd)?;
+        let SwitchOptions {
+            dirs,
+            store,
+            command,
+            lasting,
+            ..
+        } = self.options;
+        dirs.write_files(*lasting, store, command, with_systemd)?;
         reload_bus(self.connection).await?;
         progress(Progress::Done(Step::FilesChanged));
         Ok(report)
@@ -191,7 +209,7 @@ impl TakeOver<'_> {
         let uids = copies.written();
         for (number, batch) in uids.chunks(BATCH).enumerate() {
             progress(Progress::Records {
-                source: &planned.name,
+                source: &planned.label,
                 done: number * BATCH,
                 total: uids.len(),
             });
@@ -200,7 +218,7 @@ impl TakeOver<'_> {
                 let text = look.stock.text(uid).await?.ok_or_else(|| {
                     SwitchError::Refused(format!(
                         "\"{uid}\" of \"{}\" vanished from the stock server",
-                        planned.name
+                        planned.label
                     ))
                 })?;
                 texts.push((uid.clone(), text));
@@ -283,12 +301,13 @@ impl TakeOver<'_> {
 fn not_read_back(uid: &str, source: &PlannedSource) -> SwitchError {
     SwitchError::Refused(format!(
         "\"{uid}\" of \"{}\" did not come back from the store as it was saved",
-        source.name
+        source.label
     ))
 }
 
 /// Opens every source as a program does, and compares the numbers of records.
 async fn check_service(
+    options: &SwitchOptions,
     connection: &Connection,
     store: &Store,
     sources: &[PlannedSource],
@@ -323,6 +342,7 @@ async fn check_service(
             &(uid,),
         )
         .await?;
+        refuse_other_owner(options, connection, bus_name).await?;
         let call = |method, query: &'static str| {
             let (connection, owner, path) = (connection.clone(), owner.clone(), path.clone());
             async move {
@@ -343,7 +363,7 @@ async fn check_service(
         if served as u64 != kept {
             return Err(SwitchError::Refused(format!(
                 "the service shows {served} of {kept} records of \"{}\"",
-                source.name
+                source.label
             )));
         }
     }

@@ -117,20 +117,29 @@ impl SwitchState {
     }
 }
 
-/// Prevents a second command from switching at the same time, until it is dropped.
+/// Prevents a second command from switching at the same time, until it is dropped: this store, or
+/// the same desktop to another one.
 pub(super) struct SwitchLock {
-    _file: File,
+    _files: [File; 2],
 }
 
 impl SwitchLock {
-    pub(super) fn take(store: &Path) -> Result<Self, SwitchError> {
+    /// Takes the lock of a store, and that of the user with the data directory `data`.
+    pub(super) fn take(store: &Path, data: &Path) -> Result<Self, SwitchError> {
         use rustix::fs::{FlockOperation, flock};
-        let path = with_suffix(store, "-eds.lock");
-        let file = File::create(&path).map_err(|e| SwitchError::file(&path, e))?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            SwitchError::Refused("another command is switching this store".to_owned())
-        })?;
-        Ok(Self { _file: file })
+        let take = |path: &Path| {
+            let file = File::create(path).map_err(|e| SwitchError::file(path, e))?;
+            flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+                SwitchError::Refused("another command is switching; wait for its end".to_owned())
+            })?;
+            Ok::<_, SwitchError>(file)
+        };
+        let user = data.join("dbus-1");
+        fs::create_dir_all(&user).map_err(|e| SwitchError::file(&user, e))?;
+        let user = take(&user.join("etui-eds.lock"))?;
+        Ok(Self {
+            _files: [user, take(&with_suffix(store, "-eds.lock"))?],
+        })
     }
 }
 
@@ -139,8 +148,10 @@ pub(super) fn state_path(store: &Path) -> PathBuf {
     with_suffix(store, "-eds.json")
 }
 
-fn with_suffix(store: &Path, suffix: &str) -> PathBuf {
-    let mut path = store.as_os_str().to_owned();
+pub(super) fn with_suffix(store: &Path, suffix: &str) -> PathBuf {
+    // By whatever link it is named, a store has one state and one lock.
+    let store = store.canonicalize().unwrap_or_else(|_| store.to_owned());
+    let mut path = store.into_os_string();
     path.push(suffix);
     PathBuf::from(path)
 }
@@ -168,9 +179,12 @@ mod tests {
         assert_eq!((read.phase, read.lasting), (state.phase, state.lasting));
         fs::write(state_path(&store), "{").unwrap();
         assert!(SwitchState::read(&store).is_err());
-        let lock = SwitchLock::take(&store).unwrap();
-        assert!(SwitchLock::take(&store).is_err());
+        let data = dir.path().join("data");
+        let lock = SwitchLock::take(&store, &data).unwrap();
+        assert!(SwitchLock::take(&store, &data).is_err());
+        let other = dir.path().join("other.etui");
+        assert!(SwitchLock::take(&other, &data).is_err());
         drop(lock);
-        assert!(SwitchLock::take(&store).is_ok());
+        assert!(SwitchLock::take(&store, &data).is_ok());
     }
 }

@@ -10,7 +10,9 @@ use zbus::fdo::DBusProxy;
 use zbus::names::BusName;
 
 use super::activation::{Lasting, UserDirs};
+use super::other_store::other_store_of_files;
 use super::plan::{PlannedSource, read_plan};
+use super::programs::{HoldingProgram, holding_programs};
 use super::state::{Phase, SwitchState};
 use super::store_side::StoreSide;
 use super::{SwitchError, program_of};
@@ -25,6 +27,10 @@ pub struct Status {
     pub lasting: Option<Lasting>,
     /// The files by which the bus starts this service.
     pub files: Vec<PathBuf>,
+    /// The store that these files serve, if it is another one.
+    pub other_store: Option<PathBuf>,
+    /// The programs that have an address book or a calendar open.
+    pub programs: Vec<HoldingProgram>,
     /// Who owns the bus names; those without an owner are missing.
     pub owners: Vec<NameOwner>,
     /// The sources, and who serves them or would.
@@ -90,11 +96,14 @@ pub fn read_status(
             Some(state) => read_changes(store, options, state, &sources)?,
             None => Vec::new(),
         };
-        let files = dirs.service_files().into_iter();
+        let files = dirs.service_files()?.into_iter();
+        let programs = holding_programs(&connection).await?;
         Ok(Status {
             phase: state.as_ref().map_or(Phase::Off, |state| state.phase),
             lasting: state.map(|state| state.lasting),
-            files: files.map(|(_, path)| path).collect(),
+            files: files.map(|file| file.path).collect(),
+            other_store: other_store_of_files(dirs, store)?,
+            programs,
             owners,
             sources,
             changes,
@@ -121,7 +130,7 @@ fn read_changes(
         let base = state.base(source.kind, &source.uid);
         let mut changes = CollectionChanges {
             source: source.uid.clone(),
-            name: source.name.clone(),
+            name: source.label.clone(),
             ..CollectionChanges::default()
         };
         let mut seen = HashSet::new();

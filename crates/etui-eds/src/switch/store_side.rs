@@ -55,6 +55,14 @@ impl<'s> StoreSide<'s> {
         })
     }
 
+    /// Returns the name of the collection.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Book(contacts) => contacts.name().to_owned(),
+            Self::Calendar(calendar) => calendar.name().to_owned(),
+        }
+    }
+
     /// Calls `visit` with UID, ETag and text of every record.
     pub(super) fn for_each(&self, visit: impl FnMut(&str, ETag, &[u8])) -> etui::Result<()> {
         match self {

@@ -17,3 +17,4 @@ mod random_calls;
 mod sources;
 mod support;
 mod switch;
+mod switch_sessions;

@@ -18,6 +18,8 @@ use zruntime::SharedRuntime;
 
 /// The variable that names the store to the process of the service.
 pub const STORE: &str = "ETUI_EDS_TEST_STORE";
+/// The variable of a service that the files of switching start.
+pub const ONLY_IF_ON: &str = "ETUI_EDS_TEST_ONLY_IF_ON";
 /// Signals that wait to be read. When there are more, the connection stops, replies included.
 const QUEUED: usize = 100_000;
 
@@ -37,6 +39,7 @@ fn serve() {
         options: etui::Options::default(),
         replace: false,
         idle_exit: None,
+        only_if_on: std::env::var_os(ONLY_IF_ON).is_some(),
         pass_through: false,
     })
     .unwrap();
@@ -151,16 +154,7 @@ impl Client {
 
     /// The process that owns a bus name.
     pub async fn process_of(&self, name: &str) -> u32 {
-        let (bus, path) = ("org.freedesktop.DBus", "/org/freedesktop/DBus");
-        let reply = zbus::Connection::call_method(
-            &self.connection,
-            Some(bus),
-            path,
-            Some(bus),
-            "GetConnectionUnixProcessID",
-            &name,
-        );
-        reply.await.unwrap().body().deserialize().unwrap()
+        process_of(&self.connection, name).await.unwrap()
     }
 
     /// Waits for a signal of an object.
@@ -199,6 +193,19 @@ impl Client {
         }
         false
     }
+}
+
+/// Returns the process that owns a bus name, if there is one.
+pub async fn process_of(connection: &Connection, name: &str) -> Option<u32> {
+    let bus = "org.freedesktop.DBus";
+    let reply = connection.call_method(
+        Some(bus),
+        "/org/freedesktop/DBus",
+        Some(bus),
+        "GetConnectionUnixProcessID",
+        &name,
+    );
+    reply.await.ok()?.body().deserialize().ok()
 }
 
 /// Connects to a bus, without its signals.

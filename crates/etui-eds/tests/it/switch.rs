@@ -33,9 +33,10 @@ fn switch() {
     };
     let store = PathBuf::from(std::env::var_os(support::STORE).unwrap());
     let script = format!(
-        "{}='{}' exec {}",
+        "{}='{}' {}=1 exec {}",
         support::STORE,
         store.display(),
+        support::ONLY_IF_ON,
         support::service_command()
     );
     let options = SwitchOptions {
@@ -82,18 +83,29 @@ fn summary(report: &SwitchReport) -> String {
             c.source, c.records, c.created, c.changed, c.removed, c.rewritten
         )
         .unwrap();
+        let collection = c.collection.clone().unwrap_or_default();
+        writeln!(text, "{} {:?} in {collection:?}", c.source, c.name).unwrap();
+    }
+    for program in &report.programs {
+        let state = if program.restarted {
+            "restarted"
+        } else {
+            "open"
+        };
+        let (name, file, process) = (&program.name, &program.program, program.process);
+        writeln!(text, "{state} {name} {file} {process}").unwrap();
     }
     text
 }
 
 /// A session with the stock services.
-struct Stock {
-    bus: PrivateBus,
-    client: Connection,
+pub struct Stock {
+    pub bus: PrivateBus,
+    pub client: Connection,
 }
 
 impl Stock {
-    async fn start() -> Option<Self> {
+    pub async fn start() -> Option<Self> {
         let bus = PrivateBus::start().unwrap();
         for name in ["org.gnome.evolution.dataserver.Sources5", BOOKS, CALENDARS] {
             if bus.add_system_service(name).is_err() {
@@ -105,7 +117,7 @@ impl Stock {
         Some(Self { bus, client })
     }
 
-    async fn run(&self, direction: &str, variables: &[(&str, &str)]) -> Output {
+    pub async fn run(&self, direction: &str, variables: &[(&str, &str)]) -> Output {
         let program = std::env::current_exe().unwrap();
         let mut command = self.bus.command(&program);
         command
@@ -117,7 +129,7 @@ impl Stock {
         zruntime::unblock(move || command.output()).await.unwrap()
     }
 
-    async fn switch(&self, direction: &str) -> String {
+    pub async fn switch(&self, direction: &str) -> String {
         let out = self.run(direction, &[]).await;
         let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
         assert!(out.status.success(), "{direction}: {stdout}{stderr}");
@@ -155,7 +167,7 @@ impl Stock {
         (path, owner)
     }
 
-    async fn cards(&self) -> BTreeMap<String, String> {
+    pub async fn cards(&self) -> BTreeMap<String, String> {
         let (path, owner) = self.open("OpenAddressBook", "system-address-book").await;
         let list = support::call(
             &self.client,
@@ -192,7 +204,7 @@ impl Stock {
         events
     }
 
-    async fn everything(&self) -> (BTreeMap<String, String>, Vec<String>, Vec<String>) {
+    pub async fn everything(&self) -> (BTreeMap<String, String>, Vec<String>, Vec<String>) {
         (
             self.cards().await,
             self.events("OpenCalendar", "system-calendar").await,
@@ -200,7 +212,7 @@ impl Stock {
         )
     }
 
-    async fn book(&self, method: &str, cards: &[String]) {
+    pub async fn book(&self, method: &str, cards: &[String]) {
         let (path, owner) = self.open("OpenAddressBook", "system-address-book").await;
         let called = support::call(
             &self.client,
@@ -256,7 +268,7 @@ impl Stock {
     }
 
     /// The program that owns a name.
-    async fn owner(&self, name: &str) -> String {
+    pub async fn owner(&self, name: &str) -> String {
         let bus = zbus::fdo::DBusProxy::new(&self.client).await.unwrap();
         let name = zbus::names::BusName::try_from(name).unwrap();
         let process = bus.get_connection_unix_process_id(name).await.unwrap();
@@ -285,7 +297,7 @@ impl Stock {
         files
     }
 
-    async fn fill(&self) {
+    pub async fn fill(&self) {
         let photo = "PHOTO;ENCODING=b;TYPE=PNG:iVBORw0KGgpwaWN0dXJl\r\n";
         let cards = [
             card("ada", "Ada", photo),
@@ -331,11 +343,11 @@ fn collect_files(dir: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn card(uid: &str, name: &str, more: &str) -> String {
+pub fn card(uid: &str, name: &str, more: &str) -> String {
     let name = name.replace(';', "\\;");
     format!(
         "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\nFN:{name}\r\nN:{name};;;;\r\n\

@@ -15,6 +15,10 @@ Examples:
   etui eds off                     give every change back to the stock server
   etui eds serve                   serve the store until Ctrl-C
 
+`on`, `try` and `off` ask first; without a terminal they need --yes. Programs that have address books or
+calendars open are named, and are to be closed and started again. One store serves at a time. `off` is for
+all sessions of the user; run it before etui is removed.
+
 If it goes wrong: remove org.gnome.evolution.dataserver.*.service from
 ~/.local/share/dbus-1/services and log in again; the stock server serves then.";
 

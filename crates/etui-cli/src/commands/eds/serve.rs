@@ -22,6 +22,9 @@ pub struct ServeArgs {
     /// Directory for pictures that programs read [default: etui/eds in the user's cache directory]
     #[arg(long, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
+    /// Exit if the store was switched off; in the service files
+    #[arg(long, hide = true)]
+    if_on: bool,
     /// Leave every source to the stock server's backends
     #[arg(long, hide = true)]
     pass_through: bool,
@@ -44,6 +47,7 @@ pub fn serve_store(app: &mut App, args: &ServeArgs) -> Result<()> {
         replace: args.replace,
         idle_exit,
         cache_dir,
+        only_if_on: args.if_on,
         pass_through: args.pass_through,
     })
     .map_err(|error| match error {

@@ -1,8 +1,10 @@
 //! `etui eds status`.
 
+use std::path::Path;
+
 use etui_eds::switch::{Lasting, Phase, ServedBy, Status, UserDirs, read_status};
 
-use super::switch::failure;
+use super::switch::{failure, named};
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::{format_count, one_line};
@@ -13,6 +15,9 @@ pub fn show_status(app: &mut App) -> Result<()> {
         return app.out.write_json(&status);
     }
     app.out.write_line(headline(&status))?;
+    if let Some(other) = &status.other_store {
+        app.out.write_line(other_store_line(other))?;
+    }
     for owner in &status.owners {
         let name = owner.name.rsplit('.').next().unwrap_or_default();
         app.out.write_line(format!(
@@ -20,6 +25,9 @@ pub fn show_status(app: &mut App) -> Result<()> {
             one_line(&owner.program),
             owner.process
         ))?;
+    }
+    for program in &status.programs {
+        app.out.write_line(format!("open in {}", named(program)))?;
     }
     for file in &status.files {
         app.out.write_line(format!("file {}", file.display()))?;
@@ -69,14 +77,25 @@ pub(super) fn show_sources(app: &mut App, status: &Status) -> Result<()> {
         app.out.write_line(format!(
             "  {} \"{}\"{disabled}: {}",
             source.kind.noun(),
-            one_line(&source.name),
+            one_line(&source.label),
             one_line(&served_by)
         ))?;
     }
     Ok(())
 }
 
+/// The line that names the store which serves in the place of this one.
+pub(super) fn other_store_line(other: &Path) -> String {
+    format!(
+        "another store serves: {}",
+        one_line(&other.to_string_lossy())
+    )
+}
+
 fn headline(status: &Status) -> String {
+    if status.other_store.is_some() {
+        return "off: this store does not serve".to_owned();
+    }
     let has_files = !status.files.is_empty();
     match (status.phase, has_files, status.lasting) {
         (Phase::On, true, Some(Lasting::Session)) => "on until logout: the store serves",

@@ -1,7 +1,8 @@
 //! `etui eds try`, `on`, `off`.
 
 use etui_eds::switch::{
-    self, Lasting, OnProgress, Progress, Side, SwitchError, SwitchOptions, SwitchReport, UserDirs,
+    self, HoldingProgram, Lasting, OnProgress, Progress, Side, SwitchError, SwitchOptions,
+    SwitchReport, UserDirs,
 };
 
 use super::status;
@@ -60,10 +61,16 @@ pub fn switch_off(app: &mut App, args: &SwitchArgs) -> Result<()> {
     show_report(app, &report, "given back", "off already")
 }
 
-/// Shows what would happen, and asks if a person can answer.
+/// Shows what would happen and asks. Returns false if nothing is to be changed.
 fn is_agreed(app: &mut App, args: &SwitchArgs, what: &str) -> Result<bool> {
-    if !args.dry_run && (args.yes || !app.out.is_interactive()) {
+    if !args.dry_run && args.yes {
         return Ok(true);
+    }
+    if !args.dry_run && !app.out.is_interactive() {
+        return Err(Failure::usage(
+            "there is no terminal to ask on; add --yes to switch, or --dry-run to see what would \
+             happen",
+        ));
     }
     let status = status::read(app)?;
     if app.out.json {
@@ -72,10 +79,39 @@ fn is_agreed(app: &mut App, args: &SwitchArgs, what: &str) -> Result<bool> {
     }
     app.out.write_line(what)?;
     status::show_sources(app, &status)?;
+    if let Some(other) = &status.other_store {
+        app.out.write_line(status::other_store_line(other))?;
+    }
+    if !status.programs.is_empty() {
+        app.out
+            .write_line("These programs are open and are to be started again:")?;
+        for program in &status.programs {
+            app.out.write_line(format!("  {}", named(program)))?;
+        }
+    }
     if args.dry_run {
         return Ok(false);
     }
-    app.out.ask_yes_no("Go on?")
+    let agreed = app.out.ask_yes_no("Go on?")?;
+    if !agreed {
+        app.out.status("Nothing was changed.")?;
+    }
+    Ok(agreed)
+}
+
+/// `GNOME Calendar (gnome-calendar, process 7)`.
+pub(super) fn named(program: &HoldingProgram) -> String {
+    let HoldingProgram {
+        name,
+        program,
+        process,
+        ..
+    } = program;
+    let (name, program) = (one_line(name), one_line(program));
+    match name == program {
+        true => format!("{name} (process {process})"),
+        false => format!("{name} ({program}, process {process})"),
+    }
 }
 
 fn options(app: &App, args: &SwitchArgs, lasting: Lasting) -> Result<SwitchOptions> {
@@ -94,7 +130,7 @@ fn options(app: &App, args: &SwitchArgs, lasting: Lasting) -> Result<SwitchOptio
     let options = app.store_options();
     let (program, path) = (text(&program)?, text(&store)?);
     let mut command = vec![program.as_str(), "--store", path.as_str()];
-    command.extend(["eds", "serve"]);
+    command.extend(["eds", "serve", "--if-on"]);
     Ok(SwitchOptions {
         command: command.into_iter().map(str::to_owned).collect(),
         store,
@@ -131,8 +167,14 @@ fn show_report(app: &mut App, report: &SwitchReport, done: &str, already: &str) 
     }
     for c in &report.collections {
         let count = |count: usize| format_count(count as u64);
+        // Tasks and memos have collections with a suffix.
+        let is_other = |collection: &&String| !collection.starts_with(c.name.as_str());
+        let collection = match c.collection.as_ref().filter(is_other) {
+            Some(collection) => format!(" (in the store \"{}\")", one_line(collection)),
+            None => String::new(),
+        };
         app.out.status(format!(
-            "{} \"{}\" {done}: {} new, {} changed, {} removed; {} now",
+            "{} \"{}\"{collection} {done}: {} new, {} changed, {} removed; {} now",
             c.kind.noun(),
             one_line(&c.name),
             count(c.created),
@@ -146,6 +188,18 @@ fn show_report(app: &mut App, report: &SwitchReport, done: &str, already: &str) 
                 one_line(uid)
             ));
         }
+    }
+    let (restarted, open): (Vec<_>, Vec<_>) = report.programs.iter().partition(|one| one.restarted);
+    for program in restarted {
+        app.out
+            .write_note(&format!("started again: {}", named(program)));
+    }
+    if !open.is_empty() {
+        let open: Vec<String> = open.into_iter().map(named).collect();
+        app.out.write_note(&format!(
+            "close and start again: {}; until then they show no change, and lose what is entered",
+            open.join(", ")
+        ));
     }
     Ok(())
 }
