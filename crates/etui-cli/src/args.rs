@@ -10,6 +10,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands as c;
 use crate::errors::Failure;
+use crate::foreign_words::commands_for;
 use crate::global_args::GlobalArgs;
 
 const EXAMPLES: &str = "\
@@ -96,7 +97,9 @@ pub fn parse_command_line() -> Result<(CommandLine, String), ExitCode> {
     });
     parsed.map_err(|mut error| {
         drop_value_tips(&mut error);
-        name_inner_command(&mut error, &command);
+        name_own_command(&mut error, &command);
+        name_long_option(&mut error, &command);
+        let error = explain_number(&error, &mut command).unwrap_or(error);
         let wants_json = std::env::args_os().any(|arg| arg == "--json");
         if wants_json && error.use_stderr() {
             let text = error.render().to_string();
@@ -121,37 +124,103 @@ fn command_words(matches: &ArgMatches) -> String {
     words.join(" ")
 }
 
-/// Replaces the tips for an unknown command by the commands of that name elsewhere: `etui agenda` is
-/// `etui calendar agenda`.
-fn name_inner_command(error: &mut clap::Error, command: &clap::Command) {
+/// Replaces the tips for an unknown command by etui's own for it: `etui agenda` is `etui calendar agenda`,
+/// and `etui contacts new` is `etui contacts add`.
+fn name_own_command(error: &mut clap::Error, command: &clap::Command) {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return;
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
-    // Of an outer command, not of one inside it.
-    let mut given = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
-    if given.next().as_ref() != Some(word) {
+    let mut outer: Vec<String> = Vec::new();
+    let mut within = command;
+    for arg in std::env::args().skip(1) {
+        if let Some(inner) = inner_command(within, &arg) {
+            outer.push(inner.get_name().to_owned());
+            within = inner;
+        } else if arg == *word {
+            break;
+        }
+    }
+    let has = |outer: &[String], name: &str| {
+        let found = outer
+            .iter()
+            .try_fold(command, |within, name| inner_command(within, name));
+        found.is_some_and(|found| inner_command(found, name).is_some())
+    };
+    let groups = command
+        .get_subcommands()
+        .filter(|group| !group.is_hide_set());
+    let groups: Vec<String> = groups.map(|group| group.get_name().to_owned()).collect();
+    let own = commands_for(word, &outer, &groups, has);
+    if own.is_empty() {
         return;
     }
-    let is_named = |command: &clap::Command, word: &str| {
-        command.get_name() == word || command.get_all_aliases().any(|alias| alias == word)
-    };
-    let inner = command.get_subcommands().flat_map(|outer| {
-        let inner = outer.get_subcommands();
-        let inner = inner.filter(|inner| !inner.is_hide_set() && is_named(inner, word));
-        inner.map(|inner| format!("etui {} {}", outer.get_name(), inner.get_name()))
-    });
-    let inner: Vec<String> = inner.collect();
-    if !inner.is_empty() {
-        error.remove(ContextKind::SuggestedSubcommand);
-        let tips = inner
-            .iter()
-            .map(|inner| format!("did you mean: {inner}").into());
-        let tips = ContextValue::StyledStrs(tips.collect());
-        error.insert(ContextKind::Suggested, tips);
+    error.remove(ContextKind::SuggestedSubcommand);
+    let tips = own.iter().map(|own| format!("did you mean: {own}").into());
+    let tips = ContextValue::StyledStrs(tips.collect());
+    error.insert(ContextKind::Suggested, tips);
+}
+
+/// Returns the subcommand of this name or alias.
+fn inner_command<'c>(command: &'c clap::Command, word: &str) -> Option<&'c clap::Command> {
+    let mut inner = command
+        .get_subcommands()
+        .filter(|inner| !inner.is_hide_set());
+    inner.find(|inner| inner.get_name() == word || inner.get_all_aliases().any(|a| a == word))
+}
+
+/// Names the long option that was written with one hyphen: `-limit 5` is `--limit 5`.
+fn name_long_option(error: &mut clap::Error, command: &clap::Command) {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return;
     }
+    let mut within = command;
+    let mut known: Vec<String> = Vec::new();
+    let mut named = None;
+    for arg in std::env::args().skip(1) {
+        known.extend(
+            within
+                .get_arguments()
+                .filter_map(|a| a.get_long())
+                .map(str::to_owned),
+        );
+        let word = arg
+            .strip_prefix('-')
+            .filter(|word| word.len() > 1 && !word.starts_with('-'));
+        match (inner_command(within, &arg), word) {
+            (Some(inner), _) => within = inner,
+            (None, Some(word)) => {
+                let name = word.split('=').next().unwrap_or_default();
+                named = named.or_else(|| known.iter().find(|long| *long == name).cloned());
+            }
+            _ => {}
+        }
+    }
+    if let Some(name) = named {
+        let tip = format!("an option of several letters has two hyphens: --{name}").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+}
+
+/// Returns the error for a value that is no number, in plain words.
+fn explain_number(error: &clap::Error, command: &mut clap::Command) -> Option<clap::Error> {
+    if error.kind() != ErrorKind::ValueValidation {
+        return None;
+    }
+    let source = std::error::Error::source(error)?;
+    source.downcast_ref::<std::num::ParseIntError>()?;
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let (arg, value) = (
+        text(ContextKind::InvalidArg)?,
+        text(ContextKind::InvalidValue)?,
+    );
+    let message = format!("{arg} takes a whole number, and \"{value}\" is none");
+    Some(command.error(ErrorKind::ValueValidation, message))
 }
 
 /// Drops the tip to pass a mistyped option as a value, after `--`: no value begins with two hyphens.

@@ -10,6 +10,7 @@ mod app;
 mod args;
 mod commands;
 mod errors;
+mod foreign_words;
 mod global_args;
 mod output;
 mod stop_signal;

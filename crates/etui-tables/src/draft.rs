@@ -237,7 +237,9 @@ impl CardDraft {
         };
         // A group has no family name.
         let is_person = !self.has("KIND") && organization.as_deref() != Some(full);
-        if !has_parts && !full.is_empty() && is_person {
+        // A phone number in place of a name has no parts.
+        let has_letters = full.contains(char::is_alphabetic);
+        if !has_parts && has_letters && is_person {
             name = StructuredName::split_display(full);
         }
         let mut all = Vec::new();

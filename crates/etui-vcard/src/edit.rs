@@ -189,16 +189,32 @@ impl Card {
             head.push_str(kind);
         }
         let new = self.line(&head, &property.name, &property.value, line_ending(&text));
-        let place = own_lines(&text, OWN)
-            .filter(|l| l.name_is(&property.name))
+        self.insert_line(&text, &property.name, &new)
+    }
+
+    /// Adds a category, whose name may have a comma in it.
+    ///
+    /// # Errors
+    /// As [`Card::add`].
+    pub fn add_category(&mut self, category: &str) -> Result<(), CardError> {
+        const NAME: &str = "CATEGORIES";
+        let text = self.editable();
+        let new = self.encode_line(NAME, &escape_value(category, COMPONENT), line_ending(&text));
+        self.insert_line(&text, NAME, &new)
+    }
+
+    /// Inserts a line after the others of its name, or at the end.
+    fn insert_line(&mut self, text: &[u8], name: &str, new: &[u8]) -> Result<(), CardError> {
+        let place = own_lines(text, OWN)
+            .filter(|l| l.name_is(name))
             .last()
             .map(|l| l.span.end)
             .or_else(|| {
-                let ends = ContentLines::new(&text).filter(ends_card);
+                let ends = ContentLines::new(text).filter(ends_card);
                 ends.last().map(|l| l.span.start)
             })
             .unwrap_or(text.len());
-        self.splice(&text, place..place, &new)
+        self.splice(text, place..place, new)
     }
 
     /// Sets the component `index` of the first structured property `name` (N, ADR, ORG) with all of

@@ -7,6 +7,7 @@ mod converted;
 mod folder;
 mod folder_sync;
 mod formats;
+mod groups;
 mod palm;
 
 use std::collections::HashMap;
@@ -28,10 +29,11 @@ use etui_tables::TableCharset;
 use self::converted::ConversionNotes;
 use self::folder::SourceFolder;
 use self::folder_sync::FolderSync;
-use self::formats::name_other_format;
+pub use self::formats::name_other_format;
+use self::groups::LabelledCards;
 pub use self::palm::PalmCharset;
 use crate::app::App;
-use crate::commands::import_tables::{ColumnMapping, TableReader, detect_table};
+use crate::commands::import_tables::{ColumnMapping, TableReader, detect_table, write_labels};
 use crate::commands::settings::region_name;
 use crate::errors::{Failure, Result};
 use crate::output::json::{imported_file_json, object};
@@ -59,7 +61,8 @@ vCard 2.1, 3.0 and 4.0 and iCalendar in any charset are recognized by content an
 byte. A contact replaces the stored one with the same UID. Of a calendar entry the newer version of
 each time counts (SEQUENCE, then the stamps), and messages by mail (invitations, updates, cancellations)
 change their series, in whatever calendar it is. `etui undo` undoes an import; importing a file twice
-changes nothing. Rejected input is reported with line number and reason, everything else is imported, and the exit code is 3. The same for a file
+changes nothing. The groups of Apple's programs, of vCard 4.0 and of LDIF stay contacts, and their
+names are labels of their members. Rejected input is reported with line number and reason, everything else is imported, and the exit code is 3. The same for a file
 that cannot be read or is in another format (jCard, PDF, zip): the error names it, and the other files
 are imported.
 
@@ -618,6 +621,13 @@ fn import_source(
         }
         ControlFlow::Continue(())
     };
+    let mut grouped = match (book, &source.table, &source.folder) {
+        // The files of a folder stay as they are.
+        (Some(book), None, None) if source.kind == CollectionKind::Contacts => {
+            LabelledCards::open(source, book)?
+        }
+        _ => None,
+    };
     let reader = &mut source.reader;
     let imported = match (source.kind, book, calendar) {
         (CollectionKind::Calendar, _, Some(calendar)) => {
@@ -625,7 +635,10 @@ fn import_source(
         }
         (_, Some(book), _) => match &mut source.table {
             Some(table) => book.import_cards(table, &mut on_event),
-            None => book.import(reader, &mut on_event),
+            None => match &mut grouped {
+                Some(cards) => book.import_cards(cards, &mut on_event),
+                None => book.import(reader, &mut on_event),
+            },
         },
         _ => Ok(ImportReport::default()),
     };
@@ -636,6 +649,9 @@ fn import_source(
             pluralize(saved, one),
             escape_text(&name)
         ));
+    }
+    if let Some(cards) = grouped.filter(|cards| !cards.given.is_empty()) {
+        write_labels(out, &name, &cards.given);
     }
     imported.map_err(|error| match error {
         Error::Io { source, path } if path == Path::new("the input") => {

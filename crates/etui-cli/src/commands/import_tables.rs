@@ -118,6 +118,10 @@ impl TableReader {
                 map_options(given_map, &columns),
                 quote_operand(name)
             ))),
+            CsvError::NoHeader { .. } => Failure::Refused(into_line(&format!(
+                "{name}: is CSV, but {error}; nothing was imported; put a line with the names of the \
+                 columns before it, such as: given,family,email,phone"
+            ))),
             error => Failure::Refused(into_line(&format!("{name}: {error}"))),
         })?;
         Ok(Self::Csv(Box::new(opened)))
@@ -159,16 +163,6 @@ impl TableReader {
 
     /// Reports the charset, the custom fields, and the entries that were skipped.
     pub fn write_notes(&self, out: &mut OutputWriter, file: &str) {
-        let list = |counts: &[FieldCount], one: &str| {
-            let counts = counts.iter().map(|count| {
-                let records = match one {
-                    "" => format_count(count.records),
-                    one => pluralize(count.records, one),
-                };
-                format!("{} ({records})", count.name)
-            });
-            counts.collect::<Vec<_>>().join(", ")
-        };
         if let Some(charset) = self.charset() {
             out.write_note(&one_line(&format!(
                 "{file}: read as {charset}; if letters are wrong, import it with --charset NAME"
@@ -176,17 +170,41 @@ impl TableReader {
         }
         let kept = self.kept_fields();
         if !kept.is_empty() {
-            let list = list(kept, "contact");
+            let list = list_counts(kept, "contact");
             out.write_note(&one_line(&format!("{file}: kept as custom fields: {list}")));
+        }
+        if let Self::Ldif(reader) = self
+            && !reader.labels().is_empty()
+        {
+            write_labels(out, file, reader.labels());
         }
         let skipped = self.skipped_entries();
         if !skipped.is_empty() {
-            let list = list(skipped, "");
+            let list = list_counts(skipped, "");
             out.write_note(&one_line(&format!(
                 "{file}: skipped entries that are no people: {list}"
             )));
         }
     }
+}
+
+fn list_counts(counts: &[FieldCount], one: &str) -> String {
+    let counts = counts.iter().map(|count| {
+        let records = match one {
+            "" => format_count(count.records),
+            one => pluralize(count.records, one),
+        };
+        format!("{} ({records})", count.name)
+    });
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// Reports the groups whose names the members got as labels.
+pub fn write_labels(out: &mut OutputWriter, file: &str, labels: &[FieldCount]) {
+    let list = list_counts(labels, "contact");
+    out.write_note(&one_line(&format!(
+        "{file}: groups are labels of their members: {list}"
+    )));
 }
 
 /// The beginning of the classes of groups: `groupOfNames`, `groupOfUniqueNames`.

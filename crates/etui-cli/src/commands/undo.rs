@@ -1,6 +1,7 @@
 //! `etui undo`: undoes what was done last, by whatever program or device.
 
 use etui::calendar::CalendarObject;
+use etui::calendar::time::Timestamp;
 use etui::contacts::Card;
 use etui::{CollectionKind, Step, Store, UndoEffect, UndoReport, UndoneRecord};
 use serde::Serialize;
@@ -10,7 +11,7 @@ use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::object;
 use crate::output::{OutputWriter, Table, escape_text, format_count, one_line, pluralize};
-use etui_when::{LocalNow, format_minute, iso_instant, parse_when, to_instant};
+use etui_when::{LocalNow, format_minute, iso_instant, parse_duration, parse_when, to_instant};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,6 +21,7 @@ Examples:
   etui undo 41                              this one
   etui undo --device Pixel --since yesterday
   etui undo --since 14:00 --dry-run         what it would undo
+  etui undo --since -5m                     all of the last five minutes
 
 A step is what one command, one key in the browser, or one request of a device or program has changed:
 an import, a merge, a removal. Undoing it gives each record the version from before. A record that was
@@ -46,7 +48,7 @@ pub struct UndoArgs {
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// All steps since this time
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     since: Option<String>,
     /// List the steps
     #[arg(long)]
@@ -94,6 +96,12 @@ fn choose_steps<'s>(app: &App, args: &UndoArgs, all: &'s [Step]) -> Result<Vec<&
     }
     let here = LocalNow::in_zone(app.out.time_zone());
     let since = args.since.as_ref().map(|text| {
+        if let Some(ago) = text.trim().strip_prefix('-') {
+            let ago = parse_duration(ago);
+            let ago = ago.map_err(|e| Failure::usage(format!("--since {text}: {e}")))?;
+            let now = Timestamp::from(std::time::SystemTime::now());
+            return Ok(now.plus_seconds(-ago.nominal_seconds()));
+        }
         let value = parse_when(text, here.now);
         let value = value.map_err(|e| Failure::usage(format!("--since {text}: {e}")))?;
         Ok::<_, Failure>(to_instant(value, &here.zone))
@@ -103,9 +111,7 @@ fn choose_steps<'s>(app: &App, args: &UndoArgs, all: &'s [Step]) -> Result<Vec<&
         Some(device) => step.who.to_lowercase() == device.trim().to_lowercase(),
         None => true,
     };
-    let is_late = |step: &&Step| {
-        since.is_none_or(|since| etui::calendar::time::Timestamp::from(step.at) >= since)
-    };
+    let is_late = |step: &&Step| since.is_none_or(|since| Timestamp::from(step.at) >= since);
     let is_done = |step: &&Step| args.list || !step.is_undo && step.undone_by.is_none();
     let most = match (args.count, args.list, since) {
         (Some(count), ..) => count,

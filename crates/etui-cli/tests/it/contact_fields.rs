@@ -828,11 +828,18 @@ fn a_phrase_makes_a_contact() {
         "etui contacts add Ada 'phone=1>2'",
         "etui contacts add",
         "etui contacts list --fields name,phone,email,org",
-    ], @r"
+    ], @"
     $ etui contacts add Ada Lovelace ada@example.org +44 20 7946 0123
     Added 1: Ada Lovelace
+      Given: Ada
+      Family: Lovelace
+      Phone: +44 20 7946 0123
+      E-mail: ada@example.org
     $ etui contacts add 'Lovelace, Ada, org=Acme'
     Added 2: Lovelace, Ada
+      Given: Ada
+      Family: Lovelace
+      Organisation: Acme
     $ etui contacts add ada.vcf
     error: ada.vcf: No such file or directory
     [exit 1]
@@ -844,6 +851,8 @@ fn a_phrase_makes_a_contact() {
     [exit 2]
     $ etui contacts add Ada 'phone=1>2'
     Added 3: Ada phone=1>2
+      Given: Ada
+      Family: phone=1>2
     $ etui contacts add
     error: give the name: etui contacts add --name NAME, or a file with a vCard (`-` is standard input)
     [exit 2]

@@ -207,7 +207,7 @@ fn add_by_options_or_as_a_vcard() {
     error: more than one vCard; give them one at a time, or import them as a file
     [exit 3]
     $ echo hello | etui contacts add -
-    error: not a vCard: it must begin with BEGIN:VCARD and end with END:VCARD
+    error: -: is a text without a vCard; a table or a list of contacts: etui import FILE
     [exit 3]
     $ etui contacts add --name ' '
     error: an empty vCard: no name, no phone, no e-mail, nothing else

@@ -28,6 +28,7 @@ mod media;
 mod media_playlists;
 mod output;
 mod palm;
+mod people;
 mod queries;
 mod serve;
 mod store;

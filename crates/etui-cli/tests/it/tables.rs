@@ -126,10 +126,12 @@ fn directories_are_imported() {
     ], @r#"
     $ etui import thunderbird.ldif openldap.ldif
     thunderbird.ldif: 3 added (1.3 kB)
+    thunderbird.ldif: groups are labels of their members: Friends (2 contacts)
     openldap.ldif:15: userPassword: a password, which is not imported (FN:Müller\, Anna)
     openldap.ldif:44: a change of an entry (changetype: modify); only whole entries are imported (dn: uid=eve,ou=people,dc=example,dc=org)
     openldap.ldif: 3 added, 1 rejected, 1 with warnings (1.3 kB)
     openldap.ldif: kept as custom fields: uid (1 contact), uidNumber (1 contact)
+    openldap.ldif: groups are labels of their members: team (1 contact)
     openldap.ldif: skipped entries that are no people: dcObject (1), organizationalUnit (1)
     Total: 6 added, 0 changed, 0 unchanged, 1 rejected
     Created a store: ~/.local/share/etui/personal.etui

@@ -92,7 +92,7 @@ pub(super) async fn holding_programs(
     let (mut clients, mut servers) = (BTreeMap::<u32, BusClient>::new(), HashSet::new());
     servers.insert(std::process::id());
     for name in names {
-        let bus_name = BusName::from(name.inner().clone());
+        let bus_name = name.inner().clone();
         // It may have left the bus meanwhile.
         let Ok(process) = bus.get_connection_unix_process_id(bus_name).await else {
             continue;

@@ -26,6 +26,8 @@ pub(crate) struct EntryConverter {
     seen: HashSet<String>,
     /// The names of the groups of each member, by [`member_key`].
     groups: HashMap<String, Vec<String>>,
+    /// The labels that members got from groups.
+    pub(crate) labels: Vec<FieldCount>,
 }
 
 /// The values of an entry that several attributes make.
@@ -104,6 +106,9 @@ impl EntryConverter {
         writer.write_missing(entry);
         let dn = entry.first("dn").map(|dn| member_key(&dn));
         if let Some(groups) = dn.and_then(|dn| self.groups.get(&dn)) {
+            for group in groups {
+                count_field(&mut self.labels, group);
+            }
             let groups = DraftValue::List(groups.clone());
             writer.draft.push(DraftProperty::new("CATEGORIES", groups));
         }

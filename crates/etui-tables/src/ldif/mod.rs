@@ -80,6 +80,11 @@ impl<R: Read> LdifReader<R> {
         &self.converter.kept
     }
 
+    /// The groups whose names members got as labels so far.
+    pub fn labels(&self) -> &[FieldCount] {
+        &self.converter.labels
+    }
+
     /// The entries so far that are no people, by their `objectClass`.
     pub fn skipped_entries(&self) -> &[FieldCount] {
         &self.converter.skipped

@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use etui_vcard::Card;
 
 use self::convert::RowConverter;
-use self::guess::find_unmapped;
+use self::guess::{find_unmapped, is_contact_datum};
 use self::layout::Layout;
 use crate::charset::TableCharset;
 use crate::date::{DayOrder, shown_order};
@@ -118,6 +118,12 @@ pub enum CsvError {
         /// Those columns.
         columns: Vec<UnmappedColumn>,
     },
+    /// The first line is a contact: there is no line of headings.
+    #[error("its first line ({line}) is a contact, and not the headings of columns")]
+    NoHeader {
+        /// The number of the line.
+        line: u64,
+    },
     /// The columns are those of a calendar.
     #[error("has the columns of a calendar")]
     Calendar,
@@ -189,7 +195,14 @@ impl<R: Read> CsvReader<R> {
         let charset = options.charset.map(|charset| charset.0);
         let mut rows = RowReader::new(reader, charset);
         let (skipped, layout) = find_header(&mut rows, options)?;
-        let checked = layout.check(skipped as u64 + 1, &options.map);
+        let checked = match layout.check(skipped as u64 + 1, &options.map) {
+            Err(CsvError::UnknownColumns { line, columns, .. })
+                if columns.iter().any(|cell| is_contact_datum(cell, "")) =>
+            {
+                return Err(CsvError::NoHeader { line });
+            }
+            checked => checked,
+        };
         rows.skip_lines(skipped)?;
         let columns = layout.columns.len();
         if columns > MAX_COLUMNS {

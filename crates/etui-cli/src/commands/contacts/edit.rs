@@ -11,7 +11,7 @@ use crate::commands::records::change;
 use crate::commands::records::property::{PropertyRemoval, parse_removal, word_of};
 use crate::commands::records::selection::{Selected, SelectionArgs};
 use crate::errors::{Failure, Result};
-use crate::output::{escape_text, one_line};
+use crate::output::{escape_text, one_line, quote_operand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,6 +58,9 @@ pub struct EditContactArgs {
 
 pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
     let by_options = !(args.set.is_empty() && args.add.is_empty() && args.remove.is_empty());
+    if !by_options && args.from.is_none() {
+        refuse_positional_set(&args.selection.ids)?;
+    }
     let store = app.open_to_write()?;
     let selected = args.selection.resolve::<Card>(app, &store)?;
     let (Some(id), false) = (args.selection.single_id(), args.selection.dry_run) else {
@@ -95,6 +98,22 @@ pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
         }
     }
     Ok(store.close()?)
+}
+
+/// Returns an error if a property is given among the numbers: `edit 12 note=x`.
+fn refuse_positional_set(ids: &[String]) -> Result<()> {
+    let is_assignment =
+        |word: &&String| word.contains('=') && word.parse::<PropertyAssignment>().is_ok();
+    let Some(word) = ids.iter().skip(1).find(is_assignment) else {
+        return Ok(());
+    };
+    let others = ids.iter().take_while(|id| *id != word);
+    let others: Vec<_> = others.map(|id| escape_text(id).into_owned()).collect();
+    Err(Failure::usage(format!(
+        "a property is set with an option: etui contacts edit {} --set {}",
+        others.join(" "),
+        quote_operand(word)
+    )))
 }
 
 /// Reports the fields that a contact has now and did not have before, and those that it no longer has.

@@ -22,11 +22,12 @@ pub mod watch;
 use std::fmt::Debug;
 
 use clap::Subcommand;
-use etui::calendar::Color;
+use etui::calendar::{CalendarObject, Color};
+use etui::contacts::Card;
 use etui::record::{Collection, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{ColumnSet, Row, SearchableRecord};
-use etui::{Error, RecordId, SavedRecord, Store};
+use etui::{CollectionKind, Error, RecordId, SavedRecord, Store};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -251,6 +252,11 @@ pub enum RecordCommand<R: RecordCommands> {
 
 impl<R: BrowserRecord> RecordCommand<R> {
     pub fn run_command(&self, app: &mut App) -> Result<()> {
+        let done = self.run(app);
+        done.map_err(|failure| name_other_kind::<R>(app, failure))
+    }
+
+    fn run(&self, app: &mut App) -> Result<()> {
         match self {
             Self::List(args) => list::list_records(app, args),
             Self::Find(args) => find::find_records(app, args),
@@ -261,7 +267,7 @@ impl<R: BrowserRecord> RecordCommand<R> {
             Self::Remove(args) => remove::remove_records::<R>(app, args),
             Self::Restore(args) if args.list => {
                 let store = app.open_to_read()?;
-                restore::list_trash::<R>(app, &app.open_collection(&store)?)
+                restore::list_trash::<R>(app, &store)
             }
             Self::Restore(args) => {
                 let store = app.open_to_write()?;
@@ -280,6 +286,37 @@ impl<R: BrowserRecord> RecordCommand<R> {
             }
         }
     }
+}
+
+/// Names the other kind of record that an unknown number is.
+fn name_other_kind<R: RecordCommands>(app: &App, failure: Failure) -> Failure {
+    let Failure::NotFound(text) = &failure else {
+        return failure;
+    };
+    let number = text.strip_prefix(&format!("there is no {} number ", R::ONE));
+    let number = number.and_then(|rest| parse_number(rest.split(';').next()?));
+    let (Some(number), Ok(store)) = (number, app.open_to_read()) else {
+        return failure;
+    };
+    let (noun, command) = match R::KIND {
+        CollectionKind::Contacts if has_number::<CalendarObject>(&store, number) => {
+            ("a calendar entry", "calendar")
+        }
+        CollectionKind::Calendar if has_number::<Card>(&store, number) => ("a contact", "contacts"),
+        _ => return failure,
+    };
+    Failure::NotFound(format!(
+        "there is no {} number {number}; {number} is {noun}: etui {command} show {number}",
+        R::ONE
+    ))
+}
+
+fn has_number<R: RecordCommands>(store: &Store, number: RecordId) -> bool {
+    let names = store.collections::<R>().unwrap_or_default();
+    names.iter().any(|name| {
+        let all = store.collection::<R>(Some(name));
+        all.is_ok_and(|all| all.by_id(number).is_ok_and(|found| found.is_some()))
+    })
 }
 
 /// Returns the collection given on the command line, or the one that has the first of `ids`, or the
@@ -361,8 +398,12 @@ fn add_row<R: RecordCommands>(
 
 /// Returns the known word that differs least from `word`, by a third of its letters at most.
 pub fn nearest_word<W: AsRef<str>>(word: &str, known: impl IntoIterator<Item = W>) -> Option<W> {
+    // As it sounds: fone.
+    let sounds = word.replace('f', "ph");
+    let distance =
+        |known: &str| strsim::osa_distance(word, known).min(strsim::osa_distance(&sounds, known));
     let known = known.into_iter();
-    let distances = known.map(|known| (strsim::osa_distance(word, known.as_ref()), known));
+    let distances = known.map(|known| (distance(known.as_ref()), known));
     let nearest = distances.min_by_key(|(distance, _)| *distance);
     let near = nearest.filter(|(distance, known)| distance * 3 <= known.as_ref().len());
     near.map(|(_, known)| known)

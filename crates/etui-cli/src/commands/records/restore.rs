@@ -1,7 +1,7 @@
 //! Undoes the latest change of a record; lists the trash.
 
 use etui::record::{Collection, StoredRecord, VersionKind};
-use etui::{ETag, SaveOutcome, SavedRecord};
+use etui::{ETag, SaveOutcome, SavedRecord, Store};
 
 use super::{
     RecordCommands, add_row, lookup_in_trash, lookup_record, record_table, resolve_once,
@@ -108,19 +108,22 @@ pub fn find_or_in_trash<R: RecordCommands>(
     lookup_in_trash(all, id)?.ok_or_else(|| unknown_record::<R>(id))
 }
 
-/// Lists the records in the trash.
-pub fn list_trash<R: RecordCommands>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
-    let trash = all.trash()?;
-    if trash.is_empty() && !app.out.json {
-        return app.out.status("The trash is empty.");
-    }
-    let mut table = record_table::<R>(1);
+/// Lists the records in the trash, of all collections or the one given on the command line.
+pub fn list_trash<R: RecordCommands>(app: &mut App, store: &Store) -> Result<()> {
+    let names = app.names_in::<R>(store)?;
+    let mut table = record_table::<R>(names.len());
     let mut records = Vec::new();
-    for stored in &trash {
-        let summary = R::parse_text(stored.text.clone(), None).map(|record| record.summary());
-        let summary = summary.unwrap_or_default();
-        add_row::<R>(&mut table, stored.id, &summary, None, &app.out);
-        records.push((stored.id, summary));
+    for name in &names {
+        let collection = (names.len() > 1).then_some(name.as_str());
+        for stored in store.collection::<R>(Some(name))?.trash()? {
+            let summary = R::parse_text(stored.text.clone(), None).map(|record| record.summary());
+            let summary = summary.unwrap_or_default();
+            add_row::<R>(&mut table, stored.id, &summary, collection, &app.out);
+            records.push((stored.id, summary));
+        }
+    }
+    if records.is_empty() && !app.out.json {
+        return app.out.status("The trash is empty.");
     }
     app.out.write_table(&table, &records, |out, (id, summary)| {
         let object = listed_json(*id, R::json_summary(summary, out), None, None, None);

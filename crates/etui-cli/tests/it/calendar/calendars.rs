@@ -269,7 +269,9 @@ fn of_several_that_were_removed_each_can_be_brought_back() {
     For more information, try '--help'.
     [exit 2]
     $ etui calendars restore --id three
-    error: invalid value 'three' for '--id <ID>': invalid digit found in string
+    error: --id <ID> takes a whole number, and "three" is none
+
+    Usage: etui [OPTIONS] <COMMAND>
 
     For more information, try '--help'.
     [exit 2]

@@ -368,7 +368,7 @@ fn what_is_typed_is_meant() {
     $ etui calendar import week.ics
     error: unrecognized subcommand 'import'
 
-      tip: a similar subcommand exists: 'month'
+      tip: did you mean: etui import
 
     Usage: etui calendar [OPTIONS] <COMMAND>
 
