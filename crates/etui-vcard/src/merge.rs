@@ -230,7 +230,15 @@ impl<'t> LineMerge<'t> {
         let hidden = self.hidden();
         let mut edits = Vec::new();
         let mut added: Vec<_> = self.added().collect();
-        let parameters = self.changed_parameters();
+        let mut parameters = self.changed_parameters();
+        let sort = self.sorted_name();
+        if let Some((name, text)) = &sort {
+            let stored = self.shown.iter().find(|old| old.pair == Some(*name));
+            if let Some(source) = stored.and_then(|old| old.source) {
+                parameters.insert(source, ("SORT-AS", text.clone()));
+            }
+            added.retain(|new| new.compared.name != "SORT-STRING");
+        }
         for old in self.shown.iter().filter(|old| old.parameter.is_none()) {
             let stored = old.source.and_then(|index| self.stored.get(index));
             let changed = self.change(old);
@@ -274,7 +282,11 @@ impl<'t> LineMerge<'t> {
                 edits.extend(replaced.map(|one| (one.line.span.clone(), Vec::new())));
             }
             let at = ends.get(&name).copied().unwrap_or(last);
-            edits.push((at..at, fold_line(&v4_line(new.line, &[]), ending)));
+            let mut line = v4_line(new.line, &[]);
+            if let Some((_, text)) = sort.as_ref().filter(|_| name == "N") {
+                line = with_parameter(line, "SORT-AS", text);
+            }
+            edits.push((at..at, fold_line(&line, ending)));
         }
         edits
     }
@@ -290,6 +302,23 @@ impl<'t> LineMerge<'t> {
             ))
         })
         .collect()
+    }
+
+    /// Returns the name of the edit and its sort order, if one of them is new or changes: SORT-AS goes with a
+    /// value that changes, while a SORT-STRING that is left alone still speaks of the name. (A LABEL describes
+    /// the address before the change.)
+    fn sorted_name(&self) -> Option<(usize, String)> {
+        let find = |name| {
+            let mut all = self.edited.iter().enumerate();
+            all.find(|(_, new)| new.compared.name == name && new.line.property.has_content())
+        };
+        let ((name, _), (sort, line)) = (find("N")?, find("SORT-STRING")?);
+        let is_same = |index: usize| {
+            let stored = self.shown.iter().find(|old| old.pair == Some(index));
+            stored.is_some_and(|old| self.change(old).is_none())
+        };
+        let is_changed = !(is_same(name) && is_same(sort));
+        is_changed.then(|| (name, line.line.property.joined_text()))
     }
 
     /// Returns the stored lines that 3.0 cannot say.

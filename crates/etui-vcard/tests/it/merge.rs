@@ -335,6 +335,29 @@ fn an_empty_name_of_an_edit_stays_away() {
 }
 
 #[test]
+fn the_sort_order_of_a_name_stays_with_a_new_value() {
+    for (parameter, before, after) in [
+        ("SORT-AS=\"a,b\"", "N;{}:B;A;;;", "N;{}:C;A;;;"),
+        ("SORT-AS=b", "N;{}:B;;;;", "N;{}:C;D;;;"),
+        ("SORT-AS=b", "N;{};TYPE=home:B;;;;", "N;{}:C;;;;"),
+        ("SORT-AS=b", "N:B;;;;", "N;{}:B;;;;"),
+        ("SORT-AS=b", "N:B;;;;", "N;{}:C;;;;"),
+        ("SORT-AS=b", "NOTE:a", "N;{}:C;;;;"),
+    ] {
+        let card = |line: &str| v4(&format!("FN:A\r\n{}\r\n", line.replace("{}", parameter)));
+        let (stored, edited) = (card(before), v3(&card(after)));
+        let merged = stored.merge_v3(&edited).unwrap();
+        assert!(text(&merged).contains(parameter), "{}", text(&merged));
+        assert!(!text(&merged).contains("SORT-STRING"), "{}", text(&merged));
+        assert_eq!(text(&merged.merge_v3(&edited).unwrap()), text(&merged));
+    }
+    // Without its line, it was of the old value.
+    let stored = v4("FN:A\r\nN;SORT-AS=b:B;;;;\r\n");
+    let merged = stored.merge_v3(&v3(&v4("FN:A\r\nN:C;;;;\r\n"))).unwrap();
+    assert_eq!(text(&merged), text(&v4("FN:A\r\nN:C;;;;\r\n")));
+}
+
+#[test]
 fn a_repeated_preference_is_kept_whole() {
     let card = v4("FN:A\r\nNICKNAME;PREF=1;PREF=50:b\r\n");
     let mut edited = v3(&card);
