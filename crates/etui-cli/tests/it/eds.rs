@@ -122,7 +122,7 @@ fn open_programs_are_named() {
     }
     let (out, _) = run(
         &bus,
-        "etui eds on --yes >/dev/null; cd \"$(mktemp -d)\"; etui --store other.etui eds on --yes",
+        "etui eds on --yes >/dev/null; etui --store $XDG_DATA_HOME/other.etui eds on --yes",
     );
     assert!(
         out.contains("serves desktop programs now; switch it off with `etui --store"),

@@ -11,27 +11,22 @@ use crate::scenes::{NAPS, RunLocation, code, made, naps, signal, traces, words};
 
 pub fn two_at_once() {
     let place = RunLocation::new();
-    let run_naps_of = |milliseconds: &str| {
+    let run = || {
         place
-            .command(&[&NAPS[..], &["--quiet", "--set", milliseconds]].concat())
+            .command(&[&NAPS[..], &["--quiet"]].concat())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap()
     };
-    // A run that stands still has its file. It is long enough to be met before its end.
-    let long = "milliseconds=50";
-    let first = run_naps_of(long);
-    let file = place.path().join("out/naps.jsonl");
-    wait_until("the file's header", || {
-        fs::read(&file).is_ok_and(|bytes| bytes.contains(&b'\n'))
-    });
-    signal(&first, "STOP");
-    let refused = run_naps_of(long).wait_with_output().unwrap();
-    signal(&first, "CONT");
-    assert_eq!(code(&first.wait_with_output().unwrap()), 0);
+    assert_eq!(code(&run().wait_with_output().unwrap()), 0);
+    // The lock is what a run has on its file.
+    let results = fs::File::open(place.path().join("out/naps.jsonl")).unwrap();
+    results.lock().unwrap();
+    let refused = place.lab(&[&NAPS[..], &["--fresh"]].concat());
     assert_eq!(code(&refused), 2);
     let refused = words(&refused);
     assert!(refused.contains("another run writes to it"), "{refused}");
+    drop(results);
     let whole = |lines: &[ResultLine]| {
         let runs = made(lines);
         assert!(file::is_complete(lines));
@@ -44,7 +39,7 @@ pub fn two_at_once() {
     // or finds the work done if it comes late.
     for _ in 0..5 {
         fs::remove_dir_all(place.path().join("out")).unwrap();
-        let both = [(); 2].map(|()| run_naps_of("milliseconds=5"));
+        let both = [(); 2].map(|()| run());
         let both = both.map(|child| child.wait_with_output().unwrap());
         let mut codes = both.each_ref().map(code);
         codes.sort_unstable();
