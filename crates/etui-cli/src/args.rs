@@ -99,7 +99,7 @@ pub fn parse_command_line() -> Result<(CommandLine, String), ExitCode> {
         drop_value_tips(&mut error);
         name_own_command(&mut error, &command);
         name_long_option(&mut error, &command);
-        let error = explain_number(&error, &mut command).unwrap_or(error);
+        let error = explain_number(&error).unwrap_or(error);
         let wants_json = std::env::args_os().any(|arg| arg == "--json");
         if wants_json && error.use_stderr() {
             let text = error.render().to_string();
@@ -149,10 +149,8 @@ fn name_own_command(error: &mut clap::Error, command: &clap::Command) {
             .try_fold(command, |within, name| inner_command(within, name));
         found.is_some_and(|found| inner_command(found, name).is_some())
     };
-    let groups = command
-        .get_subcommands()
-        .filter(|group| !group.is_hide_set());
-    let groups: Vec<String> = groups.map(|group| group.get_name().to_owned()).collect();
+    let groups = command.get_subcommands().filter(|c| !c.is_hide_set());
+    let groups: Vec<&str> = groups.map(clap::Command::get_name).collect();
     let own = commands_for(word, &outer, &groups, has);
     if own.is_empty() {
         return;
@@ -205,7 +203,7 @@ fn name_long_option(error: &mut clap::Error, command: &clap::Command) {
 }
 
 /// Returns the error for a value that is no number, in plain words.
-fn explain_number(error: &clap::Error, command: &mut clap::Command) -> Option<clap::Error> {
+fn explain_number(error: &clap::Error) -> Option<clap::Error> {
     if error.kind() != ErrorKind::ValueValidation {
         return None;
     }
@@ -219,8 +217,8 @@ fn explain_number(error: &clap::Error, command: &mut clap::Command) -> Option<cl
         text(ContextKind::InvalidArg)?,
         text(ContextKind::InvalidValue)?,
     );
-    let message = format!("{arg} takes a whole number, and \"{value}\" is none");
-    Some(command.error(ErrorKind::ValueValidation, message))
+    let message = format!("{arg} takes a whole number, and \"{value}\" is none\n");
+    Some(clap::Error::raw(ErrorKind::ValueValidation, message))
 }
 
 /// Drops the tip to pass a mistyped option as a value, after `--`: no value begins with two hyphens.

@@ -83,16 +83,17 @@ fn find<'k>(table: &[(&'k str, &[&str])], word: &str) -> Option<&'k str> {
 }
 
 /// Returns etui's commands for an unknown word after `outer`, the commands before it: none at the top.
-/// `groups` are the commands at the top; `has` says whether the command of these words has a subcommand
+/// `groups` are the commands at the top, and `has` says whether the command of these words has a subcommand
 /// of this name.
 pub fn commands_for(
     word: &str,
     outer: &[String],
-    groups: &[String],
+    groups: &[&str],
     has: impl Fn(&[String], &str) -> bool,
 ) -> Vec<String> {
     let word = word.to_lowercase();
-    let verb = find(VERBS, &word).unwrap_or(&word);
+    let foreign = find(VERBS, &word);
+    let verb = foreign.unwrap_or(&word);
     let inside = |outer: &[String]| {
         let path = outer.join(" ");
         has(outer, verb).then(|| format!("etui {path} {verb}"))
@@ -102,16 +103,18 @@ pub fn commands_for(
     {
         return vec![own];
     }
-    let whole = find(COMMANDS, &word).map(|own| vec![format!("etui {own}")]);
-    if let Some(whole) = whole {
-        return whole;
+    if let Some(own) = find(COMMANDS, &word) {
+        return vec![format!("etui {own}")];
     }
-    // A word of another program is about contacts or entries; one of etui's own is of any command.
-    let is_meant =
-        |group: &&String| verb == word || ["contacts", "calendar"].contains(&group.as_str());
-    let groups = groups
-        .iter()
-        .filter(is_meant)
-        .map(|group| vec![group.clone()]);
-    groups.filter_map(|group| inside(&group)).collect()
+    const RECORDS: &[&str] = &["contacts", "calendar"];
+    let others = groups.iter().filter(|group| match outer {
+        // A word of another program is one for contacts or the calendar.
+        [] => foreign.is_none() || RECORDS.contains(group),
+        [outer, ..] => {
+            RECORDS.contains(&outer.as_str()) && RECORDS.contains(group) && outer != *group
+        }
+    });
+    others
+        .filter_map(|group| inside(&[(*group).to_owned()]))
+        .collect()
 }

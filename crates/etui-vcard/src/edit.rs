@@ -192,14 +192,22 @@ impl Card {
         self.insert_line(&text, &property.name, &new)
     }
 
-    /// Adds a category, whose name may have a comma in it.
+    /// Adds categories, whose names may have commas in them, as one property; none if there are none.
     ///
     /// # Errors
     /// As [`Card::add`].
-    pub fn add_category(&mut self, category: &str) -> Result<(), CardError> {
+    pub fn add_categories<'n>(
+        &mut self,
+        categories: impl IntoIterator<Item = &'n str>,
+    ) -> Result<(), CardError> {
         const NAME: &str = "CATEGORIES";
+        let names = categories.into_iter();
+        let names: Vec<_> = names.map(|name| escape_value(name, COMPONENT)).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
         let text = self.editable();
-        let new = self.encode_line(NAME, &escape_value(category, COMPONENT), line_ending(&text));
+        let new = self.encode_line(NAME, &names.join(","), line_ending(&text));
         self.insert_line(&text, NAME, &new)
     }
 

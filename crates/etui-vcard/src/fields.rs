@@ -378,12 +378,18 @@ pub(crate) const ANNIVERSARIES: &[&str] = &[
 
 /// Returns the address of an EMAIL that has more: `mailto:a@b`, `"Ada" <a@b>`.
 pub fn bare_address(text: &str) -> &str {
+    split_mailbox(text).1
+}
+
+/// Returns the name and the address of an EMAIL: `"Ada" <a@b>` is `Ada` and `a@b`.
+pub(crate) fn split_mailbox(text: &str) -> (&str, &str) {
     let text = text.trim();
     let text = strip_scheme(text, "mailto:").unwrap_or(text);
     let inner = text
         .strip_suffix('>')
         .and_then(|text| text.rsplit_once('<'));
-    inner.map_or(text, |(_, address)| address.trim())
+    let (name, address) = inner.unwrap_or(("", text));
+    (name.trim().trim_matches('"'), address.trim())
 }
 
 /// Returns the text after a URI's scheme, in any case.

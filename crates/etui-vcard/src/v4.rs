@@ -10,8 +10,6 @@
 //! X-ADDRESSBOOKSERVER-KIND:group           KIND:group
 //! item1.X-ABDATE:2011-12-02                ANNIVERSARY:20111202
 //! item1.X-ABLabel:_$!<Anniversary>!$_
-//! item2.X-ABRELATEDNAMES:Pat               RELATED;VALUE=text;TYPE=spouse:Pat
-//! item2.X-ABLabel:_$!<Spouse>!$_
 //! none                                     FN:..., of N, ORG, ...
 //! PROFILE:VCARD, PHOTO: (empty)            none
 //! ```
@@ -22,22 +20,12 @@ use etui_contentline::edit::{fold_line, is_one_of};
 
 use crate::card::{Card, VCardVersion};
 use crate::date::{PartialDate, PropertyDate, to_basic_offset};
-use crate::fields::{ANNIVERSARIES, bare_address, strip_scheme};
+use crate::fields::{ANNIVERSARIES, split_mailbox, strip_scheme};
 use crate::parameter::{PropertyParameter, encode_parameter, is_label};
 use crate::property::{Property, PropertyValue, ValueSyntax};
 use crate::v3::{join_place, v4_name};
 use crate::writer::property_line;
 
-/// Types of RELATED that labels of other programs have (RFC 6350 section 6.6.6).
-const RELATIONS: &[&str] = &[
-    "friend",
-    "child",
-    "sibling",
-    "parent",
-    "spouse",
-    "colleague",
-    "neighbor",
-];
 /// Dates that may lack their year.
 const DATES: &[&str] = &["BDAY", "ANNIVERSARY", "DEATHDATE"];
 
@@ -79,7 +67,6 @@ impl Card {
             }
         }
         self.name_anniversary(&mut all);
-        name_relations(&mut all);
         for property in &mut all {
             let year = property.written_placeholder_year();
             losses.extend(year.map(|year| format!("{} year {year:04}", property.name)));
@@ -149,48 +136,6 @@ impl Card {
         let text = etui_contentline::charset::to_utf8_bytes(&self.text);
         let mut lines = etui_contentline::lines::ContentLines::new(&text);
         lines.any(|line| line.name_is("AGENT")) && !self.named("AGENT").any(|_| true)
-    }
-}
-
-/// Names the relations of other programs as 4.0 does. A label that is a type of RELATED becomes one.
-fn name_relations(all: &mut Vec<Property>) {
-    let is_foreign = |p: &Property| {
-        (p.is_named("X-ABRELATEDNAMES") || p.is_named("X-SPOUSE")) && p.first_text().is_some()
-    };
-    let same_group = |p: &Property, group: &str| {
-        let own = p.group.as_deref();
-        own.is_some_and(|own| own.eq_ignore_ascii_case(group))
-    };
-    while let Some(index) = all.iter().position(is_foreign) {
-        let mut relation = all.remove(index);
-        let group = relation.group.clone().unwrap_or_default();
-        let label = all
-            .iter()
-            .position(|p| same_group(p, &group) && p.is_named("X-ABLABEL"));
-        let text = label.and_then(|label| Some(all.get(label)?.joined_text().to_lowercase()));
-        let text = text.unwrap_or_default();
-        let text = text.strip_prefix("_$!<").unwrap_or(&text);
-        let text = text.strip_suffix(">!$_").unwrap_or(text);
-        let kind = match relation.is_named("X-SPOUSE") {
-            true => Some("spouse"),
-            false => RELATIONS.iter().find(|kind| **kind == text).copied(),
-        };
-        relation.name = "RELATED".to_owned();
-        relation.push_parameter("VALUE", vec!["text".to_owned()]);
-        if let Some(kind) = kind {
-            relation.push_parameter("TYPE", vec![kind.to_owned()]);
-            relation.group = None;
-            // The type says it.
-            label.map(|label| all.remove(label));
-        }
-        let is_known = |p: &Property| {
-            p.is_named("RELATED")
-                && p.first_text() == relation.first_text()
-                && p.types() == relation.types()
-        };
-        if !all.iter().any(is_known) {
-            all.insert(index.min(all.len()), relation);
-        }
     }
 }
 
@@ -343,14 +288,11 @@ pub(crate) fn modernize_property(property: &mut Property) {
         } else if property.name == "TEL" {
             *text = text.trim().to_owned();
         } else if property.name == "EMAIL" {
-            let address = bare_address(text).to_owned();
-            let name = text
-                .split_once('<')
-                .map(|(name, _)| name.trim().trim_matches('"'));
-            let name = name.filter(|name| !name.is_empty() && *text != address);
+            let (name, address) = split_mailbox(text);
             // 4.0 has no place for a name there.
+            let name = Some(name).filter(|name| !name.is_empty());
             let name = name.map(encode_parameter);
-            *text = address;
+            *text = address.to_owned();
             property
                 .parameters
                 .extend(name.map(|name| PropertyParameter {

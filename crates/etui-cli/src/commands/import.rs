@@ -132,6 +132,8 @@ struct ImportSource {
     /// The colour that it gives it.
     color: Option<Color>,
     reader: Box<dyn Read>,
+    /// The regular file that `reader` reads, which can be opened again.
+    file: Option<PathBuf>,
     size: Option<u64>,
     /// The contacts of a CSV or LDIF file, instead of `reader`.
     table: Option<TableReader>,
@@ -148,13 +150,16 @@ impl ImportSource {
         let map = &args.map;
         let name = path.display().to_string();
         let failed = |e| Failure::named_io(name.as_str(), e);
-        let mut size = None;
+        let (mut size, mut regular) = (None, None);
         let mut reader: Box<dyn Read> = match name.as_str() {
             "-" => Box::new(std::io::stdin()),
             _ => {
                 let file = File::open(path).map_err(failed)?;
                 let metadata = file.metadata().map_err(failed)?;
-                size = metadata.is_file().then_some(metadata.len());
+                if metadata.is_file() {
+                    size = Some(metadata.len());
+                    regular = Some(path.to_owned());
+                }
                 Box::new(file)
             }
         };
@@ -208,6 +213,7 @@ impl ImportSource {
             calendar,
             color,
             reader,
+            file: regular,
             name,
             size,
             table,
@@ -650,8 +656,8 @@ fn import_source(
             escape_text(&name)
         ));
     }
-    if let Some(cards) = grouped.filter(|cards| !cards.given.is_empty()) {
-        write_labels(out, &name, &cards.given);
+    if let Some(cards) = grouped.filter(|cards| !cards.given().is_empty()) {
+        write_labels(out, &name, &cards.given());
     }
     imported.map_err(|error| match error {
         Error::Io { source, path } if path == Path::new("the input") => {

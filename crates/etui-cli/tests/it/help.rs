@@ -302,11 +302,6 @@ fn help_on_collections_speaks_of_their_kind() {
     $ etui calendars show
     error: unrecognized subcommand 'show'
 
-      tip: did you mean: etui contacts show
-      tip: did you mean: etui calendar show
-      tip: did you mean: etui conflicts show
-      tip: did you mean: etui media show
-
     Usage: etui calendars [OPTIONS] [COMMAND]
 
     For more information, try '--help'.

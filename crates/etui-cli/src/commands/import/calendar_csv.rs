@@ -43,6 +43,7 @@ pub fn open_calendar(
         color: None,
         table: None,
         size: Some(table.text.len() as u64),
+        file: None,
         reader: Box::new(Cursor::new(table.text)),
         folder: None,
         converted: Some(ConversionNotes {

@@ -229,6 +229,7 @@ fn open_items(app: &mut App, folder: &Path) -> Result<Vec<ImportSource>> {
                 color,
                 table: None,
                 size,
+                file: None,
                 reader: Box::new(FileStream {
                     kind,
                     lines: 0,

@@ -10,9 +10,9 @@
 //! The groups stay contacts. A label that was removed from a member does not come back with the group: a
 //! membership that the stored group has already gives a label only to members that are new or have it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
 
 use etui::contacts::{Card, Contacts, MAX_CARD};
 use etui::import::{CardReader, ImportCard, Refused};
@@ -33,53 +33,53 @@ struct GroupLabel {
 
 /// The cards of a text that has groups.
 pub struct LabelledCards<'a, 's> {
-    cards: Splitter<Box<dyn Read>>,
+    cards: Splitter<File>,
     book: &'a Contacts<'s>,
     labels: HashMap<String, Vec<GroupLabel>>,
-    /// The labels that were given, and the number of contacts of each.
-    pub given: Vec<FieldCount>,
+    /// The number of contacts that each label was given to.
+    given: BTreeMap<String, u64>,
 }
 
 impl<'a, 's> LabelledCards<'a, 's> {
-    /// Opens the cards of a source, if it has groups with members.
+    /// Opens the cards of a source, if it is a file that has groups with members: what comes from a pipe is
+    /// read once.
     pub fn open(source: &mut ImportSource, book: &'a Contacts<'s>) -> Result<Option<Self>> {
-        let name = source.name.clone();
-        let failed = |e| Failure::named_io(name.as_str(), e);
-        let is_file = source.size.is_some();
-        let mut text = Vec::new();
-        if !is_file {
-            // It can be read once.
-            source.reader.read_to_end(&mut text).map_err(failed)?;
-        }
-        let open = || -> io::Result<Box<dyn Read>> {
-            Ok(match is_file {
-                true => Box::new(File::open(&source.name)?),
-                false => Box::new(Cursor::new(text.clone())),
-            })
+        let failed = |e| Failure::named_io(source.name.as_str(), e);
+        let Some(path) = &source.file else {
+            return Ok(None);
         };
+        let open = || File::open(path).map_err(failed);
+        if !has_members(open()?).map_err(failed)? {
+            return Ok(None);
+        }
+        let cards = |file| Splitter::new(file, "VCARD").max_record(MAX_CARD);
         let mut labels = HashMap::new();
-        if has_members(open().map_err(failed)?).map_err(failed)? {
-            for item in Splitter::new(open().map_err(failed)?, "VCARD").max_record(MAX_CARD) {
-                if let SplitItem::Record(record) = item.map_err(failed)?
-                    && let Ok(card) = Card::parse(record.bytes)
-                    && is_group(&card)
-                {
-                    add_group(&mut labels, &card, book)?;
-                }
+        for item in cards(open()?) {
+            if let SplitItem::Record(record) = item.map_err(failed)?
+                && let Ok(card) = Card::parse(record.bytes)
+                && is_group(&card)
+            {
+                add_group(&mut labels, &card, book)?;
             }
         }
         if labels.is_empty() {
-            if !is_file {
-                source.reader = Box::new(Cursor::new(text));
-            }
             return Ok(None);
         }
         Ok(Some(Self {
-            cards: Splitter::new(open().map_err(failed)?, "VCARD").max_record(MAX_CARD),
+            cards: cards(open()?),
             book,
             labels,
-            given: Vec::new(),
+            given: BTreeMap::new(),
         }))
+    }
+
+    /// The labels that were given, and the number of contacts of each.
+    pub fn given(&self) -> Vec<FieldCount> {
+        let given = self.given.iter().map(|(name, records)| FieldCount {
+            name: name.clone(),
+            records: *records,
+        });
+        given.collect()
     }
 
     /// Adds the labels of a card. One without a UID is identified by its content, and stays as it is.
@@ -100,24 +100,20 @@ impl<'a, 's> LabelledCards<'a, 's> {
         }
         let stored = self.book.get(&card.identity()).map_err(io::Error::other)?;
         let stored = stored.and_then(|stored| stored.card().ok());
-        let mut names: Vec<&str> = Vec::new();
-        for label in found {
-            let has = |card: &Card| card.categories().contains(&label.name);
-            let is_kept = !label.is_stored || stored.as_ref().is_none_or(has);
-            if is_kept && !has(card) && !names.contains(&label.name.as_str()) {
-                names.push(&label.name);
-            }
-        }
-        names.sort_unstable();
+        let categories =
+            |card: Card| -> HashSet<String> { card.categories().into_iter().collect() };
+        let (own, stored) = (categories(card.clone()), stored.map(categories));
+        let is_new = |label: &&GroupLabel| {
+            let stored = stored.as_ref();
+            let is_kept = !label.is_stored || stored.is_none_or(|all| all.contains(&label.name));
+            is_kept && !own.contains(&label.name)
+        };
+        let found = found.into_iter().filter(is_new);
+        let names: BTreeSet<&str> = found.map(|label| label.name.as_str()).collect();
+        card.add_categories(names.iter().copied())
+            .map_err(io::Error::other)?;
         for name in names {
-            card.add_category(name).map_err(io::Error::other)?;
-            match self.given.iter_mut().find(|count| count.name == *name) {
-                Some(count) => count.records += 1,
-                None => self.given.push(FieldCount {
-                    name: name.to_owned(),
-                    records: 1,
-                }),
-            }
+            *self.given.entry(name.to_owned()).or_default() += 1;
         }
         Ok(())
     }

@@ -79,6 +79,7 @@ pub fn open_database(
         color: None,
         table: None,
         size: Some(text.len() as u64),
+        file: None,
         reader: Box::new(Cursor::new(text)),
         folder: None,
         converted: Some(ConversionNotes {

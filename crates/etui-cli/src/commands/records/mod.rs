@@ -398,12 +398,8 @@ fn add_row<R: RecordCommands>(
 
 /// Returns the known word that differs least from `word`, by a third of its letters at most.
 pub fn nearest_word<W: AsRef<str>>(word: &str, known: impl IntoIterator<Item = W>) -> Option<W> {
-    // As it sounds: fone.
-    let sounds = word.replace('f', "ph");
-    let distance =
-        |known: &str| strsim::osa_distance(word, known).min(strsim::osa_distance(&sounds, known));
     let known = known.into_iter();
-    let distances = known.map(|known| (distance(known.as_ref()), known));
+    let distances = known.map(|known| (strsim::osa_distance(word, known.as_ref()), known));
     let nearest = distances.min_by_key(|(distance, _)| *distance);
     let near = nearest.filter(|(distance, known)| distance * 3 <= known.as_ref().len());
     near.map(|(_, known)| known)

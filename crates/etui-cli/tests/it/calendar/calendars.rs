@@ -270,10 +270,6 @@ fn of_several_that_were_removed_each_can_be_brought_back() {
     [exit 2]
     $ etui calendars restore --id three
     error: --id <ID> takes a whole number, and "three" is none
-
-    Usage: etui [OPTIONS] <COMMAND>
-
-    For more information, try '--help'.
     [exit 2]
     $ etui calendars
     Entries  Calendar

@@ -439,11 +439,9 @@ impl<'a> FilterParser<'a> {
 
 /// Returns the name that differs least from `name`, by a third of its letters at most.
 fn nearest_name<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
-    // As it sounds: fone.
-    let sounds = name.replace('f', "ph");
-    let distance =
-        |known| strsim::osa_distance(name, known).min(strsim::osa_distance(&sounds, known));
-    let distances = known.iter().map(|known| (distance(known), *known));
+    let distances = known
+        .iter()
+        .map(|known| (strsim::osa_distance(name, known), *known));
     let (distance, nearest) = distances.min()?;
     (distance * 3 <= nearest.len()).then_some(nearest)
 }
