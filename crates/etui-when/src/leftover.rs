@@ -2,6 +2,7 @@
 
 use super::clock::{parse_clock, parse_digits, split_half};
 use super::dates::parse_day_number;
+use super::duration::parse_duration;
 use super::language::{Language, is_day_of_another_language, meaning_in, meanings};
 use super::names::{
     fold_word, is_full_name, is_weekday_name, nearest_weekday, parse_month, parse_number_word,
@@ -153,7 +154,8 @@ impl WordContext<'_> {
     fn is_leftover(&self, has_rule: bool) -> bool {
         let word = self.word;
         if word.contains(|c: char| c.is_ascii_digit()) {
-            return is_date_like(word) || is_clock_like(word);
+            let is_duration = || self.before == "for" && parse_duration(word).is_ok();
+            return is_date_like(word) || is_clock_like(word) || is_duration();
         }
         if has_rule && EXCEPTIONS.contains(&self.written) {
             return true;
@@ -205,14 +207,15 @@ impl WordContext<'_> {
             || (is_near_number && is_month_in_any_language(self.written))
     }
 
-    /// Returns true for the last word of `next week` and `in 3 days`.
+    /// Returns true for the last word of `next week`, `in 3 days` and `for 15 minutes`.
     fn is_unit_of_distance(&self) -> bool {
-        if !is_unit(self.word) {
-            return false;
-        }
         let (before, two_before) = (self.before, self.two_before);
-        matches!(before, "next" | "this" | "last" | "every")
-            || (matches!(two_before, "in" | "for" | "every") && parse_number_word(before).is_some())
+        let is_counted =
+            || matches!(two_before, "in" | "for" | "every") && parse_number_word(before).is_some();
+        match is_unit(self.word) {
+            true => matches!(before, "next" | "this" | "last" | "every") || is_counted(),
+            false => matches!(self.word, "min" | "mins" | "minute" | "minutes") && is_counted(),
+        }
     }
 }
 
@@ -311,6 +314,10 @@ mod tests {
             ("Geschenk für die Kinder", None),
             ("Party for Jan", None),
             ("Wait for 2 weeks", Some("weeks")),
+            ("Wait for 5 min", Some("min")),
+            ("Stand-up for 15m", Some("15m")),
+            ("Cake for 12", None),
+            ("Run for 5k", None),
             ("Montage der Regale", None),
             ("Windows 95", None),
             ("Team day", None),

@@ -48,7 +48,7 @@ pub use names::{month_name, weekday_name};
 pub use parse::{EndWords, TimeWords, parse_end_of, parse_times_on, parse_when, parse_when_on};
 pub use parse_rule::parse_recurrence;
 pub use phrase::{Phrase, PhraseError, parse_phrase};
-pub use reference::reference_time;
+pub use reference::{reference_of_entry, reference_time};
 pub use rule_text::{describe_rule, is_end_of_day};
 pub use span::{SpanWords, TimeSpan};
 pub use week::{first_weekday, start_of_week, week_number};

@@ -14,7 +14,9 @@ use etui_ical::recurrence::RecurrenceRule;
 use etui_ical::time::{Date, DateTime};
 
 use self::pieces::{Piece, join_pieces, split_pieces};
-use self::rule_and_time::{FoundRule, first_of_rule, plus_days, split_rule, without_and};
+use self::rule_and_time::{
+    FoundRule, first_of_rule, plus_days, split_rule, with_duration_last, without_and,
+};
 use super::clock::parse_digits;
 use super::format::format_clock;
 use super::language::{Language, meaning_in, meanings};
@@ -385,10 +387,12 @@ impl<'t> PhraseReader<'t> {
             Some(format!("{first} to {last}"))
         });
         let words = range.map_or(words, |range| WordList::split(&range));
-        match parse_words(&without_and(&words), self.context) {
+        let parse = |words: &WordList| match parse_words(&without_and(words), self.context) {
             Ok(parsed) => Some(FoundRule { parsed, rule: None }),
-            Err(_) => split_rule(&words, self.context),
-        }
+            Err(_) => split_rule(words, self.context),
+        };
+        // "9:00 for 15m from monday" is "9:00 from monday for 15m".
+        parse(&words).or_else(|| parse(&with_duration_last(&words)?))
     }
 
     /// Returns true if a word of a time cannot be a word of a title, such as an abbreviated name.

@@ -3,6 +3,7 @@
 use etui_ical::recurrence::{CompiledRule, Frequency, RecurrenceRule};
 use etui_ical::time::{DateTime, DateTimeValue};
 
+use super::super::duration::{number_words, parse_duration, with_minutes};
 use super::super::leftover::RULE_NAMES;
 use super::super::names::{is_full_name, parse_day_of_week, parse_weekday};
 use super::super::parse::{ParsedTimes, TimeContext, parse_words};
@@ -126,4 +127,20 @@ pub fn begins_rule(words: &[&str]) -> bool {
 
 pub fn without_and(words: &WordList) -> WordList {
     words.filter(|word| word != "and")
+}
+
+/// Returns the words with a duration that is between others, `for 45 minutes`, at the end.
+pub fn with_duration_last(words: &WordList) -> Option<WordList> {
+    /// `for 1 hour 30 minutes`
+    const MOST: usize = 5;
+    let count = words.left();
+    let all = words.next_words(count);
+    let first = all.iter().position(|word| *word == "for")?;
+    let is_duration = |length: &usize| {
+        let text = number_words(all.get(first + 1..first + length).unwrap_or_default());
+        parse_duration(&with_minutes(&text)).is_ok()
+    };
+    let length = (2..=MOST.min(count - first)).rev().find(is_duration)?;
+    let (rest, duration) = words.without(first, length);
+    (first + length < count).then(|| rest.joined(&duration))
 }

@@ -11,7 +11,7 @@ use etui::{Condition, SaveOutcome, SavedRecord};
 use super::add::place_line;
 use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::{check_understood, read_record};
-use super::reschedule::{NO_START, reschedule};
+use super::reschedule::{CountFrom, NO_START, reschedule};
 use super::show::describe_times;
 use super::single::{find_instance, number_on, single_of};
 use super::span_args::local_now;
@@ -21,7 +21,7 @@ use crate::commands::records::property::{PropertyRemoval, parse_removal};
 use crate::commands::records::selection::{Selected, SelectionArgs};
 use crate::commands::records::{change, report_saved};
 use crate::errors::{Failure, Result};
-use etui_when::{LocalNow, parse_duration, reference_time};
+use etui_when::parse_duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -210,17 +210,7 @@ fn edit_one(
     let here = local_now(&app.out);
     let instance = find_instance(&before, id, Some(on), &here)?;
     let mut one = single_of(&before, &instance, &zones)?;
-    let at = here.zone.to_local(instance.during.start);
-    let text = args.time.start.as_deref().or(args.time.due.as_deref());
-    let now = reference_time(text.unwrap_or_default(), at, here.now);
-    change_record(
-        app,
-        stored,
-        &mut one,
-        args,
-        &LocalNow { now, ..here },
-        &zones,
-    )?;
+    change_record(app, stored, &mut one, args, CountFrom::OneTime, &zones)?;
     let mut record = before.clone();
     record.replace_components(&one, &zones)?;
     finish_change(&mut record, &before, &zones)?;
@@ -264,17 +254,7 @@ fn edit_from(
         return change::save_changed(calendar, stored, id, record);
     };
     let mut later = parts.after;
-    let at = here.zone.to_local(instance.during.start);
-    let text = args.time.start.as_deref().or(args.time.due.as_deref());
-    let now = reference_time(text.unwrap_or_default(), at, here.now);
-    change_record(
-        app,
-        stored,
-        &mut later,
-        args,
-        &LocalNow { now, ..here },
-        &zones,
-    )?;
+    change_record(app, stored, &mut later, args, CountFrom::OneTime, &zones)?;
     finish_change(&mut later, &before, &zones)?;
     finish_change(&mut earlier, &before, &zones)?;
     calendar.save_all_if(&[
@@ -301,8 +281,7 @@ fn apply_options(
     let zones = calendar.zones(stored.id)?;
     let (_, before) = read_record(calendar, &stored.uid)?;
     let mut record = before.clone();
-    let here = local_now(&app.out);
-    change_record(app, stored, &mut record, args, &here, &zones)?;
+    change_record(app, stored, &mut record, args, CountFrom::Entry, &zones)?;
     if args.selection.single_id().is_none() && record.text() == before.text() {
         return Ok(record);
     }
@@ -321,13 +300,13 @@ fn finish_change(
     check_understood(record, Some(before))
 }
 
-/// Applies the options to the master component of a record; words of a day count from `here`.
+/// Applies the options to the master component of a record.
 fn change_record(
     app: &mut App,
     stored: &StoredRecord<CalendarObject>,
     record: &mut CalendarObject,
     args: &EditEntryArgs,
-    here: &LocalNow,
+    count_from: CountFrom,
     zones: &TimeZoneResolver,
 ) -> Result<()> {
     let at = record.master_index();
@@ -351,7 +330,8 @@ fn change_record(
         assignment.apply(record, at, zones)?;
     }
     if !args.time.is_empty() {
-        let notes = reschedule(record, at, &args.time, here, zones)?;
+        let here = local_now(&app.out);
+        let notes = reschedule(record, at, &args.time, count_from, &here, zones)?;
         let main = record.master();
         let is_moved = args.time.start.is_some() || args.time.due.is_some();
         let changed = main
@@ -359,9 +339,7 @@ fn change_record(
             .as_ref()
             .or(main.due.as_ref())
             .filter(|_| is_moved);
-        // `here` may be the time that words count from.
-        let today = local_now(&app.out);
-        let told = changed.map(|time| notes_of_time(time, &today));
+        let told = changed.map(|time| notes_of_time(time, &here));
         for note in notes.iter().chain(told.iter().flatten()) {
             app.out.write_note(note);
         }

@@ -11,10 +11,19 @@ use super::time_args::{
     EventEnd, StartTime, TimeArgs, align_rule, check_due, not_in_rule, note_of_move,
 };
 use crate::errors::{Failure, Result};
-use etui_when::{LocalNow, describe_rule};
+use etui_when::{LocalNow, describe_rule, reference_of_entry, reference_time};
 
 /// Error for an entry without a time.
 pub const NO_START: &str = "the entry has no start; give --start or --due";
+
+/// What the words of a new time count from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum CountFrom {
+    /// The time of the entry, but now if an entry without a rule has passed.
+    Entry,
+    /// The time that is changed, whenever it is.
+    OneTime,
+}
 
 /// Applies the time options to the component at index `at`, in the user's time zone; the entry keeps
 /// its own. EXDATE and RECURRENCE-ID keep their days where the rule still has them. Returns notes of
@@ -23,16 +32,33 @@ pub fn reschedule(
     record: &mut CalendarObject,
     at: usize,
     args: &TimeArgs,
+    count_from: CountFrom,
     here: &LocalNow,
     zones: &TimeZoneResolver,
 ) -> Result<Vec<String>> {
     let before = record.components().nth(at).cloned().unwrap_or_default();
+    let is_kept = before.recurs() || count_from == CountFrom::OneTime;
+    let words_of = |text: &Option<String>, old: &Option<CalendarTime>| {
+        let old = old.as_ref().or(before.start.as_ref());
+        let at = old.map(|time| in_display_zone(time, here).local());
+        let (Some(text), Some(at)) = (text, at) else {
+            return here.clone();
+        };
+        let now = match is_kept {
+            true => reference_time(text, at, here.now),
+            false => reference_of_entry(text, at, here.now),
+        };
+        LocalNow {
+            now,
+            ..here.clone()
+        }
+    };
     let day_of = |time: &Option<CalendarTime>| match time {
         Some(CalendarTime::Date(day)) => *day,
         Some(time) => here.zone.to_local(time.at(&here.zone)).date(),
         None => here.now.date(),
     };
-    let given = args.parse_start(day_of(&before.start), here)?;
+    let given = args.parse_start(day_of(&before.start), &words_of(&args.start, &before.start))?;
     let given = match (given, &before.start) {
         (Some(given), Some(old)) if !args.all_day => Some(keep_form(old, given, here)?),
         (given, _) => given,
@@ -117,7 +143,10 @@ pub fn reschedule(
         }
         None => {}
     }
-    let due = match (args.parse_due(day_of(&before.due), here)?, &before.due) {
+    let due = match (
+        args.parse_due(day_of(&before.due), &words_of(&args.due, &before.due))?,
+        &before.due,
+    ) {
         (Some(due), Some(old)) if !args.all_day => Some(start_in_form_of(old, &due, here)),
         (Some(due), _) => Some(due),
         (None, Some(old)) => due_moved_with_start(&before, old, &start, args.all_day),
