@@ -24,10 +24,12 @@ use super::clock::parse_digits;
 use super::dates::plus_months;
 use super::names::{parse_day_of_week, parse_month, parse_number_word, weekday_name};
 use super::parse::{MAX_WORDS, TimeContext, in_languages, parse_words};
+use super::reference::reference_time;
 use super::rule_text::FREQUENCIES;
 use super::words::WordList;
 
-/// Parses a recurrence rule. `now` is the local time. `for 10 weeks` is counted from `start`.
+/// Parses a recurrence rule. `now` is the local time. `for 10 weeks` is counted from `start`, and so is the day of
+/// `until 1 May` if the start is later than now.
 pub fn parse_recurrence(text: &str, start: Date, now: DateTime) -> Result<RecurrenceRule, String> {
     let upper = text.trim_start().to_ascii_uppercase();
     if upper.starts_with("FREQ") || upper.starts_with("RRULE") || text.contains(';') {
@@ -175,8 +177,13 @@ impl RuleParser {
             if matches!(self.words.peek(count), Some("times" | "time")) {
                 continue;
             }
-            let context = TimeContext::new(self.now.date(), self.now);
-            match parse_words(&self.words.part(count), context) {
+            // In a series of a later year, "until 1 May" is that after its start.
+            let start = self.start.midnight();
+            let now = match start > self.now {
+                true => reference_time(&self.words.next_words(count).join(" "), start, self.now),
+                false => self.now,
+            };
+            match parse_words(&self.words.part(count), TimeContext::new(now.date(), now)) {
                 // Of "tuesdays 18:00 until 19:00" the time is that of the event.
                 Ok(found) if found.times.end.is_none() && found.has_day => {
                     self.words.at += count;
@@ -621,6 +628,20 @@ mod tests {
                 parse_recurrence(text, now().date(), now()).is_err(),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_later_series_counts_from_its_start() {
+        let later = Date::new(2031, 3, 11).unwrap();
+        for (text, until) in [
+            ("weekly until 1 may", "20310501"),
+            ("weekly until friday", "20310314"),
+            ("weekly until 2032-01-01", "20320101"),
+            ("weekly until tomorrow", "20261122"),
+        ] {
+            let rule = parse_recurrence(text, later, now()).unwrap();
+            assert_eq!(rule.to_string(), format!("FREQ=WEEKLY;UNTIL={until}"));
         }
     }
 

@@ -386,3 +386,128 @@ fn overdue_todos_are_on_today() {
     );
     assert!(text.contains("browser  done"), "{text}");
 }
+
+/// Text that empties a line of input before it.
+fn anew(text: &str) -> String {
+    format!("\x15{text}")
+}
+
+#[test]
+fn entries_are_moved_to_typed_times() {
+    let home = with_entries();
+    home.run(
+        "etui -q calendar add '🎂 会議' --start '2031-03-10 20:00' --duration 90m
+        etui -q --zone America/New_York calendar add Call --start '2031-03-10 16:00'",
+    );
+    let mut session = agenda(&home, (80, 30), &["agenda", "2031-03-10"], "true");
+    session.sees("> 08:00-09:00  Dentist");
+    session.types("m");
+    session.sees("Move Dentist, Mon 10 Mar 2031, 08:00-09:00");
+    // What is no time stays to be corrected.
+    session.types("mondy 9:00\r");
+    session.sees("mondy");
+    session.sees("Esc: cancel");
+    session.types(&anew("11:00-11:30"));
+    session.sees("When  Mon 10 Mar 2031, 11:00-11:30");
+    session.types("\r");
+    session.sees("Moved: Dentist, Mon 10 Mar 2031, 11:00-11:30");
+    session.sees("> 11:00-11:30  Dentist");
+    // A day keeps the time of day, and is shown.
+    session.types("mfriday\r");
+    session.sees("Moved: Dentist, Fri 14 Mar 2031, 11:00-11:30");
+    session.sees("Friday, 14 March 2031");
+    session.types("u");
+    session.sees("Undone");
+    // An entry of days; its length stays.
+    session.types("m2031-03-20\r");
+    session.sees("Moved:");
+    // A to-do, wide characters and a series.
+    session.types(":2031-03-10\r/tax\rm+1d\r");
+    session.sees("Moved: Tax return, Wed 12 Mar 2031");
+    session.types(":2031-03-10\r/会議\rm21:00\r");
+    session.sees("Moved: 🎂 会議, Mon 10 Mar 2031, 21:00-22:30");
+    session.types(":2031-03-10\r/jour\r");
+    session.sees("17 March 2031");
+    session.types("m");
+    session.sees("t: this time only   a: all times");
+    session.types("t15:00\r");
+    session.sees("Moved: Jour fixe, Mon 17 Mar 2031, 15:00-16:00");
+    session.types("ma");
+    session.sees("Move all times of Jour fixe");
+    session.types("tuesday 10:00");
+    session.sees("When  Tue 18 Mar 2031, 10:00-11:00");
+    session.types("\r");
+    session.sees("Moved: Jour fixe, Tue 18 Mar 2031, 10:00-11:00");
+    session.types("q");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}
+
+/// A time that has passed is named before and after the move.
+#[test]
+fn a_time_that_has_passed_is_named() {
+    let home = with_entries();
+    let mut session = agenda(&home, (80, 24), &["agenda", "2031-03-10"], "true");
+    session.sees("> 08:00-09:00  Dentist");
+    session.types("mtoday 00:00");
+    session.sees("has already passed");
+    session.types("\r");
+    session.sees("Moved: Dentist");
+    session.sees("has already passed");
+    session.types("q");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}
+
+#[test]
+fn times_are_edited_in_a_form() {
+    let home = with_entries();
+    let mut session = agenda(&home, (80, 24), &["agenda", "2031-03-10"], "true");
+    session.sees("> 08:00-09:00  Dentist");
+    session.types("e");
+    session.sees("Enter: save");
+    insta::assert_snapshot!(session.screen(), @"
+    Monday, 10 March 2031   Calendar
+    > 08:00-09:00  Dentist  City Hall  #1
+      09:00-10:00  Jour fixe ↻  #2
+      12:30-13:30  Lunch with 山田 太郎  #3
+
+
+
+
+
+
+
+
+
+    ── Dentist ─────────────────────────────────────────────────────────────────────
+    > Title     Dentist
+      Start     2031-03-10 08:00
+      End       09:00
+      Duration  1 hour
+      All day   no
+      Repeat
+      Place     City Hall
+      Notes
+      Web
+    Enter: save   Tab, arrows: another field   Esc: cancel
+    ");
+    // What cannot be saved is named in the form, with the text typed.
+    session.types("\t");
+    session.types(&anew("mondy 9:00\r"));
+    session.sees("> Start     mondy 9:00");
+    session.sees("  Start mondy 9:00:");
+    session.types(&anew("2031-03-11 10:00\t\t"));
+    session.types(&anew("30m\t\t"));
+    session.types(&anew("every tuesday until 1 May\t"));
+    session.types(&anew("Hall 3\r"));
+    session.sees("Changed: Dentist, Tue 11 Mar 2031, 10:00-10:30; every week on Tue until");
+    session.sees("10:00-10:30  Dentist ↻  Hall 3");
+    // One time of it, as a day.
+    session.types("et");
+    session.sees("Dentist, Tue 11 Mar 2031, 10:00-10:30");
+    session.types("\t\t\t\t ");
+    session.sees("> All day   yes");
+    session.types("\r");
+    session.sees("Changed: Dentist, Tue 11 Mar 2031, all day");
+    session.types("q");
+    assert_eq!(session.wait_for_end().code(), Some(0));
+}

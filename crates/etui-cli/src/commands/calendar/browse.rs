@@ -1,19 +1,25 @@
 //! Calendar entries in the browser: new ones of a phrase, values to copy, completed to-dos.
 
 use etui::calendar::ics::ComponentKind;
+use etui::calendar::recurrence::Instance;
 use etui::calendar::time::{CalendarTime, Date, DateTimeValue};
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
 
 use super::add::{AddEntryArgs, EntryWords, build_entry};
-use super::property::parse_assignment;
-use super::record::read_record;
-use super::show::describe_times;
-use super::single;
+use super::entry_changes::finish_change;
+use super::entry_form::{FormChanges, entry_fields, in_field_words};
+use super::record::{check_understood, read_record};
+use super::reschedule::{CountFrom, move_all};
+use super::show::{describe_span, describe_times, in_display_zone};
+use super::single::{self, single_of};
 use super::span_args::local_now;
 use super::time_args::TimeArgs;
-use crate::commands::records::browser::form::{FieldChange, FormField};
-use crate::commands::records::browser::kind::{BrowserRecord, NewRecord};
+use crate::commands::records::browser::action::MoveTarget;
+use crate::commands::records::browser::form::FieldChange;
+use crate::commands::records::browser::kind::{
+    BrowserRecord, ChangedRecord, NewRecord, RecordForm,
+};
 use crate::commands::records::title_of;
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
@@ -22,6 +28,7 @@ use etui_when::{LocalNow, TimeWords, parse_phrase};
 impl BrowserRecord for CalendarObject {
     const PHRASE_EXAMPLE: &'static str = "Lunch with Bob tomorrow 12:30; todo Buy milk friday";
     const HAS_DONE: bool = true;
+    const HAS_TIMES: bool = true;
 
     fn of_phrase(text: &str, day: Option<Date>, out: &OutputWriter) -> Result<NewRecord<Self>> {
         let here = local_now(out);
@@ -76,36 +83,124 @@ impl BrowserRecord for CalendarObject {
             .collect()
     }
 
-    fn form_fields(record: &Self, _: &OutputWriter) -> Vec<FormField> {
-        let main = record.master();
-        let text = |value: &Option<String>| value.clone().unwrap_or_default();
-        vec![
-            FormField::new("Title", "SUMMARY", text(&main.summary)),
-            FormField::new("Place", "LOCATION", text(&main.location)),
-            FormField::new("Notes", "DESCRIPTION", text(&main.description)),
-            FormField::new("Web", "URL", text(&main.url)),
-        ]
+    fn form_of(
+        (all, stored): (&Calendar<'_>, &StoredRecord<Self>),
+        instance: Option<&CalendarTime>,
+        out: &OutputWriter,
+    ) -> Result<RecordForm> {
+        let here = local_now(out);
+        let (_, mut record) = read_record(all, &stored.uid)?;
+        let mut title = title_of(&record);
+        if let Some(id) = instance {
+            let found = instance_of(&record, id, &here)?;
+            record = single_of(&record, &found, &all.zones(stored.id)?)?;
+            let when = describe_span(&found.start, &found.end, &here);
+            title = format!("{}, {when}", title_of(&record));
+        } else if record.master().recurs() {
+            title.push_str(", all times");
+        }
+        let zone = record.master().start.as_ref().and_then(CalendarTime::zone);
+        if zone.is_some_and(|zone| zone.name() != here.zone.name()) {
+            title = format!("{title} (times of {})", here.zone.name());
+        }
+        Ok(RecordForm {
+            title,
+            fields: entry_fields(&record, instance.is_some(), &here),
+        })
     }
 
     fn change_fields(
         (all, stored): (&Calendar<'_>, &StoredRecord<Self>),
-        mut record: Self,
-        changes: &[FieldChange],
-        _: &OutputWriter,
-    ) -> Result<Self> {
+        instance: Option<&CalendarTime>,
+        fields: &[FieldChange],
+        out: &OutputWriter,
+    ) -> Result<ChangedRecord<Self>> {
+        let here = local_now(out);
         let zones = all.zones(stored.id)?;
-        let at = record.master_index();
-        for FieldChange { field, new } in changes {
-            if new.is_empty() && field.name != "SUMMARY" {
-                record.remove(at, field.name, None, &zones)?;
-                continue;
-            }
-            let wanted = parse_assignment(&format!("{}={new}", field.name));
-            wanted
-                .map_err(Failure::usage)?
-                .apply(&mut record, at, &zones)?;
+        let (_, before) = read_record(all, &stored.uid)?;
+        let unchanged = |record| ChangedRecord {
+            record,
+            now: None,
+            day: None,
+            notes: Vec::new(),
+        };
+        if fields.is_empty() {
+            return Ok(unchanged(before));
         }
-        Ok(record)
+        let form = FormChanges::parse(&before, fields)?;
+        let changes = &form.changes;
+        let (record, one, notes) = match instance {
+            Some(id) => {
+                let found = instance_of(&before, id, &here)?;
+                let changed = changes.apply_to_instance(&before, &found, None, &here, &zones);
+                let changed = changed.map_err(in_field_words)?;
+                (changed.record, changed.one, changed.notes)
+            }
+            None => {
+                let mut record = before.clone();
+                let notes = changes.apply(&mut record, None, CountFrom::Entry, &here, &zones);
+                let notes = notes.map_err(in_field_words)?;
+                finish_change(&mut record, &before, &zones)?;
+                (record.clone(), record, notes)
+            }
+        };
+        form.check(&one)?;
+        if changes.time.is_empty() {
+            return Ok(unchanged(record));
+        }
+        let main = one.master();
+        let time = main.start.clone().or_else(|| main.due_time());
+        // Of a series, the first time may be years away from the one that is shown.
+        let shown = time.filter(|_| !(one.master().recurs() && before.master().recurs()));
+        Ok(ChangedRecord {
+            now: Some(describe_times(&one, Some(&here)).join("; ")),
+            day: shown.map(|time| in_display_zone(&time, &here).local().date()),
+            notes,
+            record,
+        })
+    }
+
+    fn is_series(record: &Self) -> bool {
+        record.components().any(|c| c.recurs() || c.is_override())
+    }
+
+    fn when_of(record: &Self, instance: Option<&CalendarTime>, out: &OutputWriter) -> String {
+        let here = local_now(out);
+        let found =
+            instance.and_then(|id| record.recurrence_set().instance_with_id(id, &here.zone));
+        match found {
+            Some(found) => describe_span(&found.start, &found.end, &here),
+            None => describe_times(record, Some(&here)).join("; "),
+        }
+    }
+
+    fn move_to(
+        (all, stored): (&Calendar<'_>, &StoredRecord<Self>),
+        target: &MoveTarget,
+        text: &str,
+        out: &OutputWriter,
+    ) -> Result<ChangedRecord<Self>> {
+        let here = local_now(out);
+        let zones = all.zones(stored.id)?;
+        let (_, before) = read_record(all, &stored.uid)?;
+        let mut record = before.clone();
+        let instance = target.subject.instance.as_ref();
+        let moved = match instance {
+            Some(id) if !target.is_all => {
+                let found = instance_of(&before, id, &here)?;
+                single::move_instance(&mut record, &found, text, &zones, &here)
+            }
+            instance => move_all(&mut record, instance, text, &here, &zones),
+        };
+        let moved = moved.map_err(in_field_words)?;
+        single::touch(&mut record, &zones)?;
+        check_understood(&record, Some(&before))?;
+        Ok(ChangedRecord {
+            record,
+            now: Some(moved.when),
+            day: Some(moved.day),
+            notes: moved.notes,
+        })
     }
 
     fn toggle_done(
@@ -129,6 +224,12 @@ impl BrowserRecord for CalendarObject {
         single::skip_time(&mut record, instance, &all.zones(stored.id)?)?;
         Ok(record)
     }
+}
+
+/// Returns the time of a series with this original start.
+fn instance_of(record: &CalendarObject, id: &CalendarTime, here: &LocalNow) -> Result<Instance> {
+    let found = record.recurrence_set().instance_with_id(id, &here.zone);
+    found.ok_or_else(|| Failure::NotFound("this time of the series was removed".to_owned()))
 }
 
 /// Parses a title with its time; after the word todo, with its due time. With a day, a phrase without a

@@ -2,26 +2,21 @@
 
 use std::path::Path;
 
-use etui::calendar::time::{Duration, Timestamp};
-use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
-use etui::{Condition, SaveOutcome, SavedRecord};
+use etui::{Condition, RecordId, SaveOutcome, SavedRecord};
 
 use super::add::place_line;
-use super::property::{EntryAssignment, parse_assignment, parse_title};
-use super::record::{check_understood, read_record};
-use super::reschedule::{CountFrom, NO_START, reschedule};
+use super::entry_changes::{EntryChanges, finish_change};
+use super::record::read_record;
+use super::reschedule::CountFrom;
 use super::show::describe_times;
-use super::single::{find_instance, number_on, single_of};
+use super::single::{find_instance, number_on};
 use super::span_args::local_now;
-use super::time_args::{TimeArgs, notes_of_time, offset_before_start};
 use crate::app::App;
-use crate::commands::records::property::{PropertyRemoval, parse_removal};
 use crate::commands::records::selection::{Selected, SelectionArgs};
 use crate::commands::records::{change, report_saved};
 use crate::errors::{Failure, Result};
-use etui_when::parse_duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,29 +49,8 @@ keep their day where the rule has it. --from with a change makes the later times
 pub struct EditEntryArgs {
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Title
-    #[arg(long, value_name = "TEXT", value_parser = parse_title)]
-    title: Option<String>,
     #[command(flatten)]
-    time: TimeArgs,
-    /// Location
-    #[arg(long, value_name = "TEXT")]
-    place: Option<String>,
-    /// Description
-    #[arg(long, value_name = "TEXT")]
-    notes: Option<String>,
-    /// Replace all categories
-    #[arg(long, value_name = "NAME")]
-    category: Vec<String>,
-    /// Replace all alarms by one this long before the start: 10m, 1d, 0m, or none
-    #[arg(long, value_name = "DURATION", value_parser = parse_alarm)]
-    alarm: Vec<Option<Duration>>,
-    /// Change or add a property
-    #[arg(long, value_name = "PROP=VALUE", value_parser = parse_assignment)]
-    set: Vec<EntryAssignment>,
-    /// Remove all properties of this name, or those with this value
-    #[arg(long, value_name = "PROP[=VALUE]", value_parser = parse_removal::<CalendarObject>)]
-    remove: Vec<PropertyRemoval>,
+    changes: EntryChanges,
     /// Change only the time of a recurring entry on this day or at this time
     #[arg(
         long,
@@ -95,14 +69,9 @@ pub struct EditEntryArgs {
 }
 
 impl EditEntryArgs {
-    fn has_changes(&self) -> bool {
-        let texts = [&self.title, &self.place, &self.notes];
-        texts.into_iter().any(Option::is_some)
-            || !(self.time.is_empty()
-                && self.category.is_empty()
-                && self.alarm.is_empty()
-                && self.set.is_empty()
-                && self.remove.is_empty())
+    /// Returns the number of the entry, if it is the only one.
+    fn number_of(&self, stored: &StoredRecord<CalendarObject>) -> Option<RecordId> {
+        self.selection.single_id().map(|_| stored.id)
     }
 }
 
@@ -111,13 +80,13 @@ pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
     let on = args
         .on
         .as_deref()
-        .or(args.from.as_deref().filter(|_| args.has_changes()));
+        .or(args.from.as_deref().filter(|_| !args.changes.is_empty()));
     if let Some(number) = number_on(app, &store, &args.selection.ids, on)? {
         args.selection.choose(number);
     }
     let selected = args.selection.resolve::<CalendarObject>(app, &store)?;
     let (Some(id), false) = (args.selection.single_id(), args.selection.dry_run) else {
-        if !args.has_changes() || args.if_match.is_some() {
+        if args.changes.is_empty() || args.if_match.is_some() {
             return Err(Failure::usage(
                 "several entries, and --dry-run, need options that change them, and no --if-match",
             ));
@@ -140,11 +109,11 @@ pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
             let here = local_now(&app.out);
             let mut now = Vec::new();
             let (record, saved) = match &args.from {
-                Some(from) if args.has_changes() => {
+                Some(from) if !args.changes.is_empty() => {
                     edit_from(app, &calendar, &stored, id, from, args)?
                 }
                 Some(file) => change::replace_from_file(&calendar, &stored, id, Path::new(file))?,
-                None if args.has_changes() => {
+                None if !args.changes.is_empty() => {
                     let record = match &args.on {
                         Some(on) => {
                             let (record, one) = edit_one(app, &calendar, &stored, id, on, args)?;
@@ -181,16 +150,6 @@ pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
     Ok(store.close()?)
 }
 
-/// Parses the value of `--alarm`.
-fn parse_alarm(text: &str) -> std::result::Result<Option<Duration>, String> {
-    match text {
-        "none" => Ok(None),
-        text => parse_duration(text)
-            .map(Some)
-            .map_err(|error| format!("{error}, or none")),
-    }
-}
-
 /// Returns the record with one time changed by the options, and that time.
 fn edit_one(
     app: &mut App,
@@ -200,7 +159,7 @@ fn edit_one(
     on: &str,
     args: &EditEntryArgs,
 ) -> Result<(CalendarObject, CalendarObject)> {
-    if args.time.repeat.is_some() {
+    if args.changes.time.repeat.is_some() {
         return Err(Failure::usage(
             "--repeat is of the whole entry; leave out --on",
         ));
@@ -209,12 +168,18 @@ fn edit_one(
     let (_, before) = read_record(calendar, &stored.uid)?;
     let here = local_now(&app.out);
     let instance = find_instance(&before, id, Some(on), &here)?;
-    let mut one = single_of(&before, &instance, &zones)?;
-    change_record(app, stored, &mut one, args, CountFrom::OneTime, &zones)?;
-    let mut record = before.clone();
-    record.replace_components(&one, &zones)?;
-    finish_change(&mut record, &before, &zones)?;
-    Ok((record, one))
+    let number = args.number_of(stored);
+    let changed = args
+        .changes
+        .apply_to_instance(&before, &instance, number, &here, &zones)?;
+    write_notes(app, &changed.notes);
+    Ok((changed.record, changed.one))
+}
+
+fn write_notes(app: &mut App, notes: &[String]) {
+    for note in notes {
+        app.out.write_note(note);
+    }
 }
 
 /// Reports a series that was cut in two, by its second part.
@@ -254,7 +219,11 @@ fn edit_from(
         return change::save_changed(calendar, stored, id, record);
     };
     let mut later = parts.after;
-    change_record(app, stored, &mut later, args, CountFrom::OneTime, &zones)?;
+    let number = args.number_of(stored);
+    let notes = args
+        .changes
+        .apply(&mut later, number, CountFrom::OneTime, &here, &zones)?;
+    write_notes(app, &notes);
     finish_change(&mut later, &before, &zones)?;
     finish_change(&mut earlier, &before, &zones)?;
     calendar.save_all_if(&[
@@ -281,86 +250,15 @@ fn apply_options(
     let zones = calendar.zones(stored.id)?;
     let (_, before) = read_record(calendar, &stored.uid)?;
     let mut record = before.clone();
-    change_record(app, stored, &mut record, args, CountFrom::Entry, &zones)?;
+    let here = local_now(&app.out);
+    let number = args.number_of(stored);
+    let notes = args
+        .changes
+        .apply(&mut record, number, CountFrom::Entry, &here, &zones)?;
+    write_notes(app, &notes);
     if args.selection.single_id().is_none() && record.text() == before.text() {
         return Ok(record);
     }
     finish_change(&mut record, &before, &zones)?;
     Ok(record)
-}
-
-/// Sets the time of the change, and checks that the text is still understood.
-fn finish_change(
-    record: &mut CalendarObject,
-    before: &CalendarObject,
-    zones: &TimeZoneResolver,
-) -> Result<()> {
-    let now = Timestamp::from(std::time::SystemTime::now()).to_string();
-    record.set(record.master_index(), "LAST-MODIFIED", &now, zones)?;
-    check_understood(record, Some(before))
-}
-
-/// Applies the options to the master component of a record.
-fn change_record(
-    app: &mut App,
-    stored: &StoredRecord<CalendarObject>,
-    record: &mut CalendarObject,
-    args: &EditEntryArgs,
-    count_from: CountFrom,
-    zones: &TimeZoneResolver,
-) -> Result<()> {
-    let at = record.master_index();
-    for removal in &args.remove {
-        let removed = record.remove(at, &removal.name, removal.value.as_deref(), zones)?;
-        if args.selection.single_id().is_some() {
-            removal.check_removed::<CalendarObject>(stored.id, removed)?;
-        }
-    }
-    let title = args.title.iter().map(|text| ("SUMMARY", text));
-    let place = args.place.iter().map(|text| ("LOCATION", text));
-    let notes = args.notes.iter().map(|text| ("DESCRIPTION", text));
-    for (name, text) in title.chain(place).chain(notes) {
-        record.set(at, name, text, zones)?;
-    }
-    if !args.category.is_empty() {
-        record.remove(at, "CATEGORIES", None, zones)?;
-        record.set(at, "CATEGORIES", &args.category.join(","), zones)?;
-    }
-    for assignment in &args.set {
-        assignment.apply(record, at, zones)?;
-    }
-    if !args.time.is_empty() {
-        let here = local_now(&app.out);
-        let notes = reschedule(record, at, &args.time, count_from, &here, zones)?;
-        let main = record.master();
-        let is_moved = args.time.start.is_some() || args.time.due.is_some();
-        let changed = main
-            .start
-            .as_ref()
-            .or(main.due.as_ref())
-            .filter(|_| is_moved);
-        let told = changed.map(|time| notes_of_time(time, &here));
-        for note in notes.iter().chain(told.iter().flatten()) {
-            app.out.write_note(note);
-        }
-        let at = record.master_index();
-        let sequence = record.master().sequence.saturating_add(1);
-        record.set(at, "SEQUENCE", &sequence.to_string(), zones)?;
-    }
-    if !args.alarm.is_empty() {
-        let at = record.master_index();
-        let main = record.master();
-        let before: Vec<Duration> = args.alarm.iter().copied().flatten().collect();
-        if before.len() != args.alarm.len() && args.alarm.len() > 1 {
-            return Err(Failure::usage(
-                "--alarm none cannot be combined with another --alarm",
-            ));
-        }
-        if !before.is_empty() && main.start.is_none() && main.due.is_none() {
-            return Err(Failure::usage(NO_START));
-        }
-        let after = before.into_iter().map(offset_before_start);
-        record.set_alarms(at, &after.collect::<Result<Vec<_>>>()?, zones)?;
-    }
-    Ok(())
 }

@@ -5,6 +5,8 @@ mod agenda;
 mod alarms;
 mod browse;
 mod edit;
+mod entry_changes;
+mod entry_form;
 mod exceptions;
 mod freebusy;
 mod help;

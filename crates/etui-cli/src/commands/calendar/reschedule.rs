@@ -1,17 +1,18 @@
 //! Changes the time of an entry.
 
+use etui::calendar::ics::ComponentKind;
 use etui::calendar::recurrence::RecurrenceRule;
-use etui::calendar::time::{CalendarTime, Duration, TimeZone};
+use etui::calendar::time::{CalendarTime, Date, Duration, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarComponent, CalendarObject};
 
 use super::exceptions::{move_exceptions, moved_rule};
-use super::show::{end_of, in_display_zone, shift_time};
+use super::show::{describe_span, end_of, in_display_zone, in_form_of, shift_time};
 use super::time_args::{
-    EventEnd, StartTime, TimeArgs, align_rule, check_due, not_in_rule, note_of_move,
+    EventEnd, StartTime, TimeArgs, align_rule, check_due, not_in_rule, note_of_move, notes_of_time,
 };
 use crate::errors::{Failure, Result};
-use etui_when::{LocalNow, describe_rule, reference_of_entry, reference_time};
+use etui_when::{LocalNow, describe_rule, parse_times_on, reference_of_entry, reference_time};
 
 /// Error for an entry without a time.
 pub const NO_START: &str = "the entry has no start; give --start or --due";
@@ -58,8 +59,31 @@ pub fn reschedule(
         Some(time) => here.zone.to_local(time.at(&here.zone)).date(),
         None => here.now.date(),
     };
-    let given = args.parse_start(day_of(&before.start), &words_of(&args.start, &before.start))?;
-    let given = match (given, &before.start) {
+    let typed = TypedTimes {
+        start: args.parse_start(day_of(&before.start), &words_of(&args.start, &before.start))?,
+        due: args.parse_due(day_of(&before.due), &words_of(&args.due, &before.due))?,
+    };
+    set_typed(record, at, typed, args, here, zones)
+}
+
+/// A new start and due time.
+#[derive(Default)]
+struct TypedTimes {
+    start: Option<StartTime>,
+    due: Option<CalendarTime>,
+}
+
+/// Sets a new start and due time, and applies the other time options.
+fn set_typed(
+    record: &mut CalendarObject,
+    at: usize,
+    typed: TypedTimes,
+    args: &TimeArgs,
+    here: &LocalNow,
+    zones: &TimeZoneResolver,
+) -> Result<Vec<String>> {
+    let before = record.components().nth(at).cloned().unwrap_or_default();
+    let given = match (typed.start, &before.start) {
         (Some(given), Some(old)) if !args.all_day => Some(keep_form(old, given, here)?),
         (given, _) => given,
     };
@@ -143,10 +167,7 @@ pub fn reschedule(
         }
         None => {}
     }
-    let due = match (
-        args.parse_due(day_of(&before.due), &words_of(&args.due, &before.due))?,
-        &before.due,
-    ) {
+    let due = match (typed.due, &before.due) {
         (Some(due), Some(old)) if !args.all_day => Some(start_in_form_of(old, &due, here)),
         (Some(due), _) => Some(due),
         (None, Some(old)) => due_moved_with_start(&before, old, &start, args.all_day),
@@ -173,6 +194,110 @@ pub fn reschedule(
         (None, None) => {}
     }
     Ok(notes)
+}
+
+/// The new time of an entry that was moved.
+#[derive(Debug)]
+pub struct EntryMove {
+    /// The time, in the user's time zone.
+    pub when: String,
+    /// Its first day there.
+    pub day: Date,
+    /// What was moved beside the start, and what a person should know of the new time.
+    pub notes: Vec<String>,
+}
+
+impl EntryMove {
+    /// `typed` is the new start as it was typed, in the user's time zone.
+    pub fn new(
+        start: &CalendarTime,
+        end: &CalendarTime,
+        typed: &CalendarTime,
+        here: &LocalNow,
+    ) -> Self {
+        Self {
+            when: describe_span(start, end, here),
+            day: in_display_zone(start, here).local().date(),
+            notes: notes_of_time(typed, here),
+        }
+    }
+}
+
+/// Moves an entry with all its times: the time that begins at `of`, by default the first, to a typed day or
+/// time, and the others by as much. A day keeps the time of day, a time alone the day.
+pub fn move_all(
+    record: &mut CalendarObject,
+    of: Option<&CalendarTime>,
+    text: &str,
+    here: &LocalNow,
+    zones: &TimeZoneResolver,
+) -> Result<EntryMove> {
+    let at = record.master_index();
+    let before = record.master().clone();
+    let is_due = before.start.is_none() && before.kind == ComponentKind::Todo;
+    let first = before.start.clone().or_else(|| before.due_time());
+    let of = match (of, &first) {
+        (Some(of), Some(first)) if of.is_date() == first.is_date() => Some(in_zone_of(of, first)),
+        _ => first.clone(),
+    };
+    let local = of
+        .as_ref()
+        .map_or(here.now, |of| in_display_zone(of, here).local());
+    let now = match before.recurs() {
+        true => reference_time(text, local, here.now),
+        false => reference_of_entry(text, local, here.now),
+    };
+    let words = parse_times_on(text, local.date(), now);
+    let words = words.map_err(|e| Failure::usage(format!("{text}: {e}")))?;
+    let mut given = TimeArgs::default().start_of_words(&words, text, here)?;
+    let mut by = Duration::ZERO;
+    if let (Some(of), Some(first)) = (&of, &first) {
+        by = Duration::from_seconds(first.local().seconds() - of.local().seconds());
+        given = keep_form(of, given, here)?;
+        given.start = shift_time(&given.start, by);
+        given.end = given.end.map(|end| match end {
+            EventEnd::At(end) => EventEnd::At(shift_time(&end, by)),
+            after => after,
+        });
+    }
+    let typed = match is_due {
+        true if given.end.is_some() => {
+            return Err(Failure::usage(format!(
+                "{text}: a to-do is due at one time; leave out the end"
+            )));
+        }
+        true => TypedTimes {
+            due: Some(given.start),
+            ..TypedTimes::default()
+        },
+        false => TypedTimes {
+            start: Some(given),
+            ..TypedTimes::default()
+        },
+    };
+    let notes = set_typed(record, at, typed, &TimeArgs::default(), here, zones)?;
+    let main = record.master();
+    let Some(first) = main.start.clone().or_else(|| main.due_time()) else {
+        return Err(Failure::usage(NO_START));
+    };
+    let end = match main.due_time() {
+        Some(due) if due.is_date() == first.is_date() => due,
+        _ => end_of(main, &first),
+    };
+    let back = Duration::from_seconds(-by.nominal_seconds());
+    let [start, end] = [first, end].map(|time| shift_time(&time, back));
+    let typed = words.start.in_zone(Some(&here.zone));
+    let mut moved = EntryMove::new(&start, &end, &typed, here);
+    moved.notes.splice(0..0, notes);
+    Ok(moved)
+}
+
+/// Returns a time in the time zone of another.
+fn in_zone_of(time: &CalendarTime, other: &CalendarTime) -> CalendarTime {
+    match other.zone() {
+        Some(zone) if time.zone().is_some() => in_form_of(other, zone.to_local(time.at(zone))),
+        _ => time.clone(),
+    }
 }
 
 /// Returns the first occurrence of a rule, without its end, at a start or later.

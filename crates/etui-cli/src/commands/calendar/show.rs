@@ -94,6 +94,12 @@ pub fn in_display_zone(time: &CalendarTime, here: &LocalNow) -> CalendarTime {
     }
 }
 
+/// Formats a range in the user's time zone.
+pub fn describe_span(start: &CalendarTime, end: &CalendarTime, here: &LocalNow) -> String {
+    let text = format_range(&in_display_zone(start, here), &in_display_zone(end, here));
+    text.trim_end_matches(", all day").to_owned()
+}
+
 /// Describes the time and the rule of an entry, a line each: in the user's time zone if it is given, else
 /// in that of the entry. A zone other than the system's is named.
 pub(super) fn describe_times(record: &CalendarObject, user: Option<&LocalNow>) -> Vec<String> {

@@ -10,19 +10,17 @@ use etui::{Error, SaveOutcome, SavedRecord, Store};
 
 use super::next_time::{SEARCH_YEARS, next_instance};
 use super::record::read_record;
-use super::reschedule::{end_in_form_of, start_in_form_of};
-use super::show::{in_display_zone, shift_time};
+use super::reschedule::{EntryMove, end_in_form_of, start_in_form_of};
+use super::show::{describe_span, in_display_zone, shift_time};
 use super::span_args::local_now;
-use super::time_args::{EventEnd, TimeArgs, note_of_passed, notes_of_time};
+use super::time_args::{EventEnd, TimeArgs, note_of_passed};
 use crate::app::App;
 use crate::commands::records::selection::{SelectionArgs, names_in_words, number_of};
 use crate::commands::records::transfer::{Transfer, TransferArgs, transfer_records};
 use crate::commands::records::{change, collection_of, parse_filter, report_saved, title_of};
 use crate::errors::{Failure, Result};
 use crate::output::escape_text;
-use etui_when::{
-    LocalNow, TimeWords, format_range, parse_times_on, parse_when, reference_time, to_instant,
-};
+use etui_when::{LocalNow, TimeWords, parse_times_on, parse_when, reference_time, to_instant};
 
 const SKIP_EXAMPLES: &str = "\
 Examples:
@@ -140,7 +138,7 @@ pub fn skip_instance(app: &mut App, args: &SkipArgs) -> Result<()> {
             )));
         }
         excluded?;
-        let when = describe_times(&instance.start, &instance.end, here);
+        let when = describe_span(&instance.start, &instance.end, here);
         let start = in_display_zone(&instance.start, here);
         Ok(InstanceChange {
             notes: note_of_passed(&start, here).into_iter().collect(),
@@ -162,30 +160,41 @@ pub fn move_entries(app: &mut App, args: &MoveArgs) -> Result<()> {
         );
     }
     match (&args.id, &args.when) {
-        (Some(id), Some(when)) => move_instance(app, id, when, args.on.as_deref()),
+        (Some(id), Some(when)) => move_one(app, id, when, args.on.as_deref()),
         _ => Err(Failure::usage("name an entry and its new time")),
     }
 }
 
-fn move_instance(app: &mut App, id: &str, to: &str, on: Option<&str>) -> Result<()> {
+fn move_one(app: &mut App, id: &str, to: &str, on: Option<&str>) -> Result<()> {
     change_instance(app, id, on, |record, zones, here| {
         let instance = find_instance(record, id, on, here)?;
-        let at = here.zone.to_local(instance.during.start);
-        let now = reference_time(to, at, here.now);
-        let words =
-            parse_times_on(to, at.date(), now).map_err(|e| Failure::usage(format!("{to}: {e}")))?;
-        let typed = words.start.in_zone(Some(&here.zone));
-        let (start, end) = moved_times(&instance, &words, to, here)?;
-        let mut part = part_of(record, &instance, zones)?;
-        set_times(&mut part, &instance, &start, &end, zones)?;
-        record.replace_components(&part, zones)?;
-        let from = describe_times(&instance.start, &instance.end, here);
-        let to = describe_times(&start, &end, here);
+        let from = describe_span(&instance.start, &instance.end, here);
+        let moved = move_instance(record, &instance, to, zones, here)?;
         Ok(InstanceChange {
-            notes: notes_of_time(&typed, here),
-            ..InstanceChange::of(format!("Moved {from} to {to} of"))
+            notes: moved.notes,
+            ..InstanceChange::of(format!("Moved {from} to {} of", moved.when))
         })
     })
+}
+
+/// Moves one time of a series to a typed day or time: a time alone is on its day, a day keeps the time of day.
+pub fn move_instance(
+    record: &mut CalendarObject,
+    instance: &Instance,
+    to: &str,
+    zones: &TimeZoneResolver,
+    here: &LocalNow,
+) -> Result<EntryMove> {
+    let at = here.zone.to_local(instance.during.start);
+    let now = reference_time(to, at, here.now);
+    let words =
+        parse_times_on(to, at.date(), now).map_err(|e| Failure::usage(format!("{to}: {e}")))?;
+    let typed = words.start.in_zone(Some(&here.zone));
+    let (start, end) = moved_times(instance, &words, to, here)?;
+    let mut part = part_of(record, instance, zones)?;
+    set_times(&mut part, instance, &start, &end, zones)?;
+    record.replace_components(&part, zones)?;
+    Ok(EntryMove::new(&start, &end, &typed, here))
 }
 
 pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
@@ -217,7 +226,7 @@ pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
                     ))
                 })?,
             };
-            let when = describe_times(&instance.start, &instance.end, here);
+            let when = describe_span(&instance.start, &instance.end, here);
             if is_instance_done(record, &instance) != args.undo {
                 return Ok(InstanceChange::none(&format!("{already} {when} of")));
             }
@@ -296,7 +305,7 @@ pub fn skip_time(
 }
 
 /// Raises the sequence number and sets the time of the change.
-fn touch(record: &mut CalendarObject, zones: &TimeZoneResolver) -> Result<()> {
+pub fn touch(record: &mut CalendarObject, zones: &TimeZoneResolver) -> Result<()> {
     let at = record.master_index();
     // That of a meeting is its organizer's (RFC 5546 section 2.1.4): a later update would be older.
     if record.master().organizer.is_none() {
@@ -516,12 +525,6 @@ fn moved_times(
         }
     };
     Ok((start, end))
-}
-
-/// Formats the times of an instance in the user's time zone.
-fn describe_times(start: &CalendarTime, end: &CalendarTime, here: &LocalNow) -> String {
-    let text = format_range(&in_display_zone(start, here), &in_display_zone(end, here));
-    text.trim_end_matches(", all day").to_owned()
 }
 
 /// Returns one time of a series as an object of its own, with its times and without rules.

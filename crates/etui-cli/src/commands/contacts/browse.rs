@@ -9,8 +9,11 @@ use super::phrase::parse_contact_phrase;
 use super::property::PropertyAssignment;
 use super::show::card_details;
 use crate::commands::records::browser::form::{FieldChange, FormField};
-use crate::commands::records::browser::kind::{BrowserRecord, NewRecord};
+use crate::commands::records::browser::kind::{
+    BrowserRecord, ChangedRecord, NewRecord, RecordForm,
+};
 use crate::commands::records::property::word_of;
+use crate::commands::records::{RecordCommands, title_of};
 use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
 
@@ -86,7 +89,13 @@ impl BrowserRecord for Card {
         all
     }
 
-    fn form_fields(card: &Card, _: &OutputWriter) -> Vec<FormField> {
+    fn form_of(
+        (all, stored): (&Contacts<'_>, &Contact),
+        _: Option<&CalendarTime>,
+        _: &OutputWriter,
+    ) -> Result<RecordForm> {
+        let card = Self::parse_text(stored.text.clone(), Some((all, stored.id)))?;
+        let title = title_of(&card);
         let mut fields = vec![FormField::new("Name", "FN", card.display_name())];
         for (label, name, is_list) in FIELDS {
             let values = card.properties(name);
@@ -97,15 +106,16 @@ impl BrowserRecord for Card {
                 fields.push(FormField::new(label, name, ""));
             }
         }
-        fields
+        Ok(RecordForm { title, fields })
     }
 
     fn change_fields(
-        _: (&Contacts<'_>, &Contact),
-        mut card: Card,
+        (all, stored): (&Contacts<'_>, &Contact),
+        _: Option<&CalendarTime>,
         changes: &[FieldChange],
         _: &OutputWriter,
-    ) -> Result<Card> {
+    ) -> Result<ChangedRecord<Card>> {
+        let mut card = Self::parse_text(stored.text.clone(), Some((all, stored.id)))?;
         for FieldChange { field, new } in changes {
             let (name, before) = (field.name, field.value.as_str());
             if new.is_empty() && name != "FN" {
@@ -125,7 +135,12 @@ impl BrowserRecord for Card {
                 }
             }
         }
-        Ok(card)
+        Ok(ChangedRecord {
+            record: card,
+            now: None,
+            day: None,
+            notes: Vec::new(),
+        })
     }
 
     fn toggle_done(

@@ -18,6 +18,15 @@ pub struct Subject {
     pub title: String,
 }
 
+/// The record that is moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveTarget {
+    /// With a time of a series, the one that is moved to the typed time.
+    pub subject: Subject,
+    /// Whether the other times are moved along.
+    pub is_all: bool,
+}
+
 /// An effect on the store or the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
@@ -25,6 +34,10 @@ pub enum Action {
     OpenForm(Subject),
     /// Saves the changed fields of a form.
     SaveForm(Subject, Vec<FieldChange>),
+    /// Asks for the new time of a record.
+    OpenMove(MoveTarget),
+    /// Moves a record to a typed time.
+    Move(MoveTarget, String),
     /// Opens the editor on a record.
     Edit(Subject),
     /// Opens the editor on the text that was refused.
@@ -57,11 +70,13 @@ impl Action {
         match self {
             Self::SaveForm(..) | Self::Edit(_) | Self::EditAgain => "edit",
             Self::Add(..) | Self::AddInEditor(..) => "add",
+            Self::Move(..) => "move",
             Self::Remove(_) => "remove",
             Self::SkipInstance(_) => "skip",
             Self::ToggleDone(_) => "done",
             Self::Undo => "undo",
             Self::OpenForm(_)
+            | Self::OpenMove(_)
             | Self::KeepText
             | Self::ChooseCopy(_)
             | Self::Copy(_)
@@ -84,6 +99,8 @@ pub enum Command {
     ToggleDone,
     /// Takes one time out of a series.
     Skip,
+    /// Moves to another day or time.
+    Move,
     Undo,
 }
 
@@ -99,6 +116,7 @@ impl Command {
             Key::Char('y' | 'c') => Self::Copy,
             Key::Char(' ') => Self::ToggleDone,
             Key::Char('s') => Self::Skip,
+            Key::Char('m') => Self::Move,
             Key::Char('u') => Self::Undo,
             _ => return None,
         })

@@ -8,16 +8,19 @@ use etui::{Condition, Error, RecordId, SaveOutcome};
 use etui_contentline::charset::to_utf8_bytes;
 
 use self::undo::{StepKind, UndoStep};
-use super::action::{Action, Subject};
-use super::dialog::{Choice, Dialogs, Question};
+use super::action::{Action, MoveTarget, Subject};
+use super::dialog::{Choice, Dialogs, PromptKind, Question};
 use super::form::{FieldChange, FormField};
-use super::kind::BrowserRecord;
+use super::kind::{BrowserRecord, ChangedRecord};
 use crate::commands::records::change::{keep_identity, parse_edited};
 use crate::commands::records::editor::EditFile;
 use crate::commands::records::{stored_title, title_of};
 use crate::errors::{Failure, Result};
 use crate::output::{OutputWriter, one_line};
 use crate::terminal::TerminalSession;
+
+/// Examples of the new time of a record.
+const MOVE_EXAMPLE: &str = "15:00, friday, tomorrow 9:00-10:30, +1d, 2027-03-08 14:00";
 
 /// The collections that are browsed, and the changes made to them.
 pub struct RecordChanger<'s, R> {
@@ -43,7 +46,7 @@ pub struct Outcome {
     pub changed: Option<(usize, RecordId)>,
     /// Whether it was added.
     pub is_new: bool,
-    /// The first day of a record that was added.
+    /// The first day of a record that was added or moved.
     pub day: Option<Date>,
 }
 
@@ -72,6 +75,8 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         let done = match action {
             Action::OpenForm(subject) => self.open_form(subject, dialogs, out),
             Action::SaveForm(subject, changes) => self.save_form(&subject, &changes, dialogs, out),
+            Action::OpenMove(target) => self.open_move(target, dialogs, out),
+            Action::Move(target, text) => self.move_record(&target, &text, dialogs, out),
             Action::Edit(subject) => self.edit(&subject, dialogs, terminal)?,
             Action::EditAgain => self.edit_again(dialogs, terminal)?,
             Action::AddInEditor(text, day) => {
@@ -133,11 +138,10 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
     ) -> Result<Outcome> {
         let stored = self.stored(&subject)?;
         let all = self.collection(subject.collection)?;
-        let record = R::parse_text(stored.text.clone(), Some((all, stored.id)))?;
-        let mut fields = R::form_fields(&record, out);
-        fields.retain(FormField::is_line);
-        let title = one_line(&title_of(&record)).into_owned();
-        dialogs.open_form(Subject { title, ..subject }, fields);
+        let mut form = R::form_of((all, &stored), subject.instance.as_ref(), out)?;
+        form.fields.retain(FormField::is_line);
+        let title = one_line(&form.title).into_owned();
+        dialogs.open_form(subject, title, form.fields);
         Ok(Outcome::default())
     }
 
@@ -151,13 +155,70 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
     ) -> Result<Outcome> {
         let stored = self.stored(subject)?;
         let all = self.collection(subject.collection)?;
-        let record = R::parse_text(stored.text.clone(), Some((all, stored.id)))?;
-        let new = R::change_fields((all, &stored), record, changes, out)?;
-        let new = keep_identity(&stored, new)?;
-        let (outcome, message) = self.save_changed(subject.collection, &stored, &new, "Changed")?;
+        let instance = subject.instance.as_ref();
+        let changed = R::change_fields((all, &stored), instance, changes, out)?;
+        let done = self.save_times(subject.collection, &stored, changed, "Changed");
+        let (outcome, message) = done?;
         dialogs.close_form();
         dialogs.set_message(message);
         Ok(outcome)
+    }
+
+    /// Asks for the new time of a record.
+    fn open_move(
+        &self,
+        target: MoveTarget,
+        dialogs: &mut Dialogs,
+        out: &OutputWriter,
+    ) -> Result<Outcome> {
+        let stored = self.stored(&target.subject)?;
+        let all = self.collection(target.subject.collection)?;
+        let record = R::parse_text(stored.text.clone(), Some((all, stored.id)))?;
+        let when = R::when_of(&record, target.subject.instance.as_ref(), out);
+        let name = title_of(&record);
+        let title = match target.is_all && R::is_series(&record) {
+            true => format!("Move all times of {name}, {when}"),
+            false => format!("Move {name}, {when}"),
+        };
+        let title = one_line(&title).into_owned();
+        dialogs.open_prompt(PromptKind::Move(target), &title, MOVE_EXAMPLE);
+        Ok(Outcome::default())
+    }
+
+    fn move_record(
+        &mut self,
+        target: &MoveTarget,
+        text: &str,
+        dialogs: &mut Dialogs,
+        out: &OutputWriter,
+    ) -> Result<Outcome> {
+        let stored = self.stored(&target.subject)?;
+        let at = target.subject.collection;
+        let moved = R::move_to((self.collection(at)?, &stored), target, text, out)?;
+        let (outcome, message) = self.save_times(at, &stored, moved, "Moved")?;
+        dialogs.close_prompt();
+        dialogs.set_message(message);
+        Ok(outcome)
+    }
+
+    /// Saves a change that may concern the times. Returns a message with the times and the notes.
+    fn save_times(
+        &mut self,
+        collection: usize,
+        stored: &StoredRecord<R>,
+        changed: ChangedRecord<R>,
+        what: &str,
+    ) -> Result<(Outcome, String)> {
+        let new = keep_identity(stored, changed.record)?;
+        let (mut outcome, mut message) = self.save_changed(collection, stored, &new, |title| {
+            let now = changed.now.iter().map(|now| format!(", {now}"));
+            format!("{what}: {title}{}", now.collect::<String>())
+        })?;
+        outcome.day = changed.day;
+        for note in changed.notes {
+            message.push_str(&format!("\n{note}"));
+        }
+        Ok((outcome, message))
     }
 
     fn edit(
@@ -261,7 +322,9 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         text: &[u8],
     ) -> Result<(Outcome, String)> {
         let new = parse_edited(self.collection(collection)?, stored, text)?;
-        self.save_changed(collection, stored, &new, "Changed")
+        self.save_changed(collection, stored, &new, |title| {
+            format!("Changed: {title}")
+        })
     }
 
     fn save_new(&mut self, collection: usize, text: &[u8]) -> Result<(Outcome, String)> {
@@ -278,7 +341,7 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         collection: usize,
         stored: &StoredRecord<R>,
         new: &R,
-        what: &str,
+        report: impl FnOnce(&str) -> String,
     ) -> Result<(Outcome, String)> {
         let all = self.collection(collection)?;
         let saved = all.save_if(new, Condition::IfMatch(stored.etag))?;
@@ -292,7 +355,7 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         }
         let step = StepKind::Changed(stored.text.clone(), saved.etag);
         self.remember(collection, &stored.uid, &title, step);
-        Ok((outcome, format!("{what}: {}   u: undo", one_line(&title))))
+        Ok((outcome, format!("{}   u: undo", report(&one_line(&title)))))
     }
 
     fn save_added(&mut self, collection: usize, new: &R) -> Result<(Outcome, String)> {
@@ -340,9 +403,9 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         };
         let all = self.collection(subject.collection)?;
         let new = keep_identity(&stored, R::skip_instance(all, &stored, instance)?)?;
-        let what = "Removed one time of";
-        let (outcome, message) = self.save_changed(subject.collection, &stored, &new, what)?;
-        dialogs.set_message(message.replace(&format!("{what}:"), what));
+        let report = |title: &str| format!("Removed one time of {title}");
+        let (outcome, message) = self.save_changed(subject.collection, &stored, &new, report)?;
+        dialogs.set_message(message);
         Ok(outcome)
     }
 
@@ -357,7 +420,8 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         let instance: Option<&CalendarTime> = subject.instance.as_ref();
         let (new, what) = R::toggle_done(all, &stored, instance, out)?;
         let new = keep_identity(&stored, new)?;
-        let (outcome, message) = self.save_changed(subject.collection, &stored, &new, what)?;
+        let report = |title: &str| format!("{what}: {title}");
+        let (outcome, message) = self.save_changed(subject.collection, &stored, &new, report)?;
         dialogs.set_message(message);
         Ok(outcome)
     }

@@ -1,7 +1,7 @@
 //! [`Dialogs`]: what is in front of a list: the keys, the details of a record, a prompt, a question, a
 //! message. It does no I/O.
 
-use super::action::{Action, Command, Subject};
+use super::action::{Action, Command, MoveTarget, Subject};
 use super::details::DetailsView;
 use super::form::{Form, FormField};
 use crate::terminal::{Key, LineInput};
@@ -29,7 +29,7 @@ pub struct Prompt {
 }
 
 /// The use of a prompt's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptKind {
     /// A new record.
     Add,
@@ -37,6 +37,8 @@ pub enum PromptKind {
     GoTo,
     /// Words to find.
     Find,
+    /// The new day or time of a record.
+    Move(MoveTarget),
 }
 
 /// The meaning of a prompt's text.
@@ -186,10 +188,10 @@ impl Dialogs {
     }
 
     /// Returns the prompt text whose meaning is asked for. Answered by [`Self::set_preview`].
-    pub fn wanted_preview(&self) -> Option<(PromptKind, &str)> {
+    pub fn wanted_preview(&self) -> Option<(&PromptKind, &str)> {
         match self.stack.last() {
             Some(Dialog::Prompt(prompt)) if prompt.preview == Preview::Wanted => {
-                Some((prompt.kind, prompt.input.text()))
+                Some((&prompt.kind, prompt.input.text()))
             }
             _ => None,
         }
@@ -207,8 +209,9 @@ impl Dialogs {
             .pop_if(|dialog| matches!(dialog, Dialog::Prompt(_)));
     }
 
-    pub fn open_form(&mut self, subject: Subject, fields: Vec<FormField>) {
-        self.stack.push(Dialog::Form(Form::new(subject, fields)));
+    pub fn open_form(&mut self, subject: Subject, title: String, fields: Vec<FormField>) {
+        let form = Form::new(subject, title, fields);
+        self.stack.push(Dialog::Form(form));
     }
 
     /// Closes the form; its fields were saved.
@@ -236,6 +239,45 @@ impl Dialogs {
             choices,
             escape: None,
         });
+    }
+
+    /// Returns the action on a record; of a time of a series, asks whether it is on this time or on all.
+    pub fn choose_times(
+        &mut self,
+        verb: &str,
+        subject: Subject,
+        action: impl Fn(Subject, bool) -> Action,
+    ) -> Option<Action> {
+        if subject.instance.is_none() {
+            return Some(action(subject, true));
+        }
+        let choices = vec![
+            Choice::new('t', "this time only", action(subject.clone(), false)),
+            Choice::new('a', "all times", action(subject.clone(), true)),
+        ];
+        self.ask(Question {
+            text: format!("{verb} {}?", subject.title),
+            choices,
+            escape: None,
+        });
+        None
+    }
+
+    /// Returns the action that opens the form of a record.
+    pub fn choose_form(&mut self, subject: Subject) -> Option<Action> {
+        self.choose_times("Edit", subject, |mut subject, is_all| {
+            if is_all {
+                subject.instance = None;
+            }
+            Action::OpenForm(subject)
+        })
+    }
+
+    /// Returns the action that asks for the new time of a record.
+    pub fn choose_move(&mut self, subject: Subject) -> Option<Action> {
+        self.choose_times("Move", subject, |subject, is_all| {
+            Action::OpenMove(MoveTarget { subject, is_all })
+        })
     }
 
     /// Returns true if a key edits the text of a prompt: its preview need not be ready before.
@@ -304,13 +346,16 @@ impl Prompt {
         match key {
             Key::Escape => return None,
             Key::Control('o') if self.kind == PromptKind::Add => {
-                return Some(Handled::Submitted(self.kind, text.to_owned(), true));
+                return Some(Handled::Submitted(self.kind.clone(), text.to_owned(), true));
             }
             Key::Enter if text.trim().is_empty() => return None,
             Key::Enter => {
-                return Some(match self.preview {
-                    Preview::Problem(_) => Handled::Nothing,
-                    _ => Handled::Submitted(self.kind, text.to_owned(), false),
+                return Some(match (&self.preview, &self.kind) {
+                    (Preview::Problem(_), _) => Handled::Nothing,
+                    (_, PromptKind::Move(target)) => {
+                        Handled::Act(Action::Move(target.clone(), text.to_owned()))
+                    }
+                    (_, kind) => Handled::Submitted(kind.clone(), text.to_owned(), false),
                 });
             }
             // Backspace in an empty prompt closes it, as in vim.

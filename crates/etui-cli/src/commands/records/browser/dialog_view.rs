@@ -23,6 +23,7 @@ const MESSAGE_QUARTERS: usize = 3;
 
 /// Draws the dialogs in front of a list of this size.
 pub fn draw_dialogs(dialogs: &Dialogs, frame: &mut Frame<'_>, size: (usize, usize)) {
+    let mut message = dialogs.message();
     for dialog in dialogs.visible() {
         let buffer = frame.buffer_mut();
         match dialog {
@@ -40,13 +41,13 @@ pub fn draw_dialogs(dialogs: &Dialogs, frame: &mut Frame<'_>, size: (usize, usiz
                 frame.set_cursor_position((to_cell(column), to_cell(row)));
             }
             Dialog::Form(form) => {
-                let (column, row) = draw_form(form, buffer, size);
+                let (column, row) = draw_form(form, message.take(), buffer, size);
                 frame.set_cursor_position((to_cell(column), to_cell(row)));
             }
             Dialog::Question(question) => draw_question(question, buffer, size),
         }
     }
-    if let Some(message) = dialogs.message() {
+    if let Some(message) = message {
         draw_message(message, frame.buffer_mut(), size);
     }
 }
@@ -98,11 +99,13 @@ fn draw_prompt(
         }
         Preview::None | Preview::Wanted => {}
     }
-    let hint = match (prompt.kind, &prompt.preview) {
+    let hint = match (&prompt.kind, &prompt.preview) {
         (PromptKind::Add, Preview::Problem(_)) => "Ctrl-O: editor   Esc: cancel",
         (PromptKind::Add, _) => "Enter: save   Ctrl-O: editor   Esc: cancel",
         (PromptKind::GoTo, _) => "Enter: go   Esc: cancel",
         (PromptKind::Find, _) => "Enter: find   Esc: cancel",
+        (PromptKind::Move(_), Preview::Problem(_)) => "Esc: cancel",
+        (PromptKind::Move(_), _) => "Enter: move   Esc: cancel",
     };
     // The line of input is always visible.
     lines.truncate(rows.saturating_sub(3));
@@ -126,17 +129,35 @@ fn draw_prompt(
     (column, input_row)
 }
 
-/// Draws a form in the last rows. Returns the position of the cursor.
-fn draw_form(form: &Form, buffer: &mut Buffer, (columns, rows): (usize, usize)) -> (usize, usize) {
-    let height = (form.len() + 2).min(rows);
+/// Draws a form in the last rows, with the reason why it was not saved below its fields. Returns the position
+/// of the cursor.
+fn draw_form(
+    form: &Form,
+    problem: Option<&str>,
+    buffer: &mut Buffer,
+    (columns, rows): (usize, usize),
+) -> (usize, usize) {
+    let mut lines: Vec<String> = problem
+        .into_iter()
+        .flat_map(str::lines)
+        .flat_map(|line| wrap_text(&escape_text(line), columns.saturating_sub(2)))
+        .collect();
+    // The field that is edited is always visible.
+    lines.truncate(rows.saturating_sub(3));
+    let height = (form.len() + lines.len() + 2).min(rows);
     let top = rows - height;
     for row in top..rows {
         clear_row(buffer, row, columns);
     }
-    draw_rule(buffer, top, columns, &form.subject.title);
-    let hint = "Enter: save   Tab, arrows: another field   Esc: cancel";
+    draw_rule(buffer, top, columns, &form.title);
+    let hint = form.hint();
     draw_text(buffer, (0, rows.saturating_sub(1)), hint, columns, DIM);
-    form.draw_fields(buffer, (top + 1, height.saturating_sub(2)), columns)
+    let bottom = rows.saturating_sub(1 + lines.len());
+    for (i, line) in lines.iter().enumerate() {
+        draw_text(buffer, (0, bottom + i), &format!("  {line}"), columns, BOLD);
+    }
+    let room = height.saturating_sub(2 + lines.len());
+    form.draw_fields(buffer, (top + 1, room), columns)
 }
 
 fn draw_question(question: &Question, buffer: &mut Buffer, (columns, rows): (usize, usize)) {

@@ -22,12 +22,25 @@ pub struct FormField {
     pub name: &'static str,
     /// The value; empty if the record has none.
     pub value: String,
+    /// Whether the value is yes or no.
+    pub is_switch: bool,
 }
 
 impl FormField {
     pub fn new(label: &'static str, name: &'static str, value: impl Into<String>) -> Self {
         let value = value.into();
-        Self { label, name, value }
+        Self {
+            label,
+            name,
+            value,
+            is_switch: false,
+        }
+    }
+
+    /// Makes it a field of yes or no, which the space key switches.
+    pub fn switch(mut self) -> Self {
+        self.is_switch = true;
+        self
     }
 
     /// Returns false if the value has several lines: an edited line would lose its breaks.
@@ -48,12 +61,13 @@ pub struct FieldChange {
 #[derive(Debug)]
 pub struct Form {
     pub subject: Subject,
+    pub title: String,
     rows: Vec<(FormField, LineInput)>,
     selected: usize,
 }
 
 impl Form {
-    pub fn new(subject: Subject, fields: Vec<FormField>) -> Self {
+    pub fn new(subject: Subject, title: String, fields: Vec<FormField>) -> Self {
         let rows = fields.into_iter().map(|field| {
             let mut input = LineInput::default();
             input.set_text(&field.value);
@@ -61,6 +75,7 @@ impl Form {
         });
         Self {
             subject,
+            title,
             rows: rows.collect(),
             selected: 0,
         }
@@ -89,11 +104,16 @@ impl Form {
             Key::Up | Key::BackTab => self.selected = self.selected.checked_sub(1).unwrap_or(last),
             Key::Down | Key::Tab if self.selected == last => self.selected = 0,
             Key::Down | Key::Tab => self.selected += 1,
-            key => {
-                if let Some((_, input)) = self.rows.get_mut(self.selected) {
+            key => match self.rows.get_mut(self.selected) {
+                Some((field, input)) if field.is_switch && *key == Key::Char(' ') => {
+                    let other = if input.text() == "yes" { "no" } else { "yes" };
+                    input.set_text(other);
+                }
+                Some((_, input)) => {
                     input.handle_key(key);
                 }
-            }
+                None => {}
+            },
         }
         Some(None)
     }
@@ -130,6 +150,16 @@ impl Form {
             }
         }
         cursor
+    }
+
+    /// Returns the keys of the selected field.
+    pub fn hint(&self) -> &'static str {
+        match self.rows.get(self.selected) {
+            Some((field, _)) if field.is_switch => {
+                "Space: yes or no   Enter: save   Tab, arrows: another field   Esc: cancel"
+            }
+            _ => "Enter: save   Tab, arrows: another field   Esc: cancel",
+        }
     }
 
     pub fn len(&self) -> usize {

@@ -34,6 +34,9 @@ pub fn list_keys(words: &ListWords) -> KeyRows {
             &format!("next {}; Shift-Tab: the one before", words.kind),
         ),
     ]);
+    if words.has_times {
+        rows.extend(key_rows(&[("m", "move to another day or time")]));
+    }
     rows.extend(record_keys(one));
     rows.extend(key_rows(&[
         ("Space", space),

@@ -3,9 +3,10 @@
 use etui::calendar::time::{CalendarTime, Date};
 use etui::record::{Collection, StoredRecord};
 
+use super::action::MoveTarget;
 use super::form::{FieldChange, FormField};
 use crate::commands::records::RecordCommands;
-use crate::errors::Result;
+use crate::errors::{Failure, Result};
 use crate::output::OutputWriter;
 
 /// A kind of record that can be browsed.
@@ -14,6 +15,8 @@ pub trait BrowserRecord: RecordCommands {
     const PHRASE_EXAMPLE: &'static str;
     /// Whether records can be completed.
     const HAS_DONE: bool;
+    /// Whether records have times, and can be moved.
+    const HAS_TIMES: bool = false;
 
     /// Makes a new record of a phrase. With a day, times without one are on it, and a phrase without a
     /// time is the whole day.
@@ -38,19 +41,49 @@ pub trait BrowserRecord: RecordCommands {
     /// Returns the values of a record that can be copied, with their labels.
     fn copy_texts(record: &Self) -> Vec<(String, String)>;
 
-    /// Returns the fields of a record that a form shows, and empty ones for what can be added.
-    fn form_fields(record: &Self, out: &OutputWriter) -> Vec<FormField>;
+    /// Returns the form of a record, or of one time of a series, with empty fields for what can be added.
+    ///
+    /// # Errors
+    /// If the record cannot be parsed, or has no such time.
+    fn form_of(
+        stored: (&Collection<'_, Self>, &StoredRecord<Self>),
+        instance: Option<&CalendarTime>,
+        out: &OutputWriter,
+    ) -> Result<RecordForm>;
 
-    /// Returns a record with changed fields.
+    /// Returns a record with changed fields, of one time of a series if it is given.
     ///
     /// # Errors
     /// If a value cannot be that of its field.
     fn change_fields(
         stored: (&Collection<'_, Self>, &StoredRecord<Self>),
-        record: Self,
+        instance: Option<&CalendarTime>,
         changes: &[FieldChange],
         out: &OutputWriter,
-    ) -> Result<Self>;
+    ) -> Result<ChangedRecord<Self>>;
+
+    /// Returns true if the record has several times.
+    fn is_series(_record: &Self) -> bool {
+        false
+    }
+
+    /// Describes the times of a record, or of one time of a series.
+    fn when_of(_: &Self, _: Option<&CalendarTime>, _: &OutputWriter) -> String {
+        String::new()
+    }
+
+    /// Returns a record that is moved to a typed day or time.
+    ///
+    /// # Errors
+    /// If the text is not a time, or the record cannot be there.
+    fn move_to(
+        _: (&Collection<'_, Self>, &StoredRecord<Self>),
+        _: &MoveTarget,
+        _: &str,
+        _: &OutputWriter,
+    ) -> Result<ChangedRecord<Self>> {
+        Err(Failure::usage(format!("a {} has no time", Self::ONE)))
+    }
 
     /// Returns the record, or the given time of a series or its first open one, completed, or opened if
     /// it was completed, and a word for the change.
@@ -78,4 +111,23 @@ pub struct NewRecord<R> {
     pub record: R,
     /// Its labelled values, in the order of the preview.
     pub rows: Vec<(String, String)>,
+}
+
+/// The form of a record.
+#[derive(Debug)]
+pub struct RecordForm {
+    pub title: String,
+    pub fields: Vec<FormField>,
+}
+
+/// A record with a change.
+#[derive(Debug)]
+pub struct ChangedRecord<R> {
+    pub record: R,
+    /// Its times, if they were changed.
+    pub now: Option<String>,
+    /// The day to select.
+    pub day: Option<Date>,
+    /// What a person should know of the change.
+    pub notes: Vec<String>,
 }

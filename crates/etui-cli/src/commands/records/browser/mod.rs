@@ -29,20 +29,22 @@ mod window;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
+use etui::calendar::time::Date;
 use etui::record::Collection;
 use etui::search::filter::Filter;
 use etui::search::query::{Columns, Query};
 use etui::watch::View;
 
+use self::action::MoveTarget;
 use self::changes::RecordChanger;
-use self::dialog::Preview;
+use self::dialog::{Preview, PromptKind};
 use self::kind::BrowserRecord;
 pub use self::state::ListLandmark;
 use self::state::{ListRequest, ListState, ListWords};
 pub use self::view::COLUMN_GAP;
 use self::window::ListLine;
 use crate::app::App;
-use crate::errors::Result;
+use crate::errors::{Failure, Result};
 use crate::output::{OutputWriter, escape_text, one_line};
 use crate::terminal::{TerminalEvent, TerminalSession};
 
@@ -127,6 +129,7 @@ fn words<R: BrowserRecord>() -> ListWords {
         unnamed: R::UNNAMED,
         name_cell: R::NAME_CELL,
         has_done: R::HAS_DONE,
+        has_times: R::HAS_TIMES,
         landmark: R::LANDMARK,
     }
 }
@@ -168,16 +171,54 @@ fn answer_requests<R: BrowserRecord>(
                 list.dialogs
                     .set_details(read_details(all, subject.id, out)?);
             }
-            ListRequest::Preview(text) => {
-                list.dialogs
-                    .set_preview(match R::of_phrase(&text, None, out) {
-                        Ok(new) => Preview::Rows(new.rows),
-                        Err(failure) => Preview::Problem(failure.to_string()),
-                    });
+            ListRequest::Preview(kind, text) => {
+                let all = std::slice::from_ref(all);
+                let preview = preview_of(all, &kind, &text, None, out);
+                list.dialogs.set_preview(preview);
             }
         }
     }
     Ok(())
+}
+
+/// Returns the meaning of a prompt's text: a new record, or where a record of the collections is moved to.
+pub fn preview_of<R: BrowserRecord>(
+    collections: &[Collection<'_, R>],
+    kind: &PromptKind,
+    text: &str,
+    day: Option<Date>,
+    out: &OutputWriter,
+) -> Preview {
+    let rows = match kind {
+        PromptKind::Move(target) => preview_move(collections, target, text, out),
+        _ => R::of_phrase(text, day, out).map(|new| new.rows),
+    };
+    match rows {
+        Ok(rows) => Preview::Rows(rows),
+        Err(failure) => Preview::Problem(failure.to_string()),
+    }
+}
+
+fn preview_move<R: BrowserRecord>(
+    collections: &[Collection<'_, R>],
+    target: &MoveTarget,
+    text: &str,
+    out: &OutputWriter,
+) -> Result<help::KeyRows> {
+    let subject = &target.subject;
+    // A list previews in the collection that it lists.
+    let all = collections.get(subject.collection);
+    let all = all.or(collections.first());
+    let stored = all.map(|all| all.by_id(subject.id)).transpose()?.flatten();
+    let (Some(all), Some(stored)) = (all, stored) else {
+        let text = format!("{} was removed", subject.title);
+        return Err(Failure::NotFound(text));
+    };
+    let moved = R::move_to((all, &stored), target, text, out)?;
+    let now = moved.now.map(|now| ("When".to_owned(), now));
+    let notes = moved.notes.into_iter();
+    let notes = notes.map(|note| ("Note".to_owned(), note));
+    Ok(now.into_iter().chain(notes).collect())
 }
 
 /// Returns the name and the labelled values of a record; of one that cannot be parsed, the reason and the

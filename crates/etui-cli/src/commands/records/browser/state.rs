@@ -39,8 +39,8 @@ pub enum ListRequest<F: FieldSet> {
     Landmarks,
     /// Answered by [`Dialogs::set_details`].
     Details(Subject),
-    /// The meaning of a phrase. Answered by [`Dialogs::set_preview`].
-    Preview(String),
+    /// The meaning of a prompt's text. Answered by [`Dialogs::set_preview`].
+    Preview(PromptKind, String),
 }
 
 /// The move that waits for the landmarks.
@@ -66,6 +66,8 @@ pub struct ListWords {
     pub name_cell: usize,
     /// Whether records can be completed.
     pub has_done: bool,
+    /// Whether records can be moved.
+    pub has_times: bool,
     /// Target of left and right: `letter`.
     pub landmark: &'static str,
 }
@@ -170,8 +172,8 @@ impl<F: FieldSet> ListState<F> {
         if self.window.wants_count() {
             return Some(ListRequest::Count(self.filter.clone()));
         }
-        if let Some((_, text)) = self.dialogs.wanted_preview() {
-            return Some(ListRequest::Preview(text.to_owned()));
+        if let Some((kind, text)) = self.dialogs.wanted_preview() {
+            return Some(ListRequest::Preview(kind.clone(), text.to_owned()));
         }
         let wanted = self.dialogs.wanted_details();
         wanted.map(|subject| ListRequest::Details(subject.clone()))
@@ -320,7 +322,8 @@ impl<F: FieldSet> ListState<F> {
             return None;
         };
         match command {
-            Command::OpenForm => Some(Action::OpenForm(subject)),
+            Command::OpenForm => self.dialogs.choose_form(subject),
+            Command::Move if self.words.has_times => self.dialogs.choose_move(subject),
             Command::Edit => Some(Action::Edit(subject)),
             Command::Copy => Some(Action::ChooseCopy(subject)),
             Command::ToggleDone if self.words.has_done => Some(Action::ToggleDone(subject)),

@@ -19,6 +19,7 @@ pub const WORDS: ListWords = ListWords {
     unnamed: "(no name)",
     name_cell: 0,
     has_done: false,
+    has_times: false,
     landmark: "letter",
 };
 
@@ -58,10 +59,12 @@ fn answer(list: &mut ListState, contacts: u64) -> Vec<ListRequest> {
                 let name = format!("Name {}", subject.id.0);
                 list.dialogs.set_details(Some((name, Vec::new())));
             }
-            ListRequest::Preview(text) => list.dialogs.set_preview(match text.starts_with('?') {
-                true => Preview::Problem("a name is missing".to_owned()),
-                false => Preview::Rows(vec![("Name".to_owned(), text.clone())]),
-            }),
+            ListRequest::Preview(_, text) => {
+                list.dialogs.set_preview(match text.starts_with('?') {
+                    true => Preview::Problem("a name is missing".to_owned()),
+                    false => Preview::Rows(vec![("Name".to_owned(), text.clone())]),
+                })
+            }
         }
         wants.push(want);
     }

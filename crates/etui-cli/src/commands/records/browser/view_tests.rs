@@ -70,7 +70,7 @@ fn answer(list: &mut ListState<Field>, people: &[[&str; 4]]) {
                 list.dialogs
                     .set_details(Some(("Anna Müller".to_owned(), rows)));
             }
-            ListRequest::Preview(text) => list.dialogs.set_preview(match text.contains('@') {
+            ListRequest::Preview(_, text) => list.dialogs.set_preview(match text.contains('@') {
                 true => Preview::Rows(vec![row("Name", "Ada"), row("E-mail", &text)]),
                 false => Preview::Problem("a name is missing".to_owned()),
             }),

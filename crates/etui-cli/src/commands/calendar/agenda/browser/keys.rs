@@ -21,6 +21,7 @@ pub fn agenda_keys() -> KeyRows {
         ("Tab", "next entry of the day; Shift-Tab: the one before"),
         ("Enter", "show the entry; in a month: show the day"),
         ("Space", "complete a to-do, or open it again"),
+        ("m", "move to another day or time; of a series, one or all"),
         ("s", "skip this time of a series"),
     ]);
     rows.extend(record_keys("entry"));

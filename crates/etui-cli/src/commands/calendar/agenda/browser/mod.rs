@@ -30,9 +30,8 @@ use super::load::AgendaSource;
 use crate::app::App;
 use crate::commands::calendar::span_args::local_now;
 use crate::commands::records::browser::changes::RecordChanger;
-use crate::commands::records::browser::dialog::Preview;
 use crate::commands::records::browser::kind::BrowserRecord;
-use crate::commands::records::browser::read_details;
+use crate::commands::records::browser::{preview_of, read_details};
 use crate::errors::Result;
 use crate::output::one_line;
 use crate::terminal::{TerminalEvent, TerminalSession};
@@ -180,13 +179,10 @@ impl AgendaReader<'_> {
                     };
                     agenda.dialogs.set_details(details);
                 }
-                AgendaRequest::Preview(text) => {
+                AgendaRequest::Preview(kind, text) => {
                     let day = Some(agenda.day);
-                    let new = CalendarObject::of_phrase(&text, day, &self.app.out);
-                    agenda.dialogs.set_preview(match new {
-                        Ok(new) => Preview::Rows(new.rows),
-                        Err(failure) => Preview::Problem(failure.to_string()),
-                    });
+                    let preview = preview_of(calendars, &kind, &text, day, &self.app.out);
+                    agenda.dialogs.set_preview(preview);
                 }
             }
         }

@@ -34,8 +34,8 @@ pub enum AgendaRequest {
     Find { words: String, is_forward: bool },
     /// Answered by [`Dialogs::set_details`].
     Details(Subject),
-    /// The meaning of a phrase for a new entry. Answered by [`Dialogs::set_preview`].
-    Preview(String),
+    /// The meaning of the text for a new entry or a new time. Answered by [`Dialogs::set_preview`].
+    Preview(PromptKind, String),
 }
 
 /// An entry of a day, to be found again when the days were read again.
@@ -174,8 +174,8 @@ impl AgendaState {
         if self.loaded != Some((first, last)) {
             return Some(AgendaRequest::Load(first, last));
         }
-        if let Some((PromptKind::Add, text)) = self.dialogs.wanted_preview() {
-            return Some(AgendaRequest::Preview(text.to_owned()));
+        if let Some((kind, text)) = self.dialogs.wanted_preview() {
+            return Some(AgendaRequest::Preview(kind.clone(), text.to_owned()));
         }
         let wanted = self.dialogs.wanted_details();
         wanted.map(|subject| AgendaRequest::Details(subject.clone()))
@@ -310,6 +310,8 @@ impl AgendaState {
                 self.to_find = Some(true);
                 None
             }
+            // A prompt for a new time is answered by an action.
+            Handled::Submitted(PromptKind::Move(_), ..) => None,
             Handled::NoDialog => self.view_key(key),
         };
         self.scroll();
@@ -406,7 +408,8 @@ impl AgendaState {
             return None;
         };
         match command {
-            Command::OpenForm => Some(Action::OpenForm(subject)),
+            Command::OpenForm => self.dialogs.choose_form(subject),
+            Command::Move => self.dialogs.choose_move(subject),
             Command::Edit => Some(Action::Edit(subject)),
             Command::Copy => Some(Action::ChooseCopy(subject)),
             Command::ToggleDone => Some(Action::ToggleDone(subject)),

@@ -101,7 +101,7 @@ pub fn answer(agenda: &mut AgendaState) -> Vec<AgendaRequest> {
                     .dialogs
                     .set_details(Some((subject.title.clone(), rows)));
             }
-            AgendaRequest::Preview(text) => {
+            AgendaRequest::Preview(_, text) => {
                 let rows = vec![("Title".to_owned(), text.clone())];
                 agenda.dialogs.set_preview(Preview::Rows(rows));
             }

@@ -260,6 +260,7 @@ fn the_keys() {
     Tab        next entry of the day; Shift-Tab: the one before
     Enter      show the entry; in a month: show the day
     Space      complete a to-do, or open it again
+    m          move to another day or time; of a series, one or all
     s          skip this time of a series
     a          add: a new entry in one phrase, or with Ctrl-O in the editor
     e          edit the fields
@@ -270,7 +271,6 @@ fn the_keys() {
     Ctrl-Z     suspend; fg continues
     Ctrl-L     draw the screen again
     q, Ctrl-C  quit; q: back from a page
-
     any other key: back
     ");
 }
