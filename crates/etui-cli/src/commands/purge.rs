@@ -7,6 +7,7 @@ use etui::contacts::Card;
 use etui::{PurgeReport, PurgeScope, RecordId, Store};
 
 use super::calendar::remind::state_file::StateFile;
+use super::eds::serve::forget_pictures;
 use super::records::restore::find_or_in_trash;
 use super::records::selection::numbers_with_trash;
 use super::records::{RecordCommands, collection_of, parse_number, stored_title};
@@ -24,6 +25,7 @@ Examples:
 Removed records and earlier versions are otherwise kept for 30 days. A purge erases them now, and nothing
 brings them back: their texts are in no file of the store afterwards, neither in lists and the search
 index nor in free pages. The file is written again, which takes a moment and free space of its size.
+The pictures that desktop programs read are removed, too, and made again for those that stay.
 Backups, exported files and folders, and devices that synchronise have their own copies: remove them there.";
 
 /// Erase for good, now: the trash and earlier versions, or single records
@@ -84,7 +86,7 @@ pub fn purge_store(app: &mut App, args: &PurgeArgs) -> Result<()> {
     let reminders = StateFile::of_store(store.path()).forget_entries(&uids);
     let path = store.path().to_owned();
     store.close()?;
-    reminders?;
+    reminders.and(forget_pictures())?;
     report_purge(app, &report, &path)
 }
 

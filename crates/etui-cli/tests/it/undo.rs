@@ -209,7 +209,8 @@ fn erased_records_are_gone_for_good() {
         "etui purge </dev/null; etui purge --contact xyz --yes; etui purge --contact 99 -y",
         "etui purge --contact bob --entry secretmeeting --yes",
         "grep -c -a -i -E 'bob@example|likes tea|Secretmeeting' .local/share/etui/*; etui contacts restore 2; etui contacts history 1 | wc -l",
-        "etui purge -y --json; grep -c -a -i Secretary .local/share/etui/*; etui contacts history 1 | wc -l; etui check",
+        "mkdir -p .cache/etui/eds/pictures; touch .cache/etui/eds/pictures/0.jpeg",
+        "etui purge -y --json; ls .cache/etui/eds; grep -c -a -i Secretary .local/share/etui/*; etui contacts history 1 | wc -l; etui check",
         "etui undo; etui contacts remove -q 1 && etui purge -y && ls .local/share/etui && grep -c -a -i Anna .local/share/etui/*",
     ], @r#"
     $ etui contacts edit -q 1 --set title=Secretary; etui contacts remove -q 2; etui calendar add -q 'Secretmeeting tomorrow 10:00' --alarm 10m
@@ -225,7 +226,8 @@ fn erased_records_are_gone_for_good() {
     0
     error: there is no contact number 2; to search for a phone number: etui contacts find phone:2
     3
-    $ etui purge -y --json; grep -c -a -i Secretary .local/share/etui/*; etui contacts history 1 | wc -l; etui check
+    $ mkdir -p .cache/etui/eds/pictures; touch .cache/etui/eds/pictures/0.jpeg
+    $ etui purge -y --json; ls .cache/etui/eds; grep -c -a -i Secretary .local/share/etui/*; etui contacts history 1 | wc -l; etui check
     {"records":0,"versions":1,"refused":0,"complete":true}
     3
     2

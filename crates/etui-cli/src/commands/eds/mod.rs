@@ -1,6 +1,6 @@
 //! `etui eds`: the store as Evolution Data Server, for every desktop program that uses it.
 
-mod serve;
+pub mod serve;
 mod status;
 mod switch;
 

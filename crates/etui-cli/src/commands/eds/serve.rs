@@ -56,6 +56,19 @@ pub fn serve_store(app: &mut App, args: &ServeArgs) -> Result<()> {
     })
 }
 
+/// Removes the files of contacts' pictures, which are made again when a program asks for one.
+pub fn forget_pictures() -> Result<()> {
+    // Without a home directory there are none.
+    let Ok(cache) = default_cache_dir() else {
+        return Ok(());
+    };
+    let pictures = cache.join("pictures");
+    match std::fs::remove_dir_all(&pictures) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failure::io(&pictures, e)),
+        _ => Ok(()),
+    }
+}
+
 /// `etui/eds` in the user's cache directory (XDG Base Directory Specification).
 fn default_cache_dir() -> Result<PathBuf> {
     let absolute = |name: &str| {
