@@ -443,7 +443,8 @@ fn explains_missing_instances(difference: &CalendarDifference, part: Part<'_>) -
                     Some((_, text)) => difference.before.iter().any(|own| own == text),
                     None => line.ends_with(&format!(" modifies {uid}")),
                 };
-                is_future_change && difference.ours.lines.is_empty() && is_as_before
+                let is_removal = matches!(difference.call, CalendarCall::Remove(..));
+                (is_future_change || is_removal) && difference.ours.lines.is_empty() && is_as_before
             }
             Part::Stock(line) | Part::Ours(line) => {
                 let is_exdate =
