@@ -43,7 +43,7 @@ pub(super) fn read_ogg_flac(
         Some([a, b, c]) => u32::from_be_bytes([0, *a, *b, *c]) >> 4,
         _ => return Err(Unreadable::damaged("a FLAC stream without STREAMINFO")),
     };
-    let samples = match info.get(17..22) {
+    let mut samples = match info.get(17..22) {
         Some([a, rest @ ..]) => {
             let first = u64::from(a & 0x0f);
             rest.iter()
@@ -73,10 +73,29 @@ pub(super) fn read_ogg_flac(
             _ => {}
         }
     }
+    if samples == 0 {
+        // Not known when the file was begun: the position of the last page counts them.
+        samples = last_position(reader)?;
+    }
     Ok(match rate {
         0 => 0,
         rate => samples.saturating_mul(1_000) / u64::from(rate),
     })
+}
+
+/// Returns the granule position of the last page: the number of samples up to its end.
+fn last_position(reader: &mut BoundedFile<'_>) -> Result<u64, Unreadable> {
+    /// The size of the largest page.
+    const MAX_PAGE: u64 = 27 + 255 + 255 * 255;
+    let mut end = vec![0; MAX_PAGE.min(reader.len()) as usize];
+    let n = reader.read_at(reader.len() - end.len() as u64, &mut end)?;
+    end.truncate(n);
+    let positions = end.windows(14).rev().filter_map(|page| {
+        let position = page.strip_prefix(b"OggS\0")?.get(1..9)?;
+        // -1: no packet ends on the page.
+        Some(u64::from_le_bytes(position.try_into().ok()?)).filter(|n| *n != u64::MAX)
+    });
+    Ok(positions.into_iter().next().unwrap_or(0))
 }
 
 /// Reads a block of Vorbis comments (<https://xiph.org/vorbis/doc/v-comment.html>).
@@ -167,5 +186,48 @@ impl Packets<'_, '_> {
         self.segments = segments;
         // A page without segments would be read for ever only if it did not advance.
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::Write;
+
+    use super::*;
+
+    /// A page with one packet.
+    fn page(position: u64, packet: &[u8]) -> Vec<u8> {
+        let mut page = b"OggS\0\0".to_vec();
+        page.extend(position.to_le_bytes());
+        page.extend([0; 12]);
+        page.extend([1, packet.len() as u8]);
+        page.extend(packet);
+        page
+    }
+
+    fn length(samples: u8, positions: &[u64]) -> u64 {
+        let mut info = b"\x7fFLAC\x01\0\0\x01fLaC\0\0\0\x22".to_vec();
+        info.extend([0x12, 0, 0x12, 0, 0, 0, 0, 0, 0, 0]);
+        // 44,100 Hz, 16 bits, one channel, and the number of samples.
+        info.extend([0x0a, 0xc4, 0x40, 0xf0, 0, 0, samples, 0]);
+        info.extend([0; 16]);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&page(0, &info)).unwrap();
+        file.write_all(&page(0, b"\x84\0\0\x08\0\0\0\0\0\0\0\0"))
+            .unwrap();
+        for position in positions {
+            file.write_all(&page(*position, b"\xff\xf8sound")).unwrap();
+        }
+        let mut reader = BoundedFile::new(&file).unwrap();
+        read_ogg_flac(&mut reader, &mut TagSet::default()).unwrap()
+    }
+
+    #[test]
+    fn the_length_is_that_of_the_header_or_the_last_page() {
+        assert_eq!(length(0xac, &[4096, 44_100]), 998);
+        assert_eq!(length(0, &[4096, 88_200]), 2_000);
+        assert_eq!(length(0, &[88_200, u64::MAX]), 2_000);
+        assert_eq!(length(0, &[]), 0);
     }
 }
