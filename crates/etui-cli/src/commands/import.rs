@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use etui::calendar::{Calendar, CalendarImport, Color};
 use etui::contacts::Contacts;
-use etui::import::{ImportEvent, ImportReport};
+use etui::import::{ContactImport, ImportEvent, ImportReport};
 use etui::record::{Collection, RecordKind};
 use etui::{CollectionKind, Error, Store};
 use etui_contentline::charset::to_utf8_bytes;
@@ -58,7 +58,8 @@ Examples:
   etui import --map \"Tel.=phone.work\" --map \"Kundennr.=-\" kunden.csv
 
 vCard 2.1, 3.0 and 4.0 and iCalendar in any charset are recognized by content and stored byte for
-byte. A contact replaces the stored one with the same UID. Of a calendar entry the newer version of
+byte. A contact replaces the stored one with the same UID, unless it is an earlier version of it: what was
+corrected here stays when an export is imported again (--older takes it back). Of a calendar entry the newer version of
 each time counts (SEQUENCE, then the stamps), and messages by mail (invitations, updates, cancellations)
 change their series, in whatever calendar it is. `etui undo` undoes an import; importing a file twice
 changes nothing. The groups of Apple's programs, of vCard 4.0 and of LDIF stay contacts, and their
@@ -97,6 +98,9 @@ pub struct ImportArgs {
     /// or import
     #[arg(long)]
     delete: bool,
+    /// Take contacts back to an earlier version, too: those that were changed here since stay otherwise
+    #[arg(long)]
+    older: bool,
     /// Make entries of their own of those that have one UID but are on other days: the day is added to
     /// the UID
     #[arg(long)]
@@ -443,6 +447,10 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             whole_objects: source.folder.is_some(),
             split_uids: args.split_uids,
         };
+        let contacts = ContactImport {
+            // The other program may have taken its change back.
+            takes_earlier: args.older || source.folder.is_some(),
+        };
         let (converted, folder) = (source.converted.take(), source.folder.clone());
         let is_empty_item = folder.is_some() && source.size == Some(0);
         let color = match calendar {
@@ -459,7 +467,13 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
             (Some(folder), Some(book), _) => Some(FolderSync::begin(&store, book, folder)?),
             _ => None,
         };
-        let mut report = import_source(&mut app.out, book, calendar, options, &mut source)?;
+        let mut report = import_source(
+            &mut app.out,
+            book,
+            calendar,
+            (contacts, options),
+            &mut source,
+        )?;
         if let (Some(own), Some(_)) = (calendar, color) {
             own.set_color(color)?;
         }
@@ -585,7 +599,7 @@ fn import_source(
     out: &mut OutputWriter,
     book: Option<&Contacts<'_>>,
     calendar: Option<&Calendar<'_>>,
-    options: CalendarImport,
+    (for_contacts, for_entries): (ContactImport, CalendarImport),
     source: &mut ImportSource,
 ) -> Result<ImportReport> {
     let mut progress = ProgressReporter::for_bytes(out, &source.name, source.size);
@@ -637,13 +651,13 @@ fn import_source(
     let reader = &mut source.reader;
     let imported = match (source.kind, book, calendar) {
         (CollectionKind::Calendar, _, Some(calendar)) => {
-            calendar.import_with(reader, options, &mut on_event)
+            calendar.import_with(reader, for_entries, &mut on_event)
         }
         (_, Some(book), _) => match &mut source.table {
-            Some(table) => book.import_cards(table, &mut on_event),
+            Some(table) => book.import_cards(table, for_contacts, &mut on_event),
             None => match &mut grouped {
-                Some(cards) => book.import_cards(cards, &mut on_event),
-                None => book.import(reader, &mut on_event),
+                Some(cards) => book.import_cards(cards, for_contacts, &mut on_event),
+                None => book.import_with(reader, for_contacts, &mut on_event),
             },
         },
         _ => Ok(ImportReport::default()),

@@ -434,3 +434,29 @@ fn names_are_taken_where_numbers_are() {
     [exit 4]
     "#);
 }
+
+#[test]
+fn what_was_corrected_here_stays_when_an_export_is_imported_again() {
+    let home = TestHome::with_people();
+    session!(home, [
+        "etui export -q -o old.vcf; printf 'Name,Phone\\nZed,0301\\n' > z.csv; etui import -q z.csv",
+        "etui contacts edit -q 2 --set phone=99; etui contacts edit -q Zed --set phone=98; etui import old.vcf; etui import z.csv",
+        "etui contacts find --fields name,phone phone:99 '|' phone:98",
+        "etui import --older old.vcf; etui undo -q; etui import -q old.vcf; etui contacts find --fields name,phone phone:99",
+    ], @r"
+    $ etui export -q -o old.vcf; printf 'Name,Phone\nZed,0301\n' > z.csv; etui import -q z.csv
+    $ etui contacts edit -q 2 --set phone=99; etui contacts edit -q Zed --set phone=98; etui import old.vcf; etui import z.csv
+    old.vcf:11: an earlier version of the record with its UID (bob), which was changed here since: it changes nothing (UID:bob)
+    old.vcf: 0 added, 3 unchanged, 1 older (590 bytes)
+    z.csv:2: an earlier version of the record with its UID (urn:uuid:ad877125-dc4a-8d70-855b-b750b51c7abc), which was changed here since: it changes nothing (FN:Zed)
+    z.csv: 0 added, 1 older (20 bytes)
+    $ etui contacts find --fields name,phone phone:99 '|' phone:98
+    error: no contact matches: phone:99 | phone:98
+    [exit 4]
+    $ etui import --older old.vcf; etui undo -q; etui import -q old.vcf; etui contacts find --fields name,phone phone:99
+    old.vcf: 0 added, 1 changed, 3 unchanged (590 bytes)
+    old.vcf:11: an earlier version of the record with its UID (bob), which was changed here since: it changes nothing (UID:bob)
+    Name     Phone
+    Bob Öst  99
+    ");
+}

@@ -83,6 +83,8 @@ impl Calendar<'_> {
             any_collection: options.any_calendar,
             whole_records: options.whole_objects,
             split_uids: options.split_uids,
+            // SEQUENCE and the stamps decide.
+            takes_earlier: true,
         };
         run_import(self, source, run, on_event)
     }

@@ -3,8 +3,8 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use super::run::{ImportItem, ParsedRecord, RecordSource, RunOptions, run_import};
-use super::{ImportEvent, ImportReport, Refused};
+use super::run::{ImportItem, ParsedRecord, RecordSource, run_import};
+use super::{ContactImport, ImportEvent, ImportReport, Refused};
 use crate::contacts::{Card, Contacts};
 use crate::error::Result;
 
@@ -43,9 +43,10 @@ impl Contacts<'_> {
     pub fn import_cards(
         &self,
         reader: &mut dyn CardReader,
+        options: ContactImport,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        run_import(self, ForeignSource(reader), RunOptions::default(), on_event)
+        run_import(self, ForeignSource(reader), options.into(), on_event)
     }
 }
 

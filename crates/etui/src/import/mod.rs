@@ -40,7 +40,8 @@ pub struct ImportReport {
     pub changed: u64,
     /// Existing records with the same content.
     pub unchanged: u64,
-    /// Components older than those of their entries (SEQUENCE, then DTSTAMP): they changed nothing.
+    /// Components older than those of their entries (SEQUENCE, then DTSTAMP), and contacts as they were before
+    /// they were changed: they changed nothing.
     pub older: u64,
     /// Messages that change no entry: proposals, questions, and answers to no known entry.
     pub proposals: u64,
@@ -91,8 +92,9 @@ impl Contacts<'_> {
     /// Imports every vCard of `input`, of any version and charset.
     ///
     /// Valid cards are imported; everything else is reported with its lines and the reason.
-    /// Importing an input twice changes nothing. Of several cards with one UID and different
-    /// content the first is kept.
+    /// Importing an input twice changes nothing, also if a contact was changed in between: a card that a
+    /// contact had before, as far as the versions are kept, is older. Of several cards with one UID and
+    /// different content the first is kept.
     ///
     /// A small input (fewer than 4,096 cards and 4 MiB) is saved in batches of up to 1,000 per
     /// transaction. The new cards of a larger input are saved sorted, in one transaction; cards
@@ -110,8 +112,38 @@ impl Contacts<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
+        self.import_with(input, ContactImport::default(), on_event)
+    }
+
+    /// Imports as [`Contacts::import`] does, with options.
+    ///
+    /// # Errors
+    /// As [`Contacts::import`].
+    pub fn import_with(
+        &self,
+        input: impl Read,
+        options: ContactImport,
+        on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
+    ) -> Result<ImportReport> {
         let cards = CardSource(Splitter::new(input, "VCARD").max_record(MAX_CARD));
-        run_import(self, cards, RunOptions::default(), on_event)
+        run_import(self, cards, options.into(), on_event)
+    }
+}
+
+/// Options of [`Contacts::import_with`] and [`Contacts::import_cards`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ContactImport {
+    /// A card that a contact had before it was changed replaces the present one, as a file of a folder of
+    /// items does, or an old export that is to be taken back.
+    pub takes_earlier: bool,
+}
+
+impl From<ContactImport> for RunOptions {
+    fn from(options: ContactImport) -> Self {
+        Self {
+            takes_earlier: options.takes_earlier,
+            ..Self::default()
+        }
     }
 }
 

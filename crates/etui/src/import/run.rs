@@ -18,6 +18,7 @@ use super::{ImportEvent, ImportReport, Refused};
 use crate::error::{Error, Result};
 use crate::import::fill::{BulkFill, FillOutcome};
 use crate::record::collection_table::CollectionRef;
+use crate::record::history::EarlierTexts;
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::StoredText;
 use crate::record::shared::{SourceObject, UnfinishedObjects};
@@ -67,6 +68,8 @@ pub(crate) struct RunOptions {
     pub(crate) whole_records: bool,
     /// Records of other days with one UID get UIDs of their own.
     pub(crate) split_uids: bool,
+    /// A text that a record had before it was changed replaces the present one.
+    pub(crate) takes_earlier: bool,
 }
 
 /// Imports the records of `source` into a collection.
@@ -82,6 +85,7 @@ pub(crate) fn run_import<S: RecordSource>(
         report: ImportReport::default(),
         seen: UidSet::default(),
         unchanged: UidSet::default(),
+        earlier: None,
         hasher: RandomState::new(),
         batch: Vec::new(),
         batch_bytes: 0,
@@ -124,6 +128,8 @@ struct ImportRun<'a, 's, R> {
     seen: UidSet,
     /// The UIDs of mergeable records that were counted as unchanged.
     unchanged: UidSet,
+    /// The texts that records had before this import, once they are asked for.
+    earlier: Option<EarlierTexts>,
     hasher: RandomState,
     batch: Vec<ImportItem<R>>,
     batch_bytes: usize,
@@ -574,6 +580,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         if R::CAN_MERGE {
             self.save_merged(batch)?;
         } else {
+            let batch = self.without_earlier(batch)?;
             let condition = |item: &ImportItem<R>| match item.repeated {
                 // A record with a repeated UID is accepted only if it equals the stored one.
                 true => Condition::IfMatch(ETag::of(item.record.text())),
@@ -584,6 +591,52 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         }
         self.report_progress(self.report.good())?;
         self.report_saved()
+    }
+
+    /// Leaves out the items whose records had their texts before they were changed.
+    fn without_earlier(&mut self, batch: Vec<ImportItem<R>>) -> Result<Vec<ImportItem<R>>> {
+        if self.options.takes_earlier {
+            return Ok(batch);
+        }
+        let id = self.collection.id();
+        let db = self.collection.db();
+        let earlier = match self.earlier.take() {
+            Some(earlier) => earlier,
+            None => db.read(|conn| EarlierTexts::read(conn, id))?,
+        };
+        let mut newer = batch;
+        if !earlier.is_empty() {
+            let is_earlier: Vec<bool> = db.read(|conn| {
+                let has = |item: &ImportItem<R>| {
+                    let record = &item.record;
+                    earlier.has(conn, id, &record.identity(), record.text())
+                };
+                newer.iter().map(has).collect()
+            })?;
+            let (all, is_earlier) = (std::mem::take(&mut newer), is_earlier.into_iter());
+            for (item, is_earlier) in all.into_iter().zip(is_earlier) {
+                match is_earlier {
+                    true => self.report_earlier(&item)?,
+                    false => newer.push(item),
+                }
+            }
+        }
+        self.earlier = Some(earlier);
+        Ok(newer)
+    }
+
+    fn report_earlier(&mut self, item: &ImportItem<R>) -> Result<()> {
+        self.report.older += 1;
+        let uid = item.record.identity();
+        self.report_note(Refused {
+            line: item.line,
+            last_line: item.last_line,
+            reason: format!(
+                "an earlier version of the record with its UID ({uid}), which was changed here since: it \
+                 changes nothing"
+            ),
+            excerpt: record_excerpt(item.record.text()),
+        })
     }
 
     /// Saves items merged into the stored records.

@@ -15,6 +15,7 @@
 //! Writing keeps no index by record, which each edit would pay for. Reading a history scans the
 //! change log from the addition of the record to its latest change.
 
+use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, OptionalExtension};
@@ -159,6 +160,54 @@ impl<R: RecordKind> Collection<'_, R> {
                 .with_exact_source(shared.is_some())
                 .put(conn, writing, self.id(), Condition::Always)
         })
+    }
+}
+
+/// The texts that the records of a collection had before their changes, with the change that first replaced each.
+pub(crate) struct EarlierTexts(HashMap<(i64, ETag), i64>);
+
+impl EarlierTexts {
+    /// Reads them in one pass over the change log, which has no index by record.
+    pub(crate) fn read(conn: &Connection, collection: i64) -> Result<Self> {
+        let mut log = conn.prepare_cached(
+            "SELECT record, seq, change.text FROM change CROSS JOIN record ON record.id = change.record \
+             WHERE change.text IS NOT NULL AND collection = ?1 ORDER BY seq",
+        )?;
+        let mut rows = log.query([collection])?;
+        let mut all = HashMap::new();
+        while let Some(row) = rows.next()? {
+            let text = row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?;
+            let key = (row.get(0)?, ETag::of(text));
+            all.entry(key).or_insert(row.get(1)?);
+        }
+        Ok(Self(all))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns true if a record had this text before the one that it has now. What an undo brought back is
+    /// older than what was undone.
+    pub(crate) fn has(
+        &self,
+        conn: &Connection,
+        collection: i64,
+        uid: &str,
+        text: &[u8],
+    ) -> Result<bool> {
+        let stored: Option<(i64, Vec<u8>)> = conn
+            .prepare_cached(
+                "SELECT id, text FROM record WHERE collection = ?1 AND uid = ?2 AND removed_at IS NULL",
+            )?
+            .query_row((collection, uid), |r| Ok((r.get(0)?, r.get(1)?)))
+            .optional()?;
+        let Some((id, stored)) = stored.filter(|(_, stored)| stored != text) else {
+            return Ok(false);
+        };
+        let replaced = |text: &[u8]| self.0.get(&(id, ETag::of(text)));
+        let current = replaced(&stored).copied().unwrap_or(i64::MAX);
+        Ok(replaced(text).is_some_and(|first| *first < current))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use etui::contacts::{Card, Paging};
-use etui::import::{CardReader, ImportCard, ImportReport, Refused};
+use etui::import::{CardReader, ContactImport, ImportCard, ImportReport, Refused};
 use etui::record::RecordKind;
 use etui::{SaveOutcome, Store};
 use etui_testkit::{fixtures, people::People};
@@ -124,6 +124,49 @@ fn a_changed_card_replaces_and_can_be_undone() {
     assert_eq!(contacts.restore("a").unwrap().outcome, SaveOutcome::Changed);
     let text = contacts.get("a").unwrap().unwrap().text;
     assert_eq!(text, b"BEGIN:VCARD\nUID:a\nFN:First\nEND:VCARD\n");
+}
+
+#[test]
+fn an_earlier_version_stays_out_unless_it_is_asked_for() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let card = |phone: u32| {
+        format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:a\r\nFN:Ada\r\nTEL:{phone}\r\nEND:VCARD\r\n")
+    };
+    let phone = || {
+        contacts
+            .get("a")
+            .unwrap()
+            .unwrap()
+            .card()
+            .unwrap()
+            .properties("TEL")
+    };
+    let outcome = |report: ImportReport| (report.changed, report.unchanged, report.older);
+    let run = |phone: u32| outcome(import(&store, card(phone).as_bytes()));
+    import(&store, card(1).as_bytes());
+    contacts.save(&Card::parse(card(2)).unwrap()).unwrap();
+    assert_eq!(run(1), (0, 0, 1));
+    assert_eq!(run(2), (0, 1, 0));
+    assert_eq!(run(3), (1, 0, 0));
+    // 2 and 1 were before 3.
+    assert_eq!((run(2), run(1)), ((0, 0, 1), (0, 0, 1)));
+    let older = ContactImport {
+        takes_earlier: true,
+    };
+    let taken = contacts.import_with(
+        card(1).as_bytes(),
+        older,
+        &mut |_| ControlFlow::Continue(()),
+    );
+    assert_eq!(outcome(taken.unwrap()), (1, 0, 0));
+    // What was taken back is older than what it replaced.
+    assert_eq!(run(2), (1, 0, 0));
+    assert_eq!(phone(), ["2"]);
+    // A removed contact comes back.
+    contacts.remove("a").unwrap();
+    import(&store, card(1).as_bytes());
+    assert_eq!(phone(), ["1"]);
 }
 
 #[test]
@@ -302,7 +345,9 @@ fn contacts_of_another_format_are_imported_like_vcards() {
         let (_dir, store) = store();
         let contacts = store.contacts().unwrap();
         let mut reader = NumberedCards { next: 0, count };
-        let report = contacts.import_cards(&mut reader, &mut |_| ControlFlow::Continue(()));
+        let report = contacts.import_cards(&mut reader, ContactImport::default(), &mut |_| {
+            ControlFlow::Continue(())
+        });
         let report = report.unwrap();
         assert_eq!(
             (report.added, report.refused, report.warned),
@@ -314,7 +359,9 @@ fn contacts_of_another_format_are_imported_like_vcards() {
         assert_eq!(lines, [2, count]);
         assert_eq!(report.warnings[0].line, 3);
         let mut reader = NumberedCards { next: 0, count };
-        let again = contacts.import_cards(&mut reader, &mut |_| ControlFlow::Continue(()));
+        let again = contacts.import_cards(&mut reader, ContactImport::default(), &mut |_| {
+            ControlFlow::Continue(())
+        });
         assert_eq!(again.unwrap().unchanged, count - 2);
         assert_eq!(contacts.count().unwrap(), count - 2);
     }
