@@ -37,6 +37,9 @@ const MAX_WORDS_AROUND: usize = 60;
 /// Words of a phrase whose time is looked for in two places; it bounds the cost.
 const MAX_SPREAD_WORDS: usize = 24;
 
+/// Words for "on" before a date.
+const BEFORE_DATE: &[&str] = &["on", "am", "le", "el", "il", "den", "op", "em", "dia"];
+
 /// A phrase, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
@@ -127,6 +130,15 @@ pub fn parse_phrase(text: &str, day: Date, now: DateTime) -> Result<Option<Phras
         (None, Some(e)) => Err(e),
         (None, None) => Ok(None),
     }
+}
+
+/// Returns true for `15.12.` and `15/12`.
+fn is_short_date(word: &str) -> bool {
+    let mut parts = word.split(['.', '/']);
+    let day = parts.next().and_then(|day| parse_digits::<u32>(day, 1..=2));
+    let month = parts.next();
+    let month = month.and_then(|month| parse_digits::<u32>(month, 1..=2));
+    day.is_some() && month.is_some()
 }
 
 /// Returns the part of the day that a meal in the title names.
@@ -358,8 +370,17 @@ impl<'t> PhraseReader<'t> {
             .collect();
         let is_kept = |at: usize| kept.iter().any(|part| part.contains(&at));
         (0..self.pieces.len())
-            .filter(|at| !is_in(*at) || is_kept(*at))
+            .filter(|at| {
+                (!is_in(*at) || is_kept(*at)) && !(is_in(at + 1) && self.is_before_date(*at))
+            })
             .collect()
+    }
+
+    /// Returns true for a word that belongs to the date in figures after it, which is in no language: "Besuch am
+    /// 15.12."
+    fn is_before_date(&self, at: usize) -> bool {
+        let text = |at: usize| self.pieces.get(at).map_or("", |piece| piece.text);
+        BEFORE_DATE.contains(&text(at)) && is_short_date(text(at + 1))
     }
 
     /// Parses the time in these words, one part after the other.
@@ -519,12 +540,13 @@ impl<'t> PhraseReader<'t> {
                 let Some(time) = self.time_of(first..last, 0..0) else {
                     continue;
                 };
-                let all: Vec<usize> = (0..first).chain(last..count).collect();
+                let before = 0..first - usize::from(self.is_before_date(first - 1));
+                let all: Vec<usize> = before.clone().chain(last..count).collect();
                 if self.leftover(&all, time.rule.is_some()).is_some() {
                     continue;
                 }
                 let title: Vec<usize> = match is_place {
-                    true => (0..first).collect(),
+                    true => before.collect(),
                     false => all,
                 };
                 if let Some(mut phrase) = self.phrase_of(&title, time) {

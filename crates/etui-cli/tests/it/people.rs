@@ -451,7 +451,7 @@ fn what_was_corrected_here_stays_when_an_export_is_imported_again() {
     z.csv:2: an earlier version of the record with its UID (urn:uuid:ad877125-dc4a-8d70-855b-b750b51c7abc), which was changed here since: it changes nothing (FN:Zed)
     z.csv: 0 added, 1 older (20 bytes)
     $ etui contacts find --fields name,phone phone:99 '|' phone:98
-    error: no contact matches: phone:99 | phone:98
+    error: no contact matches: phone:99 | phone:98; the word between two choices is `or`
     [exit 4]
     $ etui import --older old.vcf; etui undo -q; etui import -q old.vcf; etui contacts find --fields name,phone phone:99
     old.vcf: 0 added, 1 changed, 3 unchanged (590 bytes)

@@ -116,7 +116,7 @@ impl<R: RecordCommands> FindArgs<R> {
         search: &mut Search<R>,
     ) -> Result<bool> {
         // `not` is no typing mistake.
-        if self.exact || excluded_word(&self.filter).is_some() {
+        if self.exact || excluded_word(&self.filter.join(" ")).is_some() {
             return Ok(false);
         }
         let each = readers.iter().map(|(_, reader)| reader);
@@ -202,19 +202,23 @@ fn count_all<R: RecordCommands>(
 
 /// Returns the error for a filter without matches.
 pub fn no_match<R: RecordCommands>(words: &[String]) -> Failure {
-    let text = format!("no {} matches: {}", R::ONE, words.join(" ").trim());
-    Failure::NotFound(match excluded_word(words) {
+    let words = words.join(" ");
+    let text = format!("no {} matches: {}", R::ONE, words.trim());
+    let has_bar = words
+        .split_whitespace()
+        .any(|word| matches!(word, "|" | "||"));
+    Failure::NotFound(match excluded_word(&words) {
         Some(word) => format!(
             "{text}; to leave out those with \"{word}\", put a minus before it: etui {} find -- -{word}",
             R::COMMAND
         ),
+        None if has_bar => format!("{text}; the word between two choices is `or`"),
         None => text,
     })
 }
 
 /// Returns the word after `not`, of a search for records without it.
-fn excluded_word(words: &[String]) -> Option<String> {
-    let words = words.join(" ");
+fn excluded_word(words: &str) -> Option<String> {
     let words: Vec<&str> = words.split_whitespace().collect();
     let mut pairs = words.windows(2);
     let pair = pairs.find(|pair| pair[0].eq_ignore_ascii_case("not") || pair[0] == "!");
