@@ -5,7 +5,8 @@ use super::dates::parse_day_number;
 use super::duration::parse_duration;
 use super::language::{Language, is_day_of_another_language, meaning_in, meanings};
 use super::names::{
-    fold_word, is_full_name, is_weekday_name, nearest_weekday, parse_month, parse_number_word,
+    fold_word, is_full_name, is_weekday_name, nearest_weekday, parse_day_of_week, parse_month,
+    parse_number_word,
 };
 
 /// Days by a name, in English.
@@ -124,6 +125,15 @@ fn is_day_in_any_language(folded: &str) -> bool {
     is_long && !AMBIGUOUS_DAYS.contains(&folded) && (is_one(folded) || is_case_of_weekday(folded))
 }
 
+/// Returns true for weekdays in one word: `tue/thu`, `di+do`.
+fn is_days(folded: &str) -> bool {
+    let is_day = |part: &str| {
+        parse_day_of_week(part).is_some()
+            || meanings(part).any(|word| parse_day_of_week(word).is_some())
+    };
+    folded.contains(['/', '+', '&']) && folded.split(['/', '+', '&']).all(is_day)
+}
+
 /// Returns true for the name of a weekday with an ending: måndagen, pazartesiye.
 fn is_case_of_weekday(folded: &str) -> bool {
     /// Words and names that are none.
@@ -167,6 +177,7 @@ impl WordContext<'_> {
             return false;
         }
         is_day_in_any_language(self.written)
+            || is_days(self.written)
             || is_day_of_another_language(&format!("{}_{}", self.before, self.written))
             || DAY_NAMES.contains(&self.written)
             || ABBREVIATIONS.contains(&word)

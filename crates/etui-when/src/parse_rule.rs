@@ -48,10 +48,14 @@ pub fn parse_recurrence(text: &str, start: Date, now: DateTime) -> Result<Recurr
 pub fn spread_words(text: &str) -> String {
     let words = text.split_whitespace().map(|word| {
         let has_digit = word.contains(|c: char| c.is_ascii_digit());
-        let word = if has_digit {
-            word.to_owned()
-        } else {
-            word.replace('/', " and ")
+        // Tue+Thu, but not C++
+        let is_sum = word
+            .split('+')
+            .all(|part| part.chars().all(char::is_alphabetic) && !part.is_empty());
+        let word = match has_digit {
+            true => word.to_owned(),
+            false if is_sum => word.replace('+', " and "),
+            false => word.replace('/', " and "),
         };
         word.replace(',', " and ")
     });

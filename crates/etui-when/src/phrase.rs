@@ -25,6 +25,7 @@ use super::names::{fold_word, is_full_name, is_weekday_name, parse_day_of_week};
 use super::parse::{EndWords, ParsedTimes, TimeContext, TimeWords, parse_words};
 use super::parse_rule::{parse_rule_words, spread_words};
 use super::reading::{AssumedHalf, DayPart};
+use super::when_parser::FILLERS;
 use super::words::WordList;
 use super::zone_words::ZoneWord;
 
@@ -567,10 +568,12 @@ impl<'t> PhraseReader<'t> {
     /// Finds the longest time of which a part is at the end and another one before: `every monday Choir 19:30`.
     fn time_in_two_parts(&self) -> Option<FoundTime> {
         let count = self.pieces.len();
-        if count > MAX_SPREAD_WORDS {
+        let last = self.english_of(count.checked_sub(1)?);
+        // "Call Bob 2pm 1 day before"
+        if count > MAX_SPREAD_WORDS || FILLERS.contains(&last) || is_preposition(last) {
             return None;
         }
-        let most = MAX_TIME_WORDS.min(count.checked_sub(1)?);
+        let most = MAX_TIME_WORDS.min(count - 1);
         for length in (2..=most).rev() {
             for tail in 1..length {
                 let (before, time) = (length - tail, count - tail..count);

@@ -18,7 +18,7 @@ use super::zone_words::ZoneWord;
 /// Words before an hour.
 const BEFORE_HOUR: &[&str] = &["at", "@", "from", "around", "ca", "ca.", "about"];
 /// Further words without a meaning of their own.
-const FILLERS: &[&str] = &[
+pub const FILLERS: &[&str] = &[
     "on", "the", "of", "coming", "starting", "by", "and", "before", "for",
 ];
 pub const RANGE_WORDS: &[&str] = &["-", "to", "until", "till", "through", "thru"];

@@ -587,6 +587,7 @@ fn describe_new_store(store: &Store) -> Result<String> {
 /// Adds the counts of a report to a total.
 pub fn add_report(total: &mut ImportReport, report: &ImportReport) {
     total.added += report.added;
+    total.revived += report.revived;
     total.changed += report.changed;
     total.unchanged += report.unchanged;
     total.older += report.older;
@@ -683,7 +684,14 @@ fn import_source(
 
 /// Formats `8,412 added, 1 changed, 3 rejected (6.4 MB)`.
 pub fn summarize_report(report: &ImportReport) -> String {
-    let mut parts = vec![format!("{} added", format_count(report.added))];
+    let mut parts = vec![match report.revived {
+        0 => format!("{} added", format_count(report.added)),
+        n => format!(
+            "{} added, {} of them back from the trash",
+            format_count(report.added),
+            format_count(n)
+        ),
+    }];
     for (n, what) in [
         (report.changed, "changed"),
         (report.unchanged, "unchanged"),

@@ -416,11 +416,17 @@ fn entries_are_moved_to_typed_times() {
     session.types("mfriday\r");
     session.sees("Moved: Dentist, Fri 14 Mar 2031, 11:00-11:30");
     session.sees("Friday, 14 March 2031");
+    // What was moved back is selected.
     session.types("u");
     session.sees("Undone");
+    session.sees("> 11:00-11:30  Dentist");
+    session.sees("Monday, 10 March 2031");
     // An entry of days; its length stays.
+    session.types("/fair\r");
+    session.sees("> ");
+    session.sees("Fair (day 1 of 3)");
     session.types("m2031-03-20\r");
-    session.sees("Moved:");
+    session.sees("Moved: Fair, Thu 20 Mar 2031 to Sat 22 Mar 2031");
     // A to-do, wide characters and a series.
     session.types(":2031-03-10\r/tax\rm+1d\r");
     session.sees("Moved: Tax return, Wed 12 Mar 2031");

@@ -443,7 +443,9 @@ fn what_was_corrected_here_stays_when_an_export_is_imported_again() {
         "etui contacts edit -q 2 --set phone=99; etui contacts edit -q Zed --set phone=98; etui import old.vcf; etui import z.csv",
         "etui contacts find --fields name,phone phone:99 '|' phone:98",
         "etui import --older old.vcf; etui undo -q; etui import -q old.vcf; etui contacts find --fields name,phone phone:99",
-    ], @r"
+        "etui contacts remove -q 1; etui import old.vcf; etui contacts edit 1 --set phone:mobile=0171; etui contacts add -q 'Nora Klein 0171 222333 label Choir'",
+        "etui calendar add -q Old --start '2020-01-06 9:00' --repeat weekly; etui calendar edit Old --start tuesday",
+    ], @r#"
     $ etui export -q -o old.vcf; printf 'Name,Phone\nZed,0301\n' > z.csv; etui import -q z.csv
     $ etui contacts edit -q 2 --set phone=99; etui contacts edit -q Zed --set phone=98; etui import old.vcf; etui import z.csv
     old.vcf:11: an earlier version of the record with its UID (bob), which was changed here since: it changes nothing (UID:bob)
@@ -458,5 +460,18 @@ fn what_was_corrected_here_stays_when_an_export_is_imported_again() {
     old.vcf:11: an earlier version of the record with its UID (bob), which was changed here since: it changes nothing (UID:bob)
     Name     Phone
     Bob Öst  99
-    ");
+    $ etui contacts remove -q 1; etui import old.vcf; etui contacts edit 1 --set phone:mobile=0171; etui contacts add -q 'Nora Klein 0171 222333 label Choir'
+    old.vcf:11: an earlier version of the record with its UID (bob), which was changed here since: it changes nothing (UID:bob)
+    old.vcf: 1 added, 1 of them back from the trash, 2 unchanged, 1 older (590 bytes)
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    - Phone: 0171 39200 02  (cell, preferred)
+      Phone: 0171  (cell, preferred)
+    error: "label Choir" is not understood; name the field: phone:work=..., birthday=..., org=..., note=... (see etui contacts add --help)
+    [exit 2]
+    $ etui calendar add -q Old --start '2020-01-06 9:00' --repeat weekly; etui calendar edit Old --start tuesday
+    Its past times were moved, too; for the later ones only: etui calendar edit 13 --from DAY
+    Changed 13: Old (undo: etui calendar restore 13)
+      Tue 7 Jan 2020, 09:00-10:00
+      every week
+    "#);
 }

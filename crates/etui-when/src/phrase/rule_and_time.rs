@@ -35,6 +35,13 @@ pub fn split_rule(words: &WordList, context: TimeContext) -> Option<FoundRule> {
             if time.peek(0).is_some_and(|word| RANGE_WORDS.contains(&word)) {
                 continue;
             }
+            // "every thursday 19:30 from 10 december" is not every 10 december.
+            let begins = |word: Option<&str>| matches!(word, Some("from" | "since" | "starting"));
+            let last = |back: usize| length.checked_sub(back).and_then(|at| time.peek(at));
+            let ends_early = begins(last(1)) || (last(1) == Some("the") && last(2) == Some("at"));
+            if ends_early || (first > 0 && length > 0 && begins(rule.peek(first))) {
+                continue;
+            }
             let mut parsed = match length {
                 0 => ParsedTimes::of_day(day),
                 _ => match parse_words(&time, context).or_else(|_| parse_hours(&time, context)) {

@@ -34,8 +34,10 @@ pub struct Refused {
 /// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportReport {
-    /// New records.
+    /// New records, and those that came back from the trash.
     pub added: u64,
+    /// Those of them that came back from the trash.
+    pub revived: u64,
     /// Existing records with other content now; the change can be undone.
     pub changed: u64,
     /// Existing records with the same content.

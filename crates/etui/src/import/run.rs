@@ -22,7 +22,7 @@ use crate::record::history::EarlierTexts;
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::StoredText;
 use crate::record::shared::{SourceObject, UnfinishedObjects};
-use crate::record::{Collection, IndexedColumns, RecordKind, collection_table, records};
+use crate::record::{Collection, IndexedColumns, RecordKind, changes, collection_table, records};
 use crate::types::{Condition, ETag, SaveOutcome};
 
 /// Maximum number of records, and bytes of text, in one transaction of a small import.
@@ -85,6 +85,7 @@ pub(crate) fn run_import<S: RecordSource>(
         report: ImportReport::default(),
         seen: UidSet::default(),
         unchanged: UidSet::default(),
+        latest: collection.db().read(changes::latest_seq)?,
         earlier: None,
         hasher: RandomState::new(),
         batch: Vec::new(),
@@ -128,6 +129,8 @@ struct ImportRun<'a, 's, R> {
     seen: UidSet,
     /// The UIDs of mergeable records that were counted as unchanged.
     unchanged: UidSet,
+    /// The number of the last change before this import: a new record has a higher one.
+    latest: i64,
     /// The texts that records had before this import, once they are asked for.
     earlier: Option<EarlierTexts>,
     hasher: RandomState,
@@ -710,6 +713,8 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         for ((_, item), result) in items.iter().zip(results) {
             match result {
                 Ok(saved) => {
+                    let is_back = saved.outcome == SaveOutcome::Added && saved.id.0 <= self.latest;
+                    self.report.revived += u64::from(is_back);
                     self.count_outcome(item, saved.outcome, R::CAN_MERGE && item.repeated);
                 }
                 Err(_) => self.report_refused(Refused {

@@ -96,7 +96,19 @@ impl EntryChanges {
         }
         let mut notes = Vec::new();
         if !self.time.is_empty() {
+            let start = record.master().start.clone();
             notes = reschedule(record, at, &self.time, count_from, here, zones)?;
+            let had_times =
+                start.is_some_and(|at| here.zone.to_local(at.at(&here.zone)) < here.now);
+            if let (Some(number), true) = (number, self.time.start.is_some() && had_times)
+                && count_from == CountFrom::Entry
+                && record.master().recurs()
+            {
+                notes.push(format!(
+                    "Its past times were moved, too; for the later ones only: etui calendar edit {number} \
+                     --from DAY"
+                ));
+            }
             let main = record.master();
             if self.time.start.is_some() || self.time.due.is_some() {
                 let changed = main.start.as_ref().or(main.due.as_ref());

@@ -90,8 +90,9 @@ pub fn parse_contact_phrase(text: &str) -> Result<AddContactArgs> {
         let is_second = !name.is_empty() && !names.is_empty();
         let words = |name: &str| name.split_whitespace().count();
         let has_data = words(part) > words(&name);
-        // Lovelace, Ada; but not: Ada Lovelace, Boat 0171 39200 02
-        if is_second && (names.len() > 1 || has_data && names.iter().any(|n| words(n) > 1)) {
+        // Lovelace, Ada; but not: Ada Lovelace, Boat 0171 39200 02, and not: Ada Lovelace, Example GmbH
+        let is_other = has_data && names.iter().any(|n| words(n) > 1) || is_firm(&name);
+        if is_second && (names.len() > 1 || is_other) {
             return Err(not_understood(&name));
         }
         if !name.is_empty() {
@@ -111,8 +112,22 @@ fn parse_part(part: &str, args: &mut AddContactArgs) -> Result<String> {
     let mut name: Vec<&str> = Vec::new();
     let words: Vec<&str> = part.split_whitespace().collect();
     let mut rest = words.as_slice();
+    // Words of the name before the last word, and when something else followed it.
+    let (mut before, mut named) = (0, 0);
     while let Some((word, after)) = rest.split_first() {
+        if name.len() == before {
+            named = before;
+        }
+        before = name.len();
         let plain = plain_word(word);
+        if is_assignment(word) {
+            // Its value is the words up to the next one.
+            let more = after.iter().take_while(|word| !is_assignment(word)).count();
+            let text = rest.get(..=more).unwrap_or_default().join(" ");
+            args.set.push(text.parse().map_err(Failure::usage)?);
+            rest = &after[more..];
+            continue;
+        }
         if BIRTH_WORDS.contains(&plain.as_str()) || word.starts_with('*') {
             let glued = word.strip_prefix('*').filter(|date| !date.is_empty());
             let given: Vec<&str> = glued.into_iter().chain(after.iter().copied()).collect();
@@ -191,11 +206,23 @@ fn parse_part(part: &str, args: &mut AddContactArgs) -> Result<String> {
                 let address = parse_email(address).map_err(Failure::usage)?;
                 args.email.push(address);
             }
+            // Ada <ada@example.org> Lovelace; but not: Ada Lovelace 0171 39200 02 Choir
+            false if named > 1 => return Err(not_understood(&rest.join(" "))),
             false => name.push(*word),
         }
         rest = after;
     }
     Ok(name.join(" "))
+}
+
+/// Returns true for the name of a firm.
+fn is_firm(name: &str) -> bool {
+    const FORMS: &[&str] = &[
+        "gmbh", "ag", "kg", "ohg", "ug", "firma", "inc", "ltd", "llc", "corp", "sarl", "sàrl",
+        "srl", "bv", "oy", "ab", "e.v",
+    ];
+    let mut words = name.split_whitespace().map(plain_word);
+    words.any(|word| FORMS.contains(&word.as_str()))
 }
 
 /// Returns a word in small letters, without the mark after it.
@@ -321,6 +348,10 @@ mod tests {
                 "Ada Lovelace; ; 030 23125 001|0171 39200 02; ORG=Example GmbH|NOTE=a = b",
             ),
             ("Lovelace, Ada", "Lovelace, Ada; ; ; "),
+            (
+                "Max Muster 030 1234567 org=Acme & Co label=Choir",
+                "Max Muster; ; 030 1234567; ORG=Acme & Co|CATEGORIES=Choir",
+            ),
             (
                 "Lovelace, Ada ada@example.org",
                 "Lovelace, Ada; ada@example.org; ; ",

@@ -138,18 +138,19 @@ pub fn component_named(word: &str) -> Option<Component> {
     found.map(|(_, component)| *component)
 }
 
-/// Returns the phone that a word such as `mobile` is, as it is written.
-fn kind_of_phone(word: &str) -> Option<&'static str> {
-    const KINDS: &[(&str, &str)] = &[
-        ("mobile", "phone:cell"),
-        ("cell", "phone:cell"),
-        ("cellphone", "phone:cell"),
-        ("handy", "phone:cell"),
-        ("fax", "phone:fax"),
-        ("pager", "phone:pager"),
+/// Returns the type that a word such as `mobile` names.
+fn type_of_phone(word: &str) -> Option<&'static str> {
+    const TYPES: &[(&str, &str)] = &[
+        ("mobile", "cell"),
+        ("mobil", "cell"),
+        ("cell", "cell"),
+        ("cellphone", "cell"),
+        ("handy", "cell"),
+        ("fax", "fax"),
+        ("pager", "pager"),
     ];
-    let mut kinds = KINDS.iter();
-    let found = kinds.find(|(kind, _)| kind.eq_ignore_ascii_case(word.trim()));
+    let mut all = TYPES.iter();
+    let found = all.find(|(kind, _)| kind.eq_ignore_ascii_case(word.trim()));
     found.map(|(_, typed)| *typed)
 }
 
@@ -159,10 +160,7 @@ pub fn parse_field(text: &str) -> Result<(String, Vec<String>, Option<usize>), S
     let (word, types) = text.split_once([':', '.']).unwrap_or((text, ""));
     let types = types.split([',', '.']).map(|kind| {
         let kind = kind.trim().to_ascii_lowercase();
-        match kind.as_str() {
-            "mobile" => "cell".to_owned(),
-            _ => kind,
-        }
+        type_of_phone(&kind).map_or(kind, str::to_owned)
     });
     let types: Vec<String> = types.filter(|kind| !kind.is_empty()).collect();
     if let Some(kind) = types.iter().find(|kind| !is_property_name(kind)) {
@@ -258,9 +256,9 @@ impl FromStr for PropertyAssignment {
         let name = match component {
             Some(Component(name, _)) => name.to_owned(),
             None => {
-                if let Some(typed) = kind_of_phone(word) {
+                if let Some(typed) = type_of_phone(word) {
                     return Err(format!(
-                        "there is no property \"{}\"; write {typed}=\"+44 20 7946 0123\"",
+                        "there is no property \"{}\"; write phone:{typed}=\"+44 20 7946 0123\"",
                         word.trim()
                     ));
                 }
@@ -299,10 +297,12 @@ impl FromStr for PropertyAssignment {
             Some(replaced) => replaced.new.clone(),
             None => check(value)?,
         };
+        let types = types.split(',').map(str::trim).filter(|t| !t.is_empty());
         let types: Vec<String> = types
-            .split(',')
-            .map(|t| t.trim().to_owned())
-            .filter(|t| !t.is_empty())
+            .map(|kind| match name.as_str() {
+                "TEL" => type_of_phone(kind).unwrap_or(kind).to_owned(),
+                _ => kind.to_owned(),
+            })
             .collect();
         check_types(&name, &types)?;
         Ok(Self {

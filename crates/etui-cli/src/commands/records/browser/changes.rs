@@ -157,7 +157,7 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         let all = self.collection(subject.collection)?;
         let instance = subject.instance.as_ref();
         let changed = R::change_fields((all, &stored), instance, changes, out)?;
-        let done = self.save_times(subject.collection, &stored, changed, "Changed");
+        let done = self.save_times(subject, &stored, changed, "Changed");
         let (outcome, message) = done?;
         dialogs.close_form();
         dialogs.set_message(message);
@@ -195,7 +195,7 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
         let stored = self.stored(&target.subject)?;
         let at = target.subject.collection;
         let moved = R::move_to((self.collection(at)?, &stored), target, text, out)?;
-        let (outcome, message) = self.save_times(at, &stored, moved, "Moved")?;
+        let (outcome, message) = self.save_times(&target.subject, &stored, moved, "Moved")?;
         dialogs.close_prompt();
         dialogs.set_message(message);
         Ok(outcome)
@@ -204,17 +204,30 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
     /// Saves a change that may concern the times. Returns a message with the times and the notes.
     fn save_times(
         &mut self,
-        collection: usize,
+        subject: &Subject,
         stored: &StoredRecord<R>,
         changed: ChangedRecord<R>,
         what: &str,
     ) -> Result<(Outcome, String)> {
         let new = keep_identity(stored, changed.record)?;
-        let (mut outcome, mut message) = self.save_changed(collection, stored, &new, |title| {
-            let now = changed.now.iter().map(|now| format!(", {now}"));
-            format!("{what}: {title}{}", now.collect::<String>())
-        })?;
+        let steps = self.steps.len();
+        let (mut outcome, mut message) =
+            self.save_changed(subject.collection, stored, &new, |title| {
+                let now = changed.now.iter().map(|now| format!(", {now}"));
+                format!("{what}: {title}{}", now.collect::<String>())
+            })?;
         outcome.day = changed.day;
+        let before = match &subject.instance {
+            Some(at) => Some(at.local().date()),
+            None => {
+                let all = self.collection(subject.collection)?;
+                let before = R::parse_text(stored.text.clone(), Some((all, stored.id)));
+                before.ok().and_then(|before| R::first_day(&before))
+            }
+        };
+        if let Some(step) = self.steps.get_mut(steps).filter(|_| changed.day.is_some()) {
+            step.day = before;
+        }
         for note in changed.notes {
             message.push_str(&format!("\n{note}"));
         }

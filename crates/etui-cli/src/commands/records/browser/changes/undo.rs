@@ -1,5 +1,6 @@
 //! The changes that were made in a browser, and how they are undone.
 
+use etui::calendar::time::Date;
 use etui::{Condition, ETag, Error, RecordId};
 
 use super::{Outcome, RecordChanger};
@@ -17,6 +18,8 @@ pub struct UndoStep {
     uid: String,
     title: String,
     kind: StepKind,
+    /// The day that is shown when it is undone: that from which a record was moved.
+    pub(super) day: Option<Date>,
 }
 
 /// The kind of a change.
@@ -38,6 +41,7 @@ impl<R: BrowserRecord> RecordChanger<'_, R> {
             uid: uid.to_owned(),
             title: one_line(title).into_owned(),
             kind,
+            day: None,
         });
     }
 
@@ -89,6 +93,7 @@ impl<R: BrowserRecord> RecordChanger<'_, R> {
         };
         Ok(Outcome {
             changed: Some((step.collection, id)),
+            day: step.day,
             ..Outcome::default()
         })
     }
