@@ -200,8 +200,23 @@ pub fn move_instance(
 pub fn complete_todos(app: &mut App, args: &DoneArgs) -> Result<()> {
     let store = app.open_to_read()?;
     let ids = names_in_words::<CalendarObject>(&store, &args.ids)?;
+    // Of entries of one name, the to-do is meant, and of to-dos the open one.
+    let is_todo = |record: &CalendarObject, _: &str| record.master().kind == ComponentKind::Todo;
+    let is_due = |record: &CalendarObject, id: &str| {
+        let main = record.master();
+        is_todo(record, id) && (main.recurs() || super::todos::is_done(main.status) == args.undo)
+    };
+    let mut numbers = Vec::new();
+    for id in ids {
+        let words = std::slice::from_ref(&id);
+        let number = match number_where(app, &store, words, is_due)? {
+            None => number_where(app, &store, words, is_todo)?,
+            number => number,
+        };
+        numbers.push(number.unwrap_or(id));
+    }
     store.close()?;
-    for id in &ids {
+    for id in &numbers {
         change_instance(app, id, args.on.as_deref(), |record, zones, here| {
             expect_todo(record, id)?;
             let (what, already) = match args.undo {
@@ -351,7 +366,23 @@ pub(super) fn number_on(
     words: &[String],
     on: Option<&str>,
 ) -> Result<Option<String>> {
-    let (Some(on), Ok(filter)) = (on, parse_filter::<CalendarObject>(words)) else {
+    let Some(on) = on else {
+        return Ok(None);
+    };
+    let here = local_now(&app.out);
+    number_where(app, store, words, |record, id| {
+        find_instance(record, id, Some(on), &here).is_ok()
+    })
+}
+
+/// Returns the number of the only record of a name that meets a condition; `None` for numbers, too.
+fn number_where(
+    app: &mut App,
+    store: &Store,
+    words: &[String],
+    is_wanted: impl Fn(&CalendarObject, &str) -> bool,
+) -> Result<Option<String>> {
+    let Ok(filter) = parse_filter::<CalendarObject>(words) else {
         return Ok(None);
     };
     if words
@@ -360,7 +391,6 @@ pub(super) fn number_on(
     {
         return Ok(None);
     }
-    let here = local_now(&app.out);
     let snapshot = store.snapshot()?;
     let mut found = Vec::new();
     for (_, reader) in app.readers_in::<CalendarObject>(&snapshot)? {
@@ -370,7 +400,7 @@ pub(super) fn number_on(
                 continue;
             };
             let id = row.id().to_string();
-            if find_instance(&record, &id, Some(on), &here).is_ok() {
+            if is_wanted(&record, &id) {
                 found.push(id);
             }
         }

@@ -1,7 +1,7 @@
 //! To-dos, and single times of a series.
 
 use super::with_calendar;
-use crate::harness::session;
+use crate::harness::{TestHome, session};
 
 #[test]
 fn one_time_is_skipped_or_moved() {
@@ -188,4 +188,35 @@ fn to_dos_are_completed() {
     error: there is no entry number 99; `etui calendar list` lists the numbers
     [exit 4]
     "#);
+}
+
+#[test]
+fn of_entries_of_one_name_the_open_to_do_is_done() {
+    let home = TestHome::new();
+    session!(home, [
+        "etui -q calendar add 'Tyres fetch' --start '2031-03-10 9:00'; etui -q calendar add 'todo Tyres change'; etui -q calendar add 'todo Tyres order'",
+        "etui calendar done Tyres; etui calendar done 3; etui calendar done tyres; etui calendar done Tyres fetch",
+        "etui calendar done Tyres --undo; etui calendar done Tyres order --undo; etui calendar done 1",
+    ], @"
+    $ etui -q calendar add 'Tyres fetch' --start '2031-03-10 9:00'; etui -q calendar add 'todo Tyres change'; etui -q calendar add 'todo Tyres order'
+    $ etui calendar done Tyres; etui calendar done 3; etui calendar done tyres; etui calendar done Tyres fetch
+    #  Start             Title         Place
+    1  2031-03-10 09:00  Tyres fetch
+    2                    Tyres change
+    3                    Tyres order
+    error: 3 entries match; select one: etui calendar done NUMBER
+    Done 3: Tyres order (undo: etui calendar restore 3)
+    Done 2: Tyres change (undo: etui calendar restore 2)
+    error: entry Tyres fetch is not a to-do; only to-dos can be completed
+    [exit 2]
+    $ etui calendar done Tyres --undo; etui calendar done Tyres order --undo; etui calendar done 1
+    #  Start             Title         Place
+    1  2031-03-10 09:00  Tyres fetch
+    2                    Tyres change
+    3                    Tyres order
+    error: 3 entries match; select one: etui calendar done NUMBER
+    Opened 3: Tyres order (undo: etui calendar restore 3)
+    error: entry 1 is not a to-do; only to-dos can be completed
+    [exit 2]
+    ");
 }
