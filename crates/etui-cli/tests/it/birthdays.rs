@@ -31,6 +31,7 @@ fn birthdays_are_listed_and_in_the_agenda() {
         "etui calendar agenda --from 2027-02-27 --to 2027-03-01 --birthdays",
         "etui calendar agenda 2028-02-29 --birthdays --json",
         "etui calendar agenda 2027-02-28",
+        "etui contacts birthdays 2032-02 | grep Cy; etui contacts birthdays 2032-02-27; etui contacts birthdays someday",
     ], @r#"
     $ etui -q contacts add --name Cy --set birthday=1992-02-29 --set anniversary=2020-02-28
     $ etui -q calendar add Fair --start 2027-02-28
@@ -46,5 +47,11 @@ fn birthdays_are_listed_and_in_the_agenda() {
     $ etui calendar agenda 2027-02-28
     Sunday, 28 February 2027
           all day  Fair  #9
+    $ etui contacts birthdays 2032-02 | grep Cy; etui contacts birthdays 2032-02-27; etui contacts birthdays someday
+    8  Sat 28 Feb 2032  Cy       anniversary (12)
+    8  Sun 29 Feb 2032  Cy       birthday (40)
+    No birthdays from Fri 27 Feb 2032 to Fri 27 Feb 2032.
+    error: "someday" is not a period; write today, tomorrow, week, next week, weekend, month, year, monday, 2026-12-24, 2026-12 or 2026
+    [exit 2]
     "#);
 }

@@ -7,14 +7,15 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::errors::Result;
+use crate::errors::{Failure, Result};
 use crate::output::Table;
 use crate::output::json::object;
-use etui_when::{LocalNow, format_day, iso_day};
+use etui_when::{LocalNow, SpanWords, TimeSpan, format_day, iso_day};
 
 const EXAMPLES: &str = "\
 Examples:
   etui contacts birthdays                    the next 30 days
+  etui contacts birthdays december           of a week, month or year: next month, 2027
   etui contacts birthdays --next 365         all of a year
   etui contacts birthdays --next 7 --json | jq -r .name
   etui calendar agenda month --birthdays     in the agenda
@@ -26,6 +27,9 @@ other years. Without a year there is no age.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BirthdaysArgs {
+    /// today, week, month, "next month", december, 2026-12, 2027 [default: the next 30 days]
+    #[arg(value_name = "WHEN", conflicts_with = "next")]
+    period: Vec<String>,
     /// Number of days, from today
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     next: u32,
@@ -73,12 +77,26 @@ impl ContactDate {
 
 pub fn list_birthdays(app: &mut App, args: &BirthdaysArgs) -> Result<()> {
     let here = LocalNow::in_zone(app.out.time_zone());
-    let today = here.now.date();
-    let last = today.plus_days(i64::from(args.next.max(1)) - 1);
+    let (first, last) = match args.period.join(" ") {
+        name if name.is_empty() => {
+            let today = here.now.date();
+            (today, today.plus_days(i64::from(args.next.max(1)) - 1))
+        }
+        name => {
+            let words = SpanWords {
+                name: Some(&name),
+                ..SpanWords::default()
+            };
+            // There are no such options here.
+            let span = TimeSpan::parse(words, &here)
+                .map_err(|e| Failure::usage(e.replace(", or use --from and --to", "")))?;
+            (span.first, span.last)
+        }
+    };
     let store = app.open_to_read()?;
-    let all = contact_dates(app, &store.snapshot()?, today, last)?;
+    let all = contact_dates(app, &store.snapshot()?, first, last)?;
     if all.is_empty() {
-        let days = [today, last].map(format_day);
+        let days = [first, last].map(format_day);
         return app
             .out
             .status(format!("No birthdays from {} to {}.", days[0], days[1]));
