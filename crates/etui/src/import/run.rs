@@ -603,25 +603,27 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
         }
         let id = self.collection.id();
         let db = self.collection.db();
+        let unlike = db.read(|conn| {
+            let find = |item: &ImportItem<R>| {
+                let text = ETag::of(item.record.text());
+                let found = records::find_record(conn, id, &item.record.identity())?;
+                let found = found.filter(|found| !found.removed && found.etag != text);
+                Ok(found.map(|found| (found, text)))
+            };
+            batch.iter().map(find).collect::<Result<Vec<_>>>()
+        })?;
+        if unlike.iter().all(Option::is_none) {
+            return Ok(batch);
+        }
         let earlier = match self.earlier.take() {
             Some(earlier) => earlier,
             None => db.read(|conn| EarlierTexts::read(conn, id))?,
         };
-        let mut newer = batch;
-        if !earlier.is_empty() {
-            let is_earlier: Vec<bool> = db.read(|conn| {
-                let has = |item: &ImportItem<R>| {
-                    let record = &item.record;
-                    earlier.has(conn, id, &record.identity(), record.text())
-                };
-                newer.iter().map(has).collect()
-            })?;
-            let (all, is_earlier) = (std::mem::take(&mut newer), is_earlier.into_iter());
-            for (item, is_earlier) in all.into_iter().zip(is_earlier) {
-                match is_earlier {
-                    true => self.report_earlier(&item)?,
-                    false => newer.push(item),
-                }
+        let mut newer = Vec::with_capacity(batch.len());
+        for (item, unlike) in batch.into_iter().zip(unlike) {
+            match unlike.is_some_and(|(found, text)| earlier.has(&found, text)) {
+                true => self.report_earlier(&item)?,
+                false => newer.push(item),
             }
         }
         self.earlier = Some(earlier);

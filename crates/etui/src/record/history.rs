@@ -25,7 +25,7 @@ use super::handle::Collection;
 use super::kind::RecordKind;
 use super::prepared::IndexedRecord;
 use super::read::{Reader, StoredRecord};
-use super::records::StoredText;
+use super::records::{ExistingRecord, StoredText};
 use super::shared::SourceObject;
 use crate::db::{TransactionSize, metadata};
 use crate::error::{Error, Result};
@@ -183,31 +183,12 @@ impl EarlierTexts {
         Ok(Self(all))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Returns true if a record had this text before the one that it has now. What an undo brought back is
     /// older than what was undone.
-    pub(crate) fn has(
-        &self,
-        conn: &Connection,
-        collection: i64,
-        uid: &str,
-        text: &[u8],
-    ) -> Result<bool> {
-        let stored: Option<(i64, Vec<u8>)> = conn
-            .prepare_cached(
-                "SELECT id, text FROM record WHERE collection = ?1 AND uid = ?2 AND removed_at IS NULL",
-            )?
-            .query_row((collection, uid), |r| Ok((r.get(0)?, r.get(1)?)))
-            .optional()?;
-        let Some((id, stored)) = stored.filter(|(_, stored)| stored != text) else {
-            return Ok(false);
-        };
-        let replaced = |text: &[u8]| self.0.get(&(id, ETag::of(text)));
-        let current = replaced(&stored).copied().unwrap_or(i64::MAX);
-        Ok(replaced(text).is_some_and(|first| *first < current))
+    pub(crate) fn has(&self, record: &ExistingRecord, text: ETag) -> bool {
+        let replaced = |text| self.0.get(&(record.id, text));
+        let current = replaced(record.etag).copied().unwrap_or(i64::MAX);
+        replaced(text).is_some_and(|first| *first < current)
     }
 }
 
