@@ -375,7 +375,7 @@ pub(super) fn number_on(
     })
 }
 
-/// Returns the number of the only record of a name that meets a condition; `None` for numbers, too.
+/// Returns the number of the only record of a name that meets a condition; `None` for numbers and UIDs, too.
 fn number_where(
     app: &mut App,
     store: &Store,
@@ -392,8 +392,16 @@ fn number_where(
         return Ok(None);
     }
     let snapshot = store.snapshot()?;
+    let readers = app.readers_in::<CalendarObject>(&snapshot)?;
+    for (_, reader) in &readers {
+        for word in words {
+            if reader.record(word)?.is_some() {
+                return Ok(None);
+            }
+        }
+    }
     let mut found = Vec::new();
-    for (_, reader) in app.readers_in::<CalendarObject>(&snapshot)? {
+    for (_, reader) in readers {
         let rows = reader.query(&Query::new(filter.clone()).columns(Column::Uid))?;
         for row in rows.iter() {
             let Some((_, record)) = reader.record(row.get(Column::Uid))? else {

@@ -197,6 +197,7 @@ fn of_entries_of_one_name_the_open_to_do_is_done() {
         "etui -q calendar add 'Tyres fetch' --start '2031-03-10 9:00'; etui -q calendar add 'todo Tyres change'; etui -q calendar add 'todo Tyres order'",
         "etui calendar done Tyres; etui calendar done 3; etui calendar done tyres; etui calendar done Tyres fetch",
         "etui calendar done Tyres --undo; etui calendar done Tyres order --undo; etui calendar done 1",
+        "printf 'BEGIN:VTODO\nUID:order\nDTSTAMP:20300101T000000Z\nSUMMARY:By its UID\nEND:VTODO\n' | etui import -q -; etui calendar done order",
     ], @"
     $ etui -q calendar add 'Tyres fetch' --start '2031-03-10 9:00'; etui -q calendar add 'todo Tyres change'; etui -q calendar add 'todo Tyres order'
     $ etui calendar done Tyres; etui calendar done 3; etui calendar done tyres; etui calendar done Tyres fetch
@@ -218,5 +219,12 @@ fn of_entries_of_one_name_the_open_to_do_is_done() {
     Opened 3: Tyres order (undo: etui calendar restore 3)
     error: entry 1 is not a to-do; only to-dos can be completed
     [exit 2]
+    $ printf 'BEGIN:VTODO
+    UID:order
+    DTSTAMP:20300101T000000Z
+    SUMMARY:By its UID
+    END:VTODO
+    ' | etui import -q -; etui calendar done order
+    Done 7: By its UID (undo: etui calendar restore 7)
     ");
 }
