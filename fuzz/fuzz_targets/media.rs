@@ -18,8 +18,9 @@ fuzz_target!(|data: &[u8]| {
         assert!(audio.tags.len() <= etui_media::limits::MAX_VALUES);
     }
     let mut parser = PictureParser::default();
-    let _ = read_picture(&file, &mut parser);
-    let _ = read_video(&file, &mut parser);
+    let _ = read_picture(&file, "a", &[], &mut parser);
+    let _ = read_picture(&file, "a.dng", &[data.to_vec()], &mut parser);
+    let _ = read_video(&file, &[], &mut parser);
     if let Ok(list) = read_playlist(data) {
         let locations = list.entries.iter().flat_map(|entry| &entry.locations);
         for path in locations.flat_map(|location| local_paths(location, Path::new("/m"))) {

@@ -356,6 +356,17 @@ impl MediaObject {
         .await
     }
 
+    /// Returns the `file://` URIs of all files of a track or picture, by id: its own, then a raw picture beside it,
+    /// the video of a live photo, and XMP sidecars. None for one without a file.
+    #[zbus(out_args("uris"))]
+    async fn files(&self, id: u64) -> Result<Vec<String>, StoreError> {
+        self.run(move |media, _| {
+            let paths = media.paths(record_id(id))?;
+            Ok(paths.iter().map(|path| file_uri(path)).collect())
+        })
+        .await
+    }
+
     /// Opens the file of a track or picture, by id, to be read. For programs that do not see the
     /// folder, such as those in a sandbox.
     #[zbus(out_args("file"))]

@@ -24,7 +24,7 @@ pub(crate) struct Embedded {
 pub(crate) type ReadAt<'r> = &'r mut dyn FnMut(u64, &mut [u8]) -> io::Result<usize>;
 
 impl Embedded {
-    /// Reads the blocks of a JPEG, PNG or WebP; any other file has none that are found here.
+    /// Reads the blocks of a JPEG, PNG, WebP or TIFF; any other file has none that are found here.
     pub(crate) fn read(read_at: ReadAt<'_>) -> io::Result<Self> {
         let mut start = [0; 12];
         let n = read_at(0, &mut start)?;
@@ -36,6 +36,8 @@ impl Embedded {
             found.read_png(read_at)?;
         } else if start.starts_with(b"RIFF") && start.ends_with(b"WEBP") {
             found.read_webp(read_at)?;
+        } else if start.starts_with(b"II*\0") || start.starts_with(b"MM\0*") {
+            found.exif = tiff_directory(start, read_at)?;
         }
         Ok(found)
     }
@@ -185,6 +187,51 @@ impl Embedded {
         let mut found = entries.filter(|at| short(*at) == Some(0x0112));
         short(found.next()? + 8).map(u32::from)
     }
+}
+
+/// Returns a TIFF structure of the first directory alone, which may be anywhere in the file (TIFF 6.0, section 2).
+fn tiff_directory(start: &[u8], read_at: ReadAt<'_>) -> io::Result<Option<Vec<u8>>> {
+    let (Some(order), Some(first)) = (start.first_chunk::<4>(), start.get(4..8)) else {
+        return Ok(None);
+    };
+    let is_big = order.starts_with(b"M");
+    let number = |bytes: &[u8]| {
+        let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+        match is_big {
+            true => bytes.iter().fold(0, add),
+            false => bytes.iter().rev().fold(0, add),
+        }
+    };
+    let at = number(first);
+    let count = block(read_at, at, 2)?;
+    let entries = block(read_at, at.saturating_add(2), 12 * number(&count))?;
+    let offset = match is_big {
+        true => 8_u32.to_be_bytes(),
+        false => 8_u32.to_le_bytes(),
+    };
+    Ok(Some([&order[..], &offset, &count, &entries].concat()))
+}
+
+/// Bytes at the start and at the end of a file in which a packet of XMP is looked for.
+const MAX_START: u64 = 1 << 20;
+const MAX_END: u64 = 256 << 10;
+
+/// Finds a packet of XMP by its text, in a format whose structure is not read: HEIC, AVIF, TIFF and raw pictures
+/// (XMP specification, part 3: packet scanning).
+pub(crate) fn find_packet(len: u64, read_at: ReadAt<'_>) -> io::Result<Option<Vec<u8>>> {
+    const BEGIN: &[u8] = b"<x:xmpmeta";
+    const END: &[u8] = b"</x:xmpmeta>";
+    let end = len.saturating_sub(MAX_END).max(MAX_START.min(len));
+    for (at, len) in [(0, len.min(MAX_START)), (end, len - end)] {
+        let bytes = block(read_at, at, len)?;
+        let begin = memchr::memmem::find(&bytes, BEGIN).and_then(|at| bytes.get(at..));
+        if let Some(packet) = begin
+            && let Some(end) = memchr::memmem::find(packet, END)
+        {
+            return Ok(packet.get(..end + END.len()).map(<[u8]>::to_vec));
+        }
+    }
+    Ok(None)
 }
 
 fn block(read_at: ReadAt<'_>, at: u64, len: u64) -> io::Result<Vec<u8>> {

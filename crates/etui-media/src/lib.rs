@@ -36,6 +36,6 @@ pub use desktop_thumbnail::{DesktopSize, DesktopThumbnail, DesktopThumbnails};
 pub use error::Unreadable;
 pub use exif::{Capture, Place, Taken, TakenFrom};
 pub use orientation::Orientation;
-pub use picture::{Image, PictureParser, Video, read_picture, read_video};
+pub use picture::{Image, PictureParser, Video, raw_format, read_picture, read_video};
 pub use thumbnail::{Thumbnails, jpeg_size, make_thumbnails};
 pub use uri::file_uri;

@@ -8,8 +8,8 @@ use nom_exif::MediaParser;
 
 use crate::bounded_file::BoundedFile;
 use crate::content::{ContentKey, content_key, picture_key};
-use crate::description::{Description, read_iptc, read_xmp};
-use crate::embedded::Embedded;
+use crate::description::{Described, Description, read_iptc, read_xmp};
+use crate::embedded::{Embedded, find_packet};
 use crate::error::Unreadable;
 use crate::exif::{Capture, Taken, TakenFrom, camera_name, read_exif, read_track};
 use crate::orientation::Orientation;
@@ -46,62 +46,83 @@ pub struct Video {
     pub length: u64,
     /// Its time, place and camera.
     pub capture: Capture,
+    /// Its title, keywords and people, of its sidecar files.
+    pub description: Description,
     /// The key of the file.
     pub key: ContentKey,
 }
 
-/// Reads a picture's properties; its pixels are not decoded. `parser` keeps its buffer for the next.
+/// Endings of raw pictures whose headers are read.
+const RAW: &[&str] = &[
+    "arw", "cr2", "cr3", "dng", "iiq", "nef", "nrw", "pef", "raf", "sr2", "srw",
+];
+
+/// Returns the format of a camera's raw picture by the name of its file, such as `dng`; `None` for any other.
+pub fn raw_format(name: &str) -> Option<&'static str> {
+    let (_, extension) = name.rsplit_once('.')?;
+    let mut formats = RAW.iter().copied();
+    formats.find(|format| extension.eq_ignore_ascii_case(format))
+}
+
+/// Reads a picture's properties; its pixels are not decoded. `name` is that of its file; `sidecars` are the
+/// contents of XMP files beside it, which come before what it says itself. `parser` keeps its buffer for the next.
 ///
 /// # Errors
 /// [`Unreadable`] for a file that is no picture. Damaged EXIF is told in [`Image::problem`].
-pub fn read_picture(file: &File, parser: &mut PictureParser) -> Result<Image, Unreadable> {
+pub fn read_picture(
+    file: &File,
+    name: &str,
+    sidecars: &[Vec<u8>],
+    parser: &mut PictureParser,
+) -> Result<Image, Unreadable> {
     let mut reader = BoundedFile::new(file)?;
     let mut start = [0; 64];
     let n = reader.read_at(0, &mut start)?;
-    let kind = imagesize::image_type(start.get(..n).unwrap_or_default())
-        .map_err(|_| Unreadable::UnknownFormat)?;
-    let format = format_name(kind).ok_or(Unreadable::UnknownFormat)?;
-    let measured = {
-        let mut reader = BoundedFile::new(file)?;
-        let size = imagesize::reader_size(BufReader::with_capacity(4 << 10, &mut reader));
-        size.map_err(|error| reader.refine(error))
+    let raw = raw_format(name);
+    let format = match raw {
+        Some(raw) => raw,
+        None => imagesize::image_type(start.get(..n).unwrap_or_default())
+            .ok()
+            .and_then(format_name)
+            .ok_or(Unreadable::UnknownFormat)?,
     };
-    let embedded = Embedded::read(&mut |at, buf| reader.read_at(at, buf))?;
+    let mut embedded = Embedded::read(&mut |at, buf| reader.read_at(at, buf))?;
     let (exif, problem) = match read_exif(&mut parser.0, file) {
         Ok(exif) => (exif.unwrap_or_default(), None),
+        // Nothing else tells a raw picture from other bytes.
+        Err(error) if raw.is_some() => return Err(error),
         // The parser reports a missing EXIF as a damaged file.
         Err(_) if format == "jpeg" && embedded.exif.is_none() => Default::default(),
         // Formats without EXIF.
         Err(_) if matches!(format, "gif" | "bmp" | "webp") => Default::default(),
         Err(error) => (Default::default(), Some(format!("EXIF: {error}"))),
     };
-    let (width, height) = match (measured, exif.size) {
-        (Ok(size), _) => (to_u32(size.width), to_u32(size.height)),
-        (Err(_), Some(size)) => size,
-        (Err(error), None) => return Err(error),
+    let (width, height) = match raw {
+        // The first picture in it is its thumbnail.
+        Some(_) => exif.size.unwrap_or_default(),
+        None => {
+            let mut reader = BoundedFile::new(file)?;
+            let size = imagesize::reader_size(BufReader::with_capacity(4 << 10, &mut reader));
+            match (size, exif.size) {
+                (Ok(size), _) => (to_u32(size.width), to_u32(size.height)),
+                (Err(_), Some(size)) => size,
+                (Err(error), None) => return Err(reader.refine(error)),
+            }
+        }
     };
     let orientation = match format {
         // Their pixels are turned by the container.
         "heic" | "avif" => Orientation::default(),
         // As their thumbnails are turned.
-        "jpeg" | "png" | "webp" => Orientation::of(&embedded),
+        "jpeg" | "png" | "webp" | "tiff" => Orientation::of(&embedded),
         _ => exif.orientation,
     };
+    if !matches!(format, "jpeg" | "png" | "webp" | "gif" | "bmp") {
+        embedded.xmp = find_packet(reader.len(), &mut |at, buf| reader.read_at(at, buf))?;
+    }
     let mut capture = exif.capture;
-    let mut xmp = embedded.xmp.as_deref().map(read_xmp).unwrap_or_default();
     let iptc = embedded.iptc.as_deref().map(read_iptc).unwrap_or_default();
-    let taken = [
-        (xmp.taken.take(), TakenFrom::Xmp),
-        (iptc.taken.clone(), TakenFrom::Iptc),
-    ];
-    for (time, from) in taken {
-        let taken = time.map(|time| Taken::local(time, from));
-        capture.taken = capture.taken.or(taken);
-    }
-    xmp.fill_from(iptc);
-    if capture.camera.is_empty() {
-        capture.camera = camera_name(&xmp.make, &xmp.model);
-    }
+    let description = describe(&mut capture, sidecars, embedded.xmp.as_deref(), iptc);
     let (width, height) = orientation.size(width, height);
     Ok(Image {
         format,
@@ -109,24 +130,57 @@ pub fn read_picture(file: &File, parser: &mut PictureParser) -> Result<Image, Un
         height,
         orientation,
         capture,
-        description: xmp.description,
+        description,
         key: picture_key(&mut BoundedFile::new(file)?)?,
         problem,
     })
 }
 
-/// Reads a video's properties; no frame is decoded.
+/// Adds to `capture` what XMP and IPTC say, and returns their words: of the sidecar files first, which programs
+/// write that leave pictures as they are.
+fn describe(
+    capture: &mut Capture,
+    sidecars: &[Vec<u8>],
+    embedded: Option<&[u8]>,
+    mut iptc: Described,
+) -> Description {
+    let mut xmp = Described::default();
+    let packets = sidecars.iter().map(Vec::as_slice).chain(embedded);
+    packets.for_each(|packet| xmp.fill_from(read_xmp(packet)));
+    let taken = [
+        (xmp.taken.take(), TakenFrom::Xmp),
+        (iptc.taken.take(), TakenFrom::Iptc),
+    ];
+    for (time, from) in taken {
+        let taken = time.map(|time| Taken::local(time, from));
+        capture.taken = capture.taken.take().or(taken);
+    }
+    xmp.fill_from(iptc);
+    if capture.camera.is_empty() {
+        capture.camera = camera_name(&xmp.make, &xmp.model);
+    }
+    xmp.description
+}
+
+/// Reads a video's properties; no frame is decoded. `sidecars` are the contents of XMP files beside it.
 ///
 /// # Errors
 /// [`Unreadable`] for a file that is no MP4, MOV, 3GP, MKV or WebM.
-pub fn read_video(file: &File, parser: &mut PictureParser) -> Result<Video, Unreadable> {
+pub fn read_video(
+    file: &File,
+    sidecars: &[Vec<u8>],
+    parser: &mut PictureParser,
+) -> Result<Video, Unreadable> {
     let track = read_track(&mut parser.0, file)?;
     let (width, height) = track.size.unwrap_or((0, 0));
+    let mut capture = track.capture;
+    let description = describe(&mut capture, sidecars, None, Described::default());
     Ok(Video {
         width,
         height,
         length: track.length,
-        capture: track.capture,
+        capture,
+        description,
         key: content_key(file)?,
     })
 }

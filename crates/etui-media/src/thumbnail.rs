@@ -73,10 +73,11 @@ pub fn make_thumbnails(bytes: &[u8]) -> Result<Thumbnails, Unreadable> {
     let orientation = Orientation::of(&embedded);
     let decoded = match kind {
         ImageFormat::Jpeg => decode_jpeg(bytes, embedded.is_adobe)?,
-        ImageFormat::Png | ImageFormat::WebP | ImageFormat::Gif | ImageFormat::Bmp => {
-            decode_other(bytes, kind)?
-        }
-        ImageFormat::Tiff => return Err(Unreadable::NoDecoder("TIFF")),
+        ImageFormat::Png
+        | ImageFormat::WebP
+        | ImageFormat::Gif
+        | ImageFormat::Bmp
+        | ImageFormat::Tiff => decode_other(bytes, kind)?,
         _ => return Err(Unreadable::UnknownFormat),
     };
     let to_u32 = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::scan::walk::FileStat;
+use super::scan::walk::{FileKind, FileStat, ListedFile, find_owners, split_name};
 use super::tag_lines::TagLines;
 use crate::error::Result;
 
@@ -42,6 +42,8 @@ pub(super) enum FileState {
     Cover = 3,
     /// A picture beside music that no camera took, such as a scan of the booklet.
     Ignored = 4,
+    /// The second file of an entry: a raw picture beside its JPEG, the video of a live photo, a sidecar.
+    Attached = 5,
 }
 
 impl FileState {
@@ -51,6 +53,7 @@ impl FileState {
             1 => Self::ReadInPart,
             3 => Self::Cover,
             4 => Self::Ignored,
+            5 => Self::Attached,
             _ => Self::Refused,
         }
     }
@@ -65,6 +68,15 @@ pub(super) struct StoredFile {
     pub(super) record: Option<i64>,
     /// Why it was refused or read in part.
     pub(super) problem: Option<String>,
+}
+
+/// A file that is not at its path any more.
+#[derive(Debug)]
+pub(super) struct LostFile {
+    pub(super) folder: i64,
+    pub(super) name: Vec<u8>,
+    pub(super) inode: i64,
+    pub(super) record: Option<i64>,
 }
 
 pub(super) fn read_roots(conn: &Connection) -> Result<Vec<StoredRoot>> {
@@ -201,6 +213,13 @@ pub(super) fn delete_file(conn: &Connection, folder: i64, name: &[u8]) -> Result
     Ok(())
 }
 
+/// Deletes a file that was lost, unless another was moved to its path meanwhile.
+pub(super) fn delete_lost(conn: &Connection, lost: &LostFile) -> Result<()> {
+    conn.prepare_cached("DELETE FROM media_file WHERE folder = ?1 AND name = ?2 AND inode = ?3")?
+        .execute((lost.folder, &lost.name, lost.inode))?;
+    Ok(())
+}
+
 /// Leaves a file without its record, which another file has now.
 pub(super) fn forget_record(conn: &Connection, folder: i64, name: &[u8]) -> Result<()> {
     conn.prepare_cached(
@@ -256,6 +275,47 @@ pub(super) fn file_of_record(conn: &Connection, record: i64) -> Result<Option<(i
         .prepare_cached("SELECT folder, name FROM media_file WHERE record = ?1 LIMIT 1")?
         .query_row([record], |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?)
+}
+
+/// Returns the names of the further files of a picture's or video's entry, in order.
+pub(super) fn attached_to(conn: &Connection, folder: i64, name: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let (stem, _) = split_name(name);
+    let mut statement = conn.prepare_cached(
+        "SELECT name, state FROM media_file WHERE folder = ?1 AND name >= ?2 ORDER BY name",
+    )?;
+    let mut rows = statement.query((folder, stem))?;
+    let (mut files, mut attached) = (Vec::new(), Vec::new());
+    while let Some(row) = rows.next()? {
+        let name: Vec<u8> = row.get(0)?;
+        if !name.starts_with(stem) {
+            break;
+        }
+        let Some(kind) = FileKind::of_name(&name) else {
+            continue;
+        };
+        attached.push(FileState::from_number(row.get(1)?) == FileState::Attached);
+        files.push(ListedFile {
+            name,
+            kind,
+            stat: FileStat::default(),
+            owner: None,
+        });
+    }
+    find_owners(&mut files);
+    // The sidecar of a live photo's video belongs to the picture.
+    let owner = |mut place: usize| loop {
+        match files.get(place).and_then(|file| file.owner) {
+            Some(owner) if attached.get(place) == Some(&true) => place = owner.place,
+            _ => return files.get(place),
+        }
+    };
+    let belongs = |place: &usize| {
+        attached.get(*place) == Some(&true) && owner(*place).is_some_and(|owner| owner.name == name)
+    };
+    let names = (0..files.len())
+        .filter(belongs)
+        .filter_map(|place| files.get(place));
+    Ok(names.map(|file| file.name.clone()).collect())
 }
 
 /// Returns the path of a folder and its root.

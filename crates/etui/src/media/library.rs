@@ -197,12 +197,25 @@ impl<'s> Media<'s> {
     /// # Errors
     /// Any read error.
     pub fn path(&self, id: RecordId) -> Result<Option<PathBuf>> {
+        Ok(self.paths(id)?.into_iter().next())
+    }
+
+    /// Returns the paths of all files of a track or picture: its own, then a raw picture beside it, the video of a
+    /// live photo, and its sidecars. None in the trash.
+    ///
+    /// # Errors
+    /// Any read error.
+    pub fn paths(&self, id: RecordId) -> Result<Vec<PathBuf>> {
         self.db.read_transaction(|conn| {
             let Some((folder, name)) = files::file_of_record(conn, id.0)? else {
-                return Ok(None);
+                return Ok(Vec::new());
             };
-            let folder = files::folder_path(conn, folder)?;
-            Ok(folder.map(|(path, _)| path.join(files::path_of(&name))))
+            let Some((path, _)) = files::folder_path(conn, folder)? else {
+                return Ok(Vec::new());
+            };
+            let attached = files::attached_to(conn, folder, &name)?;
+            let names = std::iter::once(name).chain(attached);
+            Ok(names.map(|name| path.join(files::path_of(&name))).collect())
         })
     }
 

@@ -32,7 +32,7 @@ CREATE INDEX IF NOT EXISTS media_folder_parent ON media_folder (parent);
 -- Files of media as they were last read.
 --   mtime    time of the last modification, ns since 1970
 --   state    0 read, 1 read in part, 2 refused, 3 a folder's cover,
---           4 a picture beside music that no camera took
+--           4 a picture beside music that no camera took, 5 the second file of another's record
 --   record   the track or picture; NULL: none
 --   problem  why it was refused or read in part
 CREATE TABLE IF NOT EXISTS media_file (

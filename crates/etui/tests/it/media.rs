@@ -538,6 +538,22 @@ fn files_that_exchange_names_keep_their_records() {
 }
 
 #[test]
+fn a_file_that_is_moved_onto_another_keeps_its_record() {
+    let library = Library::new();
+    let one = library.write("Music/1.mp3", &song(1, "One"));
+    let two = library.write("Music/2.mp3", &song(2, "Two"));
+    library.scan(&["Music"]);
+    let (uid, _) = library.track("title:one");
+    library.rate(&uid);
+    fs::rename(&one, &two).unwrap();
+    let report = library.scan(&[]);
+    assert_eq!((report.moved, report.added, report.lost), (1, 0, 1));
+    assert_eq!(library.rating(&uid), Some(4));
+    assert!(!library.scan(&[]).has_changes());
+    assert_eq!(library.track("title:one").0, uid);
+}
+
+#[test]
 fn a_copy_that_comes_back_keeps_its_rating() {
     let library = Library::new();
     let path = library.write("Music/a.mp3", &song(1, "A"));

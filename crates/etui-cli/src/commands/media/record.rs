@@ -114,14 +114,17 @@ pub fn show_record(app: &mut App, args: &ShowArgs) -> Result<()> {
     let store = open_store(app)?;
     let media = store.media()?;
     let record = AnyRecord::find(&media, args.number)?;
-    let path = media
-        .path(record.id)?
-        .map(|path| path.display().to_string());
+    let paths = media.paths(record.id)?;
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     if app.out.json {
         let mut object = Map::new();
         object.insert("id".to_owned(), record.id.0.into());
         object.insert("uid".to_owned(), record.uid.as_str().into());
-        object.insert("path".to_owned(), path.into());
+        object.insert("path".to_owned(), paths.first().cloned().into());
+        object.insert("files".to_owned(), paths.into());
         for (name, value) in &record.values {
             let values = object
                 .entry(name.clone())
@@ -132,7 +135,7 @@ pub fn show_record(app: &mut App, args: &ShowArgs) -> Result<()> {
         }
         return app.out.write_json(&object);
     }
-    if let Some(path) = path {
+    for path in paths {
         app.out.write_line(escape_text(&path))?;
     }
     let values: Vec<(&str, String)> = match record.kind {

@@ -169,6 +169,8 @@ fn albums_tracks_and_pictures_are_listed_with_covers_and_files() {
     );
     assert!(uris[1].ends_with("/caf%E9%20%231%3F.jpg"), "{uris:?}");
     assert_eq!(uris[2..], ["", ""]);
+    let files: Vec<String> = client.media("Files", &photo).unwrap();
+    assert_eq!(files, [uris[1].clone()]);
     assert_eq!(file(&client, "Open", &track), fs::read(&path).unwrap());
     assert_eq!(file(&client, "Open", &photo), fs::read(&picture).unwrap());
 

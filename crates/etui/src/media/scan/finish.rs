@@ -46,7 +46,7 @@ pub(super) fn finish(
                     report.is_stopped = true;
                     return Ok(removed);
                 }
-                files::delete_file(conn, file.folder, &file.name)?;
+                files::delete_lost(conn, file)?;
                 if let Some(record) = file.record
                     && files::file_of_record(conn, record)?.is_none()
                 {

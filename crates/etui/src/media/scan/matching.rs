@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use rusqlite::Connection;
 
-use super::compare::LostFile;
 use super::record_edits::RecordEdits;
 use crate::error::Result;
-use crate::media::files;
+use crate::media::files::{self, LostFile};
 use crate::media::library::{Media, find_record};
 use crate::media::tag_lines::TagLines;
 use crate::media::track::Track;
@@ -83,7 +82,7 @@ impl<'a, 'm> RecordMatcher<'a, 'm> {
         let Some(lost) = lost.and_then(|place| self.lost_files.get(place)) else {
             return Ok(None);
         };
-        files::delete_file(conn, lost.folder, &lost.name)?;
+        files::delete_lost(conn, lost)?;
         let found = lost.record.map(|record| edits.read(conn, record));
         let found = found.transpose()?.flatten();
         Ok(found.map(|(_, uid, is_live, text)| (uid, is_live, text)))

@@ -14,17 +14,23 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use etui_media::{
     Capture, ContentKey, Description, DesktopSize, DesktopThumbnail, DesktopThumbnails,
-    PictureParser, Thumbnails, Unreadable, date_in_name, limits, make_thumbnails, read_audio,
-    read_picture, read_video,
+    PictureParser, Thumbnails, Unreadable, date_in_name, limits, make_thumbnails, raw_format,
+    read_audio, read_picture, read_video,
 };
 
 use super::compare::{FileTask, FolderTask};
-use super::walk::{FileKind, FileStat};
+use super::walk::{Belonging, FileKind, FileStat};
 use crate::media::cover::{CoverId, NewCover};
 use crate::media::membership::album_uid;
 use crate::media::tag_lines::TagLines;
 use crate::media::track::Track;
 use crate::types::CollectionKind;
+
+/// Longest video of a live photo, in milliseconds: phones record three seconds.
+const MAX_LIVE: u64 = 6_000;
+
+/// Bytes of a sidecar file.
+const MAX_SIDECAR: u64 = 1 << 20;
 
 /// Pictures of more bytes are decoded one at a time, to bound memory.
 const LARGE_PICTURE: usize = 4 << 20;
@@ -58,6 +64,8 @@ pub(super) enum Content {
     },
     Cover,
     Ignored,
+    /// It is the second file of another's record.
+    Attached,
     Refused,
     /// It is not there any more: as if it had not been listed.
     Vanished,
@@ -161,12 +169,18 @@ impl<'t> Workers<'t> {
         parser: &mut PictureParser,
         out: &SyncSender<Message>,
     ) -> Result<(FileStat, Content, Option<String>), Unreadable> {
+        if file.belonging == Some(Belonging::Always) {
+            return Ok((file.stat, Content::Attached, None));
+        }
         let opened = open_regular(path)?;
         let before = FileStat::of(&opened.metadata()?);
         let name = String::from_utf8_lossy(&file.name);
         let mut problem = None;
+        let sidecars = read_sidecars(task, file, &mut problem);
         let content = match file.kind {
             FileKind::Cover(_) => Content::Cover,
+            // Without an owner it is not listed.
+            FileKind::Sidecar => Content::Attached,
             FileKind::Audio => {
                 let audio = read_audio(&opened, &name)?;
                 problem = audio.problem;
@@ -207,48 +221,59 @@ impl<'t> Workers<'t> {
                 record(CollectionKind::Music, lines, audio.key, cover)
             }
             FileKind::Picture if is_video(&name) => {
-                let video = read_video(&opened, parser)?;
-                let mut lines = TagLines::default();
-                lines.push("file.name", &name);
-                let extension = name.rsplit('.').next().unwrap_or_default();
-                lines.push("file.format", &extension.to_ascii_lowercase());
-                lines.push_number("file.length", video.length);
-                push_size(&mut lines, video.width, video.height);
-                push_capture(&mut lines, &video.capture, &name, before);
-                // No frame is decoded: the desktop may have a thumbnail.
-                let cover = self.desktop_thumbnail(path, before).and_then(|found| {
-                    let make = || found.to_thumbnails((video.width, video.height));
-                    self.cover_of(&found.png, make, out).ok()
-                });
-                record(CollectionKind::Pictures, lines, video.key, cover)
+                let video = read_video(&opened, &sidecars, parser)?;
+                if file.belonging.is_some() && video.length <= MAX_LIVE {
+                    Content::Attached
+                } else {
+                    let mut lines = TagLines::default();
+                    lines.push("file.name", &name);
+                    let extension = name.rsplit('.').next().unwrap_or_default();
+                    lines.push("file.format", &extension.to_ascii_lowercase());
+                    lines.push_number("file.length", video.length);
+                    let size = (video.width, video.height);
+                    push_size(&mut lines, size);
+                    push_capture(&mut lines, &video.capture, &name, before);
+                    push_description(&mut lines, &video.description);
+                    // No frame is decoded: the desktop may have a thumbnail.
+                    let cover = self.desktop_cover(path, before, size, out);
+                    record(CollectionKind::Pictures, lines, video.key, cover)
+                }
             }
             FileKind::Picture => {
-                let picture = read_picture(&opened, parser)?;
+                let picture = read_picture(&opened, &name, &sidecars, parser)?;
                 let by_camera =
                     picture.capture.taken.is_some() || !picture.capture.camera.is_empty();
                 if task.has_music && !by_camera {
                     Content::Ignored
                 } else {
-                    problem = picture.problem;
+                    problem = picture.problem.or(problem);
                     let size = (picture.width, picture.height);
-                    let cover = read_opened(&opened, before).and_then(|bytes| {
-                        let make = || {
-                            let found = self.desktop_thumbnail(path, before);
-                            let made = found.and_then(|found| found.to_thumbnails(size).ok());
-                            made.map_or_else(|| make_thumbnails(&bytes), Ok)
-                        };
-                        self.cover_of(&bytes, make, out)
-                    });
-                    if let Err(error) = &cover {
-                        problem.get_or_insert_with(|| format!("no thumbnail: {error}"));
-                    }
+                    let cover = match raw_format(&name) {
+                        // As of videos.
+                        Some(_) => self.desktop_cover(path, before, size, out),
+                        None => {
+                            let cover = read_opened(&opened, before).and_then(|bytes| {
+                                let make = || {
+                                    let found = self.desktop_thumbnail(path, before);
+                                    let made =
+                                        found.and_then(|found| found.to_thumbnails(size).ok());
+                                    made.map_or_else(|| make_thumbnails(&bytes), Ok)
+                                };
+                                self.cover_of(&bytes, make, out)
+                            });
+                            if let Err(error) = &cover {
+                                problem.get_or_insert_with(|| format!("no thumbnail: {error}"));
+                            }
+                            cover.ok()
+                        }
+                    };
                     let mut lines = TagLines::default();
                     lines.push("file.name", &name);
                     lines.push("file.format", picture.format);
-                    push_size(&mut lines, picture.width, picture.height);
+                    push_size(&mut lines, size);
                     push_capture(&mut lines, &picture.capture, &name, before);
                     push_description(&mut lines, &picture.description);
-                    record(CollectionKind::Pictures, lines, picture.key, cover.ok())
+                    record(CollectionKind::Pictures, lines, picture.key, cover)
                 }
             }
         };
@@ -264,6 +289,19 @@ impl<'t> Workers<'t> {
     fn desktop_thumbnail(&self, path: &Path, stat: FileStat) -> Option<DesktopThumbnail> {
         let seconds = stat.mtime.div_euclid(1_000_000_000);
         self.desktop?.find(path, seconds, DesktopSize::Large)
+    }
+
+    /// Returns the id of the desktop's thumbnail of a file that is not decoded; `size`: of the original.
+    fn desktop_cover(
+        &self,
+        path: &Path,
+        stat: FileStat,
+        size: (u32, u32),
+        out: &SyncSender<Message>,
+    ) -> Option<CoverId> {
+        let found = self.desktop_thumbnail(path, stat)?;
+        let make = || found.to_thumbnails(size);
+        self.cover_of(&found.png, make, out).ok()
     }
 
     /// Returns the id of a picture, which is decoded unless its thumbnails are known.
@@ -357,7 +395,7 @@ fn is_video(name: &str) -> bool {
         .any(|video| extension.eq_ignore_ascii_case(video))
 }
 
-fn push_size(lines: &mut TagLines, width: u32, height: u32) {
+fn push_size(lines: &mut TagLines, (width, height): (u32, u32)) {
     if width > 0 && height > 0 {
         lines.push_number("file.width", width);
         lines.push_number("file.height", height);
@@ -409,6 +447,25 @@ fn push_description(lines: &mut TagLines, said: &Description) {
     if let Some(stars) = said.rating {
         lines.push_number("file.rating", stars);
     }
+}
+
+/// Returns the contents of a file's sidecars. One that vanishes meanwhile is as if it had not been listed.
+fn read_sidecars(task: &FolderTask, file: &FileTask, problem: &mut Option<String>) -> Vec<Vec<u8>> {
+    let mut contents = Vec::with_capacity(file.sidecars.len());
+    for name in &file.sidecars {
+        let mut bytes = Vec::new();
+        let opened = open_regular(&task.path.join(crate::media::files::path_of(name)));
+        let read = opened.and_then(|file| Ok(file.take(MAX_SIDECAR).read_to_end(&mut bytes)?));
+        match read {
+            Ok(_) => contents.push(bytes),
+            Err(Unreadable::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let name = String::from_utf8_lossy(name);
+                problem.get_or_insert_with(|| format!("{name}: {error}"));
+            }
+        }
+    }
+    contents
 }
 
 /// Opens a regular file. A link is not followed, and a pipe does not block.

@@ -1,6 +1,6 @@
 //! Listing folders: the media files in each, without opening any.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Properties of a file in a listing. Equal values: the file was not changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(in crate::media) struct FileStat {
     pub(in crate::media) size: i64,
     /// Time of the last modification, ns since 1970.
@@ -30,12 +30,38 @@ impl FileStat {
 
 /// The kind that a file has by its extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum FileKind {
+pub(in crate::media) enum FileKind {
     Audio,
     /// A picture or video.
     Picture,
     /// A picture by whose name it is the cover of the folder's music; the order of preference.
     Cover(u8),
+    /// XMP of other programs for the file that it is named as.
+    Sidecar,
+}
+
+/// How a file belongs to another, whose name begins with the same letters: they are one entry with two files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::media) enum Belonging {
+    /// A raw picture to the camera's JPEG or HEIC, a sidecar file to its picture or video.
+    Always,
+    /// A video to the picture of a live photo, unless it is a longer one.
+    IfShort,
+}
+
+/// The file that another belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::media) struct Owner {
+    /// Its place in the listing.
+    pub(in crate::media) place: usize,
+    pub(super) how: Belonging,
+}
+
+impl ListedFile {
+    /// Returns true for a sidecar of nothing.
+    pub(super) fn is_stray(&self) -> bool {
+        self.kind == FileKind::Sidecar && self.owner.is_none()
+    }
 }
 
 const AUDIO: &[&str] = &[
@@ -44,29 +70,37 @@ const AUDIO: &[&str] = &[
 ];
 const PICTURES: &[&str] = &[
     "3gp", "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "m4v", "mkv", "mov", "mp4", "png",
-    "webm", "webp",
+    "tif", "tiff", "webm", "webp",
 ];
+/// Pictures of a camera that a raw picture or the video of a live photo may belong to.
+const STILLS: &[&str] = &["heic", "heif", "jpeg", "jpg"];
+/// The videos of live photos.
+const LIVE: &[&str] = &["mov", "mp4"];
 /// Formats of media that are not read.
 const OTHERS: &[&str] = &[
-    "3g2", "aax", "ac3", "amr", "arw", "asf", "avi", "cr2", "cr3", "dff", "divx", "dng", "dsf",
-    "dts", "eac3", "flv", "it", "jp2", "jxl", "m2ts", "mid", "midi", "mka", "mod", "mp2", "mpeg",
-    "mpg", "mts", "nef", "ofr", "ogm", "ogv", "orf", "pef", "psd", "ra", "raf", "rm", "rmvb",
-    "rw2", "s3m", "shn", "srw", "svg", "tak", "tif", "tiff", "tta", "vob", "weba", "wma", "wmv",
-    "xcf", "xm",
+    "3g2", "3fr", "aax", "ac3", "amr", "asf", "avi", "crw", "dff", "divx", "dsf", "dts", "eac3",
+    "erf", "flv", "it", "jp2", "jxl", "kdc", "m2ts", "mef", "mid", "midi", "mka", "mod", "mos",
+    "mp2", "mpeg", "mpg", "mrw", "mts", "ofr", "ogm", "ogv", "orf", "psd", "ra", "rm", "rmvb",
+    "rw2", "rwl", "s3m", "shn", "svg", "tak", "tta", "vob", "weba", "wma", "wmv", "x3f", "xcf",
+    "xm",
 ];
 const COVER_NAMES: &[&str] = &["cover", "folder", "front", "album"];
 
 impl FileKind {
     /// Returns the kind of a file of this name; `None` if it is no medium.
-    pub(super) fn of_name(name: &[u8]) -> Option<Self> {
+    pub(in crate::media) fn of_name(name: &[u8]) -> Option<Self> {
         let path = Path::new(OsStr::from_bytes(name));
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         let is_in = |list: &[&str]| list.contains(&extension.as_str());
         if is_in(AUDIO) {
             return Some(Self::Audio);
         }
+        if extension == "xmp" {
+            return Some(Self::Sidecar);
+        }
         if !is_in(PICTURES) {
-            return None;
+            let raw = etui_media::raw_format(&format!(".{extension}"));
+            return raw.map(|_| Self::Picture);
         }
         let stem = path.file_stem()?.to_string_lossy().to_ascii_lowercase();
         let order = COVER_NAMES.iter().position(|name| *name == stem);
@@ -88,10 +122,11 @@ fn other_format(name: &[u8]) -> Option<&'static str> {
 
 /// A media file in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ListedFile {
-    pub(super) name: Vec<u8>,
-    pub(super) kind: FileKind,
-    pub(super) stat: FileStat,
+pub(in crate::media) struct ListedFile {
+    pub(in crate::media) name: Vec<u8>,
+    pub(in crate::media) kind: FileKind,
+    pub(in crate::media) stat: FileStat,
+    pub(in crate::media) owner: Option<Owner>,
 }
 
 /// A folder in a folder.
@@ -166,12 +201,85 @@ pub(super) fn list_folder(path: &Path, go_on: &mut dyn FnMut() -> bool) -> io::R
                 metadata => metadata?,
             };
             let stat = FileStat::of(&metadata);
-            listing.files.push(ListedFile { name, kind, stat });
+            listing.files.push(ListedFile {
+                name,
+                kind,
+                stat,
+                owner: None,
+            });
         }
     }
     listing.files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    find_owners(&mut listing.files);
     listing.folders.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(listing)
+}
+
+/// Splits a name at its last dot.
+pub(in crate::media) fn split_name(name: &[u8]) -> (&[u8], &[u8]) {
+    let dot = name.iter().rposition(|&byte| byte == b'.');
+    let at = dot.unwrap_or(name.len());
+    let (stem, rest) = name.split_at_checked(at).unwrap_or((name, b""));
+    (stem, rest.get(1..).unwrap_or_default())
+}
+
+/// Finds the owner of each file that has one. Files are sorted by name.
+pub(in crate::media) fn find_owners(files: &mut [ListedFile]) {
+    let has = |file: &ListedFile, list: &[&str]| {
+        let (_, extension) = split_name(&file.name);
+        let mut list = list.iter();
+        file.kind == FileKind::Picture
+            && list.any(|known| extension.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    let is_raw =
+        |file: &ListedFile| etui_media::raw_format(&String::from_utf8_lossy(&file.name)).is_some();
+    let is_guest =
+        |file: &ListedFile| file.kind == FileKind::Sidecar || has(file, LIVE) || is_raw(file);
+    if !files.iter().any(is_guest) {
+        return;
+    }
+    // Of several pictures of a stem, the first by name.
+    let mut owners: HashMap<&[u8], usize> = HashMap::new();
+    // A file without a still picture owns its sidecar itself.
+    let mut others: HashMap<&[u8], usize> = HashMap::new();
+    for (place, file) in files.iter().enumerate() {
+        let (stem, _) = split_name(&file.name);
+        if has(file, STILLS) {
+            owners.entry(stem).or_insert(place);
+        } else if file.kind == FileKind::Picture {
+            others.entry(stem).or_insert(place);
+        }
+    }
+    let of_stem = |stem: &[u8]| owners.get(stem).copied();
+    let owner = |file: &ListedFile| {
+        let (stem, _) = split_name(&file.name);
+        let (place, how) = match file.kind {
+            FileKind::Sidecar => {
+                // `a.jpg.xmp` is of that file, `a.xmp` of the picture or video `a`.
+                let named = files.binary_search_by(|other| other.name.as_slice().cmp(stem));
+                let named = named.ok().filter(|place| {
+                    let named = files.get(*place);
+                    named.is_some_and(|named| named.kind == FileKind::Picture)
+                });
+                // That of a raw picture says what its entry is shown with.
+                let still = named.and_then(|place| {
+                    let named = files.get(place).filter(|named| is_raw(named))?;
+                    of_stem(split_name(&named.name).0)
+                });
+                let found = still.or(named).or_else(|| of_stem(stem));
+                let found = found.or_else(|| others.get(stem).copied())?;
+                (found, Belonging::Always)
+            }
+            FileKind::Picture if is_raw(file) => (of_stem(stem)?, Belonging::Always),
+            FileKind::Picture if has(file, LIVE) => (of_stem(stem)?, Belonging::IfShort),
+            _ => return None,
+        };
+        Some(Owner { place, how })
+    };
+    let found: Vec<Option<Owner>> = files.iter().map(owner).collect();
+    for (file, found) in files.iter_mut().zip(found) {
+        file.owner = found;
+    }
 }
 
 #[cfg(test)]

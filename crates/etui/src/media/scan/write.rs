@@ -270,16 +270,17 @@ impl<'a> BatchWriter<'_, 'a, '_> {
         counts: &mut Counts,
     ) -> Result<(FileState, Option<i64>)> {
         let (kind, lines, key, cover) = match &file.content {
-            Content::Cover | Content::Ignored => {
-                // It was a picture before there was music beside it.
+            Content::Cover | Content::Ignored | Content::Attached => {
+                // It was a picture before there was music, or the picture that it belongs to, beside it.
                 if let Some(record) = file.record {
                     edits.remove(conn, writing, record)?;
                 }
-                let is_cover = matches!(file.content, Content::Cover);
-                return Ok(match is_cover {
-                    true => (FileState::Cover, None),
-                    false => (FileState::Ignored, None),
-                });
+                let state = match file.content {
+                    Content::Cover => FileState::Cover,
+                    Content::Attached => FileState::Attached,
+                    _ => FileState::Ignored,
+                };
+                return Ok((state, None));
             }
             // Its former record stays.
             Content::Refused | Content::Vanished => return Ok((FileState::Refused, file.record)),

@@ -3,6 +3,8 @@
 //!
 //! `scripts/need python3-mutagen` installs mutagen; without, its test prints a message and is skipped.
 
+mod pairs;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::ControlFlow;

@@ -16,10 +16,12 @@ use self::walked::{
     WalkedFolder, album_folder, context, cover_file, folders_with_music, has_audio, is_cover,
 };
 use super::record_edits::RecordEdits;
-use super::walk::{FileKind, FileStat, Listing, list_folder};
+use super::walk::{Belonging, FileKind, FileStat, Listing, list_folder, split_name};
 use super::{Reporter, ScanReport};
 use crate::error::{Error, Result};
-use crate::media::files::{self, FileState, FolderTree, StoredFile, StoredFolder, StoredRoot};
+use crate::media::files::{
+    self, FileState, FolderTree, LostFile, StoredFile, StoredFolder, StoredRoot,
+};
 use crate::media::library::Media;
 use crate::media::membership::album_uid;
 use crate::media::track::Track;
@@ -79,14 +81,24 @@ pub(super) struct FileTask {
     pub(super) stat: FileStat,
     /// Its record, if it had one.
     pub(super) record: Option<i64>,
+    /// Set if it is the second file of another's entry.
+    pub(super) belonging: Option<Belonging>,
+    /// The names of its sidecars.
+    pub(super) sidecars: Vec<Vec<u8>>,
 }
 
-/// A file that is not at its path any more.
-#[derive(Debug)]
-pub(super) struct LostFile {
-    pub(super) folder: i64,
-    pub(super) name: Vec<u8>,
-    pub(super) record: Option<i64>,
+impl FileTask {
+    /// Returns true if a file of this role can have the stored state; `knows_owner`: the file that it belongs to
+    /// is not new.
+    fn is_as(&self, state: FileState, knows_owner: bool) -> bool {
+        let is_attached = state == FileState::Attached;
+        match self.belonging {
+            Some(Belonging::Always) => is_attached,
+            // A longer video beside a picture is read again for a new one only.
+            Some(Belonging::IfShort) => is_attached || knows_owner,
+            None => !is_attached && (state == FileState::Cover) == is_cover(self.kind),
+        }
+    }
 }
 
 impl Plan {
@@ -195,6 +207,7 @@ pub(super) fn plan(
             .map(|(folder, file)| LostFile {
                 folder,
                 name: file.name,
+                inode: file.stat.inode,
                 record: file.record,
             })
             .collect();
@@ -455,14 +468,41 @@ impl Comparison<'_, '_> {
             true => Vec::new(),
             false => files::read_files(conn, folder.id)?,
         };
+        let files = &folder.listing.files;
+        let knows_owner: Vec<bool> = files
+            .iter()
+            .map(|file| {
+                let owner = file.owner.and_then(|owner| files.get(owner.place));
+                owner.is_some_and(|owner| {
+                    stored
+                        .binary_search_by(|old| old.name.cmp(&owner.name))
+                        .is_ok()
+                })
+            })
+            .collect();
+        let is_sidecar = |name: &[u8]| FileKind::of_name(name) == Some(FileKind::Sidecar);
+        let has_sidecars = files.iter().any(|file| file.kind == FileKind::Sidecar)
+            || stored
+                .iter()
+                .any(|old| old.state == FileState::Attached && is_sidecar(&old.name));
         let mut stored = stored.into_iter().peekable();
         let mut same = Vec::new();
-        for file in &folder.listing.files {
-            self.reporter.progress.files += 1;
+        let mut described: HashSet<Vec<u8>> = HashSet::new();
+        let mut add_changed = |name: &[u8]| {
+            if has_sidecars {
+                add_described(name, &mut described);
+            }
+        };
+        for (file, knows_owner) in files.iter().zip(knows_owner) {
+            if file.is_stray() {
+                continue;
+            }
+            self.reporter.progress.files += u64::from(file.kind != FileKind::Sidecar);
             if !self.reporter.go_on() {
                 return Ok(());
             }
             while let Some(lost) = stored.next_if(|old| old.name < file.name) {
+                add_changed(&lost.name);
                 self.lose(root, folder.id, lost);
             }
             let kind = match file.kind {
@@ -475,14 +515,14 @@ impl Comparison<'_, '_> {
                 kind,
                 stat: file.stat,
                 record: None,
+                belonging: file.owner.map(|owner| owner.how),
+                sidecars: Vec::new(),
             };
             match old {
-                Some(old)
-                    if old.stat == file.stat
-                        && (old.state == FileState::Cover) == is_cover(kind) =>
-                {
+                Some(old) if old.stat == file.stat && task.is_as(old.state, knows_owner) => {
                     task.record = old.record;
                     same.push(task);
+                    continue;
                 }
                 Some(old) => {
                     let is_other = old.stat.inode != file.stat.inode || folder.is_moved;
@@ -497,17 +537,25 @@ impl Comparison<'_, '_> {
                 }
                 None => self.find(root, place, task, None),
             }
+            add_changed(&file.name);
         }
         for lost in stored {
+            add_changed(&lost.name);
             self.lose(root, folder.id, lost);
         }
         let context = context(walked, place);
         let is_planned = self.plan.folder_places.contains_key(&folder.id);
         if folder.is_new && is_planned {
             self.set_context(walked, place, context);
-        } else if folder.context != context && !folder.is_new {
+        }
+        let is_other_context = folder.context != context && !folder.is_new;
+        if is_other_context {
             self.set_context(walked, place, context);
-            for file in same.into_iter().filter(|file| !is_cover(file.kind)) {
+        }
+        for file in same {
+            let is_described = has_sidecars
+                && (described.contains(&file.name) || described.contains(split_name(&file.name).0));
+            if (is_other_context && !is_cover(file.kind)) || is_described {
                 self.plan.again.push((folder.id, file.name.clone()));
                 self.find(root, place, file, None);
             }
@@ -573,7 +621,7 @@ impl Comparison<'_, '_> {
             let kind = found.file.kind;
             let class = |kind: Option<FileKind>| kind == Some(FileKind::Audio);
             let of_kind = |file: &StoredFile| {
-                (file.state == FileState::Cover) == is_cover(kind)
+                found.file.is_as(file.state, true)
                     && class(FileKind::of_name(&file.name)) == class(Some(kind))
             };
             let lost = self.lost.get_mut(&key).filter(|_| is_new).and_then(|lost| {
@@ -603,6 +651,8 @@ impl Comparison<'_, '_> {
                         record: stored.record,
                         ..found.file
                     },
+                    // It was moved onto that one, which is lost.
+                    former: None,
                     ..found
                 });
             }
@@ -670,9 +720,22 @@ impl Comparison<'_, '_> {
             let Some(files) = by_place.remove(&place) else {
                 continue;
             };
+            let listed = &folder.listing.files;
+            let mut sidecars: HashMap<&[u8], Vec<Vec<u8>>> = HashMap::new();
+            for file in listed.iter().filter(|file| file.kind == FileKind::Sidecar) {
+                if let Some(owner) = file.owner.and_then(|owner| listed.get(owner.place)) {
+                    sidecars
+                        .entry(&owner.name)
+                        .or_default()
+                        .push(file.name.clone());
+                }
+            }
             let cover = cover_file(&walked, place);
             let has_music = has_audio(&folder.listing);
-            let mut files = files.into_iter();
+            let mut files = files.into_iter().map(|file| FileTask {
+                sidecars: sidecars.remove(file.name.as_slice()).unwrap_or_default(),
+                ..file
+            });
             loop {
                 // Collected anew: parts split off a vector would keep the capacity of the whole.
                 let files: Vec<FileTask> = files.by_ref().take(TASK_FILES).collect();
@@ -690,6 +753,17 @@ impl Comparison<'_, '_> {
             }
         }
         self.report.files = self.reporter.progress.files;
+    }
+}
+
+/// Adds the names of files that may have other sidecars after a change of one: with or without an ending.
+fn add_described(changed: &[u8], described: &mut HashSet<Vec<u8>>) {
+    let (stem, extension) = split_name(changed);
+    // Of two pictures of a name, the first has its sidecar: the other one, if that is gone.
+    described.insert(stem.to_vec());
+    if extension.eq_ignore_ascii_case(b"xmp") {
+        // That of a raw picture is of the JPEG beside it.
+        described.insert(split_name(stem).0.to_vec());
     }
 }
 
