@@ -99,6 +99,7 @@ impl DesktopCalendar {
         opflags: u32,
     ) -> Result<(), EdsError> {
         let _ = opflags;
+        self.0.told.wait().await;
         self.change("Cannot modify calendar object", move |opened| {
             writing::modify_objects(opened, &calobjs, ModType::parse(&mod_type)?)
         })
@@ -112,6 +113,7 @@ impl DesktopCalendar {
         opflags: u32,
     ) -> Result<(), EdsError> {
         let _ = opflags;
+        self.0.told.wait().await;
         self.change("Cannot remove calendar object", move |opened| {
             writing::remove_objects(opened, &uid_rid_array, ModType::parse(&mod_type)?)
         })
@@ -120,6 +122,7 @@ impl DesktopCalendar {
 
     async fn receive_objects(&self, calobj: String, opflags: u32) -> Result<(), EdsError> {
         let _ = opflags;
+        self.0.told.wait().await;
         self.change("Cannot receive calendar objects", move |opened| {
             receive::receive_objects(opened, &calobj)
         })

@@ -13,6 +13,7 @@ use super::view::ViewState;
 use crate::collections::{adopt_collection, find_collection};
 use crate::error::{EdsError, EdsResult, OTHER};
 use crate::server::shared::Server;
+use crate::server::told::Told;
 use crate::sources::{Source, SourceKind};
 
 /// An opened calendar, shared by its object and its views.
@@ -25,6 +26,8 @@ pub(super) struct OpenedCalendar {
     /// The sequence number of the latest change that was announced to clients.
     revision: AtomicI64,
     views: Mutex<Vec<Arc<ViewState>>>,
+    /// How far the views were told of changes.
+    pub(super) told: Told,
 }
 
 impl OpenedCalendar {
@@ -42,6 +45,7 @@ impl OpenedCalendar {
             path,
             revision: AtomicI64::new(0),
             views: Mutex::default(),
+            told: Told::default(),
         };
         adopt_collection::<CalendarObject>(&opened.server.store, kind, &opened.source)
             .map_err(store_error)?;
@@ -60,6 +64,15 @@ impl OpenedCalendar {
     /// The views of all clients.
     pub(super) fn views(&self) -> MutexGuard<'_, Vec<Arc<ViewState>>> {
         self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that components were added, of which the views are not told yet.
+    pub(super) fn expect_to_be_told(&self) -> EdsResult<()> {
+        if !self.views().is_empty() {
+            let token = self.server.store.token();
+            self.told.expect(token.map_err(store_error)?.seq);
+        }
+        Ok(())
     }
 
     /// The kind of its components.

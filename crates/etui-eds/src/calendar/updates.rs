@@ -28,6 +28,7 @@ pub(super) async fn follow_calendar(opened: Arc<OpenedCalendar>) {
         let uid = &opened.source.uid;
         tracing::error!("{uid}: changes are not followed: {error}");
     }
+    opened.told.tell(i64::MAX);
 }
 
 async fn follow(opened: &Arc<OpenedCalendar>) -> EdsResult<()> {
@@ -38,6 +39,7 @@ async fn follow(opened: &Arc<OpenedCalendar>) -> EdsResult<()> {
     let wakeup = wakeup.map_err(io_error)?;
     loop {
         wakeup.wait().await.map_err(io_error)?;
+        let seq = opened.server.store.token().map_err(store_error)?.seq;
         let changes = view.changes().map_err(store_error)?;
         if opened.advance_revision()? {
             announce_revision(opened).await;
@@ -62,6 +64,7 @@ async fn follow(opened: &Arc<OpenedCalendar>) -> EdsResult<()> {
                 view.send_updates(&updates).await;
             }
         }
+        opened.told.tell(seq);
     }
 }
 

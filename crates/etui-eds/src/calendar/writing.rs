@@ -49,6 +49,7 @@ pub(super) fn create_objects(opened: &OpenedCalendar, texts: &[String]) -> EdsRe
         uids.push(uid);
     }
     changes.commit()?;
+    opened.expect_to_be_told()?;
     Ok(uids)
 }
 

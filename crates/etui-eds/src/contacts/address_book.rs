@@ -81,6 +81,7 @@ impl AddressBook {
     }
 
     async fn modify_contacts(&self, vcards: Vec<String>, opflags: u32) -> Result<(), EdsError> {
+        self.0.told.wait().await;
         let book = self.0.clone();
         let modified = answer_on_worker(move || book.modify_contacts(vcards, opflags)).await;
         modified.map_err(|e| e.attempting("Cannot modify contacts"))?;
@@ -90,6 +91,7 @@ impl AddressBook {
 
     async fn remove_contacts(&self, uids: Vec<String>, opflags: u32) -> Result<(), EdsError> {
         let _ = opflags;
+        self.0.told.wait().await;
         let book = self.0.clone();
         let removed = answer_on_worker(move || book.remove_contacts(&uids)).await;
         removed.map_err(|e| e.attempting("Cannot remove contacts"))?;

@@ -14,6 +14,7 @@ use super::view::ViewState;
 use crate::collections::{adopt_collection, find_collection};
 use crate::error::{EdsError, EdsResult, OTHER};
 use crate::server::shared::Server;
+use crate::server::told::Told;
 use crate::sources::{Source, SourceKind};
 
 /// An opened address book, shared by its object, views and cursors.
@@ -29,6 +30,8 @@ pub(super) struct Book {
     /// Counts the REVs that were made, so that two of one second differ.
     revisions_made: AtomicU32,
     views: Mutex<Vec<Arc<ViewState>>>,
+    /// How far the views were told of changes.
+    pub(super) told: Told,
     cursors: Mutex<Vec<Arc<CursorState>>>,
     sorted_contacts: Mutex<Option<SortedContacts>>,
 }
@@ -44,6 +47,7 @@ impl Book {
             revision: AtomicI64::new(0),
             revisions_made: AtomicU32::new(0),
             views: Mutex::default(),
+            told: Told::default(),
             cursors: Mutex::default(),
             sorted_contacts: Mutex::default(),
             server,
@@ -80,6 +84,16 @@ impl Book {
         let token = self.server.store.token();
         let token = token.map_err(|e| EdsError::of_book(&e))?;
         self.advance_revision(token.seq);
+        Ok(())
+    }
+
+    /// Notes that contacts were added, of which the views are not told yet.
+    pub(super) fn expect_to_be_told(&self) -> EdsResult<()> {
+        if !self.views().is_empty() {
+            let token = self.server.store.token();
+            self.told
+                .expect(token.map_err(|e| EdsError::of_book(&e))?.seq);
+        }
         Ok(())
     }
 

@@ -29,7 +29,7 @@ pub(crate) fn card_from_stock(text: &str, uid: &str, picture_dir: &Path) -> EdsR
         }
     }
     let none = PictureCache::new("/nonexistent".into());
-    IncomingCard::parse(out)?.to_stored(uid, None, None, &none)
+    IncomingCard::parse(out)?.to_stored(uid, None, None, &none, &|_| None)
 }
 
 /// Returns a stored card as the stock server takes it: vCard 3.0 in UTF-8, with a UID.
@@ -40,7 +40,7 @@ pub(crate) fn card_for_stock(stored: &[u8], uid: &str) -> EdsResult<String> {
         _ => to_utf8(stored).into_owned(),
     };
     let none = PictureCache::new("/nonexistent".into());
-    let card = IncomingCard::parse(text)?.to_stored(uid, None, None, &none)?;
+    let card = IncomingCard::parse(text)?.to_stored(uid, None, None, &none, &|_| None)?;
     Ok(String::from_utf8_lossy(card.text()).into_owned())
 }
 

@@ -11,9 +11,10 @@ use etui_contentline::edit::{fold_line, head_without, own_lines};
 use etui_contentline::lines::{ContentLine, ContentLines};
 use etui_contentline::values::{param_value, property_value};
 
-use super::outgoing::{BASE64, FILE_AS, PICTURE_PARAMS, inline_picture, made_file_as};
+use super::outgoing::{BASE64, FILE_AS, PICTURE_PARAMS, inline_picture, made_file_as, text_in_v3};
 use super::phone::E164;
 use super::pictures::PictureCache;
+use super::words::{FindMember, GroupLines, StoredWords};
 use crate::error::{EdsError, EdsResult, INVALID_ARGUMENT};
 
 /// A card as a client sent it.
@@ -49,12 +50,16 @@ impl IncomingCard {
         revision: Option<&str>,
         stored: Option<&[u8]>,
         pictures: &PictureCache,
+        find: FindMember<'_>,
     ) -> EdsResult<Card> {
+        let stored_v3 = stored.map(text_in_v3).unwrap_or_default();
+        let mut words = StoredWords::of(&stored_v3);
+        let group = GroupLines::of(&stored_v3).edited(&self.text, find);
         let mut out = Vec::with_capacity(self.text.len() + 64);
         let stored_card = stored.and_then(|stored| Card::parse(stored).ok());
         let stored_v4 = stored_card.filter(|card| card.version() == VCardVersion::V4_0);
         let made = stored_v4.as_ref().and_then(made_file_as);
-        let mut added = String::new();
+        let mut added = group.added.clone();
         if self.uid.is_none() {
             added.push_str(&format!("UID:{uid}\r\n"));
         }
@@ -70,6 +75,7 @@ impl IncomingCard {
                 () if line.name_is("REV") && revision.is_some() => {}
                 () if line.name_is(FILE_AS) && made.as_deref() == Some(&*property_value(&line)) => {
                 }
+                () if group.drops(&line) => {}
                 // An empty UID counts as none.
                 () if line.name_is("UID") && self.uid.is_none() => {}
                 () if line.name_is("TEL") && param_value(&line, E164).is_some() => {
@@ -83,7 +89,10 @@ impl IncomingCard {
                         None => out.extend_from_slice(line.raw()),
                     }
                 }
-                () => out.extend_from_slice(line.raw()),
+                () => match words.line(&line) {
+                    Some(stored) => out.extend_from_slice(stored.as_bytes()),
+                    None => out.extend_from_slice(line.raw()),
+                },
             }
         }
         let card = Card::parse(out).map_err(not_a_card)?;
@@ -139,19 +148,21 @@ mod tests {
         let pictures = PictureCache::new(dir.path().to_owned());
         let stored = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:u\r\nFN:A\r\nTEL;TYPE=HOME:+49 30 1234567\r\n\
                       PHOTO;ENCODING=BASE64;TYPE=PNG:aGVs\r\n bG8=\r\nREV:1\r\nEND:VCARD\r\n";
-        let sent = write_outgoing(stored.as_bytes(), String::new, &pictures);
+        let sent = write_outgoing(stored.as_bytes(), String::new, &pictures, &|_| None);
         let back = IncomingCard::parse(sent.text.clone()).unwrap();
         assert_eq!(back.uid.as_deref(), Some("u"));
         assert_eq!(back.revision.as_deref(), Some("1"));
         let card = back
-            .to_stored("u", None, Some(stored.as_bytes()), &pictures)
+            .to_stored("u", None, Some(stored.as_bytes()), &pictures, &|_| None)
             .unwrap();
         assert_eq!(std::str::from_utf8(card.text()).unwrap(), stored);
 
         // Given to another contact, the URI is the same picture.
         let other = sent.text.replace("UID:u", "UID:v");
         let card = IncomingCard::parse(other).unwrap();
-        let card = card.to_stored("v", Some("2"), None, &pictures).unwrap();
+        let card = card
+            .to_stored("v", Some("2"), None, &pictures, &|_| None)
+            .unwrap();
         let text = std::str::from_utf8(card.text()).unwrap();
         assert!(
             text.contains("PHOTO;ENCODING=b;TYPE=PNG:aGVsbG8=\r\n"),
@@ -169,11 +180,11 @@ mod tests {
         let pictures = PictureCache::new(dir.path().to_owned());
         let stored = "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:u\r\nFN:A\r\nBDAY:1815\r\nREV:1\r\n\
                       PHOTO:data:image/png;base64,aGVsbG8=\r\nTEL;PREF=2:+49 30 1\r\nEND:VCARD\r\n";
-        let sent = write_outgoing(stored.as_bytes(), String::new, &pictures).text;
+        let sent = write_outgoing(stored.as_bytes(), String::new, &pictures, &|_| None).text;
         assert!(sent.contains("PHOTO;VALUE=uri:file:"), "{sent}");
         let edit = |text: String| {
             let card = IncomingCard::parse(text).unwrap();
-            let card = card.to_stored("u", None, Some(stored.as_bytes()), &pictures);
+            let card = card.to_stored("u", None, Some(stored.as_bytes()), &pictures, &|_| None);
             String::from_utf8(card.unwrap().into_text()).unwrap()
         };
         assert_eq!(edit(sent.clone()), stored);
@@ -190,7 +201,9 @@ mod tests {
         let pictures = PictureCache::new("/nowhere".into());
         let card = IncomingCard::parse("BEGIN:VCARD\nFN:A\nEND:VCARD".into()).unwrap();
         assert_eq!(card.uid, None);
-        let card = card.to_stored("made", None, None, &pictures).unwrap();
+        let card = card
+            .to_stored("made", None, None, &pictures, &|_| None)
+            .unwrap();
         assert_eq!(card.uid(), Some("made"));
     }
 }

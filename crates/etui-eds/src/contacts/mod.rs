@@ -7,7 +7,7 @@
 //! | `query`, `candidates`, `fields`, `fold`, `phone`, `reduced` | queries and how they compare |
 //! | `view`, `updates` | views, and the follower that sends them changes |
 //! | `cursor_list` | the sorted list of a cursor |
-//! | `outgoing`, `incoming`, `pictures`, `properties` | cards as clients get and send them |
+//! | `outgoing`, `incoming`, `words`, `pictures`, `properties` | cards as clients get and send them |
 //! | `exchange` | cards from the stock server and back to it |
 
 mod address_book;
@@ -29,6 +29,7 @@ mod reading;
 mod reduced;
 mod updates;
 mod view;
+mod words;
 mod writing;
 
 use std::sync::Arc;

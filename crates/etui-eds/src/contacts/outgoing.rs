@@ -5,6 +5,7 @@
 //! PHOTO;ENCODING=b:...        PHOTO;VALUE=uri:file:///.../HASH.jpeg
 //! no UID, no REV              the record's UID and a REV made of its content
 //! 4.0 with FN, without N      X-EVOLUTION-FILE-AS, without which Evolution saves no edit
+//! IMPP, spouses, groups       in the desktop's words: `words`
 //! ```
 //!
 //! All other lines stay byte for byte; a card that is not UTF-8 or of another version than 3.0 is
@@ -25,6 +26,7 @@ use memchr::memmem;
 
 use super::phone::{E164, WrittenNumber, push_e164};
 use super::pictures::{Picture, PictureCache, image_type};
+use super::words::{DesktopWords, FindMember, GroupLines};
 
 /// Base64 with or without padding.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -42,13 +44,15 @@ pub(super) struct OutgoingCard {
 }
 
 /// Writes a stored card for clients. `record_uid` returns the record's UID; it is called if the
-/// text has none.
+/// text has none. `find` finds the members of a group.
 pub(super) fn write_outgoing(
     stored: &[u8],
     record_uid: impl FnOnce() -> String,
     pictures: &PictureCache,
+    find: FindMember<'_>,
 ) -> OutgoingCard {
     let text = text_in_v3(stored);
+    let mut words = DesktopWords::new(&text);
     let mut out = String::with_capacity(text.len() + 160);
     let (mut uid, mut has_rev, mut end) = (None, false, None);
     for line in ContentLines::of_text(&text) {
@@ -71,6 +75,10 @@ pub(super) fn write_outgoing(
             let value = property_value(&line);
             uid = (!value.is_empty()).then(|| value.into_owned());
         }
+        if let Some(changed) = words.line(&line) {
+            push_line(&mut out, &changed);
+            continue;
+        }
         has_rev |= line.name_is("REV");
         if line.name_is("END") {
             end = Some(out.len());
@@ -78,6 +86,7 @@ pub(super) fn write_outgoing(
         out.push_str(raw);
     }
     let end = end.unwrap_or(out.len());
+    out.insert_str(end, &GroupLines::of(&text).list_lines(find));
     if !has_rev {
         out.insert_str(end, &format!("REV:{}\r\n", made_revision(stored)));
     }
@@ -94,12 +103,12 @@ pub(super) fn write_outgoing(
 /// name). A picture whose file cannot be written stays in the card.
 pub(super) fn publish_pictures(stored: &[u8], pictures: &PictureCache) {
     if memmem::find(stored, b"PHOTO").is_some() || memmem::find(stored, b"LOGO").is_some() {
-        write_outgoing(stored, String::new, pictures);
+        write_outgoing(stored, String::new, pictures, &|_| None);
     }
 }
 
 /// Returns the card as vCard 3.0, the one version that clients before 3.59 read.
-fn text_in_v3(stored: &[u8]) -> Cow<'_, str> {
+pub(super) fn text_in_v3(stored: &[u8]) -> Cow<'_, str> {
     let text = to_utf8(stored);
     if text.contains("VERSION:3.0") {
         return text;
@@ -208,7 +217,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let pictures = PictureCache::new(dir.path().to_owned());
         let card = format!("BEGIN:VCARD\r\nVERSION:3.0\r\n{body}END:VCARD\r\n");
-        let written = write_outgoing(card.as_bytes(), || "record".to_owned(), &pictures);
+        let written = write_outgoing(card.as_bytes(), || "record".to_owned(), &pictures, &|_| {
+            None
+        });
         let dir = dir.path().to_str().unwrap().to_owned();
         written.text.replace(&dir, "DIR")
     }
@@ -229,7 +240,7 @@ mod tests {
         let pictures = PictureCache::new("/nowhere".into());
         let card = "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:u\r\nFN:A\r\nTEL;VALUE=uri:tel:+49-30-1234567\r\n\
                     END:VCARD\r\n";
-        let text = write_outgoing(card.as_bytes(), String::new, &pictures).text;
+        let text = write_outgoing(card.as_bytes(), String::new, &pictures, &|_| None).text;
         assert!(text.contains("VERSION:3.0\r\n"), "{text}");
         assert!(
             text.contains("X-EVOLUTION-E164=301234567,\"+49\":+49-30-1234567"),
@@ -242,7 +253,7 @@ mod tests {
         let pictures = PictureCache::new("/nowhere".into());
         let text = |body: &str| {
             let card = format!("BEGIN:VCARD\r\nVERSION:4.0\r\nUID:u\r\n{body}END:VCARD\r\n");
-            write_outgoing(card.as_bytes(), String::new, &pictures).text
+            write_outgoing(card.as_bytes(), String::new, &pictures, &|_| None).text
         };
         let made = text("FN:Ada\\, Countess\r\n");
         assert!(

@@ -9,6 +9,7 @@ use super::fold::fold_text;
 use super::outgoing::{OutgoingCard, write_outgoing};
 use super::query::ContactQuery;
 use super::reduced::PropertyNames;
+use super::words::Member;
 use super::writing::no_contact;
 use crate::error::{EdsError, EdsResult};
 use crate::server::text_array::TextArray;
@@ -34,7 +35,24 @@ impl Book {
 
     /// Writes a stored contact for clients.
     pub(super) fn outgoing(&self, contact: &Contact) -> OutgoingCard {
-        write_outgoing(&contact.text, || contact.uid.clone(), &self.pictures)
+        let record_uid = || contact.uid.clone();
+        let find = &|uid: &str| self.member(uid);
+        write_outgoing(&contact.text, record_uid, &self.pictures, find)
+    }
+
+    /// Finds a member of a group by its UID; `None` if it has no e-mail address.
+    pub(super) fn member(&self, uid: &str) -> Option<Member> {
+        let contacts = self.opened_contacts();
+        // A UID may be a URN itself, which the group's value is then.
+        let found = contacts.get(uid).ok()?;
+        let found = found.or_else(|| contacts.get(&format!("urn:uuid:{uid}")).ok()?)?;
+        let card = found.card().ok()?;
+        let address = card.property("EMAIL");
+        Some(Member {
+            uid: found.uid,
+            name: card.display_name(),
+            address: address.filter(|address| !address.is_empty())?,
+        })
     }
 
     /// Returns the cards that match a query, as clients get them.
@@ -42,7 +60,8 @@ impl Book {
         let mut cards = TextArray::default();
         self.for_each_match(query, |found| {
             let record_uid = || self.uid_of_match(&found);
-            cards.push(write_outgoing(found.text, record_uid, &self.pictures).text);
+            let find = &|uid: &str| self.member(uid);
+            cards.push(write_outgoing(found.text, record_uid, &self.pictures, find).text);
         })?;
         cards.finish()
     }

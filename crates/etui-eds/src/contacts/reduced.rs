@@ -3,6 +3,9 @@
 
 use etui::contacts::Card;
 
+use super::outgoing::text_in_v3;
+use super::words::{in_desktop_words, is_desktop_word};
+
 /// Properties that every reduced card has.
 const ALWAYS: [&str; 4] = ["BEGIN", "END", "VERSION", "UID"];
 
@@ -24,8 +27,22 @@ impl PropertyNames {
         Self::new(Some(Vec::new()))
     }
 
+    /// Whether one of them may be another property in the stored card.
+    fn is_in_words(&self) -> bool {
+        let names = self.names.as_ref();
+        names.is_none_or(|names| names.iter().any(|name| is_desktop_word(name)))
+    }
+
     /// Parses a card with these properties; perhaps with others.
     pub(super) fn parse_card(&self, text: &[u8]) -> Option<Card> {
+        let in_words;
+        let text = match self.is_in_words() {
+            true => {
+                in_words = in_desktop_words(text_in_v3(text));
+                in_words.as_bytes()
+            }
+            false => text,
+        };
         let reduced = self.names.as_ref().and_then(|names| reduce(text, names));
         match reduced {
             Some(reduced) => Card::parse(reduced).ok(),

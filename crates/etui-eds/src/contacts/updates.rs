@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::address_book::announce_revision;
 use super::book::Book;
 use super::outgoing::revision_of;
+use super::reduced::PropertyNames;
 use super::view::{RecordUpdate, UpdatedCard};
 use crate::error::{EdsError, EdsResult, OTHER};
 use crate::server::guard::answer_on_worker;
@@ -27,6 +28,7 @@ pub(super) async fn follow_book(book: Arc<Book>) {
     if let Err(error) = follow(&book).await {
         tracing::error!("{}: changes are not followed: {error}", book.source.uid);
     }
+    book.told.tell(i64::MAX);
 }
 
 async fn follow(book: &Arc<Book>) -> EdsResult<()> {
@@ -37,6 +39,7 @@ async fn follow(book: &Arc<Book>) -> EdsResult<()> {
     let wakeup = Wakeup::new(view.descriptor().map_err(store_error)?).map_err(io_error)?;
     loop {
         wakeup.wait().await.map_err(io_error)?;
+        let seq = book.server.store.token().map_err(store_error)?.seq;
         let changed: Vec<(RecordId, String)> = match view.changes().map_err(store_error)? {
             ViewChanges::Since(changes) => {
                 if let Some(latest) = changes.iter().map(|change| change.number).max()
@@ -59,6 +62,7 @@ async fn follow(book: &Arc<Book>) -> EdsResult<()> {
         for changed in changed.chunks(MAX_UPDATES) {
             send_changes(book, changed).await?;
         }
+        book.told.tell(seq);
         let cursors = book.cursors().clone();
         for cursor in cursors {
             cursor.announce_changes().await;
@@ -90,7 +94,7 @@ fn read_updates(book: &Book, changed: &[(RecordId, String)]) -> EdsResult<Vec<Re
     let found = found.map_err(|e| EdsError::of_book(&e))?;
     let updates = changed.iter().zip(found).map(|((id, uid), contact)| {
         let card = contact.and_then(|contact| {
-            let card = contact.card().ok()?;
+            let card = PropertyNames::default().parse_card(&contact.text)?;
             Some(UpdatedCard {
                 outgoing: book.outgoing(&contact).text,
                 revision: revision_of(&contact.text, &card),

@@ -206,7 +206,10 @@ impl ViewState {
                     text: String::new(),
                 },
                 CardShape::Brief => self.brief_of(found.text, &uid()),
-                CardShape::Whole => write_outgoing(found.text, uid, &self.book.pictures),
+                CardShape::Whole => {
+                    let find = &|uid: &str| self.book.member(uid);
+                    write_outgoing(found.text, uid, &self.book.pictures, find)
+                }
             };
             size += card.uid.len() + card.text.len();
             content.cards.push(card);

@@ -32,7 +32,14 @@ impl Book {
                 .as_ref()
                 .is_some_and(|rev| !rev.is_empty());
             let revision = (!has_rev).then(|| self.new_rev());
-            cards.push(incoming.to_stored(&uid, revision.as_deref(), None, &self.pictures)?);
+            let none = &|_: &str| None;
+            cards.push(incoming.to_stored(
+                &uid,
+                revision.as_deref(),
+                None,
+                &self.pictures,
+                none,
+            )?);
             uids.push(uid);
         }
         let absent = |card| (card, Condition::IfAbsent);
@@ -44,6 +51,7 @@ impl Book {
         for card in &cards {
             publish_pictures(card.text(), &self.pictures);
         }
+        self.expect_to_be_told()?;
         self.refresh_revision()?;
         Ok(uids)
     }
@@ -91,7 +99,8 @@ impl Book {
             }
             let revision = self.new_rev();
             let old = Some(stored.text.as_slice());
-            let new = card.to_stored(uid, Some(&revision), old, &self.pictures)?;
+            let find = &|uid: &str| self.member(uid);
+            let new = card.to_stored(uid, Some(&revision), old, &self.pictures, find)?;
             cards.push((new, Condition::IfMatch(stored.etag)));
         }
         let batch: Vec<(&Card, Condition)> = cards

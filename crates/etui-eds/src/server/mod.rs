@@ -10,6 +10,7 @@ mod life;
 pub(crate) mod shared;
 mod source_changes;
 pub(crate) mod text_array;
+pub(crate) mod told;
 pub mod view_life;
 pub(crate) mod wakeup;
 

@@ -254,6 +254,91 @@ fn a_view_tells_content_and_changes_of_any_process() {
 }
 
 #[test]
+fn a_change_right_after_an_addition_is_told_too() {
+    zbus::block_on(async {
+        let Some(mut desktop) = Desktop::start().await else {
+            return;
+        };
+        let book = open_book(&desktop.client).await;
+        let view = open_view(&desktop.client, &book, "").await;
+        let client = &mut desktop.client;
+        let start = client.call(BOOKS, &view, "AddressBookView", "Start", ());
+        start.await.unwrap();
+        client.signal(&view, "Complete").await;
+        for number in 0..20 {
+            let uid = format!("u{number}");
+            create(client, &book, &[&card(&uid, "Ada")]).await.unwrap();
+            let body = (vec![card(&uid, "Eve")], 0u32);
+            let modify = client.call(BOOKS, &book, "AddressBook", "ModifyContacts", body);
+            modify.await.unwrap();
+            for (signal, name) in [("ObjectsAdded", "FN:Ada"), ("ObjectsModified", "FN:Eve")] {
+                let told = client.signal(&view, signal).await;
+                let pairs: Vec<String> = told.body().deserialize().unwrap();
+                assert!(pairs[0].contains(name) && pairs[1] == uid, "{pairs:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn cards_of_other_programs_come_in_the_desktops_words() {
+    zbus::block_on(async {
+        let Some(desktop) = Desktop::start().await else {
+            return;
+        };
+        let client = &desktop.client;
+        let book = open_book(client).await;
+        let store = Store::open(desktop.bus.dir().join("store.etui")).unwrap();
+        let contacts = store.contacts().unwrap();
+        let save = |body: &str| {
+            let text = format!("BEGIN:VCARD\r\nVERSION:4.0\r\n{body}END:VCARD\r\n");
+            contacts.save(&Card::parse(text).unwrap()).unwrap();
+        };
+        save(
+            "UID:urn:uuid:ada\r\nFN:Ada\r\nEMAIL:ada@example.org\r\nIMPP:xmpp:ada@example.org\r\n",
+        );
+        save("UID:all\r\nFN:All\r\nKIND:group\r\nMEMBER:urn:uuid:ada\r\nMEMBER:urn:uuid:gone\r\n");
+        let get = async |uid: &str| -> String {
+            let got = client.call(BOOKS, &book, "AddressBook", "GetContact", uid);
+            got.await.unwrap().body().deserialize().unwrap()
+        };
+        assert!(
+            get("urn:uuid:ada")
+                .await
+                .contains("X-JABBER:ada@example.org\r\n")
+        );
+        let group = get("all").await;
+        assert!(group.contains("X-EVOLUTION-LIST:TRUE\r\n"), "{group}");
+        assert!(group.contains(":Ada <ada@example.org>\r\n"), "{group}");
+        for (query, expected) in [
+            ("(contains \"im_jabber\" \"ada\")", "urn:uuid:ada"),
+            ("(is \"list\" \"TRUE\")", "all"),
+        ] {
+            let found = client.call(BOOKS, &book, "AddressBook", "GetContactListUids", query);
+            let found: Vec<String> = found.await.unwrap().body().deserialize().unwrap();
+            assert_eq!(found, [expected]);
+        }
+
+        // Taken out of the list by a program; the one without an address stays.
+        let lines = group.split_inclusive("\r\n");
+        let text: String = lines.filter(|line| !line.starts_with("EMAIL")).collect();
+        let body = (vec![text], 0u32);
+        let modify = client.call(BOOKS, &book, "AddressBook", "ModifyContacts", body);
+        modify.await.unwrap();
+        let stored = contacts.get("all").unwrap().unwrap().text;
+        let stored = String::from_utf8(stored).unwrap();
+        assert!(
+            stored.contains("KIND:group\r\nMEMBER:urn:uuid:gone\r\n"),
+            "{stored}"
+        );
+        assert!(
+            !stored.contains("uuid:ada") && !stored.contains("EVOLUTION"),
+            "{stored}"
+        );
+    });
+}
+
+#[test]
 fn the_revision_is_told_before_the_reply() {
     use futures_lite::StreamExt;
     zbus::block_on(async {
