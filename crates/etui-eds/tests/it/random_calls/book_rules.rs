@@ -115,8 +115,10 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             explains: |difference, part| {
                 let cards = cards_of(difference, part);
                 about_leaf(difference, part, |leaf| {
+                    let queries = queries_about(difference, part);
+                    let is_negated = queries.iter().any(|query| query.contains("(not "));
                     let is_found = match leaf.function.as_str() {
-                        "exists" => matches!(part, Part::Ours(_)),
+                        "exists" => matches!(part, Part::Ours(_)) || is_negated,
                         _ => {
                             !leaf.text.is_empty()
                                 && cards.iter().any(|card| is_anywhere(card, &leaf.text))
@@ -155,6 +157,37 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
                     }
                 };
                 is_position && order.is_some_and(|order| order.contains("descending"))
+            },
+        },
+        Rule {
+            name: "steps back from a letter",
+            reason: "the position is that of the contact; the stock server counts back from that of \
+                     the letter, which is after the contact",
+            explains: |difference, part| {
+                let slot = match (&difference.call, part) {
+                    (BookCall::Step { slot, .. }, _) => slot.to_string(),
+                    (_, Part::Stock(line) | Part::Ours(line)) => {
+                        line.chars().skip("cursor ".len()).take(1).collect()
+                    }
+                    _ => return false,
+                };
+                let place = difference.queries.get(&format!("place of cursor {slot}"));
+                let position = |answer: &Answer| -> Option<i64> {
+                    let line = answer
+                        .lines
+                        .iter()
+                        .find(|line| line.contains(" in all, at "))?;
+                    line.rsplit_once(' ')?.1.parse().ok()
+                };
+                let is_one_less = match cursor_totals(difference, part) {
+                    Some((stock, ours)) => stock.0 == ours.0 && stock.1 + 1 == ours.1,
+                    None => {
+                        has_equal_total(difference)
+                            && position(&difference.stock).map(|at| at + 1)
+                                == position(&difference.ours)
+                    }
+                };
+                is_one_less && place.is_some_and(|place| place == "back from a letter")
             },
         },
         Rule {
@@ -236,7 +269,8 @@ pub fn book_rules() -> Vec<Rule<BookCall>> {
             explains: |difference, part| {
                 matches!(part, Part::Ours(_))
                     && about_leaf(difference, part, |leaf| {
-                        leaf.function == "regex_normal" && !leaf.text.is_ascii()
+                        let is_folded = |c: char| !c.is_ascii() || c.is_ascii_uppercase();
+                        leaf.function == "regex_normal" && leaf.text.contains(is_folded)
                     })
             },
         },

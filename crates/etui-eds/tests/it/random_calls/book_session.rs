@@ -364,9 +364,29 @@ impl Session for BookSession<'_> {
             } => {
                 queries.insert(format!("cursor {slot}"), query.clone());
                 queries.insert(format!("order of cursor {slot}"), types.join(" "));
+                queries.remove(&format!("place of cursor {slot}"));
             }
             BookCall::CursorQuery(slot, query) => {
                 queries.insert(format!("cursor {slot}"), query.clone());
+            }
+            BookCall::Letter { slot, .. } => {
+                queries.insert(format!("place of cursor {slot}"), "letter".to_owned());
+            }
+            BookCall::Step {
+                slot,
+                flags,
+                origin,
+                count,
+                ..
+            } if flags & 1 != 0 => {
+                let place = format!("place of cursor {slot}");
+                match queries.get(&place).map(String::as_str) {
+                    Some("letter") if *origin == 0 && *count < 0 => {
+                        queries.insert(place, "back from a letter".to_owned());
+                    }
+                    Some("back from a letter") if *origin == 0 => {}
+                    _ => drop(queries.remove(&place)),
+                }
             }
             _ => {}
         }

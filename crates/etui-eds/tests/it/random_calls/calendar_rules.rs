@@ -111,7 +111,8 @@ pub fn calendar_rules() -> Vec<Rule<CalendarCall>> {
         Rule {
             name: "either of two times",
             reason: "a task completed in time is found wherever it occurs; the stock server looks \
-                     only from the first of the times to the last",
+                     only from the first of the times to the last, and its index of times lacks \
+                     changed instances",
             explains: explains_either_time,
         },
         Rule {
@@ -595,10 +596,9 @@ fn explains_either_time(difference: &CalendarDifference, part: Part<'_>) -> bool
     let (Some(bound), Some(completed)) = (bound, completed) else {
         return false;
     };
-    matches!(part, Part::Ours(_))
-        && query.starts_with("(or ")
-        && query.contains("-range? ")
-        && completed < bound
+    let is_either = query.starts_with("(or ") && query.contains("-range? ");
+    let is_instance = property(&lines, "RECURRENCE-ID").is_some();
+    matches!(part, Part::Ours(_)) && (is_either || is_instance) && completed < bound
 }
 
 /// A range of a query, with the offset of times without a zone.

@@ -1,7 +1,7 @@
 //! Files as other programs write them: damaged and odd tags, names with dates, and 200 files that
-//! mutagen writes and reads.
+//! mutagen writes, and mutagen and TagLib read.
 //!
-//! `scripts/need python3-mutagen` installs mutagen; without, its test prints a message and is skipped.
+//! `scripts/need python3-mutagen python3-taglib` installs them; without, the test prints a message and is skipped.
 
 mod pairs;
 
@@ -544,14 +544,14 @@ fn dates_of_pictures() {
     assert_eq!(found.len(), 1);
 }
 
-/// Files of ten habits, written and read by mutagen: etui reads the same.
+/// Files of ten habits, written by mutagen: etui reads the same as mutagen and TagLib.
 #[test]
-fn files_of_taggers_are_read_as_mutagen_reads_them() {
-    let has_mutagen = Command::new("/usr/bin/python3")
-        .args(["-c", "import mutagen"])
+fn files_of_taggers_are_read_as_mutagen_and_taglib_read_them() {
+    let has_readers = Command::new("/usr/bin/python3")
+        .args(["-c", "import mutagen, taglib"])
         .output();
-    if !has_mutagen.is_ok_and(|found| found.status.success()) {
-        eprintln!("skipped: scripts/need python3-mutagen");
+    if !has_readers.is_ok_and(|found| found.status.success()) {
+        eprintln!("skipped: scripts/need python3-mutagen python3-taglib");
         return;
     }
     let library = Library::new();
@@ -582,15 +582,17 @@ fn files_of_taggers_are_read_as_mutagen_reads_them() {
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    let mut expected: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+    let mut expected: BTreeMap<(String, String), BTreeSet<(String, String)>> = BTreeMap::new();
     for line in String::from_utf8(output.stdout).unwrap().lines() {
-        let [file, name, value] = *line.split('\t').collect::<Vec<_>>() else {
+        let [reader, file, name, value] = *line.split('\t').collect::<Vec<_>>() else {
             panic!("{line}");
         };
-        let of_file = expected.entry(file.to_owned()).or_default();
+        let of_file = expected
+            .entry((reader.to_owned(), file.to_owned()))
+            .or_default();
         of_file.insert((name.to_owned(), plain_number(name, value)));
     }
-    assert!(expected.len() >= 200, "{}", expected.len());
+    assert!(expected.len() >= 400, "{}", expected.len());
     let report = library.scan();
     assert!(report.problems.is_empty(), "{report:#?}");
     let names: BTreeSet<&str> = [
@@ -606,7 +608,7 @@ fn files_of_taggers_are_read_as_mutagen_reads_them() {
     .into();
     let records = library.records(CollectionKind::Music);
     let mut differences = Vec::new();
-    for (file, expected) in &expected {
+    for ((reader, file), expected) in &expected {
         let values = records.get(file).into_iter().flatten();
         let read: BTreeSet<(String, String)> = values
             .filter(|(name, _)| names.contains(name.as_str()))
@@ -615,7 +617,7 @@ fn files_of_taggers_are_read_as_mutagen_reads_them() {
         if read != *expected {
             let more: Vec<_> = read.difference(expected).collect();
             let less: Vec<_> = expected.difference(&read).collect();
-            differences.push(format!("{file}: etui {more:?}, mutagen {less:?}"));
+            differences.push(format!("{file}: etui {more:?}, {reader} {less:?}"));
         }
     }
     assert!(differences.is_empty(), "{differences:#?}");

@@ -1,8 +1,8 @@
-"""Writes files in the habits of taggers and prints what mutagen reads from them.
+"""Writes files in the habits of taggers and prints what mutagen and TagLib read from them.
 
 usage: taggers.py BASES OUT      BASES: one untagged file of each format
 
-A line for each value: the file's name, a name of a Vorbis comment, the value, separated by tabs.
+A line for each value: the reader, the file's name, a name of a Vorbis comment, the value, separated by tabs.
 """
 import os
 import shutil
@@ -16,6 +16,7 @@ from mutagen.id3 import ID3, TALB, TCOM, TCON, TDRC, TIT2, TPE1, TPE2, TPOS, TRC
 from mutagen.mp4 import MP4
 from mutagen.oggopus import OggOpus
 from mutagen.wave import WAVE
+import taglib
 
 bases, out = sys.argv[1:]
 
@@ -214,9 +215,21 @@ def read(to):
     return of_id3(ID3(to))
 
 
+def of_taglib(to):
+    file = taglib.File(to)
+    values = list(of_items(file.tags))
+    file.close()
+    for name, value in values:
+        # As of mutagen, a list in one text: version 2.3 has no other.
+        is_list = name == "GENRE" and os.path.basename(to).startswith("id3")
+        for part in value.split("/") if is_list else [value]:
+            yield name, part
+
+
 for to in files:
-    for name, value in read(to):
-        # etui drops blanks around a value, and a year's dashes stay as they are.
-        value = value.strip()
-        if value:
-            print(os.path.basename(to), name, value, sep="\t")
+    for reader, values in (("mutagen", read(to)), ("TagLib", of_taglib(to))):
+        for name, value in values:
+            # etui drops blanks around a value, and a year's dashes stay as they are.
+            value = value.strip()
+            if value:
+                print(reader, os.path.basename(to), name, value, sep="\t")
