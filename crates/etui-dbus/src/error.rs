@@ -139,10 +139,14 @@ impl From<etui::Error> for StoreError {
             | E::NothingToUndo { .. }
             | E::NoRemovedCollection { .. }
             | E::NoVersion { .. }
-            | E::NoStep(_) => ErrorKind::NotFound,
-            E::CollectionExists { .. } | E::Exists { .. } | E::ExternalIdExists { .. } => {
-                ErrorKind::Exists
-            }
+            | E::NoStep(_)
+            | E::NoRecordId(_)
+            | E::NoPlaylist(_)
+            | E::NoPlaylistEntry { .. } => ErrorKind::NotFound,
+            E::CollectionExists { .. }
+            | E::Exists { .. }
+            | E::ExternalIdExists { .. }
+            | E::PlaylistExists(_) => ErrorKind::Exists,
             // Of a collection, which has no ETag.
             E::CollectionChanged { .. } => ErrorKind::Conflict(String::new(), String::new()),
             E::LastCollection { .. } => ErrorKind::LastCollection,
@@ -152,9 +156,11 @@ impl From<etui::Error> for StoreError {
             E::Card(_) | E::Record(_) | E::OtherUid { .. } => ErrorKind::BadRecord(0),
             E::Filter(filter) => ErrorKind::BadFilter(u32::try_from(filter.at).unwrap_or(u32::MAX)),
             E::NoCollection { known, .. } => ErrorKind::NoCollection(known.clone()),
-            E::BadName { .. } | E::SameCollection { .. } | E::NothingToMerge => {
-                ErrorKind::BadArgument
-            }
+            E::BadName { .. }
+            | E::SameCollection { .. }
+            | E::NothingToMerge
+            | E::BadPlaylistName(_)
+            | E::SavedFilter(_) => ErrorKind::BadArgument,
             E::ReadOnly { .. } => ErrorKind::ReadOnly,
             E::Busy { .. } | E::CheckedOut { .. } => ErrorKind::Busy,
             E::DiskFull { .. } => ErrorKind::DiskFull,

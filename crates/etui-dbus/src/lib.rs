@@ -6,7 +6,7 @@
 //! ```text
 //! /org/etui/Store1                  org.etui.Store1, org.freedesktop.DBus.ObjectManager
 //! /org/etui/Store1/collection/ID    org.etui.Collection1 and org.etui.AddressBook1 or .Calendar1
-//! /org/etui/Store1/media            org.etui.Media1
+//! /org/etui/Store1/media            org.etui.Media1, org.etui.Playlists1
 //! /org/etui/Store1/view             org.freedesktop.DBus.ObjectManager of the caller's views
 //! /org/etui/Store1/view/N           org.etui.View1       \ of the client that opened it;
 //! /org/etui/ImportJob1/N            org.etui.ImportJob1  / dropped when it leaves the bus
@@ -46,6 +46,7 @@ mod media_object;
 mod object_manager;
 mod options;
 mod paths;
+mod playlists_object;
 mod registry;
 mod rows;
 mod serve;

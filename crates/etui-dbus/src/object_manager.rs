@@ -21,6 +21,7 @@ use crate::collection::calls_on;
 use crate::collection_object::CollectionObject;
 use crate::media_object::MediaObject;
 use crate::paths::{MEDIA_PATH, collection_path};
+use crate::playlists_object::PlaylistsObject;
 use crate::service::{CollectionSet, Endpoint};
 
 /// The interfaces of an object with their properties.
@@ -78,6 +79,10 @@ impl StoreObjects {
             endpoint: self.endpoint.clone(),
         };
         call.add(&mut interfaces, MEDIA_PATH, &media).await?;
+        let playlists = PlaylistsObject {
+            endpoint: self.endpoint.clone(),
+        };
+        call.add(&mut interfaces, MEDIA_PATH, &playlists).await?;
         objects.insert(OwnedObjectPath::try_from(MEDIA_PATH)?, interfaces);
         Ok(objects)
     }

@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::media_object::MediaObject;
 use crate::object_manager::{ListedObjects, StoreObjects, collection_object};
 use crate::paths::{MEDIA_PATH, STORE_PATH, VIEWS_PATH, collection_path};
+use crate::playlists_object::PlaylistsObject;
 use crate::service::{CollectionSet, Endpoint, Link, Service};
 use crate::store_object::StoreObject;
 
@@ -52,6 +53,9 @@ pub(crate) fn serve_objects<'a>(
     let media = MediaObject {
         endpoint: endpoint.clone(),
     };
+    let playlists = PlaylistsObject {
+        endpoint: endpoint.clone(),
+    };
     let manager = |listed| {
         endpoint.guard(StoreObjects {
             endpoint: endpoint.clone(),
@@ -61,6 +65,7 @@ pub(crate) fn serve_objects<'a>(
     // The managers last: they read the objects that they announce.
     builder
         .serve_at(MEDIA_PATH, endpoint.guard(media))
+        .serve_at(MEDIA_PATH, endpoint.guard(playlists))
         .serve_at(STORE_PATH, manager(ListedObjects::OfStore))
         .serve_at(VIEWS_PATH, manager(ListedObjects::ViewsOfCaller))
 }

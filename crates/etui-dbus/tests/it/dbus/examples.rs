@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::media::Library;
+use super::support::*;
 
 /// Runs a program of `examples/` on the bus of a library; returns both outputs.
 fn run(library: &Library, program: &str, arguments: &[&str]) -> String {
@@ -59,6 +60,24 @@ fn the_player_lists_albums_and_a_playlist() {
             "The Band: First (1977), 2 tracks, cover",
             "0:01 One & \"only\", The Band, First/1.flac",
             "0:01 Two, The Band, First/2.flac",
+        ],
+        "{printed}"
+    );
+    let client = library.service.client();
+    let made = client.playlists::<()>("Create", &("Two first", ""));
+    made.unwrap();
+    let (rows, _, _): (Vec<Row>, String, u64) =
+        client.media("Tracks", &("album:first", none())).unwrap();
+    let ids: Vec<u64> = rows.iter().rev().map(|row| row.0).collect();
+    let added = client.playlists::<()>("Add", &("Two first", ids, -1_i64));
+    added.unwrap();
+    let printed = run(&library, "player.py", &["Two first"]);
+    let played = stable(&printed).split_off(2);
+    assert_eq!(
+        played,
+        [
+            "0:01 Two, The Band, First/2.flac",
+            "0:01 One & \"only\", The Band, First/1.flac"
         ],
         "{printed}"
     );

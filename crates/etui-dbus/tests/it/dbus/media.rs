@@ -334,6 +334,82 @@ fn wrong_arguments_and_files_that_are_gone_are_errors() {
     refused! { "Open" (id) => "NotFound"; }
 }
 
+/// An entry: track, UID, state, title, artist, album, seconds, URI.
+type Entry = (u64, String, String, String, String, String, u32, String);
+
+#[test]
+fn playlists_are_made_changed_and_read() {
+    let library = Library::new();
+    for number in 1..=3 {
+        library.track("First", number, &format!("Song {number}"));
+    }
+    library.scan();
+    let client = library.service.client();
+    let (rows, _, _): Listed = client.media("Tracks", &("", none())).unwrap();
+    let ids: Vec<u64> = rows.iter().map(|row| row.0).collect();
+    let done = |refused: Result<(), Refusal>| refused.unwrap();
+    done(client.playlists("Create", &("Mine", "")));
+    done(client.playlists("Create", &("Second song", "title:2")));
+    done(client.playlists("Add", &("Mine", &ids, -1_i64)));
+    done(client.playlists("Add", &("Mine", vec![ids[2]], 0_i64)));
+    let titles = |name: &str| -> Vec<String> {
+        let (entries, count): (Vec<Entry>, u64) =
+            client.playlists("Entries", &(name, 0_u64, 0_u64)).unwrap();
+        assert_eq!(entries.len() as u64, count);
+        for entry in &entries {
+            assert!(
+                entry.2 == "here" && entry.7.starts_with("file:///"),
+                "{entry:?}"
+            );
+        }
+        entries.into_iter().map(|entry| entry.3).collect()
+    };
+    assert_eq!(titles("Mine"), ["Song 3", "Song 1", "Song 2", "Song 3"]);
+    assert_eq!(titles("Second song"), ["Song 2"]);
+    done(client.playlists("Move", &("Mine", 0_u64, 1_u64, 2_u64)));
+    done(client.playlists("Remove", &("Mine", vec![3_u64])));
+    assert_eq!(titles("Mine"), ["Song 1", "Song 2", "Song 3"]);
+    done(client.playlists("Rename", &("Mine", "Ours")));
+    let (page, count): (Vec<Entry>, u64) = client
+        .playlists("Entries", &("Ours", 1_u64, 1_u64))
+        .unwrap();
+    assert_eq!((page.len(), page[0].3.as_str(), count), (1, "Song 2", 3));
+    let lists: Vec<(String, String, u64)> = client.playlists("List", &()).unwrap();
+    let expected = [("Ours", "", 3), ("Second song", "title:2", 1)];
+    assert_eq!(
+        lists,
+        expected.map(|(name, filter, count)| (name.to_owned(), filter.to_owned(), count))
+    );
+
+    client
+        .media::<_, ()>("RecordPlay", &(&page[0].1, 1_700_000_000_i64))
+        .unwrap();
+    let plays: Vec<(i64, u64, String, String, String, String)> =
+        client.playlists("Plays", &10_u64).unwrap();
+    assert_eq!((plays[0].0, plays[0].3.as_str()), (1_700_000_000, "Song 2"));
+
+    macro_rules! refused {
+        ($($method:literal $body:expr => $error:literal;)*) => {$(
+            let got = client.refusal(MEDIA_PATH, PLAYLISTS, $method, &$body);
+            assert_eq!(got, $error, "{} {}", $method, stringify!($body));
+        )*};
+    }
+    refused! {
+        "Entries" ("Mine", 0_u64, 0_u64) => "NotFound";
+        "Create" ("Ours", "") => "Exists";
+        "Create" ("", "") => "BadArgument";
+        "Create" ("New", "title:(") => "BadFilter";
+        "Add" ("Ours", vec![999_999_u64], -1_i64) => "NotFound";
+        "Add" ("Second song", vec![ids[0]], -1_i64) => "BadArgument";
+        "Remove" ("Ours", vec![3_u64]) => "NotFound";
+        "Move" ("Ours", 2_u64, 2_u64, 0_u64) => "NotFound";
+        "Rename" ("Mine", "x") => "NotFound";
+    }
+    done(client.playlists("Delete", &"Ours"));
+    let lists: Vec<(String, String, u64)> = client.playlists("List", &()).unwrap();
+    assert_eq!(lists.len(), 1);
+}
+
 /// Ten thousand tracks in pages, by array and by descriptor; and a client that stopped reading
 /// holds up nobody.
 #[test]

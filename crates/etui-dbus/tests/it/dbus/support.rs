@@ -24,6 +24,7 @@ pub const CALENDAR: &str = "org.etui.Calendar1";
 pub const VIEW: &str = "org.etui.View1";
 pub const JOB: &str = "org.etui.ImportJob1";
 pub const MEDIA: &str = "org.etui.Media1";
+pub const PLAYLISTS: &str = "org.etui.Playlists1";
 pub const MEDIA_PATH: &str = "/org/etui/Store1/media";
 
 /// A record on the wire.
@@ -173,6 +174,15 @@ impl Client {
         T: Type + DeserializeOwned,
     {
         self.call(MEDIA_PATH, MEDIA, method, body)
+    }
+
+    /// Calls a method of the playlists.
+    pub fn playlists<T: Type + DeserializeOwned>(
+        &self,
+        method: &str,
+        body: &(impl Serialize + DynamicType),
+    ) -> Result<T, Refusal> {
+        self.call(MEDIA_PATH, PLAYLISTS, method, body)
     }
 
     /// Returns the name of the error of a call.

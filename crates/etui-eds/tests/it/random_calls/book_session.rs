@@ -372,6 +372,10 @@ impl Session for BookSession<'_> {
             BookCall::Letter { slot, .. } => {
                 queries.insert(format!("place of cursor {slot}"), "letter".to_owned());
             }
+            // Refused: they do not move the cursor.
+            BookCall::Step { stale: true, .. } => {}
+            BookCall::Step { origin, count, .. }
+                if matches!((origin, count.signum()), (1, -1) | (2, 1)) => {}
             BookCall::Step {
                 slot,
                 flags,
