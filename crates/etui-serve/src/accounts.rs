@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use etui::store::{Device, Options};
@@ -54,6 +54,9 @@ impl UserStore {
 struct OpenStore {
     /// `None` once its file was removed or replaced.
     store: Option<Arc<Store>>,
+    /// The store of the former file, while a request uses it: until it is closed, the shared memory beside the
+    /// file (STORE-shm) is of that.
+    former: Weak<Store>,
     file: FileIdentity,
     used: Instant,
 }
@@ -63,6 +66,13 @@ impl OpenStore {
         self.store
             .as_ref()
             .is_some_and(|store| Arc::strong_count(store) == 1)
+    }
+
+    /// Closes the store, whose file is not at its path any more, unless a request still uses it.
+    fn leave(&mut self) {
+        if let Some(store) = self.store.take() {
+            self.former = Arc::downgrade(&store);
+        }
     }
 }
 
@@ -74,6 +84,9 @@ pub enum LogInError {
     /// The store's file was replaced while its log was in use. To open it with that log would mix the two.
     #[error("{} was replaced while it was in use, and {} belongs to the former file", path.display(), log.display())]
     Replaced { path: PathBuf, log: PathBuf },
+    /// The store's file was replaced, and a request that began before is not answered yet.
+    #[error("{} was replaced, and a request still uses the former file", .0.display())]
+    FormerInUse(PathBuf),
 }
 
 /// Device and inode of a file: another file of the same name has others.
@@ -128,7 +141,9 @@ impl Accounts {
                     .open_store(&user_name_of(path), path)
                     .map_err(|error| match error {
                         LogInError::Store(error) => error,
-                        LogInError::Replaced { path, .. } => Error::NoStore(path),
+                        LogInError::Replaced { path, .. } | LogInError::FormerInUse(path) => {
+                            Error::NoStore(path)
+                        }
                     })?;
                 // If its file goes away later, no empty one takes its place.
                 accounts.options.create = false;
@@ -223,7 +238,7 @@ impl Accounts {
             if let Some(known) = known
                 && let Some(open) = &mut *known.lock()
             {
-                open.store = None;
+                open.leave();
             }
             return Err(Error::NoStore(path.to_owned()).into());
         }
@@ -232,11 +247,13 @@ impl Accounts {
         let now = Instant::now();
         if let Some(open) = &mut *opened {
             if Some(open.file) != file {
-                // The former file is closed first, unless a request still uses it.
-                open.store = None;
+                open.leave();
                 if let Some(log) = find_log(path) {
                     let path = path.to_owned();
                     return Err(LogInError::Replaced { path, log });
+                }
+                if open.former.strong_count() > 0 {
+                    return Err(LogInError::FormerInUse(path.to_owned()));
                 }
             }
             if let Some(store) = &open.store {
@@ -248,6 +265,7 @@ impl Accounts {
         let file = file.or_else(|| FileIdentity::of(path));
         *opened = file.map(|file| OpenStore {
             store: Some(Arc::clone(&store)),
+            former: Weak::new(),
             file,
             used: now,
         });

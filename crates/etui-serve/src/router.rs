@@ -305,6 +305,9 @@ impl Router {
             LogInError::Store(etui::Error::Busy { .. }) => "another program writes to the store",
             LogInError::Store(etui::Error::NoStore(_)) => "the file of the store is gone",
             LogInError::Store(_) => "the store cannot be read",
+            LogInError::FormerInUse(_) => {
+                "the file of the store was replaced, and a request still uses the former one"
+            }
             LogInError::Replaced { .. } => {
                 "the file of the store was replaced while it was in use, and its log (STORE-wal or STORE-redo) is \
                  of the former file; remove the log to use the new file, or put the former file back"
