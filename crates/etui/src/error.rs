@@ -127,6 +127,12 @@ pub enum Error {
     /// Another scan changed the media library at the same time.
     #[error("another scan changed the library meanwhile; scan again")]
     ScannedMeanwhile,
+    /// The store has records of a kind that this program was built without, so that it cannot derive what lists and
+    /// searches know of them.
+    #[error(
+        "the store has a media library, which this program was built without; use the command etui for this"
+    )]
+    NeedsFeature(&'static str),
     /// No playlist of this name.
     #[error("there is no playlist named \"{0}\"")]
     NoPlaylist(String),

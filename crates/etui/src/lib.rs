@@ -123,6 +123,7 @@ pub mod datebook;
 mod db;
 mod error;
 pub mod import;
+#[cfg(feature = "media")]
 pub mod media;
 pub mod record;
 pub mod resource;

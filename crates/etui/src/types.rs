@@ -124,6 +124,7 @@ pub enum ThumbnailSize {
 }
 
 /// Returns the first 63 bits of BLAKE3 over a picture, its id.
+#[cfg(feature = "media")]
 pub(crate) fn picture_hash(bytes: &[u8]) -> i64 {
     let hash = blake3::hash(bytes);
     let mut first = [0; 8];

@@ -57,10 +57,29 @@ impl FromStr for Color {
     type Err = InvalidColor;
 
     fn from_str(text: &str) -> std::result::Result<Self, InvalidColor> {
-        let color = csscolorparser::parse(text).map_err(|_| InvalidColor)?;
-        let [red, green, blue, _] = color.to_rgba8();
+        #[cfg(feature = "css-colors")]
+        let parsed = csscolorparser::parse(text)
+            .ok()
+            .map(|color| color.to_rgba8());
+        #[cfg(not(feature = "css-colors"))]
+        let parsed = plain_color(text);
+        let [red, green, blue, _] = parsed.ok_or(InvalidColor)?;
         Ok(Self { red, green, blue })
     }
+}
+
+/// Parses `#rrggbb`, or `#rrggbbaa` as Apple's programs write it.
+#[cfg(not(feature = "css-colors"))]
+fn plain_color(text: &str) -> Option<[u8; 4]> {
+    let digits = text.trim().strip_prefix('#')?;
+    let is_hex = matches!(digits.len(), 6 | 8) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    let number = u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
+    let with_alpha = if digits.len() == 6 {
+        number << 8
+    } else {
+        number
+    };
+    Some(with_alpha.to_be_bytes())
 }
 
 /// Writes `#rrggbb`.

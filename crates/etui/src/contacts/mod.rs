@@ -14,6 +14,7 @@ mod filter;
 pub(crate) mod keys;
 mod letters;
 mod merge;
+#[cfg(feature = "media")]
 mod photos;
 mod query;
 mod resource;

@@ -10,6 +10,7 @@
 
 mod cache;
 mod group_commit;
+#[cfg(feature = "media")]
 mod large_commits;
 pub(crate) mod metadata;
 mod open;
@@ -48,6 +49,7 @@ pub(crate) use wake::open_watch_file;
 
 pub(crate) use group_commit::TransactionSize;
 pub use group_commit::{TellWaiting, Waiting};
+#[cfg(feature = "media")]
 pub(crate) use large_commits::LargeCommits;
 pub(crate) use open::{OpenMode, refuse_stray_log};
 pub(crate) use paths::{parent_of, sync_directory, with_suffix};

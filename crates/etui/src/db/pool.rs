@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::group_commit::{
     AtCommit, TellWaiting, TransactionSize, WriteOutcome, WriteWait, Writer, execute,
 };
+#[cfg(feature = "media")]
 use super::large_commits::LargeCommits;
 use super::open::{self, OpenMode};
 use super::schema::Migrations;
@@ -183,16 +184,19 @@ impl ConnectionPool {
     }
 
     /// Begins a series of large commits; `many`: it is worth a checkpoint at its end.
+    #[cfg(feature = "media")]
     pub(crate) fn expect_large_commits(&self, many: bool) -> LargeCommits<'_> {
         LargeCommits::begin(self, many)
     }
 
     /// Runs `work` with the connection that writes, unless there is none or it is in a transaction.
+    #[cfg(feature = "media")]
     pub(super) fn with_writer<T>(&self, work: impl FnOnce(&Connection) -> T) -> Option<T> {
         self.writer.with_idle_connection(work)
     }
 
     /// Returns the VFS of the store.
+    #[cfg(feature = "media")]
     pub(super) fn vfs(&self) -> Vfs {
         self.settings.vfs
     }

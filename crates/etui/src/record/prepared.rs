@@ -42,6 +42,7 @@ impl<'r> IndexedRecord<'r> {
     }
 
     /// Returns an indexed record from its UID, text and columns.
+    #[cfg(feature = "media")]
     pub(crate) fn stored(uid: &'r str, text: &'r [u8], derived: &'r IndexedColumns) -> Self {
         Self {
             uid: Cow::Borrowed(uid),

@@ -88,6 +88,8 @@ impl Store {
         // Rejected entries of the write queue are reported below.
         let _ = self.drain_write_queue();
         self.db.read_transaction(|conn| {
+            #[cfg(not(feature = "media"))]
+            super::hooks::expect_no_media(conn)?;
             let mut report = CheckReport::default();
             sqlite_check(conn, &mut report)?;
             check_schema(conn, &mut report)?;

@@ -10,9 +10,12 @@ use crate::calendar::object_zones::ObjectZones;
 use crate::contacts::Card;
 use crate::db::{Db, IndexContext, Maintenance, WriteHooks, metadata};
 use crate::error::{Error, Result};
-use crate::media::group::{Album, Artist, Day, Genre};
-use crate::media::picture::Picture;
-use crate::media::track::Track;
+#[cfg(feature = "media")]
+use crate::media::{
+    group::{Album, Artist, Day, Genre},
+    picture::Picture,
+    track::Track,
+};
 use crate::record::{IndexedColumns, RecordKind};
 use crate::search::index::IndexParts;
 use crate::search::index::merge::merge_index;
@@ -104,6 +107,8 @@ pub(super) fn reindex(db: &Db, conn: &Connection) -> Result<()> {
 
 /// Reindexes as [`reindex`] does, with other settings than those the store was opened with.
 pub(super) fn reindex_with(db: &Db, conn: &Connection, with: &IndexContext<'_>) -> Result<()> {
+    #[cfg(not(feature = "media"))]
+    expect_no_media(conn)?;
     // A migration leaves an empty index.
     let is_unindexed = metadata::get_number(conn, metadata::TERM_WATERMARK)? == 0;
     let zones = RefCell::default();
@@ -113,6 +118,20 @@ pub(super) fn reindex_with(db: &Db, conn: &Connection, with: &IndexContext<'_>) 
     }
     let version = index_version_of(with.order.collation_version());
     metadata::set(conn, metadata::INDEX_VERSION, version)
+}
+
+/// Refuses a store with media records: their columns cannot be derived here, and would be emptied.
+#[cfg(not(feature = "media"))]
+pub(super) fn expect_no_media(conn: &Connection) -> Result<()> {
+    let mut statement = conn.prepare_cached(
+        "SELECT 1 FROM record r JOIN collection c ON c.id = r.collection WHERE c.kind = ?1",
+    )?;
+    for kind in CollectionKind::MEDIA {
+        if statement.exists([kind.schema_name()])? {
+            return Err(Error::NeedsFeature("media"));
+        }
+    }
+    Ok(())
 }
 
 /// Derives the indexed columns of a stored record.
@@ -130,11 +149,19 @@ pub(super) fn index_record(
             let record = zones.borrow_mut().parse_record(conn, text, shared)?;
             Ok(record.index(with))
         }
+        #[cfg(not(feature = "media"))]
+        _ => Err(Error::NeedsFeature("media")),
+        #[cfg(feature = "media")]
         CollectionKind::Music => Ok(Track::stored(conn, text, shared)?.index(with)),
+        #[cfg(feature = "media")]
         CollectionKind::Pictures => Ok(Picture::stored(conn, text, shared)?.index(with)),
+        #[cfg(feature = "media")]
         CollectionKind::Albums => Ok(Album::stored(conn, text, shared)?.index(with)),
+        #[cfg(feature = "media")]
         CollectionKind::Artists => Ok(Artist::stored(conn, text, shared)?.index(with)),
+        #[cfg(feature = "media")]
         CollectionKind::Genres => Ok(Genre::stored(conn, text, shared)?.index(with)),
+        #[cfg(feature = "media")]
         CollectionKind::Days => Ok(Day::stored(conn, text, shared)?.index(with)),
     }
 }

@@ -16,6 +16,7 @@ use super::Store;
 use super::hooks::reindex;
 use crate::db::metadata;
 use crate::error::Result;
+#[cfg(feature = "media")]
 use crate::media::playlist::purge_entries;
 use crate::record::changes::{self, KEPT_MS};
 use crate::record::records::{self, RecordWriter};
@@ -138,6 +139,7 @@ fn purge_removed(conn: &Connection) -> Result<PurgeReport> {
         ..PurgeReport::default()
     };
     let latest = changes::latest_seq(conn)?;
+    #[cfg(feature = "media")]
     purge_entries(conn, &report.uids)?;
     conn.execute("DELETE FROM record WHERE removed_at IS NOT NULL", [])?;
     conn.execute(
@@ -202,6 +204,7 @@ fn purge_records(conn: &Connection, ids: &[RecordId]) -> Result<PurgeReport> {
             continue;
         };
         collections.insert(collection);
+        #[cfg(feature = "media")]
         purge_entries(conn, std::slice::from_ref(&uid))?;
         conn.prepare_cached("DELETE FROM record WHERE id = ?1")?
             .execute([id])?;

@@ -44,6 +44,7 @@ impl NumberRange {
     }
 
     /// Parses a range of plain numbers.
+    #[cfg(any(test, feature = "media"))]
     pub(crate) fn of_numbers(text: &str) -> Option<Self> {
         Self::parse(text, |text| {
             let is_number = text.bytes().all(|b| b.is_ascii_digit());
