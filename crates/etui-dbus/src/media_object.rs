@@ -98,7 +98,7 @@ fn calls_of(media: &Media<'_>, kind: CollectionKind) -> Result<Arc<dyn ListCalls
 
 impl MediaObject {
     /// Runs a call that reads the library.
-    async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Media<'_>, &Service) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -107,7 +107,7 @@ impl MediaObject {
     }
 
     /// Runs a call that changes the library.
-    async fn change(
+    pub(crate) async fn change(
         &self,
         what: &'static str,
         work: impl FnOnce(&Media<'_>) -> etui::Result<()> + Send + 'static,

@@ -79,9 +79,7 @@ impl StoreObjects {
             endpoint: self.endpoint.clone(),
         };
         call.add(&mut interfaces, MEDIA_PATH, &media).await?;
-        let playlists = PlaylistsObject {
-            endpoint: self.endpoint.clone(),
-        };
+        let playlists = PlaylistsObject(media);
         call.add(&mut interfaces, MEDIA_PATH, &playlists).await?;
         objects.insert(OwnedObjectPath::try_from(MEDIA_PATH)?, interfaces);
         Ok(objects)

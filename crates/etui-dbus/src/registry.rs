@@ -53,9 +53,7 @@ pub(crate) fn serve_objects<'a>(
     let media = MediaObject {
         endpoint: endpoint.clone(),
     };
-    let playlists = PlaylistsObject {
-        endpoint: endpoint.clone(),
-    };
+    let playlists = PlaylistsObject(media.clone());
     let manager = |listed| {
         endpoint.guard(StoreObjects {
             endpoint: endpoint.clone(),

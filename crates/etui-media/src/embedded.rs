@@ -212,7 +212,8 @@ fn tiff_directory(start: &[u8], read_at: ReadAt<'_>) -> io::Result<Option<Vec<u8
     Ok(Some([&order[..], &offset, &count, &entries].concat()))
 }
 
-/// Bytes at the start and at the end of a file in which a packet of XMP is looked for.
+/// Bytes at the start and at the end of a file in which a packet of XMP is looked for: programs write it before the
+/// pixels, or append it. All of a raw picture would be tens of megabytes.
 const MAX_START: u64 = 1 << 20;
 const MAX_END: u64 = 256 << 10;
 

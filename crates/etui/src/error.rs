@@ -130,7 +130,8 @@ pub enum Error {
     /// The store has records of a kind that this program was built without, so that it cannot derive what lists and
     /// searches know of them.
     #[error(
-        "the store has a media library, which this program was built without; use the command etui for this"
+        "the store has a media library, and this program was built without the feature \"{0}\" of etui; use \
+             the command etui for this"
     )]
     NeedsFeature(&'static str),
     /// No playlist of this name.

@@ -66,15 +66,6 @@ impl OpenedCalendar {
         self.views.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that components were added, of which the views are not told yet.
-    pub(super) fn expect_to_be_told(&self) -> EdsResult<()> {
-        if !self.views().is_empty() {
-            let token = self.server.store.token();
-            self.told.expect(token.map_err(store_error)?.seq);
-        }
-        Ok(())
-    }
-
     /// The kind of its components.
     pub(super) fn component_kind(&self) -> ComponentKind {
         match self.kind {

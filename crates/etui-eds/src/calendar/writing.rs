@@ -48,8 +48,13 @@ pub(super) fn create_objects(opened: &OpenedCalendar, texts: &[String]) -> EdsRe
         changes.put(&uid, object);
         uids.push(uid);
     }
+    let has_views = !opened.views().is_empty();
+    let before = has_views.then(|| opened.server.store.token()).transpose();
+    let before = before.map_err(store_error)?;
     changes.commit()?;
-    opened.expect_to_be_told()?;
+    if let Some(before) = before {
+        opened.told.expect_since(&opened.calendar()?, &before);
+    }
     Ok(uids)
 }
 

@@ -87,16 +87,6 @@ impl Book {
         Ok(())
     }
 
-    /// Notes that contacts were added, of which the views are not told yet.
-    pub(super) fn expect_to_be_told(&self) -> EdsResult<()> {
-        if !self.views().is_empty() {
-            let token = self.server.store.token();
-            self.told
-                .expect(token.map_err(|e| EdsError::of_book(&e))?.seq);
-        }
-        Ok(())
-    }
-
     /// Advances the revision; returns false if this change was announced before.
     pub(super) fn advance_revision(&self, seq: i64) -> bool {
         self.revision.fetch_max(seq, Ordering::AcqRel) < seq

@@ -272,68 +272,72 @@ pub(super) fn is_desktop_word(name: &str) -> bool {
 
 /// The stored lines that a client got in the desktop's words.
 pub(super) struct StoredWords {
-    lines: Vec<StoredLine>,
+    /// By what the client got; those that have not come back.
+    lines: HashMap<Word, Vec<String>>,
+    /// A stored line of each of the desktop's names.
+    likes: HashMap<String, StoredLine>,
 }
 
+/// A line as it is compared: its name, its value, its types.
+type Word = (String, String, Vec<String>);
+
 struct StoredLine {
-    /// The desktop's name, its value, its types.
-    word: (String, String, Vec<String>),
-    stored: String,
     head: String,
-    /// The scheme of IMPP.
-    scheme: Option<String>,
-    is_taken: bool,
+    /// The scheme and the service of IMPP.
+    messaging: Option<(String, Option<String>)>,
 }
 
 impl StoredWords {
     /// Reads the stored card, a vCard 3.0.
     pub(super) fn of(stored: &str) -> Self {
         let mut words = DesktopWords::new(stored);
-        let lines = own_lines(stored.as_bytes(), Some("VCARD")).filter_map(|line| {
-            let changed = words.line(&line)?;
-            let changed = ContentLines::of_text(&changed)
+        let (mut lines, mut likes) = (HashMap::new(), HashMap::new());
+        for line in own_lines(stored.as_bytes(), Some("VCARD")) {
+            let Some(changed) = words.line(&line) else {
+                continue;
+            };
+            let Some(word) = ContentLines::of_text(&changed)
                 .next()
-                .map(|line| word_of(&line))?;
-            let value = property_value(&line);
-            Some(StoredLine {
-                word: changed,
-                stored: String::from_utf8_lossy(line.raw()).into_owned(),
-                head: head_without(&line, &[]),
-                scheme: line
-                    .name_is("IMPP")
-                    .then(|| value.split(':').next().unwrap_or_default().to_owned()),
-                is_taken: false,
-            })
-        });
-        Self {
-            lines: lines.collect(),
+                .map(|line| word_of(&line))
+            else {
+                continue;
+            };
+            likes.entry(word.0.clone()).or_insert_with(|| {
+                let value = property_value(&line);
+                let scheme = value.split(':').next().unwrap_or_default().to_owned();
+                let service = param_value(&line, "X-SERVICE-TYPE").map(Cow::into_owned);
+                StoredLine {
+                    head: head_without(&line, &[]),
+                    messaging: line.name_is("IMPP").then_some((scheme, service)),
+                }
+            });
+            let stored = String::from_utf8_lossy(line.raw()).into_owned();
+            let of_word: &mut Vec<String> = lines.entry(word).or_default();
+            of_word.push(stored);
         }
+        // Taken from the end: in the order of the card.
+        lines
+            .values_mut()
+            .for_each(|of_word: &mut Vec<String>| of_word.reverse());
+        Self { lines, likes }
     }
 
     /// Returns the stored line of a client's line, with a line end, or one like it with another value; `None`: as
     /// the client wrote it.
     pub(super) fn line(&mut self, line: &ContentLine<'_>) -> Option<String> {
-        if self.lines.is_empty() {
+        if self.likes.is_empty() {
             return None;
         }
         let word = word_of(line);
-        if let Some(same) = self
-            .lines
-            .iter_mut()
-            .find(|one| !one.is_taken && one.word == word)
-        {
-            same.is_taken = true;
-            return Some(same.stored.clone());
+        let like = self.likes.get(&word.0)?;
+        if let Some(same) = self.lines.get_mut(&word).and_then(Vec::pop) {
+            return Some(same);
         }
-        let like = self.lines.iter().find(|one| one.word.0 == word.0)?;
-        let Some(scheme) = &like.scheme else {
+        let Some((scheme, service)) = &like.messaging else {
             return Some(format!("{}:{}\r\n", like.head, property_value(line)));
         };
         let mut head = renamed_head(line, "IMPP", &[]);
-        let like = ContentLines::of_text(&like.stored).next();
-        if let Some(service) =
-            like.and_then(|like| param_value(&like, "X-SERVICE-TYPE").map(Cow::into_owned))
-        {
+        if let Some(service) = service {
             head.push_str(&format!(";X-SERVICE-TYPE={service}"));
         }
         Some(format!(
@@ -344,7 +348,7 @@ impl StoredWords {
 }
 
 /// The name of a line in upper case, its value, its types in order and upper case.
-fn word_of(line: &ContentLine<'_>) -> (String, String, Vec<String>) {
+fn word_of(line: &ContentLine<'_>) -> Word {
     let name = String::from_utf8_lossy(&line.unfolded_name()).to_ascii_uppercase();
     let value = unescape_text(&property_value(line));
     let params = line.unfolded_params();

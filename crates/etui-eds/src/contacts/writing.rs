@@ -44,14 +44,20 @@ impl Book {
         }
         let absent = |card| (card, Condition::IfAbsent);
         let batch: Vec<(&Card, Condition)> = cards.iter().map(absent).collect();
-        self.contacts()?.save_all_if(&batch).map_err(|e| match e {
+        let contacts = self.contacts()?;
+        let has_views = !self.views().is_empty();
+        let before = has_views.then(|| self.server.store.token()).transpose();
+        let before = before.map_err(|e| EdsError::of_book(&e))?;
+        contacts.save_all_if(&batch).map_err(|e| match e {
             Error::BatchConflict { uid, .. } => contact_exists(&uid),
             e => EdsError::of_book(&e),
         })?;
         for card in &cards {
             publish_pictures(card.text(), &self.pictures);
         }
-        self.expect_to_be_told()?;
+        if let Some(before) = before {
+            self.told.expect_since(&contacts, &before);
+        }
         self.refresh_revision()?;
         Ok(uids)
     }

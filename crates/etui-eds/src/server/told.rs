@@ -7,6 +7,9 @@ use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
+use etui::record::{Collection, RecordKind};
+use etui::{Changes, SyncToken};
+
 /// How far the views of a collection were told of its changes. Numbers are those of the store's changes.
 #[derive(Default)]
 pub(crate) struct Told(Mutex<State>);
@@ -24,10 +27,19 @@ impl Told {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes an addition, up to this change.
-    pub(crate) fn expect(&self, change: i64) {
-        let mut state = self.state();
-        state.added = state.added.max(change);
+    /// Notes what was changed in a collection since a token: its follower is woken by these changes. One of another
+    /// collection would be waited for in vain.
+    pub(crate) fn expect_since<R: RecordKind>(
+        &self,
+        collection: &Collection<'_, R>,
+        before: &SyncToken,
+    ) {
+        if let Ok(Changes::Since(changes)) = collection.changes_since(before)
+            && let Some(last) = changes.iter().map(|change| change.seq).max()
+        {
+            let mut state = self.state();
+            state.added = state.added.max(last);
+        }
     }
 
     /// Notes that the views were told of all changes up to this one; `i64::MAX`: none will be told any more.

@@ -280,14 +280,16 @@ pub(super) fn file_of_record(conn: &Connection, record: i64) -> Result<Option<(i
 /// Returns the names of the further files of a picture's or video's entry, in order.
 pub(super) fn attached_to(conn: &Connection, folder: i64, name: &[u8]) -> Result<Vec<Vec<u8>>> {
     let (stem, _) = split_name(name);
+    // With the dot: `1.mp3` is not to look at `10.mp3` and all others.
+    let start = [stem, b"."].concat();
     let mut statement = conn.prepare_cached(
         "SELECT name, state FROM media_file WHERE folder = ?1 AND name >= ?2 ORDER BY name",
     )?;
-    let mut rows = statement.query((folder, stem))?;
+    let mut rows = statement.query((folder, &start))?;
     let (mut files, mut attached) = (Vec::new(), Vec::new());
     while let Some(row) = rows.next()? {
         let name: Vec<u8> = row.get(0)?;
-        if !name.starts_with(stem) {
+        if !name.starts_with(&start) {
             break;
         }
         let Some(kind) = FileKind::of_name(&name) else {

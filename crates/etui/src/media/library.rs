@@ -197,7 +197,8 @@ impl<'s> Media<'s> {
     /// # Errors
     /// Any read error.
     pub fn path(&self, id: RecordId) -> Result<Option<PathBuf>> {
-        Ok(self.paths(id)?.into_iter().next())
+        let read = |conn: &Connection| self.paths_in(conn, id, false);
+        Ok(self.db.read_transaction(read)?.into_iter().next())
     }
 
     /// Returns the paths of all files of a track or picture: its own, then a raw picture beside it, the video of a
@@ -206,17 +207,28 @@ impl<'s> Media<'s> {
     /// # Errors
     /// Any read error.
     pub fn paths(&self, id: RecordId) -> Result<Vec<PathBuf>> {
-        self.db.read_transaction(|conn| {
-            let Some((folder, name)) = files::file_of_record(conn, id.0)? else {
-                return Ok(Vec::new());
-            };
-            let Some((path, _)) = files::folder_path(conn, folder)? else {
-                return Ok(Vec::new());
-            };
-            let attached = files::attached_to(conn, folder, &name)?;
-            let names = std::iter::once(name).chain(attached);
-            Ok(names.map(|name| path.join(files::path_of(&name))).collect())
-        })
+        self.db
+            .read_transaction(|conn| self.paths_in(conn, id, true))
+    }
+
+    fn paths_in(
+        &self,
+        conn: &Connection,
+        id: RecordId,
+        with_attached: bool,
+    ) -> Result<Vec<PathBuf>> {
+        let Some((folder, name)) = files::file_of_record(conn, id.0)? else {
+            return Ok(Vec::new());
+        };
+        let Some((path, _)) = files::folder_path(conn, folder)? else {
+            return Ok(Vec::new());
+        };
+        let attached = match with_attached {
+            true => files::attached_to(conn, folder, &name)?,
+            false => Vec::new(),
+        };
+        let names = std::iter::once(name).chain(attached);
+        Ok(names.map(|name| path.join(files::path_of(&name))).collect())
     }
 
     /// Returns the cover of a track, album, artist, picture or day: of a group that of most of its
