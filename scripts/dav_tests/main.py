@@ -54,7 +54,7 @@ def parse_arguments(arguments):
         "--program",
         type=Path,
         default=ROOT / "target" / "debug" / "etui",
-        help="the program etui (target/debug/etui; build it with `cargo build`)",
+        help="the program etui (target/debug/etui; build it with `cargo build -p etui-cli -p etui-serve`)",
     )
     parser.add_argument("--radicale", action="store_true", help="run against Radicale instead")
     parser.add_argument("--url", help="run against a server that runs already; with --user and --password")

@@ -1,17 +1,20 @@
 //! The command line: one definition feeds parsing, help, manual pages and completions.
 //!
 //! The arguments of each command are declared in the command's own module, the options of all in
-//! `global_args`.
+//! `etui-program`.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use etui_program::{Failure, GlobalArgs};
 
 use crate::commands as c;
-use crate::errors::Failure;
 use crate::foreign_words::commands_for;
-use crate::global_args::GlobalArgs;
+use etui_program::services::dbus::DbusArgs;
+use etui_program::services::eds::EdsArgs;
+use etui_program::services::serve::ServeArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,8 +70,9 @@ pub enum Command {
     Restore(c::restore::RestoreBackupArgs),
     Undo(c::undo::UndoArgs),
     Purge(c::purge::PurgeArgs),
-    Serve(c::serve::ServeArgs),
-    Eds(c::eds::EdsArgs),
+    Serve(ServeArgs),
+    Eds(EdsArgs),
+    Dbus(DbusArgs),
     Media(c::media::MediaArgs),
     Settings(c::settings::SettingsArgs),
     Stats(c::stats::StatsArgs),
@@ -104,7 +108,7 @@ pub fn parse_command_line() -> Result<(CommandLine, String), ExitCode> {
         if wants_json && error.use_stderr() {
             let text = error.render().to_string();
             let text = text.strip_prefix("error: ").unwrap_or(&text);
-            crate::output::write_json_error(&Failure::usage(text.trim_end()));
+            etui_program::output::write_json_error(&Failure::usage(text.trim_end()));
         } else {
             // A closed pipe has no reader to report to.
             let _ = error.print();
@@ -122,6 +126,41 @@ fn command_words(matches: &ArgMatches) -> String {
         matches = inner;
     }
     words.join(" ")
+}
+
+/// Returns the arguments of this process without these words of the command, for the program that runs it.
+pub fn arguments_without(words: &[&str]) -> Vec<OsString> {
+    let definition = clap_command();
+    let mut within = &definition;
+    let mut words = words.iter();
+    let mut left = words.next();
+    let mut is_value = false;
+    let mut kept = Vec::new();
+    for arg in std::env::args_os().skip(1) {
+        let text = arg.to_str().unwrap_or_default();
+        let inner = inner_command(within, text).filter(|_| !is_value);
+        match (inner, left) {
+            (Some(inner), Some(word)) if inner.get_name() == *word => {
+                within = inner;
+                left = words.next();
+            }
+            _ => {
+                is_value = !is_value && takes_value(within, text);
+                kept.push(arg);
+            }
+        }
+    }
+    kept
+}
+
+/// Returns true for an option whose value is the next argument. The options before a command are few, and
+/// all have long names.
+fn takes_value(command: &clap::Command, arg: &str) -> bool {
+    let name = arg.strip_prefix("--");
+    let mut options = command.get_arguments();
+    options.any(|option| {
+        name.is_some() && option.get_long() == name && option.get_action().takes_values()
+    })
 }
 
 /// Replaces the tips for an unknown command by etui's own for it: `etui agenda` is `etui calendar agenda`,

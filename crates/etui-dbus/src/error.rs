@@ -3,7 +3,7 @@
 use zbus::message::{Header, Message};
 use zbus::names::ErrorName;
 
-use crate::guard::HandlerPanic;
+use etui_bus::guard::HandlerPanic;
 
 /// The part of an error's name before its own.
 const PREFIX: &str = "org.etui.Error1.";

@@ -21,9 +21,9 @@ use zruntime::SharedRuntime;
 
 use crate::collection::CollectionCalls;
 use crate::error::{ErrorKind, StoreError};
-use crate::guard::catch_panic_on_worker;
 use crate::rows::without_nul;
 use crate::service::{ClientId, Endpoint, OwnedKind, OwnedObject};
+use etui_bus::guard::catch_panic_on_worker;
 
 /// Imports that run at once.
 const MAX_JOBS: usize = 4;

@@ -22,25 +22,20 @@
 //! | `view`, `view_thread`, `view_object`, `view_opening` | views |
 //! | `import_job` | imports |
 //! | `direct` | private connections |
+//! | `etui-bus` | guards and limits of calls |
 //! | `rows`, `descriptor`, `file_uri`, `options`, [`error`] | encoding on the wire |
-//! | [`guard`] | a panic becomes an error reply |
-//! | `guarded_object`, `call_limits` | objects whose calls are answered in any case and bounded for each client |
 
 #![deny(missing_docs)]
 
 pub mod error;
-pub mod guard;
 
 mod book_object;
 mod calendar_object;
-mod call_activity;
-mod call_limits;
 mod collection;
 mod collection_object;
 mod descriptor;
 mod direct;
 mod file_uri;
-mod guarded_object;
 mod import_job;
 mod media_object;
 mod object_manager;
@@ -58,8 +53,5 @@ mod view_object;
 mod view_opening;
 mod view_thread;
 
-pub use call_activity::CallActivity;
-pub use call_limits::CallLimits;
-pub use guarded_object::GuardedObject;
 pub use paths::STORE_PATH;
 pub use serve::{BUS_NAME, ServeError, ServeOptions, serve};

@@ -13,14 +13,14 @@ use etui::{CollectionKind, Store};
 use zbus::Connection;
 use zbus::message::Header;
 
-use crate::call_activity::CallActivity;
-use crate::call_limits::CallLimits;
 use crate::error::{ErrorKind, StoreError};
-use crate::guard::{catch_panic, catch_panic_on_worker};
-use crate::guarded_object::GuardedObject;
 use crate::import_job::{ImportJob, JobState};
 use crate::view_object::ViewObject;
 use crate::view_thread::ViewThread;
+use etui_bus::CallActivity;
+use etui_bus::CallLimits;
+use etui_bus::GuardedObject;
+use etui_bus::guard::{catch_panic, catch_panic_on_worker};
 
 /// Calls of one client that run at once.
 const MAX_RUNNING_CALLS: usize = 4;
@@ -363,11 +363,7 @@ impl Peer {
     pub(crate) fn new(number: u64, socket: UnixStream, activity: &Arc<CallActivity>) -> Self {
         Self {
             number,
-            limits: CallLimits::of_connection(
-                MAX_RUNNING_CALLS,
-                Some(socket),
-                Arc::clone(activity),
-            ),
+            limits: CallLimits::of_connection(MAX_RUNNING_CALLS, socket, activity),
         }
     }
 }

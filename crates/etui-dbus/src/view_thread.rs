@@ -20,9 +20,9 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
 use crate::collection::ListCalls;
 use crate::error::{ErrorKind, StoreError};
-use crate::guard::catch_panic;
 use crate::rows::WireRow;
 use crate::view::{PulledChanges, PulledView};
+use etui_bus::guard::catch_panic;
 
 /// Called once when there is something to ask for.
 pub(crate) type ReadyCallback = Box<dyn Fn() + Send>;

@@ -1,11 +1,8 @@
 //! `etui backup`: copies the store while it is in use.
 
+use etui_program::output::{ProgressReporter, escape_text, format_size, object};
+use etui_program::{App, Failure, Result};
 use std::path::{Path, PathBuf};
-
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
-use crate::output::{ProgressReporter, escape_text, format_size};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,9 +1,8 @@
 //! `etui check`: checks and repairs the store.
 
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::check_json;
-use crate::output::{escape_text, pluralize};
+use crate::json::check_json;
+use etui_program::output::{escape_text, pluralize};
+use etui_program::{App, Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,10 +1,9 @@
 //! `etui completions`: shell completion scripts.
 
 use clap_complete::Shell;
+use etui_program::{App, Result};
 
-use crate::app::App;
 use crate::args;
-use crate::errors::Result;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,13 +7,11 @@ use etui::contacts::Card;
 use etui::resource::Resource;
 use etui::store::RefusedVersion;
 use etui::{CollectionKind, Error, SaveOutcome, Store};
+use etui_program::output::{Style, Table, escape_text, format_size, object, one_line, pluralize};
+use etui_program::{App, Failure, Result};
 
 use super::records::text_diff::{DiffLine, diff_texts, write_diff};
 use super::records::{RecordCommands, name_or_placeholder};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
-use crate::output::{Style, Table, escape_text, format_size, one_line, pluralize};
 use etui_when::{format_minute, iso_instant};
 
 const EXAMPLES: &str = "\

@@ -6,9 +6,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use etui::store::part_file::PartFile;
-
-use crate::errors::{Failure, Result};
-use crate::output::OutputWriter;
+use etui_program::output::OutputWriter;
+use etui_program::{Failure, Result};
 
 /// The destination of exported data.
 pub enum ExportTarget<'a> {

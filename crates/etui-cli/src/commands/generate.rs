@@ -3,14 +3,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use etui_program::output::{escape_text, format_size, pluralize};
+use etui_program::{App, Failure, Result};
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::media::{MediaCollection, write_photos};
 use etui_testkit::people;
 
 use super::export_target::{ExportTarget, named_file, write_failure};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::{escape_text, format_size, pluralize};
 
 const EXAMPLES: &str = "\
 Examples:

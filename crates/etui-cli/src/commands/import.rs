@@ -24,6 +24,11 @@ use etui::{CollectionKind, Error, Store};
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::own_lines;
 use etui_contentline::values::{property_value, unescape_text};
+use etui_program::output::{
+    OutputWriter, ProgressReporter, escape_text, format_count, format_size, object, one_line,
+    pluralize, quote_option,
+};
+use etui_program::{App, Failure, Result};
 use etui_tables::TableCharset;
 
 use self::converted::ConversionNotes;
@@ -32,15 +37,9 @@ use self::folder_sync::FolderSync;
 pub use self::formats::name_other_format;
 use self::groups::LabelledCards;
 pub use self::palm::PalmCharset;
-use crate::app::App;
 use crate::commands::import_tables::{ColumnMapping, TableReader, detect_table, write_labels};
 use crate::commands::settings::region_name;
-use crate::errors::{Failure, Result};
-use crate::output::json::{imported_file_json, object};
-use crate::output::{
-    OutputWriter, ProgressReporter, escape_text, format_count, format_size, one_line, pluralize,
-    quote_option,
-};
+use crate::json::imported_file_json;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,15 +5,17 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use etui::import::{CardReader, ImportCard, Refused};
+use etui_program::output::{
+    OutputWriter, format_count, one_line, pluralize, quote_operand, quote_option,
+};
+use etui_program::{Failure, Result};
 use etui_tables::{
     ColumnField, CsvError, CsvOptions, CsvReader, FieldCount, ForeignItem, LdifReader,
     TableCharset, UnmappedColumn, is_csv, is_ldif,
 };
 
 use crate::commands::contacts::property::parse_field;
-use crate::errors::{Failure, Result};
-use crate::output::json::TableNotes;
-use crate::output::{OutputWriter, format_count, one_line, pluralize, quote_operand, quote_option};
+use crate::json::TableNotes;
 
 /// `COLUMN=FIELD` of `--map`.
 #[derive(Debug, Clone)]

@@ -1,11 +1,8 @@
 //! `etui init`: creates a store.
 
 use etui::Error;
-
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::escape_text;
-use crate::output::json::object;
+use etui_program::output::{escape_text, object};
+use etui_program::{App, Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,13 +1,7 @@
 //! `etui lab`: runs the laboratory, a separate program next to this one or in PATH.
 
+use etui_program::{Failure, launch};
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::Command;
-
-use crate::errors::{Failure, Result};
-
-const PROGRAM: &str = "etui-lab";
 
 // Everything after the first word belongs to the laboratory, including options that `etui` has too.
 #[derive(Debug, clap::Args)]
@@ -30,30 +24,15 @@ enum LabCommand {
 }
 
 /// Replaces this process by the laboratory.
-pub fn run_lab(args: &LabArgs) -> Result<()> {
-    let Some(program) = find_program() else {
-        return Err(Failure::Other(format!(
-            "the laboratory, `{PROGRAM}`, is neither next to this program nor in PATH; \
-             install it with `cargo install --locked --path crates/etui-lab`"
-        )));
+pub fn run_lab(args: LabArgs) -> Failure {
+    let help = args.help.then(|| OsString::from("--help"));
+    let given = match args.command {
+        Some(LabCommand::Arguments(arguments)) => arguments,
+        None => Vec::new(),
     };
-    let mut command = Command::new(&program);
-    if args.help {
-        command.arg("--help");
-    }
-    if let Some(LabCommand::Arguments(arguments)) = &args.command {
-        command.args(arguments);
-    }
-    Err(Failure::io(&program, command.exec()))
-}
-
-fn find_program() -> Option<PathBuf> {
-    let own_dir = std::env::current_exe()
-        .ok()
-        .and_then(|own| Some(own.parent()?.join(PROGRAM)));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    own_dir
-        .into_iter()
-        .chain(std::env::split_paths(&path).map(|dir| dir.join(PROGRAM)))
-        .find(|program| program.is_file())
+    launch(
+        "etui-lab",
+        help.into_iter().chain(given),
+        "install it with `cargo install --locked --path crates/etui-lab`",
+    )
 }

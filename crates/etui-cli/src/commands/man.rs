@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use clap::builder::Resettable;
 use clap_mangen::Man;
+use etui_program::output::escape_text;
+use etui_program::{App, Failure, Result};
 
-use crate::app::App;
 use crate::args;
-use crate::errors::{Failure, Result};
-use crate::output::escape_text;
 
 const EXAMPLES: &str = "\
 Examples:

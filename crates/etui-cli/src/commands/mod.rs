@@ -7,7 +7,6 @@ pub mod completions;
 pub mod conflicts;
 pub mod contacts;
 pub mod demo;
-pub mod eds;
 pub mod export;
 pub mod generate;
 pub mod import;
@@ -17,7 +16,7 @@ pub mod man;
 pub mod media;
 pub mod purge;
 pub mod restore;
-pub mod serve;
+pub mod services;
 pub mod settings;
 pub mod stats;
 pub mod undo;
@@ -29,9 +28,8 @@ pub mod records;
 mod vdir;
 mod written_version;
 
-use crate::app::App;
 use crate::args::Command;
-use crate::errors::Result;
+use etui_program::{App, Result};
 
 pub fn run_command(app: &mut App, command: Command) -> Result<()> {
     match command {
@@ -42,9 +40,10 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Calendars(args) => args.run_command(app),
         Command::Contacts(command) => command.run_command(app),
         Command::Addressbooks(args) => args.run_command(app),
-        Command::Serve(args) => serve::run_command(app, &args),
+        Command::Serve(_) => Err(services::run_serve()),
+        Command::Dbus(_) => Err(services::run_session(&["dbus"])),
         Command::Media(args) => media::run_command(app, &args),
-        Command::Eds(args) => eds::run_command(app, &args),
+        Command::Eds(_) => Err(services::run_session(&["eds"])),
         Command::Export(args) => export::export_records(app, &args),
         Command::Conflicts(args) => conflicts::run_command(app, &args),
         Command::Check(args) => check::check_store(app, &args),
@@ -55,7 +54,7 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Settings(args) => settings::run_settings(app, &args),
         Command::Stats(_) => stats::show_stats(app),
         Command::Generate(args) => generate::generate_data(app, &args),
-        Command::Lab(args) => lab::run_lab(&args),
+        Command::Lab(args) => Err(lab::run_lab(args)),
         Command::Completions(args) => completions::write_completions(app, &args),
         Command::Man(args) => man::write_manual(app, &args),
     }

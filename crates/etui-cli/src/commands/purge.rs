@@ -5,16 +5,13 @@ use std::collections::HashSet;
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::{PurgeReport, PurgeScope, RecordId, Store};
+use etui_program::output::{object, one_line, pluralize};
+use etui_program::{App, Failure, Result, StateFile};
 
-use super::calendar::remind::state_file::StateFile;
-use super::eds::serve::forget_pictures;
 use super::records::restore::find_or_in_trash;
 use super::records::selection::numbers_with_trash;
 use super::records::{RecordCommands, collection_of, parse_number, stored_title};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
-use crate::output::{one_line, pluralize};
+use etui_program::services::eds::forget_pictures;
 
 const EXAMPLES: &str = "\
 Examples:

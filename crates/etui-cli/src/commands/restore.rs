@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use etui::{Error, Store};
-
-use crate::app::{App, create_parent_dir};
-use crate::errors::{Failure, Result};
-use crate::output::ProgressReporter;
+use etui_program::output::ProgressReporter;
+use etui_program::{App, Failure, Result, create_parent_dir};
 
 const EXAMPLES: &str = "\
 Examples:

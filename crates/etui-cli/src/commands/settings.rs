@@ -1,10 +1,8 @@
 //! `etui settings`: shows and changes the locale and the region of the store.
 
 use etui::text::phone::Region;
-
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
+use etui_program::output::object;
+use etui_program::{App, Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,9 +1,8 @@
 //! `etui stats`: store statistics.
 
-use crate::app::App;
-use crate::errors::Result;
-use crate::output::json::stats_json;
-use crate::output::{escape_text, format_count, format_size, pluralize};
+use crate::json::stats_json;
+use etui_program::output::{escape_text, format_count, format_size, pluralize};
+use etui_program::{App, Result};
 
 const EXAMPLES: &str = "\
 Examples:

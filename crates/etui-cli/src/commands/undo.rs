@@ -4,13 +4,13 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::Timestamp;
 use etui::contacts::Card;
 use etui::{CollectionKind, Step, Store, UndoEffect, UndoReport, UndoneRecord};
+use etui_program::output::{
+    OutputWriter, Table, escape_text, format_count, object, one_line, pluralize,
+};
+use etui_program::{App, Failure, Result};
 use serde::Serialize;
 
 use super::records::{RecordCommands, stored_title};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
-use crate::output::{OutputWriter, Table, escape_text, format_count, one_line, pluralize};
 use etui_when::{LocalNow, format_minute, iso_instant, parse_duration, parse_when, to_instant};
 
 const EXAMPLES: &str = "\

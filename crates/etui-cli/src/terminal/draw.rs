@@ -1,10 +1,9 @@
 //! Text in a frame.
 
+use etui_program::output;
+use etui_program::output::truncate_text;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
-
-use crate::output;
-use crate::output::truncate_text;
 
 pub const PLAIN: Style = Style::new();
 pub const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);

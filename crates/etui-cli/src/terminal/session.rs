@@ -7,6 +7,8 @@ use std::time::Duration;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{self, KeyEventKind};
 use crossterm::{cursor, execute, queue, terminal};
+use etui_program::output::OutputWriter;
+use etui_program::{Failure, Result};
 use nix::unistd::{getpgrp, getsid};
 use ratatui::backend::CrosstermBackend;
 use ratatui::style::Style;
@@ -16,8 +18,6 @@ use rustix::process::{Signal, kill_current_process_group};
 
 use super::key::Key;
 use super::restore::{clear_wake, install_handlers, lock_output, take_stale, wake_descriptor};
-use crate::errors::{Failure, Result};
-use crate::output::OutputWriter;
 
 /// An event of the terminal, or of a watched descriptor.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! `etui serve --dbus`, started by a private bus with the service file of the repository: the
+//! `etui dbus`, started by a private bus with the service file of the repository: the
 //! examples of the book run, and have the output that is printed there.
 
 use std::fs;
@@ -8,24 +8,22 @@ use std::process::Command;
 use etui_testkit::bus::PrivateBus;
 use etui_testkit::wait::wait_until;
 
-use crate::harness::{TestHome, session};
+use crate::harness::{TestHome, bin, session};
 
 /// A bus that starts the service.
 fn bus() -> PrivateBus {
     let bus = PrivateBus::start().unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist/org.etui.Store1.service");
     let file = fs::read_to_string(file).unwrap();
-    let exec = file
-        .lines()
-        .find_map(|l| l.strip_prefix("Exec=/usr/bin/etui "));
-    let exec = format!("{} {}", env!("CARGO_BIN_EXE_etui"), exec.unwrap());
+    let exec = file.lines().find_map(|l| l.strip_prefix("Exec=/usr/bin/"));
+    let exec = format!("{}/{}", bin().display(), exec.unwrap());
     bus.add_service("org.etui.Store1", &exec).unwrap();
     bus
 }
 
 /// Runs a program on the bus; returns both outputs.
 fn run(bus: &PrivateBus, program: &str, arguments: &[&str]) -> String {
-    let bin = Path::new(env!("CARGO_BIN_EXE_etui")).parent().unwrap();
+    let bin = bin();
     let mut command: Command = bus.command(program);
     let output = command
         .args(arguments)
@@ -78,7 +76,7 @@ fn the_examples_of_the_book_run() {
 #[test]
 fn an_idle_service_ends() {
     let bus = PrivateBus::start().unwrap();
-    let exec = format!("{} serve --dbus --idle-exit 1", env!("CARGO_BIN_EXE_etui"));
+    let exec = format!("{}/etui-session dbus --idle-exit 1", bin().display());
     bus.add_service("org.etui.Store1", &exec).unwrap();
     let version =
         "busctl --user get-property org.etui.Store1 /org/etui/Store1 org.etui.Store1 Version";
@@ -93,8 +91,8 @@ fn an_idle_service_ends() {
 #[test]
 fn serving_needs_a_bus() {
     let home = TestHome::new();
-    session!(home, ["DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere etui serve --dbus"], @r"
-    $ DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere etui serve --dbus
+    session!(home, ["DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere etui dbus"], @r"
+    $ DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere etui dbus
     error: the bus: failed to connect to `unix:path=/nowhere`: No such file or directory (os error 2)
     [exit 1]
     ");

@@ -1,11 +1,12 @@
 //! `etui eds` on a private bus with Evolution Data Server: questions, and the programs that it names.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use etui_testkit::bus::PrivateBus;
 use etui_testkit::wait::wait_until;
+
+use crate::harness::bin;
 
 const NAMES: [&str; 3] = [
     "org.gnome.evolution.dataserver.Sources5",
@@ -28,7 +29,7 @@ fn desktop() -> Option<PrivateBus> {
 
 /// Runs a line of a shell; returns its output and whether it succeeded.
 fn run(bus: &PrivateBus, line: &str) -> (String, bool) {
-    let bin = Path::new(env!("CARGO_BIN_EXE_etui")).parent().unwrap();
+    let bin = bin();
     let mut command: Command = bus.command("sh");
     let output = command
         .args(["-c", &format!("exec 2>&1; {line}")])

@@ -106,8 +106,16 @@ impl TestHome {
     }
 }
 
-fn bin() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_etui")).parent().unwrap()
+/// The directory of the programs.
+pub fn bin() -> &'static Path {
+    let bin = Path::new(env!("CARGO_BIN_EXE_etui")).parent().unwrap();
+    for program in ["etui-serve", "etui-session"] {
+        assert!(
+            bin.join(program).exists(),
+            "first: cargo build -p etui-serve -p etui-session (scripts/test builds all programs)"
+        );
+    }
+    bin
 }
 
 /// Compares the output of a session with an inline snapshot.

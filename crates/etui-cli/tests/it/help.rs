@@ -5,7 +5,7 @@ use crate::harness::{TestHome, session};
 #[test]
 fn help_teaches() {
     let home = TestHome::new();
-    session!(home, ["etui --help"], @r"
+    session!(home, ["etui --help"], @"
     $ etui --help
     Contacts and calendars in one file on your own device
 
@@ -26,8 +26,9 @@ fn help_teaches() {
       restore       Restore a backup
       undo          Undo the last changes, whoever made them
       purge         Erase for good, now: the trash and earlier versions, or single records
-      serve         Serve the store to phones and other devices, or to programs over D-Bus
+      serve         Serve the store to phones and other devices
       eds           Serve the store to desktop programs, as Evolution Data Server
+      dbus          Serve the store to programs on the session bus, by the name org.etui.Store1
       media         Find music and pictures in folders, and list them
       settings      Show or change the locale and the region of the store
       stats         Show store statistics
@@ -440,7 +441,7 @@ fn mistyped_commands_get_a_hint() {
         "etui calendar add --titel Lunch 2>&1 | head -3",
         "etui contacts find -emial:x 2>&1 | head -3",
         "etui | head -3",
-    ], @r"
+    ], @"
     $ etui contcts
     error: unrecognized subcommand 'contcts'
 
@@ -500,8 +501,9 @@ fn mistyped_commands_get_a_hint() {
       restore       Restore a backup
       undo          Undo the last changes, whoever made them
       purge         Erase for good, now: the trash and earlier versions, or single records
-      serve         Serve the store to phones and other devices, or to programs over D-Bus
+      serve         Serve the store to phones and other devices
       eds           Serve the store to desktop programs, as Evolution Data Server
+      dbus          Serve the store to programs on the session bus, by the name org.etui.Store1
       media         Find music and pictures in folders, and list them
       settings      Show or change the locale and the region of the store
       stats         Show store statistics
@@ -554,7 +556,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-addressbooks-create.1 etui-addressbooks-list.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-copy.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-history.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-month.1 etui-calendar-move.1 etui-calendar-remind.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-color.1 etui-calendars-create.1 etui-calendars-list.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-conflicts-forget.1 etui-conflicts-list.1 etui-conflicts-show.1 etui-conflicts-take.1 etui-conflicts.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-copy.1 etui-contacts-duplicates.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-history.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-merge.1 etui-contacts-move.1 etui-contacts-photo.1 etui-contacts-query.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-history.1 etui-media-pictures.1 etui-media-play.1 etui-media-playlist-add.1 etui-media-playlist-delete.1 etui-media-playlist-export.1 etui-media-playlist-import.1 etui-media-playlist-list.1 etui-media-playlist-move.1 etui-media-playlist-new.1 etui-media-playlist-remove.1 etui-media-playlist-rename.1 etui-media-playlist-show.1 etui-media-playlist.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-purge.1 etui-restore.1 etui-serve-add-device.1 etui-serve-devices.1 etui-serve-remove-device.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui-undo.1 etui.1 
+    etui-addressbooks-create.1 etui-addressbooks-list.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-copy.1 etui-calendar-done.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-history.1 etui-calendar-labels.1 etui-calendar-list.1 etui-calendar-month.1 etui-calendar-move.1 etui-calendar-remind.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-skip.1 etui-calendar-todos.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-color.1 etui-calendars-create.1 etui-calendars-list.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-conflicts-forget.1 etui-conflicts-list.1 etui-conflicts-show.1 etui-conflicts-take.1 etui-conflicts.1 etui-contacts-add.1 etui-contacts-birthdays.1 etui-contacts-copy.1 etui-contacts-duplicates.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-history.1 etui-contacts-labels.1 etui-contacts-list.1 etui-contacts-merge.1 etui-contacts-move.1 etui-contacts-photo.1 etui-contacts-query.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-dbus.1 etui-demo.1 etui-eds-off.1 etui-eds-on.1 etui-eds-serve.1 etui-eds-status.1 etui-eds-try.1 etui-eds.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-media-albums.1 etui-media-artists.1 etui-media-cover.1 etui-media-days.1 etui-media-favourite.1 etui-media-find.1 etui-media-folders.1 etui-media-genres.1 etui-media-history.1 etui-media-pictures.1 etui-media-play.1 etui-media-playlist-add.1 etui-media-playlist-delete.1 etui-media-playlist-export.1 etui-media-playlist-import.1 etui-media-playlist-list.1 etui-media-playlist-move.1 etui-media-playlist-new.1 etui-media-playlist-remove.1 etui-media-playlist-rename.1 etui-media-playlist-show.1 etui-media-playlist.1 etui-media-problems.1 etui-media-rate.1 etui-media-scan.1 etui-media-show.1 etui-media-stats.1 etui-media-tracks.1 etui-media-undo.1 etui-media.1 etui-purge.1 etui-restore.1 etui-serve-add-device.1 etui-serve-devices.1 etui-serve-remove-device.1 etui-serve.1 etui-settings-locale.1 etui-settings-region.1 etui-settings.1 etui-stats.1 etui-undo.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

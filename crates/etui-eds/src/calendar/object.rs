@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use etui::calendar::Draft;
-use etui_dbus::GuardedObject;
+use etui_bus::GuardedObject;
 use zbus::message::Header;
 use zbus::names::BusName;
 use zbus::object_server::SignalEmitter;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use etui_dbus::GuardedObject;
+use etui_bus::GuardedObject;
 use zbus::message::Header;
 use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use etui::text::collator::{Collator, locale_from_environment};
 use etui::{ChangeKind, Changes};
-use etui_dbus::GuardedObject;
+use etui_bus::GuardedObject;
 use zbus::interface;
 
 use super::book::Book;

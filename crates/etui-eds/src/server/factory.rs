@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use etui_dbus::{CallLimits, GuardedObject};
+use etui_bus::{CallLimits, GuardedObject};
 use zbus::interface;
 use zbus::message::Header;
 

@@ -1,6 +1,6 @@
 //! Answers: a panic becomes an error reply, and long work runs beside the bus's thread.
 
-use etui_dbus::guard::{HandlerPanic, catch_panic, catch_panic_on_worker};
+use etui_bus::guard::{HandlerPanic, catch_panic, catch_panic_on_worker};
 
 use crate::error::{EdsError, EdsResult, OTHER};
 

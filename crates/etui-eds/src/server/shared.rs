@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use etui::Store;
-use etui_dbus::{CallActivity, CallLimits, GuardedObject};
+use etui_bus::{CallActivity, CallLimits, GuardedObject};
 use zbus::message::Header;
 use zbus::names::OwnedUniqueName;
 use zbus::{Connection, OwnedObjectPath};

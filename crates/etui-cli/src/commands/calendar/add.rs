@@ -5,6 +5,8 @@ use etui::calendar::time::{CalendarTime, Duration};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Draft};
 use etui::{Condition, Error};
+use etui_program::output::{escape_text, one_line};
+use etui_program::{App, Failure, Result};
 
 use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::check_understood;
@@ -14,11 +16,8 @@ use super::time_args::{
     AlignedRule, EventEnd, StartTime, TimeArgs, align_rule, check_due, note_of_gap, note_of_move,
     note_of_passed, offset_before_start,
 };
-use crate::app::App;
 use crate::commands::records::report_saved;
-use crate::errors::{Failure, Result};
-use crate::output::json::calendar::added_entry_json;
-use crate::output::{escape_text, one_line};
+use crate::json::calendar::added_entry_json;
 use etui_when::{LocalNow, Phrase, PhraseError, TimeWords, parse_duration, parse_phrase};
 
 const EXAMPLES: &str = "\

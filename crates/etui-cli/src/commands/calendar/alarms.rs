@@ -1,14 +1,13 @@
 //! `etui calendar alarms`: the next alarms.
 
 use etui::calendar::time::DateTimeValue;
-use etui::calendar::{CalendarObject, CutSeries, DueAlarm};
+use etui::calendar::{CalendarObject, DueAlarm};
+use etui_program::output::{Table, name_cut};
+use etui_program::{App, Failure, Result};
 
 use super::span_args::local_now;
-use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::errors::{Failure, Result};
-use crate::output::json::calendar::due_alarm_json;
-use crate::output::{Table, format_count, one_line};
+use crate::json::calendar::due_alarm_json;
 use etui_when::{format_clock, format_day, format_short, parse_when, to_instant};
 
 const EXAMPLES: &str = "\
@@ -71,26 +70,5 @@ pub fn show_alarms(app: &mut App, args: &AlarmsArgs) -> Result<()> {
     }
     app.out.write_table(&table, &all, |out, (name, alarm)| {
         out.write_json(&due_alarm_json(name, alarm, &here.zone))
-    })
-}
-
-/// Formats the names of entries that were cut: `"Tick" (#17), "Tock" (#18) and 3 more`; `None` if there
-/// are none.
-pub fn name_cut(cut: &[CutSeries]) -> Option<String> {
-    const MAX_NAMED: usize = 3;
-    let names = cut.iter().take(MAX_NAMED).map(|series| {
-        let title = name_or_placeholder::<CalendarObject>(&series.title);
-        format!("\"{}\" (#{})", one_line(title), series.record)
-    });
-    let names: Vec<_> = names.collect();
-    let (last, first) = names.split_last()?;
-    Some(match (cut.len() - names.len(), first) {
-        (0, []) => last.clone(),
-        (0, first) => format!("{} and {last}", first.join(", ")),
-        (more, _) => format!(
-            "{} and {} more",
-            names.join(", "),
-            format_count(more as u64)
-        ),
     })
 }

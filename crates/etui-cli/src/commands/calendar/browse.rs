@@ -5,6 +5,8 @@ use etui::calendar::recurrence::Instance;
 use etui::calendar::time::{CalendarTime, Date, DateTimeValue};
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
+use etui_program::output::OutputWriter;
+use etui_program::{Failure, Result};
 
 use super::add::{AddEntryArgs, EntryWords, build_entry};
 use super::entry_changes::finish_change;
@@ -21,8 +23,6 @@ use crate::commands::records::browser::kind::{
     BrowserRecord, ChangedRecord, NewRecord, RecordForm,
 };
 use crate::commands::records::title_of;
-use crate::errors::{Failure, Result};
-use crate::output::OutputWriter;
 use etui_when::{LocalNow, TimeWords, parse_phrase};
 
 impl BrowserRecord for CalendarObject {

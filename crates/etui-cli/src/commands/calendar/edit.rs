@@ -5,6 +5,7 @@ use std::path::Path;
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
 use etui::{Condition, RecordId, SaveOutcome, SavedRecord};
+use etui_program::{App, Failure, Result};
 
 use super::add::place_line;
 use super::entry_changes::{EntryChanges, finish_change};
@@ -13,10 +14,8 @@ use super::reschedule::CountFrom;
 use super::show::describe_times;
 use super::single::{find_instance, number_on};
 use super::span_args::local_now;
-use crate::app::App;
 use crate::commands::records::selection::{Selected, SelectionArgs};
 use crate::commands::records::{change, report_saved};
-use crate::errors::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,6 +6,7 @@ use etui::calendar::CalendarObject;
 use etui::calendar::recurrence::Instance;
 use etui::calendar::time::{Duration, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
+use etui_program::{Failure, Result};
 
 use super::property::{EntryAssignment, parse_assignment, parse_title};
 use super::record::check_understood;
@@ -13,7 +14,6 @@ use super::reschedule::{CountFrom, NO_START, reschedule};
 use super::single::single_of;
 use super::time_args::{TimeArgs, notes_of_time, offset_before_start};
 use crate::commands::records::property::{PropertyRemoval, parse_removal};
-use crate::errors::{Failure, Result};
 use etui_when::{LocalNow, parse_duration};
 
 // Flattened into the arguments of `edit`.

@@ -3,13 +3,13 @@
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, Duration};
 use etui::calendar::{CalendarComponent, CalendarObject};
+use etui_program::{Failure, Result};
 
 use super::entry_changes::EntryChanges;
 use super::property::{parse_assignment, parse_title};
 use super::show::{end_of, in_display_zone};
 use crate::commands::records::browser::form::{FieldChange, FormField};
 use crate::commands::records::property::PropertyRemoval;
-use crate::errors::{Failure, Result};
 use etui_when::{
     LocalNow, describe_duration, describe_rule, format_clock, format_short, iso_day,
     parse_duration, parse_recurrence,

@@ -4,10 +4,10 @@ use etui::calendar::CalendarObject;
 use etui::calendar::recurrence::{EventEnd, RecurrenceRule, RecurrenceSet, Timing};
 use etui::calendar::time::{CalendarTime, Date, DateTimeValue, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
+use etui_program::Result;
 
 use super::show::in_form_of;
 use super::time_args::normalize_until;
-use crate::errors::Result;
 use etui_when::{format_day, is_end_of_day, plus_months};
 
 const DAY: i64 = 86_400;

@@ -3,12 +3,11 @@
 use etui::ETag;
 use etui::calendar::time::{Date, Timestamp};
 use etui::calendar::{BusyPeriod, CalendarObject, merge_busy};
+use etui_program::output::{OutputWriter, Style};
+use etui_program::{App, Result};
 
 use super::span_args::{SpanArgs, local_now};
-use crate::app::App;
-use crate::errors::Result;
-use crate::output::json::calendar::busy_json;
-use crate::output::{OutputWriter, Style};
+use crate::json::calendar::busy_json;
 use etui_when::{LocalNow, TimeSpan, format_clock, format_day};
 
 const EXAMPLES: &str = "\

@@ -15,7 +15,6 @@ mod next;
 mod next_time;
 mod property;
 mod record;
-pub mod remind;
 mod reschedule;
 mod show;
 mod single;
@@ -25,11 +24,11 @@ mod todos;
 
 use clap::Subcommand;
 use etui::calendar::CalendarObject;
-use etui::calendar::time::TimeZone;
+use etui_program::{App, CalendarOptions, Result};
 
 use super::records::RecordCommand;
-use crate::app::App;
-use crate::errors::Result;
+use super::services::run_session;
+use etui_program::services::remind::RemindArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,23 +59,8 @@ ID is the number in the first column of lists, or a UID.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct CalendarArgs {
-    /// Calendar [default: the first one; for agenda, list, find, show, freebusy, alarms, todos: all]
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME",
-        help_heading = "Calendar options"
-    )]
-    calendar: Option<String>,
-    /// Time zone for reading and showing times, e.g. Europe/Berlin [default: the system's]
-    #[arg(
-        long,
-        global = true,
-        value_name = "ZONE",
-        value_parser = etui_when::parse_zone,
-        help_heading = "Calendar options"
-    )]
-    zone: Option<TimeZone>,
+    #[command(flatten)]
+    options: CalendarOptions,
     #[command(subcommand)]
     command: CalendarCommand,
 }
@@ -90,7 +74,7 @@ enum CalendarCommand {
     #[command(visible_alias = "busy")]
     Freebusy(freebusy::FreeBusyArgs),
     Alarms(alarms::AlarmsArgs),
-    Remind(remind::RemindArgs),
+    Remind(RemindArgs),
     Todos(todos::TodosArgs),
     Done(single::DoneArgs),
     Skip(single::SkipArgs),
@@ -98,15 +82,14 @@ enum CalendarCommand {
 }
 
 pub fn run_command(app: &mut App, args: CalendarArgs) -> Result<()> {
-    app.calendar = args.calendar;
-    app.out.zone = args.zone;
+    app.select_calendar(&args.options);
     match args.command {
         CalendarCommand::Agenda(args) => agenda::show_agenda(app, &args),
         CalendarCommand::Month(args) => month::show_month(app, &args),
         CalendarCommand::Records(command) => command.run_command(app),
         CalendarCommand::Freebusy(args) => freebusy::show_free_busy(app, &args),
         CalendarCommand::Alarms(args) => alarms::show_alarms(app, &args),
-        CalendarCommand::Remind(args) => remind::run_reminders(app, &args),
+        CalendarCommand::Remind(_) => Err(run_session(&["calendar", "remind"])),
         CalendarCommand::Todos(args) => todos::list_todos(app, &args),
         CalendarCommand::Done(args) => single::complete_todos(app, &args),
         CalendarCommand::Skip(args) => single::skip_instance(app, &args),

@@ -1,14 +1,13 @@
 //! `etui calendar month`: a month as a grid.
 
 use etui::calendar::CalendarObject;
+use etui_program::output::{OutputWriter, Style};
+use etui_program::{App, Failure, Result};
 
 use super::agenda::browser::{AgendaView, run_agenda};
 use super::agenda::month_grid::MonthGrid;
 use super::agenda::{AgendaSource, DayMap, days_of};
 use super::span_args::{SpanArgs, local_now};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, Style};
 use crate::terminal::TerminalSession;
 use etui_when::{TimeSpan, first_weekday, month_name};
 

@@ -3,14 +3,13 @@
 use etui::calendar::time::{CalendarTime, TimeZone};
 use etui::calendar::{CalendarObject, Color, Filter, Occurrence};
 use etui::record::Paging;
+use etui_program::output::one_line;
+use etui_program::{App, Failure, Result};
 
 use super::span_args::local_now;
-use crate::app::App;
 use crate::commands::records::name_or_placeholder;
 use crate::commands::records::query::NamedReaders;
-use crate::errors::{Failure, Result};
-use crate::output::json::calendar::occurrence_json;
-use crate::output::one_line;
+use crate::json::calendar::occurrence_json;
 use etui_when::format_range;
 
 /// Prints the next occurrence from now. Returns false if no entry matches.

@@ -3,10 +3,10 @@
 use etui::calendar::time::{CalendarTime, DateTimeValue, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Status};
+use etui_program::Failure;
 
 use super::show::in_form_of;
 use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
-use crate::errors::Failure;
 use etui_when::{LocalNow, parse_when};
 
 /// Common words and their iCalendar properties.

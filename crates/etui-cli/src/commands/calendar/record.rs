@@ -6,21 +6,20 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Color, Column, Filter, Row, Status, Summary};
 use etui::record::{Paging, StoredRecord};
 use etui::{RecordId, Store};
+use etui_program::output::OutputWriter;
+use etui_program::{App, Failure, Result};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::span_args::local_now;
 use super::{add, edit, help, next, property, show};
-use crate::app::App;
 use crate::commands::records::browser::{COLUMN_GAP, ListLandmark};
 use crate::commands::records::change::find_line_without_colon;
 use crate::commands::records::details::RecordDetails;
 use crate::commands::records::property::PropertyWords;
 use crate::commands::records::query::NamedReaders;
 use crate::commands::records::{NoOptions, RecordCommands, RecordHelp, resolve_record};
-use crate::errors::{Failure, Result};
-use crate::output::OutputWriter;
-use crate::output::json::calendar::{entry_json, entry_summary_json};
+use crate::json::calendar::{entry_json, entry_summary_json};
 use etui_when::{format_short, iso_time};
 
 /// Width of a start in the browser: `2026-11-23 09:00`.
@@ -43,7 +42,7 @@ impl RecordCommands for CalendarObject {
     const COMMAND: &'static str = "calendar";
     const ADD_COMMAND: &'static str = "etui import FILE";
     const FORMAT: &'static str = "iCalendar";
-    const UNNAMED: &'static str = "(no title)";
+    const UNNAMED: &'static str = etui_program::output::NO_TITLE;
     const SUFFIX: &'static str = ".ics";
     const HEADINGS: &'static [&'static str] = &["Start", "Title", "Place"];
     const NAME_CELL: usize = 1;

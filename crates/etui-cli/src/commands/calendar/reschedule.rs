@@ -5,13 +5,13 @@ use etui::calendar::recurrence::RecurrenceRule;
 use etui::calendar::time::{CalendarTime, Date, Duration, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarComponent, CalendarObject};
+use etui_program::{Failure, Result};
 
 use super::exceptions::{move_exceptions, moved_rule};
 use super::show::{describe_span, end_of, in_display_zone, in_form_of, shift_time};
 use super::time_args::{
     EventEnd, StartTime, TimeArgs, align_rule, check_due, not_in_rule, note_of_move, notes_of_time,
 };
-use crate::errors::{Failure, Result};
 use etui_when::{LocalNow, describe_rule, parse_times_on, reference_of_entry, reference_time};
 
 /// Error for an entry without a time.

@@ -11,12 +11,12 @@ use etui_contentline::charset::to_plain_utf8;
 use etui_contentline::edit::own_lines;
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::{param_value, property_value, unescape_text};
+use etui_program::output::{format_size, pluralize};
 
 use super::next_time::{SEARCH_YEARS, next_instance};
 use crate::commands::records::details::RecordDetails;
 use crate::commands::records::title_of;
-use crate::output::json::calendar::status_name;
-use crate::output::{format_size, pluralize};
+use crate::json::calendar::status_name;
 use etui_when::{
     LocalNow, describe_duration, describe_rule, format_day, format_range, format_short,
 };

@@ -7,6 +7,8 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, ObjectError, Query};
 use etui::record::StoredRecord;
 use etui::{Error, SaveOutcome, SavedRecord, Store};
+use etui_program::output::escape_text;
+use etui_program::{App, Failure, Result};
 
 use super::next_time::{SEARCH_YEARS, next_instance};
 use super::record::read_record;
@@ -14,12 +16,9 @@ use super::reschedule::{EntryMove, end_in_form_of, start_in_form_of};
 use super::show::{describe_span, in_display_zone, shift_time};
 use super::span_args::local_now;
 use super::time_args::{EventEnd, TimeArgs, note_of_passed};
-use crate::app::App;
 use crate::commands::records::selection::{SelectionArgs, names_in_words, number_of};
 use crate::commands::records::transfer::{Transfer, TransferArgs, transfer_records};
 use crate::commands::records::{change, collection_of, parse_filter, report_saved, title_of};
-use crate::errors::{Failure, Result};
-use crate::output::escape_text;
 use etui_when::{LocalNow, TimeWords, parse_times_on, parse_when, reference_time, to_instant};
 
 const SKIP_EXAMPLES: &str = "\

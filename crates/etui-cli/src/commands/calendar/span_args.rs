@@ -1,8 +1,8 @@
 //! The options for a period of time.
 
 use super::agenda::browser::AgendaView;
-use crate::errors::{Failure, Result};
-use crate::output::OutputWriter;
+use etui_program::output::OutputWriter;
+use etui_program::{Failure, Result};
 use etui_when::{LocalNow, SpanWords, TimeSpan};
 
 /// Returns the time in the display zone.

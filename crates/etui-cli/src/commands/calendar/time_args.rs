@@ -2,9 +2,9 @@
 
 use etui::calendar::recurrence::{CompiledRule, RecurrenceRule};
 use etui::calendar::time::{CalendarTime, Date, DateTime, DateTimeValue, Duration, TimeZone};
+use etui_program::{Failure, Result};
 
 use super::show::in_form_of;
-use crate::errors::{Failure, Result};
 use etui_when::{
     EndWords, LocalNow, TimeWords, format_clock, format_range, parse_duration, parse_end_of,
     parse_recurrence, parse_times_on, parse_when_on,

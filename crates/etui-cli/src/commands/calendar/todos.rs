@@ -9,15 +9,13 @@ use etui_contentline::charset::to_utf8;
 use etui_contentline::edit::own_lines;
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::{param_value, property_value, unescape_text};
+use etui_program::output::{Table, object, optional_time};
+use etui_program::{App, Result};
 use serde::Serialize;
 
 use super::span_args::local_now;
-use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::errors::Result;
-use crate::output::Table;
-use crate::output::json::calendar::{optional_time, status_name};
-use crate::output::json::object;
+use crate::json::calendar::status_name;
 use etui_when::{LocalNow, format_short};
 
 const EXAMPLES: &str = "\

@@ -3,10 +3,11 @@
 use etui::RemovedCollection;
 use etui::calendar::Color;
 use etui::calendar::time::TimeZone;
+use etui_program::output::{NamedField, object};
 use serde::Serialize;
 
 use crate::commands::records::RecordCommands;
-use crate::output::json::{NamedField, counted_json, object};
+use crate::json::counted_json;
 use etui_when::iso_instant;
 
 /// An address book or calendar and its number of records.

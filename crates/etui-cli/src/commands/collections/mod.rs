@@ -7,13 +7,12 @@ mod restore;
 use std::marker::PhantomData;
 
 use etui::calendar::Color;
+use etui_program::output::{COLOR_MARK, Style, Table, format_count, one_line, quote_option};
+use etui_program::{App, Failure, Result};
 
 use self::json::{collection_json, listed_collection_json};
 use self::restore::RestoreCollectionArgs;
 use super::records::{RecordCommands, count_of};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::{COLOR_MARK, Style, Table, format_count, one_line, quote_option};
 
 pub const ADDRESS_BOOK_EXAMPLES: &str = "\
 Examples:

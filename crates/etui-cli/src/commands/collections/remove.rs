@@ -1,13 +1,12 @@
 //! Removes a collection together with its records.
 
 use etui::Error;
+use etui_program::output::{one_line, quote_operand};
+use etui_program::{App, Failure, Result};
 
 use super::json::removed_collection_json;
 use super::{command_line, count_of};
-use crate::app::App;
 use crate::commands::records::RecordCommands;
-use crate::errors::{Failure, Result};
-use crate::output::{one_line, quote_operand};
 
 /// Removes a collection. Asks for confirmation unless it is empty.
 pub fn remove_collection<R: RecordCommands>(

@@ -1,13 +1,12 @@
 //! Restores a removed collection; lists the removed ones.
 
 use etui::{Error, RemovedCollection};
+use etui_program::output::{Table, format_count, one_line, quote_operand};
+use etui_program::{App, Failure, Result};
 
 use super::json::{collection_json, removed_collection_json};
 use super::{command_line, count_of};
-use crate::app::App;
 use crate::commands::records::RecordCommands;
-use crate::errors::{Failure, Result};
-use crate::output::{Table, format_count, one_line, quote_operand};
 use etui_when::format_minute;
 
 #[derive(Debug, clap::Args)]

@@ -6,15 +6,14 @@ use etui::Condition;
 use etui::Error;
 use etui::contacts::Card;
 use etui::record::RecordKind;
+use etui_program::output::{escape_text, one_line};
+use etui_program::{App, Failure, Result};
 
 use super::new_card::{AddContactArgs, build_card};
 use super::phrase::parse_contact_phrase;
 use super::show::card_details;
-use crate::app::App;
 use crate::commands::import::name_other_format;
 use crate::commands::records::{change, report_saved};
-use crate::errors::{Failure, Result};
-use crate::output::{escape_text, one_line};
 
 pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
     let mut is_phrase = false;

@@ -3,13 +3,11 @@
 use etui::Snapshot;
 use etui::calendar::time::Date;
 use etui::contacts::{Card, PartialDate};
+use etui_program::output::{Table, object};
+use etui_program::{App, Failure, Result};
 use serde::Serialize;
 
-use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::errors::{Failure, Result};
-use crate::output::Table;
-use crate::output::json::object;
 use etui_when::{LocalNow, SpanWords, TimeSpan, format_day, iso_day};
 
 const EXAMPLES: &str = "\

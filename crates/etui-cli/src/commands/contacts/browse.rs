@@ -2,6 +2,8 @@
 
 use etui::calendar::time::{CalendarTime, Date};
 use etui::contacts::{Card, Contact, Contacts};
+use etui_program::output::OutputWriter;
+use etui_program::{Failure, Result};
 
 use super::display::shown_phone;
 use super::new_card::build_card;
@@ -14,8 +16,6 @@ use crate::commands::records::browser::kind::{
 };
 use crate::commands::records::property::word_of;
 use crate::commands::records::{RecordCommands, title_of};
-use crate::errors::{Failure, Result};
-use crate::output::OutputWriter;
 
 /// Properties that the template has without a value.
 const TEMPLATE: &[&str] = &["TEL", "EMAIL", "ORG", "TITLE", "BDAY", "CATEGORIES", "NOTE"];
@@ -160,13 +160,13 @@ impl BrowserRecord for Card {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use etui::calendar::time::TimeZone;
+    use etui_program::GlobalArgs;
 
     use super::*;
 
     #[test]
     fn a_template_that_is_filled_in_has_no_empty_properties() {
-        let out = OutputWriter::for_tests(TimeZone::UTC);
+        let out = OutputWriter::new(&GlobalArgs::default());
         let text = Card::template("", None, &out).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(

@@ -2,13 +2,11 @@
 
 use etui::contacts::{Card, DuplicatePair, DuplicateReason, LIKELY_DUPLICATE, Reader};
 use etui::{RecordId, Store};
+use etui_program::output::{NamedField, Style, Table, object, one_line};
+use etui_program::{App, Failure, Result};
 
-use crate::app::App;
 use crate::commands::records::text_diff::{diff_texts, write_diff};
 use crate::commands::records::{collection_of, resolve_record, stored_title};
-use crate::errors::{Failure, Result};
-use crate::output::json::{NamedField, object};
-use crate::output::{Style, Table, one_line};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use etui::contacts::{Card, Contact, NewProperty};
+use etui_program::output::{escape_text, one_line, quote_operand};
+use etui_program::{App, Failure, Result};
 
 use super::property::{Component, PropertyAssignment, ReplacedValue, component_named};
 use super::show::card_details;
-use crate::app::App;
 use crate::commands::records::change;
 use crate::commands::records::property::{PropertyRemoval, parse_removal, word_of};
 use crate::commands::records::selection::{Selected, SelectionArgs};
-use crate::errors::{Failure, Result};
-use crate::output::{escape_text, one_line, quote_operand};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,16 +2,15 @@
 
 use etui::SaveOutcome;
 use etui::contacts::{Card, Contact, MergedCard};
+use etui_program::output::{escape_text, object, one_line};
+use etui_program::{App, Result};
 
-use crate::app::App;
 use crate::commands::records::selection::number_of;
 use crate::commands::records::text_diff::{diff_texts, write_diff};
 use crate::commands::records::{
     collection_of, resolve_once, resolve_record, stored_title, title_of, undo_hint,
 };
-use crate::errors::Result;
-use crate::output::json::{object, record_change_json};
-use crate::output::{escape_text, one_line};
+use crate::json::record_change_json;
 
 const EXAMPLES: &str = "\
 Examples:

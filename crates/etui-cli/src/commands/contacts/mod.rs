@@ -18,6 +18,8 @@ mod show;
 use clap::Subcommand;
 use etui::contacts::{Card, Column, Contact, Contacts, PartialDate, Row, Summary, TypedValue};
 use etui::{RecordId, Store};
+use etui_program::output::{OutputWriter, object};
+use etui_program::{App, Result};
 use serde::Serialize;
 
 use super::records::browser::{COLUMN_GAP, ListLandmark};
@@ -26,10 +28,7 @@ use super::records::details::RecordDetails;
 use super::records::property::PropertyWords;
 use super::records::transfer::{Transfer, TransferArgs, transfer_records};
 use super::records::{NoOptions, RecordCommand, RecordCommands, RecordHelp};
-use crate::app::App;
-use crate::errors::Result;
-use crate::output::OutputWriter;
-use crate::output::json::{contact_json, object};
+use crate::json::contact_json;
 
 pub const EXAMPLES: &str = "\
 Examples:

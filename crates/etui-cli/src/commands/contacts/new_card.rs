@@ -1,10 +1,10 @@
 //! [`AddContactArgs`]: the parts of a new contact, and the card of them.
 
 use etui::contacts::{Card, NewProperty};
+use etui_program::{Failure, Result};
 
 use super::property::{Component, PropertyAssignment};
 use crate::commands::records::property::parse_email;
-use crate::errors::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:

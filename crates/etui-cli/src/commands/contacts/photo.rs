@@ -4,14 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use etui::contacts::{Card, Photo};
+use etui_program::output::{escape_text, format_size};
+use etui_program::{App, Failure, Result};
 
-use crate::app::App;
 use crate::commands::export_target::{ExportTarget, named_file, write_failure};
 use crate::commands::records::selection::names_in_words;
 use crate::commands::records::selection::number_of;
 use crate::commands::records::{collection_of, resolve_record};
-use crate::errors::{Failure, Result};
-use crate::output::{escape_text, format_size};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -9,9 +9,9 @@
 use super::new_card::AddContactArgs;
 use super::property::PropertyAssignment;
 use crate::commands::records::property::parse_email;
-use crate::errors::{Failure, Result};
-use crate::output::one_line;
 use etui::contacts::PartialDate;
+use etui_program::output::one_line;
+use etui_program::{Failure, Result};
 use etui_when::parse_any_day;
 
 /// Digits of the shortest phone number that a phrase can have.

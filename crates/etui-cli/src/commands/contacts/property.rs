@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use etui::contacts::{Card, NewProperty, PartialDate};
 use etui_contentline::edit::is_property_name;
+use etui_program::Failure;
 
 use crate::commands::records::nearest_word;
 use crate::commands::records::property::{PropertyWords, known_property_name, parse_email};
-use crate::errors::Failure;
 use etui_when::{describe_missing_day, parse_any_day};
 
 /// Common words and their vCard properties.
@@ -317,7 +317,7 @@ impl FromStr for PropertyAssignment {
 impl PropertyAssignment {
     /// Changes the property of a card if it is one that is set even where it exists: the name, or a
     /// component, or a photo in a file. Returns false for any other property.
-    pub fn set_part(&self, card: &mut Card) -> crate::errors::Result<bool> {
+    pub fn set_part(&self, card: &mut Card) -> etui_program::Result<bool> {
         let NewProperty { name, types, value } = &self.property;
         if name == "PHOTO" && !is_uri(value) {
             if value.trim().is_empty() {
@@ -364,7 +364,7 @@ fn is_uri(value: &str) -> bool {
             .is_some_and(|s| s.eq_ignore_ascii_case("data:"))
 }
 
-fn read_photo(file: &Path) -> crate::errors::Result<Vec<u8>> {
+fn read_photo(file: &Path) -> etui_program::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file);
     let read = opened.and_then(|f| f.take(MAX_PHOTO + 1).read_to_end(&mut bytes));

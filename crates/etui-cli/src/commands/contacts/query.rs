@@ -6,12 +6,11 @@
 
 use etui::contacts::Card;
 use etui::search::query::{Columns, Query};
+use etui_program::output::one_line;
+use etui_program::{App, Result};
 
-use crate::app::App;
 use crate::commands::records::query::query_readers;
 use crate::commands::records::{parse_filter, title_of};
-use crate::errors::Result;
-use crate::output::one_line;
 
 const EXAMPLES: &str = "\
 Examples:

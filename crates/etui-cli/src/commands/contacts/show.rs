@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use etui::contacts::{Card, Contact, Photo, TypedValue};
+use etui_program::output::format_size;
 
 use super::display::{shown_date, shown_phone};
 use crate::commands::records::details::RecordDetails;
-use crate::output::format_size;
 
 /// Properties with rows of their own.
 const LABELLED_PROPERTIES: &str =

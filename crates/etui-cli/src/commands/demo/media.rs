@@ -8,11 +8,11 @@ use std::time::Instant;
 use etui::Store;
 use etui::media::{Media, ScanOptions, ScanReport, ThumbnailSize};
 use etui::record::Paging;
+use etui_program::output::{ProgressReporter, format_size, pluralize};
+use etui_program::{Failure, Result};
 use etui_testkit::media::MediaCollection;
 
 use super::{DemoRun, SEED, count_and_first, time_median};
-use crate::errors::{Failure, Result};
-use crate::output::{ProgressReporter, format_size, pluralize};
 
 /// Albums of the generated collection.
 const ALBUMS: u32 = 8;

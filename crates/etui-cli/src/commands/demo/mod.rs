@@ -13,17 +13,15 @@ use etui::contacts::{Card, Contacts, Filter, ListEntry, Paging};
 use etui::import::{ImportEvent, ImportReport};
 use etui::record::RecordKind;
 use etui::{CollectionKind, Condition, Error, Store};
+use etui_program::output::{
+    ProgressReporter, Style, escape_text, format_count, format_duration, format_size, object,
+    one_line, pluralize,
+};
+use etui_program::{App, Failure, Result, create_parent_dir};
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::{fixtures, people};
 
 use super::import::{add_report, summarize_report};
-use crate::app::{App, create_parent_dir};
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
-use crate::output::{
-    ProgressReporter, Style, escape_text, format_count, format_duration, format_size, one_line,
-    pluralize,
-};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 
 use etui::calendar::CalendarObject;
+use etui_program::output::pluralize;
+use etui_program::{App, Result};
 
 use super::{ExportArgs, for_each_record, report_written, select_records};
-use crate::app::App;
 use crate::commands::export_target::{ExportTarget, write_failure};
-use crate::errors::Result;
-use crate::output::json::calendar::entry_json;
-use crate::output::pluralize;
+use crate::json::calendar::entry_json;
 
 /// Exports the calendar given with `--calendar`, or all calendars.
 pub fn export_calendars(app: &mut App, args: &ExportArgs) -> Result<()> {

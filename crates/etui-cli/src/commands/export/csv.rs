@@ -6,15 +6,14 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use etui::contacts::Card;
+use etui_program::output::{format_count, object, one_line, pluralize};
+use etui_program::{App, Failure, Result};
 use etui_tables::{CsvFormat, CsvPlan, Loss};
 
 use super::{ExportArgs, Selection, for_each_record, report_written, select_records};
-use crate::app::App;
 use crate::commands::export_target::{ExportTarget, write_failure};
 use crate::commands::written_version::WrittenVersion;
-use crate::errors::{Failure, Result};
-use crate::output::json::{losses_json, object};
-use crate::output::{format_count, one_line, pluralize};
+use crate::json::losses_json;
 
 /// The program whose columns are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

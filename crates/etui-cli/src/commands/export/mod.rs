@@ -25,6 +25,8 @@ use etui::record::Reader;
 use etui::search::filter::Filter;
 use etui::{Error, RecordId, Snapshot};
 use etui_contentline::charset::detect_utf16;
+use etui_program::output::{escape_text, format_count, one_line, pluralize, quote_operand};
+use etui_program::{App, Failure, Result};
 
 use super::export_target::{ExportTarget, named_file, write_failure};
 use super::import::PalmCharset;
@@ -32,10 +34,7 @@ use super::records::find::no_match;
 use super::records::{RecordCommands, parse_filter};
 use super::vdir::item::with_uid;
 use super::written_version::WrittenVersion;
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::contact_json;
-use crate::output::{escape_text, format_count, one_line, pluralize, quote_operand};
+use crate::json::contact_json;
 
 const EXAMPLES: &str = "\
 Examples:

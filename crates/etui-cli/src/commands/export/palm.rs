@@ -7,13 +7,12 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::Timestamp;
 use etui::contacts::Card;
 use etui_palm::{Added, DatabaseKind, DatabaseWriter, RecordError};
+use etui_program::output::{OutputWriter, one_line, pluralize};
+use etui_program::{App, Failure, Result};
 
 use super::{ExportArgs, for_each_record, report_written, select_records};
-use crate::app::App;
 use crate::commands::export_target::{ExportTarget, write_failure};
 use crate::commands::import::PalmCharset;
-use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, one_line, pluralize};
 
 /// A database on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -14,17 +14,15 @@ mod folder;
 use std::path::{Path, PathBuf};
 
 use etui::{RecordId, Snapshot};
+use etui_program::output::{OutputWriter, escape_text, format_count, object, one_line, pluralize};
+use etui_program::{App, Failure, Result};
 
 use self::folder::{FolderWriter, WriteCounts, WrittenFolder};
 use super::{ExportArgs, for_each_record, select_records};
-use crate::app::App;
 use crate::commands::vdir::item::ItemRecord;
 use crate::commands::vdir::ledger::collection_home;
 use crate::commands::vdir::names::folder_name;
 use crate::commands::vdir::{DISPLAY_NAME, list_folders, read_property};
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
-use crate::output::{OutputWriter, escape_text, format_count, one_line, pluralize};
 
 /// Exports the selected collection into the folder, or each of several into a folder in it.
 pub fn export_folders<R: ItemRecord>(app: &mut App, args: &ExportArgs, root: &Path) -> Result<()> {

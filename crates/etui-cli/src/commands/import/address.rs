@@ -1,9 +1,8 @@
 //! Addresses of the network, which are not imported, and the way to import their content.
 
+use etui_program::output::{escape_text, quote_operand};
+use etui_program::{Failure, Result};
 use std::path::Path;
-
-use crate::errors::{Failure, Result};
-use crate::output::{escape_text, quote_operand};
 
 /// Refuses an address of the network, with the command that fetches it.
 pub fn refuse_address(path: &Path) -> Result<()> {

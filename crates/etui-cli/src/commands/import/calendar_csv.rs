@@ -4,12 +4,12 @@ use std::io::{Cursor, Read};
 
 use etui::CollectionKind;
 use etui::import::Refused;
+use etui_program::output::escape_text;
+use etui_program::{Failure, Result};
 use etui_tables::{RejectedRecord, TableCharset, is_calendar_csv, read_calendar};
 
 use super::ImportSource;
 use super::converted::{ConversionNote, ConversionNotes};
-use crate::errors::{Failure, Result};
-use crate::output::escape_text;
 
 /// Limit of the bytes of a file: its events are held in memory.
 const MAX_FILE: u64 = 256 << 20;

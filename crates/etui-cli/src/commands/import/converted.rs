@@ -1,8 +1,7 @@
 //! [`ConversionNotes`]: what a conversion of a file, before its import, left out.
 
 use etui::import::{ImportReport, Refused};
-
-use crate::output::{OutputWriter, one_line};
+use etui_program::output::{OutputWriter, one_line};
 
 /// Notes of a file that was converted before its import.
 #[derive(Debug)]

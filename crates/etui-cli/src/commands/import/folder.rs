@@ -21,16 +21,15 @@ use etui::import::{ImportReport, Refused};
 use etui::{CollectionKind, ETag};
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::lines::physical_line;
+use etui_program::output::{OutputWriter, escape_text, one_line, pluralize, quote_operand};
+use etui_program::{App, Failure, Result};
 
 use super::{HEAD_BYTES, ImportSource, calendar_name};
-use crate::app::App;
 use crate::commands::vdir::item::ItemRecord;
 use crate::commands::vdir::ledger::{ExportLedger, LedgerEntry};
 use crate::commands::vdir::{
     COLOR, DISPLAY_NAME, FolderItem, list_folders, list_items, read_property,
 };
-use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, escape_text, one_line, pluralize, quote_operand};
 
 /// Suffixes of items and the kind of their records.
 const SUFFIXES: [(&str, CollectionKind); 2] = [

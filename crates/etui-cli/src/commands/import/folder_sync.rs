@@ -16,14 +16,14 @@ use clap::ValueEnum;
 use etui::import::ImportReport;
 use etui::record::{Collection, Reader, StoredRecord};
 use etui::{Condition, ETag, Store};
+use etui_program::output::{OutputWriter, escape_text, one_line, pluralize, quote_operand};
+use etui_program::{Failure, Result};
 
 use super::folder::SourceFolder;
 use crate::commands::records::stored_title;
 use crate::commands::vdir::item::ItemRecord;
 use crate::commands::vdir::ledger::{ExportLedger, LedgerEntry, collection_home};
 use crate::commands::written_version::WrittenVersion;
-use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, escape_text, one_line, pluralize, quote_operand};
 
 /// The import of one source of a folder into a collection.
 pub struct FolderSync {

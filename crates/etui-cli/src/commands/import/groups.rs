@@ -19,10 +19,10 @@ use etui::import::{CardReader, ImportCard, Refused};
 use etui::record::RecordKind;
 use etui_contentline::split::{SplitItem, Splitter};
 use etui_contentline::stream::record_excerpt;
+use etui_program::{Failure, Result};
 use etui_tables::FieldCount;
 
 use super::ImportSource;
-use crate::errors::{Failure, Result};
 
 /// A label of a member.
 struct GroupLabel {

@@ -6,12 +6,12 @@ use clap::ValueEnum;
 use etui::CollectionKind;
 use etui::import::Refused;
 use etui_palm::{CodePage, DatabaseKind, RecordNote, read_database, recognize};
+use etui_program::output::{escape_text, pluralize};
+use etui_program::{Failure, Result};
 use etui_tables::TableCharset;
 
 use super::ImportSource;
 use super::converted::{ConversionNote, ConversionNotes};
-use crate::errors::{Failure, Result};
-use crate::output::{escape_text, pluralize};
 
 /// Limit of the bytes of a file; larger ones are no databases of a device.
 const MAX_FILE: u64 = 256 << 20;

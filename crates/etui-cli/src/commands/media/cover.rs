@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use etui::media::{CoverId, DesktopThumbnailState, DesktopThumbnails, Media, ThumbnailSize};
+use etui_program::output::format_size;
+use etui_program::{App, Failure, Result};
 
 use super::open_store;
 use super::record::AnyRecord;
-use crate::app::App;
 use crate::commands::export_target::named_file;
-use crate::errors::{Failure, Result};
-use crate::output::format_size;
 
 /// Write the cover or thumbnail of a track, album or picture
 #[derive(Debug, clap::Args)]

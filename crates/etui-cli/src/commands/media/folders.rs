@@ -1,12 +1,10 @@
 //! `etui media folders` and `etui media problems`.
 
+use etui_program::output::{Table, escape_text, object};
+use etui_program::{App, Failure, Result};
 use std::path::PathBuf;
 
 use super::open_store;
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
-use crate::output::{Table, escape_text};
 
 /// List the folders of the library
 #[derive(Debug, clap::Args)]

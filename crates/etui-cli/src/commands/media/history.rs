@@ -3,14 +3,12 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use etui::CollectionKind;
+use etui_program::output::{Table, object};
+use etui_program::{App, Failure, Result};
 use etui_when::{LocalNow, format_minute, iso_instant, parse_when_on, to_instant};
 
 use super::open_store;
 use super::record::AnyRecord;
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::Table;
-use crate::output::json::object;
 
 /// Plays that are listed without `--limit`.
 const DEFAULT_LIMIT: usize = 50;

@@ -5,12 +5,11 @@ use etui::media::Media;
 use etui::record::Collection;
 use etui::search::filter::Filter;
 use etui::search::query::{ColumnSet, Columns, Query, Row, SearchableRecord, SortOrder};
+use etui_program::output::{Table, pluralize};
+use etui_program::{App, Failure, Result};
 use serde_json::{Map, Value};
 
 use super::{format_length, open_store};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::{Table, pluralize};
 
 /// Default number of rows on a terminal.
 const TERMINAL_LIMIT: u64 = 50;
@@ -149,7 +148,7 @@ fn list<R: SearchableRecord>(
         return match app.out.json {
             true => app
                 .out
-                .write_json(&crate::output::json::object! { count: count }),
+                .write_json(&etui_program::output::object! { count: count }),
             false => app.out.write_line(count.to_string()),
         };
     }

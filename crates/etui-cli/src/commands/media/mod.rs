@@ -14,9 +14,7 @@ use std::path::{Path, PathBuf};
 use etui::media::Track;
 use etui::store::Options;
 use etui::{CollectionKind, Store};
-
-use crate::app::App;
-use crate::errors::{Failure, Result};
+use etui_program::{App, Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,15 +10,13 @@ use etui::media::{
 };
 use etui::search::query::Columns;
 use etui::{CollectionKind, Error, RecordId};
+use etui_program::output::{Table, escape_text, object, one_line, pluralize, quote_operand};
+use etui_program::{App, Failure, Result};
 use serde_json::Value;
 
 use super::record::AnyRecord;
 use super::{format_length, open_store};
-use crate::app::App;
 use crate::commands::export_target::{ExportTarget, write_failure};
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
-use crate::output::{Table, escape_text, one_line, pluralize, quote_operand};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,13 +3,12 @@
 use etui::media::{Media, Rating};
 use etui::record::{Collection, RecordKind};
 use etui::{CollectionKind, RecordId};
+use etui_program::output::{escape_text, format_count};
+use etui_program::{App, Failure, Result};
 use serde_json::{Map, Value};
 
 use super::list::list_album;
 use super::{format_length, open_store};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::{escape_text, format_count};
 
 #[derive(Debug, clap::Args)]
 pub struct ShowArgs {

@@ -8,14 +8,11 @@ use etui::Store;
 use etui::media::{
     DesktopThumbnails, FolderWatch, ScanOptions, ScanPhase, ScanProgress, ScanReport,
 };
+use etui_program::output::{ProgressReporter, escape_text, format_count, object, pluralize};
+use etui_program::{App, Failure, Result, StopSignal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::open_or_create;
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::object;
-use crate::output::{ProgressReporter, escape_text, format_count, pluralize};
-use crate::stop_signal::StopSignal;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,11 +1,10 @@
 //! `etui media stats`.
 
+use etui_program::output::{Table, format_count, format_size};
+use etui_program::{App, Result};
 use serde_json::{Map, Value};
 
 use super::open_store;
-use crate::app::App;
-use crate::errors::Result;
-use crate::output::{Table, format_count, format_size};
 
 /// Show counts and sizes
 #[derive(Debug, clap::Args)]

@@ -6,13 +6,12 @@ use std::path::Path;
 use etui::record::{Collection, StoredRecord};
 use etui::{Condition, ETag, SaveOutcome, SavedRecord};
 use etui_contentline::charset::to_utf8_bytes;
+use etui_program::output::one_line;
+use etui_program::{App, Failure, Result};
 
 use super::editor::EditFile;
 use super::{RecordCommands, count_of, explain_conflict, report_saved, title_of, undo_hint};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::record_change_json;
-use crate::output::one_line;
+use crate::json::record_change_json;
 
 /// Replaces the ETag of the record by the one given with `--if-match`.
 pub fn expect_etag<R>(record: &mut StoredRecord<R>, etag: Option<&str>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! [`RecordDetails`]: the full description of one record.
 
-use crate::errors::Result;
-use crate::output::{OutputWriter, Style, escape_text, one_line, wrap_text};
+use etui_program::Result;
+use etui_program::output::{OutputWriter, Style, escape_text, one_line, wrap_text};
 
 /// The name of a record and its labelled values.
 #[derive(Debug, Default)]

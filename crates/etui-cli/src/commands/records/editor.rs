@@ -4,9 +4,8 @@
 use std::io::{IsTerminal, Write};
 use std::process::Command;
 
+use etui_program::{Failure, Result};
 use tempfile::NamedTempFile;
-
-use crate::errors::{Failure, Result};
 
 /// Editor if none is set.
 const DEFAULT_EDITOR: &str = "vi";

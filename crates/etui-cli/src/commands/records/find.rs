@@ -5,6 +5,8 @@ use etui::record::{Collection, Reader, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{CollectionRows, Columns, Query, QueryPlan};
 use etui::search::spelling::correct_filter;
+use etui_program::output::{NamedField, OutputWriter, escape_text, format_count, object, one_line};
+use etui_program::{App, Failure, Result};
 use serde::Serialize;
 
 use super::query::{NamedReaders, QueryArgs, query_readers};
@@ -12,10 +14,6 @@ use super::{
     RecordCommands, add_row, lookup_record, parse_filter, parse_number, record_table,
     resolve_record,
 };
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::{NamedField, object};
-use crate::output::{OutputWriter, escape_text, format_count, one_line};
 
 #[derive(Debug, clap::Args)]
 pub struct FindArgs<R: RecordCommands> {

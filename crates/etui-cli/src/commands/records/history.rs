@@ -3,6 +3,8 @@
 use std::marker::PhantomData;
 
 use etui::record::{Collection, StoredRecord, Version, VersionKind};
+use etui_program::output::{OutputWriter, Style, Table, escape_text, object, one_line};
+use etui_program::{App, Failure, Result};
 use serde::Serialize;
 
 use super::restore::find_or_in_trash;
@@ -11,10 +13,7 @@ use super::text_diff::{
     DiffLine, PropertyChange, changed_properties, describe_changes, diff_texts, write_diff,
 };
 use super::{RecordCommands, collection_of, parse_number, stored_title, with_article};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::{object, saved_json};
-use crate::output::{OutputWriter, Style, Table, escape_text, one_line};
+use crate::json::saved_json;
 use etui_when::{format_minute, iso_instant};
 
 #[derive(Debug, clap::Args)]

@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use etui::search::filter::Filter;
 use etui::search::query::{ColumnSet, Columns, Query, SortOrder};
+use etui_program::output::{NamedField, Table, format_count, object};
+use etui_program::{App, Result};
 
 use super::RecordCommands;
-use crate::app::App;
-use crate::errors::Result;
-use crate::output::json::{NamedField, object};
-use crate::output::{Table, format_count};
 
 /// Lists the labels of all records in alphabetical order, with the number of records of each.
 pub fn list_labels<R: RecordCommands>(app: &mut App) -> Result<()> {

@@ -4,11 +4,9 @@ use super::RecordCommands;
 use super::browser::kind::BrowserRecord;
 use super::browser::{ListLandmark, run_browser};
 use super::query::{QueryArgs, count_records};
-use crate::app::App;
-use crate::errors::Result;
-use crate::output::Table;
-use crate::output::json::object;
 use crate::terminal::TerminalSession;
+use etui_program::output::{Table, object};
+use etui_program::{App, Result};
 
 #[derive(Debug, clap::Args)]
 pub struct ListArgs<R: RecordCommands> {

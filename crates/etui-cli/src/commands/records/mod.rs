@@ -28,6 +28,8 @@ use etui::record::{Collection, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{ColumnSet, Row, SearchableRecord};
 use etui::{CollectionKind, Error, RecordId, SavedRecord, Store};
+use etui_program::output::{OutputWriter, Table, escape_text, format_count, one_line};
+use etui_program::{App, Failure, Result};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -36,10 +38,7 @@ use self::browser::kind::BrowserRecord;
 use self::details::RecordDetails;
 use self::property::PropertyWords;
 use self::query::NamedReaders;
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::saved_json;
-use crate::output::{OutputWriter, Table, escape_text, format_count, one_line};
+use crate::json::saved_json;
 
 /// A kind of record with its words, table columns and JSON objects.
 pub trait RecordCommands:

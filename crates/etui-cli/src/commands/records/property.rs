@@ -4,9 +4,9 @@ use std::convert::Infallible;
 
 use etui::RecordId;
 use etui_contentline::edit::is_property_name;
+use etui_program::{Failure, Result};
 
 use super::{RecordCommands, nearest_word};
-use crate::errors::{Failure, Result};
 
 /// Common words and the property names of the format.
 pub type PropertyWords = &'static [(&'static str, &'static str)];

@@ -5,14 +5,13 @@ use etui::record::Reader;
 use etui::search::query::{
     CollectionRows, ColumnSet, Columns, Cursor, Query, Row, Rows, SortOrder, query_collections,
 };
+use etui_program::output::{NamedField, OutputWriter, Style, Table, format_count};
+use etui_program::{App, Failure, Result};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{RecordCommands, add_row, nearest_word, record_table};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::{NamedField, listed_json};
-use crate::output::{OutputWriter, Style, Table, format_count};
+use crate::json::listed_json;
 
 /// Collections that are queried together in one snapshot, with their names.
 pub type NamedReaders<'s, R> = [(String, Reader<'s, R>)];

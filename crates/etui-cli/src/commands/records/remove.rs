@@ -1,13 +1,12 @@
 //! Moves records to the trash.
 
 use etui::Condition;
+use etui_program::output::one_line;
+use etui_program::{App, Result};
 
 use super::selection::{Selected, SelectionArgs};
 use super::{RecordCommands, stored_title, undo_hint};
-use crate::app::App;
-use crate::errors::Result;
-use crate::output::json::record_change_json;
-use crate::output::one_line;
+use crate::json::record_change_json;
 
 #[derive(Debug, clap::Args)]
 pub struct RemoveRecordsArgs {

@@ -2,15 +2,14 @@
 
 use etui::record::{Collection, StoredRecord, VersionKind};
 use etui::{ETag, SaveOutcome, SavedRecord, Store};
+use etui_program::output::one_line;
+use etui_program::{App, Failure, Result};
 
 use super::{
     RecordCommands, add_row, lookup_in_trash, lookup_record, record_table, resolve_once,
     stored_title, unknown_record,
 };
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::{listed_json, restored_json};
-use crate::output::one_line;
+use crate::json::{listed_json, restored_json};
 
 #[derive(Debug, clap::Args)]
 pub struct RestoreRecordsArgs {

@@ -5,15 +5,14 @@ use std::cell::OnceCell;
 use etui::Store;
 use etui::record::{Collection, StoredRecord};
 use etui::search::query::{Columns, Query};
+use etui_program::output::one_line;
+use etui_program::{App, Failure, Result};
 
 use super::find::{find_single, no_match};
 use super::{
     RecordCommands, collection_of, find_collection_of, is_known, parse_filter, parse_number,
     resolve_once, resolve_record, stored_title,
 };
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::one_line;
 
 #[derive(Debug, clap::Args)]
 pub struct SelectionArgs {

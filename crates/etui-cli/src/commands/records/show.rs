@@ -1,12 +1,11 @@
 //! The full details of records.
 
+use etui_program::output::escape_text;
+use etui_program::{App, Result};
 use std::marker::PhantomData;
 
 use super::find::{find_single, lookup_all};
 use super::{RecordCommands, collection_of};
-use crate::app::App;
-use crate::errors::Result;
-use crate::output::escape_text;
 
 #[derive(Debug, clap::Args)]
 pub struct ShowArgs<R: RecordCommands> {

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use etui_contentline::charset::repair_charset;
 use etui_contentline::lines::{ContentLines, Delimiter};
+use etui_program::Result;
+use etui_program::output::{OutputWriter, Style, escape_text, format_size};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::RecordCommands;
-use crate::errors::Result;
-use crate::output::{OutputWriter, Style, escape_text, format_size};
 
 /// Time after which a difference is no longer the shortest one.
 const MAX_TIME: Duration = Duration::from_millis(500);

@@ -4,13 +4,12 @@ use std::marker::PhantomData;
 
 use etui::record::{Collection, StoredRecord};
 use etui::{Condition, Error, RecordId, SaveOutcome, SavedRecord, Store};
+use etui_program::output::{NamedField, object, one_line, quote_operand};
+use etui_program::{App, Failure, Result};
 
 use super::selection::{Selected, SelectionArgs};
 use super::{RecordCommands, stored_title, undo_hint};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::{NamedField, object, record_change_json};
-use crate::output::{one_line, quote_operand};
+use crate::json::record_change_json;
 
 #[derive(Debug, clap::Args)]
 pub struct TransferArgs<R: RecordCommands> {

@@ -8,15 +8,13 @@ use etui::record::{Collection, Paging};
 use etui::search::filter::FieldSet;
 use etui::watch::{View, ViewChange, ViewChanges};
 use etui::{ChangeKind, SyncToken};
+use etui_program::output::{Style, object, one_line, quote_operand};
+use etui_program::{App, Failure, Result, StopSignal};
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::Serialize;
 
 use super::{RecordCommands, name_or_placeholder, parse_filter};
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::json::{listed_json, object};
-use crate::output::{Style, one_line, quote_operand};
-use crate::stop_signal::StopSignal;
+use crate::json::listed_json;
 
 #[derive(Debug, clap::Args)]
 pub struct WatchArgs {

@@ -8,10 +8,10 @@ use etui::contacts::Card;
 use etui::record::{Reader, RecordKind};
 use etui_contentline::charset::detect_utf16;
 use etui_contentline::edit::line_ending;
+use etui_program::Result;
 
 use crate::commands::records::RecordCommands;
 use crate::commands::written_version::WrittenVersion;
-use crate::errors::Result;
 
 /// Records that are written as items of folders.
 pub trait ItemRecord: RecordCommands {

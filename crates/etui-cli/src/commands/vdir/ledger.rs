@@ -16,8 +16,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use etui::{ETag, Store};
-
-use crate::errors::{Failure, Result};
+use etui_program::{Failure, Result};
 
 /// The file of the ledger.
 const LEDGER: &str = ".etui-exported";

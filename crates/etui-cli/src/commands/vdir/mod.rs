@@ -15,12 +15,11 @@ pub mod item;
 pub mod ledger;
 pub mod names;
 
+use etui_program::{Failure, Result};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use crate::errors::{Failure, Result};
 
 /// The file with the name of a collection.
 pub const DISPLAY_NAME: &str = "displayname";

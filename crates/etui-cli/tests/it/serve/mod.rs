@@ -20,7 +20,7 @@ fn help_teaches() {
     let home = TestHome::new();
     session!(home, ["etui serve --help"], @"
     $ etui serve --help
-    Serve the store to phones and other devices, or to programs over D-Bus
+    Serve the store to phones and other devices
 
     Serves CardDAV, CalDAV and a web page over HTTP. Creates the store if there is none. Other commands
     work meanwhile. Each request is a line on standard error, without names or paths of records.
@@ -57,14 +57,6 @@ fn help_teaches() {
           --users <DIR>
               Serve all stores in a directory: NAME.etui is that of the user NAME
 
-          --dbus
-              Serve programs on the session bus instead, by the name org.etui.Store1
-
-          --idle-exit <SECONDS>
-              With --dbus: exit after this time without calls, views and imports; 0: never
-              
-              [default: 60]
-
       -h, --help
               Print help (see a summary with '-h')
 
@@ -98,11 +90,10 @@ fn help_teaches() {
                                           behind a reverse proxy on this machine
       etui serve --users /srv/family      ada.etui is the store of the user ada, bob.etui that of bob
       etui serve devices                  list the devices that have a password
-      etui serve --dbus                   serve programs on the session bus, until nobody uses it
 
     Phones, Thunderbird and GNOME find contacts and calendars by the address alone (CardDAV, CalDAV).
     In a browser it shows today's agenda and a search. The book has the steps for each program, and
-    recipes for nginx, Caddy, Apache and tunnels (phone.md); for D-Bus see dbus.md.
+    recipes for nginx, Caddy, Apache and tunnels (phone.md).
     ");
     session!(home, ["etui serve add-device --help | sed '/^Global/,/^$/d'"], @"
     $ etui serve add-device --help | sed '/^Global/,/^$/d'
@@ -246,7 +237,6 @@ fn mistakes_are_explained() {
         "etui serve --cert a.pem",
         "etui serve --cert a.pem --key a.pem --listen 0",
         "etui serve --users nowhere --listen 0",
-        "etui serve --dbus --tls",
         "etui serve --tls devices",
         "etui serve devices --json | wc -l",
     ], @r#"
@@ -288,13 +278,6 @@ fn mistakes_are_explained() {
     $ etui serve --users nowhere --listen 0
     error: nowhere: No such file or directory
     [exit 1]
-    $ etui serve --dbus --tls
-    error: the argument '--dbus' cannot be used with '--tls'
-
-    Usage: etui serve --dbus
-
-    For more information, try '--help'.
-    [exit 2]
     $ etui serve --tls devices
     error: the subcommand 'devices' cannot be used with '--tls'
 
@@ -324,4 +307,31 @@ fn a_code_for_a_camera_is_on_the_terminal() {
     let text = session.raw_output();
     assert!(text.contains("\x1b[38;5;16;48;5;231m"), "{text}");
     assert!(text.contains("scan this"), "{text}");
+}
+
+#[test]
+fn services_are_other_programs() {
+    let home = TestHome::with_people();
+    // A value may be the name of a command.
+    session!(home, [
+        "etui --store serve serve devices",
+        "etui --quiet --store=calendar calendar --calendar remind remind --once",
+        "mkdir alone && cp $(command -v etui) alone/",
+        "PATH=/bin alone/etui serve devices",
+        "PATH=/bin alone/etui calendar remind --json",
+    ], @r#"
+    $ etui --store serve serve devices
+    error: serve: there is no store here (`etui init` makes one)
+    [exit 6]
+    $ etui --quiet --store=calendar calendar --calendar remind remind --once
+    error: calendar: there is no store here (`etui init` makes one)
+    [exit 6]
+    $ mkdir alone && cp $(command -v etui) alone/
+    $ PATH=/bin alone/etui serve devices
+    error: this needs the program `etui-serve`, which is neither beside this one nor in PATH; install the package etui-serve, or `cargo install --locked --path crates/etui-serve`
+    [exit 1]
+    $ PATH=/bin alone/etui calendar remind --json
+    {"error":{"kind":"failed","message":"this needs the program `etui-session`, which is neither beside this one nor in PATH; install the package etui-session, or `cargo install --locked --path crates/etui-session`"}}
+    [exit 1]
+    "#);
 }

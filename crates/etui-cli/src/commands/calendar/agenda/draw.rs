@@ -5,10 +5,10 @@
 //!        time    title, marks  place, calendar  number
 //! ```
 
+use etui_program::output::{COLOR_MARK, Style, one_line, truncate_text};
 use unicode_width::UnicodeWidthStr;
 
 use super::days::{AgendaEntry, DayPart, EntryMark};
-use crate::output::{COLOR_MARK, Style, one_line, truncate_text};
 use etui_when::format_clock;
 
 /// Width of a time: `09:00-10:30`.

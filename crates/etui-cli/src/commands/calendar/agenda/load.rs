@@ -7,18 +7,15 @@ use etui::calendar::time::{CalendarTime, Date, TimeZone};
 use etui::calendar::{CalendarObject, Color, CutSeries, Occurrence, Status};
 use etui::record::Reader;
 use etui::{RecordId, Snapshot};
+use etui_program::output::{format_count, name_cut, object, one_line};
+use etui_program::{App, Result};
 use serde::Serialize;
 
-use super::super::alarms::name_cut;
 use super::super::todos::find_overdue;
 use super::days::{AgendaEntry, EntryMark, EntrySource};
-use crate::app::App;
 use crate::commands::contacts::birthdays::{ContactDate, contact_dates};
 use crate::commands::records::name_or_placeholder;
-use crate::errors::Result;
-use crate::output::json::calendar::occurrence_json;
-use crate::output::json::object;
-use crate::output::{format_count, one_line};
+use crate::json::calendar::occurrence_json;
 use etui_when::{LocalNow, TimeSpan, format_short, iso_day};
 
 /// Occurrences that are shown without `--limit`. A rule can recur every second.

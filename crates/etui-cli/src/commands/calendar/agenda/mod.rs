@@ -10,6 +10,8 @@ pub mod week_grid;
 use etui::calendar::CalendarObject;
 use etui::calendar::time::Date;
 use etui::record::Reader;
+use etui_program::output::{OutputWriter, Style, format_count, one_line};
+use etui_program::{App, Result};
 
 use self::days::{AgendaDays, AgendaEntry};
 pub use self::days::{DayMap, days_of};
@@ -17,10 +19,7 @@ pub use self::load::AgendaSource;
 use super::span_args::{SpanArgs, local_now};
 use super::todos::find_overdue;
 
-use crate::app::App;
 use crate::commands::records::name_or_placeholder;
-use crate::errors::Result;
-use crate::output::{OutputWriter, Style, format_count, one_line};
 use crate::terminal::TerminalSession;
 use etui_when::{LocalNow, TimeSpan, format_long_day, format_short};
 

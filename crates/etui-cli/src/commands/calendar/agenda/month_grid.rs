@@ -11,11 +11,11 @@
 //! each entry is a dot, or a plus sign if there is no room for all.
 
 use etui::calendar::time::{Date, Weekday};
+use etui_program::output::{Style, truncate_text};
 use unicode_width::UnicodeWidthStr;
 
 use super::days::{AgendaEntry, DayPart, EntryMark};
 use super::draw::{StyledText, entry_title};
-use crate::output::{Style, truncate_text};
 use etui_when::{format_clock, plus_months, start_of_week, weekday_name};
 
 /// Cells at least this wide show times.

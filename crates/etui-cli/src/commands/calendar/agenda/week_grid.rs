@@ -9,11 +9,11 @@
 //! ```
 
 use etui::calendar::time::{Date, DateTime};
+use etui_program::output::{Style, truncate_text};
 
 use super::days::{AgendaEntry, DayPart, EntryMark};
 use super::draw::{StyledText, entry_title};
 use super::month_grid::DayLines;
-use crate::output::{Style, truncate_text};
 use etui_when::{format_clock, weekday_name};
 
 /// Columns of the hours, with the gap after them.

@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use etui::ETag;
+use etui_program::{Failure, Result};
 use rustix::fs::FlockOperation;
 use tempfile::TempPath;
 
@@ -14,7 +15,6 @@ use crate::commands::vdir::item::ItemRecord;
 use crate::commands::vdir::ledger::{ExportLedger, LedgerEntry, PART_PREFIX, PART_SUFFIX};
 use crate::commands::vdir::names::{item_name, second_item_name};
 use crate::commands::vdir::{COLOR, DISPLAY_NAME, list_items};
-use crate::errors::{Failure, Result};
 
 /// Files that are flushed together before they get their names.
 const BATCH: usize = 256;

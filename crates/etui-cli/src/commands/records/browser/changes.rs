@@ -6,6 +6,8 @@ use etui::calendar::time::{CalendarTime, Date};
 use etui::record::{Collection, StoredRecord};
 use etui::{Condition, Error, RecordId, SaveOutcome};
 use etui_contentline::charset::to_utf8_bytes;
+use etui_program::output::{OutputWriter, one_line};
+use etui_program::{Failure, Result};
 
 use self::undo::{StepKind, UndoStep};
 use super::action::{Action, MoveTarget, Subject};
@@ -15,8 +17,6 @@ use super::kind::{BrowserRecord, ChangedRecord};
 use crate::commands::records::change::{keep_identity, parse_edited};
 use crate::commands::records::editor::EditFile;
 use crate::commands::records::{stored_title, title_of};
-use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, one_line};
 use crate::terminal::TerminalSession;
 
 /// Examples of the new time of a record.

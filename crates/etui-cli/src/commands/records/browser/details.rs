@@ -1,9 +1,9 @@
 //! [`DetailsView`]: the details of one record, wrapped and scrollable.
 
+use etui_program::output::{escape_text, truncate_text, wrap_text};
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 
-use crate::output::{escape_text, truncate_text, wrap_text};
 use crate::terminal::{BOLD, DIM, Key, Move, PLAIN, draw_text};
 
 /// On a narrower terminal, each value is below its label.

@@ -8,6 +8,7 @@
 //! Enter: save   Ctrl-O: editor   Esc: cancel
 //! ```
 
+use etui_program::output::{escape_text, one_line, wrap_text};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use unicode_width::UnicodeWidthStr;
@@ -15,7 +16,6 @@ use unicode_width::UnicodeWidthStr;
 use super::details::DetailsView;
 use super::dialog::{Dialog, Dialogs, Preview, Prompt, PromptKind, Question};
 use super::form::Form;
-use crate::output::{escape_text, one_line, wrap_text};
 use crate::terminal::{BOLD, DIM, PLAIN, draw_rule, draw_text, to_cell};
 
 /// Maximum share of the screen that a message takes, in rows out of four.

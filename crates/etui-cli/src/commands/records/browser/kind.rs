@@ -2,12 +2,12 @@
 
 use etui::calendar::time::{CalendarTime, Date};
 use etui::record::{Collection, StoredRecord};
+use etui_program::output::OutputWriter;
+use etui_program::{Failure, Result};
 
 use super::action::MoveTarget;
 use super::form::{FieldChange, FormField};
 use crate::commands::records::RecordCommands;
-use crate::errors::{Failure, Result};
-use crate::output::OutputWriter;
 
 /// A kind of record that can be browsed.
 pub trait BrowserRecord: RecordCommands {

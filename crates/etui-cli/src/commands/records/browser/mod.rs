@@ -34,6 +34,8 @@ use etui::record::Collection;
 use etui::search::filter::Filter;
 use etui::search::query::{Columns, Query};
 use etui::watch::View;
+use etui_program::output::{OutputWriter, escape_text, one_line};
+use etui_program::{App, Failure, Result};
 
 use self::action::MoveTarget;
 use self::changes::RecordChanger;
@@ -43,9 +45,6 @@ pub use self::state::ListLandmark;
 use self::state::{ListRequest, ListState, ListWords};
 pub use self::view::COLUMN_GAP;
 use self::window::ListLine;
-use crate::app::App;
-use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, escape_text, one_line};
 use crate::terminal::{TerminalEvent, TerminalSession};
 
 /// Runs the browser of collections, of which one is listed at a time, until the user quits.

@@ -8,6 +8,7 @@
 //! ```
 
 use etui::search::filter::FieldSet;
+use etui_program::output::{format_count, format_duration};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use unicode_width::UnicodeWidthStr;
@@ -17,7 +18,6 @@ use super::dialog_view::draw_dialogs;
 use super::state::ListState;
 use super::window::ListLine;
 use crate::commands::records::{RecordCommands, name_or_placeholder};
-use crate::output::{format_count, format_duration};
 use crate::terminal::{BOLD, DIM, PLAIN, REVERSE, draw_text, to_cell};
 
 /// Columns between two cells of a list row.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use etui::RecordId;
 use etui::contacts::{Card, Field};
+use etui_program::output::one_line;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -15,7 +16,6 @@ use super::super::state::{ListLandmark, ListRequest, ListState};
 use super::super::window::ListLine;
 use super::super::{action::Action, words};
 use super::*;
-use crate::output::one_line;
 use crate::terminal::Key;
 
 const PEOPLE: &[[&str; 4]] = &[

@@ -459,7 +459,7 @@ fn the_unit_of_systemd_runs_it() {
     let (out, code) = home.run(&format!("{} --help", exec.unwrap()));
     assert_eq!(code, Some(0), "{out}");
     // The program it names is not installed here.
-    let check = text.replace("/usr/bin/etui", "/bin/true");
+    let check = text.replace("/usr/bin/etui-session", "/bin/true");
     fs::write(home.path("etui-remind.service"), check).unwrap();
     let (out, code) = home.run(
         "if command -v systemd-analyze >/dev/null; then \

@@ -6,13 +6,13 @@ use etui::RecordId;
 use etui::calendar::time::{Date, DateTime};
 use etui::calendar::{CalendarObject, Occurrence};
 use etui::search::query::{Columns, Query};
+use etui_program::Result;
 
 use super::AgendaReader;
 use super::state::AgendaState;
 use crate::commands::calendar::agenda::load::find_occurrences;
 use crate::commands::calendar::span_args::local_now;
 use crate::commands::records::parse_filter;
-use crate::errors::Result;
 use etui_when::TimeSpan;
 
 /// Days that are read at a time.

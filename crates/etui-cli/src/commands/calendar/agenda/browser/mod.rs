@@ -23,17 +23,16 @@ use etui::calendar::time::Date;
 use etui::record::Collection;
 use etui::search::filter::Filter;
 use etui::watch::View;
+use etui_program::output::one_line;
+use etui_program::{App, Result};
 
 pub use self::state::AgendaView;
 use self::state::{AgendaOptions, AgendaRequest, AgendaState};
 use super::load::AgendaSource;
-use crate::app::App;
 use crate::commands::calendar::span_args::local_now;
 use crate::commands::records::browser::changes::RecordChanger;
 use crate::commands::records::browser::kind::BrowserRecord;
 use crate::commands::records::browser::{preview_of, read_details};
-use crate::errors::Result;
-use crate::output::one_line;
 use crate::terminal::{TerminalEvent, TerminalSession};
 use etui_when::{TimeSpan, first_weekday};
 

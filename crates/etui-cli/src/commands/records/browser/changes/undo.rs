@@ -2,12 +2,12 @@
 
 use etui::calendar::time::Date;
 use etui::{Condition, ETag, Error, RecordId};
+use etui_program::output::one_line;
+use etui_program::{Failure, Result};
 
 use super::{Outcome, RecordChanger};
 use crate::commands::records::browser::dialog::Dialogs;
 use crate::commands::records::browser::kind::BrowserRecord;
-use crate::errors::{Failure, Result};
-use crate::output::one_line;
 
 /// Changes that can be undone; older ones are forgotten.
 const MAX_UNDO: usize = 1_000;

@@ -1,0 +1,26 @@
+//! Commands that other programs run: `etui serve`, `etui eds`, `etui dbus`, `etui calendar remind`.
+
+use std::ffi::OsString;
+
+use crate::args::arguments_without;
+use etui_program::{Failure, launch};
+
+/// Replaces this process by `etui-serve`.
+pub fn run_serve() -> Failure {
+    let install =
+        "install the package etui-serve, or `cargo install --locked --path crates/etui-serve`";
+    launch("etui-serve", arguments_without(&["serve"]), install)
+}
+
+/// Replaces this process by a command of `etui-session`; `words` are those of `etui`, the last one is that of
+/// `etui-session`.
+pub fn run_session(words: &[&str]) -> Failure {
+    let install =
+        "install the package etui-session, or `cargo install --locked --path crates/etui-session`";
+    let command = words.last().map(OsString::from);
+    launch(
+        "etui-session",
+        command.into_iter().chain(arguments_without(words)),
+        install,
+    )
+}

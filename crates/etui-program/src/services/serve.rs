@@ -1,0 +1,226 @@
+//! Arguments of `etui serve`, which `etui-serve` runs.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  etui serve add-device Phone         make a password for your phone
+  etui serve                          serve your store on http://127.0.0.1:5233/, until Ctrl-C
+  etui serve --tls --listen 0.0.0.0:5233
+                                      to your network, with a certificate of its own
+  etui serve --listen 0.0.0.0:5233 --cert fullchain.pem --key privkey.pem
+                                      ... with your certificate, read again when it changes
+  etui serve --unix /run/etui/serve.sock --behind-proxy
+                                      behind a reverse proxy on this machine
+  etui serve --users /srv/family      ada.etui is the store of the user ada, bob.etui that of bob
+  etui serve devices                  list the devices that have a password
+
+Phones, Thunderbird and GNOME find contacts and calendars by the address alone (CardDAV, CalDAV).
+In a browser it shows today's agenda and a search. The book has the steps for each program, and
+recipes for nginx, Caddy, Apache and tunnels (phone.md).";
+
+/// The port without `--listen`.
+pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 5233);
+
+/// Serve the store to phones and other devices
+///
+/// Serves CardDAV, CalDAV and a web page over HTTP. Creates the store if there is none. Other commands
+/// work meanwhile. Each request is a line on standard error, without names or paths of records.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub struct ServeArgs {
+    #[command(subcommand)]
+    /// The command; none: serve.
+    pub command: Option<ServeCommand>,
+    #[command(flatten)]
+    /// Options of the server.
+    pub http: HttpArgs,
+}
+
+/// How devices reach the server.
+#[derive(Debug, clap::Args)]
+pub struct HttpArgs {
+    /// Address and port, or a port of 127.0.0.1; can be repeated [default: 127.0.0.1:5233, without --unix]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = parse_address)]
+    pub listen: Vec<SocketAddr>,
+    /// Unix socket, for a reverse proxy on this machine
+    #[arg(long, value_name = "PATH")]
+    pub unix: Option<PathBuf>,
+    /// Encrypt with a certificate of its own, made at the first use; devices ask whether to trust it
+    #[arg(long, conflicts_with = "cert")]
+    pub tls: bool,
+    /// Encrypt with this certificate (PEM, with those of the authorities in between)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+    /// A reverse proxy in front encrypts, and adds the client to X-Forwarded-For
+    #[arg(long)]
+    pub behind_proxy: bool,
+    /// Serve all stores in a directory: NAME.etui is that of the user NAME
+    #[arg(long, value_name = "DIR")]
+    pub users: Option<PathBuf>,
+}
+
+/// What is done instead of serving.
+#[derive(Debug, clap::Subcommand)]
+pub enum ServeCommand {
+    // Its help is that of its arguments.
+    #[allow(missing_docs)]
+    AddDevice(AddDeviceArgs),
+    /// List the devices that have a password
+    #[command(after_help = LIST_EXAMPLES)]
+    Devices,
+    #[allow(missing_docs)]
+    RemoveDevice(RemoveDeviceArgs),
+}
+
+const ADD_EXAMPLES: &str = "\
+Examples:
+  etui serve add-device Laptop                 for programs on this machine
+  etui serve add-device Phone --url https://dav.example.org
+                                               with a QR code for DAVx5
+  etui serve add-device Frame --read-only --only Family
+                                               sees only the collection Family
+  etui --store family/ada.etui serve add-device Phone
+                                               for a store that `etui serve --users family` serves
+
+The password is shown once; the store keeps a hash of it. Each device gets its own, so that a lost
+one is removed by itself. On the device enter address, user and password; it finds the rest.";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  etui serve devices
+  etui serve devices --json
+  etui serve remove-device Phone       if it is lost
+
+The time of use is recorded once a day.";
+
+const REMOVE_EXAMPLES: &str = "\
+Examples:
+  etui serve remove-device Phone
+  etui serve add-device Phone          give it a new password
+
+The password is refused from the next request on, also by a running server. The data on the device
+stay there.";
+
+/// Make a password for a device, with which it may use the store
+#[derive(Debug, clap::Args)]
+#[command(after_help = ADD_EXAMPLES)]
+pub struct AddDeviceArgs {
+    /// Its name, as it is listed and logged
+    pub name: String,
+    /// Address at which the device reaches `etui serve` [default: http://127.0.0.1:5233/]
+    #[arg(long, value_name = "URL", value_parser = parse_url)]
+    pub url: Option<ServerUrl>,
+    /// It may read, and not change anything
+    #[arg(long)]
+    pub read_only: bool,
+    /// It sees only the address book or calendar of this name; can be repeated
+    #[arg(long, value_name = "COLLECTION")]
+    pub only: Vec<String>,
+}
+
+/// Remove a device: its password is refused from now on
+#[derive(Debug, clap::Args)]
+#[command(after_help = REMOVE_EXAMPLES, visible_alias = "rm-device")]
+pub struct RemoveDeviceArgs {
+    /// Its name, as `devices` lists it
+    pub name: String,
+}
+
+/// The address of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerUrl {
+    /// Whether it is one of HTTPS.
+    pub is_encrypted: bool,
+    /// Host, port and path, with a slash at the end.
+    pub rest: String,
+}
+
+impl ServerUrl {
+    /// Returns it as a browser takes it.
+    pub fn text(&self) -> String {
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        format!("{scheme}://{}", self.rest)
+    }
+
+    /// Returns the link that DAVx5 opens, with user and password.
+    pub fn link(&self, user: &str, password: &str) -> String {
+        let scheme = if self.is_encrypted {
+            "caldavs"
+        } else {
+            "caldav"
+        };
+        format!("{scheme}://{user}:{password}@{}", self.rest)
+    }
+}
+
+/// Parses `https://dav.example.org`.
+fn parse_url(text: &str) -> std::result::Result<ServerUrl, String> {
+    let hint = "write it like https://dav.example.org/";
+    let (scheme, rest) = text.split_once("://").ok_or(hint)?;
+    let is_encrypted = match scheme.to_ascii_lowercase().as_str() {
+        "https" => true,
+        "http" => false,
+        _ => return Err(hint.to_owned()),
+    };
+    let is_plain =
+        |c: char| c.is_ascii_graphic() && !matches!(c, '@' | '?' | '#' | '"' | '<' | '>');
+    let host = rest.split('/').next().unwrap_or_default();
+    if host.is_empty() || !rest.chars().all(is_plain) {
+        return Err(hint.to_owned());
+    }
+    Ok(ServerUrl {
+        is_encrypted,
+        rest: format!("{}/", rest.trim_end_matches('/')),
+    })
+}
+
+/// Parses `127.0.0.1:5233`, `[::1]:5233` or `5233`.
+fn parse_address(text: &str) -> std::result::Result<SocketAddr, String> {
+    if let Ok(port) = text.parse() {
+        return Ok(SocketAddr::new(DEFAULT_ADDRESS.ip(), port));
+    }
+    let hint = "write an address and a port, such as 0.0.0.0:5233 or [::]:5233";
+    text.parse().map_err(|_| hint.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn addresses_become_links() {
+        let url = parse_url("https://dav.example.org").unwrap();
+        assert_eq!(url.text(), "https://dav.example.org/");
+        assert_eq!(url.link("ada", "1-2"), "caldavs://ada:1-2@dav.example.org/");
+        let url = parse_url("HTTP://192.0.2.1:5233/").unwrap();
+        assert_eq!(url.link("ada", "1"), "caldav://ada:1@192.0.2.1:5233/");
+        for bad in [
+            "",
+            "dav.example.org",
+            "ftp://x",
+            "https://",
+            "https:///x",
+            "https://a@b",
+            "https://a b",
+        ] {
+            assert!(parse_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_read() {
+        let read = |text| parse_address(text).map(|address| address.to_string());
+        assert_eq!(read("5300").as_deref(), Ok("127.0.0.1:5300"));
+        assert_eq!(read("0.0.0.0:80").as_deref(), Ok("0.0.0.0:80"));
+        assert_eq!(read("[::1]:80").as_deref(), Ok("[::1]:80"));
+        for bad in ["", "localhost:80", "::1:80x", "70000", "0.0.0.0"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}

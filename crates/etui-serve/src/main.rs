@@ -1,0 +1,52 @@
+//! The program `etui-serve`, which `etui serve` starts.
+
+mod program;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use etui_program::services::serve::{HttpArgs, ServeArgs, ServeCommand};
+use etui_program::{GlobalArgs, run_command};
+
+#[derive(Debug, Parser)]
+#[command(name = "etui-serve", version, max_term_width = 100)]
+struct CommandLine {
+    #[command(flatten)]
+    global: GlobalArgs,
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+fn main() -> ExitCode {
+    let line = parse_command_line().unwrap_or_else(|error| error.exit());
+    // What a service does on the way is not one step.
+    let step = match &line.serve.command {
+        Some(ServeCommand::AddDevice(_)) => Some("serve add-device"),
+        Some(ServeCommand::Devices) => Some("serve devices"),
+        Some(ServeCommand::RemoveDevice(_)) => Some("serve remove-device"),
+        None => None,
+    };
+    run_command(&line.global, step, |app| program::run(app, &line.serve))
+}
+
+/// Parses the command line. Of the options before a command, those of the server are refused, and the
+/// global ones are not; clap would refuse both.
+fn parse_command_line() -> clap::error::Result<CommandLine> {
+    let mut definition = CommandLine::command().args_conflicts_with_subcommands(false);
+    let matches = definition.try_get_matches_from_mut(std::env::args_os())?;
+    let of_server = HttpArgs::augment_args(clap::Command::new("serve"));
+    let mut given = of_server.get_arguments().filter(|option| {
+        let source = matches.value_source(option.get_id().as_str());
+        source == Some(ValueSource::CommandLine)
+    });
+    if let Some((command, _)) = matches.subcommand()
+        && let Some(option) = given.next()
+    {
+        let option = option.get_long().unwrap_or_default();
+        let message = format!("--{option} is an option of the server, not of {command}");
+        return Err(definition.error(ErrorKind::ArgumentConflict, message));
+    }
+    CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
+}

@@ -1,0 +1,185 @@
+//! `etui serve`: over HTTP.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use etui_program::output::{object, one_line};
+use etui_program::{App, Failure, Result, create_parent_dir};
+use etui_serve::{OwnCertificate, ServeError, ServeOptions, Server, StoreSource, TlsFiles};
+
+use etui_program::services::serve::{DEFAULT_ADDRESS, HttpArgs};
+
+/// Serves until SIGINT, SIGTERM or SIGHUP.
+pub fn serve_http(app: &mut App, args: &HttpArgs) -> Result<()> {
+    let mut store_options = app.store_options();
+    let source = match &args.users {
+        Some(directory) => StoreSource::Users(directory.clone()),
+        None => {
+            let store = app.store_path()?;
+            create_parent_dir(&store)?;
+            store_options.create = true;
+            StoreSource::One(store)
+        }
+    };
+    let mut options = ServeOptions::new(source);
+    options.store_options = store_options;
+    options.listen.clone_from(&args.listen);
+    if args.listen.is_empty() && args.unix.is_none() {
+        options.listen.push(DEFAULT_ADDRESS);
+    }
+    options.unix.clone_from(&args.unix);
+    options.behind_proxy = args.behind_proxy;
+    options.own_certificate = own_certificate(args, &options.listen)?;
+    options.tls = match (&args.cert, &args.key) {
+        (Some(certificate), Some(key)) => Some(TlsFiles {
+            certificate: certificate.clone(),
+            key: key.clone(),
+        }),
+        _ => options
+            .own_certificate
+            .as_ref()
+            .map(|own| own.files.clone()),
+    };
+    options.zone = app.out.time_zone();
+    if !app.out.is_quiet() {
+        options.log = Arc::new(|line| {
+            // A stream that cannot be written to leaves nowhere to report the error.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        });
+    }
+    let scheme = if options.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let server = Server::bind(options).map_err(explain)?;
+    let stop = server.stop_handle();
+    ctrlc::set_handler(move || stop.stop()).map_err(|e| Failure::Other(e.to_string()))?;
+    announce(app, args, &server, scheme)?;
+    server.run().map_err(explain)
+}
+
+/// Returns the server's own certificate for `--tls`, which is made if there is none.
+fn own_certificate(args: &HttpArgs, listen: &[SocketAddr]) -> Result<Option<OwnCertificate>> {
+    if !args.tls || args.cert.is_some() {
+        return Ok(None);
+    }
+    let directory = config_directory()?;
+    create_parent_dir(&directory.join("serve-cert.pem"))?;
+    let made = OwnCertificate::ensure(&directory, &own_names(listen)).map_err(explain)?;
+    Ok(Some(made))
+}
+
+/// Returns `$XDG_CONFIG_HOME/etui`, or `~/.config/etui`.
+fn config_directory() -> Result<PathBuf> {
+    let absolute = |name: &str| {
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    let none = "there is no home directory to keep a certificate in; use --cert and --key";
+    base.map(|base| base.join("etui"))
+        .ok_or_else(|| Failure::usage(none))
+}
+
+/// Returns the names and addresses by which devices may reach this machine.
+fn own_names(listen: &[SocketAddr]) -> Vec<String> {
+    let mut names = vec!["localhost".to_owned()];
+    let machine = rustix::system::uname();
+    // A name that a certificate can have.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    if let Ok(machine) = machine.nodename().to_str()
+        && !machine.is_empty()
+        && machine.chars().all(is_plain)
+    {
+        names.push(machine.to_owned());
+        if !machine.contains('.') {
+            names.push(format!("{machine}.local"));
+        }
+    }
+    names.extend(["127.0.0.1".to_owned(), "::1".to_owned()]);
+    let addresses = listen.iter().map(|address| reachable(address.ip()));
+    names.extend(addresses.map(|address| address.to_string()));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Returns the address at which others reach a listener: for that of all addresses, the one by which this
+/// machine goes out. Nothing is sent to find it.
+fn reachable(address: IpAddr) -> IpAddr {
+    if !address.is_unspecified() {
+        return address;
+    }
+    let found = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
+        // An address that is reserved for documentation (RFC 5737).
+        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
+        socket.local_addr()
+    });
+    found.map_or(DEFAULT_ADDRESS.ip(), |found| found.ip())
+}
+
+/// Writes the addresses of the server.
+fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Result<()> {
+    let addresses = server.addresses().iter();
+    let addresses: Vec<String> = addresses
+        .map(|address| {
+            let address = SocketAddr::new(reachable(address.ip()), address.port());
+            format!("{scheme}://{address}/")
+        })
+        .collect();
+    let unix = args.unix.as_ref().map(|path| path.display().to_string());
+    let fingerprint = server.fingerprint();
+    let (users, others) = server.users().map_err(explain)?;
+    if app.out.json {
+        let users = args.users.as_ref().map(|_| &users);
+        app.out.write_json(&object! {
+            addresses: &addresses, unix: &unix, fingerprint: &fingerprint, users: users
+        })?;
+    }
+    for address in addresses.iter().chain(&unix) {
+        app.out
+            .status(format!("Serving on {}", one_line(address)))?;
+    }
+    if let Some(fingerprint) = fingerprint {
+        app.out
+            .status(format!("Certificate (SHA-256): {fingerprint}"))?;
+    }
+    if args.users.is_some() {
+        let text = match users.as_slice() {
+            [] => "There are no stores yet; one that is created here is served at once".to_owned(),
+            users => format!("Users: {}", users.join(", ")),
+        };
+        app.out.status(text)?;
+        for other in others {
+            app.out.write_note(&format!(
+                "{}: not served; the name of a user has only letters of ASCII, digits, \".\", \"_\" and \"-\"",
+                one_line(&other)
+            ));
+        }
+    }
+    app.out.flush_output()
+}
+
+/// Returns the error of a command, which names its options.
+fn explain(error: ServeError) -> Failure {
+    match error {
+        ServeError::Store(error) => error.into(),
+        ServeError::Unencrypted(address) => Failure::usage(format!(
+            "passwords would be sent to {address} unencrypted: add --tls, or --cert and --key, or listen on \
+             127.0.0.1 only; if a reverse proxy in front encrypts, add --behind-proxy"
+        )),
+        ServeError::Listen { address, source } => {
+            Failure::named_io(format!("cannot listen on {address}"), source)
+        }
+        ServeError::Certificate { path, reason } => {
+            // Without Rust's "(os error 2)".
+            let reason = reason.split(" (os error").next().unwrap_or_default();
+            Failure::Other(format!("{}: {reason}", path.display()))
+        }
+        ServeError::Directory { path, source } => Failure::io(&path, source),
+        other => Failure::Other(other.to_string()),
+    }
+}
