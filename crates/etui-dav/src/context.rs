@@ -21,13 +21,13 @@ pub(crate) struct Context<'a> {
 }
 
 /// A collection, and the segment by which it was found. Answers have it in their hrefs.
-pub(crate) struct FoundCollection<'a, R> {
-    pub(crate) collection: Collection<'a, R>,
+pub(crate) struct FoundCollection<R> {
+    pub(crate) collection: Collection<R>,
     pub(crate) segment: String,
     pub(crate) href: String,
 }
 
-impl<R: DavKind> FoundCollection<'_, R> {
+impl<R: DavKind> FoundCollection<R> {
     /// Returns a reader of this collection.
     pub(crate) fn reader<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Reader<'s, R>> {
         Ok(snapshot.collection_by_id::<R>(self.collection.id())?)
@@ -82,7 +82,7 @@ impl<'a> Context<'a> {
 
     /// Returns the collection that a segment of a path names, if the device sees it: the one with this number, or
     /// the one that a client made there.
-    pub(crate) fn find<R: DavKind>(&self, segment: &str) -> Result<Option<FoundCollection<'a, R>>> {
+    pub(crate) fn find<R: DavKind>(&self, segment: &str) -> Result<Option<FoundCollection<R>>> {
         let found = match parse_id(segment).map(|id| self.store.collection_by_id::<R>(id)) {
             None => self.store.collection_at::<R>(segment)?,
             Some(Err(etui::Error::NoCollection { .. })) => None,
@@ -105,13 +105,13 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the collection that a segment of a path names, or the refusal of the request.
-    pub(crate) fn expect<R: DavKind>(&self, segment: &str) -> Result<FoundCollection<'a, R>> {
+    pub(crate) fn expect<R: DavKind>(&self, segment: &str) -> Result<FoundCollection<R>> {
         self.find(segment)?
             .ok_or_else(|| Failure::Refused(Refusal::not_found()))
     }
 
     /// Returns the collections of a kind that the device sees, the default one first.
-    pub(crate) fn collections<R: DavKind>(&self) -> Result<Vec<FoundCollection<'a, R>>> {
+    pub(crate) fn collections<R: DavKind>(&self) -> Result<Vec<FoundCollection<R>>> {
         let mut all = Vec::new();
         for name in self.store.collections::<R>()? {
             let collection = match self.store.collection::<R>(Some(&name)) {
@@ -129,7 +129,7 @@ impl<'a> Context<'a> {
 
     /// Returns the segment under which a collection is listed: the one that a client chose, else the number. After a
     /// removal and a restoration, the chosen one may be that of a later collection.
-    fn segment_of<R: DavKind>(&self, collection: &Collection<'a, R>) -> Result<String> {
+    fn segment_of<R: DavKind>(&self, collection: &Collection<R>) -> Result<String> {
         if let Some(segment) = collection.segment()?.filter(|one| is_segment(one)) {
             let found = self.store.collection_at::<R>(&segment)?;
             if found.is_some_and(|found| found.id() == collection.id()) {
@@ -141,9 +141,9 @@ impl<'a> Context<'a> {
 
     fn located<R: DavKind>(
         &self,
-        collection: Collection<'a, R>,
+        collection: Collection<R>,
         segment: String,
-    ) -> FoundCollection<'a, R> {
+    ) -> FoundCollection<R> {
         let href = collection_href(self.session.root, R::HOME, &segment);
         FoundCollection {
             collection,
@@ -153,7 +153,7 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the properties of a collection.
-    pub(crate) fn node<R: DavKind>(&self, found: &FoundCollection<'a, R>) -> CollectionNode<'a, R> {
+    pub(crate) fn node<R: DavKind>(&self, found: &FoundCollection<R>) -> CollectionNode<'a, R> {
         let collection = found.collection.clone();
         CollectionNode::new(
             self.store,
@@ -166,7 +166,7 @@ impl<'a> Context<'a> {
 
     /// Returns the time zone of dates and floating times in a collection: that of its properties, else
     /// the system's.
-    pub(crate) fn zone<R: DavKind>(&self, found: &FoundCollection<'a, R>) -> Result<TimeZone> {
+    pub(crate) fn zone<R: DavKind>(&self, found: &FoundCollection<R>) -> Result<TimeZone> {
         let zone = self.node(found).time_zone()?;
         Ok(zone.unwrap_or_else(TimeZone::system))
     }

@@ -38,7 +38,7 @@ pub(crate) struct BookObject {
 impl BookObject {
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Collection<'_, Card>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&Collection<Card>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let id = self.id;
         let work = move |service: &Service| work(&service.store().collection_by_id(id)?);
@@ -231,7 +231,7 @@ fn parse_strength(name: &str) -> Result<MatchType, StoreError> {
 
 /// Returns the contacts with a phone number.
 fn contacts_with_phone(
-    book: &Contacts<'_>,
+    book: &Contacts,
     number: String,
     strength: MatchType,
     columns: &[String],
@@ -248,7 +248,7 @@ fn contacts_with_phone(
 
 /// Reads contacts in the order of their UIDs.
 fn read_contacts(
-    book: &Contacts<'_>,
+    book: &Contacts,
     contacts: Vec<(String, String)>,
 ) -> Result<Vec<Contact>, StoreError> {
     let asked = parse_conditions(contacts)?;

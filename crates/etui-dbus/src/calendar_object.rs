@@ -33,7 +33,7 @@ pub(crate) struct CalendarCalls {
 impl CalendarCalls {
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Collection<'_, CalendarObject>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&Collection<CalendarObject>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let id = self.id;
         let work = move |service: &Service| work(&service.store().collection_by_id(id)?);

@@ -213,7 +213,7 @@ pub(crate) fn calls_on(kind: CollectionKind, id: i64) -> Option<Arc<dyn Collecti
 }
 
 /// Returns the calls on the media of a kind; `None` if it is no kind of media.
-pub(crate) fn media_calls(media: &Media<'_>, kind: CollectionKind) -> Option<Arc<dyn ListCalls>> {
+pub(crate) fn media_calls(media: &Media, kind: CollectionKind) -> Option<Arc<dyn ListCalls>> {
     Some(match kind {
         CollectionKind::Music => Arc::new(TypedCollection::<Track>::new(media.tracks().id())),
         CollectionKind::Albums => Arc::new(TypedCollection::<Album>::new(media.albums().id())),

@@ -91,7 +91,7 @@ fn record_id(id: u64) -> RecordId {
 }
 
 /// Returns the calls on the media of a kind.
-fn calls_of(media: &Media<'_>, kind: CollectionKind) -> Result<Arc<dyn ListCalls>, StoreError> {
+fn calls_of(media: &Media, kind: CollectionKind) -> Result<Arc<dyn ListCalls>, StoreError> {
     let calls = media_calls(media, kind);
     calls.ok_or_else(|| StoreError::new(ErrorKind::BadArgument, "this is no kind of media"))
 }
@@ -100,7 +100,7 @@ impl MediaObject {
     /// Runs a call that reads the library.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Media<'_>, &Service) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&Media, &Service) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let work = move |service: &Service| work(&service.store().media()?, service);
         self.endpoint.answer_on_worker(work).await
@@ -110,7 +110,7 @@ impl MediaObject {
     pub(crate) async fn change(
         &self,
         what: &'static str,
-        work: impl FnOnce(&Media<'_>) -> etui::Result<()> + Send + 'static,
+        work: impl FnOnce(&Media) -> etui::Result<()> + Send + 'static,
     ) -> Result<(), StoreError> {
         let work = move |service: &Service| Ok(work(&service.store().media()?)?);
         self.endpoint.change(what, work).await
@@ -470,7 +470,7 @@ impl MediaObject {
         favourite: bool,
     ) -> Result<(), StoreError> {
         let kind = parse_rated_kind(&kind)?;
-        let set = move |media: &Media<'_>| media.set_favourite(kind, &uid, favourite);
+        let set = move |media: &Media| media.set_favourite(kind, &uid, favourite);
         self.change("SetFavourite", set).await
     }
 

@@ -64,7 +64,7 @@ pub(crate) trait ServedRecord: ListedRecord {
 
     /// Imports a stream into a collection.
     fn import_stream(
-        collection: &Collection<'_, Self>,
+        collection: &Collection<Self>,
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> etui::Result<ImportReport>;
@@ -80,7 +80,7 @@ impl ServedRecord for Card {
     }
 
     fn import_stream(
-        collection: &Collection<'_, Self>,
+        collection: &Collection<Self>,
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> etui::Result<ImportReport> {
@@ -98,7 +98,7 @@ impl ServedRecord for CalendarObject {
     }
 
     fn import_stream(
-        collection: &Collection<'_, Self>,
+        collection: &Collection<Self>,
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> etui::Result<ImportReport> {

@@ -38,7 +38,7 @@ impl<R: ListedRecord> TypedCollection<R> {
         }
     }
 
-    fn open<'s>(&self, store: &'s Store) -> Result<Collection<'s, R>, StoreError> {
+    fn open(&self, store: &Store) -> Result<Collection<R>, StoreError> {
         Ok(store.collection_by_id(self.id)?)
     }
 
@@ -388,7 +388,7 @@ pub(crate) fn saved_row(saved: SavedRecord, uid: String) -> SavedRow {
 
 /// Finds a kept version of a record by its number.
 fn find_version<R: ServedRecord>(
-    collection: &Collection<'_, R>,
+    collection: &Collection<R>,
     uid: &str,
     number: i64,
 ) -> Result<Option<Version>, StoreError> {

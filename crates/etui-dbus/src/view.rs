@@ -36,8 +36,8 @@ pub(crate) trait PulledView {
 }
 
 /// A view of one kind of records.
-pub(crate) struct TypedView<'s, R: ListedRecord> {
-    view: View<'s, R>,
+pub(crate) struct TypedView<R: ListedRecord> {
+    view: View<R>,
     filter: Filter<R::Field>,
 }
 
@@ -47,8 +47,8 @@ type ChangesOf<R> = ViewChanges<<R as SearchableRecord>::Summary, <R as Searchab
 /// A change that a view of `R` reports.
 type ChangeOf<R> = ViewChange<<R as SearchableRecord>::Summary, <R as SearchableRecord>::Field>;
 
-impl<'s, R: ListedRecord> TypedView<'s, R> {
-    pub(crate) fn new(view: View<'s, R>, filter: Filter<R::Field>) -> Self {
+impl<R: ListedRecord> TypedView<R> {
+    pub(crate) fn new(view: View<R>, filter: Filter<R::Field>) -> Self {
         Self { view, filter }
     }
 
@@ -73,7 +73,7 @@ impl<'s, R: ListedRecord> TypedView<'s, R> {
     }
 }
 
-impl<R: ListedRecord> PulledView for TypedView<'_, R> {
+impl<R: ListedRecord> PulledView for TypedView<R> {
     fn descriptor(&self) -> Result<BorrowedFd<'_>, StoreError> {
         Ok(self.view.descriptor()?)
     }

@@ -14,11 +14,11 @@ use crate::sources::{Source, SourceKind};
 const MAX_SAME_NAMES: u32 = 1_000;
 
 /// Returns the collection of a source; makes it if the source is new.
-pub(crate) fn adopt_collection<'s, R: RecordKind>(
-    store: &'s Store,
+pub(crate) fn adopt_collection<R: RecordKind>(
+    store: &Store,
     kind: SourceKind,
     source: &Source,
-) -> etui::Result<Collection<'s, R>> {
+) -> etui::Result<Collection<R>> {
     let id = kind.external_id(&source.uid);
     if let Some(found) = find_collection(store, kind, &source.uid)? {
         if !store.is_read_only() && found.external_id()?.is_none() {
@@ -97,11 +97,11 @@ fn with_free_name<T>(
 
 /// Returns the collection of a source: the one with its external id, or the default one for a
 /// built-in source as long as no other source has that.
-pub(crate) fn find_collection<'s, R: RecordKind>(
-    store: &'s Store,
+pub(crate) fn find_collection<R: RecordKind>(
+    store: &Store,
     kind: SourceKind,
     source_uid: &str,
-) -> etui::Result<Option<Collection<'s, R>>> {
+) -> etui::Result<Option<Collection<R>>> {
     let found = store.collection_by_external_id(&kind.external_id(source_uid))?;
     if found.is_some() || !is_default(kind, source_uid) {
         return Ok(found);

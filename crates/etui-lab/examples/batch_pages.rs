@@ -136,7 +136,7 @@ impl Library {
         Ok(())
     }
 
-    fn scan(&self, media: &Media<'_>, covers: Vec<CoverThumbnails>) -> Result<(), Failure> {
+    fn scan(&self, media: &Media, covers: Vec<CoverThumbnails>) -> Result<(), Failure> {
         let options = ScanOptions {
             covers,
             ..ScanOptions::default()
@@ -147,7 +147,7 @@ impl Library {
     }
 
     /// Bytes of thumbnails and texts of tracks.
-    fn stored_bytes(&self, media: &Media<'_>) -> Result<u64, Failure> {
+    fn stored_bytes(&self, media: &Media) -> Result<u64, Failure> {
         let mut bytes = media.stats()?.thumbnail_bytes;
         media.tracks().for_each(|_, text| {
             bytes += text.len() as u64;

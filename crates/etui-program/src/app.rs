@@ -147,10 +147,7 @@ impl App {
     }
 
     /// Returns the collection given on the command line, or the first one.
-    pub fn open_collection<'s, R: RecordKind>(
-        &self,
-        store: &'s Store,
-    ) -> Result<Collection<'s, R>> {
+    pub fn open_collection<R: RecordKind>(&self, store: &Store) -> Result<Collection<R>> {
         Ok(store.collection(self.collection_name::<R>())?)
     }
 
@@ -181,7 +178,7 @@ impl App {
 
     /// Returns the calendar that new entries go into; the error for a missing one names the command
     /// that creates it.
-    pub fn open_target_calendar<'s>(&self, store: &'s Store) -> Result<Calendar<'s>> {
+    pub fn open_target_calendar(&self, store: &Store) -> Result<Calendar> {
         self.open_collection(store)
             .map_err(|failure| match (&failure, &self.calendar) {
                 (Failure::Library(error @ Error::NoCollection { .. }), Some(name)) => {

@@ -19,17 +19,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A program's state: the store, a handle and a view of it, without a lifetime.
+/// A program's state: the store, a handle and a view of it.
 struct App {
-    view: View<'static>,
-    contacts: Contacts<'static>,
+    view: View,
+    contacts: Contacts,
     store: Store,
 }
 
 impl App {
     fn open(path: &Path) -> etui::Result<Self> {
         let store = Store::open(path)?;
-        let contacts = store.contacts()?.into_owned();
+        let contacts = store.contacts()?;
         Ok(Self {
             view: contacts.view(&"name:ex*".parse()?)?,
             contacts,

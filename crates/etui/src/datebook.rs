@@ -51,8 +51,8 @@ const PAGE: u64 = 128;
 const PURGE_BATCH: usize = 1_000;
 
 /// A calendar as an ordered, numbered database of records.
-pub struct DateBook<'s> {
-    calendar: Calendar<'s>,
+pub struct DateBook {
+    calendar: Calendar,
     page: Option<Rows>,
     /// Position of the page's first record.
     first: u64,
@@ -72,8 +72,8 @@ struct DirtyRecord {
 }
 
 /// A record that is taken from a date book, until this is released or dropped.
-pub struct CheckedOut<'s> {
-    calendar: Calendar<'s>,
+pub struct CheckedOut {
+    calendar: Calendar,
     stored: StoredRecord<CalendarObject>,
     /// The version in the store, which a dirty record's own differs from.
     before: ETag,
@@ -101,7 +101,7 @@ pub struct SyncConflict {
     pub text: Vec<u8>,
 }
 
-impl CheckedOut<'_> {
+impl CheckedOut {
     /// Returns the record as it was taken.
     pub fn stored(&self) -> &StoredRecord<CalendarObject> {
         &self.stored
@@ -120,9 +120,9 @@ impl CheckedOut<'_> {
     }
 }
 
-impl<'s> DateBook<'s> {
+impl DateBook {
     /// Opens a calendar as a date book. Nothing is read yet.
-    pub fn open(calendar: &Calendar<'s>) -> Self {
+    pub fn open(calendar: &Calendar) -> Self {
         Self {
             calendar: calendar.clone(),
             page: None,
@@ -194,7 +194,7 @@ impl<'s> DateBook<'s> {
     ///
     /// # Errors
     /// [`Error::NoIndex`] beyond the last record; those of [`DateBook::take_id`].
-    pub fn take(&mut self, index: u64) -> Result<CheckedOut<'s>> {
+    pub fn take(&mut self, index: u64) -> Result<CheckedOut> {
         match self.look(index, |id, _| id)? {
             Some(id) => self.take_id(id),
             None => Err(Error::NoIndex {
@@ -209,7 +209,7 @@ impl<'s> DateBook<'s> {
     /// # Errors
     /// [`Error::CheckedOut`] if it is taken already; [`Error::NoRecord`] when it is gone; any error
     /// of reading.
-    pub fn take_id(&mut self, id: RecordId) -> Result<CheckedOut<'s>> {
+    pub fn take_id(&mut self, id: RecordId) -> Result<CheckedOut> {
         if self
             .taken
             .get(&id)
@@ -255,7 +255,7 @@ impl<'s> DateBook<'s> {
     }
 
     /// Releases a record unchanged, as dropping it does.
-    pub fn release(&mut self, taken: CheckedOut<'s>) {
+    pub fn release(&mut self, taken: CheckedOut) {
         drop(taken);
     }
 
@@ -264,7 +264,7 @@ impl<'s> DateBook<'s> {
     ///
     /// # Errors
     /// [`Error::OtherUid`] if the UID of `record` differs from that of the taken record.
-    pub fn release_dirty(&mut self, taken: CheckedOut<'s>, record: CalendarObject) -> Result<()> {
+    pub fn release_dirty(&mut self, taken: CheckedOut, record: CalendarObject) -> Result<()> {
         let uid = &taken.stored.uid;
         if let Some(found) = record.uid().filter(|own| own != uid) {
             return Err(Error::OtherUid {
@@ -411,7 +411,7 @@ fn is_past(record: &CalendarObject, before: Timestamp, viewer: &TimeZone) -> boo
             .is_none()
 }
 
-impl Drop for DateBook<'_> {
+impl Drop for DateBook {
     fn drop(&mut self) {
         match self.sync() {
             Ok(synced) => {

@@ -431,12 +431,9 @@ pub enum Error {
         .0.display()
     )]
     SettingsChanged(PathBuf),
-    /// Owned handles keep the store open.
-    #[error(
-        "{}: owned handles are in use; drop them first. The last one to be dropped closes the store",
-        .0.display()
-    )]
-    HandlesOpen(PathBuf),
+    /// The store was closed ([`Store::close`](crate::Store::close)).
+    #[error("{}: this store was closed; open it again", .0.display())]
+    Closed(PathBuf),
     /// The caller stopped the operation; complete batches are kept.
     #[error("stopped as asked; what was reported as saved is kept")]
     Stopped,

@@ -79,23 +79,23 @@
 //!
 //! # Handles, structs and threads
 //!
-//! A [`Store`] may be used by many threads at once, in an `Arc` or by reference. A handle borrows it;
-//! [`into_owned`](record::Collection::into_owned) makes one that shares it, which lives in one struct
-//! with the store and moves to a thread, as do the views and date books on it:
+//! A [`Store`] may be used by many threads at once, in an `Arc` or by reference. A handle shares it: it lives
+//! in one struct with the store, is cloned and moves to a thread, as do the views and date books on it.
+//! [`Store::close`] closes it for all of them.
 //!
 //! ```
 //! use etui::contacts::{Contacts, View};
 //! use etui::Store;
 //!
 //! struct App {
-//!     view: View<'static>,
-//!     contacts: Contacts<'static>,
+//!     view: View,
+//!     contacts: Contacts,
 //!     store: Store,
 //! }
 //!
 //! # fn open(path: &std::path::Path) -> Result<App, Box<dyn std::error::Error>> {
 //! let store = Store::open(path)?;
-//! let contacts = store.contacts()?.into_owned();
+//! let contacts = store.contacts()?;
 //! let view = contacts.view(&"*".parse()?)?;
 //! let app = App { view, contacts, store };
 //! # Ok(app)

@@ -301,10 +301,7 @@ impl OwnCollections {
 }
 
 /// Returns the collection with a name, and creates it if there is none.
-fn open_or_create_collection<'s, R: RecordKind>(
-    store: &'s Store,
-    name: &str,
-) -> Result<Collection<'s, R>> {
+fn open_or_create_collection<R: RecordKind>(store: &Store, name: &str) -> Result<Collection<R>> {
     match store.collection(Some(name)) {
         Err(Error::NoCollection { .. }) => Ok(store.create_collection(name)?),
         opened => Ok(opened?),
@@ -381,7 +378,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
     let store = app.open_or_create(options)?;
     app.calendar.clone_from(&args.calendar);
     let book = has(CollectionKind::Contacts).then(|| app.open_collection(&store));
-    let book: Option<Contacts<'_>> = book.transpose()?;
+    let book: Option<Contacts> = book.transpose()?;
     let has_calendar = has(CollectionKind::Calendar);
     let calendar = has_calendar.then(|| app.open_target_calendar(&store));
     let calendar = calendar.transpose()?;
@@ -597,8 +594,8 @@ pub fn add_report(total: &mut ImportReport, report: &ImportReport) {
 
 fn import_source(
     out: &mut OutputWriter,
-    book: Option<&Contacts<'_>>,
-    calendar: Option<&Calendar<'_>>,
+    book: Option<&Contacts>,
+    calendar: Option<&Calendar>,
     (for_contacts, for_entries): (ContactImport, CalendarImport),
     source: &mut ImportSource,
 ) -> Result<ImportReport> {

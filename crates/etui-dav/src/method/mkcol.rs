@@ -125,7 +125,7 @@ fn create<'a, R: DavKind>(
     cx: &Context<'a>,
     segment: &str,
     mut changes: CollectionChanges,
-) -> Result<etui::Result<Collection<'a, R>>> {
+) -> Result<etui::Result<Collection<R>>> {
     let wanted = changes.name.unwrap_or_else(|| segment.to_owned());
     for number in 1..=MAX_NAMES {
         changes.name = Some(match number {

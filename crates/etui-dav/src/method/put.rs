@@ -79,7 +79,7 @@ pub(crate) fn put<R: DavKind>(
 /// Checks all but the resource that is stored.
 fn check_request<R: DavKind>(
     cx: &Context<'_>,
-    found: &FoundCollection<'_, R>,
+    found: &FoundCollection<R>,
     bytes: &[u8],
 ) -> Result<()> {
     cx.expect_may_write()?;
@@ -129,7 +129,7 @@ fn expect_media_type<R: DavKind>(cx: &Context<'_>) -> Result<()> {
 /// Fails if the collection does not take the components of a resource.
 pub(super) fn expect_component<R: DavKind>(
     cx: &Context<'_>,
-    found: &FoundCollection<'_, R>,
+    found: &FoundCollection<R>,
     bytes: &[u8],
 ) -> Result<()> {
     let Some(component) = R::component(bytes) else {

@@ -62,7 +62,7 @@ pub(super) struct Attempt<'a, 'c, R> {
     cx: &'a Context<'c>,
     collection: i64,
     /// The collection; `None` if it was removed.
-    live: Option<&'a Collection<'c, R>>,
+    live: Option<&'a Collection<R>>,
     name: &'a str,
     bytes: &'a [u8],
 }
@@ -70,7 +70,7 @@ pub(super) struct Attempt<'a, 'c, R> {
 impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
     pub(super) fn new(
         cx: &'a Context<'c>,
-        collection: &'a Collection<'c, R>,
+        collection: &'a Collection<R>,
         name: &'a str,
         bytes: &'a [u8],
     ) -> Self {

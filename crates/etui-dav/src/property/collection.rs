@@ -64,7 +64,7 @@ pub(crate) struct CollectionNode<'s, R> {
     store: &'s Store,
     session: Session<'s>,
     options: &'s DavOptions,
-    pub(crate) collection: Collection<'s, R>,
+    pub(crate) collection: Collection<R>,
     href: String,
     token: OnceCell<String>,
     kept: OnceCell<Vec<(Name, String)>>,
@@ -75,7 +75,7 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         store: &'s Store,
         session: Session<'s>,
         options: &'s DavOptions,
-        collection: Collection<'s, R>,
+        collection: Collection<R>,
         href: String,
     ) -> Self {
         Self {

@@ -87,7 +87,7 @@ fn unsupported() -> crate::failure::Failure {
 /// Returns the form of the content that a report wants; `None`: it wants none.
 pub(crate) fn data_form<R: DavKind>(
     cx: &Context<'_>,
-    found: &FoundCollection<'_, R>,
+    found: &FoundCollection<R>,
     wanted: &Wanted,
 ) -> Result<Option<DataForm>> {
     let (ns, name) = R::DATA;

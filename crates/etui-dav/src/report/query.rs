@@ -111,7 +111,7 @@ fn now() -> Timestamp {
 )]
 fn answer_ids<R: DavKind>(
     cx: &Context<'_>,
-    found: &FoundCollection<'_, R>,
+    found: &FoundCollection<R>,
     reader: &Reader<'_, R>,
     report: &Element,
     ids: &[RecordId],

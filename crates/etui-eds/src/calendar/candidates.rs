@@ -78,7 +78,7 @@ impl Candidates {
     }
 
     /// Returns the ids of the candidates; `None`: all records.
-    pub(super) fn ids(&self, calendar: &Calendar<'_>) -> EdsResult<Option<Vec<RecordId>>> {
+    pub(super) fn ids(&self, calendar: &Calendar) -> EdsResult<Option<Vec<RecordId>>> {
         let found = match self {
             Self::All => return Ok(None),
             Self::Between(range, zone) => calendar.between_candidates(range.clone(), zone),

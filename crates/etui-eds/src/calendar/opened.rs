@@ -54,7 +54,7 @@ impl OpenedCalendar {
     }
 
     /// Returns the collection.
-    pub(super) fn calendar(&self) -> EdsResult<Calendar<'_>> {
+    pub(super) fn calendar(&self) -> EdsResult<Calendar> {
         let store = &self.server.store;
         find_collection(store, self.kind, &self.source.uid)
             .map_err(store_error)?

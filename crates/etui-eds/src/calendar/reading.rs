@@ -123,7 +123,7 @@ pub(super) fn matching_components(
 
 /// Calls `visit` with each record that may match a query.
 pub(super) fn for_each_candidate(
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     query: &CalendarQuery,
     zones: &TimeZoneResolver,
     mut visit: impl FnMut(RecordId, CalendarObject),
@@ -147,7 +147,7 @@ pub(super) fn for_each_candidate(
 }
 
 fn visit_records(
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     ids: &[RecordId],
     zones: &TimeZoneResolver,
     visit: &mut dyn FnMut(RecordId, CalendarObject),
@@ -166,7 +166,7 @@ fn visit_records(
 /// Parses a stored record with the calendar's time zones, and its own if it names others. `None` if
 /// another program stored text that is no record.
 pub(super) fn parse_stored(
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     id: RecordId,
     text: Vec<u8>,
     zones: &TimeZoneResolver,

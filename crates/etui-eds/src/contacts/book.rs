@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use etui::contacts::{Card, Contacts};
-use etui::record::CollectionKey;
 
 use super::cursor::CursorState;
 use super::cursor_list::SortedContacts;
@@ -24,7 +23,7 @@ pub(super) struct Book {
     /// Its object on the bus.
     pub(super) path: String,
     pub(super) pictures: PictureCache,
-    key: CollectionKey<Card>,
+    opened: Contacts,
     /// The sequence number of the latest change announced to clients.
     revision: AtomicI64,
     /// Counts the REVs that were made, so that two of one second differ.
@@ -42,7 +41,7 @@ impl Book {
         let collection = adopt_collection::<Card>(&server.store, SourceKind::AddressBook, &source)
             .map_err(|e| EdsError::of_book(&e))?;
         let book = Self {
-            key: collection.key(),
+            opened: collection,
             pictures: PictureCache::new(server.options.cache_dir.join("pictures")),
             revision: AtomicI64::new(0),
             revisions_made: AtomicU32::new(0),
@@ -59,7 +58,7 @@ impl Book {
     }
 
     /// Returns the collection.
-    pub(super) fn contacts(&self) -> EdsResult<Contacts<'_>> {
+    pub(super) fn contacts(&self) -> EdsResult<Contacts> {
         let store = &self.server.store;
         let uid = self.source.uid.as_str();
         match find_collection(store, SourceKind::AddressBook, uid) {
@@ -70,8 +69,8 @@ impl Book {
     }
 
     /// Returns the collection as it was opened, without looking for it.
-    pub(super) fn opened_contacts(&self) -> Contacts<'_> {
-        self.server.store.collection_by_key(&self.key)
+    pub(super) fn opened_contacts(&self) -> &Contacts {
+        &self.opened
     }
 
     /// The text that differs after every change of the book.

@@ -31,7 +31,7 @@ impl Told {
     /// collection would be waited for in vain.
     pub(crate) fn expect_since<R: RecordKind>(
         &self,
-        collection: &Collection<'_, R>,
+        collection: &Collection<R>,
         before: &SyncToken,
     ) {
         if let Ok(Changes::Since(changes)) = collection.changes_since(before)

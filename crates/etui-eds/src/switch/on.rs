@@ -251,7 +251,7 @@ impl TakeOver<'_> {
 
     fn note_undo(
         &mut self,
-        side: &StoreSide<'_>,
+        side: &StoreSide,
         source: &PlannedSource,
         batch: &[String],
     ) -> Result<(), SwitchError> {

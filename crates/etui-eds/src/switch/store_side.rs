@@ -14,9 +14,9 @@ use crate::contacts::exchange::{canonical_card, card_for_stock};
 use crate::sources::{Source, SourceKind};
 
 /// The collection of a source.
-pub(super) enum StoreSide<'s> {
-    Book(Contacts<'s>),
-    Calendar(Calendar<'s>),
+pub(super) enum StoreSide {
+    Book(Contacts),
+    Calendar(Calendar),
 }
 
 /// A stored record: its ETag and text.
@@ -34,9 +34,9 @@ pub(super) struct Outgoing {
     pub(super) object: String,
 }
 
-impl<'s> StoreSide<'s> {
+impl StoreSide {
     /// Returns the collection of a source; makes it if it is new.
-    pub(super) fn adopt(store: &'s Store, kind: SourceKind, source: &Source) -> etui::Result<Self> {
+    pub(super) fn adopt(store: &Store, kind: SourceKind, source: &Source) -> etui::Result<Self> {
         Ok(match kind {
             SourceKind::AddressBook => Self::Book(adopt_collection(store, kind, source)?),
             _ => Self::Calendar(adopt_collection(store, kind, source)?),
@@ -45,7 +45,7 @@ impl<'s> StoreSide<'s> {
 
     /// Returns the collection of a source, if there is one.
     pub(super) fn find(
-        store: &'s Store,
+        store: &Store,
         kind: SourceKind,
         source_uid: &str,
     ) -> etui::Result<Option<Self>> {
@@ -181,7 +181,7 @@ impl<'s> StoreSide<'s> {
 
 /// Parses a record. A time zone that its calendar does not know is taken over with it.
 async fn parse_object(
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     text: Vec<u8>,
     zones: Option<&StockSide>,
 ) -> Result<CalendarObject, SwitchError> {
@@ -206,7 +206,7 @@ async fn parse_object(
 }
 
 fn for_each<R: RecordKind>(
-    collection: &Collection<'_, R>,
+    collection: &Collection<R>,
     mut visit: impl FnMut(&str, ETag, &[u8]),
 ) -> etui::Result<()> {
     let mut ids = Vec::new();
@@ -223,7 +223,7 @@ fn for_each<R: RecordKind>(
 }
 
 fn get<R: RecordKind>(
-    collection: &Collection<'_, R>,
+    collection: &Collection<R>,
     uids: &[String],
 ) -> etui::Result<Vec<Option<Stored>>> {
     let found = collection.get_many(uids)?.into_iter();

@@ -205,7 +205,7 @@ fn sample_peak(work: impl FnOnce() -> Result<(), Error>) -> Result<u64, Error> {
 }
 
 /// Saves the vCards of a file in batches.
-fn save_in_batches(contacts: &Contacts<'_>, path: &Path) -> Result<(), Error> {
+fn save_in_batches(contacts: &Contacts, path: &Path) -> Result<(), Error> {
     let failed = |e| Error::file(path, e);
     let mut file = BufReader::new(File::open(path).map_err(failed)?);
     let (mut text, mut batch) = (String::new(), Vec::with_capacity(BATCH));
@@ -223,7 +223,7 @@ fn save_in_batches(contacts: &Contacts<'_>, path: &Path) -> Result<(), Error> {
 }
 
 /// Reads pages of the list, letters, and searches of six kinds.
-fn search_contacts(contacts: &Contacts<'_>, count: u64) -> Result<(), Error> {
+fn search_contacts(contacts: &Contacts, count: u64) -> Result<(), Error> {
     let mut rng = SplitMix64::new(7);
     let people = u32::try_from(count).unwrap_or(u32::MAX);
     for _ in 0..100 {

@@ -161,7 +161,7 @@ fn change_numbers(mut cards: Vec<Card>) -> Result<Vec<Card>, Error> {
     Ok(cards)
 }
 
-fn record_count(recorder: &mut Recorder, contacts: &Contacts<'_>) -> Result<(), Error> {
+fn record_count(recorder: &mut Recorder, contacts: &Contacts) -> Result<(), Error> {
     recorder.answer(contacts.count()?.to_le_bytes());
     Ok(())
 }
@@ -293,7 +293,7 @@ fn share_saves(
 }
 
 /// Opens views whose filters match none of the saved contacts: names, numbers, addresses, words.
-fn open_views<'s>(contacts: &Contacts<'s>, count: u64) -> Result<Vec<View<'s>>, Error> {
+fn open_views(contacts: &Contacts, count: u64) -> Result<Vec<View>, Error> {
     let views = (0..count).map(|at| {
         let text = match at % 8 {
             0 => format!("name:vornamex{at}"),

@@ -180,7 +180,7 @@ pub(super) fn write_people(path: &Path, seed: u64, count: u64) -> Result<(), Err
 }
 
 /// Imports a file of vCards.
-pub(super) fn import_people(contacts: &Contacts<'_>, path: &Path, count: u64) -> Result<(), Error> {
+pub(super) fn import_people(contacts: &Contacts, path: &Path, count: u64) -> Result<(), Error> {
     let file = File::open(path).map_err(|e| Error::file(path, e))?;
     let report = contacts.import(file, &mut |_| ControlFlow::Continue(()))?;
     match report.added {

@@ -54,7 +54,7 @@ pub struct Follower<'a> {
     selected: Option<Vec<i64>>,
     state: StateFile,
     /// A view of each calendar, which wakes the follower.
-    views: BTreeMap<i64, View<'a>>,
+    views: BTreeMap<i64, View>,
     open: HashMap<u32, OpenNotification>,
     /// Notes that were written; each is written once.
     noted: HashSet<String>,

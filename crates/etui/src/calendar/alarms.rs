@@ -76,7 +76,7 @@ pub struct DueAlarms {
     pub cut: Vec<CutSeries>,
 }
 
-impl Calendar<'_> {
+impl Calendar {
     /// Returns the first `limit` alarms that are due at `after` or later. See [`Reader::alarms`].
     ///
     /// # Errors

@@ -76,7 +76,7 @@ impl SeriesStart {
     }
 }
 
-impl Calendar<'_> {
+impl Calendar {
     /// Returns the occurrences in `range`, of dense series only the first. See
     /// [`Reader::between_bounded`].
     ///

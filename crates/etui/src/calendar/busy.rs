@@ -25,7 +25,7 @@ pub struct BusyPeriod {
     pub tentative: bool,
 }
 
-impl Calendar<'_> {
+impl Calendar {
     /// Returns the busy periods of `range`. See [`Reader::free_busy`].
     ///
     /// # Errors

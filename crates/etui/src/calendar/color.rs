@@ -90,7 +90,7 @@ impl fmt::Display for Color {
     }
 }
 
-impl Calendar<'_> {
+impl Calendar {
     /// Returns the colour of the calendar; `None` if it has none.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ use crate::types::{ETag, RecordId};
 /// A component to write: its ordinal in the object, its record, its position in the record.
 type ComponentSlot = (u32, i64, u32);
 
-impl Calendar<'_> {
+impl Calendar {
     /// Writes all records as calendar objects, as few as possible. An object whose records are
     /// complete and unchanged is written byte for byte. Returns the number of records.
     ///

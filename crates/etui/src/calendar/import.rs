@@ -35,7 +35,7 @@ use etui_ical::{FloatingZone, Method};
 const MAX_HELD_GROUPS: usize = 1_024;
 const MAX_HELD_BYTES: usize = 1 << 20;
 
-impl Calendar<'_> {
+impl Calendar {
     /// Imports every event, to-do and journal entry of `input`, of any number of calendar objects.
     ///
     /// All components with one UID are one record. Valid components are kept byte for byte, but for floating

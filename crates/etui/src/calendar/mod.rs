@@ -67,13 +67,13 @@ use crate::record::Collection;
 use crate::watch;
 
 /// One calendar of a store. Its list is ordered by start; records without a time are last.
-pub type Calendar<'s> = Collection<'s, CalendarObject>;
+pub type Calendar = Collection<CalendarObject>;
 
 /// A calendar in a snapshot of the store.
 pub type Reader<'c> = crate::record::Reader<'c, CalendarObject>;
 
 /// A query for records of a calendar that reports changes.
-pub type View<'s> = watch::View<'s, CalendarObject>;
+pub type View = watch::View<CalendarObject>;
 
 /// A change of a record, as seen through a view's filter.
 pub type ViewChange = watch::ViewChange<Summary, Field>;

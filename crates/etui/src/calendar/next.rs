@@ -18,7 +18,7 @@ const MAX_YEARS: i64 = 10;
 /// has as many that began earlier.
 const MAX_INSTANCES: usize = 10_000;
 
-impl Calendar<'_> {
+impl Calendar {
     /// Returns the next occurrence of the entries that match `filter`. See
     /// [`Reader::next_occurrence`].
     ///

@@ -30,7 +30,7 @@ use crate::db::TransactionSize;
 use crate::error::Result;
 use crate::record::{RecordKind, collection_table};
 
-impl Calendar<'_> {
+impl Calendar {
     /// Adds a time zone (a `VTIMEZONE`), for records that are parsed with
     /// [`zone_resolver`](Self::zone_resolver). Returns false if the calendar has one with its
     /// `TZID`, which stays.

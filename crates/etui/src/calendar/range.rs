@@ -70,7 +70,7 @@ pub(super) fn takes_time(kind: ComponentKind, transparent: bool, status: Option<
     kind == ComponentKind::Event && !transparent && status != Some(Status::Cancelled)
 }
 
-impl Calendar<'_> {
+impl Calendar {
     /// Returns the occurrences in `range` by start, including those that began before and last into
     /// it. See [`Reader::between`].
     ///

@@ -13,7 +13,7 @@ pub struct Letter {
     pub position: u64,
 }
 
-impl Contacts<'_> {
+impl Contacts {
     /// Where in the list the names of each letter begin. See [`Reader::letters`].
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub struct MergedContacts {
     pub repaired: Vec<Contact>,
 }
 
-impl Contacts<'_> {
+impl Contacts {
     /// Returns the card that [`Contacts::merge`] would save. Nothing is written.
     ///
     /// # Errors

@@ -42,13 +42,13 @@ pub use crate::types::ThumbnailSize;
 use crate::watch;
 
 /// One address book of a store.
-pub type Contacts<'s> = Collection<'s, Card>;
+pub type Contacts = Collection<Card>;
 
 /// An address book in one state of the store.
 pub type Reader<'c> = crate::record::Reader<'c, Card>;
 
 /// A view of contacts.
-pub type View<'s> = watch::View<'s, Card>;
+pub type View = watch::View<Card>;
 
 /// A change reported by a view.
 pub type ViewChange = watch::ViewChange<Summary, Field>;

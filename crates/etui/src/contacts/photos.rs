@@ -40,7 +40,7 @@ struct MadePhoto {
     photo: Option<(i64, Thumbnails)>,
 }
 
-impl Contacts<'_> {
+impl Contacts {
     /// Calls `visit` with the photo of each contact as a thumbnail, a JPEG file; `None` where a
     /// contact has no photo in its card, or one that cannot be decoded, or does not exist.
     ///

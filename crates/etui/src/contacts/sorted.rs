@@ -131,7 +131,7 @@ struct SortedEntry {
     id: RecordId,
 }
 
-impl Contacts<'_> {
+impl Contacts {
     /// Sorts the contacts that match `filter` by these fields, the first being the most
     /// significant. See [`SortedContacts`].
     ///
@@ -157,7 +157,7 @@ impl SortedContacts {
     ///
     /// # Errors
     /// Any read error; nothing is applied then.
-    pub fn update(&mut self, contacts: &Contacts<'_>) -> Result<bool> {
+    pub fn update(&mut self, contacts: &Contacts) -> Result<bool> {
         contacts.read_ordered(|reader| {
             let now = changes::token(reader.conn)?;
             if now == self.token {
@@ -244,7 +244,7 @@ impl SortedContacts {
     /// Returns where the contacts of each letter begin, as [`Contacts::letters`] does for the list.
     /// Empty if the first field is descending.
     #[must_use]
-    pub fn letters(&self, contacts: &Contacts<'_>) -> Vec<Letter> {
+    pub fn letters(&self, contacts: &Contacts) -> Vec<Letter> {
         if self.by.first().is_none_or(|by| by.is_descending) {
             return Vec::new();
         }

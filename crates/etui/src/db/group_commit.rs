@@ -197,8 +197,19 @@ impl Writer {
         lock(&self.slot).connection.is_some()
     }
 
-    pub(super) fn take_connection(&self) -> Option<Connection> {
-        lock(&self.slot).connection.take()
+    /// Commits the open transaction, and takes the connection.
+    pub(super) fn close(&self) -> Option<Connection> {
+        let mut slot = self.take_slot();
+        self.commit_group(&mut slot);
+        slot.connection.take()
+    }
+
+    /// Commits the open transaction that no thread holds the slot for. A member of the group follows up.
+    fn commit_group(&self, slot: &mut WriterSlot) {
+        if let Some(group) = slot.group.take() {
+            let result = self.commit(slot, group.members, &|_| Ok(None));
+            group.finish(result.map(|_| true));
+        }
     }
 
     /// Runs `work` on the connection if no transaction is open and something was written.
@@ -222,14 +233,11 @@ impl Writer {
         work: Work<'_>,
     ) -> WriteOutcome {
         let mut slot = self.take_slot();
-        let mut found = slot.group.take();
-        if size != TransactionSize::Small
-            && let Some(group) = found.take()
-        {
-            // A member of the group follows up: this thread has a long transaction to run first.
-            let result = self.commit(&mut slot, group.members, &|_| Ok(None));
-            group.finish(result.map(|_| true));
+        if size != TransactionSize::Small {
+            // This thread has a long transaction to run first.
+            self.commit_group(&mut slot);
         }
+        let found = slot.group.take();
         if let Err(e) = self.prepare_connection(&mut slot, size, found.is_some(), connect) {
             return WriteOutcome::uncommitted(Ok(Err(e)));
         }

@@ -29,7 +29,6 @@ mod work;
 
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use etui_text::collator::Collator;
@@ -84,40 +83,6 @@ pub struct Db {
     caches: CacheList,
 }
 
-/// A store's database, as its handles hold it: borrowed from the store, or shared with it.
-#[derive(Clone)]
-pub enum DbRef<'s> {
-    Borrowed(&'s Arc<Db>),
-    Shared(Arc<Db>),
-}
-
-impl DbRef<'_> {
-    /// Returns a shared one, which keeps the database open.
-    pub(crate) fn into_shared(self) -> DbRef<'static> {
-        DbRef::Shared(match self {
-            Self::Borrowed(db) => Arc::clone(db),
-            Self::Shared(db) => db,
-        })
-    }
-}
-
-impl Deref for DbRef<'_> {
-    type Target = Db;
-
-    fn deref(&self) -> &Db {
-        match self {
-            Self::Borrowed(db) => db,
-            Self::Shared(db) => db,
-        }
-    }
-}
-
-impl<'s> From<&'s Arc<Db>> for DbRef<'s> {
-    fn from(db: &'s Arc<Db>) -> Self {
-        Self::Borrowed(db)
-    }
-}
-
 /// The settings of the store that indexing depends on.
 #[derive(Clone, Copy)]
 pub struct IndexContext<'o> {
@@ -161,8 +126,8 @@ impl Db {
         })
     }
 
-    /// Closes all connections. The last process to close the file checkpoints the WAL.
-    pub(crate) fn close(self) -> Result<()> {
+    /// Closes all connections, also for other handles. The last process to close the file checkpoints the WAL.
+    pub(crate) fn close(&self) -> Result<()> {
         self.pool.close()
     }
 

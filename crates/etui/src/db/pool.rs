@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -64,6 +64,8 @@ pub struct ConnectionPool {
     mode: OpenMode,
     settings: PoolOptions,
     idle: Mutex<Vec<Connection>>,
+    /// Set once, with `idle` locked. No connection is taken or kept from then on.
+    is_closed: AtomicBool,
     writer: Writer,
     log: WalLimit,
     /// The number of connections that read, idle or checked out.
@@ -109,6 +111,7 @@ impl ConnectionPool {
             path: path.to_owned(),
             mode,
             idle: Mutex::new(vec![connection]),
+            is_closed: AtomicBool::new(false),
             writer: Writer::new(
                 settings.durability,
                 WriteWait {
@@ -232,7 +235,7 @@ impl ConnectionPool {
     /// Takes a connection for a thread that outlives a borrow. It counts as checked out until it is
     /// returned.
     pub(crate) fn take_connection(&self) -> Result<Connection> {
-        match self.take_idle_connection() {
+        match self.take_idle_connection()? {
             Some(c) => Ok(c),
             None => self.connect(),
         }
@@ -244,15 +247,24 @@ impl ConnectionPool {
             let _ = connection.execute_batch("ROLLBACK");
         }
         let mut idle = lock(&self.idle);
-        if idle.len() < KEPT_CONNECTIONS {
+        if idle.len() < KEPT_CONNECTIONS && !self.is_closed.load(Ordering::Relaxed) {
             idle.push(connection);
         } else {
             self.readers.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    fn take_idle_connection(&self) -> Option<Connection> {
-        lock(&self.idle).pop()
+    fn take_idle_connection(&self) -> Result<Option<Connection>> {
+        let mut idle = lock(&self.idle);
+        self.refuse_if_closed()?;
+        Ok(idle.pop())
+    }
+
+    fn refuse_if_closed(&self) -> Result<()> {
+        match self.is_closed.load(Ordering::Acquire) {
+            true => Err(Error::Closed(self.path.clone())),
+            false => Ok(()),
+        }
     }
 
     /// Opens a connection to read.
@@ -269,6 +281,7 @@ impl ConnectionPool {
 
     /// Opens a connection to read that is not the pool's: a program's own queries run on it.
     pub(crate) fn connect_apart(&self) -> Result<Connection> {
+        self.refuse_if_closed()?;
         open::connect(&self.path, self.mode, &self.settings, LEAST_CACHE)
             .map_err(|e| self.explain(e))
     }
@@ -341,7 +354,7 @@ impl ConnectionPool {
 
     /// Opens the connection that writes: an idle one, with the writer's share of the cache.
     fn connect_to_write(&self) -> Result<Connection> {
-        let connection = match self.take_idle_connection() {
+        let connection = match self.take_idle_connection()? {
             Some(c) => c,
             None => self.connect()?,
         };
@@ -368,10 +381,18 @@ impl ConnectionPool {
         }
     }
 
-    /// Closes all connections. The last one of all processes checkpoints the WAL.
-    pub(crate) fn close(self) -> Result<()> {
+    /// Refuses reads from now on.
+    pub(crate) fn begin_close(&self) {
+        let _idle = lock(&self.idle);
+        self.is_closed.store(true, Ordering::Release);
+    }
+
+    /// Closes all connections, after the transaction that writes. The last one of all processes checkpoints
+    /// the WAL. A connection that another thread reads with is closed when it is returned.
+    pub(crate) fn close(&self) -> Result<()> {
+        self.begin_close();
         let idle = std::mem::take(&mut *lock(&self.idle));
-        let writer = self.writer.take_connection();
+        let writer = self.writer.close();
         for connection in idle.into_iter().chain(writer) {
             connection
                 .close()

@@ -34,7 +34,7 @@ pub trait CardReader {
     fn bytes_read(&self) -> u64;
 }
 
-impl Contacts<'_> {
+impl Contacts {
     /// Imports contacts that a program reads from another format, as [`Contacts::import`] does
     /// those of a vCard file.
     ///

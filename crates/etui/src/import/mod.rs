@@ -90,7 +90,7 @@ pub enum ImportEvent<'a> {
     Warned(&'a Refused),
 }
 
-impl Contacts<'_> {
+impl Contacts {
     /// Imports every vCard of `input`, of any version and charset.
     ///
     /// Valid cards are imported; everything else is reported with its lines and the reason.

@@ -74,7 +74,7 @@ pub(crate) struct RunOptions {
 
 /// Imports the records of `source` into a collection.
 pub(crate) fn run_import<S: RecordSource>(
-    collection: &Collection<'_, S::Record>,
+    collection: &Collection<S::Record>,
     mut source: S,
     options: RunOptions,
     on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
@@ -120,8 +120,8 @@ pub(crate) fn run_import<S: RecordSource>(
 /// A record of the input, or a rejected piece.
 pub(crate) type ParsedRecord<R> = std::result::Result<ImportItem<R>, Refused>;
 
-struct ImportRun<'a, 's, R> {
-    collection: &'a Collection<'s, R>,
+struct ImportRun<'a, R> {
+    collection: &'a Collection<R>,
     /// Messages are merged into the record of any collection.
     options: RunOptions,
     report: ImportReport,
@@ -196,7 +196,7 @@ struct StoredTarget {
     text: StoredText,
 }
 
-impl<R: RecordKind> ImportRun<'_, '_, R> {
+impl<R: RecordKind> ImportRun<'_, R> {
     /// Adds an item to the batch; returns the bytes of its text.
     fn push_item(&mut self, item: ImportItem<R>) -> usize {
         let bytes = item.record.text().len();
@@ -697,7 +697,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
             match target.collection.id == self.collection.id() {
                 true => own.push((condition, whole)),
                 false => {
-                    let other = Collection::new(self.collection.db_ref(), target.collection);
+                    let other = Collection::new(self.collection.db(), target.collection);
                     self.save_items(&other, &[(condition, whole)])?;
                 }
             }
@@ -707,7 +707,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
 
     fn save_items(
         &mut self,
-        collection: &Collection<'_, R>,
+        collection: &Collection<R>,
         items: &[(Condition, ImportItem<R>)],
     ) -> Result<()> {
         let records = items.iter().map(|(c, i)| (&i.record, *c, i.from.as_ref()));

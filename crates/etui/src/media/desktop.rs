@@ -24,7 +24,7 @@ pub enum DesktopThumbnailState {
     NoFile,
 }
 
-impl Media<'_> {
+impl Media {
     /// Writes the desktop's thumbnails of the file of a track or picture, `normal` and `large`, unless
     /// valid ones are there. The file is not decoded: they are made of the library's.
     ///

@@ -35,7 +35,7 @@ pub struct Play {
     pub album: String,
 }
 
-impl Media<'_> {
+impl Media {
     /// Returns the latest plays, the last first. Plays of tracks in the trash are left out; they come
     /// back with their track, and are deleted with it.
     ///

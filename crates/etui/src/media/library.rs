@@ -1,6 +1,7 @@
 //! [`Media`]: the handle to the media library of a store.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -10,7 +11,7 @@ use super::group::{Album, Artist, Day, Genre, GroupVotes};
 use super::picture::Picture;
 use super::tag_lines::TagLines;
 use super::track::Track;
-use crate::db::DbRef;
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::record::collection_table::{self, CollectionRef};
 use crate::record::{Collection, RecordKind};
@@ -21,11 +22,13 @@ const SCHEMA: &str = include_str!("schema.sql");
 
 /// The media library of a store: its tracks, albums, artists, genres, pictures and days, the
 /// folders they come from, and their covers.
-pub struct Media<'s> {
-    pub(super) db: DbRef<'s>,
+#[derive(Clone)]
+pub struct Media {
+    pub(super) db: Arc<Db>,
     collections: MediaCollections,
 }
 
+#[derive(Clone)]
 struct MediaCollections {
     music: CollectionRef,
     albums: CollectionRef,
@@ -105,13 +108,13 @@ impl Store {
     ///
     /// # Errors
     /// Any read or write error; [`Error::NoCollection`] in a read-only store without one.
-    pub fn media(&self) -> Result<Media<'_>> {
-        Media::open((&self.db).into())
+    pub fn media(&self) -> Result<Media> {
+        Media::open(Arc::clone(&self.db))
     }
 }
 
-impl<'s> Media<'s> {
-    fn open(db: DbRef<'s>) -> Result<Self> {
+impl Media {
+    fn open(db: Arc<Db>) -> Result<Self> {
         let found = db.read_transaction(MediaCollections::find);
         let collections = match found {
             Err(Error::NoCollection { .. }) if !db.is_read_only() => db.write(|conn| {
@@ -134,47 +137,37 @@ impl<'s> Media<'s> {
         self.collections.of(kind).id
     }
 
-    /// Returns a handle that does not borrow the store but shares it. See
-    /// [`Collection::into_owned`].
-    #[must_use]
-    pub fn into_owned(self) -> Media<'static> {
-        Media {
-            db: self.db.into_shared(),
-            collections: self.collections,
-        }
-    }
-
-    fn collection<R: RecordKind>(&self) -> Collection<'s, R> {
-        Collection::new(self.db.clone(), self.collections.of(R::KIND).clone())
+    fn collection<R: RecordKind>(&self) -> Collection<R> {
+        Collection::new(&self.db, self.collections.of(R::KIND).clone())
     }
 
     /// Returns the tracks.
-    pub fn tracks(&self) -> Collection<'s, Track> {
+    pub fn tracks(&self) -> Collection<Track> {
         self.collection()
     }
 
     /// Returns the albums.
-    pub fn albums(&self) -> Collection<'s, Album> {
+    pub fn albums(&self) -> Collection<Album> {
         self.collection()
     }
 
     /// Returns the artists and album artists.
-    pub fn artists(&self) -> Collection<'s, Artist> {
+    pub fn artists(&self) -> Collection<Artist> {
         self.collection()
     }
 
     /// Returns the genres.
-    pub fn genres(&self) -> Collection<'s, Genre> {
+    pub fn genres(&self) -> Collection<Genre> {
         self.collection()
     }
 
     /// Returns the pictures and videos.
-    pub fn pictures(&self) -> Collection<'s, Picture> {
+    pub fn pictures(&self) -> Collection<Picture> {
         self.collection()
     }
 
     /// Returns the days with pictures.
-    pub fn days(&self) -> Collection<'s, Day> {
+    pub fn days(&self) -> Collection<Day> {
         self.collection()
     }
 

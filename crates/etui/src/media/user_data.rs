@@ -30,7 +30,7 @@ impl Rating {
     }
 }
 
-impl Media<'_> {
+impl Media {
     /// Counts a play of a track, at a time, and adds it to the history ([`Media::plays`]).
     ///
     /// # Errors

@@ -2,86 +2,62 @@
 //! [`Reader`] of one state.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::collection_table::CollectionRef;
 use super::kind::RecordKind;
 use super::read::{Reader, RecordTexts, StoredRecord};
-use crate::db::{Db, DbRef};
+use crate::db::Db;
 use crate::error::Result;
 use crate::types::{Changes, RecordId, SyncToken};
 
 /// A collection of a store, with records of the kind `R`: an address book, a calendar.
 ///
-/// A handle borrows the store. [`into_owned`](Self::into_owned) makes one that shares it: a
-/// `Collection<'static, R>` that may be in one struct with the store, and move to a thread.
-pub struct Collection<'s, R> {
-    db: DbRef<'s>,
+/// A handle shares the store: it may be in one struct with it, be cloned, and move to a thread. The store's
+/// file stays open while there is a handle, unless [`Store::close`](crate::Store::close) closes it for
+/// all.
+///
+/// ```
+/// use etui::Store;
+/// use etui::contacts::{Card, Contacts};
+///
+/// struct App {
+///     contacts: Contacts,
+///     store: Store,
+/// }
+///
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("personal.etui");
+/// let store = Store::open(&path)?;
+/// let app = App { contacts: store.contacts()?, store };
+/// let contacts = app.contacts.clone();
+/// let saving = std::thread::spawn(move || contacts.save(&Card::new("Ada Lovelace")?));
+/// saving.join().expect("it does not panic")?;
+/// assert_eq!(app.contacts.count()?, 1);
+/// app.store.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Collection<R> {
+    db: Arc<Db>,
     named: CollectionRef,
     records: PhantomData<fn() -> R>,
 }
 
-/// Key of a collection. It does not borrow the store, so a program can keep both.
-#[derive(Debug)]
-pub struct CollectionKey<R> {
-    named: CollectionRef,
-    records: PhantomData<fn() -> R>,
-}
-
-impl<R> Clone for Collection<'_, R> {
+impl<R> Clone for Collection<R> {
     fn clone(&self) -> Self {
         Self {
-            db: self.db.clone(),
+            db: Arc::clone(&self.db),
             named: self.named.clone(),
             records: PhantomData,
         }
     }
 }
 
-impl<R: RecordKind> CollectionKey<R> {
-    pub(crate) fn handle<'s>(&self, db: impl Into<DbRef<'s>>) -> Collection<'s, R> {
-        Collection::new(db, self.named.clone())
-    }
-}
-
-impl<'s, R: RecordKind> Collection<'s, R> {
-    pub(crate) fn new(db: impl Into<DbRef<'s>>, named: CollectionRef) -> Self {
+impl<R: RecordKind> Collection<R> {
+    pub(crate) fn new(db: &Arc<Db>, named: CollectionRef) -> Self {
         Self {
-            db: db.into(),
+            db: Arc::clone(db),
             named,
-            records: PhantomData,
-        }
-    }
-
-    /// Returns a handle that does not borrow the store but shares it. The store stays open while there is
-    /// one; see [`Store::close`](crate::Store::close).
-    ///
-    /// ```
-    /// use etui::contacts::{Card, Contacts};
-    /// use etui::Store;
-    ///
-    /// struct App {
-    ///     contacts: Contacts<'static>,
-    ///     store: Store,
-    /// }
-    ///
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("personal.etui");
-    /// let store = Store::open(&path)?;
-    /// let app = App { contacts: store.contacts()?.into_owned(), store };
-    /// let saved = std::thread::spawn(move || -> etui::Result<_> {
-    ///     let saved = app.contacts.save(&Card::new("Ada Lovelace")?)?;
-    ///     drop(app.contacts);
-    ///     app.store.close()?;
-    ///     Ok(saved)
-    /// });
-    /// saved.join().expect("it does not panic")?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn into_owned(self) -> Collection<'static, R> {
-        Collection {
-            db: self.db.into_shared(),
-            named: self.named,
             records: PhantomData,
         }
     }
@@ -92,13 +68,8 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     }
 
     /// Returns the database it is in.
-    pub(crate) fn db(&self) -> &Db {
+    pub(crate) fn db(&self) -> &Arc<Db> {
         &self.db
-    }
-
-    /// Returns the database it is in, for another handle.
-    pub(crate) fn db_ref(&self) -> DbRef<'s> {
-        self.db.clone()
     }
 
     /// Returns its id and name.
@@ -110,16 +81,6 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     #[must_use]
     pub fn id(&self) -> i64 {
         self.named.id
-    }
-
-    /// Returns a key, by which [`Store::collection_by_key`](crate::Store::collection_by_key) makes
-    /// further handles without a read.
-    #[must_use]
-    pub fn key(&self) -> CollectionKey<R> {
-        CollectionKey {
-            named: self.named.clone(),
-            records: PhantomData,
-        }
     }
 
     /// Runs `work` with a reader of one state.

@@ -121,7 +121,7 @@ impl<R: RecordKind> Reader<'_, R> {
     }
 }
 
-impl<R: RecordKind> Collection<'_, R> {
+impl<R: RecordKind> Collection<R> {
     /// Returns the versions of a record that are kept, the latest first. See [`Reader::history`].
     ///
     /// # Errors

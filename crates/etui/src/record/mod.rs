@@ -26,7 +26,7 @@ pub(crate) mod time_index;
 mod transfer;
 pub(crate) mod write;
 
-pub use handle::{Collection, CollectionKey};
+pub use handle::Collection;
 pub use history::{Version, VersionKind};
 pub use kind::RecordKind;
 pub(crate) use kind::{IndexedColumns, RecordOrigin};

@@ -11,7 +11,7 @@ use crate::db::{IndexContext, TransactionSize};
 use crate::error::{Error, Result};
 use crate::types::{Condition, ETag, SavedRecord};
 
-impl<R: RecordKind> Collection<'_, R> {
+impl<R: RecordKind> Collection<R> {
     /// Copies records to another collection, in one transaction: all of them, or none. A copy keeps
     /// text and UID. [`SaveOutcome::Unchanged`](crate::SaveOutcome::Unchanged) is reported for a
     /// record that is there already, with the same text.

@@ -14,7 +14,7 @@ use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::types::{Condition, SavedRecord};
 
-impl<R: RecordKind> Collection<'_, R> {
+impl<R: RecordKind> Collection<R> {
     /// Saves a record: adds it, or replaces the one with its UID.
     ///
     /// # Errors

@@ -232,7 +232,7 @@ fn read_changes<R: Resource>(
     Ok(found)
 }
 
-impl<R: Resource> Collection<'_, R> {
+impl<R: Resource> Collection<R> {
     /// Returns the token of the collection. See [`Reader::collection_token`].
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::record::shared::SourceObject;
 use crate::record::{Collection, collection_table};
 use crate::types::{Condition, RecordId, SaveOutcome};
 
-impl<R: Resource> Collection<'_, R> {
+impl<R: Resource> Collection<R> {
     /// Moves a resource to another name or collection, if `condition` holds for it. In another
     /// collection it is a new record with the same bytes; here the record goes to the trash.
     ///
@@ -135,9 +135,9 @@ fn rename<R: Resource>(
 fn copy<R: Resource>(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
-    from: &Collection<'_, R>,
+    from: &Collection<R>,
     moved: &NamedRecord,
-    (target, to): (&Collection<'_, R>, &str),
+    (target, to): (&Collection<R>, &str),
 ) -> Result<SavedResource> {
     let Some((text, shared, positions)) = records::read_version(conn, from.id(), &moved.uid)?
     else {

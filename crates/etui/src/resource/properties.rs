@@ -50,7 +50,7 @@ impl<R: Resource> Reader<'_, R> {
     }
 }
 
-impl<R: Resource> Collection<'_, R> {
+impl<R: Resource> Collection<R> {
     /// Returns the properties of the collection. See [`Reader::properties`].
     ///
     /// # Errors

@@ -270,7 +270,7 @@ pub(super) fn read_live<R: Resource>(
     }))
 }
 
-impl<R: Resource> Collection<'_, R> {
+impl<R: Resource> Collection<R> {
     /// Returns the resource of this name. See [`Reader::resource`].
     ///
     /// # Errors

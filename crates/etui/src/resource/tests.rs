@@ -21,7 +21,7 @@ fn text(uid: &str, name: &str) -> String {
     format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\nFN:{name}\r\nEND:VCARD\r\n")
 }
 
-fn put(contacts: &Contacts<'_>, name: &str, uid: &str, version: &str) {
+fn put(contacts: &Contacts, name: &str, uid: &str, version: &str) {
     let text = text(uid, version);
     let always = ResourceCondition::Always;
     contacts
@@ -45,7 +45,7 @@ fn count_names(store: &Store) -> i64 {
 }
 
 /// Returns the names of the changes, `None` if all are to be listed.
-fn names(contacts: &Contacts<'_>, token: &SyncToken) -> Option<Vec<String>> {
+fn names(contacts: &Contacts, token: &SyncToken) -> Option<Vec<String>> {
     match contacts.resource_changes(Some(token), None).unwrap() {
         ResourceChanges::Since { changes, .. } => {
             Some(changes.into_iter().map(|change| change.name).collect())

@@ -29,7 +29,7 @@ pub struct SavedResource {
     pub is_verbatim: bool,
 }
 
-impl<R: Resource> Collection<'_, R> {
+impl<R: Resource> Collection<R> {
     /// Saves one vCard, or one calendar object with its time zones, under a name, if `condition`
     /// holds. The bytes are kept as they are.
     ///

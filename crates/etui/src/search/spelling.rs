@@ -72,7 +72,7 @@ impl<F: FieldSet> fmt::Display for CorrectedFilter<F> {
     }
 }
 
-impl<R: SearchableRecord> Collection<'_, R> {
+impl<R: SearchableRecord> Collection<R> {
     /// Corrects the words of `filter`. See [`Reader::correct`].
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::record::collection_table::{CollectionRef, RemovedRef};
 use crate::record::records::{RecordWriter, count_removed_at, remove_all_records, uids_removed_at};
 use crate::record::steps::{self, CollectionChange};
 use crate::record::write::undo_latest;
-use crate::record::{Collection, CollectionKey, RecordKind, collection_table, external_id};
+use crate::record::{Collection, RecordKind, collection_table, external_id};
 use crate::store::Store;
 use crate::types::CollectionKind;
 
@@ -59,7 +59,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NoCollection`], with the existing names.
-    pub fn collection<R: RecordKind>(&self, name: Option<&str>) -> Result<Collection<'_, R>> {
+    pub fn collection<R: RecordKind>(&self, name: Option<&str>) -> Result<Collection<R>> {
         self.drain_write_queue()?;
         let found = self
             .db
@@ -71,7 +71,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NoCollection`]: there is none, or it was removed.
-    pub fn collection_by_id<R: RecordKind>(&self, id: i64) -> Result<Collection<'_, R>> {
+    pub fn collection_by_id<R: RecordKind>(&self, id: i64) -> Result<Collection<R>> {
         self.drain_write_queue()?;
         let found = self
             .db
@@ -79,28 +79,12 @@ impl Store {
         Ok(Collection::new(&self.db, found))
     }
 
-    /// Returns a handle to the collection of a key, which is of this store. Reads nothing: if the
-    /// collection was removed since, the handle reads as empty, and a save fails with
-    /// [`Error::NoCollection`].
-    ///
-    /// ```
-    /// # use etui::{Store, contacts::Card};
-    /// # let dir = tempfile::tempdir()?;
-    /// # let store = Store::open(dir.path().join("personal.etui"))?;
-    /// let key = store.contacts()?.key();
-    /// assert!(store.collection_by_key(&key).get("ada")?.is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn collection_by_key<R: RecordKind>(&self, key: &CollectionKey<R>) -> Collection<'_, R> {
-        key.handle(&self.db)
-    }
-
     /// Creates a collection.
     ///
     /// # Errors
     /// [`Error::CollectionExists`],
     /// [`Error::BadName`].
-    pub fn create_collection<R: RecordKind>(&self, name: &str) -> Result<Collection<'_, R>> {
+    pub fn create_collection<R: RecordKind>(&self, name: &str) -> Result<Collection<R>> {
         let made = self.db.write_of(TransactionSize::Small, |conn| {
             let made = collection_table::create_collection(conn, R::KIND, name)?;
             let change = CollectionChange::Created;
@@ -127,11 +111,7 @@ impl Store {
     /// [`Error::NoCollection`],
     /// [`Error::CollectionExists`],
     /// [`Error::BadName`].
-    pub fn rename_collection<R: RecordKind>(
-        &self,
-        name: &str,
-        to: &str,
-    ) -> Result<Collection<'_, R>> {
+    pub fn rename_collection<R: RecordKind>(&self, name: &str, to: &str) -> Result<Collection<R>> {
         let find = |conn: &Connection| collection_table::find_collection(conn, R::KIND, Some(name));
         self.rename(find, to)
     }
@@ -145,7 +125,7 @@ impl Store {
         &self,
         id: i64,
         to: &str,
-    ) -> Result<Collection<'_, R>> {
+    ) -> Result<Collection<R>> {
         let find = |conn: &Connection| collection_table::find_live(conn, R::KIND, id);
         self.rename(find, to)
     }
@@ -155,7 +135,7 @@ impl Store {
         &self,
         find: impl FnOnce(&Connection) -> Result<CollectionRef>,
         to: &str,
-    ) -> Result<Collection<'_, R>> {
+    ) -> Result<Collection<R>> {
         let renamed = self.after_queue(|conn| {
             let CollectionRef { id, name } = find(conn)?;
             let renamed = collection_table::rename_collection(conn, R::KIND, id, to)?;
@@ -199,7 +179,7 @@ impl Store {
     /// removed then.
     pub fn remove_collection_if<R: RecordKind>(
         &self,
-        collection: &Collection<'_, R>,
+        collection: &Collection<R>,
         records: u64,
     ) -> Result<RemovedCollection> {
         let name = collection.name();
@@ -335,7 +315,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::collection`].
-    pub fn contacts(&self) -> Result<Contacts<'_>> {
+    pub fn contacts(&self) -> Result<Contacts> {
         self.collection(None)
     }
 
@@ -343,7 +323,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::collection`].
-    pub fn address_book(&self, name: &str) -> Result<Contacts<'_>> {
+    pub fn address_book(&self, name: &str) -> Result<Contacts> {
         self.collection(Some(name))
     }
 
@@ -351,7 +331,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::create_collection`].
-    pub fn create_address_book(&self, name: &str) -> Result<Contacts<'_>> {
+    pub fn create_address_book(&self, name: &str) -> Result<Contacts> {
         self.create_collection(name)
     }
 
@@ -367,7 +347,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::collection`].
-    pub fn calendar(&self) -> Result<Calendar<'_>> {
+    pub fn calendar(&self) -> Result<Calendar> {
         self.collection(None)
     }
 
@@ -375,7 +355,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::collection`].
-    pub fn calendar_named(&self, name: &str) -> Result<Calendar<'_>> {
+    pub fn calendar_named(&self, name: &str) -> Result<Calendar> {
         self.collection(Some(name))
     }
 
@@ -383,7 +363,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::create_collection`].
-    pub fn create_calendar(&self, name: &str) -> Result<Calendar<'_>> {
+    pub fn create_calendar(&self, name: &str) -> Result<Calendar> {
         self.create_collection(name)
     }
 

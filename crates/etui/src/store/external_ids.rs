@@ -27,7 +27,7 @@ impl Store {
     pub fn collection_by_external_id<R: RecordKind>(
         &self,
         external_id: &str,
-    ) -> Result<Option<Collection<'_, R>>> {
+    ) -> Result<Option<Collection<R>>> {
         self.drain_write_queue()?;
         let found = self
             .db
@@ -47,7 +47,7 @@ impl Store {
         &self,
         name: &str,
         external_id: &str,
-    ) -> Result<Collection<'_, R>> {
+    ) -> Result<Collection<R>> {
         let made = self.db.write_of(TransactionSize::Small, |conn| {
             let made = collection_table::create_collection(conn, R::KIND, name)?;
             external_id::set(conn, R::KIND, made.id, Some(external_id))?;
@@ -57,7 +57,7 @@ impl Store {
     }
 }
 
-impl<R: RecordKind> Collection<'_, R> {
+impl<R: RecordKind> Collection<R> {
     /// Returns the external id that the collection has now.
     ///
     /// # Errors

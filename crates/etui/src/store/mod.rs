@@ -41,6 +41,7 @@ use crate::record::{changes, collection_table};
 use crate::search::index::IndexParts;
 use crate::search::index::merge::merge_index;
 use crate::types::{CollectionKind, SyncToken};
+use crate::watch::Notifier;
 use hooks::IndexMaintenance;
 use snapshot::Snapshot;
 
@@ -262,13 +263,9 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::HandlesOpen`]: this process has owned handles of it; [`Error::BadLocale`], or any write
-    /// error. The settings are then unchanged.
+    /// [`Error::BadLocale`], or any write error. The settings are then unchanged.
     pub fn change_settings(self, locale: &str, region: Option<Region>) -> Result<()> {
         let order = Collator::new(locale)?;
-        if Arc::strong_count(&self.db) > 1 {
-            return Err(Error::HandlesOpen(self.path().to_owned()));
-        }
         if self.locale()? != locale || self.db.region() != region {
             self.drain_write_queue()?;
             let with = IndexContext {
@@ -318,23 +315,20 @@ impl Store {
             .write(|conn| write_queue::drain(conn, &self.db.index_context()))
     }
 
-    /// Closes the store. The last process to close it leaves one plain file; closing a store that
-    /// was only read writes nothing.
+    /// Closes the store, for all its handles and views: what uses one from now on gets [`Error::Closed`], and
+    /// [`View::wait`](crate::watch::View::wait) returns. A call that reads in another thread ends first, and
+    /// keeps the file open until then. The last process to close a store leaves one plain file; closing
+    /// one that was only read writes nothing.
     ///
-    /// Dropping a store closes it too, but cannot report an error.
-    ///
-    /// Owned handles ([`Collection::into_owned`](crate::record::Collection::into_owned)) keep the store
-    /// open: with some left, this is [`Error::HandlesOpen`], and the last one to be dropped closes it.
+    /// A store that is dropped is closed with its last handle, and cannot report an error.
     ///
     /// # Errors
-    /// [`Error::HandlesOpen`], or any error of the last checkpoint. Every acknowledged save is durable all
-    /// the same.
+    /// Any error of the last checkpoint. Every acknowledged save is durable all the same.
     pub fn close(self) -> Result<()> {
-        let path = self.path().to_owned();
-        match Arc::into_inner(self.db) {
-            Some(db) => db.close(),
-            None => Err(Error::HandlesOpen(path)),
-        }
+        // Views wake up to find it closed, and the connection that watches for them is closed before the last.
+        self.db.begin_close();
+        self.db.cache::<Notifier>().close(&self.db);
+        self.db.close()
     }
 
     /// Returns the schema version of the library.

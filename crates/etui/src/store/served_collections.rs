@@ -41,7 +41,7 @@ impl CollectionChanges {
     }
 }
 
-impl<R: Resource> Collection<'_, R> {
+impl<R: Resource> Collection<R> {
     /// Returns the segment of the collection's URL; `None`: no client chose one.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Store {
     ///
     /// # Errors
     /// Any read error.
-    pub fn collection_at<R: Resource>(&self, segment: &str) -> Result<Option<Collection<'_, R>>> {
+    pub fn collection_at<R: Resource>(&self, segment: &str) -> Result<Option<Collection<R>>> {
         self.drain_write_queue()?;
         let found = self.db.read(|conn| {
             let all = collection_table::list_collections(conn, R::KIND)?;
@@ -106,7 +106,7 @@ impl Store {
         &self,
         segment: &str,
         changes: &CollectionChanges,
-    ) -> Result<Collection<'_, R>> {
+    ) -> Result<Collection<R>> {
         check_name(segment)?;
         let made = self.db.write_of(TransactionSize::Small, |conn| {
             expect_free(conn, R::KIND, segment)?;

@@ -58,6 +58,11 @@ impl ViewRegistry {
         self.generation.fetch_add(1, Ordering::SeqCst);
         views.len()
     }
+
+    /// Wakes all views.
+    pub(super) fn wake_all(&self) {
+        lock(&self.views).iter().for_each(|view| view.wake());
+    }
 }
 
 /// A running dispatcher.

@@ -16,13 +16,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::db::DbRef;
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::record::{Collection, Paging, Reader, changes, collection_table};
 use crate::search::filter::{Filter, Matcher};
 use crate::search::query::{ListEntry, SearchableRecord};
 use crate::types::{ChangeKind, RecordId, SyncToken};
-use notifier::Notifier;
+pub(crate) use notifier::Notifier;
 use subscription::Subscription;
 
 /// A change of a record with respect to a view's filter.
@@ -93,10 +93,10 @@ pub struct LoadedPage<S, F> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A view of an owned handle ([`Collection::into_owned`]) is a `View<'static, _>`, which may move to a
-/// thread.
-pub struct View<'s, R: SearchableRecord> {
-    db: DbRef<'s>,
+/// A view shares the store, and may move to a thread. [`Store::close`](crate::Store::close) ends its waiting;
+/// reading it is [`Error::Closed`] from then on.
+pub struct View<R: SearchableRecord> {
+    db: Arc<Db>,
     collection: i64,
     filter: Filter<R::Field>,
     subscription: Arc<Subscription>,
@@ -110,12 +110,12 @@ const UNKNOWN_TOKEN: SyncToken = SyncToken {
     listing: None,
 };
 
-impl<'s, R: SearchableRecord> Collection<'s, R> {
+impl<R: SearchableRecord> Collection<R> {
     /// Opens a view of `filter` that starts now.
     ///
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
-    pub fn view(&self, filter: &Filter<R::Field>) -> Result<View<'s, R>> {
+    pub fn view(&self, filter: &Filter<R::Field>) -> Result<View<R>> {
         let view = self.open_view(filter, UNKNOWN_TOKEN)?;
         let reading = view.subscription.begin_read();
         let now = self.db().read_transaction(changes::token)?;
@@ -129,7 +129,7 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
     ///
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
-    pub fn view_since(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
+    pub fn view_since(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<R>> {
         let since = self
             .db()
             .read(|conn| collection_table::history_start(conn, self.id()))?;
@@ -142,7 +142,7 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
         self.open_view(filter, from)
     }
 
-    fn open_view(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
+    fn open_view(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<R>> {
         self.db().ensure_indexed()?;
         let matcher = Arc::new(Matcher::new(filter, self.db().region()));
         let subscription = Subscription::new(self.id(), matcher, token);
@@ -150,7 +150,7 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
             .cache::<Notifier>()
             .subscribe(self.db(), &subscription)?;
         Ok(View {
-            db: self.db_ref(),
+            db: Arc::clone(self.db()),
             collection: self.id(),
             filter: filter.clone(),
             subscription,
@@ -161,7 +161,7 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
 /// The changes that a view of `R` reports.
 type ChangesOf<R> = ViewChanges<<R as SearchableRecord>::Summary, <R as SearchableRecord>::Field>;
 
-impl<R: SearchableRecord> View<'_, R> {
+impl<R: SearchableRecord> View<R> {
     /// Returns the position up to which changes were reported. A view opened there
     /// ([`Collection::view_since`]) continues this one.
     pub fn token(&self) -> SyncToken {
@@ -273,7 +273,7 @@ impl<R: SearchableRecord> View<'_, R> {
     }
 }
 
-impl<R: SearchableRecord> Drop for View<'_, R> {
+impl<R: SearchableRecord> Drop for View<R> {
     fn drop(&mut self) {
         self.db
             .cache::<Notifier>()

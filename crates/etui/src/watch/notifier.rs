@@ -44,16 +44,24 @@ impl Notifier {
         Ok(())
     }
 
+    /// Ends the dispatcher, and makes all views readable: they read that the store is closed.
+    pub(crate) fn close(&self, db: &Db) {
+        self.stop(db, &mut lock(&self.running));
+        self.shared.wake_all();
+    }
+
+    fn stop(&self, db: &Db, running: &mut Option<RunningDispatcher>) {
+        db.signal().set_waker(None);
+        if let Some(connection) = running.take().and_then(RunningDispatcher::stop_and_join) {
+            db.return_connection(connection);
+        }
+    }
+
     /// Removes a view; the dispatcher ends with the last one.
     pub(super) fn unsubscribe(&self, db: &Db, subscription: &Arc<Subscription>) {
         let mut running = lock(&self.running);
         if self.shared.remove(subscription) == 0 {
-            db.signal().set_waker(None);
-        } else {
-            return;
-        }
-        if let Some(connection) = running.take().and_then(RunningDispatcher::stop_and_join) {
-            db.return_connection(connection);
+            self.stop(db, &mut running);
         }
     }
 }

@@ -30,7 +30,7 @@ fn event(uid: &str, lines: &str) -> CalendarObject {
 type Due = (Timestamp, RecordId, String);
 
 /// Returns every alarm from a moment on, from the text of each record.
-fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &TimeZone) -> Vec<Due> {
+fn naive(calendar: &Calendar, after: Timestamp, viewer: &TimeZone) -> Vec<Due> {
     let until = after.plus_seconds(AHEAD * DAY);
     let mut all = Vec::new();
     for (uid, id) in uids(calendar) {
@@ -72,7 +72,7 @@ fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &TimeZone) -> Vec<Du
     all
 }
 
-fn compare(calendar: &Calendar<'_>, after: Timestamp, limit: usize, viewer: &TimeZone) {
+fn compare(calendar: &Calendar, after: Timestamp, limit: usize, viewer: &TimeZone) {
     let mut expected = naive(calendar, after, viewer);
     let until = after.plus_seconds(AHEAD * DAY);
     let found = calendar.alarms(after, limit, viewer).unwrap();
@@ -248,7 +248,7 @@ fn alarms_are_complete_after_a_repair() {
 }
 
 /// Saves `count` daily series that began long before [`late`].
-fn daily_series(calendar: &Calendar<'_>, count: usize) {
+fn daily_series(calendar: &Calendar, count: usize) {
     for n in 0..count {
         let lines = format!(
             "DTSTART:20230101T09{:02}{:02}Z\r\nRRULE:FREQ=DAILY\r\n\

@@ -23,7 +23,7 @@ fn at(text: &str) -> Timestamp {
     value.in_zone(None).at(&TimeZone::UTC)
 }
 
-fn import(calendar: &Calendar<'_>, bytes: &[u8]) -> ImportReport {
+fn import(calendar: &Calendar, bytes: &[u8]) -> ImportReport {
     calendar
         .import(bytes, &mut |_| ControlFlow::Continue(()))
         .unwrap()

@@ -213,7 +213,7 @@ fn any_filter(rng: &mut SplitMix64, depth: u32) -> Filter {
 }
 
 /// Returns all records in the order of the list, computed from their texts.
-fn by_start(calendar: &Calendar<'_>) -> Vec<(RecordId, CalendarObject)> {
+fn by_start(calendar: &Calendar) -> Vec<(RecordId, CalendarObject)> {
     let all = calendar.all().unwrap();
     let mut all: Vec<_> = all.iter().map(|(id, t)| (id, record(t))).collect();
     all.sort_by_key(|(id, r)| {
@@ -225,7 +225,7 @@ fn by_start(calendar: &Calendar<'_>) -> Vec<(RecordId, CalendarObject)> {
 
 /// Compares every kind of query of a filter with the reference.
 fn compare(
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     all: &[(RecordId, CalendarObject)],
     filter: &Filter,
     rng: &mut SplitMix64,
@@ -321,7 +321,7 @@ fn results_match_the_texts() {
     }
 }
 
-fn few(store: &Store) -> Calendar<'_> {
+fn few(store: &Store) -> Calendar {
     let calendar = store.calendar().unwrap();
     let records = [
         event(
@@ -493,7 +493,7 @@ fn views_report_what_a_query_finds() {
         let calendar = store.calendar().unwrap();
         let book = store.contacts().unwrap();
         let filters: Vec<_> = (0..12).map(|_| any_filter(&mut rng, 2)).collect();
-        let mut views: Vec<(&Filter, View<'_>, Follower)> = filters
+        let mut views: Vec<(&Filter, View, Follower)> = filters
             .iter()
             .chain([&Filter::All])
             .map(|f| (f, calendar.view(f).unwrap(), Follower::default()))

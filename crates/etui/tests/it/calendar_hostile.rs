@@ -19,7 +19,7 @@ fn object(body: &str) -> String {
     format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{body}END:VCALENDAR\r\n")
 }
 
-fn import(calendar: &Calendar<'_>, input: &str) -> ImportReport {
+fn import(calendar: &Calendar, input: &str) -> ImportReport {
     let go_on = &mut |_: etui::import::ImportEvent<'_>| ControlFlow::Continue(());
     calendar.import(input.as_bytes(), go_on).unwrap()
 }

@@ -11,7 +11,7 @@ use etui::{ETag, Store};
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::fixtures::icalendar::{ALL, Fixture};
 
-fn import(calendar: &Calendar<'_>, input: &[u8]) -> ImportReport {
+fn import(calendar: &Calendar, input: &[u8]) -> ImportReport {
     calendar
         .import(input, &mut |_| ControlFlow::Continue(()))
         .unwrap()
@@ -35,7 +35,7 @@ fn components(text: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Returns the bytes of all components of a calendar, in order.
-fn stored(calendar: &Calendar<'_>) -> Vec<Vec<u8>> {
+fn stored(calendar: &Calendar) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for (_, text) in calendar.all().unwrap().iter() {
         let object = [b"BEGIN:VCALENDAR\r\n", text].concat();
@@ -275,7 +275,7 @@ fn a_record_that_is_merged_later_counts_once() {
         );
         let (_dir, path) = directory();
         let store = Store::open(&path).unwrap();
-        let count = |calendar: &Calendar<'_>| {
+        let count = |calendar: &Calendar| {
             let report = import(calendar, file.as_bytes());
             assert_eq!(report.refused, 0);
             (report.added, report.changed, report.unchanged)

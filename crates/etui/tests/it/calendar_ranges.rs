@@ -30,7 +30,7 @@ fn week(day: i64) -> Range<Timestamp> {
     Timestamp::from_seconds(day * DAY)..Timestamp::from_seconds((day + 7) * DAY)
 }
 
-fn agrees(calendar: &Calendar<'_>, day: i64) {
+fn agrees(calendar: &Calendar, day: i64) {
     let viewer = TimeZone::UTC;
     let found = calendar.between(week(day), &viewer).unwrap();
     assert_eq!(told(&found), naive(calendar, &week(day), &viewer));

@@ -48,7 +48,7 @@ impl Both for calendar::CalendarObject {
     }
 }
 
-fn found<R: Both>(all: &Collection<'_, R>) -> usize {
+fn found<R: Both>(all: &Collection<R>) -> usize {
     all.find(&Filter::All).unwrap().len()
 }
 

@@ -20,7 +20,7 @@ fn card(uid: &str, photo: Option<&[u8]>) -> Card {
     Card::parse(text).unwrap()
 }
 
-fn id(contacts: &Contacts<'_>, uid: &str) -> RecordId {
+fn id(contacts: &Contacts, uid: &str) -> RecordId {
     contacts.get(uid).unwrap().unwrap().id
 }
 
@@ -35,7 +35,7 @@ fn stored_rows(path: &Path) -> (i64, i64) {
 }
 
 /// The thumbnails of contacts, in their order.
-fn thumbnails(contacts: &Contacts<'_>, ids: &[RecordId]) -> Vec<Option<Vec<u8>>> {
+fn thumbnails(contacts: &Contacts, ids: &[RecordId]) -> Vec<Option<Vec<u8>>> {
     let mut found = Vec::new();
     let visit = |jpeg: Option<&[u8]>| found.push(jpeg.map(<[u8]>::to_vec));
     contacts

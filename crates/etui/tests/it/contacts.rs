@@ -36,7 +36,7 @@ fn person(uid: &str, family: &str, given: &str) -> Card {
     )
 }
 
-fn names(contacts: &Contacts<'_>, filter: &str) -> Vec<String> {
+fn names(contacts: &Contacts, filter: &str) -> Vec<String> {
     let filter: Filter = filter.parse().unwrap();
     let found = contacts.find(&filter).unwrap();
     found.into_iter().map(|e| e.summary.name).collect()
@@ -931,7 +931,7 @@ fn a_store_is_made_where_a_cut_left_the_journal_of_its_creation() {
 }
 
 /// Returns the UIDs in the order of a sort by these fields, by comparing whole keys.
-fn expected_order(contacts: &Contacts<'_>, filter: &Filter, by: &[SortBy]) -> Vec<etui::RecordId> {
+fn expected_order(contacts: &Contacts, filter: &Filter, by: &[SortBy]) -> Vec<etui::RecordId> {
     let collator = etui::text::collator::Collator::new("de").unwrap();
     let mut all: Vec<(Vec<Vec<u8>>, etui::RecordId)> = Vec::new();
     for entry in contacts.find(filter).unwrap() {

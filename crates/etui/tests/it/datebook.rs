@@ -24,12 +24,12 @@ fn event(n: usize, more: &str) -> CalendarObject {
     CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
-fn fill(calendar: &Calendar<'_>, count: usize) {
+fn fill(calendar: &Calendar, count: usize) {
     let all: Vec<_> = (0..count).map(|n| event(n, "")).collect();
     calendar.save_many(&all).unwrap();
 }
 
-fn renamed(taken: &CheckedOut<'_>, name: &str) -> CalendarObject {
+fn renamed(taken: &CheckedOut, name: &str) -> CalendarObject {
     let mut record = taken.record().unwrap();
     record
         .set(0, "SUMMARY", name, &TimeZoneResolver::new())
@@ -37,7 +37,7 @@ fn renamed(taken: &CheckedOut<'_>, name: &str) -> CalendarObject {
     record
 }
 
-fn title(book: &mut DateBook<'_>, index: u64) -> String {
+fn title(book: &mut DateBook, index: u64) -> String {
     let stored = book.peek(index).unwrap().unwrap();
     let record = CalendarObject::parse(stored.text, &TimeZoneResolver::new()).unwrap();
     record.master().summary.clone().unwrap()
@@ -331,7 +331,7 @@ fn a_dropped_date_book_is_synced_and_overwrites_nothing() {
 }
 
 /// Returns the texts in the order of the list.
-fn texts(calendar: &Calendar<'_>) -> Vec<Vec<u8>> {
+fn texts(calendar: &Calendar) -> Vec<Vec<u8>> {
     let all = Query::all().columns(Column::Record);
     let rows = calendar.query(&all).unwrap();
     rows.iter().map(|row| row.record().to_vec()).collect()

@@ -61,29 +61,29 @@ struct Dirty {
     text: Vec<u8>,
 }
 
-struct Held<'s> {
+struct Held {
     uid: String,
     /// The text in the store when the record was taken first.
     before: Vec<u8>,
-    taken: CheckedOut<'s>,
+    taken: CheckedOut,
 }
 
 /// A date book, and what the model knows of it.
-struct Book<'s> {
-    book: DateBook<'s>,
+struct Book {
+    book: DateBook,
     dirty: BTreeMap<String, Dirty>,
-    held: Vec<Held<'s>>,
+    held: Vec<Held>,
 }
 
-struct Run<'s> {
+struct Run {
     rng: SplitMix64,
-    calendars: [Calendar<'s>; 2],
-    books: [Book<'s>; 3],
+    calendars: [Calendar; 2],
+    books: [Book; 3],
     live: BTreeMap<String, Live>,
     made: u32,
 }
 
-impl Run<'_> {
+impl Run {
     /// Returns the UIDs in list order.
     fn order(&self) -> Vec<String> {
         let mut all: Vec<_> = self.live.iter().collect();

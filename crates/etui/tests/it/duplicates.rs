@@ -6,7 +6,7 @@ use crate::support::{clean, directory, german, people};
 use etui::contacts::{Card, Contact, Contacts, DuplicatePair, DuplicateReason, LIKELY_DUPLICATE};
 use etui::{Error, RecordId, SaveOutcome, Store};
 
-fn save(contacts: &Contacts<'_>, uid: &str, lines: &str) -> RecordId {
+fn save(contacts: &Contacts, uid: &str, lines: &str) -> RecordId {
     let lines = lines.replace('\n', "\r\n");
     let text = format!("BEGIN:VCARD\r\nVERSION:4.0\r\nUID:{uid}\r\n{lines}\r\nEND:VCARD\r\n");
     contacts.save(&Card::parse(text).unwrap()).unwrap().id

@@ -43,7 +43,7 @@ fn store_with_data(dir: &tempfile::TempDir) -> Store {
 
 /// Searches as the command does: ranked, and corrected if nothing is found.
 fn search<R: SearchableRecord>(
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     words: &str,
     show: impl Fn(&etui::search::query::Row<'_, R::Column>) -> String,
 ) -> String
@@ -168,7 +168,7 @@ fn numbered_card(number: usize) -> Card {
 }
 
 /// Returns the ids of a ranked answer, read in pages by cursor and by offset.
-fn read_pages(contacts: &Contacts<'_>, words: &str, limit: u64) -> [Vec<RecordId>; 2] {
+fn read_pages(contacts: &Contacts, words: &str, limit: u64) -> [Vec<RecordId>; 2] {
     let query = || Query::ranked(words.parse().unwrap()).limit(limit);
     let mut by_cursor = Vec::new();
     let mut page = contacts.query(&query()).unwrap();

@@ -14,7 +14,7 @@ fn kinds(versions: &[Version]) -> Vec<VersionKind> {
     versions.iter().map(|version| version.kind).collect()
 }
 
-fn names(contacts: &Contacts<'_>, versions: &[Version]) -> Vec<String> {
+fn names(contacts: &Contacts, versions: &[Version]) -> Vec<String> {
     let read = |version| contacts.read_version(version).unwrap().unwrap();
     let read = versions.iter().map(read);
     read.map(|contact| contact.card().unwrap().display_name())

@@ -98,7 +98,7 @@ fn whole_store(store: Store, what: &str) -> u64 {
     contacts + entries
 }
 
-fn counted<R: SearchableRecord>(records: &Collection<'_, R>, what: &str) -> u64 {
+fn counted<R: SearchableRecord>(records: &Collection<R>, what: &str) -> u64 {
     let count = records.count().unwrap();
     let listed = records.list(Paging::ALL).unwrap().len() as u64;
     assert_eq!(listed, count, "{what}: {}", records.name());

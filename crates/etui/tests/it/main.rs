@@ -15,6 +15,7 @@ mod calendar_hostile;
 mod calendar_import;
 mod calendar_ranges;
 mod changes;
+mod closing;
 mod cold;
 mod collections;
 mod contact_photos;

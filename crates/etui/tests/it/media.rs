@@ -31,7 +31,7 @@ impl Library {
         self.dir.path().join(name)
     }
 
-    fn media(&self) -> Media<'_> {
+    fn media(&self) -> Media {
         self.store.media().unwrap()
     }
 
@@ -652,7 +652,7 @@ fn a_rating_is_undone_after_the_file_was_tagged_anew() {
 }
 
 /// Waits for changes and scans.
-fn next_scan(watch: &mut FolderWatch<'_>) -> ScanReport {
+fn next_scan(watch: &mut FolderWatch) -> ScanReport {
     assert!(
         watch.wait(Some(Duration::from_secs(120))).unwrap(),
         "no event"

@@ -24,7 +24,7 @@ fn good_file() -> Vec<u8> {
     audio_file(AudioFormat::Flac, &spec)
 }
 
-fn scan(media: &Media<'_>, folder: &Path) -> ScanReport {
+fn scan(media: &Media, folder: &Path) -> ScanReport {
     let go_on = &mut |_: &_| ControlFlow::Continue(());
     media
         .scan(&[folder.to_owned()], &ScanOptions::default(), go_on)

@@ -54,7 +54,7 @@ impl Library {
         fs::write(&path, audio_file(format, &spec)).unwrap();
     }
 
-    fn media(&self) -> Media<'_> {
+    fn media(&self) -> Media {
         self.store.media().unwrap()
     }
 

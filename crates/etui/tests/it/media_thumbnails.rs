@@ -36,7 +36,7 @@ impl Library {
         dir.join("files").join(name)
     }
 
-    fn media(&self) -> Media<'_> {
+    fn media(&self) -> Media {
         self.store.media().unwrap()
     }
 

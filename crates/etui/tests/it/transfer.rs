@@ -10,7 +10,7 @@ fn always<'u>(uids: &[&'u str]) -> Vec<(&'u str, Condition)> {
     uids.iter().map(|uid| (*uid, Condition::Always)).collect()
 }
 
-fn uids(contacts: &Contacts<'_>) -> Vec<String> {
+fn uids(contacts: &Contacts) -> Vec<String> {
     let all = contacts.all().unwrap();
     all.iter()
         .map(|(id, _)| contacts.by_id(id).unwrap().unwrap().uid)
@@ -139,7 +139,7 @@ fn a_moved_entry_keeps_its_time_zone() {
     ships
         .import(object.as_bytes(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
-    let start = |calendar: &etui::calendar::Calendar<'_>| {
+    let start = |calendar: &etui::calendar::Calendar| {
         let (_, record) = calendar.record("1").unwrap().unwrap();
         assert!(record.unresolved_tzids().is_empty());
         record.master().start.clone()
@@ -148,7 +148,7 @@ fn a_moved_entry_keeps_its_time_zone() {
     ships.move_all_if(&always(&["1"]), &other).unwrap();
     assert_eq!(ships.count().unwrap(), 0);
     assert_eq!(start(&other), before);
-    let export = |calendar: &etui::calendar::Calendar<'_>| {
+    let export = |calendar: &etui::calendar::Calendar| {
         let mut out = Vec::new();
         calendar.export(&mut out).unwrap();
         String::from_utf8(out).unwrap()

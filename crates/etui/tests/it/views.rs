@@ -55,7 +55,7 @@ fn short(changes: ViewChanges) -> Vec<String> {
         .collect()
 }
 
-fn changes(view: &mut View<'_>) -> Vec<String> {
+fn changes(view: &mut View) -> Vec<String> {
     short(view.changes().unwrap())
 }
 
@@ -83,7 +83,7 @@ impl Follower {
         }
     }
 
-    fn check(&self, contacts: &Contacts<'_>, filter: &Filter) {
+    fn check(&self, contacts: &Contacts, filter: &Filter) {
         let found = contacts.find(filter).unwrap();
         let found: BTreeMap<_, _> = found.into_iter().map(|e| (e.id, e.summary)).collect();
         assert_eq!(self.entries, found, "{filter}");
@@ -214,7 +214,7 @@ fn pages_and_changes_are_of_one_state() {
     assert!(view.changes().unwrap().is_empty());
 }
 
-fn readable(view: &View<'_>, timeout: Duration) -> bool {
+fn readable(view: &View, timeout: Duration) -> bool {
     let descriptor = view.descriptor().unwrap();
     let timeout = Timespec::try_from(timeout).unwrap();
     poll(
@@ -258,7 +258,7 @@ fn a_view_reports_rename_and_removal_of_its_collection() {
     let work = store.create_address_book("Work").unwrap();
     let mut view = work.view(&filter("name:ann*")).unwrap();
     let mut home = store.contacts().unwrap().view(&filter("*")).unwrap();
-    let read_woken = |view: &mut View<'_>| {
+    let read_woken = |view: &mut View| {
         assert!(readable(view, PATIENCE));
         let (changes, name) = view.changes_and_name().unwrap();
         (short(changes), name)

@@ -565,7 +565,7 @@ fn a_range_has_what_happens_in_it_for_who_asks() {
 }
 
 /// Returns the times of a store's only event.
-fn stored(calendar: &etui::calendar::Calendar<'_>) -> String {
+fn stored(calendar: &etui::calendar::Calendar) -> String {
     let all = calendar
         .between(Timestamp::MIN..Timestamp::MAX, &TimeZone::UTC)
         .unwrap();

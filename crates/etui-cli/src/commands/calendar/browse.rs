@@ -84,7 +84,7 @@ impl BrowserRecord for CalendarObject {
     }
 
     fn form_of(
-        (all, stored): (&Calendar<'_>, &StoredRecord<Self>),
+        (all, stored): (&Calendar, &StoredRecord<Self>),
         instance: Option<&CalendarTime>,
         out: &OutputWriter,
     ) -> Result<RecordForm> {
@@ -110,7 +110,7 @@ impl BrowserRecord for CalendarObject {
     }
 
     fn change_fields(
-        (all, stored): (&Calendar<'_>, &StoredRecord<Self>),
+        (all, stored): (&Calendar, &StoredRecord<Self>),
         instance: Option<&CalendarTime>,
         fields: &[FieldChange],
         out: &OutputWriter,
@@ -175,7 +175,7 @@ impl BrowserRecord for CalendarObject {
     }
 
     fn move_to(
-        (all, stored): (&Calendar<'_>, &StoredRecord<Self>),
+        (all, stored): (&Calendar, &StoredRecord<Self>),
         target: &MoveTarget,
         text: &str,
         out: &OutputWriter,
@@ -204,7 +204,7 @@ impl BrowserRecord for CalendarObject {
     }
 
     fn toggle_done(
-        all: &Calendar<'_>,
+        all: &Calendar,
         stored: &StoredRecord<Self>,
         instance: Option<&CalendarTime>,
         out: &OutputWriter,
@@ -216,7 +216,7 @@ impl BrowserRecord for CalendarObject {
     }
 
     fn skip_instance(
-        all: &Calendar<'_>,
+        all: &Calendar,
         stored: &StoredRecord<Self>,
         instance: &CalendarTime,
     ) -> Result<Self> {

@@ -152,7 +152,7 @@ pub fn edit_entry(app: &mut App, args: &EditEntryArgs) -> Result<()> {
 /// Returns the record with one time changed by the options, and that time.
 fn edit_one(
     app: &mut App,
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     stored: &StoredRecord<CalendarObject>,
     id: &str,
     on: &str,
@@ -202,7 +202,7 @@ fn report_later_part(
 /// Changes one time and all later ones: the series ends before it, and a new one begins.
 fn edit_from(
     app: &mut App,
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     stored: &StoredRecord<CalendarObject>,
     id: &str,
     from: &str,
@@ -242,7 +242,7 @@ fn edit_from(
 /// Returns the record with the changes of the options.
 fn apply_options(
     app: &mut App,
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     stored: &StoredRecord<CalendarObject>,
     args: &EditEntryArgs,
 ) -> Result<CalendarObject> {

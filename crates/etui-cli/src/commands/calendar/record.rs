@@ -76,11 +76,11 @@ impl RecordCommands for CalendarObject {
         edit::edit_entry(app, args)
     }
 
-    fn collection_color(calendar: &Calendar<'_>) -> Result<Option<Color>> {
+    fn collection_color(calendar: &Calendar) -> Result<Option<Color>> {
         Ok(calendar.color()?)
     }
 
-    fn set_collection_color(calendar: &Calendar<'_>, color: Option<Color>) -> Result<()> {
+    fn set_collection_color(calendar: &Calendar, color: Option<Color>) -> Result<()> {
         Ok(calendar.set_color(color)?)
     }
 
@@ -100,7 +100,7 @@ impl RecordCommands for CalendarObject {
         next::show_next(app, readers, filter)
     }
 
-    fn parse_text(text: Vec<u8>, replaces: Option<(&Calendar<'_>, RecordId)>) -> Result<Self> {
+    fn parse_text(text: Vec<u8>, replaces: Option<(&Calendar, RecordId)>) -> Result<Self> {
         let zones = match replaces {
             Some((all, id)) => all.zones(id)?,
             None => TimeZoneResolver::new(),
@@ -156,7 +156,7 @@ impl RecordCommands for CalendarObject {
     fn write_json(
         out: &mut OutputWriter,
         _: &Store,
-        calendar: &Calendar<'_>,
+        calendar: &Calendar,
         stored: &StoredRecord<Self>,
     ) -> Result<()> {
         let record = parse_stored(calendar, stored)?;
@@ -190,7 +190,7 @@ impl RecordCommands for CalendarObject {
     }
 
     /// Returns the years in which entries start.
-    fn landmarks(calendar: &Calendar<'_>, out: &OutputWriter) -> Result<Vec<ListLandmark>> {
+    fn landmarks(calendar: &Calendar, out: &OutputWriter) -> Result<Vec<ListLandmark>> {
         let zone = out.time_zone();
         let count = calendar.count()?;
         let mut marks = Vec::new();
@@ -213,7 +213,7 @@ impl RecordCommands for CalendarObject {
     }
 
     /// Returns the position of the first entry that starts today or later.
-    fn opening_position(calendar: &Calendar<'_>, out: &OutputWriter) -> Result<u64> {
+    fn opening_position(calendar: &Calendar, out: &OutputWriter) -> Result<u64> {
         let here = local_now(out);
         let count = calendar.count()?;
         let today = first_position_from(calendar, here.now.date(), (0, count), &here.zone)?;
@@ -222,7 +222,7 @@ impl RecordCommands for CalendarObject {
     }
 
     fn record_details(
-        calendar: &Calendar<'_>,
+        calendar: &Calendar,
         stored: &StoredRecord<Self>,
         name: Option<&str>,
         out: &OutputWriter,
@@ -311,7 +311,7 @@ pub fn check_understood(record: &CalendarObject, before: Option<&CalendarObject>
 
 /// Parses a record, or an earlier version of it, with the zones that it can name.
 fn parse_stored(
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     stored: &StoredRecord<CalendarObject>,
 ) -> Result<CalendarObject> {
     let zones = calendar.zones(stored.id)?;
@@ -320,7 +320,7 @@ fn parse_stored(
 
 /// Returns the record with this number or UID, stored and parsed.
 pub fn read_record(
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     id: &str,
 ) -> Result<(StoredRecord<CalendarObject>, CalendarObject)> {
     let stored = resolve_record(calendar, id)?;
@@ -331,7 +331,7 @@ pub fn read_record(
 }
 
 /// Returns the day on which the entry at a position starts, or `None` without a time.
-fn start_day_at(calendar: &Calendar<'_>, position: u64, zone: &TimeZone) -> Result<Option<Date>> {
+fn start_day_at(calendar: &Calendar, position: u64, zone: &TimeZone) -> Result<Option<Date>> {
     let page = Paging {
         offset: position,
         limit: 1,
@@ -348,7 +348,7 @@ fn start_day_at(calendar: &Calendar<'_>, position: u64, zone: &TimeZone) -> Resu
 /// Returns the first position in the range with an entry that starts on `day` or later. Undated entries
 /// are at the end.
 fn first_position_from(
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     day: Date,
     (mut from, mut to): (u64, u64),
     zone: &TimeZone,

@@ -432,7 +432,7 @@ fn change_instance(
         None => number_of::<CalendarObject>(app, &store, id)?,
     };
     let ids = [id.to_owned()];
-    let calendar: Calendar<'_> = collection_of::<CalendarObject>(app, &store, &ids)?;
+    let calendar: Calendar = collection_of::<CalendarObject>(app, &store, &ids)?;
     let (stored, mut record): (StoredRecord<CalendarObject>, _) = read_record(&calendar, id)?;
     let zones = calendar.zones(stored.id)?;
     let InstanceChange {

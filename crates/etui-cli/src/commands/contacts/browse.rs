@@ -90,7 +90,7 @@ impl BrowserRecord for Card {
     }
 
     fn form_of(
-        (all, stored): (&Contacts<'_>, &Contact),
+        (all, stored): (&Contacts, &Contact),
         _: Option<&CalendarTime>,
         _: &OutputWriter,
     ) -> Result<RecordForm> {
@@ -110,7 +110,7 @@ impl BrowserRecord for Card {
     }
 
     fn change_fields(
-        (all, stored): (&Contacts<'_>, &Contact),
+        (all, stored): (&Contacts, &Contact),
         _: Option<&CalendarTime>,
         changes: &[FieldChange],
         _: &OutputWriter,
@@ -144,7 +144,7 @@ impl BrowserRecord for Card {
     }
 
     fn toggle_done(
-        _: &Contacts<'_>,
+        _: &Contacts,
         _: &Contact,
         _: Option<&CalendarTime>,
         _: &OutputWriter,
@@ -152,7 +152,7 @@ impl BrowserRecord for Card {
         Err(Failure::usage("a contact cannot be completed"))
     }
 
-    fn skip_instance(_: &Contacts<'_>, _: &Contact, _: &CalendarTime) -> Result<Self> {
+    fn skip_instance(_: &Contacts, _: &Contact, _: &CalendarTime) -> Result<Self> {
         Err(Failure::usage("a contact is no series"))
     }
 }

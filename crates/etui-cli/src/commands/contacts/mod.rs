@@ -131,7 +131,7 @@ impl RecordCommands for Card {
         options.letters
     }
 
-    fn parse_text(text: Vec<u8>, _: Option<(&Contacts<'_>, RecordId)>) -> Result<Self> {
+    fn parse_text(text: Vec<u8>, _: Option<(&Contacts, RecordId)>) -> Result<Self> {
         Ok(Card::parse(text)?)
     }
 
@@ -178,7 +178,7 @@ impl RecordCommands for Card {
     fn write_json(
         out: &mut OutputWriter,
         store: &Store,
-        _: &Contacts<'_>,
+        _: &Contacts,
         contact: &Contact,
     ) -> Result<()> {
         out.write_json(&contact_json(contact, store.region()?)?)
@@ -216,7 +216,7 @@ impl RecordCommands for Card {
         }
     }
 
-    fn landmarks(book: &Contacts<'_>, _: &OutputWriter) -> Result<Vec<ListLandmark>> {
+    fn landmarks(book: &Contacts, _: &OutputWriter) -> Result<Vec<ListLandmark>> {
         let letters = book.letters()?.into_iter().map(|letter| ListLandmark {
             label: letter.label,
             position: letter.position,
@@ -224,12 +224,12 @@ impl RecordCommands for Card {
         Ok(letters.collect())
     }
 
-    fn opening_position(_: &Contacts<'_>, _: &OutputWriter) -> Result<u64> {
+    fn opening_position(_: &Contacts, _: &OutputWriter) -> Result<u64> {
         Ok(0)
     }
 
     fn record_details(
-        _: &Contacts<'_>,
+        _: &Contacts,
         contact: &Contact,
         _: Option<&str>,
         _: &OutputWriter,

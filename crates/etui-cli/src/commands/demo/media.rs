@@ -17,7 +17,7 @@ use super::{DemoRun, SEED, count_and_first, time_median};
 /// Albums of the generated collection.
 const ALBUMS: u32 = 8;
 
-impl DemoRun<'_, '_> {
+impl DemoRun<'_> {
     /// Scans generated music in `dir` into a store of its own there, and looks around in it.
     pub(super) fn show_media(&mut self, dir: &Path) -> Result<()> {
         let folder = dir.join("Music");
@@ -66,7 +66,7 @@ impl DemoRun<'_, '_> {
         Ok(store.close()?)
     }
 
-    fn scan_step(&mut self, media: &Media<'_>, what: &str, folder: &Path) -> Result<()> {
+    fn scan_step(&mut self, media: &Media, what: &str, folder: &Path) -> Result<()> {
         let mut bar = ProgressReporter::for_files(&self.app.out, "Scanning");
         let begun = Instant::now();
         let folders = [folder.to_owned()];

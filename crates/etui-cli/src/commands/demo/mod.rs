@@ -156,13 +156,13 @@ fn profile_note(profile: &str) -> String {
     }
 }
 
-struct DemoRun<'a, 's> {
+struct DemoRun<'a> {
     app: &'a mut App,
-    book: &'a Contacts<'s>,
-    calendar: &'a Calendar<'s>,
+    book: &'a Contacts,
+    calendar: &'a Calendar,
 }
 
-impl DemoRun<'_, '_> {
+impl DemoRun<'_> {
     /// Writes a heading after an empty line.
     fn write_section(&mut self, text: &str) -> Result<()> {
         self.app.out.status("")?;

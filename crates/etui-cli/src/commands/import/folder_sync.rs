@@ -45,7 +45,7 @@ impl FolderSync {
     /// were.
     pub fn begin<R: ItemRecord>(
         store: &Store,
-        collection: &Collection<'_, R>,
+        collection: &Collection<R>,
         folder: &SourceFolder,
     ) -> Result<Self> {
         let ledger = ExportLedger::read(&folder.path)?;
@@ -119,7 +119,7 @@ impl FolderSync {
         mut self,
         out: &mut OutputWriter,
         store: &Store,
-        collection: &Collection<'_, R>,
+        collection: &Collection<R>,
         delete: bool,
         report: &mut ImportReport,
     ) -> Result<u64> {
@@ -170,7 +170,7 @@ impl FolderSync {
         &mut self,
         out: &mut OutputWriter,
         store: &Store,
-        collection: &Collection<'_, R>,
+        collection: &Collection<R>,
         delete: bool,
         shown: &str,
     ) -> Result<u64> {

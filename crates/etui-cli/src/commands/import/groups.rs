@@ -32,18 +32,18 @@ struct GroupLabel {
 }
 
 /// The cards of a text that has groups.
-pub struct LabelledCards<'a, 's> {
+pub struct LabelledCards<'a> {
     cards: Splitter<File>,
-    book: &'a Contacts<'s>,
+    book: &'a Contacts,
     labels: HashMap<String, Vec<GroupLabel>>,
     /// The number of contacts that each label was given to.
     given: BTreeMap<String, u64>,
 }
 
-impl<'a, 's> LabelledCards<'a, 's> {
+impl<'a> LabelledCards<'a> {
     /// Opens the cards of a source, if it is a file that has groups with members: what comes from a pipe is
     /// read once.
-    pub fn open(source: &mut ImportSource, book: &'a Contacts<'s>) -> Result<Option<Self>> {
+    pub fn open(source: &mut ImportSource, book: &'a Contacts) -> Result<Option<Self>> {
         let failed = |e| Failure::named_io(source.name.as_str(), e);
         let Some(path) = &source.file else {
             return Ok(None);
@@ -119,7 +119,7 @@ impl<'a, 's> LabelledCards<'a, 's> {
     }
 }
 
-impl CardReader for LabelledCards<'_, '_> {
+impl CardReader for LabelledCards<'_> {
     fn next_card(&mut self) -> io::Result<Option<std::result::Result<ImportCard, Refused>>> {
         let record = match self.cards.next().transpose()? {
             None => return Ok(None),
@@ -205,7 +205,7 @@ fn member_key(uid: &str) -> String {
 fn add_group(
     labels: &mut HashMap<String, Vec<GroupLabel>>,
     group: &Card,
-    book: &Contacts<'_>,
+    book: &Contacts,
 ) -> Result<()> {
     let name = group.display_name().trim().to_owned();
     if name.is_empty() {

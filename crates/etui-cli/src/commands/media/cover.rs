@@ -62,7 +62,7 @@ pub fn write_cover(app: &mut App, args: &CoverArgs) -> Result<()> {
     }
 }
 
-fn write_for_desktop(app: &mut App, media: &Media<'_>, record: &AnyRecord) -> Result<()> {
+fn write_for_desktop(app: &mut App, media: &Media, record: &AnyRecord) -> Result<()> {
     let desktop = DesktopThumbnails::of_user().ok_or_else(|| {
         Failure::usage("the folder of thumbnails is not known: set HOME or XDG_CACHE_HOME")
     })?;

@@ -102,7 +102,7 @@ pub fn list_kind(app: &mut App, kind: CollectionKind, args: &ListArgs) -> Result
 
 pub fn find_all(app: &mut App, args: &FindArgs) -> Result<()> {
     let store = open_store(app)?;
-    let media: Media<'_> = store.media()?;
+    let media: Media = store.media()?;
     let found = find(app, &media.artists(), args, ("artists", ARTISTS))?
         + find(app, &media.albums(), args, ("albums", ALBUMS))?
         + find(app, &media.tracks(), args, ("tracks", TRACKS))?
@@ -114,7 +114,7 @@ pub fn find_all(app: &mut App, args: &FindArgs) -> Result<()> {
 }
 
 /// Lists the tracks of an album.
-pub fn list_album(app: &mut App, media: &Media<'_>, uid: &str) -> Result<()> {
+pub fn list_album(app: &mut App, media: &Media, uid: &str) -> Result<()> {
     let filter = parse::<etui::media::Track>(&[format!("albumuid:{uid}")])?;
     let tracks = media.tracks();
     let query = Query::new(filter).columns(columns::<etui::media::Track>(TRACKS));
@@ -134,7 +134,7 @@ fn parse<R: SearchableRecord>(words: &[String]) -> Result<Filter<R::Field>> {
 
 fn list<R: SearchableRecord>(
     app: &mut App,
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     args: &ListArgs,
     shown: Shown,
 ) -> Result<()> {
@@ -182,7 +182,7 @@ fn list<R: SearchableRecord>(
 /// this kind matches nothing.
 fn find<R: SearchableRecord>(
     app: &mut App,
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     args: &FindArgs,
     (name, shown): (&'static str, Shown),
 ) -> Result<usize> {

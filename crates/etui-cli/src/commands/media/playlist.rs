@@ -211,7 +211,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", one_line(name))
 }
 
-fn list_playlists(app: &mut App, media: &Media<'_>) -> Result<()> {
+fn list_playlists(app: &mut App, media: &Media) -> Result<()> {
     let lists = media.playlists()?;
     if lists.is_empty() && !app.out.json {
         return app.out.status(
@@ -241,7 +241,7 @@ fn state_text(state: PlaylistTrackState) -> &'static str {
     }
 }
 
-fn show_tracks(app: &mut App, media: &Media<'_>, name: &str) -> Result<()> {
+fn show_tracks(app: &mut App, media: &Media, name: &str) -> Result<()> {
     let tracks = media.playlist_tracks(name)?;
     if tracks.is_empty() && !app.out.json {
         return app.out.status(format!("{} has no entries.", quoted(name)));
@@ -302,7 +302,7 @@ fn track_json(place: u64, track: &PlaylistTrack) -> impl serde::Serialize {
     }
 }
 
-fn add_tracks(app: &mut App, media: &Media<'_>, args: &AddArgs) -> Result<()> {
+fn add_tracks(app: &mut App, media: &Media, args: &AddArgs) -> Result<()> {
     let mut tracks = Vec::new();
     for number in &args.numbers {
         let record = AnyRecord::find(media, *number)?;
@@ -327,7 +327,7 @@ fn add_tracks(app: &mut App, media: &Media<'_>, args: &AddArgs) -> Result<()> {
     app.out.report(&object! { added: tracks.len() }, text)
 }
 
-fn matching(media: &Media<'_>, filter: &str) -> Result<Vec<RecordId>> {
+fn matching(media: &Media, filter: &str) -> Result<Vec<RecordId>> {
     let filter: TrackFilter = filter.parse().map_err(Error::Filter)?;
     let rows = media
         .tracks()
@@ -335,7 +335,7 @@ fn matching(media: &Media<'_>, filter: &str) -> Result<Vec<RecordId>> {
     Ok(rows.iter().map(|row| row.id()).collect())
 }
 
-fn delete_playlist(app: &mut App, media: &Media<'_>, name: &str, is_confirmed: bool) -> Result<()> {
+fn delete_playlist(app: &mut App, media: &Media, name: &str, is_confirmed: bool) -> Result<()> {
     let lists = media.playlists()?;
     let list = lists.into_iter().find(|list| list.name == name);
     let list = list.ok_or_else(|| Error::NoPlaylist(name.to_owned()))?;
@@ -359,7 +359,7 @@ fn delete_playlist(app: &mut App, media: &Media<'_>, name: &str, is_confirmed: b
     app.out.status(format!("Deleted {}.", quoted(name)))
 }
 
-fn import_file(app: &mut App, media: &Media<'_>, args: &ImportArgs) -> Result<()> {
+fn import_file(app: &mut App, media: &Media, args: &ImportArgs) -> Result<()> {
     let path = &args.file;
     let failed = |e| Failure::io(path, e);
     let refused = |reason: NoPlaylist| {
@@ -457,7 +457,7 @@ fn write_import_report(
     app.out.status(text)
 }
 
-fn export_file(app: &mut App, media: &Media<'_>, args: &ExportArgs) -> Result<()> {
+fn export_file(app: &mut App, media: &Media, args: &ExportArgs) -> Result<()> {
     let list = media.playlist_file(&args.name)?;
     let output = args.output.as_deref();
     let by_name = output.and_then(|path| PlaylistFormat::of_name(&path.to_string_lossy()));

@@ -55,8 +55,8 @@ pub struct AnyRecord {
 
 impl AnyRecord {
     /// Finds the record of a number.
-    pub fn find(media: &Media<'_>, number: i64) -> Result<Self> {
-        fn of<R: RecordKind>(all: &Collection<'_, R>, id: RecordId) -> Result<Option<AnyRecord>> {
+    pub fn find(media: &Media, number: i64) -> Result<Self> {
+        fn of<R: RecordKind>(all: &Collection<R>, id: RecordId) -> Result<Option<AnyRecord>> {
             let found = all.by_id(id)?;
             Ok(found.map(|found| AnyRecord {
                 kind: R::KIND,
@@ -199,7 +199,7 @@ pub fn undo(app: &mut App, args: &UndoArgs) -> Result<()> {
 fn change(
     app: &App,
     number: i64,
-    change: impl FnOnce(&Media<'_>, &AnyRecord) -> etui::Result<()>,
+    change: impl FnOnce(&Media, &AnyRecord) -> etui::Result<()>,
 ) -> Result<()> {
     let store = open_store(app)?;
     let media = store.media()?;

@@ -133,7 +133,7 @@ fn follow_folders(
 }
 
 /// Waits until files changed. Returns false after a signal.
-fn wait_until_due(watch: &mut FolderWatch<'_>, stop: &StopSignal) -> Result<bool> {
+fn wait_until_due(watch: &mut FolderWatch, stop: &StopSignal) -> Result<bool> {
     loop {
         let due = watch.due_in()?;
         let wait = due.and_then(|due| Timespec::try_from(due).ok());

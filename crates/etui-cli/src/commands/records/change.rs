@@ -36,7 +36,7 @@ pub fn read_input(file: &Path) -> Result<Vec<u8>> {
 
 /// Replaces a record by the one in a file.
 pub fn replace_from_file<R: RecordCommands>(
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     record: &StoredRecord<R>,
     id: &str,
     file: &Path,
@@ -50,7 +50,7 @@ pub fn replace_from_file<R: RecordCommands>(
 
 /// Saves a changed record if its ETag still matches.
 pub fn save_changed<R: RecordCommands>(
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     record: &StoredRecord<R>,
     id: &str,
     new: R,
@@ -89,7 +89,7 @@ pub fn keep_identity<R: RecordCommands>(record: &StoredRecord<R>, mut new: R) ->
 /// Opens the text of a record in the editor.
 pub fn edit_in_editor<R: RecordCommands>(
     app: &mut App,
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     record: &StoredRecord<R>,
     id: &str,
 ) -> Result<(R, SavedRecord)> {
@@ -128,7 +128,7 @@ pub fn edit_in_editor<R: RecordCommands>(
 
 /// Parses the edited text of a record, which keeps its UID.
 pub fn parse_edited<R: RecordCommands>(
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     record: &StoredRecord<R>,
     edited: &[u8],
 ) -> Result<R> {
@@ -162,7 +162,7 @@ pub fn report_change<R: RecordCommands>(
 /// them. Those whose text is the same are only counted. With `dry_run`, nothing is saved.
 pub fn save_several<R: RecordCommands>(
     app: &mut App,
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     records: Vec<(&StoredRecord<R>, R)>,
     dry_run: bool,
 ) -> Result<()> {

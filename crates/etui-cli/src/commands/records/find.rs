@@ -239,7 +239,7 @@ pub fn count_matches<R: RecordCommands>(
 
 /// Returns the records with these numbers or UIDs, or `None` if the words are a filter.
 pub fn lookup_all<R: RecordCommands>(
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     which: &[String],
 ) -> Result<Option<Vec<StoredRecord<R>>>> {
     if which.iter().all(|w| parse_number(w).is_some()) {

@@ -97,13 +97,13 @@ pub fn show_history<R: RecordCommands>(app: &mut App, args: &HistoryArgs<R>) -> 
 }
 
 /// The versions of a record, the latest first.
-struct RecordHistory<'s, R: RecordCommands> {
-    all: Collection<'s, R>,
+struct RecordHistory<R: RecordCommands> {
+    all: Collection<R>,
     record: StoredRecord<R>,
     versions: Vec<Version>,
 }
 
-impl<R: RecordCommands> RecordHistory<'_, R> {
+impl<R: RecordCommands> RecordHistory<R> {
     fn position(&self, number: i64) -> Result<usize> {
         let position = self.versions.iter().position(|v| v.number == number);
         position.ok_or_else(|| {
@@ -159,7 +159,7 @@ fn kind_name(kind: VersionKind) -> &'static str {
     }
 }
 
-fn list_versions<R: RecordCommands>(app: &mut App, history: &RecordHistory<'_, R>) -> Result<()> {
+fn list_versions<R: RecordCommands>(app: &mut App, history: &RecordHistory<R>) -> Result<()> {
     let zone = app.out.time_zone();
     let mut table = Table::new(&["#", "When", "Change", "Properties"]);
     let mut listed = Vec::with_capacity(history.versions.len());
@@ -202,7 +202,7 @@ fn version_json(version: &Version, out: &OutputWriter) -> impl Serialize + use<>
 
 fn show_diff<R: RecordCommands>(
     app: &mut App,
-    history: &RecordHistory<'_, R>,
+    history: &RecordHistory<R>,
     number: i64,
     with: Option<i64>,
 ) -> Result<()> {
@@ -248,7 +248,7 @@ fn show_diff<R: RecordCommands>(
 
 fn bring_back<R: RecordCommands>(
     app: &mut App,
-    history: &RecordHistory<'_, R>,
+    history: &RecordHistory<R>,
     number: i64,
 ) -> Result<()> {
     use etui::SaveOutcome;

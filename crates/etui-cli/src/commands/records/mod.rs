@@ -105,12 +105,12 @@ pub trait RecordCommands:
     type EditArgs: clap::Args + Debug;
 
     /// Returns the colour of a collection.
-    fn collection_color(_: &Collection<'_, Self>) -> Result<Option<Color>> {
+    fn collection_color(_: &Collection<Self>) -> Result<Option<Color>> {
         Ok(None)
     }
 
     /// Sets the colour of a collection, or clears it.
-    fn set_collection_color(_: &Collection<'_, Self>, _: Option<Color>) -> Result<()> {
+    fn set_collection_color(_: &Collection<Self>, _: Option<Color>) -> Result<()> {
         Err(Failure::usage(format!(
             "{} has no colour",
             Self::KIND.with_article()
@@ -135,10 +135,7 @@ pub trait RecordCommands:
     }
 
     /// Parses a text. With `replaces`, it replaces the record with this id.
-    fn parse_text(
-        text: Vec<u8>,
-        replaces: Option<(&Collection<'_, Self>, RecordId)>,
-    ) -> Result<Self>;
+    fn parse_text(text: Vec<u8>, replaces: Option<(&Collection<Self>, RecordId)>) -> Result<Self>;
     fn set_uid(&mut self, uid: &str) -> Result<()>;
     /// Returns the problem with a line that is not in `before`. Parsing is lenient with imports, but
     /// a typing error should be reported.
@@ -156,20 +153,20 @@ pub trait RecordCommands:
     fn write_json(
         out: &mut OutputWriter,
         store: &Store,
-        all: &Collection<'_, Self>,
+        all: &Collection<Self>,
         stored: &StoredRecord<Self>,
     ) -> Result<()>;
     /// Returns the cells of [`Self::HEADINGS`].
     fn cells(summary: &Self::Summary, out: &OutputWriter) -> Vec<String>;
     /// Returns the indexes of the cells that fit into `room` columns, with their widths.
     fn layout_columns(room: usize) -> Vec<(usize, usize)>;
-    fn landmarks(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<Vec<ListLandmark>>;
+    fn landmarks(all: &Collection<Self>, out: &OutputWriter) -> Result<Vec<ListLandmark>>;
     /// Returns the position at which the browser opens.
-    fn opening_position(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<u64>;
+    fn opening_position(all: &Collection<Self>, out: &OutputWriter) -> Result<u64>;
     /// Returns the details of a record, with the name of its collection if given, or why its text
     /// cannot be parsed.
     fn record_details(
-        all: &Collection<'_, Self>,
+        all: &Collection<Self>,
         stored: &StoredRecord<Self>,
         collection: Option<&str>,
         out: &OutputWriter,
@@ -320,11 +317,11 @@ fn has_number<R: RecordCommands>(store: &Store, number: RecordId) -> bool {
 
 /// Returns the collection given on the command line, or the one that has the first of `ids`, or the
 /// first one. Records of several collections at once are an error.
-pub fn collection_of<'s, R: RecordCommands>(
+pub fn collection_of<R: RecordCommands>(
     app: &App,
-    store: &'s Store,
+    store: &Store,
     ids: &[String],
-) -> Result<Collection<'s, R>> {
+) -> Result<Collection<R>> {
     let is_given = app.collection_name::<R>().is_some();
     let (false, Some((first, others))) = (is_given, ids.split_first()) else {
         return app.open_collection(store);
@@ -351,10 +348,7 @@ pub fn collection_of<'s, R: RecordCommands>(
 }
 
 /// Returns the first collection with a record of this number or UID, or else that with a removed one.
-fn find_collection_of<'s, R: RecordCommands>(
-    store: &'s Store,
-    id: &str,
-) -> Result<Option<Collection<'s, R>>> {
+fn find_collection_of<R: RecordCommands>(store: &Store, id: &str) -> Result<Option<Collection<R>>> {
     let mut removed = None;
     for name in store.collections::<R>()? {
         let all = store.collection(Some(&name))?;
@@ -426,10 +420,7 @@ pub fn parse_filter<R: RecordCommands>(words: &[String]) -> Result<Filter<R::Fie
 }
 
 /// Returns the record with this number or UID.
-pub fn resolve_record<R: RecordCommands>(
-    all: &Collection<'_, R>,
-    id: &str,
-) -> Result<StoredRecord<R>> {
+pub fn resolve_record<R: RecordCommands>(all: &Collection<R>, id: &str) -> Result<StoredRecord<R>> {
     match lookup_record(all, id)? {
         Some(record) => Ok(record),
         None if lookup_in_trash(all, id)?.is_some() => Err(Failure::NotFound(format!(
@@ -443,7 +434,7 @@ pub fn resolve_record<R: RecordCommands>(
 
 /// Returns the record with this number or UID, if it exists.
 pub fn lookup_record<R: RecordCommands>(
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     id: &str,
 ) -> Result<Option<StoredRecord<R>>> {
     if let Some(number) = parse_number(id)
@@ -455,7 +446,7 @@ pub fn lookup_record<R: RecordCommands>(
 }
 
 /// Returns true if a record with this number or UID exists or is in the trash.
-fn is_known<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<bool> {
+fn is_known<R: RecordCommands>(all: &Collection<R>, id: &str) -> Result<bool> {
     Ok(lookup_record(all, id)?.is_some() || lookup_in_trash(all, id)?.is_some())
 }
 
@@ -477,7 +468,7 @@ pub fn resolve_once<R>(
 
 /// Returns the removed record with this number or UID, if it is in the trash.
 fn lookup_in_trash<R: RecordCommands>(
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     id: &str,
 ) -> Result<Option<StoredRecord<R>>> {
     let number = parse_number(id);

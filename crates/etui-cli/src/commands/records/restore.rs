@@ -24,7 +24,7 @@ pub struct RestoreRecordsArgs {
 /// Undoes the latest change of each record.
 pub fn restore_records<R: RecordCommands>(
     app: &mut App,
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     ids: &[String],
 ) -> Result<()> {
     let records = resolve_once(ids, |id| find_or_in_trash(all, id))?;
@@ -71,7 +71,7 @@ pub fn restore_records<R: RecordCommands>(
 
 /// Returns true if the latest change of a record was undone, so that undoing once more brings the change
 /// back: each undo is a version with the text of the one before the last.
-fn is_undone<R: RecordCommands>(all: &Collection<'_, R>, record: &StoredRecord<R>) -> Result<bool> {
+fn is_undone<R: RecordCommands>(all: &Collection<R>, record: &StoredRecord<R>) -> Result<bool> {
     let versions = all.history(&record.uid)?;
     if versions
         .first()
@@ -98,7 +98,7 @@ fn is_undone<R: RecordCommands>(all: &Collection<'_, R>, record: &StoredRecord<R
 }
 
 pub fn find_or_in_trash<R: RecordCommands>(
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     id: &str,
 ) -> Result<StoredRecord<R>> {
     if let Some(record) = lookup_record(all, id)? {

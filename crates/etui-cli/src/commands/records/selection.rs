@@ -31,8 +31,8 @@ pub struct SelectionArgs {
 }
 
 /// Selected records of one collection.
-pub struct Selected<'s, R: RecordCommands> {
-    pub all: Collection<'s, R>,
+pub struct Selected<R: RecordCommands> {
+    pub all: Collection<R>,
     pub records: Vec<StoredRecord<R>>,
 }
 
@@ -148,11 +148,11 @@ impl SelectionArgs {
 
     /// Returns the selected records, each once; an error if an ID is unknown or nothing matches. Words that
     /// are no IDs select the only record that they match.
-    pub fn resolve<'s, R: RecordCommands>(
+    pub fn resolve<R: RecordCommands>(
         &self,
         app: &mut App,
-        store: &'s Store,
-    ) -> Result<Vec<Selected<'s, R>>> {
+        store: &Store,
+    ) -> Result<Vec<Selected<R>>> {
         let Some(filter) = &self.filter else {
             if let Some(number) = self.named.get() {
                 let ids = [number.clone()];
@@ -172,7 +172,7 @@ impl SelectionArgs {
         let snapshot = store.snapshot()?;
         let mut selected = Vec::new();
         for (name, reader) in app.readers_in::<R>(&snapshot)? {
-            let all: Collection<'s, R> = store.collection(Some(&name))?;
+            let all: Collection<R> = store.collection(Some(&name))?;
             let rows = reader.query(&query)?;
             let mut records = Vec::with_capacity(rows.len());
             for id in rows.ids() {
@@ -191,11 +191,11 @@ impl SelectionArgs {
 
     /// Returns the only record that the words match, unless one of them is a number or a known UID, or they
     /// are no filter.
-    fn find_named<'s, R: RecordCommands>(
+    fn find_named<R: RecordCommands>(
         &self,
         app: &mut App,
-        store: &'s Store,
-    ) -> Result<Option<Selected<'s, R>>> {
+        store: &Store,
+    ) -> Result<Option<Selected<R>>> {
         if self.ids.iter().any(|id| parse_number(id).is_some()) {
             return Ok(None);
         }
@@ -213,7 +213,7 @@ impl SelectionArgs {
         let snapshot = store.snapshot()?;
         let readers = app.readers_in::<R>(&snapshot)?;
         let (of, id) = find_single(&mut app.out, &readers, &self.ids)?;
-        let all: Collection<'s, R> =
+        let all: Collection<R> =
             store.collection(readers.get(of).map(|(name, _)| name.as_str()))?;
         let records: Vec<_> = all.by_id(id)?.into_iter().collect();
         if records.is_empty() {

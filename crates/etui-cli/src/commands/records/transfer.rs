@@ -103,7 +103,7 @@ pub fn transfer_records<R: RecordCommands>(
 }
 
 /// Opens the collection with this name; the error for a missing one names the command that creates it.
-fn open_target<'s, R: RecordCommands>(store: &'s Store, name: &str) -> Result<Collection<'s, R>> {
+fn open_target<R: RecordCommands>(store: &Store, name: &str) -> Result<Collection<R>> {
     store.collection(Some(name)).map_err(|error| match error {
         Error::NoCollection { .. } => Failure::NotFound(format!(
             "{error}; create it: etui {} create {}",
@@ -116,7 +116,7 @@ fn open_target<'s, R: RecordCommands>(store: &'s Store, name: &str) -> Result<Co
 
 /// Fails if the target has another record with the UID of one of these.
 fn check_conflicts<R: RecordCommands>(
-    target: &Collection<'_, R>,
+    target: &Collection<R>,
     records: &[StoredRecord<R>],
 ) -> Result<()> {
     let uids: Vec<&str> = records.iter().map(|record| record.uid.as_str()).collect();
@@ -141,7 +141,7 @@ fn report_record<R: RecordCommands>(
     app: &mut App,
     record: &StoredRecord<R>,
     saved: Option<&SavedRecord>,
-    target: &Collection<'_, R>,
+    target: &Collection<R>,
     transfer: Transfer,
 ) -> Result<()> {
     let is_there = saved.is_some_and(|saved| saved.outcome == SaveOutcome::Unchanged);
@@ -178,7 +178,7 @@ fn report_record<R: RecordCommands>(
 /// Writes the command that undoes the transfer. Records that were in the target before stay there.
 fn write_undo_hint<R: RecordCommands>(
     app: &mut App,
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     pairs: &[(RecordId, SavedRecord)],
     transfer: Transfer,
 ) -> Result<()> {

@@ -32,7 +32,7 @@ pub struct WatchArgs {
 /// Prints the changes of a collection until a signal arrives or the collection is removed.
 pub fn watch_records<R: RecordCommands>(
     app: &mut App,
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     args: &WatchArgs,
 ) -> Result<()> {
     let filter = parse_filter::<R>(&args.filter)?;
@@ -85,7 +85,7 @@ pub fn watch_records<R: RecordCommands>(
 }
 
 /// Waits for changes. Returns false after a signal, or when the reader of the output is gone.
-fn wait_for_change<R: RecordCommands>(view: &View<'_, R>, stop: &StopSignal) -> Result<bool> {
+fn wait_for_change<R: RecordCommands>(view: &View<R>, stop: &StopSignal) -> Result<bool> {
     let stdout = std::io::stdout();
     let changes = view.descriptor()?;
     loop {
@@ -111,7 +111,7 @@ fn wait_for_change<R: RecordCommands>(view: &View<'_, R>, stop: &StopSignal) -> 
 }
 
 /// Writes all current matches.
-fn write_matches<R: RecordCommands>(app: &mut App, view: &mut View<'_, R>) -> Result<()> {
+fn write_matches<R: RecordCommands>(app: &mut App, view: &mut View<R>) -> Result<()> {
     // The page includes the changes made until now.
     for entry in &view.load(Paging::ALL)?.entries {
         let summary = R::json_summary(&entry.summary, &app.out);
@@ -132,7 +132,7 @@ fn write_matches<R: RecordCommands>(app: &mut App, view: &mut View<'_, R>) -> Re
 
 fn write_changes<R: RecordCommands>(
     app: &mut App,
-    view: &mut View<'_, R>,
+    view: &mut View<R>,
     changes: ViewChanges<R::Summary, R::Field>,
     with_matches: bool,
 ) -> Result<()> {
@@ -178,7 +178,7 @@ fn write_change<R: RecordCommands>(
 }
 
 /// Writes the last line of each batch.
-fn write_token<R: RecordCommands>(app: &mut App, view: &View<'_, R>) -> Result<()> {
+fn write_token<R: RecordCommands>(app: &mut App, view: &View<R>) -> Result<()> {
     let token = view.token().to_string();
     match app.out.json {
         true => app

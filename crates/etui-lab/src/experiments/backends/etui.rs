@@ -78,7 +78,7 @@ impl<R: Kept> EtuiBackend<R> {
     }
 
     /// The collection.
-    pub fn collection(&self) -> Result<Collection<'_, R>, Error> {
+    pub fn collection(&self) -> Result<Collection<R>, Error> {
         R::of(self.store()?)
     }
 
@@ -92,7 +92,7 @@ impl<R: Kept> LocalStore for EtuiBackend<R> {
     type Record = R;
     type Texts = RecordTexts;
     type Handle<'s>
-        = Collection<'s, R>
+        = Collection<R>
     where
         R: 's;
 
@@ -107,11 +107,11 @@ impl<R: Kept> LocalStore for EtuiBackend<R> {
         Ok(self.store.take().map_or(Ok(()), Store::close)?)
     }
 
-    fn handle(&self) -> Result<Collection<'_, R>, Error> {
+    fn handle(&self) -> Result<Collection<R>, Error> {
         self.collection()
     }
 
-    fn save(&self, to: &Collection<'_, R>, which: Range<usize>, single: bool) -> Result<(), Error> {
+    fn save(&self, to: &Collection<R>, which: Range<usize>, single: bool) -> Result<(), Error> {
         let records = self.records.get(which).unwrap_or(&[]);
         match (single, records) {
             (true, [record]) => drop(to.save(record)?),
@@ -120,7 +120,7 @@ impl<R: Kept> LocalStore for EtuiBackend<R> {
         Ok(())
     }
 
-    fn all(from: &Collection<'_, R>) -> Result<RecordTexts, Error> {
+    fn all(from: &Collection<R>) -> Result<RecordTexts, Error> {
         Ok(from.all()?)
     }
 
@@ -128,12 +128,12 @@ impl<R: Kept> LocalStore for EtuiBackend<R> {
         all.iter().map(|(_, text)| text).collect()
     }
 
-    fn get(from: &Collection<'_, R>, uid: &str) -> Result<Vec<u8>, Error> {
+    fn get(from: &Collection<R>, uid: &str) -> Result<Vec<u8>, Error> {
         let text = from.get(uid)?.map(|record| record.text);
         text.ok_or_else(|| Error::other(format!("there is no record {uid}")))
     }
 
-    fn get_many(from: &Collection<'_, R>, uids: &[String]) -> Result<Vec<Vec<u8>>, Error> {
+    fn get_many(from: &Collection<R>, uids: &[String]) -> Result<Vec<Vec<u8>>, Error> {
         let found = from.get_many(uids)?.into_iter().flatten();
         Ok(found.map(|record| record.text).collect())
     }

@@ -13,7 +13,7 @@ use crate::peers::eds::TimedAnswer;
 /// Records of one kind, as an experiment sees them.
 pub trait Kept: RecordKind {
     /// The collection of a store that holds them.
-    fn of(store: &Store) -> Result<Collection<'_, Self>, Error>;
+    fn of(store: &Store) -> Result<Collection<Self>, Error>;
 
     /// Parses a stored record.
     fn parsed(text: &[u8]) -> Result<Self, Error>;

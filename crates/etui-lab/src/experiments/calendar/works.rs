@@ -40,7 +40,7 @@ pub trait CalendarBackend: StoreBackend {
 type OwnRequests = Vec<(&'static str, TimedAnswer)>;
 
 impl Kept for CalendarObject {
-    fn of(store: &Store) -> Result<Collection<'_, Self>, Error> {
+    fn of(store: &Store) -> Result<Collection<Self>, Error> {
         Ok(store.calendar()?)
     }
 
@@ -61,7 +61,7 @@ pub fn format_time(start: Timestamp, end: Timestamp) -> String {
 
 /// Returns UIDs and times of occurrences.
 pub fn name_occurrences(
-    calendar: &Collection<'_, CalendarObject>,
+    calendar: &Collection<CalendarObject>,
     found: &[Occurrence],
     known: &mut HashMap<RecordId, String>,
 ) -> Result<Vec<(String, String)>, Error> {

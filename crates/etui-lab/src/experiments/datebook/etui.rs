@@ -52,7 +52,7 @@ pub(super) fn open_once(path: &Path, options: &Options) -> Result<(), Error> {
 
 /// The calendar natively, or the date-book view of it.
 pub(super) fn open_book<'c>(
-    calendar: &'c Calendar<'c>,
+    calendar: &'c Calendar,
     view: bool,
 ) -> Result<Box<dyn DatebookBackend + 'c>, Error> {
     Ok(match view {
@@ -108,7 +108,7 @@ fn read_page(position: u64, limit: u64) -> Query {
 /// The calendar as a program uses it: one walk to look at all records, each record by its number
 /// to work on it, and changes that are saved together.
 pub(super) struct Native<'c> {
-    calendar: &'c Calendar<'c>,
+    calendar: &'c Calendar,
     /// Numbers of records in the list's order, and the position of the first of them.
     listed: (u64, Vec<RecordId>),
     changed: Vec<CalendarObject>,
@@ -186,12 +186,12 @@ impl DatebookBackend for Native<'_> {
 }
 
 /// The date-book view.
-pub(super) struct Viewed<'c> {
-    book: DateBook<'c>,
-    taken: Option<CheckedOut<'c>>,
+pub(super) struct Viewed {
+    book: DateBook,
+    taken: Option<CheckedOut>,
 }
 
-impl DatebookBackend for Viewed<'_> {
+impl DatebookBackend for Viewed {
     fn record_form(&self) -> RecordForm {
         RecordForm::Text
     }

@@ -67,7 +67,7 @@ pub(super) fn set_up(dir: &Path, tracks: u64, batches: u64) -> Result<(), Error>
 
 /// A media library and the folder that it scans.
 struct Library<'a> {
-    media: Media<'a>,
+    media: Media,
     /// The files that come.
     from: &'a Path,
     /// The run's own directory.

@@ -38,7 +38,7 @@ pub trait ContactBackend: StoreBackend {
 type OwnRequests = Vec<(&'static str, TimedAnswer)>;
 
 impl Kept for Card {
-    fn of(store: &Store) -> Result<Contacts<'_>, Error> {
+    fn of(store: &Store) -> Result<Contacts, Error> {
         Ok(store.contacts()?)
     }
 

@@ -24,7 +24,7 @@ fn monotonic_ns() -> u64 {
 }
 
 /// Receives changes until `count` came; returns their numbers and times.
-fn receive_changes(view: &mut View<'_>, count: usize) -> Result<Vec<(usize, u64)>, Error> {
+fn receive_changes(view: &mut View, count: usize) -> Result<Vec<(usize, u64)>, Error> {
     let mut received = Vec::new();
     while received.len() < count {
         let Some(changes) = view.wait(Some(MAX_SILENCE))? else {
@@ -44,7 +44,7 @@ fn receive_changes(view: &mut View<'_>, count: usize) -> Result<Vec<(usize, u64)
 }
 
 /// Saves contacts whose organisation is their number; returns when each save returned.
-fn send_changes(contacts: &Contacts<'_>, count: usize) -> Result<Vec<u64>, Error> {
+fn send_changes(contacts: &Contacts, count: usize) -> Result<Vec<u64>, Error> {
     let send_one = |number: usize| {
         std::thread::sleep(PACE);
         let text = format!(

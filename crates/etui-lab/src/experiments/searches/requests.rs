@@ -26,7 +26,7 @@ pub enum Request {
 
 impl Request {
     /// Sends it; returns the number of rows.
-    pub fn send(&self, contacts: &Contacts<'_>) -> Result<usize, Error> {
+    pub fn send(&self, contacts: &Contacts) -> Result<usize, Error> {
         Ok(match self {
             Request::Query(query) => contacts.query(query)?.len(),
             Request::Position(id) => usize::from(contacts.position(*id)?.is_some()),

@@ -159,7 +159,7 @@ impl Reader<'_> {
     }
 }
 
-impl Contacts<'_> {
+impl Contacts {
     /// Returns the pairs of contacts that are perhaps one person. See [`Reader::duplicates`].
     ///
     /// # Errors

@@ -287,7 +287,7 @@ fn read_at(conn: &Connection, playlist: i64, place: i64) -> Result<StoredEntry> 
     Ok(statement.query_row((playlist, place), |row| StoredEntry::read(row, 0))?)
 }
 
-impl Media<'_> {
+impl Media {
     /// Returns the entries of a playlist, in order; of a saved filter, the tracks that it matches
     /// now, in list order.
     ///

@@ -66,7 +66,7 @@ pub struct UnmatchedEntry {
     pub artist: String,
 }
 
-impl Media<'_> {
+impl Media {
     /// Makes a playlist of a playlist file. `folder` is the absolute path of the file's folder, in
     /// which relative locations are. A playlist of this name is an error, or replaced.
     ///

@@ -114,7 +114,7 @@ fn delete(conn: &Connection, id: i64) -> Result<()> {
     Ok(())
 }
 
-impl Media<'_> {
+impl Media {
     /// Returns the playlists, by name.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use crate::types::CollectionKind;
 
 /// Removes lost records. Without lost or changed files nothing is written.
 pub(super) fn finish(
-    media: &Media<'_>,
+    media: &Media,
     plan: &Plan,
     found: &[bool],
     reporter: &mut Reporter<'_>,
@@ -68,7 +68,7 @@ pub(super) fn finish(
 }
 
 /// Forgets a root, its files and folders, and moves its records to the trash.
-pub(super) fn remove_root(media: &Media<'_>, path: &Path) -> Result<bool> {
+pub(super) fn remove_root(media: &Media, path: &Path) -> Result<bool> {
     let canonical = path.canonicalize();
     let path = canonical.as_deref().unwrap_or(path);
     media.db.write(|conn| {
@@ -99,7 +99,7 @@ pub(super) fn remove_root(media: &Media<'_>, path: &Path) -> Result<bool> {
 }
 
 /// Deletes the covers that no track or picture has, in the trash or not.
-fn delete_unused_covers(media: &Media<'_>, conn: &Connection) -> Result<()> {
+fn delete_unused_covers(media: &Media, conn: &Connection) -> Result<()> {
     let mut unused: HashSet<CoverId> = cover::all_ids(conn)?.into_iter().collect();
     let mut statement = conn.prepare_cached("SELECT text FROM record WHERE collection = ?1")?;
     for kind in [CollectionKind::Music, CollectionKind::Pictures] {

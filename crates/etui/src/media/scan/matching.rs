@@ -20,7 +20,7 @@ pub(super) type MatchedRecord = (String, bool, Vec<u8>);
 
 /// Finds the records of new files: those whose file is lost, removed or away.
 pub(super) struct RecordMatcher<'a, 'm> {
-    media: &'m Media<'m>,
+    media: &'m Media,
     lost_files: &'a [LostFile],
     /// Roots that are not there.
     away: &'a HashSet<i64>,
@@ -32,7 +32,7 @@ pub(super) struct RecordMatcher<'a, 'm> {
 
 impl<'a, 'm> RecordMatcher<'a, 'm> {
     pub(super) fn new(
-        media: &'m Media<'m>,
+        media: &'m Media,
         lost_files: &'a [LostFile],
         away: &'a HashSet<i64>,
     ) -> Result<Self> {
@@ -151,7 +151,7 @@ struct LostRecords {
 }
 
 impl LostRecords {
-    fn read(media: &Media<'_>, lost: &[LostFile]) -> Result<Self> {
+    fn read(media: &Media, lost: &[LostFile]) -> Result<Self> {
         let mut records = Self {
             found: vec![false; lost.len()],
             ..Self::default()

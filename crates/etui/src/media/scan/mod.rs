@@ -139,7 +139,7 @@ impl ScanReport {
     }
 }
 
-impl Media<'_> {
+impl Media {
     /// Scans folders, those given and those below them, and adds them to the library; without any,
     /// all folders of the library. `progress` is called a few times a second; if it breaks, the
     /// scan stops after the present batch, and the next one goes on from there.

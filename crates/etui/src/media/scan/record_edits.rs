@@ -20,7 +20,7 @@ type FoundRecord = (CollectionKind, String, bool, Vec<u8>);
 
 /// Saves and removes records, and counts them in their groups.
 pub(super) struct RecordEdits<'m> {
-    media: &'m Media<'m>,
+    media: &'m Media,
     with: IndexContext<'m>,
     groups: HashMap<GroupKey, GroupDelta>,
 }
@@ -32,7 +32,7 @@ struct GroupDelta {
 }
 
 impl<'m> RecordEdits<'m> {
-    pub(super) fn new(media: &'m Media<'m>) -> Self {
+    pub(super) fn new(media: &'m Media) -> Self {
         Self {
             media,
             with: media.db.index_context(),

@@ -39,8 +39,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// [`wait`](Self::wait) blocks until there is something to scan, and [`scan`](Self::scan) scans. A
 /// program with an event loop polls the descriptor ([`AsFd`]) for reading with the time-out
 /// [`due_in`](Self::due_in) instead.
-pub struct FolderWatch<'m> {
-    media: &'m Media<'m>,
+pub struct FolderWatch {
+    media: Media,
     inotify: OwnedFd,
     /// The first and the last event that no scan has followed yet.
     burst: Option<(Instant, Instant)>,
@@ -49,17 +49,17 @@ pub struct FolderWatch<'m> {
     unwatched: usize,
 }
 
-impl Media<'_> {
+impl Media {
     /// Begins to follow the library's folders. [`FolderWatch::scan`] is to be called next: it finds
     /// earlier changes.
     ///
     /// # Errors
     /// [`Error::Io`] if the system has no more inotify instances.
-    pub fn watch_folders(&self) -> Result<FolderWatch<'_>> {
+    pub fn watch_folders(&self) -> Result<FolderWatch> {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
         let inotify = inotify.map_err(|e| Error::io(self.db.path(), e.into()))?;
         Ok(FolderWatch {
-            media: self,
+            media: self.clone(),
             inotify,
             burst: None,
             polled: None,
@@ -68,14 +68,14 @@ impl Media<'_> {
     }
 }
 
-impl AsFd for FolderWatch<'_> {
+impl AsFd for FolderWatch {
     /// Readable when files changed.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.inotify.as_fd()
     }
 }
 
-impl FolderWatch<'_> {
+impl FolderWatch {
     /// Scans the library's folders, and follows them, new ones too, from now on.
     ///
     /// # Errors

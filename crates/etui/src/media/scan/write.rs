@@ -48,7 +48,7 @@ const IDLE: Duration = Duration::from_millis(100);
 /// Reads the files of a plan on all cores and writes their records. Returns which lost files were
 /// found, by their places.
 pub(super) fn read_and_write(
-    media: &Media<'_>,
+    media: &Media,
     plan: &Plan,
     options: &ScanOptions,
     reporter: &mut Reporter<'_>,
@@ -122,7 +122,7 @@ pub(super) fn read_and_write(
 }
 
 struct BatchWriter<'w, 'a, 'm> {
-    media: &'m Media<'m>,
+    media: &'m Media,
     plan: &'a Plan,
     large_commits: &'a LargeCommits<'m>,
     matcher: &'w mut RecordMatcher<'a, 'm>,

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::record::{Collection, Reader};
 use crate::types::RecordId;
 
-impl<R: SearchableRecord> Collection<'_, R> {
+impl<R: SearchableRecord> Collection<R> {
     /// Returns the rows of the records with these UIDs. See [`Reader::rows_by_uid`].
     ///
     /// # Errors

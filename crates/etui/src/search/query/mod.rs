@@ -281,7 +281,7 @@ impl<C: ColumnSet> Query<C> {
     }
 }
 
-impl<R: SearchableRecord> Collection<'_, R> {
+impl<R: SearchableRecord> Collection<R> {
     /// Answers `query`. See [`Query`].
     ///
     /// # Errors

@@ -54,12 +54,12 @@ let contacts = store.contacts()?;
 use etui::contacts::{Contacts, View};
 
 struct App {
-    view: View<'static>,
-    contacts: Contacts<'static>,                       // Media<'static> and Calendar<'static> alike
+    view: View,
+    contacts: Contacts,                       // Media and Calendar alike
     store: Store,
 }
 
-let contacts = store.contacts()?.into_owned();
+let contacts = store.contacts()?;
 let view = contacts.view(&"*".parse()?)?;
 let follower = std::thread::spawn(move || { let mut view = view; view.wait(None).map(|_| ()) });
 

@@ -79,7 +79,7 @@ impl Changer {
     }
 
     /// Removes a contact and restores it at once.
-    fn undo(&mut self, book: &Contacts<'_>) {
+    fn undo(&mut self, book: &Contacts) {
         let uid = self.uid();
         allow_missing(book.remove(&uid));
         allow_missing(book.restore(&uid));

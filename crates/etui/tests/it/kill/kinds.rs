@@ -27,7 +27,7 @@ pub trait Written: record::RecordKind {
     fn child() -> ProgramOfTest;
 
     /// Returns the collection that the child writes to.
-    fn of(store: &Store) -> Collection<'_, Self>;
+    fn of(store: &Store) -> Collection<Self>;
 
     /// Returns the content of a version of a record.
     fn content(uid: u32, version: u64) -> String;
@@ -39,7 +39,7 @@ pub trait Written: record::RecordKind {
 
     /// Compares query results with the records' own contents; `draw` selects the queries. Returns
     /// the number of results.
-    fn compare(collection: &Collection<'_, Self>, draw: u64) -> usize;
+    fn compare(collection: &Collection<Self>, draw: u64) -> usize;
 }
 
 pub fn name(uid: u32) -> String {
@@ -56,7 +56,7 @@ impl Written for Card {
         ProgramOfTest::new(contacts_are_written_until_killed)
     }
 
-    fn of(store: &Store) -> Contacts<'_> {
+    fn of(store: &Store) -> Contacts {
         store.contacts().unwrap()
     }
 
@@ -77,7 +77,7 @@ impl Written for Card {
     }
 
     /// The list.
-    fn compare(contacts: &Contacts<'_>, _: u64) -> usize {
+    fn compare(contacts: &Contacts, _: u64) -> usize {
         let listed = contacts.list(Paging::ALL).unwrap().len();
         assert_eq!(listed as u64, contacts.count().unwrap());
         listed
@@ -89,7 +89,7 @@ impl Written for CalendarObject {
         ProgramOfTest::new(calendars_are_written_until_killed)
     }
 
-    fn of(store: &Store) -> Calendar<'_> {
+    fn of(store: &Store) -> Calendar {
         store.calendar().unwrap()
     }
 
@@ -108,7 +108,7 @@ impl Written for CalendarObject {
     }
 
     /// Compares a range and its alarms.
-    fn compare(calendar: &Calendar<'_>, draw: u64) -> usize {
+    fn compare(calendar: &Calendar, draw: u64) -> usize {
         let viewer = TimeZone::named("Europe/Berlin").unwrap();
         let days = i64::try_from(draw * 37 % u64::from(YEARS * 365)).unwrap();
         let start = Timestamp::from_seconds((Span::years(YEARS).first_day + days) * DAY);

@@ -36,7 +36,7 @@ impl Step {
         }
     }
 
-    pub fn run<R: Written>(&self, records: &Collection<'_, R>) {
+    pub fn run<R: Written>(&self, records: &Collection<R>) {
         // A batch of one uses the calls for a single record.
         let done = match self {
             Self::Save(one) if let [(uid, version)] = one[..] => {
@@ -178,7 +178,7 @@ pub fn differing(a: &Contents, b: &Contents) -> [Vec<String>; 2] {
 }
 
 /// Returns the content of a collection.
-pub fn contents<R: Written>(records: &Collection<'_, R>) -> Contents {
+pub fn contents<R: Written>(records: &Collection<R>) -> Contents {
     let texts = records.all().unwrap();
     let live = texts
         .iter()

@@ -267,11 +267,7 @@ fn an_object_in_utf_16_comes_back() {
 
 /// Copies all resources by their bytes, and compares the records; returns the number of those that
 /// CalDAV does not allow: without a UID, or with components of several kinds.
-fn copy_resources<R: Resource>(
-    from: &Collection<'_, R>,
-    to: &Collection<'_, R>,
-    extension: &str,
-) -> u64 {
+fn copy_resources<R: Resource>(from: &Collection<R>, to: &Collection<R>, extension: &str) -> u64 {
     let mut refused = 0;
     let visit = |_, served: Option<StoredResource>| {
         let served = served.unwrap();
@@ -346,7 +342,7 @@ fn every_record_of_a_file_is_served_as_a_whole_object() {
     assert_eq!(names.len(), 400);
     assert_eq!(copy_resources(&calendar, &other, ".ics"), 0);
     let years = Timestamp::from_seconds(1_500_000_000)..Timestamp::from_seconds(1_900_000_000);
-    let occurrences = |calendar: &Calendar<'_>| {
+    let occurrences = |calendar: &Calendar| {
         let all = calendar.between(years.clone(), &TimeZone::UTC).unwrap();
         let mut all: Vec<_> = all.into_iter().map(|o| (o.during.start, o.title)).collect();
         all.sort();

@@ -31,7 +31,7 @@ fn event(uid: &str, summary: &str) -> String {
 
 /// Puts without a condition.
 fn put<R: Resource>(
-    collection: &Collection<'_, R>,
+    collection: &Collection<R>,
     name: &str,
     bytes: impl AsRef<[u8]>,
 ) -> Result<SavedResource> {
@@ -39,12 +39,12 @@ fn put<R: Resource>(
 }
 
 /// Returns the bytes of a resource.
-fn get<R: Resource>(collection: &Collection<'_, R>, name: &str) -> Option<Vec<u8>> {
+fn get<R: Resource>(collection: &Collection<R>, name: &str) -> Option<Vec<u8>> {
     collection.resource(name).unwrap().map(|found| found.bytes)
 }
 
 /// Returns the names in the listing, in order.
-fn listed<R: Resource>(collection: &Collection<'_, R>) -> Vec<String> {
+fn listed<R: Resource>(collection: &Collection<R>) -> Vec<String> {
     let mut names = Vec::new();
     let visit = |entry: etui::resource::ListedResource<'_>| {
         names.push(entry.name.into_owned());
@@ -57,7 +57,7 @@ fn listed<R: Resource>(collection: &Collection<'_, R>) -> Vec<String> {
 
 /// Returns all changes since a token, and the next token.
 fn since<R: Resource>(
-    collection: &Collection<'_, R>,
+    collection: &Collection<R>,
     token: &SyncToken,
 ) -> (Vec<ResourceChange>, SyncToken) {
     match collection.resource_changes(Some(token), None).unwrap() {
@@ -83,7 +83,7 @@ fn marks(changes: &[ResourceChange]) -> Vec<String> {
 }
 
 /// Imports a file into a calendar.
-fn import(calendar: &Collection<'_, CalendarObject>, file: &str) {
+fn import(calendar: &Collection<CalendarObject>, file: &str) {
     let report = calendar
         .import(
             file.as_bytes(),

@@ -7,7 +7,7 @@ use etui::{Error, SaveOutcome};
 use super::{event, get, listed, marks, new_store, put, since};
 use crate::support::{card, clean, vcard};
 
-fn book(contacts: &Contacts<'_>) -> Vec<String> {
+fn book(contacts: &Contacts) -> Vec<String> {
     listed(contacts)
 }
 

@@ -72,7 +72,7 @@ struct Client {
 }
 
 impl Client {
-    fn follow(&mut self, contacts: &Contacts<'_>, limit: Option<u64>) {
+    fn follow(&mut self, contacts: &Contacts, limit: Option<u64>) {
         match contacts
             .resource_changes(self.token.as_ref(), limit)
             .unwrap()
@@ -98,7 +98,7 @@ impl Client {
     }
 }
 
-fn listing(contacts: &Contacts<'_>) -> BTreeMap<String, ResourceTag> {
+fn listing(contacts: &Contacts) -> BTreeMap<String, ResourceTag> {
     let mut all = BTreeMap::new();
     let visit = |entry: ListedResource<'_>| {
         assert_eq!(all.insert(entry.name.into_owned(), entry.tag), None);
@@ -109,7 +109,7 @@ fn listing(contacts: &Contacts<'_>) -> BTreeMap<String, ResourceTag> {
 }
 
 /// One random write, on the store and on the model.
-fn write(contacts: &Contacts<'_>, model: &mut Model, rng: &mut SplitMix64, version: u32) {
+fn write(contacts: &Contacts, model: &mut Model, rng: &mut SplitMix64, version: u32) {
     let uid = UIDS[rng.below(UIDS.len() as u32) as usize];
     let text = vcard(uid, &format!("Version {version}"));
     // A name of the pool, or that of some record, which may be computed.
@@ -199,7 +199,7 @@ fn write(contacts: &Contacts<'_>, model: &mut Model, rng: &mut SplitMix64, versi
     }
 }
 
-fn compare(contacts: &Contacts<'_>, model: &Model) {
+fn compare(contacts: &Contacts, model: &Model) {
     let all = listing(contacts);
     let live = model.0.values().filter(|record| record.text.is_some());
     assert_eq!(all.len(), live.clone().count());

@@ -13,7 +13,7 @@ pub fn told(all: &[Occurrence]) -> Vec<String> {
 }
 
 /// Returns the occurrences of all records in a range, each record expanded alone.
-pub fn naive(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &TimeZone) -> Vec<String> {
+pub fn naive(calendar: &Calendar, range: &Range<Timestamp>, viewer: &TimeZone) -> Vec<String> {
     let mut all = Vec::new();
     for (uid, id) in uids(calendar) {
         let (_, record) = calendar.record(&uid).unwrap().unwrap();
@@ -32,7 +32,7 @@ pub fn naive(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &TimeZon
 }
 
 /// Returns UIDs and ids of all records.
-pub fn uids(calendar: &Calendar<'_>) -> Vec<(String, RecordId)> {
+pub fn uids(calendar: &Calendar) -> Vec<(String, RecordId)> {
     let ids: Vec<RecordId> = calendar.all().unwrap().iter().map(|(id, _)| id).collect();
     let stored = |id| calendar.by_id(id).unwrap().unwrap();
     ids.into_iter().map(|id| (stored(id).uid, id)).collect()
@@ -40,7 +40,7 @@ pub fn uids(calendar: &Calendar<'_>) -> Vec<(String, RecordId)> {
 
 /// Returns every alarm due in a range, by scanning everything.
 pub fn naive_alarms(
-    calendar: &Calendar<'_>,
+    calendar: &Calendar,
     range: &Range<Timestamp>,
     viewer: &TimeZone,
 ) -> Vec<String> {

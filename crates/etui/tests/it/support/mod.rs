@@ -68,7 +68,7 @@ pub fn clean(store: &Store) {
 }
 
 /// Returns all contacts with their texts.
-pub fn texts(contacts: &Contacts<'_>) -> Vec<(RecordId, Vec<u8>)> {
+pub fn texts(contacts: &Contacts) -> Vec<(RecordId, Vec<u8>)> {
     let all = contacts.all().unwrap();
     all.iter().map(|(id, text)| (id, text.to_vec())).collect()
 }

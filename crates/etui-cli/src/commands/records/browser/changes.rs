@@ -23,8 +23,8 @@ use crate::terminal::TerminalSession;
 const MOVE_EXAMPLE: &str = "15:00, friday, tomorrow 9:00-10:30, +1d, 2027-03-08 14:00";
 
 /// The collections that are browsed, and the changes made to them.
-pub struct RecordChanger<'s, R> {
-    pub collections: Vec<Collection<'s, R>>,
+pub struct RecordChanger<R> {
+    pub collections: Vec<Collection<R>>,
     /// The position of the collection that new records go into.
     pub target: usize,
     steps: Vec<UndoStep>,
@@ -50,8 +50,8 @@ pub struct Outcome {
     pub day: Option<Date>,
 }
 
-impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
-    pub fn new(collections: Vec<Collection<'s, R>>) -> Self {
+impl<R: BrowserRecord> RecordChanger<R> {
+    pub fn new(collections: Vec<Collection<R>>) -> Self {
         Self {
             collections,
             target: 0,
@@ -120,7 +120,7 @@ impl<'s, R: BrowserRecord> RecordChanger<'s, R> {
             .map(|mut refused| refused.file.keep_file())
     }
 
-    fn collection(&self, at: usize) -> Result<&Collection<'s, R>> {
+    fn collection(&self, at: usize) -> Result<&Collection<R>> {
         let found = self.collections.get(at);
         found.ok_or_else(|| Failure::NotFound(format!("there is no {}", R::KIND)))
     }

@@ -46,7 +46,7 @@ pub trait BrowserRecord: RecordCommands {
     /// # Errors
     /// If the record cannot be parsed, or has no such time.
     fn form_of(
-        stored: (&Collection<'_, Self>, &StoredRecord<Self>),
+        stored: (&Collection<Self>, &StoredRecord<Self>),
         instance: Option<&CalendarTime>,
         out: &OutputWriter,
     ) -> Result<RecordForm>;
@@ -56,7 +56,7 @@ pub trait BrowserRecord: RecordCommands {
     /// # Errors
     /// If a value cannot be that of its field.
     fn change_fields(
-        stored: (&Collection<'_, Self>, &StoredRecord<Self>),
+        stored: (&Collection<Self>, &StoredRecord<Self>),
         instance: Option<&CalendarTime>,
         changes: &[FieldChange],
         out: &OutputWriter,
@@ -77,7 +77,7 @@ pub trait BrowserRecord: RecordCommands {
     /// # Errors
     /// If the text is not a time, or the record cannot be there.
     fn move_to(
-        _: (&Collection<'_, Self>, &StoredRecord<Self>),
+        _: (&Collection<Self>, &StoredRecord<Self>),
         _: &MoveTarget,
         _: &str,
         _: &OutputWriter,
@@ -91,7 +91,7 @@ pub trait BrowserRecord: RecordCommands {
     /// # Errors
     /// If the record cannot be completed.
     fn toggle_done(
-        all: &Collection<'_, Self>,
+        all: &Collection<Self>,
         stored: &StoredRecord<Self>,
         instance: Option<&CalendarTime>,
         out: &OutputWriter,
@@ -99,7 +99,7 @@ pub trait BrowserRecord: RecordCommands {
 
     /// Returns a series without one of its times.
     fn skip_instance(
-        all: &Collection<'_, Self>,
+        all: &Collection<Self>,
         stored: &StoredRecord<Self>,
         instance: &CalendarTime,
     ) -> Result<Self>;

@@ -48,7 +48,7 @@ use self::window::ListLine;
 use crate::terminal::{TerminalEvent, TerminalSession};
 
 /// Runs the browser of collections, of which one is listed at a time, until the user quits.
-pub fn run_browser<R: BrowserRecord>(app: &mut App, all: Vec<Collection<'_, R>>) -> Result<()> {
+pub fn run_browser<R: BrowserRecord>(app: &mut App, all: Vec<Collection<R>>) -> Result<()> {
     app.out.flush_output()?;
     let mut changer = RecordChanger::new(all);
     let run = browse_list(app, &mut changer);
@@ -58,14 +58,14 @@ pub fn run_browser<R: BrowserRecord>(app: &mut App, all: Vec<Collection<'_, R>>)
     run
 }
 
-fn browse_list<R: BrowserRecord>(app: &App, changer: &mut RecordChanger<'_, R>) -> Result<()> {
+fn browse_list<R: BrowserRecord>(app: &App, changer: &mut RecordChanger<R>) -> Result<()> {
     let names = changer.collections.iter();
     let names = names.map(|all| one_line(all.name()).into_owned()).collect();
     let mut terminal = TerminalSession::open(app.out.colour)?;
     let mut list = ListState::new(names, words::<R>(), terminal.size());
     // A read-only medium may have no changes to follow.
     let all = changer.collections.iter();
-    let mut changes: Vec<View<'_, R>> = all.flat_map(|all| all.view(&Filter::All)).collect();
+    let mut changes: Vec<View<R>> = all.flat_map(|all| all.view(&Filter::All)).collect();
     let mut opened = None;
     while !list.is_done() {
         changer.target = list.collection();
@@ -136,7 +136,7 @@ fn words<R: BrowserRecord>() -> ListWords {
 /// Answers the requests of the list.
 fn answer_requests<R: BrowserRecord>(
     list: &mut ListState<R::Field>,
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     out: &OutputWriter,
 ) -> Result<()> {
     while let Some(request) = list.next_request() {
@@ -182,7 +182,7 @@ fn answer_requests<R: BrowserRecord>(
 
 /// Returns the meaning of a prompt's text: a new record, or where a record of the collections is moved to.
 pub fn preview_of<R: BrowserRecord>(
-    collections: &[Collection<'_, R>],
+    collections: &[Collection<R>],
     kind: &PromptKind,
     text: &str,
     day: Option<Date>,
@@ -199,7 +199,7 @@ pub fn preview_of<R: BrowserRecord>(
 }
 
 fn preview_move<R: BrowserRecord>(
-    collections: &[Collection<'_, R>],
+    collections: &[Collection<R>],
     target: &MoveTarget,
     text: &str,
     out: &OutputWriter,
@@ -223,7 +223,7 @@ fn preview_move<R: BrowserRecord>(
 /// Returns the name and the labelled values of a record; of one that cannot be parsed, the reason and the
 /// text. `None` if it was removed.
 pub fn read_details<R: BrowserRecord>(
-    all: &Collection<'_, R>,
+    all: &Collection<R>,
     id: etui::RecordId,
     out: &OutputWriter,
 ) -> Result<Option<(String, help::KeyRows)>> {

@@ -99,7 +99,7 @@ fn state(store: &Store) -> Result<u64, Error> {
     Ok(hash_of(&all))
 }
 
-fn add<R: record::RecordKind>(records: &Collection<'_, R>, to: &mut Vec<u8>) -> Result<(), Error> {
+fn add<R: record::RecordKind>(records: &Collection<R>, to: &mut Vec<u8>) -> Result<(), Error> {
     let mut live = BTreeMap::new();
     for (id, text) in records.all()?.iter() {
         let stored = records.by_id(id)?;
@@ -155,7 +155,7 @@ struct Session<'s> {
     store: &'s Store,
     /// Sees committed changes only.
     observer: &'s Store,
-    held: Vec<CheckedOut<'s>>,
+    held: Vec<CheckedOut>,
     /// Records released dirty and not synced.
     dirty: BTreeMap<String, CalendarObject>,
 }

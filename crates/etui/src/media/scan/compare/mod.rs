@@ -169,7 +169,7 @@ struct FoundFile {
 
 /// Compares the given folders, or all roots.
 pub(super) fn plan(
-    media: &Media<'_>,
+    media: &Media,
     folders: &[PathBuf],
     reporter: &mut Reporter<'_>,
     report: &mut ScanReport,
@@ -228,7 +228,7 @@ pub(super) fn plan(
 }
 
 /// Writes folders and moved files, in the present transaction.
-pub(super) fn write_structure(media: &Media<'_>, conn: &Connection, plan: &Plan) -> Result<()> {
+pub(super) fn write_structure(media: &Media, conn: &Connection, plan: &Plan) -> Result<()> {
     // The ids of this plan are taken if another scan added folders meanwhile.
     if last_ids(conn)? != plan.last_ids {
         return Err(Error::ScannedMeanwhile);

@@ -53,7 +53,7 @@ pub fn run_agenda(
         None => store.collections::<CalendarObject>()?,
     };
     let calendars = names.iter().map(|name| store.collection(Some(name)));
-    let calendars: Vec<Collection<'_, CalendarObject>> = calendars.collect::<etui::Result<_>>()?;
+    let calendars: Vec<Collection<CalendarObject>> = calendars.collect::<etui::Result<_>>()?;
     let mut changer = RecordChanger::new(calendars);
     let agenda = browse_agenda(app, store, &mut changer, (view, day), with_birthdays);
     if let Some(path) = changer.keep_refused() {
@@ -74,7 +74,7 @@ struct AgendaReader<'a> {
 fn browse_agenda(
     app: &App,
     store: &Store,
-    changer: &mut RecordChanger<'_, CalendarObject>,
+    changer: &mut RecordChanger<CalendarObject>,
     (view, day): (AgendaView, Date),
     with_birthdays: bool,
 ) -> Result<()> {
@@ -104,7 +104,7 @@ fn browse_agenda(
     let mut agenda = AgendaState::new(options, view, day, now, terminal.size());
     // A read-only medium may have no changes to follow.
     let views = changer.collections.iter();
-    let mut changes: Vec<View<'_, CalendarObject>> =
+    let mut changes: Vec<View<CalendarObject>> =
         views.flat_map(|all| all.view(&Filter::All)).collect();
     while !agenda.is_done() {
         reader.answer_requests(&mut agenda, &changer.collections)?;
@@ -157,7 +157,7 @@ impl AgendaReader<'_> {
     fn answer_requests(
         &self,
         agenda: &mut AgendaState,
-        calendars: &[Collection<'_, CalendarObject>],
+        calendars: &[Collection<CalendarObject>],
     ) -> Result<()> {
         while let Some(request) = agenda.next_request() {
             match request {

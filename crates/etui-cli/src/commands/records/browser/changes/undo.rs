@@ -31,7 +31,7 @@ pub enum StepKind {
     Removed,
 }
 
-impl<R: BrowserRecord> RecordChanger<'_, R> {
+impl<R: BrowserRecord> RecordChanger<R> {
     pub(super) fn remember(&mut self, collection: usize, uid: &str, title: &str, kind: StepKind) {
         if self.steps.len() == MAX_UNDO {
             self.steps.remove(0);
