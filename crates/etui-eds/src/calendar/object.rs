@@ -15,8 +15,7 @@ use super::lines::new_uid;
 use super::mod_type::ModType;
 use super::opened::OpenedCalendar;
 use super::query::CalendarQuery;
-use super::view::ViewState;
-use super::view_object::{CalendarView, drop_view};
+use super::view::{ComponentView, OpenedQuery};
 use super::{alarms, free_busy, reading, receive, time_zones, writing};
 use crate::error::{EdsError, EdsResult};
 use crate::gvariant::{PropertyValue, print_properties};
@@ -222,14 +221,8 @@ impl DesktopCalendar {
         let query = answer(|| CalendarQuery::parse(&query, &self.0.zones()?));
         let query = query.map_err(|e| e.attempting("Cannot open view"))?;
         let owner = sender_of(&header)?;
-        let server = &self.0.server;
-        let path = server.new_path("CalendarView");
-        let view = ViewState::new(self.0.clone(), path.clone(), owner.clone(), query);
-        let view = Arc::new(view);
-        self.0.views().push(view.clone());
-        let object = CalendarView(view.clone());
-        let end = Box::new(move || Box::pin(drop_view(view)) as _);
-        server.add_object(&owner, &path, object, end).await
+        let opened = self.0.clone();
+        ComponentView::open(OpenedQuery { opened, query }, owner).await
     }
 
     #[zbus(signal)]

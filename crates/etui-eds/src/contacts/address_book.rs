@@ -1,4 +1,4 @@
-//! The objects `AddressBook` and `AddressBookView`.
+//! The object `AddressBook`.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::book::Book;
 use super::cursor::{AddressBookCursor, CursorState, posix_locale};
 use super::fields::supported_fields;
 use super::query::ContactQuery;
-use super::view::{CardShape, ViewState};
+use super::view::{BookQuery, BookView};
 use crate::error::EdsError;
 use crate::gvariant::{PropertyValue, print_properties};
 use crate::server::guard::{answer, answer_on_worker};
-use crate::server::shared::{Server, sender_of};
+use crate::server::shared::sender_of;
 use crate::sources::{self, SourceKind};
 
 /// The capabilities of an address book.
@@ -133,14 +133,8 @@ impl AddressBook {
         let query = answer(|| ContactQuery::parse(&query));
         let query = query.map_err(|e| e.attempting("Cannot open view"))?;
         let owner = sender_of(&header)?;
-        let server = &self.0.server;
-        let path = server.new_path("AddressBookView");
-        let view = ViewState::new(self.0.clone(), path.clone(), owner.clone(), query);
-        let view = Arc::new(view);
-        self.0.views().push(view.clone());
-        let object = AddressBookView(view.clone());
-        let end = Box::new(move || Box::pin(drop_view(view)) as _);
-        server.add_object(&owner, &path, object, end).await
+        let book = self.0.clone();
+        BookView::open(BookQuery { book, query }, owner).await
     }
 
     #[zbus(out_args("object_path"))]
@@ -199,7 +193,8 @@ impl AddressBook {
 
     #[zbus(property)]
     fn cache_dir(&self) -> String {
-        cache_dir(&self.0.server)
+        let dir = &self.0.server.options.cache_dir;
+        dir.to_string_lossy().into_owned()
     }
 
     #[zbus(property)]
@@ -255,78 +250,4 @@ pub(super) async fn announce_revision(book: &Book) {
             book.source.uid
         );
     }
-}
-
-/// The object of a view.
-struct AddressBookView(Arc<ViewState>);
-
-#[interface(
-    name = "org.gnome.evolution.dataserver.AddressBookView",
-    introspection_docs = false
-)]
-impl AddressBookView {
-    async fn start(&self) -> Result<(), EdsError> {
-        self.0.start();
-        Ok(())
-    }
-
-    async fn stop(&self) -> Result<(), EdsError> {
-        self.0.stop();
-        Ok(())
-    }
-
-    async fn set_flags(&self, flags: u32) -> Result<(), EdsError> {
-        self.0.set_flags(flags);
-        Ok(())
-    }
-
-    async fn set_fields_of_interest(&self, only_fields: Vec<String>) -> Result<(), EdsError> {
-        self.0.set_shape(CardShape::of_fields(&only_fields));
-        Ok(())
-    }
-
-    async fn dispose(&self) -> Result<(), EdsError> {
-        // The object is removed after this call, which borrows it.
-        zruntime::spawn(drop_view(self.0.clone())).detach();
-        Ok(())
-    }
-
-    #[zbus(signal)]
-    async fn objects_added(emitter: &SignalEmitter<'_>, objects: Vec<String>) -> zbus::Result<()>;
-
-    #[zbus(signal)]
-    async fn objects_modified(
-        emitter: &SignalEmitter<'_>,
-        objects: Vec<String>,
-    ) -> zbus::Result<()>;
-
-    #[zbus(signal)]
-    async fn objects_removed(emitter: &SignalEmitter<'_>, uids: Vec<String>) -> zbus::Result<()>;
-
-    #[zbus(signal)]
-    async fn progress(emitter: &SignalEmitter<'_>, percent: u32, message: &str)
-    -> zbus::Result<()>;
-
-    #[zbus(signal)]
-    async fn complete(
-        emitter: &SignalEmitter<'_>,
-        error_name: &str,
-        error_message: &str,
-    ) -> zbus::Result<()>;
-}
-
-/// Ends a view: `Dispose`, or its owner left the bus.
-async fn drop_view(view: Arc<ViewState>) {
-    view.stop();
-    view.book.server.remove_owned(&view.channel.path);
-    view.book.views().retain(|other| !Arc::ptr_eq(other, &view));
-    let objects = view.book.server.connection.object_server();
-    let _ = objects
-        .remove::<AddressBookView, _>(view.channel.path.as_str())
-        .await;
-}
-
-/// The directory of the service's files.
-fn cache_dir(server: &Server) -> String {
-    server.options.cache_dir.to_string_lossy().into_owned()
 }
