@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use etui::calendar::Draft;
-use etui_dbus::GuardedObject;
 use zbus::message::Header;
 use zbus::names::BusName;
 use zbus::object_server::SignalEmitter;
@@ -53,15 +52,7 @@ impl DesktopCalendar {
 
     #[zbus(out_args("properties"))]
     async fn open(&self) -> Result<Vec<String>, EdsError> {
-        let opened = self.0.clone();
-        zruntime::spawn(async move {
-            let connection = &opened.server.connection;
-            if let Err(error) = sources::report_connected(connection, &opened.source).await {
-                let uid = &opened.source.uid;
-                tracing::warn!("{uid}: not reported as connected: {error}");
-            }
-        })
-        .detach();
+        sources::report_connected(&self.0.server.connection, &self.0.source);
         answer(|| Ok(self.print_properties()))
     }
 
@@ -334,18 +325,8 @@ impl DesktopCalendar {
 
 /// Announces the calendar's revision to all clients.
 pub(super) async fn announce_revision(opened: &OpenedCalendar) {
-    let objects = opened.server.connection.object_server();
-    let found = objects.interface::<_, GuardedObject<DesktopCalendar>>(opened.path.as_str());
-    let announced = match found.await {
-        Ok(object) => {
-            let emitter = object.signal_emitter();
-            let calendar = object.get().await;
-            calendar.object().revision_changed(emitter).await
-        }
-        Err(error) => Err(error),
-    };
-    if let Err(error) = announced {
-        let uid = &opened.source.uid;
-        tracing::warn!("{uid}: the revision was not announced: {error}");
-    }
+    let server = &opened.server;
+    server
+        .announce_revision::<DesktopCalendar>(&opened.path, opened.revision())
+        .await;
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use etui_dbus::GuardedObject;
 use zbus::message::Header;
 use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};
@@ -43,14 +42,7 @@ impl AddressBook {
 
     #[zbus(out_args("properties"))]
     async fn open(&self) -> Result<Vec<String>, EdsError> {
-        let book = self.0.clone();
-        zruntime::spawn(async move {
-            let connection = &book.server.connection;
-            if let Err(error) = sources::report_connected(connection, &book.source).await {
-                tracing::warn!("{}: not reported as connected: {error}", book.source.uid);
-            }
-        })
-        .detach();
+        sources::report_connected(&self.0.server.connection, &self.0.source);
         answer(|| Ok(self.print_properties()))
     }
 
@@ -232,22 +224,8 @@ impl AddressBook {
 /// Announces the book's revision to all clients. After a save this comes before the reply: a
 /// client that asks for the revision after its own save reads the announced one.
 pub(super) async fn announce_revision(book: &Book) {
-    let objects = book.server.connection.object_server();
-    let told = match objects
-        .interface::<_, GuardedObject<AddressBook>>(book.path.as_str())
-        .await
-    {
-        Ok(object) => {
-            let emitter = object.signal_emitter();
-            let book = object.get().await;
-            book.object().revision_changed(emitter).await
-        }
-        Err(error) => Err(error),
-    };
-    if let Err(error) = told {
-        tracing::warn!(
-            "{}: the revision was not announced: {error}",
-            book.source.uid
-        );
-    }
+    let server = &book.server;
+    server
+        .announce_revision::<AddressBook>(&book.path, book.revision())
+        .await;
 }
