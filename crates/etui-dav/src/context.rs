@@ -9,7 +9,7 @@ use crate::failure::{Failure, Refusal, Result};
 use crate::kind::DavKind;
 use crate::path::{BadPath, Target, collection_href};
 use crate::property::CollectionNode;
-use crate::session::{DavOptions, Session};
+use crate::session::{DavOptions, Outcome, Session};
 use crate::xml::{Element, Limits, Namespace, XmlError};
 
 /// A request and its session.
@@ -104,10 +104,17 @@ impl<'a> Context<'a> {
         Ok(found.filter(|id| self.session.may_see(*id)))
     }
 
-    /// Returns the collection that a segment of a path names, or the refusal of the request.
-    pub(crate) fn expect<R: DavKind>(&self, segment: &str) -> Result<FoundCollection<R>> {
-        self.find(segment)?
-            .ok_or_else(|| Failure::Refused(Refusal::not_found()))
+    /// Returns the collection that a segment of a path names, and notes it as that of the request; or
+    /// the refusal of the request.
+    pub(crate) fn expect<R: DavKind>(
+        &self,
+        segment: &str,
+        outcome: &mut Outcome,
+    ) -> Result<FoundCollection<R>> {
+        let found = self.find(segment)?;
+        let found = found.ok_or_else(|| Failure::Refused(Refusal::not_found()))?;
+        outcome.collection = Some(found.collection.id());
+        Ok(found)
     }
 
     /// Returns the collections of a kind that the device sees, the default one first.

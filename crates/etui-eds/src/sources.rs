@@ -226,17 +226,21 @@ pub async fn find_source(connection: &Connection, uid: &str) -> EdsResult<Source
         .ok_or_else(|| EdsError::new(NO_SOURCE, format!("there is no source with UID \"{uid}\"")))
 }
 
-/// Reports a source as connected. Clients wait for it, up to 30 seconds.
-///
-/// # Errors
-/// If the registry refuses.
-pub async fn report_connected(connection: &Connection, source: &Source) -> EdsResult<()> {
-    let object = SourceObjectProxy::builder(connection)
-        .path(source.path.clone())
-        .build()
-        .await?;
-    object.set_connection_status("connected").await?;
-    Ok(())
+/// Reports a source as connected, beside the caller. Clients wait for it, up to 30 seconds.
+pub fn report_connected(connection: &Connection, source: &Source) {
+    let (connection, path) = (connection.clone(), source.path.clone());
+    let uid = source.uid.clone();
+    let report = async move {
+        let object = SourceObjectProxy::builder(&connection).path(path);
+        let object = object.build().await?;
+        object.set_connection_status("connected").await
+    };
+    zruntime::spawn(async move {
+        if let Err(error) = report.await {
+            tracing::warn!("{uid}: not reported as connected: {error}");
+        }
+    })
+    .detach();
 }
 
 #[cfg(test)]

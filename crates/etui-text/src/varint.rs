@@ -50,6 +50,13 @@ pub fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(value)
 }
 
+/// Takes a text with its length before it, empty if there is none. Bytes that are not UTF-8 are
+/// replaced.
+pub fn take_text(bytes: &mut &[u8]) -> String {
+    let value = take_bytes(bytes).unwrap_or_default();
+    String::from_utf8_lossy(value).into_owned()
+}
+
 /// Maps signed to unsigned numbers, small ones to small ones: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
 pub fn zigzag_encode(n: i64) -> u64 {
     (n << 1 ^ n >> 63).cast_unsigned()

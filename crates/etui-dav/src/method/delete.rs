@@ -39,8 +39,7 @@ fn of_resource<R: DavKind>(
     name: &str,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<R>(segment, outcome)?;
     let condition = condition::of_write(&Conditions::of(cx.request.headers()));
     match found.collection.remove_resource(name, &condition) {
         Ok(()) => {
@@ -54,8 +53,7 @@ fn of_resource<R: DavKind>(
 }
 
 fn of_collection<R: DavKind>(cx: &Context<'_>, segment: &str, outcome: &mut Outcome) -> Result<()> {
-    let found = cx.expect::<R>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<R>(segment, outcome)?;
     if !Conditions::of(cx.request.headers()).is_empty() {
         let detail = "a collection has no entity tag";
         return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());

@@ -21,8 +21,7 @@ pub(crate) fn get<R: DavKind>(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<R>(segment, outcome)?;
     let Some(stored) = found.collection.resource(name)? else {
         return Err(Refusal::not_found().into());
     };

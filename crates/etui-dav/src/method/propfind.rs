@@ -121,8 +121,7 @@ fn of_collection<R: DavKind>(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<R>(segment, outcome)?;
     if !is_deep {
         return write_nodes(cx, &[Box::new(cx.node(&found))], wanted, out);
     }
@@ -156,8 +155,7 @@ fn of_resource<R: DavKind>(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<R>(segment, outcome)?;
     let snapshot = cx.store.snapshot()?;
     let Some(stored) = found.reader(&snapshot)?.resource(name)? else {
         return Err(Refusal::not_found().into());

@@ -60,7 +60,7 @@ fn all_forbidden(changes: &[PropertyChange]) -> ChangeResults {
 }
 
 fn of_resource<R: DavKind>(cx: &Context<'_>, segment: &str, name: &str) -> Result<()> {
-    let found = cx.expect::<R>(segment)?;
+    let found = cx.find::<R>(segment)?.ok_or_else(Refusal::not_found)?;
     cx.expect_may_write()?;
     match found.collection.resource(name)? {
         Some(_) => Ok(()),
@@ -74,8 +74,7 @@ fn of_collection<R: DavKind>(
     changes: &[PropertyChange],
     outcome: &mut Outcome,
 ) -> Result<(String, ChangeResults)> {
-    let found = cx.expect::<R>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<R>(segment, outcome)?;
     cx.expect_may_write()?;
     let checked = match change::check::<R>(changes, false) {
         Err(refused) => return Ok((found.href, refused)),

@@ -1,5 +1,7 @@
 //! PUT (RFC 4791 section 5.3.2, RFC 6352 section 6.3.2).
 
+use std::borrow::Cow;
+
 use etui::SaveOutcome;
 use http::StatusCode;
 use http::header::CONTENT_RANGE;
@@ -50,30 +52,31 @@ pub(crate) fn put<R: DavKind>(
         SaveOutcome::Added => StatusCode::CREATED,
         SaveOutcome::Changed | SaveOutcome::Unchanged => StatusCode::NO_CONTENT,
     };
-    // A client believes that it has the bytes of this tag (RFC 4791 section 5.3.4).
-    let mut tag = Vec::new();
-    if saved.is_verbatim {
-        tag.push(("etag", quoted(&saved.tag)));
-    }
-    if headers::prefers_representation(cx.request.headers())
-        && let Some(stored) = found.collection.resource(name)?
-    {
-        let status = match status {
-            StatusCode::NO_CONTENT => StatusCode::OK,
-            status => status,
+    if headers::prefers_representation(cx.request.headers()) {
+        let stored = match saved.is_verbatim {
+            true => Some((saved.tag, Cow::Borrowed(bytes))),
+            false => {
+                let stored = found.collection.resource(name)?;
+                stored.map(|stored| (stored.tag, Cow::Owned(stored.bytes)))
+            }
         };
-        let headers = [
-            ("etag", quoted(&stored.tag)),
-            (
-                "content-type",
-                R::content_type(Some(&stored.bytes)).into_owned(),
-            ),
-            ("content-location", cx.request.uri().path().to_owned()),
-            ("preference-applied", "return=representation".to_owned()),
-        ];
-        return answer_body(out, status, &headers, &stored.bytes);
+        if let Some((tag, bytes)) = stored {
+            let status = match status {
+                StatusCode::NO_CONTENT => StatusCode::OK,
+                status => status,
+            };
+            let headers = [
+                ("etag", quoted(&tag)),
+                ("content-type", R::content_type(Some(&bytes)).into_owned()),
+                ("content-location", cx.request.uri().path().to_owned()),
+                ("preference-applied", "return=representation".to_owned()),
+            ];
+            return answer_body(out, status, &headers, &bytes);
+        }
     }
-    answer_empty(out, status, &tag)
+    // A client believes that it has the bytes of this tag (RFC 4791 section 5.3.4).
+    let tag = saved.is_verbatim.then(|| ("etag", quoted(&saved.tag)));
+    answer_empty(out, status, tag.as_slice())
 }
 
 /// Checks all but the resource that is stored.

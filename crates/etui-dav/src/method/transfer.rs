@@ -67,8 +67,7 @@ fn transfer_resource<R: DavKind>(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let from = cx.expect::<R>(names.from)?;
-    outcome.collection = Some(from.collection.id());
+    let from = cx.expect::<R>(names.from, outcome)?;
     // RFC 4918 section 9.9.4: the collection of the destination must be there.
     let to = cx.find::<R>(names.to)?.ok_or_else(|| {
         Refusal::new(

@@ -22,8 +22,7 @@ pub(super) fn multiget<R: DavKind>(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<R>(segment, outcome)?;
     let wanted = Wanted::of(report)?;
     let form = data_form(cx, &found, &wanted)?;
     let hrefs: Vec<&str> = report

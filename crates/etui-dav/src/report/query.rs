@@ -34,8 +34,7 @@ pub(super) fn calendar_query(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<CalendarObject>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<CalendarObject>(segment, outcome)?;
     let query = query::parse_calendar_query(report)?;
     let limit = limit_of(report)?.and_then(|limit| usize::try_from(limit).ok());
     let zone = cx.zone(&found)?;
@@ -56,8 +55,7 @@ pub(super) fn address_query(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<Card>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<Card>(segment, outcome)?;
     let query = query::parse_address_query(report)?;
     let snapshot = cx.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
@@ -81,8 +79,7 @@ pub(super) fn free_busy_query(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<CalendarObject>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<CalendarObject>(segment, outcome)?;
     let range = query::parse_free_busy_query(report)?;
     let zone = cx.zone(&found)?;
     let snapshot = cx.store.snapshot()?;

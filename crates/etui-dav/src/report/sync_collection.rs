@@ -26,8 +26,7 @@ pub(super) fn sync_collection<R: DavKind>(
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment)?;
-    outcome.collection = Some(found.collection.id());
+    let found = cx.expect::<R>(segment, outcome)?;
     let level = report.child(&Namespace::Dav, "sync-level");
     if level.is_some_and(|level| level.text.trim().eq_ignore_ascii_case("infinite")) {
         return Err(Refusal::forbidden(

@@ -2,7 +2,7 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `object`, `view_object` | the objects on the bus |
+//! | `object` | the object on the bus |
 //! | `opened` | a collection of the store as a calendar |
 //! | `reading`, `writing`, `receive`, `alarms` | components to and from clients |
 //! | `incoming`, `lines`, `mod_type` | what clients send |
@@ -35,7 +35,6 @@ mod search_text;
 mod time_zones;
 mod updates;
 mod view;
-mod view_object;
 mod writing;
 
 use std::sync::Arc;

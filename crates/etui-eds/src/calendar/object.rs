@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use etui::calendar::Draft;
-use etui_bus::GuardedObject;
 use zbus::message::Header;
 use zbus::names::BusName;
 use zbus::object_server::SignalEmitter;
@@ -15,8 +14,7 @@ use super::lines::new_uid;
 use super::mod_type::ModType;
 use super::opened::OpenedCalendar;
 use super::query::CalendarQuery;
-use super::view::ViewState;
-use super::view_object::{CalendarView, drop_view};
+use super::view::{ComponentView, OpenedQuery};
 use super::{alarms, free_busy, reading, receive, time_zones, writing};
 use crate::error::{EdsError, EdsResult};
 use crate::gvariant::{PropertyValue, print_properties};
@@ -54,15 +52,7 @@ impl DesktopCalendar {
 
     #[zbus(out_args("properties"))]
     async fn open(&self) -> Result<Vec<String>, EdsError> {
-        let opened = self.0.clone();
-        zruntime::spawn(async move {
-            let connection = &opened.server.connection;
-            if let Err(error) = sources::report_connected(connection, &opened.source).await {
-                let uid = &opened.source.uid;
-                tracing::warn!("{uid}: not reported as connected: {error}");
-            }
-        })
-        .detach();
+        sources::report_connected(&self.0.server.connection, &self.0.source);
         answer(|| Ok(self.print_properties()))
     }
 
@@ -222,14 +212,8 @@ impl DesktopCalendar {
         let query = answer(|| CalendarQuery::parse(&query, &self.0.zones()?));
         let query = query.map_err(|e| e.attempting("Cannot open view"))?;
         let owner = sender_of(&header)?;
-        let server = &self.0.server;
-        let path = server.new_path("CalendarView");
-        let view = ViewState::new(self.0.clone(), path.clone(), owner.clone(), query);
-        let view = Arc::new(view);
-        self.0.views().push(view.clone());
-        let object = CalendarView(view.clone());
-        let end = Box::new(move || Box::pin(drop_view(view)) as _);
-        server.add_object(&owner, &path, object, end).await
+        let opened = self.0.clone();
+        ComponentView::open(OpenedQuery { opened, query }, owner).await
     }
 
     #[zbus(signal)]
@@ -341,18 +325,8 @@ impl DesktopCalendar {
 
 /// Announces the calendar's revision to all clients.
 pub(super) async fn announce_revision(opened: &OpenedCalendar) {
-    let objects = opened.server.connection.object_server();
-    let found = objects.interface::<_, GuardedObject<DesktopCalendar>>(opened.path.as_str());
-    let announced = match found.await {
-        Ok(object) => {
-            let emitter = object.signal_emitter();
-            let calendar = object.get().await;
-            calendar.object().revision_changed(emitter).await
-        }
-        Err(error) => Err(error),
-    };
-    if let Err(error) = announced {
-        let uid = &opened.source.uid;
-        tracing::warn!("{uid}: the revision was not announced: {error}");
-    }
+    let server = &opened.server;
+    server
+        .announce_revision::<DesktopCalendar>(&opened.path, opened.revision())
+        .await;
 }

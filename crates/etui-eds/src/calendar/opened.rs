@@ -9,7 +9,7 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject};
 
 use super::errors::store_error;
-use super::view::ViewState;
+use super::view::ComponentView;
 use crate::collections::{adopt_collection, find_collection};
 use crate::error::{EdsError, EdsResult, OTHER};
 use crate::server::shared::Server;
@@ -25,7 +25,7 @@ pub(super) struct OpenedCalendar {
     pub(super) path: String,
     /// The sequence number of the latest change that was announced to clients.
     revision: AtomicI64,
-    views: Mutex<Vec<Arc<ViewState>>>,
+    views: Mutex<Vec<Arc<ComponentView>>>,
     /// How far the views were told of changes.
     pub(super) told: Told,
 }
@@ -62,7 +62,7 @@ impl OpenedCalendar {
     }
 
     /// The views of all clients.
-    pub(super) fn views(&self) -> MutexGuard<'_, Vec<Arc<ViewState>>> {
+    pub(super) fn views(&self) -> MutexGuard<'_, Vec<Arc<ComponentView>>> {
         self.views.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,26 +1,23 @@
-//! [`ViewState`]: a query whose matching components one client follows.
+//! [`ComponentView`]: a view of the components of a calendar.
 //!
 //! A view keeps a hash of each component that its client knows, so that a change of one instance of
 //! a series is reported by itself.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use etui::RecordId;
 use etui::calendar::CalendarObject;
-use zbus::names::OwnedUniqueName;
+use zbus::object_server::SignalEmitter;
 
 use super::lines::with_properties;
 use super::opened::OpenedCalendar;
 use super::query::CalendarQuery;
 use super::reading::{MatchingComponent, for_each_candidate, matching_components};
-use crate::error::EdsResult;
-use crate::server::guard::answer_on_worker;
-use crate::server::view_life::{MAX_BATCH, NOTIFY_INITIAL, ViewChannel, ViewLife};
-
-/// The interface of the view's object.
-const VIEW_INTERFACE: &str = "org.gnome.evolution.dataserver.CalendarView";
+use crate::error::{EdsError, EdsResult};
+use crate::server::shared::Server;
+use crate::server::view::{View, ViewContent, ViewQuery, ViewSignals, view_object};
 
 /// A changed record of the calendar.
 pub(super) struct ObjectUpdate {
@@ -33,120 +30,51 @@ pub(super) struct ObjectUpdate {
 }
 
 /// The components that a client knows, by record.
-type KnownComponents = HashMap<i64, Vec<KnownComponent>>;
+pub(super) type KnownComponents = HashMap<i64, Vec<KnownComponent>>;
 
 /// A component that the client knows.
-struct KnownComponent {
+pub(super) struct KnownComponent {
     /// The value of its `RECURRENCE-ID`.
     instance: String,
     hash: u64,
 }
 
-/// The client's settings of a view.
-#[derive(Debug, Clone)]
-struct ViewSettings {
-    flags: u32,
-    /// The properties that the client wants; empty: all.
-    properties: Vec<String>,
+/// A query of a calendar, of which a view is.
+pub(super) struct OpenedQuery {
+    pub(super) opened: Arc<OpenedCalendar>,
+    pub(super) query: CalendarQuery,
 }
 
 /// A view of one client.
-pub(super) struct ViewState {
-    pub(super) opened: Arc<OpenedCalendar>,
-    pub(super) channel: ViewChannel,
-    query: CalendarQuery,
-    settings: Mutex<ViewSettings>,
-    life: ViewLife<KnownComponents, ObjectUpdate>,
+pub(super) type ComponentView = View<OpenedQuery>;
+
+view_object! {
+    CalendarView, "org.gnome.evolution.dataserver.CalendarView", OpenedQuery
 }
 
-/// The signals for one set of changes.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct ViewSignals {
-    added: Vec<String>,
-    modified: Vec<String>,
-    removed: Vec<String>,
-}
+impl ViewQuery for OpenedQuery {
+    type Object = CalendarView;
+    /// The properties that the client wants; empty: all.
+    type Shape = Vec<String>;
+    type Known = KnownComponents;
+    type Update = ObjectUpdate;
+    type Match = String;
+    const COMPLETES_CHANGES: bool = false;
 
-impl ViewState {
-    /// Returns a view that is not started.
-    pub(super) fn new(
-        opened: Arc<OpenedCalendar>,
-        path: String,
-        owner: OwnedUniqueName,
-        query: CalendarQuery,
-    ) -> Self {
-        let channel = ViewChannel {
-            interface: VIEW_INTERFACE,
-            connection: opened.server.connection.clone(),
-            path,
-            owner,
-        };
-        Self {
-            opened,
-            channel,
-            query,
-            settings: Mutex::new(ViewSettings {
-                flags: NOTIFY_INITIAL,
-                properties: Vec::new(),
-            }),
-            life: ViewLife::default(),
-        }
+    fn shape_of(fields: Vec<String>) -> Vec<String> {
+        fields
     }
 
-    fn settings(&self) -> MutexGuard<'_, ViewSettings> {
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    fn server(&self) -> &Arc<Server> {
+        &self.opened.server
     }
 
-    /// Sets the flags.
-    pub(super) fn set_flags(&self, flags: u32) {
-        self.settings().flags = flags;
+    fn views(&self) -> MutexGuard<'_, Vec<Arc<ComponentView>>> {
+        self.opened.views()
     }
 
-    /// Sets the properties that the client wants.
-    pub(super) fn set_properties(&self, properties: Vec<String>) {
-        self.settings().properties = properties;
-    }
-
-    /// Starts the view: its content is sent, then its changes. A running view goes on.
-    pub(super) fn start(self: &Arc<Self>) {
-        if let Some(generation) = self.life.start() {
-            let view = self.clone();
-            zruntime::spawn(async move {
-                if let Err(error) = view.load(generation).await {
-                    view.channel.send_complete(Some(&error)).await;
-                    view.stop();
-                }
-            })
-            .detach();
-        }
-    }
-
-    /// Stops the view; no more signals are sent.
-    pub(super) fn stop(&self) {
-        self.life.stop();
-    }
-
-    /// Sends the content, then the changes that came meanwhile.
-    async fn load(self: &Arc<Self>, generation: u64) -> EdsResult<()> {
-        self.channel.send_loading().await;
-        let view = self.clone();
-        let (mut known, components) = answer_on_worker(move || view.read_content()).await?;
-        self.send_components("ObjectsAdded", components).await;
-        self.channel.send_complete(None).await;
-        while let Some((now, waiting)) = self.life.take_waiting(generation, known) {
-            known = now;
-            for updates in waiting {
-                let signals = self.compare(&mut known, &updates);
-                self.send(signals).await;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads the matching components: all, and those to send.
-    fn read_content(&self) -> EdsResult<(KnownComponents, Vec<String>)> {
-        let is_wanted = self.settings().flags & NOTIFY_INITIAL != 0;
-        let (mut known, mut texts) = (KnownComponents::new(), Vec::new());
+    fn read_content(&self, _: &Vec<String>, is_wanted: bool) -> EdsResult<ViewContent<Self>> {
+        let (mut known, mut matches) = (KnownComponents::new(), Vec::new());
         let calendar = self.opened.calendar()?;
         let zones = self.opened.zones()?;
         for_each_candidate(&calendar, &self.query, &zones, |id, object| {
@@ -156,21 +84,27 @@ impl ViewState {
             }
             known.insert(id.0, found.iter().map(KnownComponent::of).collect());
             if is_wanted {
-                texts.extend(found.into_iter().map(|component| component.text));
+                matches.extend(found.into_iter().map(|component| component.text));
             }
         })?;
-        Ok((known, texts))
+        Ok(ViewContent {
+            known,
+            matches,
+            rest: Vec::new(),
+        })
     }
 
-    /// Sends changes of the calendar, or keeps them until the content is sent.
-    pub(super) async fn send_updates(&self, updates: &Arc<Vec<ObjectUpdate>>) {
-        let compare = |known: &mut KnownComponents| self.compare(known, updates);
-        if let Some(signals) = self.life.apply(updates, compare) {
-            self.send(signals).await;
-        }
+    /// All content is read at once.
+    fn read_rest(&self, _: &[RecordId], _: &Vec<String>) -> EdsResult<Vec<String>> {
+        Ok(Vec::new())
     }
 
-    fn compare(&self, known: &mut KnownComponents, updates: &[ObjectUpdate]) -> ViewSignals {
+    fn compare(
+        &self,
+        known: &mut KnownComponents,
+        updates: &[ObjectUpdate],
+        _: &Vec<String>,
+    ) -> ViewSignals<String> {
         let mut signals = ViewSignals::default();
         for update in updates {
             let object = update.object.as_ref();
@@ -180,25 +114,11 @@ impl ViewState {
         signals
     }
 
-    async fn send(&self, signals: ViewSignals) {
-        self.send_components("ObjectsAdded", signals.added).await;
-        self.send_components("ObjectsModified", signals.modified)
-            .await;
-        for ids in signals.removed.chunks(MAX_BATCH) {
-            self.channel.emit("ObjectsRemoved", &(ids,)).await;
-        }
-    }
-
-    /// Sends components in batches, with the properties that the client wants.
-    async fn send_components(&self, signal: &str, components: Vec<String>) {
-        let properties = self.settings().properties.clone();
-        let write = |component: String, batch: &mut Vec<String>| {
-            batch.push(match properties.is_empty() {
-                true => component,
-                false => with_properties(&component, &properties),
-            });
-        };
-        self.channel.send_batches(signal, components, write).await;
+    fn write(component: String, properties: &Vec<String>, batch: &mut Vec<String>) {
+        batch.push(match properties.is_empty() {
+            true => component,
+            false => with_properties(&component, properties),
+        });
     }
 }
 
@@ -213,7 +133,7 @@ impl KnownComponent {
     }
 }
 
-impl ViewSignals {
+impl ViewSignals<String> {
     /// Compares the matching components of a record with those that the client knows.
     fn compare(
         &mut self,

@@ -1,8 +1,7 @@
-//! The objects `AddressBook` and `AddressBookView`.
+//! The object `AddressBook`.
 
 use std::sync::Arc;
 
-use etui_bus::GuardedObject;
 use zbus::message::Header;
 use zbus::object_server::SignalEmitter;
 use zbus::{OwnedObjectPath, interface};
@@ -11,11 +10,11 @@ use super::book::Book;
 use super::cursor::{AddressBookCursor, CursorState, posix_locale};
 use super::fields::supported_fields;
 use super::query::ContactQuery;
-use super::view::{CardShape, ViewState};
+use super::view::{BookQuery, BookView};
 use crate::error::EdsError;
 use crate::gvariant::{PropertyValue, print_properties};
 use crate::server::guard::{answer, answer_on_worker};
-use crate::server::shared::{Server, sender_of};
+use crate::server::shared::sender_of;
 use crate::sources::{self, SourceKind};
 
 /// The capabilities of an address book.
@@ -43,14 +42,7 @@ impl AddressBook {
 
     #[zbus(out_args("properties"))]
     async fn open(&self) -> Result<Vec<String>, EdsError> {
-        let book = self.0.clone();
-        zruntime::spawn(async move {
-            let connection = &book.server.connection;
-            if let Err(error) = sources::report_connected(connection, &book.source).await {
-                tracing::warn!("{}: not reported as connected: {error}", book.source.uid);
-            }
-        })
-        .detach();
+        sources::report_connected(&self.0.server.connection, &self.0.source);
         answer(|| Ok(self.print_properties()))
     }
 
@@ -133,14 +125,8 @@ impl AddressBook {
         let query = answer(|| ContactQuery::parse(&query));
         let query = query.map_err(|e| e.attempting("Cannot open view"))?;
         let owner = sender_of(&header)?;
-        let server = &self.0.server;
-        let path = server.new_path("AddressBookView");
-        let view = ViewState::new(self.0.clone(), path.clone(), owner.clone(), query);
-        let view = Arc::new(view);
-        self.0.views().push(view.clone());
-        let object = AddressBookView(view.clone());
-        let end = Box::new(move || Box::pin(drop_view(view)) as _);
-        server.add_object(&owner, &path, object, end).await
+        let book = self.0.clone();
+        BookView::open(BookQuery { book, query }, owner).await
     }
 
     #[zbus(out_args("object_path"))]
@@ -199,7 +185,8 @@ impl AddressBook {
 
     #[zbus(property)]
     fn cache_dir(&self) -> String {
-        cache_dir(&self.0.server)
+        let dir = &self.0.server.options.cache_dir;
+        dir.to_string_lossy().into_owned()
     }
 
     #[zbus(property)]
@@ -237,96 +224,8 @@ impl AddressBook {
 /// Announces the book's revision to all clients. After a save this comes before the reply: a
 /// client that asks for the revision after its own save reads the announced one.
 pub(super) async fn announce_revision(book: &Book) {
-    let objects = book.server.connection.object_server();
-    let told = match objects
-        .interface::<_, GuardedObject<AddressBook>>(book.path.as_str())
-        .await
-    {
-        Ok(object) => {
-            let emitter = object.signal_emitter();
-            let book = object.get().await;
-            book.object().revision_changed(emitter).await
-        }
-        Err(error) => Err(error),
-    };
-    if let Err(error) = told {
-        tracing::warn!(
-            "{}: the revision was not announced: {error}",
-            book.source.uid
-        );
-    }
-}
-
-/// The object of a view.
-struct AddressBookView(Arc<ViewState>);
-
-#[interface(
-    name = "org.gnome.evolution.dataserver.AddressBookView",
-    introspection_docs = false
-)]
-impl AddressBookView {
-    async fn start(&self) -> Result<(), EdsError> {
-        self.0.start();
-        Ok(())
-    }
-
-    async fn stop(&self) -> Result<(), EdsError> {
-        self.0.stop();
-        Ok(())
-    }
-
-    async fn set_flags(&self, flags: u32) -> Result<(), EdsError> {
-        self.0.set_flags(flags);
-        Ok(())
-    }
-
-    async fn set_fields_of_interest(&self, only_fields: Vec<String>) -> Result<(), EdsError> {
-        self.0.set_shape(CardShape::of_fields(&only_fields));
-        Ok(())
-    }
-
-    async fn dispose(&self) -> Result<(), EdsError> {
-        // The object is removed after this call, which borrows it.
-        zruntime::spawn(drop_view(self.0.clone())).detach();
-        Ok(())
-    }
-
-    #[zbus(signal)]
-    async fn objects_added(emitter: &SignalEmitter<'_>, objects: Vec<String>) -> zbus::Result<()>;
-
-    #[zbus(signal)]
-    async fn objects_modified(
-        emitter: &SignalEmitter<'_>,
-        objects: Vec<String>,
-    ) -> zbus::Result<()>;
-
-    #[zbus(signal)]
-    async fn objects_removed(emitter: &SignalEmitter<'_>, uids: Vec<String>) -> zbus::Result<()>;
-
-    #[zbus(signal)]
-    async fn progress(emitter: &SignalEmitter<'_>, percent: u32, message: &str)
-    -> zbus::Result<()>;
-
-    #[zbus(signal)]
-    async fn complete(
-        emitter: &SignalEmitter<'_>,
-        error_name: &str,
-        error_message: &str,
-    ) -> zbus::Result<()>;
-}
-
-/// Ends a view: `Dispose`, or its owner left the bus.
-async fn drop_view(view: Arc<ViewState>) {
-    view.stop();
-    view.book.server.remove_owned(&view.channel.path);
-    view.book.views().retain(|other| !Arc::ptr_eq(other, &view));
-    let objects = view.book.server.connection.object_server();
-    let _ = objects
-        .remove::<AddressBookView, _>(view.channel.path.as_str())
+    let server = &book.server;
+    server
+        .announce_revision::<AddressBook>(&book.path, book.revision())
         .await;
-}
-
-/// The directory of the service's files.
-fn cache_dir(server: &Server) -> String {
-    server.options.cache_dir.to_string_lossy().into_owned()
 }

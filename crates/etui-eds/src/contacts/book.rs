@@ -9,7 +9,7 @@ use etui::contacts::{Card, Contacts};
 use super::cursor::CursorState;
 use super::cursor_list::SortedContacts;
 use super::pictures::PictureCache;
-use super::view::ViewState;
+use super::view::BookView;
 use crate::collections::{adopt_collection, find_collection};
 use crate::error::{EdsError, EdsResult, OTHER};
 use crate::server::shared::Server;
@@ -28,7 +28,7 @@ pub(super) struct Book {
     revision: AtomicI64,
     /// Counts the REVs that were made, so that two of one second differ.
     revisions_made: AtomicU32,
-    views: Mutex<Vec<Arc<ViewState>>>,
+    views: Mutex<Vec<Arc<BookView>>>,
     /// How far the views were told of changes.
     pub(super) told: Told,
     cursors: Mutex<Vec<Arc<CursorState>>>,
@@ -113,7 +113,7 @@ impl Book {
     }
 
     /// The views of all clients.
-    pub(super) fn views(&self) -> MutexGuard<'_, Vec<Arc<ViewState>>> {
+    pub(super) fn views(&self) -> MutexGuard<'_, Vec<Arc<BookView>>> {
         self.views.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,7 +11,8 @@ pub(crate) mod shared;
 mod source_changes;
 pub(crate) mod text_array;
 pub(crate) mod told;
-pub mod view_life;
+pub(crate) mod view;
+mod view_life;
 pub(crate) mod wakeup;
 
 use std::sync::Arc;

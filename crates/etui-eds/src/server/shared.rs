@@ -1,5 +1,6 @@
 //! [`Server`]: what all objects of the service share.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -9,8 +10,10 @@ use std::time::Duration;
 
 use etui::Store;
 use etui_bus::{CallActivity, CallLimits, GuardedObject};
+use zbus::fdo::Properties;
 use zbus::message::Header;
 use zbus::names::OwnedUniqueName;
+use zbus::object_server::{Interface, SignalEmitter};
 use zbus::{Connection, OwnedObjectPath};
 
 use crate::error::{BUSY, EdsError, EdsResult, OTHER};
@@ -171,7 +174,7 @@ impl Server {
     ///
     /// # Errors
     /// If the bus's connection fails, or the client has too many.
-    pub async fn add_object<I: zbus::object_server::Interface>(
+    pub async fn add_object<I: Interface>(
         &self,
         owner: &OwnedUniqueName,
         path: &str,
@@ -182,6 +185,22 @@ impl Server {
         self.connection.object_server().at(path, object).await?;
         self.add_owned(owner, path, end).await?;
         OwnedObjectPath::try_from(path).map_err(|e| EdsError::new(OTHER, e.to_string()))
+    }
+
+    /// Announces the revision of an opened collection to all clients. `I` is the interface of its
+    /// object.
+    pub async fn announce_revision<I: Interface>(&self, path: &str, revision: String) {
+        let announced = match SignalEmitter::new(&self.connection, path) {
+            Ok(emitter) => {
+                let changed = HashMap::from([("Revision", revision.into())]);
+                let invalidated = Cow::Borrowed(&[][..]);
+                Properties::properties_changed(&emitter, I::name(), changed, invalidated).await
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = announced {
+            tracing::warn!("{path}: the revision was not announced: {error}");
+        }
     }
 
     /// Whether any client has a source open.

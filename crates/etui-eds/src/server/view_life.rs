@@ -12,7 +12,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zbus::Connection;
-use zbus::names::{BusName, OwnedUniqueName};
+use zbus::names::{BusName, InterfaceName, OwnedUniqueName};
 use zbus::object_server::SignalEmitter;
 
 use super::text_array::MAX_ARRAY;
@@ -113,7 +113,7 @@ impl<K, U> ViewLife<K, U> {
 /// The signals of a view, which go to its owner alone.
 pub struct ViewChannel {
     /// The interface of the view.
-    pub interface: &'static str,
+    pub interface: InterfaceName<'static>,
     /// Its connection.
     pub connection: Connection,
     /// The path of its object.
@@ -132,7 +132,7 @@ impl ViewChannel {
             Ok(emitter) => {
                 let owner = BusName::Unique(self.owner.as_ref());
                 let emitter = emitter.set_destination(owner);
-                emitter.emit(self.interface, signal, body).await
+                emitter.emit(self.interface.as_ref(), signal, body).await
             }
             Err(error) => Err(error),
         };

@@ -126,10 +126,7 @@ impl FieldSet for Field {
                     Matcher::match_words(Self::Notes.keys(), mode, text),
                 ])
             }
-            Self::Due => match NumberRange::of_days(text) {
-                Some(range) => Matcher::match_number(Key::Due, range),
-                None => Matcher::Nothing,
-            },
+            Self::Due => Matcher::match_number(Key::Due, NumberRange::of_days(text)),
             _ => Matcher::match_words(self.keys(), mode, text),
         }
     }

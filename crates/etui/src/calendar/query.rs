@@ -29,7 +29,7 @@ use super::time::{CalendarTime, TimeZone};
 use super::time_codec::ZoneInterner;
 use super::zones::TimeZoneResolver;
 use crate::search::query::{
-    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryReader, columns,
+    self, ColumnValues, RowBuffer, SearchableRecord, SummaryReader, columns,
 };
 
 /// A query for calendar objects.
@@ -49,7 +49,7 @@ pub type ListEntry = query::ListEntry<Summary>;
 
 columns! {
     /// A column of calendar objects. Its value is that of the master component.
-    pub enum Column, list: "start" {
+    pub enum Column, list: "start", text: Record {
         /// The title.
         Title = "title",
         /// The location.
@@ -105,13 +105,9 @@ impl SearchableRecord for CalendarObject {
     }
 }
 
-impl ColumnSet for Column {
+impl ColumnValues for Column {
     type Field = Field;
     type Parsed = CalendarObject;
-    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
-    const SORTS: &'static [(&'static str, SortOrder)] = Self::SORTS;
-    const TEXT: Self = Self::Record;
-    const SUMMARY: u32 = 6;
 
     fn summary_reader() -> SummaryReader {
         let mut zones = ZoneInterner::default();
@@ -130,14 +126,6 @@ impl ColumnSet for Column {
             rows.push(name_of(summary.kind()).as_bytes());
             rows.push(summary.status.map_or("", |s| s.name()).as_bytes());
         })
-    }
-
-    fn ordinal(self) -> u8 {
-        self as u8
-    }
-
-    fn is_many(self) -> bool {
-        self.is_many()
     }
 
     fn parse_text(text: &[u8]) -> Option<CalendarObject> {
@@ -174,6 +162,7 @@ fn push_time(time: &CalendarTime, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::query::SortOrder;
 
     #[test]
     fn columns_are_named_in_their_order() {

@@ -134,11 +134,7 @@ pub struct Summary {
 impl Summary {
     /// Reads `length:varint bytes` four times: name, organisation, phone, e-mail.
     pub(crate) fn decode(mut bytes: &[u8]) -> Self {
-        let mut next = || {
-            varint::take_bytes(&mut bytes)
-                .map(|v| String::from_utf8_lossy(v).into_owned())
-                .unwrap_or_default()
-        };
+        let mut next = || varint::take_text(&mut bytes);
         Self {
             name: next(),
             organization: next(),

@@ -28,9 +28,7 @@
 use etui_vcard::{PostalAddress, TypedValue};
 
 use super::{Card, Field, Summary};
-use crate::search::query::{
-    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryReader, columns,
-};
+use crate::search::query::{self, ColumnValues, RowBuffer, SearchableRecord, columns};
 
 /// A query for contacts.
 pub type Query = query::Query<Column>;
@@ -49,7 +47,7 @@ pub type ListEntry = query::ListEntry<Summary>;
 
 columns! {
     /// A column of contacts.
-    pub enum Column, list: "name" {
+    pub enum Column, list: "name", text: Card {
         /// The display name.
         Name = "name",
         /// The first organisation.
@@ -109,26 +107,9 @@ impl SearchableRecord for Card {
     }
 }
 
-impl ColumnSet for Column {
+impl ColumnValues for Column {
     type Field = Field;
     type Parsed = Card;
-    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
-    const SORTS: &'static [(&'static str, SortOrder)] = Self::SORTS;
-    const TEXT: Self = Self::Card;
-    const SUMMARY: u32 = 4;
-
-    fn summary_reader() -> SummaryReader {
-        // Summaries are stored as the values of a row.
-        Box::new(|summary, rows| rows.push_encoded(summary))
-    }
-
-    fn ordinal(self) -> u8 {
-        self as u8
-    }
-
-    fn is_many(self) -> bool {
-        self.is_many()
-    }
 
     fn parse_text(text: &[u8]) -> Option<Card> {
         Card::parse(text.to_vec()).ok()

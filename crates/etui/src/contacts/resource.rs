@@ -25,14 +25,14 @@ impl Resource for Card {
         edited.version() == VCardVersion::V3_0
     }
 
-    fn merge_edit(edited: &Self, stored: &[u8]) -> Result<Option<Vec<u8>>> {
+    fn merge_edit(edited: &Self, stored: &[u8]) -> Result<Option<Self>> {
         let stored = Self::parse(stored)?;
         // Another UID is another person, or is refused.
         let is_same = edited.uid().is_none() || edited.uid() == stored.uid();
         if stored.version() != VCardVersion::V4_0 || !is_same {
             return Ok(None);
         }
-        Ok(Some(stored.merge_v3(edited)?.into_text()))
+        Ok(Some(stored.merge_v3(edited)?))
     }
 
     fn compose(

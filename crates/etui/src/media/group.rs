@@ -27,9 +27,7 @@ use crate::db::IndexContext;
 use crate::record::keys::{Key, KeyWriter, clip_text};
 use crate::record::{IndexedColumns, RecordKind};
 use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher, NumberRange};
-use crate::search::query::{
-    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryReader, columns,
-};
+use crate::search::query::{self, ColumnValues, RowBuffer, SearchableRecord, columns};
 use crate::types::CollectionKind;
 
 /// Longest text in a summary, in bytes.
@@ -301,11 +299,7 @@ impl GroupSummary {
     }
 
     fn decode(mut bytes: &[u8]) -> Self {
-        let mut next = || {
-            varint::take_bytes(&mut bytes)
-                .map(|v| String::from_utf8_lossy(v).into_owned())
-                .unwrap_or_default()
-        };
+        let mut next = || varint::take_text(&mut bytes);
         Self {
             name: next(),
             artist: next(),
@@ -342,7 +336,7 @@ impl<K: GroupKind> RecordKind for Group<K> {
 
 columns! {
     /// A column of groups.
-    pub enum GroupColumn, list: "name" {
+    pub enum GroupColumn, list: "name", text: Votes {
         /// The title of an album, the name of an artist or genre, a date.
         Name = "name",
         /// The album artist.
@@ -366,26 +360,9 @@ columns! {
     }
 }
 
-impl ColumnSet for GroupColumn {
+impl ColumnValues for GroupColumn {
     type Field = GroupField;
     type Parsed = ();
-    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
-    const SORTS: &'static [(&'static str, SortOrder)] = Self::SORTS;
-    const TEXT: Self = Self::Votes;
-    const SUMMARY: u32 = 7;
-
-    fn summary_reader() -> SummaryReader {
-        // Summaries are stored as the values of a row.
-        Box::new(|summary, rows| rows.push_encoded(summary))
-    }
-
-    fn ordinal(self) -> u8 {
-        self as u8
-    }
-
-    fn is_many(self) -> bool {
-        self.is_many()
-    }
 
     fn parse_text(_: &[u8]) -> Option<()> {
         Some(())
@@ -454,10 +431,7 @@ impl FieldSet for GroupField {
 
     fn compare(self, mode: MatchMode, text: &str, _: Option<Region>) -> Matcher {
         match self {
-            Self::Year => match NumberRange::of_numbers(text) {
-                Some(range) => Matcher::match_number(Key::Year, range),
-                None => Matcher::Nothing,
-            },
+            Self::Year => Matcher::match_number(Key::Year, NumberRange::of_numbers(text)),
             _ => Matcher::match_words(self.keys(), mode, text),
         }
     }

@@ -10,9 +10,7 @@ use crate::db::IndexContext;
 use crate::record::keys::{Key, KeyWriter, clip_text};
 use crate::record::{IndexedColumns, RecordKind};
 use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher, NumberRange};
-use crate::search::query::{
-    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryReader, columns,
-};
+use crate::search::query::{self, ColumnValues, RowBuffer, SearchableRecord, columns};
 use crate::types::CollectionKind;
 
 /// Longest text in a summary, in bytes.
@@ -40,16 +38,10 @@ impl Picture {
         self.property("file.name")
     }
 
-    /// Returns the local time at which it was taken, `2024-05-03T12:00:00`. [`Picture::taken_from`]
+    /// Returns the local time at which it was taken, `2024-05-03T12:00:00`. [`PictureColumn::TakenFrom`]
     /// says how far it can be relied on.
     pub fn taken(&self) -> String {
         self.property("file.taken")
-    }
-
-    /// Returns what says when it was taken: `exif`, `xmp`, `iptc`, `video`, or `name` of the file; `file` if
-    /// nothing does, and the time is that of the file's last change.
-    pub fn taken_from(&self) -> String {
-        self.property("file.takenfrom")
     }
 
     /// Returns the day of [`Picture::taken`], `2024-05-03`.
@@ -165,11 +157,7 @@ pub struct PictureSummary {
 
 impl PictureSummary {
     fn decode(mut bytes: &[u8]) -> Self {
-        let mut next = || {
-            varint::take_bytes(&mut bytes)
-                .map(|v| String::from_utf8_lossy(v).into_owned())
-                .unwrap_or_default()
-        };
+        let mut next = || varint::take_text(&mut bytes);
         Self {
             name: next(),
             taken: next(),
@@ -184,7 +172,7 @@ impl PictureSummary {
 
 columns! {
     /// A column of pictures.
-    pub enum PictureColumn, list: "taken" {
+    pub enum PictureColumn, list: "taken", text: Tags {
         /// The name of the file.
         Name = "name",
         /// The local time at which it was taken.
@@ -209,7 +197,8 @@ columns! {
         Rating = "rating",
         /// The format of the file.
         Format = "format",
-        /// What says when it was taken: `exif`, `xmp`, `iptc`, `video`, `name`; `file`: nothing does.
+        /// What says when it was taken: `exif`, `xmp`, `iptc`, `video`, or `name` of the file; `file` if
+        /// nothing does, and the time is that of the file's last change.
         TakenFrom = "takenfrom",
         /// The title.
         Title = "title",
@@ -222,26 +211,9 @@ columns! {
     }
 }
 
-impl ColumnSet for PictureColumn {
+impl ColumnValues for PictureColumn {
     type Field = PictureField;
     type Parsed = Picture;
-    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
-    const SORTS: &'static [(&'static str, SortOrder)] = Self::SORTS;
-    const TEXT: Self = Self::Tags;
-    const SUMMARY: u32 = 7;
-
-    fn summary_reader() -> SummaryReader {
-        // Summaries are stored as the values of a row.
-        Box::new(|summary, rows| rows.push_encoded(summary))
-    }
-
-    fn ordinal(self) -> u8 {
-        self as u8
-    }
-
-    fn is_many(self) -> bool {
-        self.is_many()
-    }
 
     fn parse_text(text: &[u8]) -> Option<Picture> {
         Some(Picture::new(TagLines::from_text(text.to_vec())))
@@ -369,10 +341,7 @@ impl FieldSet for PictureField {
 
     fn compare(self, mode: MatchMode, text: &str, _: Option<Region>) -> Matcher {
         if let Some(key) = self.number_key() {
-            return match self.parse_range(text) {
-                Some(range) => Matcher::match_number(key, range),
-                None => Matcher::Nothing,
-            };
+            return Matcher::match_number(key, self.parse_range(text));
         }
         match self {
             // Names and people have trigrams, others do not.

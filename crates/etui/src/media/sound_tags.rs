@@ -17,11 +17,6 @@ impl Track {
         bpm.filter(|bpm| *bpm > 0.0 && *bpm <= MAX_BPM)
     }
 
-    /// Returns the key that it begins in, as its tag says: `Am`, `8A`; empty if unknown.
-    pub fn initial_key(&self) -> String {
-        self.tags("INITIALKEY").next().unwrap_or_default()
-    }
-
     /// Returns the lyrics, with line breaks; with times (LRC) if the tag has them; empty if there are
     /// none. They are cut at 16 KiB.
     pub fn lyrics(&self) -> String {

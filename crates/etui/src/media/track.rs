@@ -11,9 +11,7 @@ use crate::db::IndexContext;
 use crate::record::keys::{Key, KeyWriter, clip_text};
 use crate::record::{IndexedColumns, RecordKind};
 use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher, NumberRange};
-use crate::search::query::{
-    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryReader, columns,
-};
+use crate::search::query::{self, ColumnValues, RowBuffer, SearchableRecord, columns};
 use crate::types::CollectionKind;
 
 /// The album artist of compilations without one.
@@ -268,11 +266,7 @@ pub struct TrackSummary {
 
 impl TrackSummary {
     fn decode(mut bytes: &[u8]) -> Self {
-        let mut next = || {
-            varint::take_bytes(&mut bytes)
-                .map(|v| String::from_utf8_lossy(v).into_owned())
-                .unwrap_or_default()
-        };
+        let mut next = || varint::take_text(&mut bytes);
         Self {
             title: next(),
             artist: next(),
@@ -287,7 +281,7 @@ impl TrackSummary {
 
 columns! {
     /// A column of tracks.
-    pub enum TrackColumn, list: "artist" {
+    pub enum TrackColumn, list: "artist", text: Tags {
         /// The title.
         Title = "title",
         /// The artists, separated by commas.
@@ -349,26 +343,9 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-impl ColumnSet for TrackColumn {
+impl ColumnValues for TrackColumn {
     type Field = TrackField;
     type Parsed = Track;
-    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
-    const SORTS: &'static [(&'static str, SortOrder)] = Self::SORTS;
-    const TEXT: Self = Self::Tags;
-    const SUMMARY: u32 = 7;
-
-    fn summary_reader() -> SummaryReader {
-        // Summaries are stored as the values of a row.
-        Box::new(|summary, rows| rows.push_encoded(summary))
-    }
-
-    fn ordinal(self) -> u8 {
-        self as u8
-    }
-
-    fn is_many(self) -> bool {
-        self.is_many()
-    }
 
     fn parse_text(text: &[u8]) -> Option<Track> {
         Some(Track::new(TagLines::from_text(text.to_vec())))
@@ -533,10 +510,7 @@ impl FieldSet for TrackField {
 
     fn compare(self, mode: MatchMode, text: &str, _: Option<Region>) -> Matcher {
         if let Some(key) = self.number_key() {
-            return match self.parse_range(text) {
-                Some(range) => Matcher::match_number(key, range),
-                None => Matcher::Nothing,
-            };
+            return Matcher::match_number(key, self.parse_range(text));
         }
         match self {
             // Titles, artists and albums have trigrams.

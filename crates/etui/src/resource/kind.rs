@@ -38,10 +38,10 @@ pub trait Resource: RecordKind {
         false
     }
 
-    /// Returns the bytes to keep for a resource that a client edited, if they are others than its own:
-    /// the client could not see all of the stored one.
+    /// Returns the record to keep for one that a client edited, if it is another: the client could not
+    /// see all of the stored one.
     #[doc(hidden)]
-    fn merge_edit(_edited: &Self, _stored: &[u8]) -> Result<Option<Vec<u8>>> {
+    fn merge_edit(_edited: &Self, _stored: &[u8]) -> Result<Option<Self>> {
         Ok(None)
     }
 

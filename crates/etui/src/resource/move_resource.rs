@@ -6,7 +6,7 @@ use super::condition::ResourceCondition;
 use super::kind::{ParsedResource, Resource};
 use super::name::check_name;
 use super::names::{self, NamedRecord};
-use super::write::{ResourcePut, SavedResource, uid_taken};
+use super::write::{SavedResource, save_named, uid_taken};
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::record::records::{self, RecordWriter};
@@ -146,18 +146,14 @@ fn copy<R: Resource>(
     let record = R::stored(conn, text, shared)?;
     let source =
         R::HAS_SOURCE.then(|| SourceObject::stored(shared, &positions, record.component_count()));
-    let derived = record.index(&from.db().index_context());
     let parsed = ParsedResource {
         record,
         source,
         is_verbatim: true,
     };
-    let mut put = ResourcePut {
-        conn,
-        writing,
-        collection: target.id(),
-        name: to,
-    };
+    let new = parsed.index(&from.db().index_context());
     let found = names::find::<R>(conn, target.id(), to)?;
-    put.save_as(found, &parsed, derived, &moved.uid)
+    let to = (target.id(), to);
+    let saved = save_named::<R>(conn, writing, to, found.as_ref(), &new.with_uid(&moved.uid))?;
+    parsed.saved(conn, saved)
 }

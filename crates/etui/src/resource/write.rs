@@ -7,13 +7,13 @@ use super::kind::{ParsedResource, Resource};
 use super::name::check_name;
 use super::names::{self, NamedRecord};
 use super::read::{self, StoredResource};
-use crate::db::TransactionSize;
+use crate::db::{IndexContext, TransactionSize};
 use crate::error::{Error, Result};
+use crate::record::Collection;
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::{self, RecordWriter};
-use crate::record::{Collection, IndexedColumns};
 use crate::resource_tag::ResourceTag;
-use crate::types::{Condition, RecordId, SaveOutcome};
+use crate::types::{Condition, RecordId, SaveOutcome, SavedRecord};
 
 /// The result of saving a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,19 +48,7 @@ impl<R: Resource> Collection<R> {
         condition: &ResourceCondition,
     ) -> Result<SavedResource> {
         check_name(name)?;
-        // Parsed before the lock is taken, as for any save.
-        let parsed = R::parse_resource(bytes)?;
-        let derived = parsed.record.index(&self.db().index_context());
-        self.write(TransactionSize::of(1, bytes.len()), |conn, writing| {
-            let mut put = ResourcePut {
-                conn,
-                writing,
-                collection: self.id(),
-                name,
-            };
-            let found = put.find::<R>(condition)?;
-            put.save(found, &parsed, derived)
-        })
+        self.put_parsed(name, &R::parse_resource(bytes)?, condition)
     }
 
     /// Saves an edit that a client made of what it was given. See
@@ -80,54 +68,41 @@ impl<R: Resource> Collection<R> {
         condition: &ResourceCondition,
     ) -> Result<SavedResource> {
         check_name(name)?;
-        let with = self.db().index_context();
-        let parsed = R::parse_resource(bytes)?;
-        let derived = parsed.record.index(&with);
-        self.write(TransactionSize::of(1, bytes.len()), |conn, writing| {
-            let mut put = ResourcePut {
-                conn,
-                writing,
-                collection: self.id(),
-                name,
+        let edited = R::parse_resource(bytes)?;
+        if !R::may_merge(&edited.record) {
+            return self.put_parsed(name, &edited, condition);
+        }
+        // Merged before the lock is taken, and again if another program was faster.
+        loop {
+            let stored = self.resource(name)?;
+            condition.check(name, stored.as_ref().map(|stored| stored.tag))?;
+            let (merged, is_unchanged) = match stored {
+                Some(stored) => (
+                    R::merge_edit(&edited.record, &stored.bytes)?,
+                    ResourceCondition::IfMatch(vec![stored.tag]),
+                ),
+                None => (None, ResourceCondition::IfAbsent),
             };
-            let found = put.find::<R>(condition)?;
-            let stored = match R::may_merge(&parsed.record) {
-                true => put.read_live::<R>(found.as_ref())?,
-                false => None,
-            };
-            let merged = match stored {
-                Some(stored) => R::merge_edit(&parsed.record, &stored.bytes)?,
-                None => None,
-            };
-            let Some(merged) = merged.filter(|merged| merged != bytes) else {
-                return put.save(found, &parsed, derived);
-            };
-            let parsed = R::parse_resource(&merged)?;
-            let derived = parsed.record.index(&with);
-            let saved = put.save(found, &parsed, derived)?;
-            Ok(SavedResource {
+            let merged = merged.filter(|merged| merged.text() != bytes);
+            let merged = merged.map(|record| ParsedResource {
+                record,
+                source: None,
                 is_verbatim: false,
-                ..saved
-            })
-        })
+            });
+            match self.put_parsed(name, merged.as_ref().unwrap_or(&edited), &is_unchanged) {
+                Err(Error::ConditionFailed { .. }) => {}
+                saved => return saved,
+            }
+        }
     }
 
     /// Saves one resource that has no name yet; it gets a computed one.
     pub(crate) fn put_new(&self, bytes: &[u8]) -> Result<SavedResource> {
         let parsed = R::parse_resource(bytes)?;
-        let derived = parsed.record.index(&self.db().index_context());
+        let new = parsed.index(&self.db().index_context());
         self.write(TransactionSize::of(1, bytes.len()), |conn, writing| {
-            let one = IndexedRecord::derived(&parsed.record, derived)
-                .from(parsed.source.as_ref())
-                .with_exact_source(R::HAS_SOURCE);
-            let saved = one.put(conn, writing, self.id(), Condition::Always)?;
-            let stored = names::find_by_id::<R>(conn, self.id(), saved.id.0)?;
-            Ok(SavedResource {
-                tag: stored.map_or(ResourceTag::new(saved.etag, None, &[]), |stored| stored.tag),
-                outcome: saved.outcome,
-                id: saved.id,
-                is_verbatim: parsed.is_verbatim,
-            })
+            let saved = new.put(conn, writing, self.id(), Condition::Always)?;
+            parsed.saved(conn, saved)
         })
     }
 
@@ -145,17 +120,43 @@ impl<R: Resource> Collection<R> {
         check_name(name)?;
         let with = self.db().index_context();
         self.write(TransactionSize::Small, |conn, writing| {
-            let mut put = ResourcePut {
+            let found = find_if::<R>(conn, self.id(), name, condition)?;
+            let composer = &mut R::Composer::default();
+            let stored = match found.as_ref().filter(|found| !found.is_removed) {
+                Some(live) => read::read_live::<R>(conn, self.id(), live.id, Some(name), composer)?,
+                None => None,
+            };
+            let parsed = R::parse_resource(&make(stored.as_ref())?)?;
+            let new = parsed.index(&with);
+            save_parsed(
                 conn,
                 writing,
-                collection: self.id(),
-                name,
-            };
-            let found = put.find::<R>(condition)?;
-            let stored = put.read_live::<R>(found.as_ref())?;
-            let parsed = R::parse_resource(&make(stored.as_ref())?)?;
-            let derived = parsed.record.index(&with);
-            put.save(found, &parsed, derived)
+                (self.id(), name),
+                found.as_ref(),
+                &parsed,
+                new,
+            )
+        })
+    }
+
+    fn put_parsed(
+        &self,
+        name: &str,
+        parsed: &ParsedResource<R>,
+        condition: &ResourceCondition,
+    ) -> Result<SavedResource> {
+        // Indexed before the lock is taken, as for any save.
+        let new = parsed.index(&self.db().index_context());
+        self.write(TransactionSize::of(1, new.text.len()), |conn, writing| {
+            let found = find_if::<R>(conn, self.id(), name, condition)?;
+            save_parsed(
+                conn,
+                writing,
+                (self.id(), name),
+                found.as_ref(),
+                parsed,
+                new,
+            )
         })
     }
 
@@ -177,104 +178,93 @@ impl<R: Resource> Collection<R> {
     }
 }
 
-/// Saves one resource inside a write transaction.
-pub(super) struct ResourcePut<'p, 'o> {
-    pub(super) conn: &'p Connection,
-    pub(super) writing: &'p mut RecordWriter<'o>,
-    pub(super) collection: i64,
-    pub(super) name: &'p str,
-}
-
-impl ResourcePut<'_, '_> {
-    /// Returns the record of the name, live or removed, after the condition is checked.
-    fn find<R: Resource>(&self, condition: &ResourceCondition) -> Result<Option<NamedRecord>> {
-        let found = names::find::<R>(self.conn, self.collection, self.name)?;
-        let live = found.as_ref().filter(|found| !found.is_removed);
-        condition.check(self.name, live.map(|live| live.tag))?;
-        Ok(found)
+impl<R: Resource> ParsedResource<R> {
+    /// Derives the columns of the record.
+    pub(super) fn index(&self, with: &IndexContext<'_>) -> IndexedRecord<'_> {
+        IndexedRecord::new(&self.record, with)
+            .from(self.source.as_ref())
+            .with_exact_source(R::HAS_SOURCE)
     }
 
-    /// Returns the resource of the name, unless it is removed. `found` is its record.
-    fn read_live<R: Resource>(
-        &self,
-        found: Option<&NamedRecord>,
-    ) -> Result<Option<StoredResource>> {
-        let Some(live) = found.filter(|found| !found.is_removed) else {
-            return Ok(None);
-        };
-        let composer = &mut R::Composer::default();
-        read::read_live::<R>(
-            self.conn,
-            self.collection,
-            live.id,
-            Some(self.name),
-            composer,
-        )
-    }
-
-    /// Saves a resource. `found` is the record of the name.
-    fn save<R: Resource>(
-        &mut self,
-        found: Option<NamedRecord>,
-        parsed: &ParsedResource<R>,
-        derived: IndexedColumns,
-    ) -> Result<SavedResource> {
-        let live = found.as_ref().filter(|found| !found.is_removed);
-        let uid = match (parsed.record.uid(), live) {
-            // A text without a UID keeps the record.
-            (None, Some(live)) => live.uid.clone(),
-            _ => parsed.record.identity().into_owned(),
-        };
-        self.save_as(found, parsed, derived, &uid)
-    }
-
-    /// Saves a resource as the record with this UID. `found` is the record of the name.
-    pub(super) fn save_as<R: Resource>(
-        &mut self,
-        found: Option<NamedRecord>,
-        parsed: &ParsedResource<R>,
-        derived: IndexedColumns,
-        uid: &str,
-    ) -> Result<SavedResource> {
-        let is_new_name = match &found {
-            Some(live) if !live.is_removed && live.uid != uid => {
-                return Err(uid_taken(&live.uid, self.name.to_owned()));
-            }
-            Some(found) => found.uid != uid,
-            None => {
-                names::check_free::<R>(self.conn, self.name)?;
-                true
-            }
-        };
-        let mut released = None;
-        if is_new_name
-            && let Some(other) = names::find_by_uid::<R>(self.conn, self.collection, uid)?
-        {
-            if !other.is_removed {
-                return Err(uid_taken(uid, names::name_of::<R>(self.conn, other.id)?));
-            }
-            // Before the record's own change, so that each entry of a page has its own number.
-            released = Some(self.writing.reserve_seq());
-        }
-        let one = IndexedRecord::derived(&parsed.record, derived).with_uid(uid);
-        let one = one
-            .from(parsed.source.as_ref())
-            .with_exact_source(R::HAS_SOURCE);
-        let saved = one.put(self.conn, self.writing, self.collection, Condition::Always)?;
-        if is_new_name {
-            names::assign::<R>(self.conn, self.collection, saved.id.0, self.name, released)?;
-        }
-        let stored = match R::HAS_SOURCE {
-            true => names::find_by_id::<R>(self.conn, self.collection, saved.id.0)?,
-            false => None,
+    /// Returns the result of a save, in its transaction.
+    pub(super) fn saved(&self, conn: &Connection, saved: SavedRecord) -> Result<SavedResource> {
+        let origin = self.source.as_ref().map(|source| source.origin(conn));
+        let tag = match origin.transpose()? {
+            Some(origin) => ResourceTag::new(saved.etag, origin.source, &origin.positions),
+            None => ResourceTag::new(saved.etag, None, &[]),
         };
         Ok(SavedResource {
-            tag: stored.map_or(ResourceTag::new(saved.etag, None, &[]), |stored| stored.tag),
+            tag,
             outcome: saved.outcome,
             id: saved.id,
-            is_verbatim: parsed.is_verbatim,
+            is_verbatim: self.is_verbatim,
         })
     }
+}
+
+/// Returns the record of a name, live or removed, after the condition is checked.
+fn find_if<R: Resource>(
+    conn: &Connection,
+    collection: i64,
+    name: &str,
+    condition: &ResourceCondition,
+) -> Result<Option<NamedRecord>> {
+    let found = names::find::<R>(conn, collection, name)?;
+    let live = found.as_ref().filter(|found| !found.is_removed);
+    condition.check(name, live.map(|live| live.tag))?;
+    Ok(found)
+}
+
+/// Saves a parsed resource under a name of a collection. `found` is the record of the name.
+fn save_parsed<'r, R: Resource>(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    to: (i64, &str),
+    found: Option<&'r NamedRecord>,
+    parsed: &ParsedResource<R>,
+    new: IndexedRecord<'r>,
+) -> Result<SavedResource> {
+    let new = match found {
+        // A text without a UID keeps the record.
+        Some(live) if !live.is_removed && parsed.record.uid().is_none() => new.with_uid(&live.uid),
+        _ => new,
+    };
+    let saved = save_named::<R>(conn, writing, to, found, &new)?;
+    parsed.saved(conn, saved)
+}
+
+/// Saves an indexed resource under a name of a collection. `found` is the record of the name.
+pub(super) fn save_named<R: Resource>(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    (collection, name): (i64, &str),
+    found: Option<&NamedRecord>,
+    new: &IndexedRecord<'_>,
+) -> Result<SavedRecord> {
+    let uid = new.uid();
+    let is_new_name = match found {
+        Some(live) if !live.is_removed && live.uid != uid => {
+            return Err(uid_taken(&live.uid, name.to_owned()));
+        }
+        Some(found) => found.uid != uid,
+        None => {
+            names::check_free::<R>(conn, name)?;
+            true
+        }
+    };
+    let mut released = None;
+    if is_new_name && let Some(other) = names::find_by_uid::<R>(conn, collection, uid)? {
+        if !other.is_removed {
+            return Err(uid_taken(uid, names::name_of::<R>(conn, other.id)?));
+        }
+        // Before the record's own change, so that each entry of a page has its own number.
+        released = Some(writing.reserve_seq());
+    }
+    let saved = new.put(conn, writing, collection, Condition::Always)?;
+    if is_new_name {
+        names::assign::<R>(conn, collection, saved.id.0, name, released)?;
+    }
+    Ok(saved)
 }
 
 pub(super) fn uid_taken(uid: &str, name: String) -> Error {

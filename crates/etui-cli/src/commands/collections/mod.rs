@@ -142,8 +142,8 @@ Examples:
   ETUI restore Work       by name: the most recently removed one
   ETUI restore --id 3     by the number in the first column
 
-The most recent one is first. Each is kept for at least 30 days, and as long as its MANY are in the
-trash.";
+The most recent one is first. Each is kept for at least 30 days, and as long as its MANY are in
+the trash.";
 
 /// Returns a help text for this kind of collection.
 fn for_kind<R: RecordCommands>(text: &str) -> String {

@@ -136,9 +136,9 @@ impl Matcher {
         })
     }
 
-    /// Returns a comparison of a number with a range.
-    pub(crate) fn match_number(key: Key, range: NumberRange) -> Self {
-        Self::Number(key, range.0)
+    /// Returns a comparison of a number with a range; without one nothing matches.
+    pub(crate) fn match_number(key: Key, range: Option<NumberRange>) -> Self {
+        range.map_or(Self::Nothing, |range| Self::Number(key, range.0))
     }
 
     /// Returns true if a record with this UID and these keys matches.

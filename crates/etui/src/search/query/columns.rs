@@ -12,9 +12,7 @@ use crate::search::filter::FieldSet;
 ///
 /// Implemented by [`contacts::Column`](crate::contacts::Column) and
 /// [`calendar::Column`](crate::calendar::Column).
-pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
-    /// The fields of the kind's filters.
-    type Field: FieldSet;
+pub trait ColumnSet: ColumnValues {
     /// Every column with its name in text, in the order of a row's values: the summary's columns,
     /// then UID and ETag, then the columns read from the record's text.
     const NAMES: &'static [(&'static str, Self)];
@@ -24,20 +22,29 @@ pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     const TEXT: Self;
     /// The number of columns in the summary.
     const SUMMARY: u32;
-    /// Returns a function that appends the values of a stored summary to the last row. It may cache
-    /// parts that the summaries of one answer share.
-    #[doc(hidden)]
-    fn summary_reader() -> SummaryReader;
 
     /// Returns the index in [`Self::NAMES`].
     fn ordinal(self) -> u8;
 
     /// Returns true if the column may have several values.
     fn is_many(self) -> bool;
+}
 
+/// How the values of a kind's columns are read.
+pub trait ColumnValues: Copy + fmt::Debug + Eq + Send + Sync + 'static {
+    /// The fields of the kind's filters.
+    type Field: FieldSet;
     /// A parsed record, for the columns read from its text.
     #[doc(hidden)]
     type Parsed;
+
+    /// Returns a function that appends the values of a stored summary to the last row. It may cache
+    /// parts that the summaries of one answer share.
+    #[doc(hidden)]
+    fn summary_reader() -> SummaryReader {
+        // Most summaries are stored as the values of a row.
+        Box::new(|summary, rows| rows.push_encoded(summary))
+    }
 
     /// Parses a record's text. A record that cannot be parsed has no values.
     #[doc(hidden)]
@@ -52,13 +59,14 @@ pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
 pub type SummaryReader = Box<dyn FnMut(&[u8], &mut RowBuffer)>;
 
 /// Declares the columns of a kind, in the order of [`ColumnSet::NAMES`], each with its name in text
-/// and `[many]` if it may have several values. `list`: the name of list order.
+/// and `[many]` if it may have several values. `list`: the name of list order; `text`: the column
+/// of the record's text. Those before `Uid` are the summary's.
 macro_rules! columns {
     (@is_many) => { false };
     (@is_many many) => { true };
     (
         $(#[$attribute:meta])*
-        pub enum $column:ident, list: $list:literal {
+        pub enum $column:ident, list: $list:literal, text: $record:ident {
             $($(#[$doc:meta])* $name:ident = $text:literal $([$many:ident])?,)*
         }
     ) => {
@@ -93,6 +101,21 @@ macro_rules! columns {
             /// Returns true if the column may have several values.
             pub fn is_many(self) -> bool {
                 [$($crate::search::query::columns!(@is_many $($many)?)),*][self as usize]
+            }
+        }
+
+        impl $crate::search::query::ColumnSet for $column {
+            const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
+            const SORTS: &'static [(&'static str, $crate::search::query::SortOrder)] = Self::SORTS;
+            const TEXT: Self = Self::$record;
+            const SUMMARY: u32 = Self::Uid as u32;
+
+            fn ordinal(self) -> u8 {
+                self as u8
+            }
+
+            fn is_many(self) -> bool {
+                self.is_many()
             }
         }
 

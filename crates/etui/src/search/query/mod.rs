@@ -25,7 +25,7 @@ use crate::types::RecordId;
 use columns::RowShape;
 
 pub use collections::{CollectionRows, query_collections};
-pub use columns::{ColumnSet, Columns, UnknownColumn};
+pub use columns::{ColumnSet, ColumnValues, Columns, UnknownColumn};
 pub(crate) use columns::{SummaryReader, columns};
 pub use query_plan::{AccessPath, QueryPlan};
 use ranks::Ranks;

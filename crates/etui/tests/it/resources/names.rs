@@ -279,6 +279,37 @@ fn a_resource_is_made_of_the_present_one() {
     assert!(matches!(refused, Err(Error::Stopped)));
 }
 
+/// An edit is merged into the version that it replaces, also if that was saved while it was merged.
+#[test]
+fn an_edit_takes_back_nothing_that_was_saved_meanwhile() {
+    let (_dir, store) = new_store();
+    let contacts = store.contacts().unwrap();
+    let whole = |year: u32| {
+        format!("BEGIN:VCARD\r\nVERSION:4.0\r\nUID:a\r\nFN:A\r\nBDAY:{year}\r\nEND:VCARD\r\n")
+    };
+    put(&contacts, "a.vcf", whole(1000)).unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let contacts = store.contacts().unwrap();
+            for year in 1001..1201 {
+                put(&contacts, "a.vcf", whole(year)).unwrap();
+                std::thread::yield_now();
+                let text = String::from_utf8(get(&contacts, "a.vcf").unwrap()).unwrap();
+                assert!(text.contains(&format!("BDAY:{year}\r\n")), "{text}");
+            }
+        });
+        let mut number = 0;
+        while !writer.is_finished() {
+            number += 1;
+            // vCard 3.0 cannot say a year alone.
+            let edited = vcard("a", "A").replace("FN:", &format!("TEL:{number}\r\nFN:"));
+            let exists = ResourceCondition::IfExists;
+            let saved = contacts.put_edited("a.vcf", edited.as_bytes(), &exists);
+            assert!(!saved.unwrap().is_verbatim);
+        }
+    });
+}
+
 #[test]
 fn resources_move_to_another_name() {
     let (_dir, store) = new_store();
