@@ -21,6 +21,10 @@ lint:
 doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
+# Writes the listing of the library's public interface, docs/public-api.txt
+api:
+    ./scripts/public-api
+
 # Runs the fuzz targets: just fuzz split 600
 fuzz *args:
     ./scripts/fuzz {{args}}
