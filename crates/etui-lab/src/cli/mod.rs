@@ -78,9 +78,6 @@ enum Command {
     /// Show the first screen of a store's contacts (used by `app-start`)
     #[command(hide = true)]
     FirstScreen(crate::first_screen::FirstScreenArgs),
-    /// Print when changes are received (used by `saves`)
-    #[command(hide = true)]
-    Follow(crate::experiments::saves::FollowArgs),
     /// Save records and look at what power cuts left, in the virtual machine (used by `power-cut`)
     #[command(hide = true)]
     PowerCutGuest(crate::experiments::power_cut::CutGuestArgs),
@@ -92,7 +89,9 @@ enum Command {
 /// Runs the command line over a list of experiments: [`experiments`](crate::experiments),
 /// or one's own.
 pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
-    let cli = Cli::parse();
+    // `cargo bench` adds an option to the arguments of its programs.
+    let args = std::env::args_os().filter(|arg| arg != "--bench");
+    let cli = Cli::parse_from(args);
     let done = match cli.command {
         Command::Studies(args) => args.run(experiments),
         Command::Run(args) => args.run(experiments),
@@ -106,7 +105,6 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         }
         Command::Guest => crate::vm::guest_main().map(|()| ExitCode::SUCCESS),
         Command::FirstScreen(args) => args.run().map(|()| ExitCode::SUCCESS),
-        Command::Follow(args) => args.run_case().map(|()| ExitCode::SUCCESS),
         Command::PowerCutGuest(args) => args.run().map(|()| ExitCode::SUCCESS),
         Command::PowerCutRepeat(args) => args.run(),
     };

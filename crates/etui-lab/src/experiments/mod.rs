@@ -1,26 +1,18 @@
 //! The experiments, one file each. A new one is a file here, its module and its place in the
 //! list below.
 
-mod about;
+pub mod about;
 mod app_start;
-mod backends;
-mod calendar;
-pub(crate) mod common;
+pub mod backends;
+pub mod common;
 mod counters;
 mod datebook;
-mod dav;
-mod dbus_calls;
 mod eds_versions;
-mod first_fill;
 mod journal_matrix;
-mod media_scan;
 mod media_sync;
 mod phonebook;
 mod polling;
 pub(crate) mod power_cut;
-mod processor;
-pub(crate) mod saves;
-mod searches;
 
 use crate::Experiment;
 
@@ -33,16 +25,8 @@ pub fn all_experiments() -> Vec<&'static dyn Experiment> {
         &datebook::Datebook,
         &phonebook::Phonebook,
         &eds_versions::EdsVersions,
-        &calendar::Calendars,
-        &dbus_calls::DbusCalls,
-        &dav::Dav,
-        &media_scan::MediaScan,
         &app_start::AppStart,
         &power_cut::PowerCut,
-        &searches::Searches,
-        &saves::Saves,
-        &first_fill::FirstFill,
-        &processor::Processor,
         &counters::Counters,
     ]
 }

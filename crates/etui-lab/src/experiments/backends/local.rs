@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 use etui::Store;
+use etui::calendar::CalendarObject;
+use etui::calendar::zones::TimeZoneResolver;
 use etui::record::{Collection, RecordKind};
 
 use super::{StoreBackend, answer_pairs, counted, timed};
@@ -20,6 +22,21 @@ pub trait Kept: RecordKind {
 
     /// Returns its name.
     fn name(&self) -> String;
+}
+
+impl Kept for CalendarObject {
+    fn of(store: &Store) -> Result<Collection<'_, Self>, Error> {
+        Ok(store.calendar()?)
+    }
+
+    fn parsed(text: &[u8]) -> Result<Self, Error> {
+        CalendarObject::parse(text, &TimeZoneResolver::new())
+            .map_err(|e| Error::other(format!("an event that came back: {e}")))
+    }
+
+    fn name(&self) -> String {
+        self.master().summary.clone().unwrap_or_default()
+    }
 }
 
 /// UIDs and names of texts.

@@ -12,7 +12,6 @@ pub mod etui;
 pub mod local;
 pub mod own;
 pub mod report;
-#[cfg(test)]
 pub mod run_all;
 pub mod server;
 pub mod trace;

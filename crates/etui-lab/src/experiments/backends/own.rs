@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::time::Instant;
 
+use etui::calendar::CalendarObject;
 use etui_testkit::bus::PrivateBus;
 use zbus::wire::Type;
 use zbus::{OwnedFd, OwnedObjectPath, Variant};
@@ -25,6 +26,11 @@ pub trait WireKind: Kept {
     const WIRE_KIND: &'static str;
     /// The column of a record's text.
     const TEXT: &'static str;
+}
+
+impl WireKind for CalendarObject {
+    const WIRE_KIND: &'static str = "calendar";
+    const TEXT: &'static str = "record";
 }
 
 /// Options of a call.
