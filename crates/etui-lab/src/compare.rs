@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::Measure;
 use crate::arms::MeasurePass;
 use crate::measure::{self, MeasureClass};
-use crate::present::Unit;
+use crate::report::content::Unit;
 use crate::results::{Figure, GroupKey, ResultLine, Results};
 
 /// Fewer repetitions than this decide nothing about time.

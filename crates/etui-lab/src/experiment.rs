@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::arms::{ArmGroup, NotRun, RunCase};
 use crate::error::Error;
 use crate::lab::LabContext;
-use crate::present::ExperimentReport;
 use crate::recorder::Recorder;
+use crate::report::content::ExperimentReport;
 use crate::results::Results;
 use crate::spec::ReportSpec;
 

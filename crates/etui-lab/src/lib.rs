@@ -18,7 +18,7 @@ pub mod machine;
 pub mod measure;
 mod output;
 pub mod peers;
-mod present;
+
 mod recorder;
 mod redo;
 pub mod report;
@@ -35,11 +35,11 @@ pub use experiment::{
     ArmMeaning, Experiment, ExperimentInfo, Parameter, PublishedResult, RunPlan, Study,
 };
 pub use lab::LabContext;
-pub use present::{
+pub use recorder::{Recorder, RunLocation};
+pub use report::content::{
     Advice, AdviceFigure, BetterWhen, Chart, ChartKind, ChartPoint, ChartSeries, ExperimentReport,
     FindingStatus, Loss, Table, TableCell, TableColumn, TableRow, Unit, Verdict,
 };
-pub use recorder::{Recorder, RunLocation};
 pub use results::{Figure, GroupKey, Results};
 pub use spec::{
     AdviceSpec, ChartAxis, ChartSpec, ColumnAxis, Conclusion, Measure, Per, PublishedRow,

@@ -10,7 +10,7 @@ mod evaluate;
 use std::collections::BTreeMap;
 
 use crate::measure;
-use crate::present::{BetterWhen, Table, TableColumn, Unit};
+use crate::report::content::{BetterWhen, Table, TableColumn, Unit};
 use crate::results::{Figure, GroupKey, Results};
 use crate::stats;
 
@@ -146,24 +146,6 @@ impl Measure {
     pub fn figure(&self, results: &Results, group: &GroupKey, arm: &str) -> Option<Figure> {
         let values = self.read_values(results, group, arm);
         Figure::of(&values.into_values().collect::<Vec<_>>())
-    }
-
-    /// Returns the arm, of those named, whose figure is the best of a group; none without figures.
-    pub fn best_arm<'a>(
-        &self,
-        results: &Results,
-        group: Option<&GroupKey>,
-        arms: &[&'a str],
-    ) -> Option<&'a str> {
-        let figures = arms.iter().filter_map(|arm| {
-            let median = self.figure(results, group?, arm)?.median;
-            Some((*arm, median))
-        });
-        let best = figures.min_by(|(_, a), (_, b)| match self.better {
-            BetterWhen::More => b.total_cmp(a),
-            BetterWhen::Less | BetterWhen::Neither => a.total_cmp(b),
-        });
-        best.map(|(arm, _)| arm)
     }
 
     /// Returns the ratio of an arm's figure to another's: that of the medians, so that it agrees

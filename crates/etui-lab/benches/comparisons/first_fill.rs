@@ -11,11 +11,12 @@ use etui::contacts::{Card, Contacts, Filter, Query, SortOrder};
 use etui_testkit::people::{People, varied_person};
 use etui_testkit::rng::SplitMix64;
 
+use super::processes::anonymous_memory;
 use super::report::bounded_report;
 use super::searches::{import_people, write_people};
 use etui_lab::experiments::about::AboutText;
 use etui_lab::experiments::common::people_options;
-use etui_lab::measure::process::{ProcessMemory, anonymous_memory};
+use etui_lab::measure::process::ProcessMemory;
 use etui_lab::stacks::HERE;
 use etui_lab::{
     Arm, ArmGroup, ArmRole, Error, Experiment, ExperimentInfo, LabContext, Measure, Per, Recorder,

@@ -1,14 +1,17 @@
 //! The comparisons, one file or folder each.
 
 pub mod calendar;
+pub mod counters;
 pub mod dav;
 pub mod dbus_calls;
 pub mod first_fill;
 pub mod media_scan;
+mod processes;
 pub mod processor;
 mod report;
 pub mod saves;
 pub mod searches;
+mod server_process;
 
 use etui_lab::Experiment;
 
@@ -23,6 +26,7 @@ pub fn all_comparisons() -> Vec<&'static dyn Experiment> {
         &saves::Saves,
         &first_fill::FirstFill,
         &processor::Processor,
+        &counters::Counters,
     ]
 }
 

@@ -15,11 +15,11 @@ use etui::contacts::{Card, Contacts, Filter, View};
 use etui::{Options, Store, Vfs};
 use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
 
+use super::processes::written_bytes;
 use etui_lab::experiments::about::AboutText;
 use etui_lab::experiments::common::{
     copy_shared, fill_store, make_cards, people_options, record_quantiles,
 };
-use etui_lab::measure::process::written_bytes;
 use etui_lab::stacks::HERE;
 use etui_lab::{
     Arm, ArmGroup, ArmRole, Error, Experiment, ExperimentInfo, LabContext, Recorder, ReportSpec,

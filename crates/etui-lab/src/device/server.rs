@@ -79,11 +79,6 @@ impl NbdServer {
         self.device.state().counters
     }
 
-    /// Sets the counters to zero.
-    pub fn reset_counters(&self) {
-        self.device.state().counters = DeviceCounters::default();
-    }
-
     /// Sets a mark in the log, e.g. for an acknowledged record. It is after all requests that
     /// have been answered.
     pub fn mark(&self, mark: &[u8]) {

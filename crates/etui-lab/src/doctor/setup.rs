@@ -182,12 +182,4 @@ impl Setup {
         }
         sql
     }
-
-    /// Returns true if two setups need different files, rather than other settings of connections.
-    pub fn file_differs(&self, other: &Self) -> bool {
-        self.page_size != other.page_size
-            || self.auto_vacuum != other.auto_vacuum
-            || self.vacuum != other.vacuum
-            || self.schema != other.schema
-    }
 }

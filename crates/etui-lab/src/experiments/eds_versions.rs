@@ -9,7 +9,7 @@ use super::phonebook::{ContactKind, write_cards};
 use crate::error::Error;
 use crate::measure::pinned::run_pinned;
 use crate::peers::eds::{Installation, SUITES, Server};
-use crate::present::{Chart, ChartKind, ChartSeries, Unit};
+use crate::report::content::{Chart, ChartKind, ChartSeries, Unit};
 use crate::report::numbers::format_whole;
 use crate::spec::{Conclusion, Measure, Per, TableSpec, Threshold, chart_point};
 use crate::stacks::HERE;

@@ -5,7 +5,7 @@ pub mod about;
 mod app_start;
 pub mod backends;
 pub mod common;
-mod counters;
+
 mod datebook;
 mod eds_versions;
 mod journal_matrix;
@@ -27,6 +27,5 @@ pub fn all_experiments() -> Vec<&'static dyn Experiment> {
         &eds_versions::EdsVersions,
         &app_start::AppStart,
         &power_cut::PowerCut,
-        &counters::Counters,
     ]
 }

@@ -20,7 +20,6 @@ pub mod instructions;
 pub mod layout;
 pub mod pinned;
 pub mod process;
-pub mod process_tree;
 pub mod syscalls;
 pub mod trace;
 
@@ -28,7 +27,7 @@ use std::ffi::OsStr;
 use std::process::Command;
 
 use crate::machine;
-use crate::present::Unit;
+use crate::report::content::Unit;
 
 /// How exactly a measure repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

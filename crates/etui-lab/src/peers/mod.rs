@@ -3,14 +3,13 @@
 //! - [`client`]: commands to a client program;
 //! - [`session`]: a private D-Bus with the processes of a product;
 //! - [`eds`], [`akonadi`]: servers of personal data, with their clients;
-//! - [`plain`]: plain SQLite; [`bus`], [`server`]: etui's own services and other servers.
+//! - [`plain`]: plain SQLite; [`bus`]: etui's own services.
 
 pub mod akonadi;
 pub mod bus;
 pub mod client;
 pub mod eds;
 pub mod plain;
-pub mod server;
 pub mod session;
 
 use std::fs;

@@ -5,6 +5,7 @@
 //! experiment. None of them trusts the text of a results file, and none needs the results
 //! to be complete.
 
+pub(crate) mod content;
 mod csv;
 mod curves;
 mod html;

@@ -97,26 +97,25 @@ pub(super) fn text_columns(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// Lines no wider than `width`, measured by `measure`; a longer word is broken.
-fn wrap_by(text: &str, width: f64, measure: impl Fn(char) -> f64) -> Vec<String> {
+/// Lines no wider than `width` columns of a terminal; a longer word is broken.
+pub(super) fn wrap_text(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(8);
     let mut lines = Vec::new();
-    let (mut line, mut used) = (String::new(), 0.0);
-    let space = measure(' ');
-    for word in text.split_whitespace() {
-        let long: f64 = word.chars().map(&measure).sum();
-        if !line.is_empty() && used + space + long > width {
+    let (mut line, mut used) = (String::new(), 0);
+    for word in to_plain(text).split_whitespace() {
+        if !line.is_empty() && used + 1 + text_columns(word) > width {
             lines.push(std::mem::take(&mut line));
-            used = 0.0;
+            used = 0;
         }
         if !line.is_empty() {
             line.push(' ');
-            used += space;
+            used += 1;
         }
         for c in word.chars() {
-            let wide = measure(c);
+            let wide = c.width().unwrap_or(0);
             if used + wide > width && !line.is_empty() {
                 lines.push(std::mem::take(&mut line));
-                used = 0.0;
+                used = 0;
             }
             line.push(c);
             used += wide;
@@ -126,36 +125,6 @@ fn wrap_by(text: &str, width: f64, measure: impl Fn(char) -> f64) -> Vec<String>
         lines.push(line);
     }
     lines
-}
-
-/// Lines no wider than `width` columns of a terminal.
-pub(super) fn wrap_text(text: &str, width: usize) -> Vec<String> {
-    wrap_by(&to_plain(text), width.max(8) as f64, |c| {
-        c.width().unwrap_or(0) as f64
-    })
-}
-
-/// How wide a character may be drawn in a common sans-serif face of size 1. Rather too much
-/// than too little: a drawing must hold its words with whatever face the reader has.
-fn char_pixels(c: char) -> f64 {
-    match c {
-        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.36,
-        ' ' | 'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' => 0.42,
-        'm' | 'w' | 'M' | 'W' | '@' | '%' => 1.0,
-        'A'..='Z' => 0.74,
-        c if c.is_ascii() => 0.64,
-        c => 0.72 * c.width().unwrap_or(1).max(1) as f64,
-    }
-}
-
-/// How wide a text may be drawn, in pixels.
-pub(super) fn text_pixels(text: &str, size: f64) -> f64 {
-    text.chars().map(char_pixels).sum::<f64>() * size
-}
-
-/// Lines no wider than `width` pixels.
-pub(super) fn wrap_pixels(text: &str, size: f64, width: f64) -> Vec<String> {
-    wrap_by(text, width, |c| char_pixels(c) * size)
 }
 
 #[cfg(test)]
@@ -178,8 +147,5 @@ mod tests {
         assert_eq!(wrap_text("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap_text("abcdefghijkl m", 8), ["abcdefgh", "ijkl m"]);
         assert!(wrap_text("", 8).is_empty());
-        for line in wrap_pixels(&"wide word ".repeat(9), 12.0, 100.0) {
-            assert!(text_pixels(&line, 12.0) <= 100.0);
-        }
     }
 }

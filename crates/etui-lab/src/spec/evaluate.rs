@@ -6,7 +6,7 @@ mod tables;
 
 use super::{Base, ReportSpec, Threshold, ThresholdKind, capitalize};
 use crate::ArmRole;
-use crate::present::{ExperimentReport, FindingStatus, Unit, Verdict};
+use crate::report::content::{ExperimentReport, FindingStatus, Unit, Verdict};
 use crate::report::numbers::format_value;
 use crate::results::{Figure, GroupKey, Results};
 

@@ -25,7 +25,6 @@ pub const MODULES: &str = "/lab/modules.list";
 const PORT: &str = "lab";
 /// The port's device is there some moments before it is connected.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(300);
-const MAX_READ: u64 = 1 << 20;
 
 /// Runs as the first process of a guest; returns only if it is none.
 pub fn guest_main() -> Result<(), Error> {
@@ -118,9 +117,6 @@ fn serve(input: BufReader<File>, mut output: File) -> Result<(), Error> {
     for line in input.lines() {
         let line = line.map_err(|e| Error::file(PORT, e))?;
         let request = serde_json::from_str(&line).map_err(|e| Error::other(e.to_string()))?;
-        if request == GuestRequest::PowerOff {
-            return Ok(());
-        }
         send(&answer(request).map_err(|error| error.to_string()))?;
     }
     Ok(())
@@ -163,8 +159,6 @@ fn answer(request: GuestRequest) -> Result<GuestAnswer, Error> {
             }
             _ => {}
         },
-        GuestRequest::DropCaches => drop_caches()?,
-        GuestRequest::ReadFile { path } => return read_file(&path).map(GuestAnswer::Text),
         GuestRequest::Command {
             program,
             args,
@@ -180,7 +174,6 @@ fn answer(request: GuestRequest) -> Result<GuestAnswer, Error> {
             }));
         }
         GuestRequest::Worker { task } => return perform_task(&task).map(GuestAnswer::Worker),
-        GuestRequest::PowerOff => {}
     }
     Ok(GuestAnswer::Done)
 }
@@ -224,16 +217,6 @@ fn feed(command: &mut Command, input: &[u8]) -> Result<Output, Error> {
         let _ = stdin.write_all(input);
     }
     child.wait_with_output().map_err(failed)
-}
-
-fn read_file(path: &Path) -> Result<String, Error> {
-    use std::io::Read;
-    let mut text = String::new();
-    let file = File::open(path).map_err(|e| Error::file(path, e))?;
-    file.take(MAX_READ)
-        .read_to_string(&mut text)
-        .map_err(|e| Error::file(path, e))?;
-    Ok(text)
 }
 
 fn drop_caches() -> Result<(), Error> {

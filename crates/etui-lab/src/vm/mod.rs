@@ -201,11 +201,6 @@ impl Vm {
         &self.info
     }
 
-    /// QEMU's process id.
-    pub fn process_id(&self) -> u32 {
-        self.qemu.process_id()
-    }
-
     /// Mounts a device's file system; the mount point is made. `options` are the file system's,
     /// e.g. `data=ordered`; access times are off. With `ro` among them it is read-only.
     pub fn mount(
@@ -244,22 +239,6 @@ impl Vm {
         })
     }
 
-    /// Writes back all dirty pages and drops the page cache.
-    pub fn drop_caches(&mut self) -> Result<(), Error> {
-        self.done(&GuestRequest::DropCaches)
-    }
-
-    /// Returns a file's content; of at most 1 MiB, as text.
-    pub fn read_file(&mut self, path: &Path) -> Result<String, Error> {
-        let request = GuestRequest::ReadFile {
-            path: path.to_owned(),
-        };
-        match self.request(&request, REQUEST_TIMEOUT, &AtomicBool::new(false))? {
-            GuestAnswer::Text(text) => Ok(text),
-            other => Err(unexpected(&other)),
-        }
-    }
-
     /// Runs a program with arguments and an input, and waits for its end. The program of the
     /// machine itself is [`guest::PROGRAM`](Self::PROGRAM).
     pub fn command(
@@ -294,12 +273,6 @@ impl Vm {
             GuestAnswer::Worker(reply) => Ok(reply),
             other => Err(unexpected(&other)),
         }
-    }
-
-    /// Unmounts everything, powers the guest off, and waits for QEMU's end.
-    pub fn power_off(mut self) -> Result<(), Error> {
-        self.qemu.send(&GuestRequest::PowerOff)?;
-        self.qemu.wait_end(Instant::now() + REQUEST_TIMEOUT)
     }
 
     fn done(&mut self, request: &GuestRequest) -> Result<(), Error> {

@@ -36,13 +36,6 @@ pub enum GuestRequest {
         /// Which.
         path: PathBuf,
     },
-    /// Write back, and drop the page cache.
-    DropCaches,
-    /// Read a small file.
-    ReadFile {
-        /// Which.
-        path: PathBuf,
-    },
     /// Run a program to its end.
     Command {
         /// Its path.
@@ -57,8 +50,6 @@ pub enum GuestRequest {
         /// The task.
         task: WorkerTask,
     },
-    /// Unmount everything and power off; there is no reply.
-    PowerOff,
 }
 
 /// A guest's answer.
@@ -69,8 +60,6 @@ pub enum GuestAnswer {
     Ready(GuestInfo),
     /// Done.
     Done,
-    /// A file's content.
-    Text(String),
     /// A command's end.
     Output(CommandOutput),
     /// A worker's reply.

@@ -94,11 +94,6 @@ impl Qemu {
         })
     }
 
-    /// The process id.
-    pub fn process_id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Sends a line.
     pub fn send(&mut self, request: &impl Serialize) -> Result<(), Error> {
         let mut line = serde_json::to_vec(request).map_err(|e| Error::other(e.to_string()))?;
@@ -133,19 +128,6 @@ impl Qemu {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
-    }
-
-    /// Waits for the end of the process.
-    pub fn wait_end(&mut self, until: Instant) -> Result<(), Error> {
-        while Instant::now() < until {
-            match self.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(self.failure(&format!("it ended with {status}"))),
-                Ok(None) => thread::sleep(Duration::from_millis(5)),
-                Err(e) => return Err(Error::file(super::QEMU, e)),
-            }
-        }
-        Err(self.failure("it does not power off"))
     }
 
     /// An error with the last lines of QEMU and of the guest's console.

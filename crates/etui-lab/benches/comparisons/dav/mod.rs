@@ -9,6 +9,7 @@
 mod expected;
 mod http;
 mod multistatus;
+mod process_tree;
 mod products;
 mod report;
 mod requests;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::expected::ExpectedAnswer;
 use super::http::{HttpAnswer, HttpClient, HttpRequest};
 use super::multistatus::Multistatus;
+use super::process_tree::ProcessTree;
 use super::products::DavServer;
 use super::requests::{self, SaveCondition};
 use super::workload::{NamedText, ResourceKind, Workload};
-use etui_lab::measure::process_tree::ProcessTree;
 use etui_lab::{Error, MeasurePass, Recorder, stats};
 
 /// Requests of an operation at most, for the clock.

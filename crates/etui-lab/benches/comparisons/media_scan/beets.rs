@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::super::processes::ProcessCpu;
+use super::super::server_process::bytes_below;
 use super::server::{LibraryTrack, MediaServer, OwnMeasures};
-use etui_lab::measure::process::ProcessCpu;
-use etui_lab::peers::server::bytes_below;
 use etui_lab::{Error, machine};
 
 pub(super) const PROGRAM: &str = "beet";

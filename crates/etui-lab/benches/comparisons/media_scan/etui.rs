@@ -9,11 +9,12 @@ use etui::record::Paging;
 use etui::{Durability, Store};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::super::processes::peak_memory;
+use super::super::server_process::bytes_below;
 use super::server::{LibraryTrack, MediaServer, OwnMeasures};
 use etui_lab::Error;
 use etui_lab::experiments::backends::etui::store_options;
-use etui_lab::measure::process::{cpu_time, peak_memory};
-use etui_lab::peers::server::bytes_below;
+use etui_lab::measure::process::cpu_time;
 
 pub(super) struct EtuiLibrary {
     dir: PathBuf,

@@ -18,8 +18,8 @@ use std::path::Path;
 
 use self::collection::Files;
 use self::server::{LibraryTrack, MediaServer};
+use super::processes;
 use etui_lab::experiments::about::AboutText;
-use etui_lab::measure::process;
 use etui_lab::stacks::HERE;
 use etui_lab::{
     Arm, ArmGroup, ArmRole, Error, Experiment, ExperimentInfo, LabContext, MeasurePass, Recorder,
@@ -204,7 +204,7 @@ fn scan_as_phase(
     server: &mut dyn MediaServer,
     files: &Files,
 ) -> Result<(), Error> {
-    process::reset_peak_memory();
+    processes::reset_peak_memory();
     let before = server.processor_time()?;
     let measures = recorder.phase(phase, || server.scan_folder(files.root()))?;
     let used = server.processor_time()?.saturating_sub(before);

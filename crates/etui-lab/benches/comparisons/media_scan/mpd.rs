@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::super::server_process::{ServerProcess, wait_until};
 use super::server::{LibraryTrack, MediaServer, OwnMeasures};
-use etui_lab::peers::server::{ServerProcess, wait_until};
 use etui_lab::{Error, machine};
 
 pub(super) const PROGRAM: &str = "mpd";

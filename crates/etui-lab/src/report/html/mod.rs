@@ -6,11 +6,9 @@
 //!   losses, notes, the study's results, the method;
 //! - `tables`, `bars`, `growth`: figures.
 
-mod axis;
 mod bars;
 mod growth;
 mod section;
-mod styles;
 mod tables;
 mod top;
 
@@ -49,9 +47,7 @@ pub fn to_html(report: &Report) -> String {
          <title>Storage on this machine: what to change</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n"
     );
-    bars::write_patterns(&mut out);
     top::write_top(&mut out, report);
-    let mut charts = 0;
     for (study, sections) in by_study(report) {
         out.push_str("<section class=\"study\">\n");
         match study {
@@ -67,7 +63,7 @@ pub fn to_html(report: &Report) -> String {
             None => out.push_str("<h2>Further experiments</h2>\n"),
         }
         for section in sections {
-            section::write_experiment(&mut out, section, &mut charts);
+            section::write_experiment(&mut out, section);
         }
         out.push_str("</section>\n");
     }

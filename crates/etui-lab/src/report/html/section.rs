@@ -1,7 +1,6 @@
 //! One experiment on the page.
 
 use super::super::{ReportSection, verdict_sentence};
-use super::styles::Styles;
 use super::top::write_advice;
 use super::{
     LOSS, LOSS_MEANS, bars, begin_table, end_table, growth, or_dash, put, section_anchor, tables,
@@ -12,7 +11,7 @@ use crate::{Advice, Chart, ChartKind, ChartPoint, ChartSeries};
 /// Charts of an experiment that are open; the others are opened by the reader.
 const OPEN_CHARTS: usize = 1;
 
-pub(super) fn write_experiment(out: &mut String, section: &ReportSection, charts: &mut usize) {
+pub(super) fn write_experiment(out: &mut String, section: &ReportSection) {
     let about = &section.about;
     put!(
         out,
@@ -24,7 +23,7 @@ pub(super) fn write_experiment(out: &mut String, section: &ReportSection, charts
     );
     write_verdict(out, section);
     write_arms(out, section);
-    write_charts(out, section, charts);
+    write_charts(out, section);
     for (at, table) in section.presentation.tables.iter().enumerate() {
         tables::write_table(out, section, table, at);
     }
@@ -58,9 +57,7 @@ fn write_verdict(out: &mut String, section: &ReportSection) {
     out.push_str("<div class=\"verdict\">\n");
     for advice in &verdict.advice {
         write_advice(out, advice);
-        let chart = advice_chart(advice);
-        let styles = Styles::of(std::slice::from_ref(&chart));
-        bars::write_bars(out, &chart, &styles);
+        bars::write_bars(out, &advice_chart(advice), &[]);
         write_meanings(out, section, advice);
     }
     out.push_str("<p>");
@@ -144,9 +141,17 @@ fn write_arms(out: &mut String, section: &ReportSection) {
     out.push_str("</details>\n");
 }
 
-fn write_charts(out: &mut String, section: &ReportSection, number: &mut usize) {
+fn write_charts(out: &mut String, section: &ReportSection) {
     let charts = &section.presentation.charts;
-    let styles = Styles::of(charts);
+    let stacked = charts
+        .iter()
+        .filter(|chart| chart.kind == ChartKind::Stacked);
+    let mut parts: Vec<&str> = Vec::new();
+    for series in stacked.flat_map(|chart| &chart.series) {
+        if !parts.contains(&series.name.as_str()) {
+            parts.push(&series.name);
+        }
+    }
     for (at, chart) in charts.iter().enumerate() {
         if at == OPEN_CHARTS {
             put!(
@@ -155,10 +160,9 @@ fn write_charts(out: &mut String, section: &ReportSection, number: &mut usize) {
                 charts.len() - OPEN_CHARTS
             );
         }
-        *number += 1;
         match chart.kind {
-            ChartKind::Growth => growth::write_growth(out, chart, *number, &styles),
-            ChartKind::Bars | ChartKind::Stacked => bars::write_bars(out, chart, &styles),
+            ChartKind::Growth => growth::write_growth(out, chart),
+            ChartKind::Bars | ChartKind::Stacked => bars::write_bars(out, chart, &parts),
         }
     }
     if charts.len() > OPEN_CHARTS {

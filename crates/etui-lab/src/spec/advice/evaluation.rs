@@ -2,7 +2,7 @@
 
 use super::gain::FigureChange;
 use super::{AdviceSpec, FigureRef};
-use crate::present::{Advice, AdviceFigure, BetterWhen};
+use crate::report::content::{Advice, AdviceFigure, BetterWhen};
 use crate::results::Results;
 use crate::spec::capitalize;
 
@@ -138,7 +138,7 @@ fn is_clear(results: &Results, before: &FigureRef, after: &FigureRef, gain: bool
 mod tests {
     use super::*;
     use crate::ArmRole;
-    use crate::present::Unit;
+    use crate::report::content::Unit;
     use crate::spec::Measure;
     use crate::spec::evaluate::tests::{Run, results};
 

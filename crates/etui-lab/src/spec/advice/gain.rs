@@ -1,6 +1,6 @@
 //! The effect of a change on a figure, in words.
 
-use crate::present::{BetterWhen, Unit};
+use crate::report::content::{BetterWhen, Unit};
 use crate::report::numbers::{format_percent, format_times, format_value};
 use crate::results::Figure;
 use crate::spec::Measure;

@@ -2,7 +2,7 @@
 
 use super::select_arms;
 use crate::ArmRole;
-use crate::present::{Chart, ChartKind, ChartPoint, ChartSeries};
+use crate::report::content::{Chart, ChartKind, ChartPoint, ChartSeries};
 use crate::results::{Figure, Results};
 use crate::spec::{ChartAxis, ChartSpec, Measure};
 

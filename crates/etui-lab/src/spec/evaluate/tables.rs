@@ -2,7 +2,7 @@
 
 use super::select_arms;
 use crate::ArmRole;
-use crate::present::{BetterWhen, Loss, Table, TableCell, TableColumn, TableRow};
+use crate::report::content::{BetterWhen, Loss, Table, TableCell, TableColumn, TableRow};
 use crate::report::numbers::format_whole;
 use crate::results::{Figure, GroupKey, Results};
 use crate::spec::{ColumnAxis, Measure, TableSpec};

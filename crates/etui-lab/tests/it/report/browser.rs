@@ -144,7 +144,7 @@ pub fn faults(page: &str, widths: &[u32], drawings: bool) -> Vec<String> {
             .collect();
         assert!(counts[0] > 20, "looked at {counts:?}");
         assert!(
-            !drawings || counts[1] > 0 && counts[2] > 10,
+            !drawings || counts[1] > 0 && counts[2] > 5,
             "looked at {counts:?}"
         );
     }

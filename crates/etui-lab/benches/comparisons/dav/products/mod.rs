@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::super::server_process::{ServerProcess, wait_until};
 use super::http::{HttpClient, HttpRequest};
 use super::report;
 use super::requests;
 use super::workload::{NamedText, ResourceKind, Workload};
 use etui_lab::peers::eds::find_etui;
-use etui_lab::peers::server::{ServerProcess, wait_until};
 use etui_lab::{Error, machine};
 
 /// The user of the servers that let one choose.

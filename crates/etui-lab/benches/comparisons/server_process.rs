@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Error;
-use crate::measure::process::{ProcessCpu, peak_memory};
+use super::processes::{ProcessCpu, peak_memory};
+use etui_lab::Error;
 
 /// A server as a child of this process. It ends with it.
 #[derive(Debug)]

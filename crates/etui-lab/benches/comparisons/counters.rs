@@ -6,11 +6,11 @@ use std::path::Path;
 use etui::contacts::{Card, Contacts, Filter, Paging};
 use etui::{Durability, Store};
 
-use super::about::AboutText;
-use super::common::{copy_shared, fill_store, make_cards, people_options};
-use crate::error::Error;
-use crate::spec::{AdviceSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
-use crate::{
+use etui_lab::Error;
+use etui_lab::experiments::about::AboutText;
+use etui_lab::experiments::common::{copy_shared, fill_store, make_cards, people_options};
+use etui_lab::{AdviceSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
+use etui_lab::{
     Arm, ArmGroup, ArmRole, Experiment, ExperimentInfo, LabContext, Recorder, Results, RunCase,
     RunPlan,
 };

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
-use super::process::{ProcessMemory, peak_memory};
-use crate::error::Error;
+use super::super::processes::peak_memory;
+use etui_lab::Error;
+use etui_lab::measure::process::ProcessMemory;
 
 /// A process and its descendants.
 #[derive(Debug)]
