@@ -34,7 +34,7 @@ pub fn run_lab(args: &LabArgs) -> Result<()> {
     let Some(program) = find_program() else {
         return Err(Failure::Other(format!(
             "the laboratory, `{PROGRAM}`, is neither next to this program nor in PATH; \
-             install it with `cargo install --locked --path crates/etui-lab`"
+             install it with `cargo install --locked --path lab/etui-lab`"
         )));
     };
     let mut command = Command::new(&program);

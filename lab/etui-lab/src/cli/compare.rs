@@ -13,8 +13,8 @@ use crate::results::file;
 
 const EXAMPLES: &str = "\
 Examples:
-  etui lab run counters --out before.jsonl
-  etui lab run counters --out after.jsonl
+  etui lab run journal-matrix --out before.jsonl
+  etui lab run journal-matrix --out after.jsonl
   etui lab compare before.jsonl after.jsonl
 
 Counters are compared exactly and decide the exit code: 0 nothing is worse, 3 something is.

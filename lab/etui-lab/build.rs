@@ -1,5 +1,5 @@
 //! Compiles the library that `etui lab doctor` preloads into a program, which the laboratory carries
-//! in itself: `crates/etui-lab-preload`, a library without dependencies.
+//! in itself: `lab/etui-lab-preload`, a library without dependencies.
 
 use std::env;
 use std::error::Error;

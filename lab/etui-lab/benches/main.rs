@@ -1,5 +1,5 @@
 //! Comparisons of etui with servers, players and its own settings, for developers: benches on the
-//! runner of the laboratory. `cargo bench -p etui-lab -- run dav`.
+//! runner of the laboratory. `just bench run dav`.
 
 // A bench is compiled with its tests, but not with their harness.
 #![cfg_attr(test, allow(dead_code, unused_imports))]

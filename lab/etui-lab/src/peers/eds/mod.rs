@@ -119,7 +119,7 @@ pub fn find_etui() -> Result<PathBuf, Error> {
         .find(|file| file.is_file())
         .or_else(|| machine::find_tool("etui"))
         .ok_or_else(|| {
-            Error::not_run("there is no command `etui` beside this program; build the workspace")
+            Error::not_run("there is no command `etui` beside this program, nor in PATH; `cargo build --profile dist` in the sources builds it")
         })
 }
 
