@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use jiff::Timestamp;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::error::Error;
 use crate::results::{FORMAT, RunHeader};
@@ -107,6 +109,55 @@ pub fn version_text(tool: &str) -> Option<String> {
     let output = command.arg(argument).stdin(Stdio::null()).output().ok()?;
     let text = [output.stdout, output.stderr].concat();
     Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Runs a command and returns its output; the last line that it says as the error if it fails.
+pub fn run_command(command: &mut Command) -> Result<String, Error> {
+    let output = command.stdin(Stdio::null()).env("LC_ALL", "C").output();
+    let failed = |message: String| Error::Command {
+        command: command_line(command),
+        message,
+    };
+    let output = output.map_err(|e| failed(e.to_string()))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        let last = words.lines().rev().find(|line| !line.trim().is_empty());
+        return Err(failed(last.unwrap_or("no message").to_owned()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A command with its arguments, for messages.
+pub(crate) fn command_line(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The processes that have a variable in their environment, never this one. Each is held by a handle that was
+/// opened before it was looked at, so that no other that got its number can be meant.
+pub(crate) fn processes_with(name: &str, value: &str) -> Vec<(Pid, OwnedFd)> {
+    let wanted = format!("{name}={value}");
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    processes
+        .flatten()
+        .filter_map(|process| {
+            let pid = Pid::from_raw(process.file_name().to_str()?.parse().ok()?)?;
+            if pid == rustix::process::getpid() {
+                return None;
+            }
+            let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+            let environment = fs::read(process.path().join("environ")).ok()?;
+            environment
+                .split(|&b| b == 0)
+                .any(|variable| variable == wanted.as_bytes())
+                .then_some((pid, handle))
+        })
+        .collect()
 }
 
 /// The first word of a line that looks like a version.

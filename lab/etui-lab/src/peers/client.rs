@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{command_line, shorten_line};
+use super::shorten_line;
 use crate::error::Error;
+use crate::machine::command_line;
 
 /// How long one command may take before the server counts as hung.
 const PATIENCE: Duration = Duration::from_secs(180);

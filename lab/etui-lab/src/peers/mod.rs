@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::Error;
+use crate::machine::command_line;
 
 /// Compiles a program by a command: compiler and flags. The file's name holds its source's digest.
 /// It appears whole: it is renamed into place.
@@ -49,31 +50,19 @@ fn compile(
     Ok(made)
 }
 
-/// Returns a command's output; its last line as the error if it fails.
+/// Returns a command's output; all that it says, as a compiler does, as the error if it fails.
 pub fn output(command: &mut Command) -> Result<String, Error> {
-    let command_line = command_line(command);
+    let out = command.output();
     let failed = |message: String| Error::Command {
-        command: command_line,
+        command: command_line(command),
         message,
     };
-    let out = match command.output() {
-        Ok(out) => out,
-        Err(e) => return Err(failed(e.to_string())),
-    };
+    let out = out.map_err(|e| failed(e.to_string()))?;
     if !out.status.success() {
         let words = String::from_utf8_lossy(&out.stderr).trim().to_owned();
         return Err(failed(words));
     }
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
-}
-
-/// A command with its arguments, for messages.
-fn command_line(command: &Command) -> String {
-    std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(|word| word.to_string_lossy())
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// The beginning of a command, for messages.

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use etui_testkit::bus::session;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, pidfd_send_signal};
 
 use super::client::CommandClient;
 use crate::error::Error;
@@ -127,7 +127,10 @@ impl PrivateSession {
     /// Its processes of a name, as far as the kernel keeps it.
     pub fn named(&self, name: &str) -> Vec<u32> {
         let comm = |pid: u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let mut pids = is_marked(&self.mark);
+        let marked = machine::processes_with(MARK, &self.mark).into_iter();
+        let mut pids: Vec<u32> = marked
+            .map(|(pid, _)| pid.as_raw_nonzero().get().cast_unsigned())
+            .collect();
         pids.retain(|pid| comm(*pid).trim_end() == name);
         pids.sort_unstable();
         pids
@@ -143,47 +146,22 @@ impl Drop for PrivateSession {
     fn drop(&mut self) {
         // The bus last: without it the others would end by themselves, each in its own time.
         let until = Instant::now() + Duration::from_secs(5);
-        let bus = self.bus.id();
+        let bus = Pid::from_child(&self.bus);
         loop {
-            let left: Vec<u32> = is_marked(&self.mark)
-                .into_iter()
-                .filter(|pid| *pid != bus)
-                .collect();
+            let mut left = machine::processes_with(MARK, &self.mark);
+            left.retain(|(pid, _)| *pid != bus);
             if left.is_empty() || Instant::now() > until {
                 break;
             }
-            for pid in left {
-                if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                    // It may be gone already.
-                    let _ = kill_process(pid, Signal::KILL);
-                }
+            for (_, handle) in left {
+                // It may be gone already.
+                let _ = pidfd_send_signal(&handle, Signal::KILL);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         let _ = self.bus.kill();
         let _ = self.bus.wait();
     }
-}
-
-/// The processes that carry a session's mark, this one never among them.
-fn is_marked(mark: &str) -> Vec<u32> {
-    let wanted = format!("{MARK}={mark}");
-    let own = std::process::id();
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .filter(|pid| *pid != own)
-        .filter(|pid| {
-            fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
-                environment
-                    .split(|byte| *byte == 0)
-                    .any(|variable| variable == wanted.as_bytes())
-            })
-        })
-        .collect()
 }
 
 /// The environment of everything in the session: nothing of the person's own but the path.

@@ -24,10 +24,11 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::Signal;
 
 use super::run_id::{self, MARKER};
 use crate::error::Error;
+use crate::machine;
 use crate::measure::trace;
 use crate::stacks::{self, mounts};
 
@@ -302,7 +303,7 @@ pub(crate) fn loops_beneath(dir: &Path) -> Vec<PathBuf> {
 fn kill_marked(id: &str) -> Vec<String> {
     let mut killed = Vec::new();
     for _ in 0..40 {
-        let found = has_marker(id);
+        let found = machine::processes_with(MARKER, id);
         if found.is_empty() {
             break;
         }
@@ -317,30 +318,6 @@ fn kill_marked(id: &str) -> Vec<String> {
         thread::sleep(Duration::from_millis(50));
     }
     killed
-}
-
-/// The processes that carry a run's id, never this one. Each is held by a handle that was
-/// opened before it was looked at, so that no other that got its number can be meant.
-fn has_marker(id: &str) -> Vec<(Pid, std::os::fd::OwnedFd)> {
-    let wanted = format!("{MARKER}={id}");
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    processes
-        .flatten()
-        .filter_map(|process| {
-            let pid = Pid::from_raw(process.file_name().to_str()?.parse().ok()?)?;
-            if pid == rustix::process::getpid() {
-                return None;
-            }
-            let handle = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()?;
-            let environment = fs::read(process.path().join("environ")).ok()?;
-            environment
-                .split(|&b| b == 0)
-                .any(|variable| variable == wanted.as_bytes())
-                .then_some((pid, handle))
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::MutexGuard;
 use std::sync::atomic::AtomicBool;
 
@@ -300,24 +300,13 @@ pub(crate) fn run_tool<S: AsRef<OsStr>>(
         return Err(Error::not_run(not_installed(tool)));
     };
     let mut command = Command::new(path);
-    command.args(args).stdin(Stdio::null()).env("LC_ALL", "C");
+    command.args(args);
     // Ctrl-C reaches the laboratory alone; a tool that outlives it is found by its run's id.
     command.process_group(0);
     if let Some(id) = run_id::current_run() {
         command.env(run_id::MARKER, id);
     }
-    let output = command.output();
-    let failed = |message: String| Error::Command {
-        command: format!("{command:?}"),
-        message,
-    };
-    let output = output.map_err(|e| failed(e.to_string()))?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        let last = words.lines().rev().find(|line| !line.trim().is_empty());
-        return Err(failed(last.unwrap_or("no message").to_owned()));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    machine::run_command(&mut command)
 }
 
 fn not_installed(tool: &str) -> String {

@@ -73,7 +73,7 @@ impl GuestKernel {
             .map_err(|e| Error::file(&cache, e))?;
         let package = download_package(work.path())?;
         let tree = work.path().join("tree");
-        run(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&tree))?;
+        machine::run_command(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&tree))?;
         let made = work.path().join("kernel");
         keep_needed(&tree, &made)?;
         let place = cache.join("kernel");
@@ -134,7 +134,7 @@ fn download_package(dir: &Path) -> Result<PathBuf, Error> {
             fs::create_dir_all(path.join("partial")).map_err(|e| Error::file(&path, e))?;
             lists.extend(["-o".to_owned(), format!("{what}={}", path.display())]);
         }
-        run(Command::new("apt-get").args(&lists).args(["update", "-qq"]))?;
+        machine::run_command(Command::new("apt-get").args(&lists).args(["update", "-qq"]))?;
         name = current_package(&lists)?;
     }
     let name = name.ok_or_else(|| {
@@ -144,7 +144,7 @@ fn download_package(dir: &Path) -> Result<PathBuf, Error> {
     })?;
     let mut download = Command::new("apt-get");
     download.args(&lists).args(["download", "-qq", &name]);
-    run(download.current_dir(dir))?;
+    machine::run_command(download.current_dir(dir))?;
     let mut files = fs::read_dir(dir)
         .map_err(|e| Error::file(dir, e))?
         .flatten();
@@ -206,7 +206,7 @@ fn decompress(dir: &Path) -> Result<(), Error> {
     list_files(dir, &mut packed)?;
     packed.retain(|path| path.extension().is_some_and(|end| end == "xz"));
     for some in packed.chunks(256) {
-        run(Command::new("xz").args(["--decompress", "--"]).args(some))?;
+        machine::run_command(Command::new("xz").args(["--decompress", "--"]).args(some))?;
     }
     Ok(())
 }
@@ -286,21 +286,6 @@ fn module_dependencies(module: &[u8]) -> Vec<String> {
     let names = String::from_utf8_lossy(names.unwrap_or_default());
     let names = names.split(',').filter(|name| !name.is_empty());
     names.map(module_name).collect()
-}
-
-fn run(command: &mut Command) -> Result<(), Error> {
-    let output = command.env("LC_ALL", "C").stdin(Stdio::null()).output();
-    let failed = |message: String| Error::Command {
-        command: format!("{:?}", command.get_program()),
-        message,
-    };
-    let output = output.map_err(|e| failed(e.to_string()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    let last = text.lines().rev().find(|line| !line.trim().is_empty());
-    Err(failed(last.unwrap_or("no message").to_owned()))
 }
 
 #[cfg(test)]
