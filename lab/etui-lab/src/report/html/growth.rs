@@ -4,7 +4,7 @@
 //! replaces by their values.
 
 use plotters::coord::Shift;
-use plotters::coord::combinators::IntoLogRange;
+use plotters::coord::combinators::{BindKeyPoints, IntoLogRange};
 use plotters::prelude::*;
 
 use super::super::curves::chart_grid;
@@ -15,6 +15,9 @@ use crate::{ArmRole, Chart, ChartPoint, ChartSeries, Unit};
 /// The size of plotters' letters that gives 12 pixels.
 const LETTERS: i32 = 15;
 
+/// Ways to draw a line.
+const DASHES: usize = 5;
+
 type DrawingError = DrawingAreaErrorKind<std::io::Error>;
 
 /// A curve that can be drawn: its points within the axes by x, and which of its role it is.
@@ -22,6 +25,19 @@ struct Curve<'a> {
     series: &'a ChartSeries,
     variant: usize,
     points: Vec<ChartPoint>,
+}
+
+impl Curve<'_> {
+    /// The dashes and gaps of its line, by which curves of one role are told apart.
+    fn dashes(&self) -> Option<(u32, u32)> {
+        let dashes = (self.variant % DASHES) as u32;
+        (dashes > 0).then(|| (12 / dashes, 3 + dashes))
+    }
+
+    /// Whether its points are circles instead of dots, where there are more curves than dashes.
+    fn is_hollow(&self) -> bool {
+        self.variant / DASHES % 2 == 1
+    }
 }
 
 /// Returns true if both coordinates have a place on logarithmic axes.
@@ -113,6 +129,25 @@ fn span(values: impl Iterator<Item = f64>) -> Option<std::ops::Range<f64>> {
     (low <= high).then(|| low / 1.5..high * 1.5)
 }
 
+/// Returns the ticks of a logarithmic axis: 1, 2 and 5 of each decade, or as many decades as there is
+/// place for.
+fn axis_ticks(ends: &std::ops::Range<f64>, most: usize) -> Vec<f64> {
+    let decades = ends.start.log10().floor() as i32..=ends.end.log10().ceil() as i32;
+    let ticks = |steps: &[f64], every: usize| -> Vec<f64> {
+        let powers = decades
+            .clone()
+            .step_by(every)
+            .map(|power| 10f64.powi(power));
+        let ticks = powers.flat_map(|power| steps.iter().map(move |step| step * power));
+        ticks.filter(|tick| ends.contains(tick)).collect()
+    };
+    let spaced = (1..=decades.clone().count()).map(|every| ticks(&[1.0], every));
+    std::iter::once(ticks(&[1.0, 2.0, 5.0], 1))
+        .chain(spaced)
+        .find(|ticks| ticks.len() <= most)
+        .unwrap_or_default()
+}
+
 fn draw_plot(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
     chart: &Chart,
@@ -120,17 +155,19 @@ fn draw_plot(
     (xs, ys): (std::ops::Range<f64>, std::ops::Range<f64>),
     width: u32,
 ) -> Result<(), DrawingError> {
+    let x_ticks = axis_ticks(&xs, if width < 500 { 3 } else { 7 });
+    let y_ticks = axis_ticks(&ys, 7);
     let mut plot = ChartBuilder::on(area)
         .margin(8)
         .margin_right(24)
         .x_label_area_size(26)
         .y_label_area_size(88)
-        .build_cartesian_2d(xs.log_scale(), ys.log_scale())?;
+        .build_cartesian_2d(
+            xs.log_scale().with_key_points(x_ticks),
+            ys.log_scale().with_key_points(y_ticks),
+        )?;
     plot.configure_mesh()
         .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .x_labels(if width < 500 { 3 } else { 6 })
-        .y_labels(6)
         .x_label_formatter(&|x| format_tick(*x, Unit::Count))
         .y_label_formatter(&|y| format_tick(*y, chart.unit))
         .label_style(("sans-serif", LETTERS))
@@ -143,16 +180,18 @@ fn draw_plot(
             2
         });
         let path = curve.points.iter().map(|point| (point.x, point.y));
-        match curve.variant {
-            0 => plot.draw_series(LineSeries::new(path.clone(), line))?,
-            dashes => plot.draw_series(DashedLineSeries::new(
-                path.clone(),
-                12 / dashes.min(4) as u32,
-                3 + dashes.min(4) as u32,
-                line,
-            ))?,
+        match curve.dashes() {
+            None => plot.draw_series(LineSeries::new(path.clone(), line))?,
+            Some((drawn, left)) => {
+                plot.draw_series(DashedLineSeries::new(path.clone(), drawn, left, line))?
+            }
         };
-        plot.draw_series(path.map(|at| Circle::new(at, 4, color.filled())))?;
+        let dot = if curve.is_hollow() {
+            color.stroke_width(2)
+        } else {
+            color.filled()
+        };
+        plot.draw_series(path.map(|at| Circle::new(at, 4, dot)))?;
         let ranges = curve.points.iter().filter_map(|point| {
             let (low, high) = point
                 .range
@@ -185,14 +224,15 @@ fn write_key(out: &mut String, curves: &[Curve<'_>]) {
     out.push_str("<ul class=\"key\">\n");
     for curve in curves {
         let class = role_class(curve.series.role);
-        let dashes = match curve.variant.min(4) {
-            0 => "none".to_owned(),
-            dashes => format!("{} {}", 12 / dashes, 3 + dashes),
-        };
+        let dashes = curve
+            .dashes()
+            .map_or("none".to_owned(), |(drawn, left)| format!("{drawn} {left}"));
+        let hollow = if curve.is_hollow() { " hollow" } else { "" };
         put!(
             out,
             "<li><svg class=\"swatch {class}\" width=\"34\" height=\"14\" viewBox=\"0 0 34 14\" \
-             aria-hidden=\"true\"><path class=\"line\" d=\"M0 7H34\" stroke-dasharray=\"{dashes}\"/></svg>\
+             aria-hidden=\"true\"><path class=\"line\" d=\"M0 7H34\" stroke-dasharray=\"{dashes}\"/>\
+             <circle class=\"dot{hollow}\" cx=\"17\" cy=\"7\" r=\"4\"/></svg>\
              <span>{}</span></li>\n",
             curve.series.name
         );
