@@ -33,6 +33,6 @@ pub fn run_lab(args: LabArgs) -> Failure {
     launch(
         "etui-lab",
         help.into_iter().chain(given),
-        "install it with `cargo install --locked --path crates/etui-lab`",
+        "install it with `cargo install --locked --path lab/etui-lab`",
     )
 }
