@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
-use crate::calendar::{self, Calendar};
-use crate::contacts::{Card, Contacts};
+use crate::calendar::Calendar;
+use crate::contacts::Contacts;
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::record::changes::KEPT_MS;
@@ -319,59 +319,11 @@ impl Store {
         self.collection(None)
     }
 
-    /// Returns the address book of this name.
-    ///
-    /// # Errors
-    /// As [`Store::collection`].
-    pub fn address_book(&self, name: &str) -> Result<Contacts> {
-        self.collection(Some(name))
-    }
-
-    /// Creates an address book.
-    ///
-    /// # Errors
-    /// As [`Store::create_collection`].
-    pub fn create_address_book(&self, name: &str) -> Result<Contacts> {
-        self.create_collection(name)
-    }
-
-    /// Returns the names of the address books, the default one first.
-    ///
-    /// # Errors
-    /// As [`Store::collections`].
-    pub fn address_books(&self) -> Result<Vec<String>> {
-        self.collections::<Card>()
-    }
-
     /// Returns the default calendar: the first one.
     ///
     /// # Errors
     /// As [`Store::collection`].
     pub fn calendar(&self) -> Result<Calendar> {
         self.collection(None)
-    }
-
-    /// Returns the calendar of this name.
-    ///
-    /// # Errors
-    /// As [`Store::collection`].
-    pub fn calendar_named(&self, name: &str) -> Result<Calendar> {
-        self.collection(Some(name))
-    }
-
-    /// Creates a calendar.
-    ///
-    /// # Errors
-    /// As [`Store::create_collection`].
-    pub fn create_calendar(&self, name: &str) -> Result<Calendar> {
-        self.create_collection(name)
-    }
-
-    /// Returns the names of the calendars, the default one first.
-    ///
-    /// # Errors
-    /// As [`Store::collections`].
-    pub fn calendars(&self) -> Result<Vec<String>> {
-        self.collections::<calendar::CalendarObject>()
     }
 }
