@@ -285,16 +285,17 @@ impl Store {
         to: &str,
         is_meant: impl Fn(&CollectionRef, i64) -> bool,
     ) -> Result<u64> {
-        let with = self.db.index_context();
+        let context = self.db.index_context();
         let _step = steps::group_step();
         self.db.write(|conn| {
             let RemovedRef { id, removed_at: at } =
                 collection_table::find_removed(conn, R::KIND, name, is_meant)?;
             collection_table::restore_collection(conn, R::KIND, id, to)?;
             let uids = uids_removed_at(conn, id, at)?;
-            RecordWriter::run(conn, with.order, |writing| {
-                uids.iter()
-                    .try_for_each(|uid| undo_latest::<R>(conn, writing, &with, id, uid).map(|_| ()))
+            RecordWriter::run(conn, context.order, |writing| {
+                uids.iter().try_for_each(|uid| {
+                    undo_latest::<R>(conn, writing, &context, id, uid).map(|_| ())
+                })
             })?;
             collection_table::start_history(conn, id)?;
             steps::record_collection(conn, id, CollectionChange::Restored, None, Some(to))?;
@@ -304,9 +305,9 @@ impl Store {
 
     /// Runs `work` in a write transaction, after the write queue is applied.
     pub(crate) fn after_queue<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let with = self.db.index_context();
+        let context = self.db.index_context();
         self.db.write(|conn| {
-            crate::store::write_queue::drain(conn, &with)?;
+            crate::store::write_queue::drain(conn, &context)?;
             work(conn)
         })
     }
