@@ -32,7 +32,7 @@ pub fn answer(
 ) -> io::Result<Outcome> {
     let mut out = Tracked { out, status: None };
     let mut outcome = Outcome::new(kind_of(request.method().as_str()));
-    let cx = Context {
+    let context = Context {
         store,
         session: Session {
             may_write: session.may_write && !store.is_read_only(),
@@ -41,7 +41,7 @@ pub fn answer(
         options,
         request,
     };
-    match dispatch(&cx, &mut out, &mut outcome) {
+    match dispatch(&context, &mut out, &mut outcome) {
         Ok(()) => {}
         Err(Failure::Io(error)) => return Err(error),
         Err(Failure::Refused(refusal)) => {
@@ -79,28 +79,28 @@ fn kind_of(method: &str) -> &'static str {
     known.unwrap_or("other")
 }
 
-fn dispatch(cx: &Context<'_>, out: &mut dyn Respond, outcome: &mut Outcome) -> Result<()> {
-    let path = cx.request.uri().path();
-    if path == "*" && cx.request.method() == Method::OPTIONS {
+fn dispatch(context: &Context<'_>, out: &mut dyn Respond, outcome: &mut Outcome) -> Result<()> {
+    let path = context.request.uri().path();
+    if path == "*" && context.request.method() == Method::OPTIONS {
         return answer_options(&Target::Server, out);
     }
-    let target = Target::parse(path, cx.session.root)
+    let target = Target::parse(path, context.session.root)
         .map_err(|error| Refusal::bad_request(error.to_string()))?;
-    match (cx.request.method().as_str(), &target) {
+    match (context.request.method().as_str(), &target) {
         ("OPTIONS", _) => answer_options(&target, out),
-        ("PROPFIND", _) => propfind(cx, &target, out, outcome),
-        ("REPORT", _) => report(cx, &target, out, outcome),
+        ("PROPFIND", _) => propfind(context, &target, out, outcome),
+        ("REPORT", _) => report(context, &target, out, outcome),
         ("GET" | "HEAD", Target::Resource(home, segment, name)) => {
-            for_kind!(*home, get(cx, segment, name, out, outcome))
+            for_kind!(*home, get(context, segment, name, out, outcome))
         }
         ("PUT", Target::Resource(home, segment, name)) => {
-            for_kind!(*home, put(cx, segment, name, out, outcome))
+            for_kind!(*home, put(context, segment, name, out, outcome))
         }
-        ("DELETE", _) => delete(cx, &target, out, outcome),
-        ("PROPPATCH", _) => proppatch(cx, &target, out, outcome),
-        ("MKCOL", _) => mkcol(cx, &target, false, out, outcome),
-        ("MKCALENDAR", _) => mkcol(cx, &target, true, out, outcome),
-        ("MOVE" | "COPY", _) => transfer(cx, &target, out, outcome),
+        ("DELETE", _) => delete(context, &target, out, outcome),
+        ("PROPPATCH", _) => proppatch(context, &target, out, outcome),
+        ("MKCOL", _) => mkcol(context, &target, false, out, outcome),
+        ("MKCALENDAR", _) => mkcol(context, &target, true, out, outcome),
+        ("MOVE" | "COPY", _) => transfer(context, &target, out, outcome),
         (_, Target::Nothing) => Err(Refusal::not_found().into()),
         _ => {
             let head = Response::builder()

@@ -27,7 +27,7 @@ pub(crate) struct MemberWriter<'a, R> {
 
 impl<'a, R: DavKind> MemberWriter<'a, R> {
     /// `form` is the form of `calendar-data` or `address-data`; `None`: the request has none.
-    pub(crate) fn new(cx: &Context<'a>, wanted: &Wanted, form: Option<DataForm>) -> Self {
+    pub(crate) fn new(context: &Context<'a>, wanted: &Wanted, form: Option<DataForm>) -> Self {
         let (all, in_all) = MEMBER_NAMES;
         let all = all.iter().map(|name| Name::new(Namespace::Dav, *name));
         let names = wanted.names((all.collect(), in_all));
@@ -36,7 +36,7 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
             names,
             only_names: matches!(wanted, Wanted::Names),
             values: MemberValues {
-                session: cx.session,
+                session: context.session,
                 data_attributes,
             },
             form,

@@ -14,18 +14,18 @@ use crate::respond::Respond;
 use crate::session::Outcome;
 
 pub(crate) fn delete(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     target: &Target,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    cx.expect_may_write()?;
+    context.expect_may_write()?;
     match target {
         Target::Resource(home, segment, name) => {
-            for_kind!(*home, of_resource(cx, segment, name, outcome))?;
+            for_kind!(*home, of_resource(context, segment, name, outcome))?;
         }
         Target::Collection(home, segment) => {
-            for_kind!(*home, of_collection(cx, segment, outcome))?;
+            for_kind!(*home, of_collection(context, segment, outcome))?;
         }
         Target::Nothing => return Err(Refusal::not_found().into()),
         _ => return Err(Refusal::forbidden("this part of the tree is fixed").into()),
@@ -34,13 +34,13 @@ pub(crate) fn delete(
 }
 
 fn of_resource<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     name: &str,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment, outcome)?;
-    let condition = condition::of_write(&Conditions::of(cx.request.headers()));
+    let found = context.expect::<R>(segment, outcome)?;
+    let condition = condition::of_write(&Conditions::of(context.request.headers()));
     match found.collection.remove_resource(name, &condition) {
         Ok(()) => {
             outcome.removed = 1;
@@ -52,13 +52,20 @@ fn of_resource<R: DavKind>(
     }
 }
 
-fn of_collection<R: DavKind>(cx: &Context<'_>, segment: &str, outcome: &mut Outcome) -> Result<()> {
-    let found = cx.expect::<R>(segment, outcome)?;
-    if !Conditions::of(cx.request.headers()).is_empty() {
+fn of_collection<R: DavKind>(
+    context: &Context<'_>,
+    segment: &str,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let found = context.expect::<R>(segment, outcome)?;
+    if !Conditions::of(context.request.headers()).is_empty() {
         let detail = "a collection has no entity tag";
         return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());
     }
-    match cx.store.remove_collection_by_id::<R>(found.collection.id()) {
+    match context
+        .store
+        .remove_collection_by_id::<R>(found.collection.id())
+    {
         Ok(removed) => {
             outcome.removed = removed.records;
             Ok(())

@@ -15,18 +15,18 @@ use crate::respond::Respond;
 use crate::session::Outcome;
 
 pub(crate) fn get<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     name: &str,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment, outcome)?;
+    let found = context.expect::<R>(segment, outcome)?;
     let Some(stored) = found.collection.resource(name)? else {
         return Err(Refusal::not_found().into());
     };
     let tag = quoted(&stored.tag);
-    let conditions = Conditions::of(cx.request.headers());
+    let conditions = Conditions::of(context.request.headers());
     if condition::is_failed(&conditions, stored.tag) {
         let detail = "the resource has another entity tag";
         return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());
@@ -36,7 +36,7 @@ pub(crate) fn get<R: DavKind>(
     }
     outcome.read = 1;
     let version = match R::HOME {
-        Home::AddressBooks => headers::accepted_vcard(cx.request.headers()),
+        Home::AddressBooks => headers::accepted_vcard(context.request.headers()),
         Home::Calendars => None,
     };
     let converted = version.and_then(|version| card_as_version(&stored.bytes, &version));
@@ -54,7 +54,7 @@ pub(crate) fn get<R: DavKind>(
         head = head.header("vary", "accept");
     }
     let body_out = out.start(head.body(()).map_err(std::io::Error::other)?)?;
-    if cx.request.method() != Method::HEAD {
+    if context.request.method() != Method::HEAD {
         body_out.write_all(body)?;
     }
     Ok(())

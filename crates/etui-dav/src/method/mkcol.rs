@@ -20,13 +20,13 @@ use crate::xml::{Element, Namespace, Writer};
 const MAX_NAMES: usize = 1000;
 
 pub(crate) fn mkcol(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     target: &Target,
     is_mkcalendar: bool,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    cx.expect_may_write()?;
+    context.expect_may_write()?;
     let Target::Collection(home, segment) = target else {
         let refusal = Refusal::forbidden("make collections below addressbooks/ or calendars/");
         return Err(match is_mkcalendar {
@@ -40,15 +40,15 @@ pub(crate) fn mkcol(
             .with(Namespace::CalDav, "calendar-collection-location-ok")
             .into());
     }
-    if cx.session.sees.is_some() {
+    if context.session.sees.is_some() {
         let detail = "this device sees some collections only, and makes none";
         return Err(Refusal::forbidden(detail)
             .with(Namespace::Dav, "need-privileges")
-            .about(cx.request.uri().path().to_owned())
+            .about(context.request.uri().path().to_owned())
             .into());
     }
-    let body = match cx.xml() {
-        Err(_) if !is_said_to_be_xml(cx) => {
+    let body = match context.xml() {
+        Err(_) if !is_said_to_be_xml(context) => {
             let detail = "the body is not XML; send application/xml, or no body";
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into());
         }
@@ -66,28 +66,28 @@ pub(crate) fn mkcol(
     }
     for_kind!(
         *home,
-        make(cx, segment, body.as_ref(), is_mkcalendar, out, outcome)
+        make(context, segment, body.as_ref(), is_mkcalendar, out, outcome)
     )
 }
 
 /// Returns whether a body that is no XML is a mistake in it (400) or another media type (415, RFC
 /// 4918 section 9.3). XML is read whatever it is said to be: curl says that it is a form.
-fn is_said_to_be_xml(cx: &Context<'_>) -> bool {
-    let said = headers::text(cx.request.headers(), "content-type").unwrap_or_default();
+fn is_said_to_be_xml(context: &Context<'_>) -> bool {
+    let said = headers::text(context.request.headers(), "content-type").unwrap_or_default();
     let media_type = said.split(';').next().unwrap_or_default().trim();
     let mut known = ["", "application/xml", "text/xml"].iter();
     known.any(|known| media_type.eq_ignore_ascii_case(known))
 }
 
 fn make<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     body: Option<&Element>,
     is_mkcalendar: bool,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    if cx.find::<R>(segment)?.is_some() {
+    if context.find::<R>(segment)?.is_some() {
         let detail = "there is a collection of this name";
         return Err(match is_mkcalendar {
             true => Refusal::forbidden(detail).with(Namespace::Dav, "resource-must-be-null"),
@@ -108,7 +108,7 @@ fn make<R: DavKind>(
         Err(results) => return answer_failed(out, &results, is_mkcalendar),
         Ok(checked) => checked,
     };
-    match create::<R>(cx, segment, checked)? {
+    match create::<R>(context, segment, checked)? {
         Ok(made) => outcome.collection = Some(made.id()),
         Err(error) => {
             let results = change::refused(&changes, error)?;
@@ -122,7 +122,7 @@ fn make<R: DavKind>(
 /// Creates a collection. Names are unique in a store, display names on a server are not: a further one
 /// gets a number. The inner error is that of a property.
 fn create<'a, R: DavKind>(
-    cx: &Context<'a>,
+    context: &Context<'a>,
     segment: &str,
     mut changes: CollectionChanges,
 ) -> Result<etui::Result<Collection<R>>> {
@@ -132,7 +132,7 @@ fn create<'a, R: DavKind>(
             1 => wanted.clone(),
             number => format!("{wanted} {number}"),
         });
-        match cx.store.create_collection_at::<R>(segment, &changes) {
+        match context.store.create_collection_at::<R>(segment, &changes) {
             Err(etui::Error::CollectionExists { .. }) => {}
             Err(
                 error @ (etui::Error::BadName { .. }

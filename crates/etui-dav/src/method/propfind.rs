@@ -16,12 +16,12 @@ use crate::session::Outcome;
 use crate::xml::Namespace;
 
 pub(crate) fn propfind(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     target: &Target,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let is_deep = match headers::depth(cx.request.headers()) {
+    let is_deep = match headers::depth(context.request.headers()) {
         Some(Depth::Zero) => false,
         Some(Depth::One) => true,
         Some(Depth::Infinity) | None => {
@@ -32,8 +32,8 @@ pub(crate) fn propfind(
             );
         }
     };
-    let wanted = Wanted::of_propfind(cx.xml()?.as_ref())?;
-    let session = cx.session;
+    let wanted = Wanted::of_propfind(context.xml()?.as_ref())?;
+    let session = context.session;
     let mut nodes: Vec<Box<dyn Node + '_>> = Vec::new();
     match target {
         Target::Server => nodes.push(Box::new(TreeNode::Server(session))),
@@ -50,38 +50,43 @@ pub(crate) fn propfind(
         Target::Home(home) => {
             nodes.push(Box::new(TreeNode::Home(session, *home)));
             match home {
-                Home::AddressBooks if is_deep => push_collections::<Card>(cx, &mut nodes)?,
-                Home::Calendars if is_deep => push_collections::<CalendarObject>(cx, &mut nodes)?,
+                Home::AddressBooks if is_deep => push_collections::<Card>(context, &mut nodes)?,
+                Home::Calendars if is_deep => {
+                    push_collections::<CalendarObject>(context, &mut nodes)?
+                }
                 _ => {}
             }
         }
         Target::Collection(home, segment) => {
             return for_kind!(
                 *home,
-                of_collection(cx, segment, &wanted, is_deep, out, outcome)
+                of_collection(context, segment, &wanted, is_deep, out, outcome)
             );
         }
         Target::Resource(home, segment, name) => {
-            return for_kind!(*home, of_resource(cx, segment, name, &wanted, out, outcome));
+            return for_kind!(
+                *home,
+                of_resource(context, segment, name, &wanted, out, outcome)
+            );
         }
         Target::Nothing => return Err(Refusal::not_found().into()),
     }
-    write_nodes(cx, &nodes, &wanted, out)
+    write_nodes(context, &nodes, &wanted, out)
 }
 
 fn push_collections<'a, R: DavKind + 'a>(
-    cx: &Context<'a>,
+    context: &Context<'a>,
     nodes: &mut Vec<Box<dyn Node + 'a>>,
 ) -> Result<()> {
-    for found in cx.collections::<R>()? {
-        nodes.push(Box::new(cx.node(&found)));
+    for found in context.collections::<R>()? {
+        nodes.push(Box::new(context.node(&found)));
     }
     Ok(())
 }
 
 /// Writes nodes other than resources. All is read before the answer begins.
 fn write_nodes(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     nodes: &[Box<dyn Node + '_>],
     wanted: &Wanted,
     out: &mut dyn Respond,
@@ -90,7 +95,7 @@ fn write_nodes(
     for node in nodes {
         read.push((node.href(), values(node.as_ref(), wanted)?));
     }
-    let minimal = headers::prefers_minimal(cx.request.headers());
+    let minimal = headers::prefers_minimal(context.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
     for (href, values) in read {
         answer.values(&href, &values)?;
@@ -114,27 +119,27 @@ pub(crate) fn values<'n>(
 }
 
 fn of_collection<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     wanted: &Wanted,
     is_deep: bool,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment, outcome)?;
+    let found = context.expect::<R>(segment, outcome)?;
     if !is_deep {
-        return write_nodes(cx, &[Box::new(cx.node(&found))], wanted, out);
+        return write_nodes(context, &[Box::new(context.node(&found))], wanted, out);
     }
     let FoundCollection {
         collection, href, ..
     } = &found;
-    let snapshot = cx.store.snapshot()?;
+    let snapshot = context.store.snapshot()?;
     let reader = snapshot.collection_by_id::<R>(collection.id())?;
-    let members = MemberWriter::<R>::new(cx, wanted, None);
+    let members = MemberWriter::<R>::new(context, wanted, None);
     // A later token would hide the changes between.
-    let node = cx.node(&found).with_token(&reader.collection_token()?);
+    let node = context.node(&found).with_token(&reader.collection_token()?);
     let own = values(&node, wanted)?;
-    let minimal = headers::prefers_minimal(cx.request.headers());
+    let minimal = headers::prefers_minimal(context.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
     answer.values(href, &own)?;
     visit(|steps| {
@@ -148,21 +153,21 @@ fn of_collection<R: DavKind>(
 }
 
 fn of_resource<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     name: &str,
     wanted: &Wanted,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment, outcome)?;
-    let snapshot = cx.store.snapshot()?;
+    let found = context.expect::<R>(segment, outcome)?;
+    let snapshot = context.store.snapshot()?;
     let Some(stored) = found.reader(&snapshot)?.resource(name)? else {
         return Err(Refusal::not_found().into());
     };
     outcome.read = 1;
-    let minimal = headers::prefers_minimal(cx.request.headers());
-    let members = MemberWriter::<R>::new(cx, wanted, None);
+    let minimal = headers::prefers_minimal(context.request.headers());
+    let members = MemberWriter::<R>::new(context, wanted, None);
     let mut answer = Multistatus::start(out, minimal)?;
     let member = Member {
         tag: stored.tag,

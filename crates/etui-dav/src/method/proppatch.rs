@@ -14,12 +14,12 @@ use crate::xml::Namespace;
 use super::answer_empty;
 
 pub(crate) fn proppatch(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     target: &Target,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let body = cx.required_xml()?;
+    let body = context.required_xml()?;
     if !body.is(&Namespace::Dav, "propertyupdate") {
         return Err(Refusal::bad_request("the body is not DAV:propertyupdate").into());
     }
@@ -29,20 +29,26 @@ pub(crate) fn proppatch(
     }
     let (href, results) = match target {
         Target::Collection(home, segment) => {
-            for_kind!(*home, of_collection(cx, segment, &changes, outcome))?
+            for_kind!(*home, of_collection(context, segment, &changes, outcome))?
         }
         Target::Resource(home, segment, name) => {
-            for_kind!(*home, of_resource(cx, segment, name))?;
-            (cx.request.uri().path().to_owned(), all_forbidden(&changes))
+            for_kind!(*home, of_resource(context, segment, name))?;
+            (
+                context.request.uri().path().to_owned(),
+                all_forbidden(&changes),
+            )
         }
         Target::Nothing => return Err(Refusal::not_found().into()),
         _ => {
-            cx.expect_may_write()?;
-            (cx.request.uri().path().to_owned(), all_forbidden(&changes))
+            context.expect_may_write()?;
+            (
+                context.request.uri().path().to_owned(),
+                all_forbidden(&changes),
+            )
         }
     };
     let is_done = results.iter().all(|(_, refusal)| refusal.is_none());
-    if is_done && headers::prefers_minimal(cx.request.headers()) {
+    if is_done && headers::prefers_minimal(context.request.headers()) {
         let applied = [("preference-applied", "return=minimal".to_owned())];
         return answer_empty(out, http::StatusCode::OK, &applied);
     }
@@ -59,9 +65,9 @@ fn all_forbidden(changes: &[PropertyChange]) -> ChangeResults {
         .collect()
 }
 
-fn of_resource<R: DavKind>(cx: &Context<'_>, segment: &str, name: &str) -> Result<()> {
-    let found = cx.find::<R>(segment)?.ok_or_else(Refusal::not_found)?;
-    cx.expect_may_write()?;
+fn of_resource<R: DavKind>(context: &Context<'_>, segment: &str, name: &str) -> Result<()> {
+    let found = context.find::<R>(segment)?.ok_or_else(Refusal::not_found)?;
+    context.expect_may_write()?;
     match found.collection.resource(name)? {
         Some(_) => Ok(()),
         None => Err(Refusal::not_found().into()),
@@ -69,19 +75,19 @@ fn of_resource<R: DavKind>(cx: &Context<'_>, segment: &str, name: &str) -> Resul
 }
 
 fn of_collection<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     changes: &[PropertyChange],
     outcome: &mut Outcome,
 ) -> Result<(String, ChangeResults)> {
-    let found = cx.expect::<R>(segment, outcome)?;
-    cx.expect_may_write()?;
+    let found = context.expect::<R>(segment, outcome)?;
+    context.expect_may_write()?;
     let checked = match change::check::<R>(changes, false) {
         Err(refused) => return Ok((found.href, refused)),
         Ok(checked) => checked,
     };
     let id = found.collection.id();
-    let results = match cx.store.change_collection::<R>(id, &checked) {
+    let results = match context.store.change_collection::<R>(id, &checked) {
         Ok(()) => change::made(changes),
         Err(error) => change::refused(changes, error)?,
     };

@@ -22,27 +22,27 @@ use crate::xml::Namespace;
 const OTHER_MEDIA_TYPES: [&str; 2] = ["text/plain", "application/octet-stream"];
 
 pub(crate) fn put<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     name: &str,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let bytes = cx.request.body().as_slice();
-    let Some(found) = cx.find::<R>(segment)? else {
+    let bytes = context.request.body().as_slice();
+    let Some(found) = context.find::<R>(segment)? else {
         let missing = Refusal::not_found().into();
         // An edit that is older than the removal of the collection.
-        return Err(match cx.find_removed::<R>(segment)? {
-            Some(id) => Attempt::<R>::of_removed(cx, id, name, bytes).keep(missing),
+        return Err(match context.find_removed::<R>(segment)? {
+            Some(id) => Attempt::<R>::of_removed(context, id, name, bytes).keep(missing),
             None => missing,
         });
     };
     outcome.collection = Some(found.collection.id());
-    expect_plain(cx)?;
-    let attempt = Attempt::new(cx, &found.collection, name, bytes);
+    expect_plain(context)?;
+    let attempt = Attempt::new(context, &found.collection, name, bytes);
     let refuse = |failure| attempt.keep(failure);
-    check_request(cx, &found, bytes).map_err(refuse)?;
-    let condition = condition::of_write(&Conditions::of(cx.request.headers()));
+    check_request(context, &found, bytes).map_err(refuse)?;
+    let condition = condition::of_write(&Conditions::of(context.request.headers()));
     let saved = found
         .collection
         .put_edited(name, bytes, &condition)
@@ -52,7 +52,7 @@ pub(crate) fn put<R: DavKind>(
         SaveOutcome::Added => StatusCode::CREATED,
         SaveOutcome::Changed | SaveOutcome::Unchanged => StatusCode::NO_CONTENT,
     };
-    if headers::prefers_representation(cx.request.headers()) {
+    if headers::prefers_representation(context.request.headers()) {
         let stored = match saved.is_verbatim {
             true => Some((saved.tag, Cow::Borrowed(bytes))),
             false => {
@@ -68,7 +68,7 @@ pub(crate) fn put<R: DavKind>(
             let headers = [
                 ("etag", quoted(&tag)),
                 ("content-type", R::content_type(Some(&bytes)).into_owned()),
-                ("content-location", cx.request.uri().path().to_owned()),
+                ("content-location", context.request.uri().path().to_owned()),
                 ("preference-applied", "return=representation".to_owned()),
             ];
             return answer_body(out, status, &headers, &bytes);
@@ -81,28 +81,31 @@ pub(crate) fn put<R: DavKind>(
 
 /// Checks all but the resource that is stored.
 fn check_request<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     found: &FoundCollection<R>,
     bytes: &[u8],
 ) -> Result<()> {
-    cx.expect_may_write()?;
+    context.expect_may_write()?;
     // RFC 9110 section 14.5.
-    if cx.request.headers().contains_key(CONTENT_RANGE) {
+    if context.request.headers().contains_key(CONTENT_RANGE) {
         return Err(Refusal::bad_request("a part of a resource cannot be put").into());
     }
-    if bytes.len() as u64 > cx.options.max_resource {
-        let detail = format!("a resource has at most {} bytes", cx.options.max_resource);
+    if bytes.len() as u64 > context.options.max_resource {
+        let detail = format!(
+            "a resource has at most {} bytes",
+            context.options.max_resource
+        );
         return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
             .with(R::NS, "max-resource-size")
             .into());
     }
-    expect_media_type::<R>(cx)?;
-    expect_component(cx, found, bytes)
+    expect_media_type::<R>(context)?;
+    expect_component(context, found, bytes)
 }
 
 /// Fails if the body is compressed (RFC 9110 section 8.4): it is no text to keep.
-fn expect_plain(cx: &Context<'_>) -> Result<()> {
-    let coding = headers::text(cx.request.headers(), "content-encoding").unwrap_or_default();
+fn expect_plain(context: &Context<'_>) -> Result<()> {
+    let coding = headers::text(context.request.headers(), "content-encoding").unwrap_or_default();
     match coding.is_empty() || coding.eq_ignore_ascii_case("identity") {
         true => Ok(()),
         false => {
@@ -113,8 +116,8 @@ fn expect_plain(cx: &Context<'_>) -> Result<()> {
 }
 
 /// Fails if the text says to be something else. Some clients do not say what it is.
-fn expect_media_type<R: DavKind>(cx: &Context<'_>) -> Result<()> {
-    let Some(text) = headers::text(cx.request.headers(), "content-type") else {
+fn expect_media_type<R: DavKind>(context: &Context<'_>) -> Result<()> {
+    let Some(text) = headers::text(context.request.headers(), "content-type") else {
         return Ok(());
     };
     let media_type = text.split(';').next().unwrap_or_default().trim();
@@ -131,14 +134,14 @@ fn expect_media_type<R: DavKind>(cx: &Context<'_>) -> Result<()> {
 
 /// Fails if the collection does not take the components of a resource.
 pub(super) fn expect_component<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     found: &FoundCollection<R>,
     bytes: &[u8],
 ) -> Result<()> {
     let Some(component) = R::component(bytes) else {
         return Ok(());
     };
-    let components = cx.node(found).components()?;
+    let components = context.node(found).components()?;
     match components.iter().any(|one| one == component) {
         true => Ok(()),
         false => Err(

@@ -59,7 +59,7 @@ fn is_icalendar(text: &[u8]) -> bool {
 
 /// A text that a client wants to save.
 pub(super) struct Attempt<'a, 'c, R> {
-    cx: &'a Context<'c>,
+    context: &'a Context<'c>,
     collection: i64,
     /// The collection; `None` if it was removed.
     live: Option<&'a Collection<R>>,
@@ -69,26 +69,26 @@ pub(super) struct Attempt<'a, 'c, R> {
 
 impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
     pub(super) fn new(
-        cx: &'a Context<'c>,
+        context: &'a Context<'c>,
         collection: &'a Collection<R>,
         name: &'a str,
         bytes: &'a [u8],
     ) -> Self {
         Self {
             live: Some(collection),
-            ..Self::of_removed(cx, collection.id(), name, bytes)
+            ..Self::of_removed(context, collection.id(), name, bytes)
         }
     }
 
     /// Returns the attempt to save something in a removed collection.
     pub(super) fn of_removed(
-        cx: &'a Context<'c>,
+        context: &'a Context<'c>,
         collection: i64,
         name: &'a str,
         bytes: &'a [u8],
     ) -> Self {
         Self {
-            cx,
+            context,
             collection,
             live: None,
             name,
@@ -129,13 +129,13 @@ impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
             (StatusCode::PRECONDITION_FAILED, None) => "it was removed meanwhile",
             _ => refusal.detail.as_str(),
         };
-        self.cx.store.keep_refused(&RefusedText {
+        self.context.store.keep_refused(&RefusedText {
             collection: self.collection,
             name: self.name,
             record: stored.map(|stored| stored.id),
             uid: uid.as_deref(),
             text: self.bytes,
-            device: self.cx.session.device,
+            device: self.context.session.device,
             reason,
         })?;
         Ok(())

@@ -18,15 +18,15 @@ use crate::respond::Respond;
 use crate::session::Outcome;
 
 pub(crate) fn transfer(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     target: &Target,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    cx.expect_may_write()?;
-    let destination = headers::text(cx.request.headers(), "destination")
+    context.expect_may_write()?;
+    let destination = headers::text(context.request.headers(), "destination")
         .ok_or_else(|| Refusal::bad_request("there is no header Destination"))?;
-    let destination = cx
+    let destination = context
         .target(destination)
         .map_err(|error| Refusal::bad_request(format!("the header Destination: {error}")))?;
     let Target::Resource(home, from, name) = target else {
@@ -40,7 +40,7 @@ pub(crate) fn transfer(
                 to: &to,
                 to_name: &to_name,
             };
-            for_kind!(*home, transfer_resource(cx, &names, out, outcome))
+            for_kind!(*home, transfer_resource(context, &names, out, outcome))
         }
         Target::Nothing | Target::Server => {
             Err(Refusal::forbidden("the destination is not in this tree of collections").into())
@@ -62,27 +62,27 @@ struct TransferPaths<'n> {
 }
 
 fn transfer_resource<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     names: &TransferPaths<'_>,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let from = cx.expect::<R>(names.from, outcome)?;
+    let from = context.expect::<R>(names.from, outcome)?;
     // RFC 4918 section 9.9.4: the collection of the destination must be there.
-    let to = cx.find::<R>(names.to)?.ok_or_else(|| {
+    let to = context.find::<R>(names.to)?.ok_or_else(|| {
         Refusal::new(
             StatusCode::CONFLICT,
             "the collection of the destination is missing",
         )
     })?;
-    let may_overwrite = headers::may_overwrite(cx.request.headers());
-    let condition = condition::of_write(&Conditions::of(cx.request.headers()));
+    let may_overwrite = headers::may_overwrite(context.request.headers());
+    let condition = condition::of_write(&Conditions::of(context.request.headers()));
     let refused = |error| refusal_of::<R>(error, &to.href);
-    let is_move = cx.request.method().as_str() == "MOVE";
+    let is_move = context.request.method().as_str() == "MOVE";
     if from.collection.id() != to.collection.id()
         && let Some(stored) = from.collection.resource(names.name)?
     {
-        expect_component(cx, &to, &stored.bytes)?;
+        expect_component(context, &to, &stored.bytes)?;
     }
     let transfer = match is_move {
         true => Collection::move_resource,

@@ -14,45 +14,49 @@ use crate::xml::{Element, Namespace};
 type Values = Vec<(Name, Option<Value<'static>>)>;
 
 pub(super) fn expand_property(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     target: &Target,
     report: &Element,
     out: &mut dyn Respond,
 ) -> Result<()> {
-    let Some((href, values)) = expand(cx, target, report)? else {
+    let Some((href, values)) = expand(context, target, report)? else {
         return Err(Refusal::not_found().into());
     };
-    let minimal = headers::prefers_minimal(cx.request.headers());
+    let minimal = headers::prefers_minimal(context.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
     answer.values(&href, &values)?;
     Ok(answer.finish()?)
 }
 
 /// Returns the href of a target and the properties in `of`; `None`: there is nothing.
-fn expand(cx: &Context<'_>, target: &Target, of: &Element) -> Result<Option<(String, Values)>> {
-    let session = cx.session;
+fn expand(
+    context: &Context<'_>,
+    target: &Target,
+    of: &Element,
+) -> Result<Option<(String, Values)>> {
+    let session = context.session;
     match target {
-        Target::Server => of_node(cx, &TreeNode::Server(session), of).map(Some),
-        Target::Root => of_node(cx, &TreeNode::Root(session), of).map(Some),
-        Target::Principal => of_node(cx, &TreeNode::Principal(session), of).map(Some),
-        Target::Home(home) => of_node(cx, &TreeNode::Home(session, *home), of).map(Some),
-        Target::Collection(home, segment) => for_kind!(*home, of_collection(cx, segment, of)),
+        Target::Server => of_node(context, &TreeNode::Server(session), of).map(Some),
+        Target::Root => of_node(context, &TreeNode::Root(session), of).map(Some),
+        Target::Principal => of_node(context, &TreeNode::Principal(session), of).map(Some),
+        Target::Home(home) => of_node(context, &TreeNode::Home(session, *home), of).map(Some),
+        Target::Collection(home, segment) => for_kind!(*home, of_collection(context, segment, of)),
         Target::Resource(..) | Target::Nothing => Ok(None),
     }
 }
 
 fn of_collection<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     of: &Element,
 ) -> Result<Option<(String, Values)>> {
-    match cx.find::<R>(segment)? {
-        Some(found) => of_node(cx, &cx.node(&found), of).map(Some),
+    match context.find::<R>(segment)? {
+        Some(found) => of_node(context, &context.node(&found), of).map(Some),
         None => Ok(None),
     }
 }
 
-fn of_node(cx: &Context<'_>, node: &dyn Node, of: &Element) -> Result<(String, Values)> {
+fn of_node(context: &Context<'_>, node: &dyn Node, of: &Element) -> Result<(String, Values)> {
     let mut values = Vec::new();
     for property in of.children_named(&Namespace::Dav, "property") {
         let Some(local) = property.attribute("name") else {
@@ -70,7 +74,7 @@ fn of_node(cx: &Context<'_>, node: &dyn Node, of: &Element) -> Result<(String, V
             Some(value) if !property.children.is_empty() => {
                 let mut responses = Vec::new();
                 for href in value.hrefs() {
-                    responses.push(expand_href(cx, href, property)?);
+                    responses.push(expand_href(context, href, property)?);
                 }
                 Some(Value::Children(responses))
             }
@@ -82,9 +86,9 @@ fn of_node(cx: &Context<'_>, node: &dyn Node, of: &Element) -> Result<(String, V
 }
 
 /// Returns the `DAV:response` for an href in a property.
-fn expand_href(cx: &Context<'_>, href: &str, property: &Element) -> Result<Element> {
-    let found = match cx.target(href) {
-        Ok(target) => expand(cx, &target, property)?,
+fn expand_href(context: &Context<'_>, href: &str, property: &Element) -> Result<Element> {
+    let found = match context.target(href) {
+        Ok(target) => expand(context, &target, property)?,
         Err(_) => None,
     };
     let Some((href, values)) = found else {

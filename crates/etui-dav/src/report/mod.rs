@@ -23,12 +23,12 @@ use query::{address_query, calendar_query, free_busy_query};
 use sync_collection::sync_collection;
 
 pub(crate) fn report(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     target: &Target,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let report = cx.required_xml()?;
+    let report = context.required_xml()?;
     let kind = match (&report.ns, report.name.as_str()) {
         (Namespace::Dav, "sync-collection") => "sync-collection",
         (Namespace::Dav, "expand-property") => "expand-property",
@@ -48,31 +48,34 @@ pub(crate) fn report(
         target => target.clone(),
     };
     match (kind, target) {
-        ("expand-property", _) => expand_property(cx, target, &report, out),
-        ("principal-match", _) => principal_match(cx, &report, out),
-        ("principal-property-search", _) => principal_property_search(cx, &report, out),
+        ("expand-property", _) => expand_property(context, target, &report, out),
+        ("principal-match", _) => principal_match(context, &report, out),
+        ("principal-property-search", _) => principal_property_search(context, &report, out),
         ("principal-search-property-set", _) => principal_search_property_set(out),
         ("sync-collection", Target::Collection(home, segment)) => {
-            for_kind!(*home, sync_collection(cx, segment, &report, out, outcome))
+            for_kind!(
+                *home,
+                sync_collection(context, segment, &report, out, outcome)
+            )
         }
         (
             "calendar-multiget",
             Target::Collection(Home::Calendars, segment)
             | Target::Resource(Home::Calendars, segment, _),
-        ) => multiget::<etui::calendar::CalendarObject>(cx, segment, &report, out, outcome),
+        ) => multiget::<etui::calendar::CalendarObject>(context, segment, &report, out, outcome),
         (
             "addressbook-multiget",
             Target::Collection(Home::AddressBooks, segment)
             | Target::Resource(Home::AddressBooks, segment, _),
-        ) => multiget::<etui::contacts::Card>(cx, segment, &report, out, outcome),
+        ) => multiget::<etui::contacts::Card>(context, segment, &report, out, outcome),
         ("calendar-query", Target::Collection(Home::Calendars, segment)) => {
-            calendar_query(cx, segment, &report, out, outcome)
+            calendar_query(context, segment, &report, out, outcome)
         }
         ("free-busy-query", Target::Collection(Home::Calendars, segment)) => {
-            free_busy_query(cx, segment, &report, out, outcome)
+            free_busy_query(context, segment, &report, out, outcome)
         }
         ("addressbook-query", Target::Collection(Home::AddressBooks, segment)) => {
-            address_query(cx, segment, &report, out, outcome)
+            address_query(context, segment, &report, out, outcome)
         }
         _ => Err(unsupported()),
     }
@@ -86,7 +89,7 @@ fn unsupported() -> crate::failure::Failure {
 
 /// Returns the form of the content that a report wants; `None`: it wants none.
 pub(crate) fn data_form<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     found: &FoundCollection<R>,
     wanted: &Wanted,
 ) -> Result<Option<DataForm>> {
@@ -94,7 +97,7 @@ pub(crate) fn data_form<R: DavKind>(
     let Some(element) = wanted.named(&ns, name) else {
         return Ok(None);
     };
-    DataForm::of::<R>(element, || cx.zone(found)).map(Some)
+    DataForm::of::<R>(element, || context.zone(found)).map(Some)
 }
 
 /// Returns the number in `DAV:limit/DAV:nresults` (RFC 5323 section 5.17).

@@ -16,15 +16,15 @@ use crate::session::Outcome;
 use crate::xml::{Element, Namespace};
 
 pub(super) fn multiget<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     report: &Element,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment, outcome)?;
+    let found = context.expect::<R>(segment, outcome)?;
     let wanted = Wanted::of(report)?;
-    let form = data_form(cx, &found, &wanted)?;
+    let form = data_form(context, &found, &wanted)?;
     let hrefs: Vec<&str> = report
         .children_named(&Namespace::Dav, "href")
         .map(|href| href.text.trim())
@@ -38,13 +38,13 @@ pub(super) fn multiget<R: DavKind>(
     for href in &hrefs {
         // The name that cannot be is that of a path to somewhere else.
         let mut name = String::new();
-        if let Ok(Target::Resource(home, segment, of)) = cx.target(href)
+        if let Ok(Target::Resource(home, segment, of)) = context.target(href)
             && home == R::HOME
         {
             let is_here = match is_here.get(&segment) {
                 Some(known) => *known,
                 None => {
-                    let other = cx.find::<R>(&segment)?;
+                    let other = context.find::<R>(&segment)?;
                     let same =
                         other.is_some_and(|one| one.collection.id() == found.collection.id());
                     is_here.insert(segment, same);
@@ -57,10 +57,10 @@ pub(super) fn multiget<R: DavKind>(
         }
         names.push(name);
     }
-    let snapshot = cx.store.snapshot()?;
+    let snapshot = context.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
-    let minimal = headers::prefers_minimal(cx.request.headers());
-    let members = MemberWriter::<R>::new(cx, &wanted, form);
+    let minimal = headers::prefers_minimal(context.request.headers());
+    let members = MemberWriter::<R>::new(context, &wanted, form);
     let mut answer = Multistatus::start(out, minimal)?;
     visit(|steps| {
         reader.resources(&names, |index, stored| {

@@ -13,7 +13,7 @@ use crate::xml::{Element, Namespace, Writer};
 
 /// `principal-match`: the principal that the client is.
 pub(super) fn principal_match(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     report: &Element,
     out: &mut dyn Respond,
 ) -> Result<()> {
@@ -22,13 +22,13 @@ pub(super) fn principal_match(
             .with(Namespace::Dav, "supported-report")
             .into());
     }
-    let principal = TreeNode::Principal(cx.session);
+    let principal = TreeNode::Principal(context.session);
     let wanted = match report.child(&Namespace::Dav, "prop") {
         Some(_) => Wanted::of(report)?,
         None => Wanted::These(Vec::new()),
     };
     let values = values(&principal, &wanted)?;
-    let minimal = headers::prefers_minimal(cx.request.headers());
+    let minimal = headers::prefers_minimal(context.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
     answer.values(&principal.href(), &values)?;
     Ok(answer.finish()?)
@@ -37,11 +37,11 @@ pub(super) fn principal_match(
 /// `principal-property-search` (RFC 3744 section 9.4): the one principal, if each search finds its text in all of the properties
 /// that it names, whatever the case. Without a search it is found too.
 pub(super) fn principal_property_search(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     report: &Element,
     out: &mut dyn Respond,
 ) -> Result<()> {
-    let principal = TreeNode::Principal(cx.session);
+    let principal = TreeNode::Principal(context.session);
     let mut is_match = true;
     for search in report.children_named(&Namespace::Dav, "property-search") {
         is_match &= finds(&principal, search)?;
@@ -51,7 +51,7 @@ pub(super) fn principal_property_search(
         None => Wanted::These(Vec::new()),
     };
     let values = values(&principal, &wanted)?;
-    let minimal = headers::prefers_minimal(cx.request.headers());
+    let minimal = headers::prefers_minimal(context.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
     if is_match {
         answer.values(&principal.href(), &values)?;

@@ -28,40 +28,40 @@ use crate::xml::{Element, Namespace};
 const BATCH: usize = 256;
 
 pub(super) fn calendar_query(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     report: &Element,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<CalendarObject>(segment, outcome)?;
+    let found = context.expect::<CalendarObject>(segment, outcome)?;
     let query = query::parse_calendar_query(report)?;
     let limit = limit_of(report)?.and_then(|limit| usize::try_from(limit).ok());
-    let zone = cx.zone(&found)?;
-    let snapshot = cx.store.snapshot()?;
+    let zone = context.zone(&found)?;
+    let snapshot = context.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
     let mut ids = query::find(&reader, &query, &zone)?;
     let is_cut = limit.is_some_and(|limit| ids.len() > limit);
     if let Some(limit) = limit {
         ids.truncate(limit);
     }
-    answer_ids(cx, &found, &reader, report, &ids, is_cut, out, outcome)
+    answer_ids(context, &found, &reader, report, &ids, is_cut, out, outcome)
 }
 
 pub(super) fn address_query(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     report: &Element,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<Card>(segment, outcome)?;
+    let found = context.expect::<Card>(segment, outcome)?;
     let query = query::parse_address_query(report)?;
-    let snapshot = cx.store.snapshot()?;
+    let snapshot = context.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
     let query::FoundContacts { ids, is_truncated } = query::find_contacts(&reader, &query)?;
     answer_ids(
-        cx,
+        context,
         &found,
         &reader,
         report,
@@ -73,16 +73,16 @@ pub(super) fn address_query(
 }
 
 pub(super) fn free_busy_query(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     report: &Element,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<CalendarObject>(segment, outcome)?;
+    let found = context.expect::<CalendarObject>(segment, outcome)?;
     let range = query::parse_free_busy_query(report)?;
-    let zone = cx.zone(&found)?;
-    let snapshot = cx.store.snapshot()?;
+    let zone = context.zone(&found)?;
+    let snapshot = context.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
     let body = query::free_busy(&reader, &range, &zone, now())?;
     let content_type = "text/calendar; charset=utf-8; component=vfreebusy".to_owned();
@@ -107,7 +107,7 @@ fn now() -> Timestamp {
     reason = "the parts of one request and its answer"
 )]
 fn answer_ids<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     found: &FoundCollection<R>,
     reader: &Reader<'_, R>,
     report: &Element,
@@ -117,9 +117,9 @@ fn answer_ids<R: DavKind>(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let wanted = Wanted::of(report)?;
-    let form = data_form(cx, found, &wanted)?;
-    let minimal = headers::prefers_minimal(cx.request.headers());
-    let members = MemberWriter::<R>::new(cx, &wanted, form);
+    let form = data_form(context, found, &wanted)?;
+    let minimal = headers::prefers_minimal(context.request.headers());
+    let members = MemberWriter::<R>::new(context, &wanted, form);
     let mut answer = Multistatus::start(out, minimal)?;
     for batch in ids.chunks(BATCH) {
         outcome.read += members.write_records(&mut answer, &found.href, reader, batch)?;

@@ -20,13 +20,13 @@ use crate::xml::{Element, Namespace};
 const BATCH: usize = 64;
 
 pub(super) fn sync_collection<R: DavKind>(
-    cx: &Context<'_>,
+    context: &Context<'_>,
     segment: &str,
     report: &Element,
     out: &mut dyn Respond,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let found = cx.expect::<R>(segment, outcome)?;
+    let found = context.expect::<R>(segment, outcome)?;
     let level = report.child(&Namespace::Dav, "sync-level");
     if level.is_some_and(|level| level.text.trim().eq_ignore_ascii_case("infinite")) {
         return Err(Refusal::forbidden(
@@ -37,8 +37,8 @@ pub(super) fn sync_collection<R: DavKind>(
     }
     let limit = limit_of(report)?;
     let wanted = Wanted::of(report)?;
-    let form = data_form(cx, &found, &wanted)?;
-    let refused = || refused_token(cx);
+    let form = data_form(context, &found, &wanted)?;
+    let refused = || refused_token(context);
     let token = report.child(&Namespace::Dav, "sync-token");
     let since = match token
         .map(|token| token.text.trim())
@@ -47,7 +47,7 @@ pub(super) fn sync_collection<R: DavKind>(
         None => None,
         Some(text) => Some(parse_token(found.collection.id(), text).ok_or_else(refused)?),
     };
-    let snapshot = cx.store.snapshot()?;
+    let snapshot = context.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
     let (changes, token, is_complete) = match reader.resource_changes(since.as_ref(), limit)? {
         ResourceChanges::Since {
@@ -57,8 +57,8 @@ pub(super) fn sync_collection<R: DavKind>(
         } => (changes, token, is_complete),
         ResourceChanges::Resynchronise => return Err(refused().into()),
     };
-    let minimal = headers::prefers_minimal(cx.request.headers());
-    let members = MemberWriter::<R>::new(cx, &wanted, form);
+    let minimal = headers::prefers_minimal(context.request.headers());
+    let members = MemberWriter::<R>::new(context, &wanted, form);
     let mut answer = Multistatus::start(out, minimal)?;
     for batch in changes.chunks(BATCH) {
         for run in batch.chunk_by(|a, b| a.tag.is_some() == b.tag.is_some()) {
@@ -83,8 +83,8 @@ pub(super) fn sync_collection<R: DavKind>(
 }
 
 /// Returns the refusal of a token. Thunderbird begins again after 400 only, others look for the element.
-fn refused_token(cx: &Context<'_>) -> Refusal {
-    let status = match headers::is_thunderbird(cx.request.headers()) {
+fn refused_token(context: &Context<'_>) -> Refusal {
+    let status = match headers::is_thunderbird(context.request.headers()) {
         true => StatusCode::BAD_REQUEST,
         false => StatusCode::FORBIDDEN,
     };

@@ -117,7 +117,10 @@ END:VCALENDAR&#13;
 "
         )
     );
-    let calendar = served.store.calendar_named("Family").unwrap();
+    let calendar = served
+        .store
+        .collection::<etui::calendar::CalendarObject>(Some("Family"))
+        .unwrap();
     assert_eq!(calendar.color().unwrap().unwrap().to_string(), "#1badf8");
     // A to-do does not belong there.
     let todo = event("t", "Buy tea", 5)
@@ -149,7 +152,13 @@ fn a_name_and_a_colour_are_changed() {
     ic:calendar-order
 "
     );
-    assert_eq!(served.store.calendars().unwrap(), ["Private"]);
+    assert_eq!(
+        served
+            .store
+            .collections::<etui::calendar::CalendarObject>()
+            .unwrap(),
+        ["Private"]
+    );
 }
 
 #[test]

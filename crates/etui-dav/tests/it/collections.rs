@@ -74,10 +74,13 @@ fn a_type_must_fit_its_home() {
         .body(format!("<mkcol xmlns=\"DAV:\" xmlns:card=\"urn:ietf:params:xml:ns:carddav\"><set><prop>{book}</prop></set></mkcol>"));
     assert_eq!(as_curl.status(), 201);
     assert_eq!(
-        served.store.address_books().unwrap(),
+        served.store.collections::<Card>().unwrap(),
         ["Contacts", "x", "curl"]
     );
-    assert_eq!(served.store.calendars().unwrap(), ["Calendar", "x"]);
+    assert_eq!(
+        served.store.collections::<CalendarObject>().unwrap(),
+        ["Calendar", "x"]
+    );
     let again = served.request("MKCALENDAR", "/dav/calendars/x/").body("");
     assert_eq!(again.refusal(), (403, "d:resource-must-be-null".to_owned()));
     let elsewhere = served
@@ -99,7 +102,7 @@ fn two_collections_may_want_one_name() {
         );
     }
     assert_eq!(
-        served.store.address_books().unwrap(),
+        served.store.collections::<Card>().unwrap(),
         ["Contacts", "Team", "Team 2"]
     );
     let answer = proppatch(
@@ -135,7 +138,10 @@ fn a_property_that_cannot_be_set_makes_no_collection() {
     for status in ["409 Conflict", "403 Forbidden", "424 Failed Dependency"] {
         assert!(text.contains(status), "{text}");
     }
-    assert_eq!(served.store.calendars().unwrap(), ["Calendar"]);
+    assert_eq!(
+        served.store.collections::<CalendarObject>().unwrap(),
+        ["Calendar"]
+    );
 }
 
 #[test]
@@ -234,7 +240,10 @@ fn properties_have_a_limit_and_a_protection() {
             "    d:displayname"
         ]
     );
-    assert_eq!(served.store.calendars().unwrap(), ["Calendar"]);
+    assert_eq!(
+        served.store.collections::<CalendarObject>().unwrap(),
+        ["Calendar"]
+    );
     let made = mkcol(
         &served,
         "/dav/calendars/x/",
@@ -242,7 +251,10 @@ fn properties_have_a_limit_and_a_protection() {
     );
     assert_eq!(made.status(), 424);
     assert!(made.text().contains("507 Insufficient Storage"));
-    assert_eq!(served.store.calendars().unwrap(), ["Calendar"]);
+    assert_eq!(
+        served.store.collections::<CalendarObject>().unwrap(),
+        ["Calendar"]
+    );
     let removed = served.store.removed_collections::<CalendarObject>();
     assert!(removed.unwrap().is_empty());
     let unnamed = proppatch(&served, path, "<set><prop><displayname/></prop></set>");
@@ -337,7 +349,7 @@ fn the_url_of_a_collection_stays() {
         .set_external_id(Some("system-address-book"))
         .unwrap();
     assert_eq!(mkcol(&served, "/dav/addressbooks/team/", "").status(), 201);
-    let team = served.store.address_book("team").unwrap();
+    let team = served.store.collection::<Card>(Some("team")).unwrap();
     assert_eq!(team.external_id().unwrap(), None);
     team.set_external_id(Some("other")).unwrap();
     served

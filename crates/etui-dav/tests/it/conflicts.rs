@@ -203,7 +203,11 @@ fn texts_are_kept_whatever_refuses_them() {
     for path in ["/dav/addressbooks/team/", "/dav/addressbooks/later/"] {
         assert_eq!(served.request("MKCOL", path).body("").status(), 201);
     }
-    let team = served.store.address_book("team").unwrap().id();
+    let team = served
+        .store
+        .collection::<etui::contacts::Card>(Some("team"))
+        .unwrap()
+        .id();
     for path in ["/dav/addressbooks/team/", "/dav/addressbooks/later/"] {
         assert_eq!(served.request("DELETE", path).body("").status(), 204);
     }

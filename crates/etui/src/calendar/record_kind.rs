@@ -123,8 +123,8 @@ impl RecordKind for CalendarObject {
         Some(SourceObject::made(template, texts, parts, defines))
     }
 
-    fn index(&self, with: &IndexContext<'_>) -> IndexedColumns {
-        index_columns(self, with)
+    fn index(&self, context: &IndexContext<'_>) -> IndexedColumns {
+        index_columns(self, context)
     }
 }
 

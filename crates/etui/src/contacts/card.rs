@@ -23,8 +23,8 @@ impl RecordKind for Card {
         self.uid()
     }
 
-    fn index(&self, with: &IndexContext<'_>) -> IndexedColumns {
-        keys::derive(self, with)
+    fn index(&self, context: &IndexContext<'_>) -> IndexedColumns {
+        keys::derive(self, context)
     }
 }
 

@@ -14,7 +14,7 @@ use super::filter::{ORGANIZATION, birthday_key};
 pub(crate) const VERSION: u32 = 7;
 
 /// Derives keys, sort key and summary of `card`.
-pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
+pub(crate) fn derive(card: &Card, context: &IndexContext<'_>) -> IndexedColumns {
     let mut keys = KeyWriter::default();
     let display = card.display_name();
     keys.push_words(Key::Display, &display);
@@ -55,7 +55,7 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     });
     card.for_each_text("EMAIL", |t| keys.push_address(Key::Email, bare_address(t)));
     card.for_each_text("TEL", |t| {
-        if let Some(number) = PhoneNumber::parse(t, with.region) {
+        if let Some(number) = PhoneNumber::parse(t, context.region) {
             keys.push_phone(&number, t);
         }
     });
@@ -84,8 +84,8 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
         }
     }
     let sort = match has_names {
-        false if family.is_empty() => with.order.sort_key(&[&display]),
-        _ => with.order.sort_key(&[&family, &given, &more]),
+        false if family.is_empty() => context.order.sort_key(&[&display]),
+        _ => context.order.sort_key(&[&family, &given, &more]),
     };
     let mut summary = Vec::with_capacity(64);
     let phone = card.preferred_value("TEL").unwrap_or_default();

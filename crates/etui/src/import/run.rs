@@ -450,11 +450,11 @@ impl<R: RecordKind> ImportRun<'_, R> {
         source: &mut S,
     ) -> Result<()> {
         let db = self.collection.db();
-        let with = &db.index_context();
+        let context = &db.index_context();
         let mut aside = DeferredRecords::beside(db.path())?;
         let added = db.write(|conn| {
             collection_table::expect_exists(conn, R::KIND, self.collection.collection_ref())?;
-            let fill = BulkFill::begin(conn, db.path(), self.collection.id(), with.order)?;
+            let fill = BulkFill::begin(conn, db.path(), self.collection.id(), context.order)?;
             let mut filling = FillRun {
                 conn,
                 fill,
@@ -464,7 +464,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
                 unchanged: 0,
             };
             for item in ahead {
-                let derived = item.record.index(with);
+                let derived = item.record.index(context);
                 if filling.add(&item, derived)? == Some(FillOutcome::Unchanged) {
                     self.note_unchanged(&item);
                 }
@@ -479,7 +479,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
                         let derive = |piece| {
                             let found = S::parse_piece(piece);
                             let derived = match &found {
-                                Ok(item) => item.record.index(with),
+                                Ok(item) => item.record.index(context),
                                 Err(_) => IndexedColumns::default(),
                             };
                             (found, derived)
@@ -589,8 +589,8 @@ impl<R: RecordKind> ImportRun<'_, R> {
                 true => Condition::IfMatch(ETag::of(item.record.text())),
                 false => Condition::Always,
             };
-            let with: Vec<_> = batch.into_iter().map(|i| (condition(&i), i)).collect();
-            self.save_items(self.collection, &with)?;
+            let context: Vec<_> = batch.into_iter().map(|i| (condition(&i), i)).collect();
+            self.save_items(self.collection, &context)?;
         }
         self.report_progress(self.report.good())?;
         self.report_saved()

@@ -183,7 +183,7 @@ impl GroupVotes {
     }
 
     /// Derives the columns of a group.
-    pub(super) fn index(&self, kind: CollectionKind, with: &IndexContext<'_>) -> IndexedColumns {
+    pub(super) fn index(&self, kind: CollectionKind, context: &IndexContext<'_>) -> IndexedColumns {
         let summary = GroupSummary::of(self);
         let mut keys = KeyWriter::default();
         keys.push_words(Key::Title, &summary.name);
@@ -203,7 +203,8 @@ impl GroupVotes {
                     false if self.distinct("by") > 1 => sort_name(&summary.artist),
                     false => self.most("sort").to_owned(),
                 };
-                with.order
+                context
+                    .order
                     .sort_key(&[&sort, &format!("{year:04}"), &summary.name])
             }
             CollectionKind::Artists => {
@@ -211,10 +212,10 @@ impl GroupVotes {
                     "" => sort_name(&summary.name),
                     sort => sort.to_owned(),
                 };
-                with.order.sort_key(&[&sort])
+                context.order.sort_key(&[&sort])
             }
             CollectionKind::Days => summary.name.as_bytes().to_vec(),
-            _ => with.order.sort_key(&[&summary.name]),
+            _ => context.order.sort_key(&[&summary.name]),
         };
         IndexedColumns {
             keys: keys.into_keys(),
@@ -328,9 +329,9 @@ impl<K: GroupKind> RecordKind for Group<K> {
         None
     }
 
-    fn index(&self, with: &IndexContext<'_>) -> IndexedColumns {
+    fn index(&self, context: &IndexContext<'_>) -> IndexedColumns {
         let votes = GroupVotes::parse(self.text.clone());
-        votes.index(K::COLLECTION, with)
+        votes.index(K::COLLECTION, context)
     }
 }
 

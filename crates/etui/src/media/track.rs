@@ -182,7 +182,7 @@ impl RecordKind for Track {
         None
     }
 
-    fn index(&self, with: &IndexContext<'_>) -> IndexedColumns {
+    fn index(&self, context: &IndexContext<'_>) -> IndexedColumns {
         let (title, album, artist) = (self.title(), self.album(), self.artist());
         let (disc, number) = self.position();
         let (side, _) = side_and_number(&self.tag("TRACKNUMBER"));
@@ -232,7 +232,7 @@ impl RecordKind for Track {
         }
         IndexedColumns {
             keys: keys.into_keys(),
-            sort_key: with.order.sort_key(&[
+            sort_key: context.order.sort_key(&[
                 &self.album_artist_sort(),
                 &format!("{year:0>4}"),
                 &album,

@@ -81,7 +81,7 @@ impl Media {
     /// Any write error. Batches that were written before it stay.
     pub fn import_ratings(&self) -> Result<RatingImport> {
         let mut done = RatingImport::default();
-        let with = self.db.index_context();
+        let context = self.db.index_context();
         for kind in [CollectionKind::Music, CollectionKind::Pictures] {
             let collection = self.collection_id(kind);
             let uids: Vec<String> = self.db.read_transaction(|conn| {
@@ -110,7 +110,7 @@ impl Media {
                             let taken = take_file_ratings(&mut lines);
                             batch.ratings += taken.ratings;
                             batch.plays += taken.plays;
-                            put_lines(conn, writing, &with, (kind, collection), uid, lines)?;
+                            put_lines(conn, writing, &context, (kind, collection), uid, lines)?;
                         }
                         Ok(batch)
                     })
@@ -172,7 +172,7 @@ impl Media {
         change: impl FnOnce(&Connection, i64, &mut TagLines) -> Result<()>,
     ) -> Result<()> {
         let collection = self.collection_id(kind);
-        let with = self.db.index_context();
+        let context = self.db.index_context();
         self.db.write_of(TransactionSize::of(1, 0), |conn| {
             let Some((record, true, text)) = find_record(conn, collection, uid)? else {
                 return Err(Error::NoRecord {
@@ -183,7 +183,7 @@ impl Media {
             let mut lines = TagLines::from_text(text);
             change(conn, record, &mut lines)?;
             RecordWriter::run_scan(conn, self.db.order(), |writing| {
-                put_lines(conn, writing, &with, (kind, collection), uid, lines)
+                put_lines(conn, writing, &context, (kind, collection), uid, lines)
             })
         })?;
         Ok(())
@@ -223,7 +223,7 @@ fn take_file_ratings(lines: &mut TagLines) -> RatingImport {
 pub(super) fn put_lines(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
-    with: &IndexContext<'_>,
+    context: &IndexContext<'_>,
     (kind, collection): (CollectionKind, i64),
     uid: &str,
     lines: TagLines,
@@ -231,16 +231,23 @@ pub(super) fn put_lines(
     fn put<R: RecordKind>(
         conn: &Connection,
         writing: &mut RecordWriter<'_>,
-        with: &IndexContext<'_>,
+        context: &IndexContext<'_>,
         collection: i64,
         uid: &str,
         record: &R,
     ) -> Result<i64> {
-        let one = IndexedRecord::new(record, with).with_uid(uid);
+        let one = IndexedRecord::new(record, context).with_uid(uid);
         Ok(one.put(conn, writing, collection, Condition::Always)?.id.0)
     }
     match kind {
-        CollectionKind::Pictures => put(conn, writing, with, collection, uid, &Picture::new(lines)),
-        _ => put(conn, writing, with, collection, uid, &Track::new(lines)),
+        CollectionKind::Pictures => put(
+            conn,
+            writing,
+            context,
+            collection,
+            uid,
+            &Picture::new(lines),
+        ),
+        _ => put(conn, writing, context, collection, uid, &Track::new(lines)),
     }
 }

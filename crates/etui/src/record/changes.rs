@@ -238,9 +238,9 @@ mod tests {
         let card = Card::parse("BEGIN:VCARD\nFN:A\nEND:VCARD\n").unwrap();
         let contacts = store.contacts().unwrap();
         for name in ["Empty", "Full"] {
-            store.create_address_book(name).unwrap();
+            store.create_collection::<Card>(name).unwrap();
         }
-        let full = store.address_book("Full").unwrap();
+        let full = store.collection::<Card>(Some("Full")).unwrap();
         let number = full.id();
         full.save(&card).unwrap();
         store.remove_collection::<Card>("Empty").unwrap();
@@ -269,7 +269,7 @@ mod tests {
             "carries the numbers"
         );
         store.remove_collection::<Card>("Full").unwrap();
-        assert!(store.create_address_book("New").unwrap().id() > number);
+        assert!(store.create_collection::<Card>("New").unwrap().id() > number);
         assert!(store.check().unwrap().is_clean());
     }
 }

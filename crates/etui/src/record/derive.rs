@@ -24,7 +24,7 @@ struct RecordToIndex {
 /// not the saved one.
 pub(crate) fn all(
     conn: &Connection,
-    with: &IndexContext<'_>,
+    context: &IndexContext<'_>,
     derive: impl Fn(CollectionKind, Vec<u8>, Option<i64>) -> Result<IndexedColumns>,
 ) -> Result<bool> {
     list::clear_lists(conn)?;
@@ -54,7 +54,7 @@ pub(crate) fn all(
             })?
             .collect::<rusqlite::Result<Vec<RecordToIndex>>>()?;
         if page.is_empty() {
-            entries.write(conn, with.order.label_bounds())?;
+            entries.write(conn, context.order.label_bounds())?;
             return Ok(changed);
         }
         for found in page {
@@ -81,7 +81,7 @@ pub(crate) fn all(
             }
         }
         if entries.is_full() {
-            entries.write(conn, with.order.label_bounds())?;
+            entries.write(conn, context.order.label_bounds())?;
         }
     }
 }

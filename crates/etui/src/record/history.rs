@@ -144,7 +144,7 @@ impl<R: RecordKind> Collection<R> {
     /// # Errors
     /// [`Error::NoVersion`] if it is no longer kept; any write error.
     pub fn bring_back(&self, version: &Version) -> Result<SavedRecord> {
-        let with = self.db().index_context();
+        let context = self.db().index_context();
         self.write(TransactionSize::of(1, 0), |conn, writing| {
             let found = version_text(conn, self.id(), version)?;
             let Some((uid, (text, shared, places))) = found else {
@@ -155,7 +155,7 @@ impl<R: RecordKind> Collection<R> {
             };
             let record = R::stored(conn, text, shared)?;
             let from = SourceObject::stored(shared, &places, record.component_count());
-            let one = IndexedRecord::new(&record, &with).with_uid(&uid);
+            let one = IndexedRecord::new(&record, &context).with_uid(&uid);
             one.from(Some(&from))
                 .with_exact_source(shared.is_some())
                 .put(conn, writing, self.id(), Condition::Always)

@@ -126,5 +126,5 @@ pub trait RecordKind: Sized + Send {
 
     /// Derives the columns that are stored beside the text.
     #[doc(hidden)]
-    fn index(&self, with: &IndexContext<'_>) -> IndexedColumns;
+    fn index(&self, context: &IndexContext<'_>) -> IndexedColumns;
 }

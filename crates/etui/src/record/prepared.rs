@@ -25,8 +25,8 @@ pub(crate) struct IndexedRecord<'r> {
 
 impl<'r> IndexedRecord<'r> {
     /// Derives the columns of `record`.
-    pub(crate) fn new(record: &'r impl RecordKind, with: &IndexContext<'_>) -> Self {
-        Self::derived(record, record.index(with))
+    pub(crate) fn new(record: &'r impl RecordKind, context: &IndexContext<'_>) -> Self {
+        Self::derived(record, record.index(context))
     }
 
     /// Returns an indexed record with columns that are derived already.

@@ -57,7 +57,7 @@ impl<R: RecordKind> Collection<R> {
                 name: self.name().to_owned(),
             });
         }
-        let with = self.db().index_context();
+        let context = self.db().index_context();
         self.write(
             TransactionSize::of(transferred.len(), 0),
             |conn, writing| {
@@ -67,7 +67,7 @@ impl<R: RecordKind> Collection<R> {
                     let uid = uid.as_ref();
                     check_source::<R>(conn, self.id(), uid, *condition)?;
                     let copied =
-                        copy_record::<R>(conn, writing, &with, [self.id(), target.id()], uid);
+                        copy_record::<R>(conn, writing, &context, [self.id(), target.id()], uid);
                     saved.push(copied.map_err(|error| in_batch(error, index))?);
                     if is_move {
                         records::remove(conn, writing, self.id(), uid, Condition::Always)?;
@@ -101,7 +101,7 @@ fn check_source<R: RecordKind>(
 fn copy_record<R: RecordKind>(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
-    with: &IndexContext<'_>,
+    context: &IndexContext<'_>,
     [from, to]: [i64; 2],
     uid: &str,
 ) -> Result<SavedRecord> {
@@ -118,7 +118,7 @@ fn copy_record<R: RecordKind>(
         _ => Condition::IfAbsent,
     };
     let record = R::stored(conn, text, shared)?;
-    let one = IndexedRecord::new(&record, with).with_uid(uid);
+    let one = IndexedRecord::new(&record, context).with_uid(uid);
     one.put(conn, writing, to, condition)
 }
 

@@ -149,13 +149,13 @@ impl<R: RecordKind> Collection<R> {
     where
         R: 'r,
     {
-        let with = self.db().index_context();
+        let context = self.db().index_context();
         // The caller's iterator runs before the lock is taken: it may be slow, save, or panic.
         let records: Vec<_> = records.into_iter().collect();
         let bytes = records.iter().map(|(r, _, _)| r.text().len()).sum();
         let size = TransactionSize::of(records.len(), bytes);
         let derive = |&(record, condition, from): &(&'r R, Condition, Option<&'r SourceObject>)| {
-            (IndexedRecord::new(record, &with).from(from), condition)
+            (IndexedRecord::new(record, &context).from(from), condition)
         };
         // So does deriving, but for large batches, of which all that is derived takes memory.
         let derived: Vec<_> = match size {
@@ -256,11 +256,11 @@ impl<R: RecordKind> Collection<R> {
     /// # Errors
     /// Any write error; nothing is changed then.
     pub fn restore_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<SavedRecord>>> {
-        let with = self.db().index_context();
+        let context = self.db().index_context();
         let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
         self.write(TransactionSize::of(uids.len(), 0), |conn, writing| {
             uids.iter()
-                .map(|uid| undo_latest::<R>(conn, writing, &with, self.id(), uid))
+                .map(|uid| undo_latest::<R>(conn, writing, &context, self.id(), uid))
                 .collect()
         })
     }
@@ -286,7 +286,7 @@ impl<R: RecordKind> Collection<R> {
 pub(crate) fn undo_latest<R: RecordKind>(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
-    with: &IndexContext<'_>,
+    context: &IndexContext<'_>,
     collection: i64,
     uid: &str,
 ) -> Result<Option<SavedRecord>> {
@@ -296,7 +296,7 @@ pub(crate) fn undo_latest<R: RecordKind>(
     let record = R::stored(conn, text, shared)?;
     let from = SourceObject::stored(shared, &places, record.component_count());
     // The record keeps its identity, also where that came from the text before.
-    let one = IndexedRecord::new(&record, with).with_uid(uid);
+    let one = IndexedRecord::new(&record, context).with_uid(uid);
     let one = one.from(Some(&from)).with_exact_source(shared.is_some());
     one.put(conn, writing, collection, Condition::Always)
         .map(Some)

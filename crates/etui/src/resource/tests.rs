@@ -59,7 +59,7 @@ fn names(contacts: &Contacts, token: &SyncToken) -> Option<Vec<String>> {
 fn a_quiet_collection_keeps_its_token() {
     let (_dir, store) = new_store();
     let contacts = store.contacts().unwrap();
-    let other = store.create_address_book("Other").unwrap();
+    let other = store.create_collection::<Card>("Other").unwrap();
     put(&contacts, "a.vcf", "a", "A");
     put(&contacts, "b.vcf", "b", "B");
     let before = contacts.collection_token().unwrap();
@@ -92,7 +92,7 @@ fn a_quiet_collection_keeps_its_token() {
 fn a_purged_removal_is_not_missed() {
     let (_dir, store) = new_store();
     let contacts = store.contacts().unwrap();
-    let other = store.create_address_book("Other").unwrap();
+    let other = store.create_collection::<Card>("Other").unwrap();
     put(&contacts, "a.vcf", "a", "A");
     put(&contacts, "b.vcf", "b", "B");
     let before = contacts.collection_token().unwrap();
@@ -143,8 +143,8 @@ fn released_names_are_forgotten_with_the_log() {
 fn properties_are_purged_with_the_collection() {
     let (_dir, store) = new_store();
     let contacts = store.contacts().unwrap();
-    let other = store.create_address_book("Other").unwrap();
-    store.create_address_book("Last").unwrap();
+    let other = store.create_collection::<Card>("Other").unwrap();
+    store.create_collection::<Card>("Last").unwrap();
     other.set_properties(&[("{a:}b", Some("1"))]).unwrap();
     contacts.set_properties(&[("{a:}b", Some("1"))]).unwrap();
     let count = || {
@@ -170,7 +170,7 @@ fn clients_follow_while_the_log_is_trimmed() {
         let mut rng = SplitMix64::new(seed);
         let (_dir, store) = new_store();
         let contacts = store.contacts().unwrap();
-        let other = store.create_address_book("Other").unwrap();
+        let other = store.create_collection::<Card>("Other").unwrap();
         let mut clients: Vec<(Option<SyncToken>, BTreeMap<String, ResourceTag>)> =
             vec![Default::default(); 3];
         for version in 0..60 {

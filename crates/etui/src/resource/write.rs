@@ -118,7 +118,7 @@ impl<R: Resource> Collection<R> {
         make: impl FnOnce(Option<&StoredResource>) -> Result<Vec<u8>>,
     ) -> Result<SavedResource> {
         check_name(name)?;
-        let with = self.db().index_context();
+        let context = self.db().index_context();
         self.write(TransactionSize::Small, |conn, writing| {
             let found = find_if::<R>(conn, self.id(), name, condition)?;
             let composer = &mut R::Composer::default();
@@ -127,7 +127,7 @@ impl<R: Resource> Collection<R> {
                 None => None,
             };
             let parsed = R::parse_resource(&make(stored.as_ref())?)?;
-            let new = parsed.index(&with);
+            let new = parsed.index(&context);
             save_parsed(
                 conn,
                 writing,
@@ -180,8 +180,8 @@ impl<R: Resource> Collection<R> {
 
 impl<R: Resource> ParsedResource<R> {
     /// Derives the columns of the record.
-    pub(super) fn index(&self, with: &IndexContext<'_>) -> IndexedRecord<'_> {
-        IndexedRecord::new(&self.record, with)
+    pub(super) fn index(&self, context: &IndexContext<'_>) -> IndexedRecord<'_> {
+        IndexedRecord::new(&self.record, context)
             .from(self.source.as_ref())
             .with_exact_source(R::HAS_SOURCE)
     }

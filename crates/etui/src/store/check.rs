@@ -250,8 +250,8 @@ impl Store {
     pub fn stats(&self) -> Result<Stats> {
         self.drain_write_queue()?;
         self.db.ensure_indexed()?;
-        let locale = self.locale()?;
-        let region = self.region()?.map(|r| r.code().to_owned());
+        let locale = self.locale();
+        let region = self.region().map(|r| r.code().to_owned());
         self.db.read_transaction(|conn| {
             let number = |sql: &str| -> Result<u64> {
                 Ok(conn

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
-use crate::calendar::{self, Calendar};
-use crate::contacts::{Card, Contacts};
+use crate::calendar::Calendar;
+use crate::contacts::Contacts;
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::record::changes::KEPT_MS;
@@ -285,16 +285,17 @@ impl Store {
         to: &str,
         is_meant: impl Fn(&CollectionRef, i64) -> bool,
     ) -> Result<u64> {
-        let with = self.db.index_context();
+        let context = self.db.index_context();
         let _step = steps::group_step();
         self.db.write(|conn| {
             let RemovedRef { id, removed_at: at } =
                 collection_table::find_removed(conn, R::KIND, name, is_meant)?;
             collection_table::restore_collection(conn, R::KIND, id, to)?;
             let uids = uids_removed_at(conn, id, at)?;
-            RecordWriter::run(conn, with.order, |writing| {
-                uids.iter()
-                    .try_for_each(|uid| undo_latest::<R>(conn, writing, &with, id, uid).map(|_| ()))
+            RecordWriter::run(conn, context.order, |writing| {
+                uids.iter().try_for_each(|uid| {
+                    undo_latest::<R>(conn, writing, &context, id, uid).map(|_| ())
+                })
             })?;
             collection_table::start_history(conn, id)?;
             steps::record_collection(conn, id, CollectionChange::Restored, None, Some(to))?;
@@ -304,9 +305,9 @@ impl Store {
 
     /// Runs `work` in a write transaction, after the write queue is applied.
     pub(crate) fn after_queue<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let with = self.db.index_context();
+        let context = self.db.index_context();
         self.db.write(|conn| {
-            crate::store::write_queue::drain(conn, &with)?;
+            crate::store::write_queue::drain(conn, &context)?;
             work(conn)
         })
     }
@@ -319,59 +320,11 @@ impl Store {
         self.collection(None)
     }
 
-    /// Returns the address book of this name.
-    ///
-    /// # Errors
-    /// As [`Store::collection`].
-    pub fn address_book(&self, name: &str) -> Result<Contacts> {
-        self.collection(Some(name))
-    }
-
-    /// Creates an address book.
-    ///
-    /// # Errors
-    /// As [`Store::create_collection`].
-    pub fn create_address_book(&self, name: &str) -> Result<Contacts> {
-        self.create_collection(name)
-    }
-
-    /// Returns the names of the address books, the default one first.
-    ///
-    /// # Errors
-    /// As [`Store::collections`].
-    pub fn address_books(&self) -> Result<Vec<String>> {
-        self.collections::<Card>()
-    }
-
     /// Returns the default calendar: the first one.
     ///
     /// # Errors
     /// As [`Store::collection`].
     pub fn calendar(&self) -> Result<Calendar> {
         self.collection(None)
-    }
-
-    /// Returns the calendar of this name.
-    ///
-    /// # Errors
-    /// As [`Store::collection`].
-    pub fn calendar_named(&self, name: &str) -> Result<Calendar> {
-        self.collection(Some(name))
-    }
-
-    /// Creates a calendar.
-    ///
-    /// # Errors
-    /// As [`Store::create_collection`].
-    pub fn create_calendar(&self, name: &str) -> Result<Calendar> {
-        self.create_collection(name)
-    }
-
-    /// Returns the names of the calendars, the default one first.
-    ///
-    /// # Errors
-    /// As [`Store::collections`].
-    pub fn calendars(&self) -> Result<Vec<String>> {
-        self.collections::<calendar::CalendarObject>()
     }
 }

@@ -106,17 +106,17 @@ pub(super) fn reindex(db: &Db, conn: &Connection) -> Result<()> {
 }
 
 /// Reindexes as [`reindex`] does, with other settings than those the store was opened with.
-pub(super) fn reindex_with(db: &Db, conn: &Connection, with: &IndexContext<'_>) -> Result<()> {
+pub(super) fn reindex_with(db: &Db, conn: &Connection, context: &IndexContext<'_>) -> Result<()> {
     #[cfg(not(feature = "media"))]
     expect_no_media(conn)?;
     // A migration leaves an empty index.
     let is_unindexed = metadata::get_number(conn, metadata::TERM_WATERMARK)? == 0;
     let zones = RefCell::default();
-    let index = |kind, text, shared| index_record(conn, kind, text, shared, with, &zones);
-    if crate::record::derive::all(conn, with, index)? || is_unindexed {
+    let index = |kind, text, shared| index_record(conn, kind, text, shared, context, &zones);
+    if crate::record::derive::all(conn, context, index)? || is_unindexed {
         crate::search::index::rebuild_index(conn, db.path())?;
     }
-    let version = index_version_of(with.order.collation_version());
+    let version = index_version_of(context.order.collation_version());
     metadata::set(conn, metadata::INDEX_VERSION, version)
 }
 
@@ -140,29 +140,29 @@ pub(super) fn index_record(
     kind: CollectionKind,
     text: Vec<u8>,
     shared: Option<i64>,
-    with: &IndexContext<'_>,
+    context: &IndexContext<'_>,
     zones: &RefCell<ObjectZones>,
 ) -> Result<IndexedColumns> {
     match kind {
-        CollectionKind::Contacts => Ok(Card::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Contacts => Ok(Card::stored(conn, text, shared)?.index(context)),
         CollectionKind::Calendar => {
             let record = zones.borrow_mut().parse_record(conn, text, shared)?;
-            Ok(record.index(with))
+            Ok(record.index(context))
         }
         #[cfg(not(feature = "media"))]
         _ => Err(Error::NeedsFeature("media")),
         #[cfg(feature = "media")]
-        CollectionKind::Music => Ok(Track::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Music => Ok(Track::stored(conn, text, shared)?.index(context)),
         #[cfg(feature = "media")]
-        CollectionKind::Pictures => Ok(Picture::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Pictures => Ok(Picture::stored(conn, text, shared)?.index(context)),
         #[cfg(feature = "media")]
-        CollectionKind::Albums => Ok(Album::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Albums => Ok(Album::stored(conn, text, shared)?.index(context)),
         #[cfg(feature = "media")]
-        CollectionKind::Artists => Ok(Artist::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Artists => Ok(Artist::stored(conn, text, shared)?.index(context)),
         #[cfg(feature = "media")]
-        CollectionKind::Genres => Ok(Genre::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Genres => Ok(Genre::stored(conn, text, shared)?.index(context)),
         #[cfg(feature = "media")]
-        CollectionKind::Days => Ok(Day::stored(conn, text, shared)?.index(with)),
+        CollectionKind::Days => Ok(Day::stored(conn, text, shared)?.index(context)),
     }
 }
 

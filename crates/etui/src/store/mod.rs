@@ -256,9 +256,9 @@ impl Store {
     /// # let path = dir.path().join("personal.etui");
     /// # Store::open(&path)?.close()?;
     /// let store = Store::open(&path)?;
-    /// let locale = store.locale()?;
+    /// let locale = store.locale();
     /// store.change_settings(&locale, Region::parse("DE"))?;
-    /// # assert_eq!(Store::open(&path)?.region()?, Region::parse("DE"));
+    /// # assert_eq!(Store::open(&path)?.region(), Region::parse("DE"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -266,7 +266,7 @@ impl Store {
     /// [`Error::BadLocale`], or any write error. The settings are then unchanged.
     pub fn change_settings(self, locale: &str, region: Option<Region>) -> Result<()> {
         let order = Collator::new(locale)?;
-        if self.locale()? != locale || self.db.region() != region {
+        if self.locale() != locale || self.db.region() != region {
             self.drain_write_queue()?;
             let with = IndexContext {
                 order: &order,
@@ -282,20 +282,14 @@ impl Store {
     }
 
     /// Returns the locale whose collation orders the lists, as of the opening of the store.
-    ///
-    /// # Errors
-    /// None; the locale is read when the store is opened.
-    pub fn locale(&self) -> Result<String> {
+    pub fn locale(&self) -> String {
         let locale = self.db.metadata().locale.as_deref();
-        Ok(locale.unwrap_or("und").to_owned())
+        locale.unwrap_or("und").to_owned()
     }
 
     /// Returns the region that completes national phone numbers, as of the opening of the store.
-    ///
-    /// # Errors
-    /// None; the region is read when the store is opened.
-    pub fn region(&self) -> Result<Option<Region>> {
-        Ok(self.db.region())
+    pub fn region(&self) -> Option<Region> {
+        self.db.region()
     }
 
     /// Saves what other programs wrote through the view `item`.

@@ -63,27 +63,11 @@ impl<'s> Snapshot<'s> {
         self.collection(None)
     }
 
-    /// Returns the address book of this name.
-    ///
-    /// # Errors
-    /// As [`Self::collection`].
-    pub fn address_book(&self, name: &str) -> Result<contacts::Reader<'_>> {
-        self.collection(Some(name))
-    }
-
     /// Returns the default calendar.
     ///
     /// # Errors
     /// As [`Self::collection`].
     pub fn calendar(&self) -> Result<calendar::Reader<'_>> {
         self.collection(None)
-    }
-
-    /// Returns the calendar of this name.
-    ///
-    /// # Errors
-    /// As [`Self::collection`].
-    pub fn calendar_named(&self, name: &str) -> Result<calendar::Reader<'_>> {
-        self.collection(Some(name))
     }
 }

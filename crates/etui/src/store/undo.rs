@@ -98,7 +98,7 @@ impl Store {
     /// # Errors
     /// [`Error::NoStep`]; any write error. Nothing is changed then.
     pub fn undo_steps(&self, ids: &[i64]) -> Result<UndoReport> {
-        let with = self.db.index_context();
+        let context = self.db.index_context();
         let _label = label_step(&current_actor(), "undo");
         self.after_queue(|conn| {
             let all = steps::list_steps(conn)?;
@@ -119,11 +119,11 @@ impl Store {
             let mut undone: Vec<&Step> = Vec::new();
             for step in &report.steps {
                 let (mut records, mut collections) = (Vec::new(), Vec::new());
-                RecordWriter::run(conn, with.order, |writing| {
+                RecordWriter::run(conn, context.order, |writing| {
                     let mut undo = StepUndo {
                         conn,
                         writing,
-                        with: &with,
+                        context: &context,
                         step,
                         log: &mut log,
                     };
@@ -148,7 +148,7 @@ impl Store {
 struct StepUndo<'u, 'o> {
     conn: &'u Connection,
     writing: &'u mut RecordWriter<'o>,
-    with: &'u IndexContext<'o>,
+    context: &'u IndexContext<'o>,
     step: &'u Step,
     log: &'u mut ChangeNumbers,
 }
@@ -390,7 +390,7 @@ impl StepUndo<'_, '_> {
         let (text, shared, places) = stored;
         let record = R::stored(self.conn, text, shared)?;
         let from = SourceObject::stored(shared, &places, record.component_count());
-        let one = IndexedRecord::new(&record, self.with).with_uid(uid);
+        let one = IndexedRecord::new(&record, self.context).with_uid(uid);
         let one = one.from(Some(&from)).with_exact_source(shared.is_some());
         one.put(self.conn, self.writing, collection, Condition::Always)?;
         Ok(())
@@ -461,13 +461,13 @@ impl StepUndo<'_, '_> {
                             undo_latest::<CalendarObject>(
                                 self.conn,
                                 self.writing,
-                                self.with,
+                                self.context,
                                 id,
                                 &uid,
                             )?;
                         }
                         _ => {
-                            undo_latest::<Card>(self.conn, self.writing, self.with, id, &uid)?;
+                            undo_latest::<Card>(self.conn, self.writing, self.context, id, &uid)?;
                         }
                     }
                 }

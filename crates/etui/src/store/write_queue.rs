@@ -31,17 +31,17 @@ use crate::types::{CollectionKind, Condition};
 
 /// Applies all entries of the queue, inside a write transaction, as a step of their own: who wrote them is
 /// not the program that applies them.
-pub(crate) fn drain(conn: &Connection, with: &IndexContext<'_>) -> Result<()> {
+pub(crate) fn drain(conn: &Connection, context: &IndexContext<'_>) -> Result<()> {
     // A program that writes past the view may choose any id.
     if next_entry(conn, i64::MIN)?.is_none() {
         return Ok(());
     }
     let _step = label_step("SQL", "");
-    RecordWriter::run(conn, with.order, |writing| {
+    RecordWriter::run(conn, context.order, |writing| {
         let mut last = i64::MIN;
         while let Some((id, write)) = next_entry(conn, last)? {
             last = id;
-            match apply_write(conn, writing, with, write)? {
+            match apply_write(conn, writing, context, write)? {
                 Ok(()) => conn.execute("DELETE FROM write_queue WHERE id = ?1", [last])?,
                 Err(problem) => {
                     tracing::warn!(entry = last, problem, "left in the write queue");
@@ -188,7 +188,7 @@ fn find_record(conn: &Connection, record: i64) -> Result<Option<(i64, String)>> 
 fn apply_write(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
-    with: &IndexContext<'_>,
+    context: &IndexContext<'_>,
     write: Option<QueuedWrite>,
 ) -> Result<Accepted<()>> {
     let write = match resolve_write(conn, write)? {
@@ -205,7 +205,7 @@ fn apply_write(
     let mut put = EntrySaver {
         conn,
         writing,
-        with,
+        context,
         collection,
         uid: uid.as_deref(),
         saved: Vec::new(),
@@ -243,7 +243,7 @@ fn apply_write(
 struct EntrySaver<'p, 'o> {
     conn: &'p Connection,
     writing: &'p mut RecordWriter<'o>,
-    with: &'p IndexContext<'p>,
+    context: &'p IndexContext<'p>,
     collection: i64,
     /// The record of an update.
     uid: Option<&'p str>,
@@ -257,7 +257,7 @@ impl EntrySaver<'_, '_> {
         items: impl IntoIterator<Item = ImportItem<R>>,
     ) -> Result<()> {
         for item in items {
-            let mut one = IndexedRecord::new(&item.record, self.with).from(item.from.as_ref());
+            let mut one = IndexedRecord::new(&item.record, self.context).from(item.from.as_ref());
             if let Some(uid) = self.uid
                 && item.record.uid().is_none()
             {

@@ -202,7 +202,7 @@ fn objects_are_exported_as_they_were_imported() {
             assert_eq!(text(&out), text(fixture.bytes), "{}", fixture.name);
         }
         // The export is imported with the same content.
-        let other = store.create_calendar("Other").unwrap();
+        let other = store.create_collection::<CalendarObject>("Other").unwrap();
         let copied = import(&other, &out);
         assert_eq!(copied.refused, 0, "{}", fixture.name);
         assert_eq!(other.count().unwrap(), calendar.count().unwrap());
@@ -264,7 +264,7 @@ fn new_records_are_exported_with_the_zones_they_name() {
         "{text}"
     );
     assert!(text.ends_with("END:VCALENDAR\r\n"), "{text}");
-    let empty = store.create_calendar("Empty").unwrap();
+    let empty = store.create_collection::<CalendarObject>("Empty").unwrap();
     let mut out = Vec::new();
     assert_eq!(empty.export(&mut out).unwrap(), 0);
     assert!(out.ends_with(b"END:VCALENDAR\r\n"));
@@ -295,7 +295,10 @@ fn zones_of_a_file_determine_the_times_of_its_records() {
     assert_eq!(told(&found), ["20260101T050000Z 20260101T050000Z a"]);
     // An undefined zone is a warning, and its times float.
     let unknown = ics.replace("TZID:Ours", "TZID:Theirs");
-    let report = import(&store.create_calendar("Other").unwrap(), unknown.as_bytes());
+    let report = import(
+        &store.create_collection::<CalendarObject>("Other").unwrap(),
+        unknown.as_bytes(),
+    );
     assert_eq!((report.added, report.warned), (1, 1));
     assert!(
         report.warnings[0].reason.contains("Ours"),
@@ -364,7 +367,7 @@ fn a_record_with_zones_of_its_own_keeps_them() {
     calendar.export(&mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.matches("BEGIN:VTIMEZONE").count(), 1, "{text}");
-    let other = store.create_calendar("Other").unwrap();
+    let other = store.create_collection::<CalendarObject>("Other").unwrap();
     assert_eq!(import(&other, text.as_bytes()).warned, 0);
     assert_eq!(told(&other.between(day, &TimeZone::UTC).unwrap()), found);
     clean(&store);
@@ -379,7 +382,7 @@ fn plain_sqlite_reads_and_writes_calendars() {
         let lines = "DTSTART:20260105T090000Z\r\nRRULE:FREQ=DAILY\r\n";
         calendar.save(&event(uid, lines)).unwrap();
     }
-    store.create_calendar("Work").unwrap();
+    store.create_collection::<CalendarObject>("Work").unwrap();
     store.close().unwrap();
 
     let conn = rusqlite::Connection::open(&path).unwrap();
@@ -433,8 +436,8 @@ fn plain_sqlite_reads_and_writes_calendars() {
             "20260107T090000Z 20260107T090000Z renamed"
         ]
     );
-    let work = store.calendar_named("Work").unwrap();
-    let other = store.create_calendar("Other").unwrap();
+    let work = store.collection::<CalendarObject>(Some("Work")).unwrap();
+    let other = store.create_collection::<CalendarObject>("Other").unwrap();
     assert_eq!(import(&other, object.bytes).good(), work.count().unwrap());
     let mut out = Vec::new();
     work.export(&mut out).unwrap();

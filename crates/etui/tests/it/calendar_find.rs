@@ -281,7 +281,7 @@ fn results_match_the_texts() {
         let (_dir, path) = directory();
         let store = Store::open_with(&path, &quick()).unwrap();
         let calendar = store.calendar().unwrap();
-        let other = store.create_calendar("Other").unwrap();
+        let other = store.create_collection::<CalendarObject>("Other").unwrap();
         let book = store.contacts().unwrap();
         let people: Vec<_> = WORDS.iter().map(|w| card(w, w)).collect();
         book.save_many(&people).unwrap();

@@ -166,7 +166,9 @@ fn free_busy_of_every_second_costs_nothing_in_a_thousand_years() {
     .into_iter()
     .enumerate()
     {
-        let calendar = store.create_calendar(&n.to_string()).unwrap();
+        let calendar = store
+            .create_collection::<etui::calendar::CalendarObject>(&n.to_string())
+            .unwrap();
         import(&calendar, &object(&event("1", lines)));
         let busy = calendar.free_busy(years.clone(), &TimeZone::UTC).unwrap();
         let expected: Vec<_> = (from < to).then_some(from..to).into_iter().collect();
@@ -202,7 +204,9 @@ fn free_busy_is_what_the_instances_make() {
                          RRULE:FREQ={rule}{more}"
                     );
                     number += 1;
-                    let calendar = store.create_calendar(&number.to_string()).unwrap();
+                    let calendar = store
+                        .create_collection::<etui::calendar::CalendarObject>(&number.to_string())
+                        .unwrap();
                     import(&calendar, &object(&event("1", &lines)));
                     let range = week(2026).start.plus_seconds(61 * 86_400)
                         ..week(2026).end.plus_seconds(75 * 86_400);
@@ -576,7 +580,9 @@ fn alarms_are_searched_within_a_limit() {
         "DTSTART:20200101T000000Z\r\nRRULE:FREQ=SECONDLY\r\n\
         BEGIN:VALARM\r\nTRIGGER:-PT1S\r\nEND:VALARM",
     );
-    let other = store.create_calendar("Other").unwrap();
+    let other = store
+        .create_collection::<etui::calendar::CalendarObject>("Other")
+        .unwrap();
     import(&other, &object(&quiet));
     let due = other.alarms_bounded(noon, 10, &TimeZone::UTC).unwrap();
     assert_eq!((due.alarms.len(), due.cut), (10, Vec::new()));

@@ -100,7 +100,9 @@ fn many_files_are_imported_into_one_calendar() {
     assert_eq!(calendar.count().unwrap(), count);
     assert_eq!(store.token().unwrap(), before);
     // Another calendar of the store is another collection.
-    let other = store.create_calendar("Other").unwrap();
+    let other = store
+        .create_collection::<etui::calendar::CalendarObject>("Other")
+        .unwrap();
     assert_eq!(import(&other, fixture("google.ics").bytes).added, 3);
     assert_eq!(calendar.count().unwrap(), count);
     clean(&store);
@@ -175,7 +177,9 @@ fn an_export_is_imported_into_another_calendar() {
     }
     let mut out = Vec::new();
     calendar.export(&mut out).unwrap();
-    let other = store.create_calendar("Other").unwrap();
+    let other = store
+        .create_collection::<etui::calendar::CalendarObject>("Other")
+        .unwrap();
     let report = import(&other, &out);
     assert_eq!(report.refused, 0, "{:?}", report.refusals);
     assert_eq!(other.count().unwrap(), calendar.count().unwrap());
@@ -201,7 +205,9 @@ fn objects_without_a_last_line_end_stay_separate() {
     let mut out = Vec::new();
     calendar.export(&mut out).unwrap();
     assert!(out.ends_with(b"\nEND:VCALENDAR"));
-    let again = store.create_calendar("Again").unwrap();
+    let again = store
+        .create_collection::<etui::calendar::CalendarObject>("Again")
+        .unwrap();
     let report = import(&again, &out);
     assert_eq!(
         (report.added, report.refused),
@@ -285,7 +291,9 @@ fn a_record_that_is_merged_later_counts_once() {
         assert_eq!(calendar.count().unwrap(), between + 1);
         assert_eq!(count(&calendar), (0, 0, between + 1));
 
-        let known = store.create_calendar("Known").unwrap();
+        let known = store
+            .create_collection::<etui::calendar::CalendarObject>("Known")
+            .unwrap();
         assert_eq!(import(&known, object(&plain).as_bytes()).added, 1);
         assert_eq!(count(&known), (between, 1, 0));
         assert_eq!(count(&known), (0, 0, between + 1));

@@ -122,7 +122,7 @@ fn the_first_of_a_range_are_the_first_of_all() {
         (moved, "UTC", FIRST_DAY + 3),
         (days, "Pacific/Apia", 15_335),
     ] {
-        let calendar = store.create_calendar(viewer).unwrap();
+        let calendar = store.create_collection::<CalendarObject>(viewer).unwrap();
         let record = CalendarObject::parse(text.to_owned(), &TimeZoneResolver::new()).unwrap();
         calendar.save(&record).unwrap();
         let viewer = TimeZone::named(viewer).unwrap();
@@ -293,7 +293,9 @@ fn ranges_of_random_records_match_the_reference() {
     let mut rng = SplitMix64::new(5);
     let (mut found, mut taken) = (0, 0);
     for n in 0..40 {
-        let calendar = store.create_calendar(&n.to_string()).unwrap();
+        let calendar = store
+            .create_collection::<CalendarObject>(&n.to_string())
+            .unwrap();
         let texts: Vec<String> = (0..1 + rng.below(4))
             .map(|n| anything(&mut rng, &n.to_string()))
             .collect();

@@ -152,7 +152,7 @@ fn what_was_changed_since_any_moment() {
         // Changes of another address book are not reported for this one.
         let (now, _) = moments[moments.len() - 1];
         store
-            .create_address_book("Other")
+            .create_collection::<Card>("Other")
             .unwrap()
             .save(&card("uid-0", "Other"))
             .unwrap();

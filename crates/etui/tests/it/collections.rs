@@ -56,20 +56,20 @@ fn found<R: Both>(all: &Collection<R>) -> usize {
 #[test]
 fn several_answer_as_one() {
     let (_dir, _path, store) = store();
-    let one = store.create_address_book("All").unwrap();
+    let one = store.create_collection::<Card>("All").unwrap();
     let parts = ["Contacts", "B", "C"];
     for name in &parts[1..] {
-        store.create_address_book(name).unwrap();
+        store.create_collection::<Card>(name).unwrap();
     }
     for (i, card) in crate::support::people(5, 90).iter().enumerate() {
         one.save(card).unwrap();
-        let part = store.address_book(parts[i % 3]).unwrap();
+        let part = store.collection::<Card>(Some(parts[i % 3])).unwrap();
         part.save(card).unwrap();
     }
     let snapshot = store.snapshot().unwrap();
     let readers: Vec<_> = parts
         .iter()
-        .map(|name| snapshot.address_book(name).unwrap())
+        .map(|name| snapshot.collection::<Card>(Some(name)).unwrap())
         .collect();
     let uids = |rows: &Rows<Column>| -> Vec<String> {
         rows.iter().map(|r| r.get(Column::Uid).to_owned()).collect()
@@ -436,7 +436,7 @@ fn a_token_from_before_a_collection_was_meant_starts_over() {
 #[test]
 fn a_live_record_in_a_removed_collection_is_told_of() {
     let (_dir, path, store) = store();
-    let work = store.create_address_book("Work").unwrap();
+    let work = store.create_collection::<Card>("Work").unwrap();
     work.save(&card("a", "A")).unwrap();
     let plain = rusqlite::Connection::open(&path).unwrap();
     let hide = "UPDATE collection SET removed_at = 1 WHERE name = 'Work'";
@@ -453,7 +453,7 @@ fn a_live_record_in_a_removed_collection_is_told_of() {
 #[test]
 fn what_is_removed_with_a_calendar_neither_happens_nor_rings() {
     let (_dir, _path, store) = store();
-    let work = store.create_calendar("Work").unwrap();
+    let work = store.create_collection::<CalendarObject>("Work").unwrap();
     work.save(&event("a", "Daily")).unwrap();
     let now: Timestamp = SystemTime::now().into();
     let week = now..now.plus_seconds(7 * 86_400);
@@ -473,7 +473,7 @@ fn what_is_removed_with_a_calendar_neither_happens_nor_rings() {
 #[test]
 fn queued_writes_are_applied_first() {
     let (_dir, path, store) = store();
-    store.create_address_book("Work").unwrap();
+    store.create_collection::<Card>("Work").unwrap();
     let plain = rusqlite::Connection::open(&path).unwrap();
     let insert = "INSERT INTO item (kind, book, text) VALUES ('contacts', 'Work', ?1)";
     let add = |uid: &str| plain.execute(insert, [crate::support::vcard(uid, "X")]);
@@ -496,20 +496,23 @@ fn each_handle_is_of_what_is_there_when_it_is_asked_for() {
     let insert = "INSERT INTO item (kind, book, text) VALUES ('calendar', ?1, ?2)";
     // The first is found by another statement than the next ones.
     for (round, name) in ["First", "Second", "Third"].into_iter().enumerate() {
-        other.create_calendar(name).unwrap();
+        other.create_collection::<CalendarObject>(name).unwrap();
         let ics = event("new", "X").into_text();
         plain.execute(insert, (name, ics)).unwrap();
-        let calendar = store.calendar_named(name).unwrap();
+        let calendar = store.collection::<CalendarObject>(Some(name)).unwrap();
         assert_eq!(calendar.count().unwrap(), 1, "what waited was taken in");
-        assert!(store.calendar_named("None").is_err());
-        assert_eq!(store.calendars().unwrap().len(), round + 2);
+        assert!(store.collection::<CalendarObject>(Some("None")).is_err());
+        assert_eq!(
+            store.collections::<CalendarObject>().unwrap().len(),
+            round + 2
+        );
     }
 }
 
 #[test]
 fn a_date_book_is_told_that_its_calendar_went() {
     let (_dir, path, store) = store();
-    let work = store.create_calendar("Work").unwrap();
+    let work = store.create_collection::<CalendarObject>("Work").unwrap();
     let draft = Draft::event("Dentist").uid("1");
     work.save(&draft.make(&TimeZoneResolver::new()).unwrap())
         .unwrap();
@@ -538,7 +541,7 @@ fn a_date_book_is_told_that_its_calendar_went() {
 #[test]
 fn an_import_does_not_fill_what_was_removed() {
     let (_dir, _path, store) = store();
-    let work = store.create_address_book("Work").unwrap();
+    let work = store.create_collection::<Card>("Work").unwrap();
     store.remove_collection::<Card>("Work").unwrap();
     for count in [1, 5_000] {
         let input: String = (0..count)
@@ -653,7 +656,7 @@ fn collections_of_different_kinds_may_share_an_external_id() {
 fn a_check_reports_an_external_id_of_two_collections() {
     let (_dir, path, store) = store();
     for name in ["A", "B"] {
-        let made = store.create_address_book(name).unwrap();
+        let made = store.create_collection::<Card>(name).unwrap();
         made.set_external_id(Some(name)).unwrap();
     }
     store.close().unwrap();

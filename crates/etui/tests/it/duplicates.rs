@@ -166,7 +166,7 @@ fn the_likeliest_pairs_are_first_and_give_their_reasons() {
     contacts.remove("4").unwrap();
     assert_eq!(contacts.duplicates(LIKELY_DUPLICATE).unwrap().len(), 1);
     // Other address books are another matter.
-    let work = store.create_address_book("Work").unwrap();
+    let work = store.create_collection::<Card>("Work").unwrap();
     save(&work, "5", "FN:Anna Müller");
     assert!(work.duplicates(0).unwrap().is_empty());
 }

@@ -335,7 +335,9 @@ fn odd_values_from_plain_sqlite() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &german()).unwrap();
     store.contacts().unwrap().save(&card("a", "A")).unwrap();
-    store.create_calendar("5").unwrap();
+    store
+        .create_collection::<etui::calendar::CalendarObject>("5")
+        .unwrap();
     store.close().unwrap();
     let conn = Connection::open(&path).unwrap();
     let waiting = || -> i64 {
@@ -459,7 +461,7 @@ fn what_plain_sqlite_writes_is_taken_in() {
         ])
         .unwrap();
     store
-        .create_address_book("Work")
+        .create_collection::<etui::contacts::Card>("Work")
         .unwrap()
         .save(&card("remove", "Stays"))
         .unwrap();
@@ -527,7 +529,9 @@ fn what_plain_sqlite_writes_is_taken_in() {
             contacts.find(&"name:after".parse().unwrap()).unwrap().len(),
             1
         );
-        let work = store.address_book("Work").unwrap();
+        let work = store
+            .collection::<etui::contacts::Card>(Some("Work"))
+            .unwrap();
         assert_eq!(work.count().unwrap(), 2);
         assert!(work.get("blob").unwrap().is_some() && work.get("remove").unwrap().is_some());
         let Changes::Since(changes) = contacts.changes_since(&token).unwrap() else {
@@ -571,7 +575,9 @@ fn the_sqlite3_program_writes_through_the_view() {
     let store = Store::open_with(&path, &german()).unwrap();
     let cards = [card("edit", "Before"), card("remove", "Gone")];
     store.contacts().unwrap().save_many(&cards).unwrap();
-    store.create_address_book("Work").unwrap();
+    store
+        .create_collection::<etui::contacts::Card>("Work")
+        .unwrap();
     store.close().unwrap();
     let run = |sql: &str| {
         let output = Command::new("sqlite3").arg(&path).arg(sql).output()?;
@@ -626,7 +632,14 @@ fn the_sqlite3_program_writes_through_the_view() {
         assert_eq!(found.text, vcard(uid, name).as_bytes());
     }
     assert_eq!(contacts.count().unwrap(), 2);
-    assert_eq!(store.address_book("Work").unwrap().count().unwrap(), 1);
+    assert_eq!(
+        store
+            .collection::<etui::contacts::Card>(Some("Work"))
+            .unwrap()
+            .count()
+            .unwrap(),
+        1
+    );
     clean(&store);
     assert_eq!(store.check().unwrap().write_queue, [""; 0]);
 }
@@ -676,7 +689,9 @@ fn an_update_cannot_move_a_record() {
     let store = Store::open_with(&path, &german()).unwrap();
     let contacts = store.contacts().unwrap();
     contacts.save(&card("a", "A")).unwrap();
-    store.create_address_book("Work").unwrap();
+    store
+        .create_collection::<etui::contacts::Card>("Work")
+        .unwrap();
     store.close().unwrap();
 
     let conn = Connection::open(&path).unwrap();
@@ -700,7 +715,14 @@ fn an_update_cannot_move_a_record() {
     let contacts = store.contacts().unwrap();
     let found = contacts.get("a").unwrap().unwrap();
     assert_eq!(found.text, vcard("a", "A").as_bytes());
-    assert_eq!(store.address_book("Work").unwrap().count().unwrap(), 0);
+    assert_eq!(
+        store
+            .collection::<etui::contacts::Card>(Some("Work"))
+            .unwrap()
+            .count()
+            .unwrap(),
+        0
+    );
     let report = store.check().unwrap();
     assert!(
         report.is_clean() && report.write_queue.len() == 6,
@@ -728,7 +750,9 @@ fn entries_whose_target_was_removed_are_rejected() {
         contacts.save(&card(uid, "Before")).unwrap();
     }
     for name in ["Renamed", "Removed", "Gone"] {
-        let book = store.create_address_book(name).unwrap();
+        let book = store
+            .create_collection::<etui::contacts::Card>(name)
+            .unwrap();
         book.save(&card("there", name)).unwrap();
     }
     let conn = Connection::open(&path).unwrap();
@@ -774,7 +798,9 @@ fn entries_whose_target_was_removed_are_rejected() {
     let found = contacts.get("edited").unwrap().expect("it came back");
     assert_eq!(found.text, vcard("edited", "After").as_bytes());
     assert_eq!(contacts.count().unwrap(), 2);
-    let job = store.address_book("Job").unwrap();
+    let job = store
+        .collection::<etui::contacts::Card>(Some("Job"))
+        .unwrap();
     assert_eq!(
         job.get("new").unwrap().unwrap().text,
         vcard("new", "Renamed").as_bytes()

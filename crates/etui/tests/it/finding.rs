@@ -240,14 +240,14 @@ fn collections_are_ranked_together() {
     let cards: Vec<Card> = (0..20).map(numbered_card).collect();
     let (here, there) = (
         store.contacts().unwrap(),
-        store.create_address_book("Work").unwrap(),
+        store.create_collection::<Card>("Work").unwrap(),
     );
     here.save_many(&cards[..10]).unwrap();
     there.save_many(&cards[10..]).unwrap();
     let snapshot = store.snapshot().unwrap();
     let readers = [
         snapshot.contacts().unwrap(),
-        snapshot.address_book("Work").unwrap(),
+        snapshot.collection::<Card>(Some("Work")).unwrap(),
     ];
     let query = |words: &str| Query::ranked(words.parse().unwrap()).columns(Column::Uid);
     let answer = query_collections(&readers, &query("test")).unwrap();

@@ -61,7 +61,7 @@ fn rows_by_uid_and_id_are_those_of_a_query() {
 #[test]
 fn a_collection_is_found_by_id_after_renaming() {
     let (_dir, store) = store();
-    let id = store.create_address_book("Club").unwrap().id();
+    let id = store.create_collection::<Card>("Club").unwrap().id();
     store.rename_collection::<Card>("Club", "Choir").unwrap();
     let found = store.collection_by_id::<Card>(id).unwrap();
     assert_eq!((found.name(), found.id()), ("Choir", id));

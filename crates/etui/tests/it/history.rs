@@ -64,7 +64,7 @@ fn all_versions_are_listed_with_kind_time_and_text() {
     let read = contacts.read_version(&versions[0]).unwrap().unwrap();
     assert_eq!(read, contact);
     assert!(contacts.history("nobody").unwrap().is_empty());
-    let other = store.create_address_book("Other").unwrap();
+    let other = store.create_collection::<Card>("Other").unwrap();
     assert!(other.history("a").unwrap().is_empty());
     assert_eq!(other.read_version(&versions[0]).unwrap(), None);
 }

@@ -202,7 +202,7 @@ fn a_large_import_is_the_same_as_many_saves() {
                     .unwrap();
             }
             // Pending changes, an edit, a removed contact and a second address book.
-            let other = store.create_address_book("Other").unwrap();
+            let other = store.create_collection::<Card>("Other").unwrap();
             other
                 .save(&Card::parse(known[3].as_bytes()).unwrap())
                 .unwrap();

@@ -87,11 +87,19 @@ fn whole_store(store: Store, what: &str) -> u64 {
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{what}: {:?}", report.problems);
     let (mut contacts, mut entries) = (0, 0);
-    for name in store.address_books().unwrap() {
-        contacts += counted(&store.address_book(&name).unwrap(), what);
+    for name in store.collections::<Card>().unwrap() {
+        contacts += counted(&store.collection::<Card>(Some(&name)).unwrap(), what);
     }
-    for name in store.calendars().unwrap() {
-        entries += counted(&store.calendar_named(&name).unwrap(), what);
+    for name in store
+        .collections::<etui::calendar::CalendarObject>()
+        .unwrap()
+    {
+        entries += counted(
+            &store
+                .collection::<etui::calendar::CalendarObject>(Some(&name))
+                .unwrap(),
+            what,
+        );
     }
     assert_eq!((contacts, entries), (report.contacts, report.entries));
     store.close().unwrap();
@@ -247,7 +255,7 @@ fn large_store(path: &Path) {
         })
         .collect();
     store.contacts().unwrap().save_many(&cards).unwrap();
-    let work = store.create_address_book("Work").unwrap();
+    let work = store.create_collection::<Card>("Work").unwrap();
     work.save(&cards[0]).unwrap();
     store.close().unwrap();
 }
@@ -295,6 +303,6 @@ fn a_migration_that_is_killed_is_done_by_the_next() {
         let found = store.contacts().unwrap();
         let found = found.find(&"family:\"schmidt 777\"".parse().unwrap());
         assert_eq!(found.unwrap().len(), 1, "{what}");
-        assert_eq!(store.address_books().unwrap(), ["Contacts", "Work"]);
+        assert_eq!(store.collections::<Card>().unwrap(), ["Contacts", "Work"]);
     }
 }

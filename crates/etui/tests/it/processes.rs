@@ -271,7 +271,7 @@ fn eight_processes_create_the_same_store_at_the_same_moment() {
         wait(&mut children, "@saved");
         let store = Store::open(&path).unwrap();
         assert_eq!(store.contacts().unwrap().count().unwrap(), PROCESSES as u64);
-        assert_eq!(store.address_books().unwrap().len(), 1);
+        assert_eq!(store.collections::<Card>().unwrap().len(), 1);
         clean(&store);
     }
     for (mut child, _) in children {

@@ -167,7 +167,7 @@ fn the_trash_and_all_history_are_erased() {
         .unwrap()
         .remove("eventsecret@example.org")
         .unwrap();
-    store.create_address_book("Namesecret").unwrap();
+    store.create_collection::<Card>("Namesecret").unwrap();
     store.remove_collection::<Card>("Namesecret").unwrap();
     let report = store.purge(PurgeScope::Removed).unwrap();
     assert_eq!(

@@ -23,7 +23,9 @@ fn a_moved_contact_is_in_the_other_book_and_comes_back_with_its_id() {
     let store = Store::open_with(&path, &german()).unwrap();
     let (home, work) = (
         store.contacts().unwrap(),
-        store.create_address_book("Work").unwrap(),
+        store
+            .create_collection::<etui::contacts::Card>("Work")
+            .unwrap(),
     );
     for uid in ["a", "b", "c"] {
         home.save(&card(uid, uid)).unwrap();
@@ -63,7 +65,9 @@ fn a_copy_is_another_contact_and_the_same_text_is_not_written_twice() {
     let store = Store::open_with(&path, &german()).unwrap();
     let (home, work) = (
         store.contacts().unwrap(),
-        store.create_address_book("Work").unwrap(),
+        store
+            .create_collection::<etui::contacts::Card>("Work")
+            .unwrap(),
     );
     home.save(&card("a", "a")).unwrap();
     let copied = home.copy_all_if(&always(&["a"]), &work).unwrap();
@@ -84,7 +88,9 @@ fn nothing_is_moved_if_one_cannot_be() {
     let store = Store::open_with(&path, &german()).unwrap();
     let (home, work) = (
         store.contacts().unwrap(),
-        store.create_address_book("Work").unwrap(),
+        store
+            .create_collection::<etui::contacts::Card>("Work")
+            .unwrap(),
     );
     for uid in ["a", "b"] {
         home.save(&card(uid, uid)).unwrap();
@@ -134,7 +140,9 @@ fn a_moved_entry_keeps_its_time_zone() {
     let store = Store::open_with(&path, &german()).unwrap();
     let (ships, other) = (
         store.calendar().unwrap(),
-        store.create_calendar("Other").unwrap(),
+        store
+            .create_collection::<etui::calendar::CalendarObject>("Other")
+            .unwrap(),
     );
     ships
         .import(object.as_bytes(), &mut |_| ControlFlow::Continue(()))

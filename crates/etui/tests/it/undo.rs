@@ -22,8 +22,8 @@ fn open() -> (tempfile::TempDir, Store) {
 /// All live records of all address books.
 fn state(store: &Store) -> BTreeMap<(String, String), Vec<u8>> {
     let mut state = BTreeMap::new();
-    for name in store.address_books().unwrap() {
-        let book = store.address_book(&name).unwrap();
+    for name in store.collections::<Card>().unwrap() {
+        let book = store.collection::<Card>(Some(&name)).unwrap();
         let texts = book.all().unwrap();
         for (id, text) in texts.iter() {
             let uid = book.by_id(id).unwrap().unwrap().uid;
@@ -37,7 +37,7 @@ fn state(store: &Store) -> BTreeMap<(String, String), Vec<u8>> {
 #[test]
 fn each_state_comes_back() {
     let (_dir, store) = open();
-    store.create_address_book("Work").unwrap();
+    store.create_collection::<Card>("Work").unwrap();
     let mut rng = SplitMix64::new(26);
     let mut states = vec![state(&store)];
     let first = store.steps().unwrap().len();
@@ -53,9 +53,9 @@ fn each_state_comes_back() {
             continue;
         }
         for _ in 0..1 + rng.below(6) {
-            let books = store.address_books().unwrap();
+            let books = store.collections::<Card>().unwrap();
             let name = &books[rng.below(books.len() as u32) as usize];
-            let book = store.address_book(name).unwrap();
+            let book = store.collection::<Card>(Some(name)).unwrap();
             let uid = format!("u{}", rng.below(12));
             match rng.below(10) {
                 0..=4 => {
@@ -67,7 +67,7 @@ fn each_state_comes_back() {
                 8 => {
                     let other = books.iter().find(|other| *other != name);
                     if let Some(other) = other {
-                        let other = store.address_book(other).unwrap();
+                        let other = store.collection::<Card>(Some(other)).unwrap();
                         drop(book.move_all_if(&[(uid, Condition::Always)], &other));
                     }
                 }
@@ -195,7 +195,7 @@ fn sql_writes_are_a_step_of_their_own() {
     assert_eq!((who, steps.len()), (vec!["etui", "SQL"], 4));
     store.undo_steps(&[steps[0].id]).unwrap();
     assert!(contacts.get("a").unwrap().is_none());
-    assert_eq!(store.address_books().unwrap(), ["Contacts"]);
+    assert_eq!(store.collections::<Card>().unwrap(), ["Contacts"]);
     // Waiting when the last step is asked for.
     sql("DELETE FROM item WHERE uid = 'b'");
     let last = store.steps().unwrap().remove(0);
@@ -251,7 +251,7 @@ fn a_step_below_later_ones_keeps_what_they_changed() {
         (29, 0, 20)
     );
     // A removed collection comes back with the versions that its records had.
-    store.create_address_book("Empty").unwrap();
+    store.create_collection::<Card>("Empty").unwrap();
     let name = "Contacts";
     store.remove_collection::<Card>(name).unwrap();
     let removal = store.steps().unwrap()[0].id;

@@ -140,7 +140,7 @@ fn every_transition_is_reported() {
     contacts.remove("other").unwrap();
     contacts.save(&card("other", "Anna")).unwrap();
     assert_eq!(changes(&mut view), ["+other"]);
-    let work = store.create_address_book("Work").unwrap();
+    let work = store.create_collection::<Card>("Work").unwrap();
     work.save(&card("in", "Anna at work")).unwrap();
     assert_eq!(changes(&mut view), [""; 0], "another address book");
 
@@ -255,7 +255,7 @@ fn a_view_reports_rename_and_removal_of_its_collection() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let other = Store::open_with(&path, &quick()).unwrap();
-    let work = store.create_address_book("Work").unwrap();
+    let work = store.create_collection::<Card>("Work").unwrap();
     let mut view = work.view(&filter("name:ann*")).unwrap();
     let mut home = store.contacts().unwrap().view(&filter("*")).unwrap();
     let read_woken = |view: &mut View| {
@@ -293,7 +293,7 @@ fn a_view_reports_rename_and_removal_of_its_collection() {
         home.changes_and_name().unwrap().1.as_deref(),
         Some("Contacts")
     );
-    other.create_address_book("New").unwrap();
+    other.create_collection::<Card>("New").unwrap();
     let (changes, name) = read_woken(&mut home);
     assert!(changes.is_empty());
     assert_eq!(name.as_deref(), Some("Contacts"));

@@ -790,7 +790,7 @@ fn a_calendar_keeps_zones_for_records_without_their_own() {
     );
     assert_eq!(calendar.zone("ship").unwrap(), None);
 
-    let other = store.create_calendar("Other").unwrap();
+    let other = store.create_collection::<CalendarObject>("Other").unwrap();
     assert!(other.zone_names().unwrap().is_empty());
     let lines = "DTSTART;TZID=Ship:20260701T100000";
     let unknown = event(lines, &other.zone_resolver().unwrap());
@@ -810,7 +810,7 @@ fn a_calendar_keeps_zones_for_records_without_their_own() {
     drop(other);
     store.remove_collection::<CalendarObject>("Other").unwrap();
     store.restore_collection::<CalendarObject>("Other").unwrap();
-    let other = store.calendar_named("Other").unwrap();
+    let other = store.collection::<CalendarObject>(Some("Other")).unwrap();
     assert_eq!(
         other.zone("Ship").unwrap().unwrap(),
         text("+0400").as_bytes()

@@ -315,8 +315,8 @@ impl RunSession {
     }
 
     /// Runs the remaining runs of a group.
-    fn group(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<(), Error> {
-        let mut cases = plan_cases(one.name, group);
+    fn group(&mut self, planned: &PlannedExperiment, group: &ArmGroup) -> Result<(), Error> {
+        let mut cases = plan_cases(planned.name, group);
         let all = cases.len();
         cases.retain(|case| !self.known.done.contains(&case.key()));
         self.outcome.kept += all - cases.len();
@@ -324,13 +324,13 @@ impl RunSession {
             return Ok(());
         }
         self.check_stop()?;
-        self.progress.group(one.name, group);
-        let set_up = match self.set_up(one, group) {
+        self.progress.group(planned.name, group);
+        let set_up = match self.set_up(planned, group) {
             Ok(set_up) => set_up,
             Err(Error::NotRun(reason)) => {
                 self.progress.skip(cases.len());
                 let what = no_group(group);
-                return self.not_run(one.name, NotRun { what, reason });
+                return self.not_run(planned.name, NotRun { what, reason });
             }
             Err(other) => {
                 self.check_stop()?;
@@ -360,7 +360,7 @@ impl RunSession {
                         MeasurePass::Instructions => "instructions".to_owned(),
                         MeasurePass::Timed | MeasurePass::Counted => no_arm(&case),
                     };
-                    self.not_run(one.name, NotRun { what, reason })?;
+                    self.not_run(planned.name, NotRun { what, reason })?;
                 }
                 Err(other) => {
                     given_up.insert((case.arm.clone(), case.pass));
@@ -393,11 +393,15 @@ impl RunSession {
     }
 
     /// Prepares the group's stack and sets up its shared files.
-    fn set_up(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<SetupResult, Error> {
+    fn set_up(
+        &mut self,
+        planned: &PlannedExperiment,
+        group: &ArmGroup,
+    ) -> Result<SetupResult, Error> {
         let packed = stacks::is_packed(&group.stack);
         let staging = self.work.fresh("contents")?;
         if packed {
-            case::set_up(one.name, group, &staging, None, &self.work, &self.stop)?;
+            case::set_up(planned.name, group, &staging, None, &self.work, &self.stop)?;
         }
         let contents = packed.then_some(&*staging);
         let stack =
@@ -428,7 +432,14 @@ impl RunSession {
         };
         let (stack, shared) = (&set_up.stack, &set_up.shared);
         stack.fresh_dir(shared)?;
-        case::set_up(one.name, group, shared, Some(stack), &self.work, &self.stop)?;
+        case::set_up(
+            planned.name,
+            group,
+            shared,
+            Some(stack),
+            &self.work,
+            &self.stop,
+        )?;
         Ok(set_up)
     }
 

@@ -293,7 +293,10 @@ fn snoozed_alarms_are_shown_again() {
 fn two_calendars_with_one_entry_are_one_reminder() {
     let mut all = Fixture::new();
     all.event("Dentist", "20261125T143000", "TRIGGER:-PT10M");
-    let other = all.store.create_calendar("Copy").unwrap();
+    let other = all
+        .store
+        .create_collection::<CalendarObject>("Copy")
+        .unwrap();
     let mut ics = Vec::new();
     all.store.calendar().unwrap().export(&mut ics).unwrap();
     other

@@ -284,8 +284,8 @@ mod tests {
             // Without `Store`, which would merge.
             let order = store.db.order();
             let card = card(uid, name);
-            let with = store.db.index_context();
-            let one = crate::record::prepared::IndexedRecord::new(&card, &with);
+            let context = store.db.index_context();
+            let one = crate::record::prepared::IndexedRecord::new(&card, &context);
             let put = |conn: &Connection| {
                 crate::record::records::RecordWriter::run(conn, order, |writing| {
                     one.put(conn, writing, 1, crate::types::Condition::Always)

@@ -27,8 +27,8 @@ let store = Store::open_with("personal.etui", &options)?;
 { // library.md
 let contacts = store.contacts()?;
 let contacts = store.contacts()?;                      // the default address book
-let work = store.create_address_book("Work")?;
-let work = store.address_book("Work")?;                // Error::NoCollection lists the existing ones
+let work = store.create_collection::<Card>("Work")?;
+let work = store.collection::<Card>(Some("Work"))?;                // Error::NoCollection lists the existing ones
 let calendar = store.calendar()?;                      // the default calendar; see Calendars below
 
 store.rename_collection::<Card>("Work", "Job")?;             // handles, views and tokens stay valid
@@ -329,10 +329,10 @@ while let Some(changes) = view.wait(None)? {           // or poll view.descripto
 let contacts = store.contacts()?;
 use etui::calendar::time::{Date, CalendarTime, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::{Draft, Query};
+use etui::calendar::{CalendarObject, Draft, Query};
 
 let calendar = store.calendar()?;                      // every store has one
-let work = store.create_calendar("Work")?;             // more: calendar_named, calendars
+let work = store.create_collection::<CalendarObject>("Work")?;    // more: collection, collections
 
 let berlin = TimeZone::named("Europe/Berlin").ok_or("no such zone")?;
 let monday = Date::new(2026, 11, 23).and_then(|day| day.at(9, 0, 0)).ok_or("no such time")?;

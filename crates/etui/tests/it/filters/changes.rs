@@ -38,7 +38,7 @@ impl Changer {
         book.save_many(&people).unwrap();
         let odd: Vec<Card> = (0..ODD).map(|i| odd_card(i, i)).collect();
         book.save_many(&odd).unwrap();
-        let second = store.create_address_book(SECOND).unwrap();
+        let second = store.create_collection::<Card>(SECOND).unwrap();
         second.save_many(people.iter().take(200)).unwrap();
         second.save_many(odd.iter().take(60)).unwrap();
     }
@@ -48,7 +48,7 @@ impl Changer {
         let book = if self.rng.chance(850) {
             store.contacts().unwrap()
         } else {
-            store.address_book(SECOND).unwrap()
+            store.collection::<Card>(Some(SECOND)).unwrap()
         };
         match self.rng.below(1_000) {
             0..400 => {

@@ -304,9 +304,11 @@ fn the_records_of_odd_files_are_served() {
     let go_on = &mut |_: ImportEvent<'_>| ControlFlow::Continue(());
     for fixture in icalendar::ALL {
         println!("{}", fixture.name);
-        let calendar = store.create_calendar(fixture.name).unwrap();
+        let calendar = store
+            .create_collection::<CalendarObject>(fixture.name)
+            .unwrap();
         let other = store
-            .create_calendar(&format!("other {}", fixture.name))
+            .create_collection::<CalendarObject>(&format!("other {}", fixture.name))
             .unwrap();
         calendar.import(fixture.bytes, go_on).unwrap();
         let refused = copy_resources(&calendar, &other, ".ics");
@@ -314,9 +316,11 @@ fn the_records_of_odd_files_are_served() {
     }
     for fixture in fixtures::ALL {
         println!("{}", fixture.name);
-        let contacts = store.create_address_book(fixture.name).unwrap();
+        let contacts = store
+            .create_collection::<etui::contacts::Card>(fixture.name)
+            .unwrap();
         let other = store
-            .create_address_book(&format!("other {}", fixture.name))
+            .create_collection::<etui::contacts::Card>(&format!("other {}", fixture.name))
             .unwrap();
         contacts.import(fixture.bytes, go_on).unwrap();
         assert_eq!(copy_resources(&contacts, &other, ".vcf"), 0);
@@ -337,7 +341,7 @@ fn every_record_of_a_file_is_served_as_a_whole_object() {
     let mut file = Vec::new();
     write_ics(&mut file, 5, Span::USUAL, 400).unwrap();
     import(&calendar, std::str::from_utf8(&file).unwrap());
-    let other = store.create_calendar("Other").unwrap();
+    let other = store.create_collection::<CalendarObject>("Other").unwrap();
     let names = super::listed(&calendar);
     assert_eq!(names.len(), 400);
     assert_eq!(copy_resources(&calendar, &other, ".ics"), 0);

@@ -76,7 +76,7 @@ fn changes_of_a_collection_are_made_together() {
     let state = || {
         let properties = calendar.properties().unwrap().len();
         (
-            store.calendars().unwrap(),
+            store.collections::<CalendarObject>().unwrap(),
             calendar.color().unwrap(),
             properties,
         )
@@ -86,7 +86,7 @@ fn changes_of_a_collection_are_made_together() {
         change(&large, "New"),
         Err(Error::TooManyProperties { .. })
     ));
-    store.create_calendar("Taken").unwrap();
+    store.create_collection::<CalendarObject>("Taken").unwrap();
     assert!(matches!(
         change("1", "Taken"),
         Err(Error::CollectionExists { .. })
@@ -109,7 +109,7 @@ fn changes_of_a_collection_are_made_together() {
             .create_collection_at::<CalendarObject>("l", &changes)
             .is_err()
     );
-    assert_eq!(store.calendars().unwrap().len(), 2);
+    assert_eq!(store.collections::<CalendarObject>().unwrap().len(), 2);
     assert!(
         store
             .removed_collections::<CalendarObject>()
@@ -122,7 +122,7 @@ fn changes_of_a_collection_are_made_together() {
 fn a_copy_is_made_on_a_condition() {
     let (_dir, store) = new_store();
     let from = store.contacts().unwrap();
-    let to = store.create_address_book("Other").unwrap();
+    let to = store.create_collection::<Card>("Other").unwrap();
     let saved = put(&from, "a.vcf", vcard("a", "Ada")).unwrap();
     let other = put(&to, "b.vcf", vcard("b", "Bo")).unwrap();
     let copy = |condition: &ResourceCondition, name: &str, overwrite| {

@@ -368,7 +368,9 @@ fn resources_move_to_another_name() {
 fn resources_move_to_another_collection() {
     let (_dir, store) = new_store();
     let home = store.calendar().unwrap();
-    let work = store.create_calendar("Work").unwrap();
+    let work = store
+        .create_collection::<etui::calendar::CalendarObject>("Work")
+        .unwrap();
     let always = ResourceCondition::Always;
     let bytes = event("1", "A");
     put(&home, "a.ics", &bytes).unwrap();

@@ -237,7 +237,9 @@ fn clients_that_follow_the_changes_end_with_the_listing() {
         options.durability = Durability::Deferred;
         let store = Store::open_with(&path, &options).unwrap();
         let contacts = store.contacts().unwrap();
-        let other = store.create_address_book("Other").unwrap();
+        let other = store
+            .create_collection::<etui::contacts::Card>("Other")
+            .unwrap();
         let mut model = Model::default();
         let mut clients: Vec<Client> = (0..4).map(|_| Client::default()).collect();
         for version in 0..120 {

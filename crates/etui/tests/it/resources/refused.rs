@@ -130,7 +130,7 @@ fn refused_versions_are_bounded() {
     assert_eq!(kept("Tablet"), ["c.vcf", "edit.vcf"]);
     // A device has room of its own.
     assert_eq!(kept("Laptop"), ["edit.vcf"]);
-    store.create_address_book("Other").unwrap();
+    store.create_collection::<Card>("Other").unwrap();
     store.remove_collection::<Card>("Contacts").unwrap();
     let id = store.refused_versions().unwrap()[0].id;
     assert!(matches!(

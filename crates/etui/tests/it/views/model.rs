@@ -37,7 +37,7 @@ fn applied_changes_equal_find() {
         let (_dir, path) = directory();
         let store = Store::open_with(&path, &quick()).unwrap();
         let contacts = store.contacts().unwrap();
-        let other = store.create_address_book("Other").unwrap();
+        let other = store.create_collection::<Card>("Other").unwrap();
         let mut views: Vec<_> = filters
             .iter()
             .map(|f| {
