@@ -70,7 +70,7 @@ impl EdsSession {
     /// The name of the process that keeps the records.
     fn process(&self) -> &'static str {
         match self.served_by {
-            ServedBy::Etui => "etui",
+            ServedBy::Etui => "etui-session",
             _ => self.built.server.process(),
         }
     }
