@@ -310,8 +310,8 @@ impl Store {
     }
 
     /// Closes the store, for all its handles and views: what uses one from now on gets [`Error::Closed`], and
-    /// [`View::wait`](crate::watch::View::wait) returns. A call that reads in another thread ends first, and
-    /// keeps the file open until then. The last process to close a store leaves one plain file; closing
+    /// [`View::wait`](crate::watch::View::wait) returns. It waits for transactions that write, and not for calls that
+    /// read in other threads: these end as usual, and keep the file open until then. The last process to close a store leaves one plain file; closing
     /// one that was only read writes nothing.
     ///
     /// A store that is dropped is closed with its last handle, and cannot report an error.
