@@ -140,7 +140,8 @@ fn without_losses(mut all: Vec<Compared>, losses: &[Loss]) -> Vec<Compared> {
                 all.remove(at);
             }
             LossKind::Part(part) if loss.property == "ORG" => {
-                let ends = |c: &Compared| c.name == "ORG" && c.value.ends_with(part.as_str());
+                // Of another organization, a part of the same text may be kept.
+                let ends = |c: &Compared| is_meant(c) && c.value.ends_with(part.as_str());
                 let at = all
                     .iter()
                     .position(ends)
