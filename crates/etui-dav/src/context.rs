@@ -1,7 +1,9 @@
 //! [`Context`]: a request with all that it needs, and the collections that it finds.
 
+use etui::RemovedCollection;
 use etui::calendar::time::TimeZone;
 use etui::record::{Collection, Reader};
+use etui::store::CollectionKey;
 use etui::{Snapshot, Store};
 use http::{Request, StatusCode};
 
@@ -29,8 +31,8 @@ pub(crate) struct FoundCollection<R> {
 
 impl<R: DavKind> FoundCollection<R> {
     /// Returns a reader of this collection.
-    pub(crate) fn reader<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Reader<'s, R>> {
-        Ok(snapshot.collection_by_id::<R>(self.collection.id())?)
+    pub(crate) fn reader(&self, snapshot: &Snapshot) -> Result<Reader<R>> {
+        Ok(snapshot.collection::<R>(CollectionKey::Id(self.collection.id()))?)
     }
 }
 
@@ -83,10 +85,13 @@ impl<'a> Context<'a> {
     /// Returns the collection that a segment of a path names, if the device sees it: the one with this number, or
     /// the one that a client made there.
     pub(crate) fn find<R: DavKind>(&self, segment: &str) -> Result<Option<FoundCollection<R>>> {
-        let found = match parse_id(segment).map(|id| self.store.collection_by_id::<R>(id)) {
-            None => self.store.collection_at::<R>(segment)?,
-            Some(Err(etui::Error::NoCollection { .. })) => None,
-            Some(found) => Some(found?),
+        let key = match parse_id(segment) {
+            Some(id) => CollectionKey::Id(id),
+            None => CollectionKey::Segment(segment),
+        };
+        let found = match self.store.collection::<R>(key) {
+            Err(etui::Error::NoCollection { .. }) => None,
+            found => Some(found?),
         };
         let found = found.filter(|found| self.session.may_see(found.id()));
         Ok(found.map(|collection| self.located(collection, segment.to_owned())))
@@ -94,13 +99,13 @@ impl<'a> Context<'a> {
 
     /// Returns the id of the removed collection that a segment of a path named, if the device saw it.
     pub(crate) fn find_removed<R: DavKind>(&self, segment: &str) -> Result<Option<i64>> {
-        let found = match parse_id(segment) {
-            None => self.store.removed_collection_at::<R>(segment)?,
-            Some(id) => {
-                let removed = self.store.removed_collections::<R>()?;
-                removed.iter().any(|one| one.id == id).then_some(id)
-            }
+        let id = parse_id(segment);
+        let is_it = |one: &RemovedCollection| match id {
+            Some(id) => one.id == id,
+            None => one.segment.as_deref() == Some(segment),
         };
+        let removed = self.store.collections::<R>().removed()?;
+        let found = removed.into_iter().find(is_it).map(|one| one.id);
         Ok(found.filter(|id| self.session.may_see(*id)))
     }
 
@@ -120,8 +125,8 @@ impl<'a> Context<'a> {
     /// Returns the collections of a kind that the device sees, the default one first.
     pub(crate) fn collections<R: DavKind>(&self) -> Result<Vec<FoundCollection<R>>> {
         let mut all = Vec::new();
-        for name in self.store.collections::<R>()? {
-            let collection = match self.store.collection::<R>(Some(&name)) {
+        for name in self.store.collections::<R>().names()? {
+            let collection = match self.store.collection::<R>(&name) {
                 // Renamed or removed meanwhile.
                 Err(etui::Error::NoCollection { .. }) => continue,
                 found => found?,
@@ -138,8 +143,8 @@ impl<'a> Context<'a> {
     /// removal and a restoration, the chosen one may be that of a later collection.
     fn segment_of<R: DavKind>(&self, collection: &Collection<R>) -> Result<String> {
         if let Some(segment) = collection.segment()?.filter(|one| is_segment(one)) {
-            let found = self.store.collection_at::<R>(&segment)?;
-            if found.is_some_and(|found| found.id() == collection.id()) {
+            let found = self.find::<R>(&segment)?;
+            if found.is_some_and(|found| found.collection.id() == collection.id()) {
                 return Ok(segment);
             }
         }

@@ -52,7 +52,7 @@
 //!
 //! - A resource comes back byte for byte as it was put, or the answer to the PUT had no entity tag.
 //! - A text that is refused is kept by the store before the refusal is sent
-//!   ([`Store::keep_refused`](etui::Store::keep_refused)), because clients drop it; if it cannot be kept, the answer is a
+//!   ([`RefusedVersions::keep`](etui::store::RefusedVersions::keep)), because clients drop it; if it cannot be kept, the answer is a
 //!   server error. Not kept are texts for collections that the store does not know, or that the device does not see, and
 //!   compressed ones.
 //! - Removed and overwritten versions are in the trash or the history of the store.

@@ -49,7 +49,7 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
         &self,
         answer: &mut Multistatus<'_>,
         collection: &str,
-        reader: &Reader<'_, R>,
+        reader: &Reader<R>,
         ids: &[RecordId],
     ) -> Result<u64> {
         let mut count = 0;
@@ -62,7 +62,7 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
             return Ok(count);
         }
         visit(|steps| {
-            reader.resources_by_ids(ids, |_, stored| {
+            reader.resources(ids.iter().copied(), |_, stored| {
                 let Some(stored) = stored else {
                     return Ok(());
                 };

@@ -1,5 +1,6 @@
 //! `org.etui.AddressBook1`: the calls that only address books have.
 
+use etui::store::CollectionKey;
 use std::collections::HashMap;
 
 use etui::contacts::{
@@ -41,7 +42,8 @@ impl BookObject {
         work: impl FnOnce(&Collection<Card>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let id = self.id;
-        let work = move |service: &Service| work(&service.store().collection_by_id(id)?);
+        let work =
+            move |service: &Service| work(&service.store().collection(CollectionKey::Id(id))?);
         self.endpoint.answer_on_worker(work).await
     }
 }
@@ -158,7 +160,7 @@ impl BookObject {
         let id = self.id;
         let find = move |service: &Service| {
             let snapshot = service.store().snapshot()?;
-            let book = snapshot.collection_by_id::<Card>(id)?;
+            let book = snapshot.collection::<Card>(CollectionKey::Id(id))?;
             let pairs = book.duplicates(score)?;
             let count = pairs.len() as u64;
             let pairs = wire_pairs(&book, &page.of(pairs))?;
@@ -202,7 +204,7 @@ impl BookObject {
         CallOptions::expect_none(options)?;
         let id = self.id;
         let merge = move |service: &Service| {
-            let book = &service.store().collection_by_id::<Card>(id)?;
+            let book = &service.store().collection::<Card>(CollectionKey::Id(id))?;
             let contacts = read_contacts(book, contacts)?;
             let uid = contacts.first().map(|first| first.uid.clone());
             let done = book.merge(&contacts)?;
@@ -282,10 +284,7 @@ fn left_out_lines(lines: Vec<String>) -> Vec<String> {
 }
 
 /// Returns pairs of contacts by their UIDs.
-fn wire_pairs(
-    book: &Reader<'_, Card>,
-    pairs: &[DuplicatePair],
-) -> Result<Vec<WirePair>, StoreError> {
+fn wire_pairs(book: &Reader<Card>, pairs: &[DuplicatePair]) -> Result<Vec<WirePair>, StoreError> {
     let mut ids: Vec<RecordId> = pairs.iter().flat_map(|p| [p.first, p.second]).collect();
     ids.sort_unstable();
     ids.dedup();

@@ -1,5 +1,7 @@
 //! `org.etui.Calendar1`: the calls that only calendars have.
 
+use etui::calendar::OccurrenceLimit;
+use etui::store::CollectionKey;
 use std::ops::Range;
 
 use etui::calendar::time::{TimeZone, Timestamp};
@@ -36,7 +38,8 @@ impl CalendarCalls {
         work: impl FnOnce(&Collection<CalendarObject>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let id = self.id;
-        let work = move |service: &Service| work(&service.store().collection_by_id(id)?);
+        let work =
+            move |service: &Service| work(&service.store().collection(CollectionKey::Id(id))?);
         self.endpoint.answer_on_worker(work).await
     }
 }
@@ -49,7 +52,7 @@ impl CalendarCalls {
         self.endpoint.answer(|service| {
             let calendar = service
                 .store()
-                .collection_by_id::<CalendarObject>(self.id)?;
+                .collection::<CalendarObject>(CollectionKey::Id(self.id))?;
             let color = calendar.color()?;
             Ok(color.map(|color| color.to_string()).unwrap_or_default())
         })
@@ -66,7 +69,9 @@ impl CalendarCalls {
         };
         let id = self.id;
         let set = move |service: &Service| {
-            let calendar = service.store().collection_by_id::<CalendarObject>(id)?;
+            let calendar = service
+                .store()
+                .collection::<CalendarObject>(CollectionKey::Id(id))?;
             Ok(calendar.set_color(parsed)?)
         };
         self.endpoint.change("SetColor", set).await
@@ -89,12 +94,12 @@ impl CalendarCalls {
         options.finish()?;
         self.run(move |calendar| {
             let limit = limit.map_or(MAX_LISTED, |n| usize::try_from(n).unwrap_or(usize::MAX));
-            let found = calendar.between_at_most(
+            let found = calendar.between_bounded(
                 range(from, to),
                 &find_zone(&zone)?,
-                limit.min(MAX_LISTED),
+                OccurrenceLimit::First(limit.min(MAX_LISTED)),
             )?;
-            let listed: Vec<_> = found.into_iter().map(wire_occurrence).collect();
+            let listed: Vec<_> = found.occurrences.into_iter().map(wire_occurrence).collect();
             let texts = |o: &WireOccurrence| 48 + o.4.len() + o.5.len() + o.6.len();
             check_array(listed.iter().map(texts).sum())?;
             Ok(listed)
@@ -140,6 +145,7 @@ impl CalendarCalls {
             let most = usize::try_from(most).unwrap_or(usize::MAX).min(MAX_LISTED);
             let from = Timestamp::from_seconds(from);
             let due = calendar.alarms(from, most, &find_zone(&zone)?)?;
+            let due = due.alarms;
             check_array(due.iter().map(|alarm| 48 + alarm.title.len()).sum())?;
             let listed = due.into_iter().map(|alarm| {
                 let title = without_nul(alarm.title.into()).into_owned();

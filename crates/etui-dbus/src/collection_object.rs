@@ -1,5 +1,6 @@
 //! `org.etui.Collection1`: an address book or a calendar.
 
+use etui::store::CollectionKey;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -195,11 +196,11 @@ impl CollectionObject {
         self.run_now(|_, service| {
             let store = service.store();
             let external_id = match self.kind {
-                CollectionKind::Contacts => {
-                    store.collection_by_id::<Card>(self.id)?.external_id()?
-                }
+                CollectionKind::Contacts => store
+                    .collection::<Card>(CollectionKey::Id(self.id))?
+                    .external_id()?,
                 _ => store
-                    .collection_by_id::<CalendarObject>(self.id)?
+                    .collection::<CalendarObject>(CollectionKey::Id(self.id))?
                     .external_id()?,
             };
             Ok(external_id.unwrap_or_default())

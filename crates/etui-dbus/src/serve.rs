@@ -89,7 +89,7 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
     let store = Arc::downgrade(service.store());
     let release = move || {
         if let Some(store) = store.upgrade() {
-            store.release_memory();
+            store.maintenance().release_memory();
         }
     };
     let activity = Arc::clone(service.activity());

@@ -265,15 +265,13 @@ impl Service {
     ) -> Result<Vec<(i64, String)>, StoreError> {
         let store = &*self.store;
         let names = match kind {
-            CollectionKind::Contacts => store.collections::<Card>()?,
-            _ => store.collections::<CalendarObject>()?,
+            CollectionKind::Contacts => store.collections::<Card>().names()?,
+            _ => store.collections::<CalendarObject>().names()?,
         };
         let ids = names.into_iter().filter_map(|name| {
             let id = match kind {
-                CollectionKind::Contacts => store.collection::<Card>(Some(&name)).map(|c| c.id()),
-                _ => store
-                    .collection::<CalendarObject>(Some(&name))
-                    .map(|c| c.id()),
+                CollectionKind::Contacts => store.collection::<Card>(&name).map(|c| c.id()),
+                _ => store.collection::<CalendarObject>(&name).map(|c| c.id()),
             };
             match id {
                 Ok(id) => Some(Ok((id, name))),

@@ -3,6 +3,8 @@
 // The macro `interface` takes the names of a reply's arguments for a tuple, not for an alias of one.
 #![allow(clippy::type_complexity)]
 
+use etui::store::CollectionKey;
+use etui::store::NewCollection;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
@@ -130,13 +132,21 @@ impl StoreObject {
         let create = move |service: &Service| {
             let store = service.store();
             let id = match (kind, &external_id) {
-                (CollectionKind::Contacts, None) => store.create_collection::<Card>(&name)?.id(),
-                (_, None) => store.create_collection::<CalendarObject>(&name)?.id(),
+                (CollectionKind::Contacts, None) => store.collections::<Card>().create(&name)?.id(),
+                (_, None) => store.collections::<CalendarObject>().create(&name)?.id(),
                 (CollectionKind::Contacts, Some(external)) => store
-                    .create_collection_with_external_id::<Card>(&name, external)?
+                    .collections::<Card>()
+                    .create(NewCollection {
+                        external_id: Some(external),
+                        ..NewCollection::from(&name)
+                    })?
                     .id(),
                 (_, Some(external)) => store
-                    .create_collection_with_external_id::<CalendarObject>(&name, external)?
+                    .collections::<CalendarObject>()
+                    .create(NewCollection {
+                        external_id: Some(external),
+                        ..NewCollection::from(&name)
+                    })?
                     .id(),
             };
             Ok(OwnedObjectPath::try_from(collection_path(id))?)
@@ -158,12 +168,12 @@ impl StoreObject {
             let store = service.store();
             let id = match kind {
                 CollectionKind::Contacts => {
-                    store.restore_collection::<Card>(&name)?;
-                    store.collection::<Card>(Some(&name))?.id()
+                    store.collections::<Card>().restore(&name)?;
+                    store.collection::<Card>(&name)?.id()
                 }
                 _ => {
-                    store.restore_collection::<CalendarObject>(&name)?;
-                    store.collection::<CalendarObject>(Some(&name))?.id()
+                    store.collections::<CalendarObject>().restore(&name)?;
+                    store.collection::<CalendarObject>(&name)?.id()
                 }
             };
             Ok(OwnedObjectPath::try_from(collection_path(id))?)
@@ -187,7 +197,10 @@ impl StoreObject {
         let id = collection_id(&collection)?;
         let remove = move |service: &Service| {
             // An id is of one kind: of the other one there is no such collection.
-            let kind = match service.store().collection_by_id::<CalendarObject>(id) {
+            let kind = match service
+                .store()
+                .collection::<CalendarObject>(CollectionKey::Id(id))
+            {
                 Ok(_) => CollectionKind::Calendar,
                 Err(_) => CollectionKind::Contacts,
             };
@@ -211,11 +224,11 @@ impl StoreObject {
             let mut listed = Vec::new();
             for kind in kinds {
                 let removed = match kind {
-                    CollectionKind::Contacts => store.removed_collections::<Card>()?,
-                    _ => store.removed_collections::<CalendarObject>()?,
+                    CollectionKind::Contacts => store.collections::<Card>().removed()?,
+                    _ => store.collections::<CalendarObject>().removed()?,
                 };
                 listed.extend(removed.into_iter().map(|one| {
-                    let at = seconds_since_epoch(one.removed());
+                    let at = seconds_since_epoch(one.removed);
                     (one.name, kind_name(kind).to_owned(), one.records, at)
                 }));
             }

@@ -1,5 +1,6 @@
 //! [`TypedCollection`]: the calls on a collection of one kind of records.
 
+use etui::store::CollectionKey;
 use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -39,7 +40,7 @@ impl<R: ListedRecord> TypedCollection<R> {
     }
 
     fn open(&self, store: &Store) -> Result<Collection<R>, StoreError> {
-        Ok(store.collection_by_id(self.id)?)
+        Ok(store.collection(CollectionKey::Id(self.id))?)
     }
 
     fn query(
@@ -122,7 +123,7 @@ impl<R: ListedRecord> ListCalls for TypedCollection<R> {
             false => PAGE_OF_SUMMARIES,
         };
         let snapshot = store.snapshot()?;
-        let reader = snapshot.collection_by_id::<R>(self.id)?;
+        let reader = snapshot.collection::<R>(CollectionKey::Id(self.id))?;
         let mut end = QueryEnd::default();
         let (mut left, mut after) = (options.limit, options.after.take());
         let mut offset = options.offset;
@@ -232,14 +233,18 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
     }
 
     fn rename(&self, store: &Store, name: &str) -> Result<(), StoreError> {
-        store.rename_collection_by_id::<R>(self.id, name)?;
+        store
+            .collections::<R>()
+            .rename(CollectionKey::Id(self.id), name)?;
         Ok(())
     }
 
     fn remove_collection(&self, store: &Store, records: Option<u64>) -> Result<(), StoreError> {
         match records {
-            None => store.remove_collection_by_id::<R>(self.id)?,
-            Some(records) => store.remove_collection_if(&self.open(store)?, records)?,
+            None => store
+                .collections::<R>()
+                .remove(CollectionKey::Id(self.id))?,
+            Some(records) => store.collections().remove_if(&self.open(store)?, records)?,
         };
         Ok(())
     }
@@ -279,11 +284,7 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
         let collection = self.open(store)?;
         let batch: Vec<(&R, Condition)> = parsed.iter().map(|(r, c)| (r, *c)).collect();
         let results = match all {
-            true => collection
-                .save_all_if(&batch)?
-                .into_iter()
-                .map(Ok)
-                .collect(),
+            true => collection.save_many(&batch)?.into_iter().map(Ok).collect(),
             false => collection.save_each(&batch)?,
         };
         let rows = parsed.iter().zip(results).map(|((record, _), result)| {
@@ -298,7 +299,7 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
             let uid = match record.own_uid() {
                 Some(uid) => uid.to_owned(),
                 // The store made an identity from its content.
-                None => match collection.by_id(saved.id)? {
+                None => match collection.get(saved.id)? {
                     Some(stored) => stored.uid,
                     None => String::new(),
                 },
@@ -326,7 +327,7 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
     ) -> Result<SavedRows, StoreError> {
         let batch = parse_conditions(records)?;
         let from = self.open(store)?;
-        let target = store.collection_by_id::<R>(target)?;
+        let target = store.collection::<R>(CollectionKey::Id(target))?;
         let saved = match is_move {
             true => from.move_all_if(&batch, &target)?,
             false => from.copy_all_if(&batch, &target)?,
@@ -377,7 +378,11 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
         input: Box<dyn Read>,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> etui::Result<ImportReport> {
-        R::import_stream(&store.collection_by_id(self.id)?, input, on_event)
+        R::import_stream(
+            &store.collection(CollectionKey::Id(self.id))?,
+            input,
+            on_event,
+        )
     }
 }
 

@@ -55,7 +55,7 @@ impl<R: ListedRecord> TypedView<R> {
     /// Reads in the state of the changes. An error leaves them to be reported by the next call.
     fn read<T>(
         &mut self,
-        read: impl FnOnce(&ChangesOf<R>, &etui::record::Reader<'_, R>) -> Result<T, StoreError>,
+        read: impl FnOnce(&ChangesOf<R>, &etui::record::Reader<R>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut failure = None;
         let result = self.view.changes_and(|changes, reader| {
@@ -110,7 +110,7 @@ impl<R: ListedRecord> PulledView for TypedView<R> {
 fn wire_changes<R: ListedRecord>(
     columns: &ColumnList<R>,
     changes: &ChangesOf<R>,
-    reader: &etui::record::Reader<'_, R>,
+    reader: &etui::record::Reader<R>,
 ) -> Result<PulledChanges, StoreError> {
     let ViewChanges::Since(changes) = changes else {
         return Ok(None);

@@ -7,6 +7,8 @@ use etui::Store;
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::record::{Collection, RecordKind};
+use etui::store::CollectionKey;
+use etui::store::NewCollection;
 
 use crate::sources::{Source, SourceKind};
 
@@ -27,7 +29,10 @@ pub(crate) fn adopt_collection<R: RecordKind>(
         return Ok(found);
     }
     with_free_name(kind, source, |name| {
-        store.create_collection_with_external_id::<R>(name, &id)
+        store.collections::<R>().create(NewCollection {
+            external_id: Some(&id),
+            ..NewCollection::from(name)
+        })
     })
 }
 
@@ -43,7 +48,10 @@ pub(crate) fn rename_collection(
         };
         with_free_name(kind, source, |name| match found.name() == name {
             true => Ok(()),
-            false => store.rename_collection::<R>(found.name(), name).map(drop),
+            false => store
+                .collections::<R>()
+                .rename(found.name(), name)
+                .map(drop),
         })
     }
     match kind {
@@ -60,7 +68,7 @@ pub(crate) fn remove_collection(
 ) -> etui::Result<()> {
     fn remove<R: RecordKind>(store: &Store, kind: SourceKind, uid: &str) -> etui::Result<()> {
         if let Some(found) = find_collection::<R>(store, kind, uid)? {
-            store.remove_collection::<R>(found.name())?;
+            store.collections::<R>().remove(found.name())?;
         }
         Ok(())
     }
@@ -102,9 +110,10 @@ pub(crate) fn find_collection<R: RecordKind>(
     kind: SourceKind,
     source_uid: &str,
 ) -> etui::Result<Option<Collection<R>>> {
-    let found = store.collection_by_external_id(&kind.external_id(source_uid))?;
-    if found.is_some() || !is_default(kind, source_uid) {
-        return Ok(found);
+    match store.collection(CollectionKey::ExternalId(&kind.external_id(source_uid))) {
+        Err(etui::Error::NoCollection { .. }) if is_default(kind, source_uid) => {}
+        Err(etui::Error::NoCollection { .. }) => return Ok(None),
+        found => return found.map(Some),
     }
     let default = store.collection(None)?;
     Ok(default.external_id()?.is_none().then_some(default))

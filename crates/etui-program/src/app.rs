@@ -22,7 +22,7 @@ fn tell_waiting(waiting: &Waiting<'_>) -> ControlFlow<()> {
     if !TOLD.swap(true, Ordering::Relaxed) && std::io::stderr().is_terminal() {
         let who = waiting.writer();
         let who = who.as_deref().unwrap_or("another program");
-        let store = waiting.path().display().to_string();
+        let store = waiting.path.display().to_string();
         eprintln!(
             "Waiting for {}, which is writing to {}; Ctrl-C ends this.",
             escape_text(who),
@@ -155,22 +155,22 @@ impl App {
     pub fn names_in<R: RecordKind>(&self, store: &Store) -> Result<Vec<String>> {
         match self.collection_name::<R>() {
             Some(name) => Ok(vec![name.to_owned()]),
-            None => Ok(store.collections::<R>()?),
+            None => Ok(store.collections::<R>().names()?),
         }
     }
 
     /// Returns the collection given on the command line, or all of its kind, in one snapshot, with
     /// their names.
-    pub fn readers_in<'s, R: RecordKind>(
+    pub fn readers_in<R: RecordKind>(
         &self,
-        snapshot: &'s Snapshot<'_>,
-    ) -> Result<Vec<(String, Reader<'s, R>)>> {
+        snapshot: &Snapshot,
+    ) -> Result<Vec<(String, Reader<R>)>> {
         let names = match self.collection_name::<R>() {
             Some(name) => vec![name.to_owned()],
             None => snapshot.collections::<R>()?,
         };
         let readers = names.into_iter().map(|name| {
-            let reader = snapshot.collection(Some(&name))?;
+            let reader = snapshot.collection(&name)?;
             Ok((name, reader))
         });
         readers.collect()

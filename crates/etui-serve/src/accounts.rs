@@ -203,7 +203,7 @@ impl Accounts {
             Err(LogInError::Store(Error::NoStore(_))) if self.has_users() => return Ok(None),
             store => store?,
         };
-        let device = store.find_device(&credentials.password)?;
+        let device = store.devices().find(&credentials.password)?;
         let root = match self.has_users() {
             true => format!("{DAV_ROOT}{user}/"),
             false => DAV_ROOT.to_owned(),
@@ -308,7 +308,7 @@ impl Accounts {
         for user in users {
             let store = user.lock().as_ref().and_then(|open| open.store.clone());
             if let Some(store) = store {
-                store.release_memory();
+                store.maintenance().release_memory();
             }
         }
     }

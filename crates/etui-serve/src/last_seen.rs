@@ -47,7 +47,7 @@ impl LastSeen {
         let (store, device) = (Arc::clone(&login.store), login.device.clone());
         spawn_blocking(move || {
             let _turn = turn;
-            if let Err(error) = store.record_device_use(&device) {
+            if let Err(error) = store.devices().record_use(&device) {
                 tracing::warn!(%error, "the use of a device was not recorded");
             }
         });

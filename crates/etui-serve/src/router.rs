@@ -1,5 +1,6 @@
 //! [`Router`]: from a request to its answer: the password, the limits, and the worker that answers.
 
+use etui::store::CollectionKey;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -387,11 +388,15 @@ impl Router {
     /// Logs that a device has removed more than half of a collection.
     fn note_removals(&self, login: &Login, collection: i64, removed: u64) {
         // An address book, or a calendar; neither if the whole collection was removed.
-        let book = login.store.collection_by_id::<Card>(collection);
+        let book = login
+            .store
+            .collection::<Card>(CollectionKey::Id(collection));
         let remaining = match book {
             Ok(book) => book.count(),
             Err(_) => {
-                let calendar = login.store.collection_by_id::<CalendarObject>(collection);
+                let calendar = login
+                    .store
+                    .collection::<CalendarObject>(CollectionKey::Id(collection));
                 calendar.and_then(|calendar| calendar.count())
             }
         };

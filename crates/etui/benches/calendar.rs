@@ -133,7 +133,7 @@ fn date_book(c: &mut Criterion) {
         b.iter(|| {
             for index in 0..COUNT {
                 let taken = book.take(index).unwrap();
-                book.release(taken);
+                drop(taken);
             }
         });
     });

@@ -44,7 +44,7 @@ fn save_batch(c: &mut Criterion) {
                             .collect();
                         contacts.save_many(&cards).expect("saving");
                         if grams {
-                            store.merge_index().expect("merging");
+                            store.maintenance().merge_index().expect("merging");
                         }
                         start.elapsed()
                     })

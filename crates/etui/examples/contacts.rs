@@ -57,7 +57,7 @@ fn run(path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let stored = contacts.get(uid)?.ok_or("it was saved")?;
     let mut card = stored.card()?;
     card.set("NOTE", "likes tea")?;
-    contacts.save_if(&card, Condition::IfMatch(stored.etag))?;
+    contacts.save((&card, Condition::IfMatch(stored.etag)))?;
     contacts.restore(uid)?;
 
     // Changes since the token, for a synchronisation.

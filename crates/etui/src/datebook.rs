@@ -41,7 +41,7 @@ use crate::calendar::ics::ComponentKind;
 use crate::calendar::time::{TimeZone, Timestamp};
 use crate::calendar::{Calendar, CalendarObject, Column, Columns, Query, Rows, Status};
 use crate::error::{Error, Result};
-use crate::record::StoredRecord;
+use crate::record::{Save, StoredRecord};
 use crate::types::{CollectionKind, Condition, ETag, RecordId};
 
 /// Records that sequential access reads at once: enough that the query before them costs little
@@ -247,16 +247,11 @@ impl DateBook {
             let stored = StoredRecord::new(id, dirty.uid.clone(), ETag::of(&text), text);
             return Ok(Some((stored, dirty.before)));
         }
-        let found = self.calendar.by_id(id)?;
+        let found = self.calendar.get(id)?;
         Ok(found.map(|stored| {
             let before = stored.etag;
             (stored, before)
         }))
-    }
-
-    /// Releases a record unchanged, as dropping it does.
-    pub fn release(&mut self, taken: CheckedOut) {
-        drop(taken);
     }
 
     /// Releases a record changed. It is visible at once to this date book; [`DateBook::sync`] makes it
@@ -289,22 +284,17 @@ impl DateBook {
         if self.dirty.is_empty() {
             return Ok(SyncReport::default());
         }
-        let condition = |dirty: &DirtyRecord| Condition::IfMatch(dirty.before);
-        let has_uid = |dirty: &&DirtyRecord| dirty.record.uid().is_some();
-        let named = self.dirty.values().filter(has_uid);
-        let named: Vec<_> = named
-            .map(|dirty| (&dirty.record, condition(dirty)))
-            .collect();
-        let mut saved = self.calendar.save_each(&named)?.into_iter();
+        let saves = self.dirty.values().map(|dirty| Save {
+            record: &dirty.record,
+            condition: Condition::IfMatch(dirty.before),
+            // Without a UID its identity came from its content, which has changed.
+            uid: Some(&dirty.uid),
+        });
+        let saves: Vec<Save<'_, CalendarObject>> = saves.collect();
+        let mut saved = self.calendar.save_each(saves)?.into_iter();
         let mut report = SyncReport::default();
         while let Some((record, dirty)) = self.dirty.pop_first() {
-            let result = match dirty.record.uid() {
-                Some(_) => saved.next().unwrap_or(Err(Error::CheckedOut(record))),
-                // Its identity in the store came from its content, which has changed.
-                None => self
-                    .calendar
-                    .save_as(&dirty.uid, &dirty.record, condition(&dirty)),
-            };
+            let result = saved.next().unwrap_or(Err(Error::CheckedOut(record)));
             match result {
                 Ok(_) => report.saved += 1,
                 Err(Error::Conflict { .. }) => report.conflicts.push(SyncConflict {

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use etui::Store;
-//! use etui::contacts::{Card, Filter, Paging};
+//! use etui::contacts::{Card, Field, MatchMode, Filter, Paging};
 //!
 //! # let dir = tempfile::tempdir()?;
 //! # let path = dir.path().join("personal.etui");
@@ -28,7 +28,7 @@
 //!
 //! // Finding ignores case and accents.
 //! assert_eq!(contacts.find(&"name:mul*".parse()?)?.len(), 1);
-//! assert_eq!(contacts.find(&Filter::name_suffix("OST"))?.len(), 1);
+//! assert_eq!(contacts.find(&Filter::text(Field::Name, MatchMode::Suffix, "OST"))?.len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -40,14 +40,14 @@
 //! | to | call |
 //! |---|---|
 //! | open | [`Store::open`], [`Store::open_with`]; then [`Store::contacts`], [`Store::calendar`], [`Store::media`] |
-//! | save | [`save`](record::Collection::save), [`save_many`](record::Collection::save_many), [`save_if`](record::Collection::save_if); foreign files by [`import`](record::Collection::import) |
-//! | find | [`find`](record::Collection::find) by a [`Filter`](search::filter::Filter), [`query`](record::Collection::query) with order, page and columns; as a person types: [`Query::ranked`](search::query::Query::ranked), [`correct`](record::Collection::correct) |
-//! | list | [`list`](record::Collection::list) by pages, [`count`](record::Collection::count), [`position`](record::Collection::position) |
-//! | read | [`get`](record::Collection::get), [`by_id`](record::Collection::by_id), [`all`](record::Collection::all); several reads of one state: [`Store::snapshot`] |
+//! | save | [`save`](record::Collection::save), [`save_many`](record::Collection::save_many), under a condition by [`Save`](record::Save); foreign files by [`import`](record::Collection::import) |
+//! | find | [`find`](record::Reader::find) by a [`Filter`](search::filter::Filter), [`query`](record::Reader::query) with order, page and columns; as a person types: [`Query::ranked`](search::query::Query::ranked), [`correct`](record::Reader::correct) |
+//! | list | [`list`](record::Reader::list) by pages, [`count`](record::Reader::count), [`position`](record::Reader::position) |
+//! | read | [`get`](record::Reader::get), [`all`](record::Reader::all); several reads of one state: [`Store::snapshot`] |
 //! | remove, undo | [`remove`](record::Collection::remove), [`restore`](record::Collection::restore) |
 //! | watch | [`view`](record::Collection::view): the changes of a filter, as they happen |
-//! | sync | [`Store::token`], [`changes_since`](record::Collection::changes_since): the changes since a state |
-//! | see a week | [`between`](calendar::Calendar::between), [`next_occurrence`](calendar::Calendar::next_occurrence), [`free_busy`](calendar::Calendar::free_busy), [`alarms`](calendar::Calendar::alarms) |
+//! | sync | [`Store::token`], [`changes_since`](record::Reader::changes_since): the changes since a state |
+//! | see a week | [`between`](record::Reader::between), [`next_occurrence`](record::Reader::next_occurrence), [`free_busy`](record::Reader::free_busy), [`alarms`](record::Reader::alarms) |
 //! | ask in SQL | [`Store::sql`] |
 //!
 //! ```
@@ -133,6 +133,7 @@ pub mod store;
 mod types;
 pub mod watch;
 
+pub use db::schema::VERSION as SCHEMA_VERSION;
 #[doc(hidden)]
 pub use db::use_base;
 pub use db::{Durability, Memory, TellWaiting, Vfs, Waiting};

@@ -32,7 +32,7 @@ pub fn check_store(app: &mut App, args: &CheckArgs) -> Result<()> {
     let mut report = store.check()?;
     let found = report.problems.len() + report.outdated.len();
     if args.repair {
-        store.repair()?;
+        store.maintenance().repair()?;
         report = store.check()?;
     }
     if app.out.json {

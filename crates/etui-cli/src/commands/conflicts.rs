@@ -5,6 +5,8 @@ use etui::calendar::CalendarObject;
 use etui::calendar::ics::{ObjectPiece, ObjectReader};
 use etui::contacts::Card;
 use etui::resource::Resource;
+use etui::resource::ResourceKey;
+use etui::store::CollectionKey;
 use etui::store::RefusedVersion;
 use etui::{CollectionKind, Error, SaveOutcome, Store};
 use etui_program::output::{Style, Table, escape_text, format_size, object, one_line, pluralize};
@@ -128,13 +130,13 @@ struct Conflict {
 
 impl Conflict {
     fn read(store: &Store, version: RefusedVersion) -> Result<Self> {
-        let text = store.refused_text(version.id)?;
+        let text = store.refused().text(version.id)?;
         let text = text.ok_or(Error::NoRefused(version.id))?;
         Ok(Self { version, text })
     }
 
     fn find(store: &Store, number: i64) -> Result<Self> {
-        let version = store.refused_version(number)?;
+        let version = store.refused().get(number)?;
         Self::read(store, version.ok_or_else(|| no_conflict(number))?)
     }
 
@@ -188,23 +190,25 @@ impl Conflict {
         };
         let id = self.version.collection;
         let versions = match self.kind() {
-            CollectionKind::Calendar => {
-                store.collection_by_id::<CalendarObject>(id)?.history(uid)?
-            }
-            _ => store.collection_by_id::<Card>(id)?.history(uid)?,
+            CollectionKind::Calendar => store
+                .collection::<CalendarObject>(CollectionKey::Id(id))?
+                .history(uid)?,
+            _ => store
+                .collection::<Card>(CollectionKey::Id(id))?
+                .history(uid)?,
         };
         let at = versions.first().and_then(|version| version.at);
         Ok(at.is_some_and(|at| at > self.version.at))
     }
 
     fn present_of<R: Resource>(&self, store: &Store) -> Result<Option<Vec<u8>>> {
-        let collection = match store.collection_by_id::<R>(self.version.collection) {
+        let collection = match store.collection::<R>(CollectionKey::Id(self.version.collection)) {
             Err(Error::NoCollection { .. }) => return Ok(None),
             found => found?,
         };
         let found = match (&self.version.uid, self.version.record) {
-            (Some(uid), _) => collection.resource_by_uid(uid)?,
-            (None, Some(record)) => collection.resource_by_id(record)?,
+            (Some(uid), _) => collection.resource(ResourceKey::Uid(uid))?,
+            (None, Some(record)) => collection.resource(record)?,
             (None, None) => collection.resource(&self.version.name)?,
         };
         Ok(found.map(|found| found.bytes))
@@ -230,7 +234,7 @@ fn no_conflict(number: i64) -> Failure {
 
 fn list_conflicts(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
-    let versions = store.refused_versions()?;
+    let versions = store.refused().list()?;
     if versions.is_empty() {
         return app.out.status("No conflicts.");
     }
@@ -366,7 +370,7 @@ fn report_taken<R: RecordCommands>(
     conflict: &Conflict,
 ) -> Result<()> {
     let number = conflict.version.id;
-    let saved = store.take_refused(number)?;
+    let saved = store.refused().take(number)?;
     let (id, title) = (saved.id, conflict.title());
     let (outcome, undo) = match saved.outcome {
         SaveOutcome::Unchanged => ("unchanged", None),
@@ -388,12 +392,12 @@ fn report_taken<R: RecordCommands>(
 fn forget_conflicts(app: &mut App, numbers: &[i64]) -> Result<()> {
     let store = app.open_to_write()?;
     for &number in numbers {
-        if store.refused_version(number)?.is_none() {
+        if store.refused().get(number)?.is_none() {
             return Err(no_conflict(number));
         }
     }
     for &number in numbers {
-        store.forget_refused(number)?;
+        store.refused().forget(number)?;
     }
     store.close()?;
     let count = pluralize(numbers.len() as u64, "conflict");

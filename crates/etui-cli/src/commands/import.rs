@@ -302,8 +302,8 @@ impl OwnCollections {
 
 /// Returns the collection with a name, and creates it if there is none.
 fn open_or_create_collection<R: RecordKind>(store: &Store, name: &str) -> Result<Collection<R>> {
-    match store.collection(Some(name)) {
-        Err(Error::NoCollection { .. }) => Ok(store.create_collection(name)?),
+    match store.collection(name) {
+        Err(Error::NoCollection { .. }) => Ok(store.collections().create(name)?),
         opened => Ok(opened?),
     }
 }
@@ -520,7 +520,7 @@ pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
         ));
     }
     // The records are saved; without the merge, searches are slower until the next save.
-    if let Err(error) = store.merge_index() {
+    if let Err(error) = store.maintenance().merge_index() {
         app.out.write_error_line(&one_line(&format!(
             "all records are saved, but merging the search index failed: {error}"
         )));

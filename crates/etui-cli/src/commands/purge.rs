@@ -49,7 +49,7 @@ struct NamedRecord {
 pub fn purge_store(app: &mut App, args: &PurgeArgs) -> Result<()> {
     let store = app.open_to_write()?;
     // Its records are no longer there to be named again.
-    if let Some(is_complete) = store.complete_purge()? {
+    if let Some(is_complete) = store.maintenance().complete_purge()? {
         check_complete(is_complete, store.path())?;
         app.out.status("Completed an earlier purge.")?;
     }

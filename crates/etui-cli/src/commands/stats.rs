@@ -16,7 +16,7 @@ pub struct StatsArgs {}
 
 pub fn show_stats(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
-    let stats = store.stats()?;
+    let stats = store.maintenance().stats()?;
     let path = store.path().display().to_string();
     if app.out.json {
         return app.out.write_json(&stats_json(&path, &stats));

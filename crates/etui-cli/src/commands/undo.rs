@@ -3,6 +3,7 @@
 use etui::calendar::CalendarObject;
 use etui::calendar::time::Timestamp;
 use etui::contacts::Card;
+use etui::store::CollectionKey;
 use etui::{CollectionKind, Step, Store, UndoEffect, UndoReport, UndoneRecord};
 use etui_program::output::{
     OutputWriter, Table, escape_text, format_count, object, one_line, pluralize,
@@ -285,7 +286,7 @@ fn title_of_undone(store: &Store, record: &UndoneRecord) -> Result<String> {
 
 fn title_of<R: RecordCommands>(store: &Store, record: &UndoneRecord) -> Result<String> {
     // A removed collection has no names to show.
-    let Ok(all) = store.collection_by_id::<R>(record.collection) else {
+    let Ok(all) = store.collection::<R>(CollectionKey::Id(record.collection)) else {
         return Ok(record.uid.clone());
     };
     let live = all.get(&record.uid)?;

@@ -1,6 +1,7 @@
 //! `etui conflicts`: refused texts are listed, shown, taken and forgotten.
 
 use etui::Store;
+use etui::resource::ResourceKey;
 use etui::store::RefusedText;
 
 use crate::harness::{TestHome, session};
@@ -11,7 +12,7 @@ fn home_with_conflicts() -> TestHome {
     let home = TestHome::with_people();
     let store = Store::open(home.path(".local/share/etui/personal.etui")).unwrap();
     let (contacts, calendar) = (store.contacts().unwrap(), store.calendar().unwrap());
-    let bob = contacts.resource_by_uid("bob").unwrap().unwrap();
+    let bob = contacts.resource(ResourceKey::Uid("bob")).unwrap().unwrap();
     let text = String::from_utf8(bob.bytes).unwrap();
     let text = text.replace("bob@example.com", "bob@example.net");
     let event = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//phone//EN\r\nBEGIN:VEVENT\r\nUID:tea\r\n\
@@ -25,7 +26,7 @@ fn home_with_conflicts() -> TestHome {
         device: "Phone",
         reason: "it was changed meanwhile",
     };
-    store.keep_refused(&refused).unwrap();
+    store.refused().keep(&refused).unwrap();
     // Times are in milliseconds, and this one has to be later.
     std::thread::sleep(std::time::Duration::from_millis(2));
     let refused = RefusedText {
@@ -37,7 +38,7 @@ fn home_with_conflicts() -> TestHome {
         device: "Tablet",
         reason: "it was removed meanwhile",
     };
-    store.keep_refused(&refused).unwrap();
+    store.refused().keep(&refused).unwrap();
     store.close().unwrap();
     home
 }
@@ -160,7 +161,7 @@ fn the_list_tells_what_the_present_version_is() {
     // The text that is the present one now, refused once more.
     let store = Store::open(home.path(".local/share/etui/personal.etui")).unwrap();
     let contacts = store.contacts().unwrap();
-    let bob = contacts.resource_by_uid("bob").unwrap().unwrap();
+    let bob = contacts.resource(ResourceKey::Uid("bob")).unwrap().unwrap();
     let refused = RefusedText {
         collection: contacts.id(),
         name: "bob.vcf",
@@ -170,7 +171,7 @@ fn the_list_tells_what_the_present_version_is() {
         device: "Phone",
         reason: "it was changed meanwhile",
     };
-    store.keep_refused(&refused).unwrap();
+    store.refused().keep(&refused).unwrap();
     store.close().unwrap();
     let session = home.session(&["etui conflicts | grep Bob"]);
     assert!(session.contains("the same text"), "{session}");

@@ -1,5 +1,6 @@
 //! DELETE of a resource, or of a collection with all that is in it. Both go to the trash.
 
+use etui::store::CollectionKey;
 use http::StatusCode;
 
 use super::answer_empty;
@@ -64,7 +65,8 @@ fn of_collection<R: DavKind>(
     }
     match context
         .store
-        .remove_collection_by_id::<R>(found.collection.id())
+        .collections::<R>()
+        .remove(CollectionKey::Id(found.collection.id()))
     {
         Ok(removed) => {
             outcome.removed = removed.records;

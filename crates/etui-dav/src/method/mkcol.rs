@@ -2,6 +2,7 @@
 
 use etui::record::Collection;
 use etui::store::CollectionChanges;
+use etui::store::NewCollection;
 use http::{Response, StatusCode};
 
 use super::answer_empty;
@@ -132,7 +133,11 @@ fn create<'a, R: DavKind>(
             1 => wanted.clone(),
             number => format!("{wanted} {number}"),
         });
-        match context.store.create_collection_at::<R>(segment, &changes) {
+        match context.store.collections::<R>().create(NewCollection {
+            segment: Some(segment),
+            changes: Some(&changes),
+            ..NewCollection::default()
+        }) {
             Err(etui::Error::CollectionExists { .. }) => {}
             Err(
                 error @ (etui::Error::BadName { .. }

@@ -2,6 +2,7 @@
 
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
+use etui::store::CollectionKey;
 
 use crate::context::{Context, FoundCollection, for_kind};
 use crate::failure::{Refusal, Result};
@@ -134,7 +135,7 @@ fn of_collection<R: DavKind>(
         collection, href, ..
     } = &found;
     let snapshot = context.store.snapshot()?;
-    let reader = snapshot.collection_by_id::<R>(collection.id())?;
+    let reader = snapshot.collection::<R>(CollectionKey::Id(collection.id()))?;
     let members = MemberWriter::<R>::new(context, wanted, None);
     // A later token would hide the changes between.
     let node = context.node(&found).with_token(&reader.collection_token()?);

@@ -10,6 +10,7 @@ use crate::property::change::{self, ChangeResults, PropertyChange};
 use crate::respond::Respond;
 use crate::session::Outcome;
 use crate::xml::Namespace;
+use etui::store::CollectionKey;
 
 use super::answer_empty;
 
@@ -87,7 +88,11 @@ fn of_collection<R: DavKind>(
         Ok(checked) => checked,
     };
     let id = found.collection.id();
-    let results = match context.store.change_collection::<R>(id, &checked) {
+    let results = match context
+        .store
+        .collections::<R>()
+        .change(CollectionKey::Id(id), &checked)
+    {
         Ok(()) => change::made(changes),
         Err(error) => change::refused(changes, error)?,
     };

@@ -45,7 +45,7 @@ pub(crate) fn put<R: DavKind>(
     let condition = condition::of_write(&Conditions::of(context.request.headers()));
     let saved = found
         .collection
-        .put_edited(name, bytes, &condition)
+        .put_resource(name, bytes, &condition)
         .map_err(|error| refuse(refusal_of_text::<R>(error, &found.href, bytes)))?;
     outcome.written = u64::from(saved.outcome != SaveOutcome::Unchanged);
     let status = match saved.outcome {

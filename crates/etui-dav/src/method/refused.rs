@@ -129,7 +129,7 @@ impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
             (StatusCode::PRECONDITION_FAILED, None) => "it was removed meanwhile",
             _ => refusal.detail.as_str(),
         };
-        self.context.store.keep_refused(&RefusedText {
+        self.context.store.refused().keep(&RefusedText {
             collection: self.collection,
             name: self.name,
             record: stored.map(|stored| stored.id),

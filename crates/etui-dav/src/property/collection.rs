@@ -1,5 +1,6 @@
 //! Properties of a collection: an address book or a calendar.
 
+use etui::store::CollectionKey;
 use std::cell::OnceCell;
 
 use etui::calendar::CalendarObject;
@@ -102,7 +103,7 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
             return Ok(token);
         }
         let snapshot = self.store.snapshot()?;
-        let reader = snapshot.collection_by_id::<R>(self.collection.id())?;
+        let reader = snapshot.collection::<R>(CollectionKey::Id(self.collection.id()))?;
         let token = token_text(self.collection.id(), &reader.collection_token()?);
         Ok(self.token.get_or_init(|| token))
     }
@@ -159,7 +160,7 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         }
         let calendar = self
             .store
-            .collection_by_id::<CalendarObject>(self.collection.id())?;
+            .collection::<CalendarObject>(CollectionKey::Id(self.collection.id()))?;
         let Some(color) = calendar.color()? else {
             return Ok(None);
         };

@@ -31,10 +31,7 @@ pub struct FoundContacts {
 ///
 /// # Errors
 /// [`QueryError::Store`].
-pub fn find_contacts(
-    reader: &Reader<'_>,
-    query: &AddressQuery,
-) -> Result<FoundContacts, QueryError> {
+pub fn find_contacts(reader: &Reader, query: &AddressQuery) -> Result<FoundContacts, QueryError> {
     let limit = query.limit().unwrap_or(usize::MAX);
     let mut found = FoundContacts::default();
     let mut visit = |id: RecordId, card: &[u8]| {
@@ -55,7 +52,7 @@ pub fn find_contacts(
             let mut page = reader.query(&query)?;
             'pages: loop {
                 for id in page.ids() {
-                    let Some(stored) = reader.by_id(*id)? else {
+                    let Some(stored) = reader.get(*id)? else {
                         continue;
                     };
                     if !visit(*id, &stored.text) {

@@ -62,13 +62,14 @@ enum Candidates {
 /// # Errors
 /// [`QueryError::Store`].
 pub fn find(
-    reader: &Reader<'_>,
+    reader: &Reader,
     query: &CalendarQuery,
     zone: &TimeZone,
 ) -> Result<Vec<RecordId>, QueryError> {
     let zone = query.zone_or(zone);
     if let Some(("VEVENT", range)) = only_time_range(query) {
-        let mut found = reader.records_between(range.instants(), zone, ComponentKind::Event)?;
+        let mut found =
+            reader.records_between(range.instants(), zone, Some(ComponentKind::Event))?;
         found.sort_unstable();
         return Ok(found);
     }
@@ -95,7 +96,7 @@ pub fn find(
 
 /// Evaluates a query on whole calendar objects, with `VCALENDAR` and time zones.
 fn find_in_objects(
-    reader: &Reader<'_>,
+    reader: &Reader,
     query: &CalendarQuery,
     zone: &TimeZone,
     ids: Option<&[RecordId]>,
@@ -110,7 +111,7 @@ fn find_in_objects(
         }
     };
     let budget = InstanceBudget::default();
-    reader.resources_by_ids(ids, |_, resource| {
+    reader.resources(ids.iter().copied(), |_, resource| {
         // The object has the zones that it names.
         let is_match = |one: &StoredResource| {
             let zones = zones_of_object(&one.bytes);
@@ -220,16 +221,16 @@ fn is_kind(filter: &Filter) -> bool {
 
 /// Returns the ids of the candidates in order, each once; `None` for all records.
 fn candidate_ids(
-    reader: &Reader<'_>,
+    reader: &Reader,
     candidates: &Candidates,
     zone: &TimeZone,
 ) -> Result<Option<Vec<RecordId>>, QueryError> {
     let mut ids = match candidates {
         Candidates::Nothing => Vec::new(),
         Candidates::All => return Ok(None),
-        Candidates::Between(range) => reader.between_candidates(range.clone(), zone)?,
+        Candidates::Between(range) => reader.records_between(range.clone(), zone, None)?,
         Candidates::BetweenOrUndated(range) => {
-            let mut ids = reader.between_candidates(range.clone(), zone)?;
+            let mut ids = reader.records_between(range.clone(), zone, None)?;
             ids.extend(undated_ids(reader)?);
             ids
         }
@@ -242,7 +243,7 @@ fn candidate_ids(
 }
 
 /// Returns the records that a filter of the library finds.
-fn ids_of(reader: &Reader<'_>, filter: &Filter) -> Result<Vec<RecordId>, QueryError> {
+fn ids_of(reader: &Reader, filter: &Filter) -> Result<Vec<RecordId>, QueryError> {
     let mut ids = Vec::new();
     let query = Query::new(filter.clone())
         .columns(Column::Uid)
@@ -259,7 +260,7 @@ fn ids_of(reader: &Reader<'_>, filter: &Filter) -> Result<Vec<RecordId>, QueryEr
 }
 
 /// Returns the records without a time, which are at the end of the list.
-fn undated_ids(reader: &Reader<'_>) -> Result<Vec<RecordId>, QueryError> {
+fn undated_ids(reader: &Reader) -> Result<Vec<RecordId>, QueryError> {
     let mut ids = Vec::new();
     let query = Query::all()
         .columns(Column::Start)
@@ -281,7 +282,7 @@ fn undated_ids(reader: &Reader<'_>) -> Result<Vec<RecordId>, QueryError> {
 }
 
 /// Returns the records with alarms.
-fn ids_with_alarms(reader: &Reader<'_>) -> Result<Vec<RecordId>, QueryError> {
+fn ids_with_alarms(reader: &Reader) -> Result<Vec<RecordId>, QueryError> {
     let (mut ids, mut offset) = (Vec::new(), 0);
     loop {
         let page = reader.list(Paging {

@@ -29,7 +29,7 @@ pub fn parse_free_busy_query(report: &Element) -> Result<TimeRange, QueryError> 
 /// # Errors
 /// [`QueryError::Store`].
 pub fn free_busy(
-    reader: &Reader<'_>,
+    reader: &Reader,
     range: &TimeRange,
     zone: &TimeZone,
     now: Timestamp,

@@ -109,7 +109,7 @@ fn now() -> Timestamp {
 fn answer_ids<R: DavKind>(
     context: &Context<'_>,
     found: &FoundCollection<R>,
-    reader: &Reader<'_, R>,
+    reader: &Reader<R>,
     report: &Element,
     ids: &[RecordId],
     is_cut: bool,

@@ -41,10 +41,10 @@ fn a_reading_device_changes_nothing() {
     }
     assert_eq!(served.get(path).text(), card("a", "Ada"));
     // Its edit is kept.
-    let kept = served.store.refused_versions().unwrap();
+    let kept = served.store.refused().list().unwrap();
     assert_eq!(kept.len(), 1);
     assert_eq!(
-        served.store.refused_text(kept[0].id).unwrap(),
+        served.store.refused().text(kept[0].id).unwrap(),
         Some(card("a", "Changed").into_bytes())
     );
     assert_eq!(
@@ -109,7 +109,7 @@ fn a_hidden_collection_is_not_there() {
     assert_eq!(send("MKCOL", "/dav/addressbooks/x/", "").refusal().0, 403);
     assert_eq!(send("GET", "/dav/addressbooks/1/a.vcf", "").status(), 200);
     assert_eq!(served.get(hidden).text(), event("e", "Tea", 5));
-    assert!(served.store.refused_versions().unwrap().is_empty());
+    assert!(served.store.refused().list().unwrap().is_empty());
 }
 
 #[test]

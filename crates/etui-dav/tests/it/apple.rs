@@ -156,6 +156,7 @@ fn a_name_and_a_colour_are_changed() {
         served
             .store
             .collections::<etui::calendar::CalendarObject>()
+            .names()
             .unwrap(),
         ["Private"]
     );

@@ -59,8 +59,8 @@ fn odd_cards_come_back() {
                 continue;
             }
             // Of one UID with another text, or without any content; kept all the same.
-            let refused = &served.store.refused_versions().unwrap()[0];
-            let text = served.store.refused_text(refused.id).unwrap().unwrap();
+            let refused = &served.store.refused().list().unwrap()[0];
+            let text = served.store.refused().text(refused.id).unwrap().unwrap();
             assert_eq!(text, *card, "{path}");
         }
     }

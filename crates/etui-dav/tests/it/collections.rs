@@ -74,11 +74,15 @@ fn a_type_must_fit_its_home() {
         .body(format!("<mkcol xmlns=\"DAV:\" xmlns:card=\"urn:ietf:params:xml:ns:carddav\"><set><prop>{book}</prop></set></mkcol>"));
     assert_eq!(as_curl.status(), 201);
     assert_eq!(
-        served.store.collections::<Card>().unwrap(),
+        served.store.collections::<Card>().names().unwrap(),
         ["Contacts", "x", "curl"]
     );
     assert_eq!(
-        served.store.collections::<CalendarObject>().unwrap(),
+        served
+            .store
+            .collections::<CalendarObject>()
+            .names()
+            .unwrap(),
         ["Calendar", "x"]
     );
     let again = served.request("MKCALENDAR", "/dav/calendars/x/").body("");
@@ -102,7 +106,7 @@ fn two_collections_may_want_one_name() {
         );
     }
     assert_eq!(
-        served.store.collections::<Card>().unwrap(),
+        served.store.collections::<Card>().names().unwrap(),
         ["Contacts", "Team", "Team 2"]
     );
     let answer = proppatch(
@@ -139,7 +143,11 @@ fn a_property_that_cannot_be_set_makes_no_collection() {
         assert!(text.contains(status), "{text}");
     }
     assert_eq!(
-        served.store.collections::<CalendarObject>().unwrap(),
+        served
+            .store
+            .collections::<CalendarObject>()
+            .names()
+            .unwrap(),
         ["Calendar"]
     );
 }
@@ -241,7 +249,11 @@ fn properties_have_a_limit_and_a_protection() {
         ]
     );
     assert_eq!(
-        served.store.collections::<CalendarObject>().unwrap(),
+        served
+            .store
+            .collections::<CalendarObject>()
+            .names()
+            .unwrap(),
         ["Calendar"]
     );
     let made = mkcol(
@@ -252,10 +264,14 @@ fn properties_have_a_limit_and_a_protection() {
     assert_eq!(made.status(), 424);
     assert!(made.text().contains("507 Insufficient Storage"));
     assert_eq!(
-        served.store.collections::<CalendarObject>().unwrap(),
+        served
+            .store
+            .collections::<CalendarObject>()
+            .names()
+            .unwrap(),
         ["Calendar"]
     );
-    let removed = served.store.removed_collections::<CalendarObject>();
+    let removed = served.store.collections::<CalendarObject>().removed();
     assert!(removed.unwrap().is_empty());
     let unnamed = proppatch(&served, path, "<set><prop><displayname/></prop></set>");
     assert!(unnamed.lines().contains("409 Conflict"));
@@ -322,7 +338,11 @@ fn the_last_collection_stays() {
     assert_eq!(served.store.contacts().unwrap().name(), "work");
     assert_eq!(served.get("/dav/addressbooks/1/a.vcf").status(), 404);
     assert_eq!(
-        served.store.restore_collection::<Card>("Contacts").unwrap(),
+        served
+            .store
+            .collections::<Card>()
+            .restore("Contacts")
+            .unwrap(),
         1
     );
     assert_eq!(
@@ -354,7 +374,8 @@ fn the_url_of_a_collection_stays() {
     team.set_external_id(Some("other")).unwrap();
     served
         .store
-        .rename_collection::<Card>("team", "Group")
+        .collections::<Card>()
+        .rename("team", "Group")
         .unwrap();
     let list = || {
         let request = served.request("PROPFIND", "/dav/addressbooks/");

@@ -8,9 +8,9 @@ const PATH: &str = "/dav/addressbooks/1/a.vcf";
 
 /// Returns the texts of refused versions, with device and name.
 fn refused(served: &Served) -> Vec<(String, String, String)> {
-    let all = served.store.refused_versions().unwrap().into_iter();
+    let all = served.store.refused().list().unwrap().into_iter();
     all.map(|one| {
-        let text = served.store.refused_text(one.id).unwrap().unwrap();
+        let text = served.store.refused().text(one.id).unwrap().unwrap();
         (one.device, one.name, String::from_utf8(text).unwrap())
     })
     .collect()
@@ -42,7 +42,7 @@ fn the_second_edit_is_refused_and_kept() {
         card("a", "Ada of the laptop"),
     );
     assert_eq!(refused(&served), [of_laptop]);
-    let version = &served.store.refused_versions().unwrap()[0];
+    let version = &served.store.refused().list().unwrap()[0];
     assert_eq!(version.uid.as_deref(), Some("a"));
     assert_eq!(version.reason, "it was changed meanwhile");
     assert_eq!(
@@ -55,7 +55,7 @@ fn the_second_edit_is_refused_and_kept() {
             .unwrap()
             .map(|c| c.id)
     );
-    served.store.take_refused(version.id).unwrap();
+    served.store.refused().take(version.id).unwrap();
     assert_eq!(served.get(PATH).text(), card("a", "Ada of the laptop"));
 }
 
@@ -152,7 +152,7 @@ fn every_refused_text_is_kept() {
         assert!(path.ends_with(&name));
     }
     assert_eq!(refused(&served).len(), 7);
-    let collection = served.store.refused_versions().unwrap()[0].collection;
+    let collection = served.store.refused().list().unwrap()[0].collection;
     assert_eq!(calendar, format!("/dav/calendars/{collection}/"));
 }
 
@@ -211,7 +211,7 @@ fn texts_are_kept_whatever_refuses_them() {
     for path in ["/dav/addressbooks/team/", "/dav/addressbooks/later/"] {
         assert_eq!(served.request("DELETE", path).body("").status(), 204);
     }
-    let count = || served.store.refused_versions().unwrap().len();
+    let count = || served.store.refused().list().unwrap().len();
     let large = card("l", &"x".repeat(1000));
     let number = format!("/dav/addressbooks/{team}/e.vcf");
     for (path, header, body, status) in [
@@ -239,11 +239,12 @@ fn texts_are_kept_whatever_refuses_them() {
     // With the collection the text can be taken.
     served
         .store
-        .restore_collection::<etui::contacts::Card>("team")
+        .collections::<etui::contacts::Card>()
+        .restore("team")
         .unwrap();
-    let all = served.store.refused_versions().unwrap();
+    let all = served.store.refused().list().unwrap();
     assert_eq!((all[4].collection, all[4].name.as_str()), (team, "e.vcf"));
-    served.store.take_refused(all[4].id).unwrap();
+    served.store.refused().take(all[4].id).unwrap();
     let text = served.get("/dav/addressbooks/team/e.vcf");
     assert_eq!(text.text(), card("e", "Edit"));
 }

@@ -89,7 +89,8 @@ fn a_collection_is_made_and_removed() {
     assert_eq!(
         served
             .store
-            .restore_collection::<etui::contacts::Card>("test-1a2b")
+            .collections::<etui::contacts::Card>()
+            .restore("test-1a2b")
             .unwrap(),
         1
     );

@@ -81,7 +81,7 @@ impl Candidates {
     pub(super) fn ids(&self, calendar: &Calendar) -> EdsResult<Option<Vec<RecordId>>> {
         let found = match self {
             Self::All => return Ok(None),
-            Self::Between(range, zone) => calendar.between_candidates(range.clone(), zone),
+            Self::Between(range, zone) => calendar.records_between(range.clone(), zone, None),
             Self::Filter(filter) => calendar
                 .query(&Query::new(filter.clone()).columns(Column::Uid))
                 .map(|rows| rows.ids().to_vec()),

@@ -153,7 +153,7 @@ fn visit_records(
     visit: &mut dyn FnMut(RecordId, CalendarObject),
 ) -> EdsResult<()> {
     for &id in ids {
-        let Some(record) = calendar.by_id(id).map_err(store_error)? else {
+        let Some(record) = calendar.get(id).map_err(store_error)? else {
             continue;
         };
         if let Some(object) = parse_stored(calendar, id, record.text, zones)? {

@@ -76,7 +76,7 @@ fn read_updates(
     let zones = opened.zones()?;
     let mut updates = Vec::with_capacity(changed.len());
     for (id, uid) in changed {
-        let object = match calendar.by_id(id).map_err(store_error)? {
+        let object = match calendar.get(id).map_err(store_error)? {
             Some(record) => parse_stored(&calendar, id, record.text, &zones)?,
             None => None,
         };

@@ -264,7 +264,7 @@ impl<'c> ChangeSet<'c> {
             }
         }
         if !saved.is_empty() {
-            calendar.save_all_if(&saved).map_err(|e| match e {
+            calendar.save_many(&saved).map_err(|e| match e {
                 etui::Error::BatchConflict { .. } => EdsError::new(OUT_OF_SYNC, e.to_string()),
                 e => store_error(e),
             })?;

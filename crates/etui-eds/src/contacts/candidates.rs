@@ -114,7 +114,11 @@ impl Candidates {
     }
 
     fn of_phone(number: &WrittenNumber) -> Self {
-        Self::Filter(Filter::phone_suffix(last_digits(number, COMMON_DIGITS)))
+        Self::Filter(Filter::text(
+            Field::Phone,
+            MatchMode::Suffix,
+            last_digits(number, COMMON_DIGITS),
+        ))
     }
 }
 
@@ -144,7 +148,7 @@ mod tests {
         assert_eq!(candidates(&and), found);
         assert_eq!(
             candidates("(endswith \"email\" \"@X.org\")"),
-            Candidates::Filter(Filter::email_suffix("@x.org"))
+            Candidates::Filter(Filter::text(Field::Email, MatchMode::Suffix, "@x.org"))
         );
         let written = Filter::text(Field::PhoneWritten, MatchMode::Suffix, "12-3");
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Reading contacts: one by its UID, and those that match a query.
 
 use etui::RecordId;
-use etui::contacts::{Card, Column, Contact, Filter, Query, SortOrder};
+use etui::contacts::{Card, Column, Contact, Field, Filter, MatchMode, Query, SortOrder};
 
 use super::book::Book;
 use super::candidates::Candidates;
@@ -83,7 +83,7 @@ impl Book {
             Some(uid) => uid.to_owned(),
             // The text has none: the record has one that was made of its content.
             None => {
-                let record = self.contacts().ok().and_then(|c| c.by_id(found.id).ok()?);
+                let record = self.contacts().ok().and_then(|c| c.get(found.id).ok()?);
                 record.map(|record| record.uid).unwrap_or_default()
             }
         }
@@ -144,7 +144,8 @@ impl Book {
         let contacts = self.contacts()?;
         for address in addresses(text) {
             let wanted = fold_text(&address).into_owned();
-            let query = Query::new(Filter::email(&address)).columns(Column::Emails);
+            let query = Query::new(Filter::text(Field::Email, MatchMode::Words, &address))
+                .columns(Column::Emails);
             let rows = contacts.query(&query);
             let rows = rows.map_err(|e| EdsError::of_book(&e))?;
             let mut values = rows.iter().flat_map(|row| row.values(Column::Emails));

@@ -132,7 +132,7 @@ impl ViewQuery for BookQuery {
         let contacts = self.book.contacts()?;
         let mut cards = Vec::with_capacity(ids.len());
         for &id in ids {
-            let found = contacts.by_id(id).map_err(|e| EdsError::of_book(&e))?;
+            let found = contacts.get(id).map_err(|e| EdsError::of_book(&e))?;
             let Some(contact) = found else { continue };
             cards.push(match shape {
                 CardShape::UidOnly => OutgoingCard {

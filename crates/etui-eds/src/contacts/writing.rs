@@ -48,7 +48,7 @@ impl Book {
         let has_views = !self.views().is_empty();
         let before = has_views.then(|| self.server.store.token()).transpose();
         let before = before.map_err(|e| EdsError::of_book(&e))?;
-        contacts.save_all_if(&batch).map_err(|e| match e {
+        contacts.save_many(&batch).map_err(|e| match e {
             Error::BatchConflict { uid, .. } => contact_exists(&uid),
             e => EdsError::of_book(&e),
         })?;
@@ -113,7 +113,7 @@ impl Book {
             .iter()
             .map(|(card, condition)| (card, *condition))
             .collect();
-        match contacts.save_all_if(&batch) {
+        match contacts.save_many(&batch) {
             Ok(_) => {
                 for (card, _) in &cards {
                     publish_pictures(card.text(), &self.pictures);

@@ -66,7 +66,7 @@ async fn run(options: ServeOptions) -> Result<(), ServeError> {
             let resting = Arc::downgrade(&server);
             let release = move || {
                 if let Some(server) = resting.upgrade() {
-                    server.store.release_memory();
+                    server.store.maintenance().release_memory();
                 }
             };
             zruntime::spawn(server.activity.clone().release_at_rest(release)).detach();

@@ -123,8 +123,10 @@ impl StoreSide {
     /// Removes the collection itself.
     pub(super) fn remove_collection(&self, store: &Store) -> etui::Result<()> {
         match self {
-            Self::Book(contacts) => store.remove_collection::<Card>(contacts.name()),
-            Self::Calendar(calendar) => store.remove_collection::<CalendarObject>(calendar.name()),
+            Self::Book(contacts) => store.collections::<Card>().remove(contacts.name()),
+            Self::Calendar(calendar) => store
+                .collections::<CalendarObject>()
+                .remove(calendar.name()),
         }
         .map(|_| ())
     }
@@ -153,7 +155,7 @@ impl StoreSide {
             Self::Calendar(calendar) => {
                 for stored in calendar.get_many(uids)?.into_iter().flatten() {
                     let mut object = Vec::new();
-                    calendar.export_some(&mut object, &[stored.id])?;
+                    calendar.export(&mut object, Some(&[stored.id]))?;
                     outgoing.push(Outgoing {
                         uid: stored.uid,
                         record: String::from_utf8_lossy(&stored.text).into_owned(),
@@ -215,7 +217,7 @@ fn for_each<R: RecordKind>(
         Ok(())
     })?;
     for id in ids {
-        if let Some(stored) = collection.by_id(id)? {
+        if let Some(stored) = collection.get(id)? {
             visit(&stored.uid, stored.etag, &stored.text);
         }
     }

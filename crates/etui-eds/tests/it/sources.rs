@@ -80,7 +80,7 @@ fn collections_follow_their_sources() {
         let store = Store::open(desktop.store()).unwrap();
         let has = |name: &str| {
             let name = name.to_owned();
-            move |store: &Store| store.collections::<Card>().unwrap().contains(&name)
+            move |store: &Store| store.collections::<Card>().names().unwrap().contains(&name)
         };
         assert!(has("Club")(&store));
 
@@ -96,7 +96,7 @@ fn collections_follow_their_sources() {
         let removed = client.call(REGISTRY, &object, "Source.Removable", "Remove", ());
         removed.await.unwrap();
         let is_removed = |store: &Store| {
-            let removed = store.removed_collections::<Card>().unwrap();
+            let removed = store.collections::<Card>().removed().unwrap();
             removed
                 .iter()
                 .any(|book| book.name == "Chess club" && book.records == 1)

@@ -26,7 +26,7 @@ pub fn add_device(app: &mut App, args: &AddDeviceArgs) -> Result<()> {
             false => Some(find_collections(&store, &args.only)?),
         },
     };
-    let password = store.add_device(&args.name, &access)?.to_string();
+    let password = store.devices().add(&args.name, &access)?.to_string();
     let user = user_name_of(store.path());
     store.close()?;
     let url = args.url.clone().unwrap_or_else(|| ServerUrl {
@@ -90,8 +90,8 @@ fn find_collections(store: &Store, names: &[String]) -> Result<HashSet<i64>> {
 /// Returns the names of the address books and calendars by id.
 fn collection_names(store: &Store) -> Result<BTreeMap<i64, String>> {
     fn add<R: RecordKind>(store: &Store, names: &mut BTreeMap<i64, String>) -> Result<()> {
-        for name in store.collections::<R>()? {
-            names.insert(store.collection::<R>(Some(&name))?.id(), name);
+        for name in store.collections::<R>().names()? {
+            names.insert(store.collection::<R>(&name)?.id(), name);
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ fn collection_names(store: &Store) -> Result<BTreeMap<i64, String>> {
 
 pub fn list_devices(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
-    let devices = store.devices()?;
+    let devices = store.devices().list()?;
     let names = collection_names(&store)?;
     if devices.is_empty() && !app.out.json {
         let text = "No device yet. Add one: etui serve add-device Phone";
@@ -118,12 +118,12 @@ pub fn list_devices(app: &mut App) -> Result<()> {
         } else {
             "write"
         };
-        let seen = device.last_seen();
+        let seen = device.last_seen;
         table.add_row([
             device.name.clone(),
             access.to_owned(),
             visible_collections(device, &names).map_or_else(|| "all".to_owned(), |v| v.join(", ")),
-            format_minute(device.added(), &zone),
+            format_minute(device.added, &zone),
             seen.map_or_else(|| "never".to_owned(), |seen| format_minute(seen, &zone)),
         ]);
     }
@@ -148,15 +148,15 @@ fn device_json(
         name: device.name.clone(),
         read_only: device.access.is_read_only,
         only: visible_collections(device, names),
-        added: iso_instant(device.added().into(), zone),
-        last_seen: device.last_seen().map(|seen| iso_instant(seen.into(), zone)),
+        added: iso_instant(device.added.into(), zone),
+        last_seen: device.last_seen.map(|seen| iso_instant(seen.into(), zone)),
     }
 }
 
 pub fn remove_device(app: &mut App, args: &RemoveDeviceArgs) -> Result<()> {
     let store = app.open_to_write()?;
     let names = collection_names(&store)?;
-    let removed = match store.remove_device(&args.name) {
+    let removed = match store.devices().remove(&args.name) {
         Err(Error::NoDevice { known, .. }) if known.is_empty() => {
             return Err(Failure::NotFound(format!(
                 "there is no device named \"{}\", nor any other; add it: etui serve add-device {}",

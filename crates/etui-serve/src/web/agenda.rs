@@ -1,5 +1,6 @@
 //! The agenda of a day.
 
+use etui::calendar::OccurrenceLimit;
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{Date, DateTime, TimeZone, Weekday};
 use etui::calendar::{CalendarObject, Color, Occurrence, Status, Todo};
@@ -39,7 +40,8 @@ pub fn show_day(view: &DeviceView<'_>, day: Date, zone: &TimeZone) -> etui::Resu
     let (mut entries, mut has_more) = (Vec::new(), false);
     for (name, reader) in &calendars {
         let color = reader.color()?;
-        let found = reader.between_bounded(during.clone(), zone, MAX_SHOWN)?;
+        let found =
+            reader.between_bounded(during.clone(), zone, OccurrenceLimit::Fair(MAX_SHOWN))?;
         has_more |= found.has_more || !found.cut.is_empty();
         let found = found.occurrences.into_iter();
         entries.extend(found.map(|occurrence| Entry {

@@ -63,7 +63,7 @@ struct SearchHit {
     details: Vec<String>,
 }
 
-fn find(books: &[(String, Reader<'_, Card>)], filter: &Filter) -> etui::Result<Vec<SearchHit>> {
+fn find(books: &[(String, Reader<Card>)], filter: &Filter) -> etui::Result<Vec<SearchHit>> {
     let columns = Column::Name | Column::Organization | Column::Phone | Column::Email;
     let query = Query::ranked(filter.clone())
         .columns(columns)
@@ -102,7 +102,7 @@ pub fn show_contact(
     let Some((book, reader)) = books.iter().find(|(_, reader)| reader.id() == collection) else {
         return Ok(None);
     };
-    let Some(contact) = reader.by_id(record)? else {
+    let Some(contact) = reader.get(record)? else {
         return Ok(None);
     };
     // Text that another program put into the store, and that is no vCard.

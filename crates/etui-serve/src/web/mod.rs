@@ -132,7 +132,7 @@ fn contact_of(path: &str) -> Option<(i64, RecordId)> {
 /// One state of a store, as a device sees it.
 struct DeviceView<'a> {
     login: &'a Login,
-    snapshot: &'a Snapshot<'a>,
+    snapshot: &'a Snapshot,
 }
 
 impl<'a> DeviceView<'a> {
@@ -143,12 +143,10 @@ impl<'a> DeviceView<'a> {
     }
 
     /// Returns the collections of a kind that the device may see, with their names.
-    fn collections<R: RecordKind>(
-        &self,
-    ) -> etui::Result<Vec<(String, etui::record::Reader<'a, R>)>> {
+    fn collections<R: RecordKind>(&self) -> etui::Result<Vec<(String, etui::record::Reader<R>)>> {
         let mut all = Vec::new();
         for name in self.snapshot.collections::<R>()? {
-            let reader = self.snapshot.collection::<R>(Some(&name))?;
+            let reader = self.snapshot.collection::<R>(&name)?;
             if self.may_see(reader.id()) {
                 all.push((name, reader));
             }

@@ -134,7 +134,7 @@ impl Drop for TestServer {
 /// Adds a device to a store, which is made if there is none; returns its password.
 pub fn add_device(store: &std::path::Path, name: &str, access: &DeviceAccess) -> String {
     let store = Store::open(store).unwrap();
-    let password = store.add_device(name, access).unwrap().to_string();
+    let password = store.devices().add(name, access).unwrap().to_string();
     store.close().unwrap();
     password
 }

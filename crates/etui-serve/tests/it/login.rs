@@ -121,10 +121,11 @@ fn a_removed_device_is_refused_at_once() {
     let mut client = server.client();
     assert_eq!(client.ask("PROPFIND", "/dav/", "").status, 207);
     let store = Store::open(server.path("ada.etui")).unwrap();
-    store.remove_device("Phone").unwrap();
+    store.devices().remove("Phone").unwrap();
     assert_eq!(client.ask("PROPFIND", "/dav/", "").status, 401);
     let password = store
-        .add_device("Tablet", &DeviceAccess::default())
+        .devices()
+        .add("Tablet", &DeviceAccess::default())
         .unwrap();
     client.authorization = Some(basic("ada", &password.to_string()));
     assert_eq!(client.ask("PROPFIND", "/dav/", "").status, 207);

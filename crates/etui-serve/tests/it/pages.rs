@@ -207,7 +207,7 @@ fn nothing_in_a_page_runs() {
 fn a_limited_device_sees_only_its_collections() {
     let server = server();
     let store = Store::open(server.path("ada.etui")).unwrap();
-    let friends = store.create_collection::<Card>("Friends").unwrap();
+    let friends = store.collections::<Card>().create("Friends").unwrap();
     let bob =
         Card::parse("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:bob\r\nFN:Bob\r\nEND:VCARD\r\n").unwrap();
     let bob = friends.save(&bob).unwrap().id;
@@ -215,7 +215,7 @@ fn a_limited_device_sees_only_its_collections() {
         is_read_only: true,
         only: Some(HashSet::from([friends.id()])),
     };
-    let password = store.add_device("Frame", &access).unwrap().to_string();
+    let password = store.devices().add("Frame", &access).unwrap().to_string();
     let mut client: Client<_> = server.stranger();
     client.authorization = Some(basic("ada", &password));
     assert!(client.get("/").text().contains("Nothing today."));

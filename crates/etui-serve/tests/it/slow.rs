@@ -1,13 +1,14 @@
 //! Clients that send or read slowly, or not at all.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use etui::Store;
 use etui::contacts::Card;
-use etui::resource::ResourceCondition;
 use etui_testkit::wait::{LIMIT, wait_until};
 
 use crate::client::{Client, TestServer, card};
@@ -208,26 +209,34 @@ fn a_program_that_writes_for_long_stops_no_log_in_and_no_reading() {
     assert!(waits.into_iter().any(is_read_while_writes_wait));
 }
 
+/// Starts a program that holds the write lock of a store until its input ends.
+fn lock_store(path: &Path) -> Child {
+    let script = "import sqlite3, sys\n\
+                  store = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
+                  store.execute('BEGIN IMMEDIATE')\n\
+                  print('locked', flush=True)\n\
+                  sys.stdin.read()\n";
+    let mut locker = Command::new("python3")
+        .args(["-c", script])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let output = locker.stdout.as_mut().unwrap();
+    BufReader::new(output).read_line(&mut line).unwrap();
+    assert_eq!(line, "locked\n");
+    locker
+}
+
 /// Returns whether a device is answered before writes have waited for their time.
 fn is_read_while_writes_wait(write_wait: Duration) -> bool {
     let server = TestServer::start_with(|options| {
         (options.limits.workers, options.limits.write_wait) = (4, write_wait);
     });
-    let store = Store::open(server.path("ada.etui")).unwrap();
-    let book = store.contacts().unwrap();
-    let is_in_time = std::thread::scope(|scope| {
-        let (sender, locked) = std::sync::mpsc::channel();
-        let (done, end) = std::sync::mpsc::channel::<()>();
-        scope.spawn(move || {
-            let always = ResourceCondition::Always;
-            let saved = book.put_resource_with("a.vcf", &always, |_| {
-                sender.send(()).unwrap();
-                let _ = end.recv();
-                Ok(card("a", "Ada").into_bytes())
-            });
-            saved.unwrap();
-        });
-        locked.recv().unwrap();
+    let is_in_time = {
+        let mut locker = lock_store(&server.path("ada.etui"));
         // Writes wait, then the devices are to come again.
         let mut writers: Vec<_> = (0..4).map(|_| server.client()).collect();
         for (n, writer) in writers.iter_mut().enumerate() {
@@ -246,9 +255,11 @@ fn is_read_while_writes_wait(write_wait: Duration) -> bool {
             assert_eq!(answer.status, 503);
             assert!(answer.header("retry-after").is_some());
         }
-        done.send(()).unwrap();
+        // The program ends at the end of its input, and its transaction with it.
+        drop(locker.stdin.take());
+        locker.wait().unwrap();
         is_in_time
-    });
+    };
     let path = "/dav/addressbooks/1/c.vcf";
     assert_eq!(
         server.client().ask("PUT", path, &card("c", "C")).status,

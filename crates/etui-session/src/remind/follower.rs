@@ -104,7 +104,7 @@ impl<'a> Follower<'a> {
             self.follow_calendars()?;
             let now = clock();
             let next = self.show_due_or_wait(&mut target).await?;
-            self.store.release_memory();
+            self.store.maintenance().release_memory();
             if !timer.set(now, next)? {
                 continue;
             }
@@ -132,8 +132,8 @@ impl<'a> Follower<'a> {
     /// Opens views of new calendars, and reads those that are open, so that each later change wakes.
     fn follow_calendars(&mut self) -> Result<()> {
         let mut present = HashSet::new();
-        for name in self.store.collections::<CalendarObject>()? {
-            let calendar = match self.store.collection::<CalendarObject>(Some(&name)) {
+        for name in self.store.collections::<CalendarObject>().names()? {
+            let calendar = match self.store.collection::<CalendarObject>(&name) {
                 Err(Error::NoCollection { .. }) => continue,
                 other => other?,
             };
@@ -245,10 +245,10 @@ impl<'a> Follower<'a> {
         Ok((due, gone))
     }
 
-    fn readers<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Vec<NamedReader<'s>>> {
+    fn readers<'s>(&self, snapshot: &'s Snapshot) -> Result<Vec<NamedReader<'s>>> {
         let mut readers = Vec::new();
         for name in snapshot.collections::<CalendarObject>()? {
-            let reader = snapshot.collection::<CalendarObject>(Some(&name))?;
+            let reader = snapshot.collection::<CalendarObject>(&name)?;
             if self.is_selected(reader.id()) {
                 readers.push((name, reader));
             }

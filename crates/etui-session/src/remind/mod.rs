@@ -30,7 +30,7 @@ pub fn run_reminders(app: &mut App, args: &RemindArgs) -> Result<()> {
         names.extend(app.calendar.as_deref());
     }
     let ids = names.into_iter().map(|name| {
-        let calendar = store.collection::<CalendarObject>(Some(name))?;
+        let calendar = store.collection::<CalendarObject>(name)?;
         Ok(calendar.id())
     });
     let ids: Vec<i64> = ids.collect::<Result<_>>()?;

@@ -22,7 +22,7 @@ const MAX_PAGES: usize = 4;
 const LATEST: i64 = 60;
 
 /// A calendar in a snapshot, and its name.
-pub type NamedReader<'s> = (String, Reader<'s, CalendarObject>);
+pub type NamedReader<'s> = (String, Reader<CalendarObject>);
 
 /// An alarm to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub fn find_due(
             let uid = match uids.entry(alarm.record) {
                 std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
                 std::collections::hash_map::Entry::Vacant(unknown) => {
-                    unknown.insert(reader.by_id(alarm.record)?.map(|stored| stored.uid))
+                    unknown.insert(reader.get(alarm.record)?.map(|stored| stored.uid))
                 }
             };
             if let Some(uid) = uid
@@ -159,7 +159,7 @@ fn add_alarm(
 /// one.
 fn read_due(
     name: &str,
-    reader: &Reader<'_, CalendarObject>,
+    reader: &Reader<CalendarObject>,
     range: std::ops::Range<Timestamp>,
     zone: &TimeZone,
     found: &mut DueReminders,
@@ -174,7 +174,7 @@ fn read_due(
             found.floor = Some(after);
             due.clear();
         }
-        let alarms = reader.alarms_bounded(after, size, zone)?;
+        let alarms = reader.alarms(after, size, zone)?;
         found.cut.extend(alarms.cut);
         let is_full = alarms.alarms.len() == size;
         let last = alarms.alarms.last().map(|last| last.at);
@@ -222,13 +222,13 @@ pub fn find_alarm(
 
 /// Returns the alarms that are due at one moment.
 fn alarms_of_moment(
-    reader: &Reader<'_, CalendarObject>,
+    reader: &Reader<CalendarObject>,
     at: Timestamp,
     zone: &TimeZone,
 ) -> Result<Vec<DueAlarm>> {
     let mut size = PAGE / 4;
     loop {
-        let mut due = reader.alarms(at, size, zone)?;
+        let mut due = reader.alarms(at, size, zone)?.alarms;
         let is_full = due.len() == size;
         due.retain(|alarm| alarm.at == at);
         if !is_full || due.len() < size || size >= MAX_OF_MOMENT {

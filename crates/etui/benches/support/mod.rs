@@ -55,7 +55,7 @@ pub fn filled(dir: &Path, name: &str, count: usize) -> PathBuf {
             .collect();
         contacts.save_many(&some).expect("saving");
     }
-    store.merge_index().expect("merging");
+    store.maintenance().merge_index().expect("merging");
     store.close().expect("closing");
     path
 }
@@ -72,7 +72,7 @@ pub fn kept(count: usize) -> PathBuf {
     std::fs::create_dir_all(&dir).expect("the directory of kept stores");
     let sample: String = People::varied(1).take(200).collect();
     let people = &ETag::of(sample.as_bytes()).to_string()[..8];
-    let schema = Store::schema_version();
+    let schema = etui::SCHEMA_VERSION;
     let path = dir.join(format!("people-{count}-{people}-schema-{schema}.etui"));
     if path.exists() {
         return path;
@@ -89,7 +89,7 @@ pub fn kept(count: usize) -> PathBuf {
         .import(people.as_bytes(), &mut |_| ControlFlow::Continue(()))
         .expect("importing");
     assert_eq!(report.added, count as u64, "{:?}", report.refusals.first());
-    store.merge_index().expect("merging");
+    store.maintenance().merge_index().expect("merging");
     store.close().expect("closing");
     std::fs::rename(&new, &path).expect("keeping the store");
     eprintln!("made {} in {:.0?}", path.display(), start.elapsed());

@@ -16,7 +16,6 @@
 
 use std::ops::Range;
 
-use super::Calendar;
 use super::bounded::CutSeries;
 use super::ics::ComponentKind;
 use super::object_zones::ObjectZones;
@@ -26,8 +25,8 @@ use super::time::{CalendarTime, TimeZone, Timestamp};
 use super::time_codec::MAX_UTC_OFFSET;
 use super::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, Status};
 use crate::error::Result;
-use crate::record::Reader;
 use crate::record::time_index::{self, SpanRow, SpanTable, TimeSpan};
+use crate::record::{ReadState, Reader};
 use crate::types::RecordId;
 
 /// Length of the first window, in seconds. Each further one is [`WINDOW_GROWTH`] times as long.
@@ -76,65 +75,23 @@ pub struct DueAlarms {
     pub cut: Vec<CutSeries>,
 }
 
-impl Calendar {
-    /// Returns the first `limit` alarms that are due at `after` or later. See [`Reader::alarms`].
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn alarms(
-        &self,
-        after: Timestamp,
-        limit: usize,
-        viewer: &TimeZone,
-    ) -> Result<Vec<DueAlarm>> {
-        self.read_ordered(|r| r.alarms(after, limit, viewer))
-    }
-
-    /// Returns [`alarms`](Self::alarms), and the series that were not examined to the end. See
-    /// [`Reader::alarms_bounded`].
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn alarms_bounded(
-        &self,
-        after: Timestamp,
-        limit: usize,
-        viewer: &TimeZone,
-    ) -> Result<DueAlarms> {
-        self.read_ordered(|r| r.alarms_bounded(after, limit, viewer))
-    }
-}
-
-impl Reader<'_, CalendarObject> {
+impl Reader<CalendarObject> {
     /// Returns the first `limit` alarms that are due at `after` or later, in order. Acknowledged
     /// alarms are left out, as are those of cancelled and completed components, and repetitions of an
     /// alarm beyond the hundredth. Days and floating times are read in the zone `viewer`.
     ///
-    /// Time is bounded: see [`alarms_bounded`](Self::alarms_bounded).
+    /// The answer names the series that were not examined to the end: it examines about a million alarms of
+    /// instances, at most 262,144 of one record, then 1,024 of each further record.
     ///
     /// # Errors
     /// Any error of reading.
-    pub fn alarms(
-        &self,
-        after: Timestamp,
-        limit: usize,
-        viewer: &TimeZone,
-    ) -> Result<Vec<DueAlarm>> {
-        Ok(self.alarms_bounded(after, limit, viewer)?.alarms)
+    pub fn alarms(&self, after: Timestamp, limit: usize, viewer: &TimeZone) -> Result<DueAlarms> {
+        self.read_ordered(|r| r.alarms(after, limit, viewer))
     }
+}
 
-    /// Returns [`alarms`](Self::alarms), and the series that were not examined to the end. An answer
-    /// examines about a million alarms of instances, at most 262,144 of one record, then 1,024 of
-    /// each further record.
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn alarms_bounded(
-        &self,
-        after: Timestamp,
-        limit: usize,
-        viewer: &TimeZone,
-    ) -> Result<DueAlarms> {
+impl ReadState<'_, CalendarObject> {
+    fn alarms(&self, after: Timestamp, limit: usize, viewer: &TimeZone) -> Result<DueAlarms> {
         if limit == 0 {
             return Ok(DueAlarms::default());
         }

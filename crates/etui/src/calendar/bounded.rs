@@ -18,12 +18,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::CalendarObject;
 use super::range::{FirstOccurrences, Occurrence, RangeCandidate, instance_of, once_of};
 use super::series_cache::ParsedSeries;
 use super::time::{TimeZone, Timestamp};
-use super::{Calendar, CalendarObject};
 use crate::error::Result;
-use crate::record::Reader;
+use crate::record::{ReadState, Reader};
 use crate::types::RecordId;
 
 /// Occurrences of one series that [`Reader::between_bounded`] returns for each day of the range.
@@ -46,6 +46,17 @@ impl CutSeries {
             title: title.unwrap_or_default(),
         }
     }
+}
+
+/// How an answer of occurrences is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OccurrenceLimit {
+    /// The first ones; a dense rule can fill the answer.
+    First(usize),
+    /// At most so many. A series has at most [`MAX_PER_DAY`] for each day of the range, its first ones. If these
+    /// are more than the limit, the series with the most occurrences are cut further. A dense series thus never
+    /// hides an entry that has few occurrences.
+    Fair(usize),
 }
 
 /// The occurrences of a range, and the omissions.
@@ -76,9 +87,9 @@ impl SeriesStart {
     }
 }
 
-impl Calendar {
-    /// Returns the occurrences in `range`, of dense series only the first. See
-    /// [`Reader::between_bounded`].
+impl Reader<CalendarObject> {
+    /// Returns occurrences in `range`, in the order of [`between`](Self::between), up to a limit. At most twice as
+    /// many are held in memory.
     ///
     /// # Errors
     /// Any error of reading.
@@ -86,21 +97,28 @@ impl Calendar {
         &self,
         range: Range<Timestamp>,
         viewer: &TimeZone,
-        limit: usize,
+        limit: OccurrenceLimit,
     ) -> Result<BoundedOccurrences> {
-        self.read_ordered(|r| r.between_bounded(range, viewer, limit))
+        self.read_ordered(|state| match limit {
+            OccurrenceLimit::First(limit) => {
+                let mut occurrences =
+                    state.first_between(range, viewer, limit.saturating_add(1))?;
+                let has_more = occurrences.len() > limit;
+                occurrences.truncate(limit);
+                Ok(BoundedOccurrences {
+                    occurrences,
+                    cut: Vec::new(),
+                    per_series: limit,
+                    has_more,
+                })
+            }
+            OccurrenceLimit::Fair(limit) => state.between_fairly(range, viewer, limit),
+        })
     }
 }
 
-impl Reader<'_, CalendarObject> {
-    /// Returns at most `limit` occurrences in `range`, in the order of [`between`](Self::between). A
-    /// series has at most [`MAX_PER_DAY`] for each day of the range, its first ones. If these are
-    /// more than `limit`, the series with the most occurrences are cut further. A dense series thus
-    /// never hides an entry that has few occurrences.
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn between_bounded(
+impl ReadState<'_, CalendarObject> {
+    fn between_fairly(
         &self,
         range: Range<Timestamp>,
         viewer: &TimeZone,

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use super::Calendar;
 use super::range::{RangeCandidate, takes_time};
 use super::time::{TimeZone, Timestamp};
 use super::{CalendarObject, Status};
 use crate::error::Result;
-use crate::record::Reader;
+use crate::record::{ReadState, Reader};
 
 /// Instances that are expanded for one answer, until only [`MIN_INSTANCES_OF_SERIES`] are expanded
 /// of each further series.
@@ -25,17 +24,7 @@ pub struct BusyPeriod {
     pub tentative: bool,
 }
 
-impl Calendar {
-    /// Returns the busy periods of `range`. See [`Reader::free_busy`].
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<BusyPeriod>> {
-        self.read_ordered(|r| r.free_busy(range, viewer))
-    }
-}
-
-impl Reader<'_, CalendarObject> {
+impl Reader<CalendarObject> {
     /// Returns the busy periods of `range`, in order and without overlaps: the time of events that
     /// are not cancelled and not transparent (`TRANSP`). Where tentative and other events overlap,
     /// the period is not tentative. Days and floating times are read in the zone `viewer`.
@@ -46,6 +35,17 @@ impl Reader<'_, CalendarObject> {
     /// # Errors
     /// Any error of reading.
     pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<BusyPeriod>> {
+        self.read_ordered(|r| r.free_busy(range, viewer))
+    }
+}
+
+impl ReadState<'_, CalendarObject> {
+    /// See [`Reader::free_busy`].
+    pub(crate) fn free_busy(
+        &self,
+        range: Range<Timestamp>,
+        viewer: &TimeZone,
+    ) -> Result<Vec<BusyPeriod>> {
         let (mut settled, mut tentative) = (Vec::new(), Vec::new());
         let (mut left, mut many) = (MAX_INSTANCES, MANY_RANGES);
         let mut take = |during: &Range<Timestamp>, status| {

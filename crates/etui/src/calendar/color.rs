@@ -14,7 +14,7 @@ use super::{Calendar, CalendarObject};
 use crate::db::{TransactionSize, metadata};
 use crate::error::Result;
 use crate::record::steps::{self, CollectionChange};
-use crate::record::{Reader, RecordKind as _, collection_table};
+use crate::record::{ReadState, Reader, RecordKind as _, collection_table};
 
 /// A colour, 8 bits each of red, green and blue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -91,14 +91,6 @@ impl fmt::Display for Color {
 }
 
 impl Calendar {
-    /// Returns the colour of the calendar; `None` if it has none.
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn color(&self) -> Result<Option<Color>> {
-        self.read(|reader| reader.color())
-    }
-
     /// Sets the colour, or clears it. A removed calendar keeps its colour.
     ///
     /// # Errors
@@ -133,12 +125,19 @@ pub(crate) fn write_color(conn: &Connection, calendar: i64, color: Option<Color>
     }
 }
 
-impl Reader<'_, CalendarObject> {
-    /// Returns the colour of the calendar. See [`Calendar::color`].
+impl Reader<CalendarObject> {
+    /// Returns the colour of the calendar; `None` if it has none.
     ///
     /// # Errors
     /// Any error of reading.
     pub fn color(&self) -> Result<Option<Color>> {
+        self.read(|reader| reader.color())
+    }
+}
+
+impl ReadState<'_, CalendarObject> {
+    /// See [`Reader::color`].
+    pub(crate) fn color(&self) -> Result<Option<Color>> {
         self.explain_errors(|| {
             let text = read_color(self.conn, self.collection)?;
             Ok(text.and_then(|text| text.parse().ok()))

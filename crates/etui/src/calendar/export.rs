@@ -11,7 +11,6 @@ use std::path::Path;
 
 use rusqlite::OptionalExtension;
 
-use super::Calendar;
 use super::CalendarObject;
 use super::ics::{MergedTemplate, ObjectTemplate, ObjectWriter, ZoneKey, merge_templates};
 use super::object_zones::{self, ObjectZones};
@@ -19,39 +18,13 @@ use super::time::Date;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::db::metadata;
 use crate::error::{Error, Result};
-use crate::record::{Reader, StoredRecord, shared};
+use crate::record::{ReadState, Reader, StoredRecord, shared};
 use crate::types::{ETag, RecordId};
 
 /// A component to write: its ordinal in the object, its record, its position in the record.
 type ComponentSlot = (u32, i64, u32);
 
-impl Calendar {
-    /// Writes all records as calendar objects, as few as possible. An object whose records are
-    /// complete and unchanged is written byte for byte. Returns the number of records.
-    ///
-    /// # Errors
-    /// Any error of reading; [`Error::Io`] if writing to `out` fails.
-    pub fn export(&self, out: &mut dyn Write) -> Result<u64> {
-        self.read_ordered(|r| r.export(out, None))
-    }
-
-    /// Writes these records as calendar objects.
-    ///
-    /// # Errors
-    /// As [`Calendar::export`].
-    pub fn export_some(&self, out: &mut dyn Write, records: &[RecordId]) -> Result<u64> {
-        self.read_ordered(|r| r.export(out, Some(records)))
-    }
-
-    /// Returns the zones that a record can name: those of the object that it came from. For edits
-    /// ([`CalendarObject::set`]).
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
-        self.read(|r| r.zones(record))
-    }
-
+impl Reader<CalendarObject> {
     /// Returns the record with this UID, parsed with the zones of the object that it came from;
     /// `None` if there is none.
     ///
@@ -64,19 +37,33 @@ impl Calendar {
     ) -> Result<Option<(StoredRecord<CalendarObject>, CalendarObject)>> {
         self.read_ordered(|r| r.record(uid))
     }
-}
 
-impl Reader<'_, CalendarObject> {
-    /// Returns the record with this UID, parsed with the zones of the object that it came from. See
-    /// [`Calendar::record`].
+    /// Returns the zones that a record can name: those of the object that it came from. For edits
+    /// ([`CalendarObject::set`]).
     ///
     /// # Errors
     /// Any error of reading.
-    pub fn record(
+    pub fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
+        self.read(|r| r.zones(record))
+    }
+
+    /// Writes records as calendar objects, as few as possible: all of them, or these. An object whose records
+    /// are complete and unchanged is written byte for byte. Returns the number of records.
+    ///
+    /// # Errors
+    /// Any error of reading; [`Error::Io`] if writing to `out` fails.
+    pub fn export(&self, out: &mut dyn Write, records: Option<&[RecordId]>) -> Result<u64> {
+        self.read_ordered(|r| r.export(out, records))
+    }
+}
+
+impl ReadState<'_, CalendarObject> {
+    /// See [`Reader::record`].
+    pub(crate) fn record(
         &self,
         uid: &str,
     ) -> Result<Option<(StoredRecord<CalendarObject>, CalendarObject)>> {
-        let Some(stored) = self.get(uid)? else {
+        let Some(stored) = self.get(uid.into())? else {
             return Ok(None);
         };
         self.explain_errors(|| {
@@ -87,11 +74,8 @@ impl Reader<'_, CalendarObject> {
         })
     }
 
-    /// Returns the zones that a record can name. See [`Calendar::zones`].
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
+    /// See [`Reader::zones`].
+    pub(crate) fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
         self.explain_errors(|| match self.shared_row(record)? {
             Some(row) => object_zones::read_zones(self.conn, row),
             None => Ok(TimeZoneResolver::new()),
@@ -107,11 +91,8 @@ impl Reader<'_, CalendarObject> {
             .flatten())
     }
 
-    /// Writes records as calendar objects: all of them, or these. See [`Calendar::export`].
-    ///
-    /// # Errors
-    /// As [`Calendar::export`].
-    pub fn export(&self, out: &mut dyn Write, records: Option<&[RecordId]>) -> Result<u64> {
+    /// See [`Reader::export`].
+    pub(crate) fn export(&self, out: &mut dyn Write, records: Option<&[RecordId]>) -> Result<u64> {
         self.explain_errors(|| {
             let mut export = ExportPlan::default();
             self.collect_components(records, &mut export)?;
@@ -328,7 +309,7 @@ impl Reader<'_, CalendarObject> {
     }
 }
 
-impl Reader<'_, CalendarObject> {
+impl ReadState<'_, CalendarObject> {
     /// Returns those of the changed records that have the text again with which they were added: an undo
     /// brings it back. The change log has no index by record; it is read once.
     fn find_as_imported(

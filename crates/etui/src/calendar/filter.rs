@@ -1,13 +1,16 @@
 //! [`Filter`]: a condition on calendar objects.
 //!
 //! ```
-//! use etui::calendar::Filter;
+//! use etui::calendar::{Field, Filter, MatchMode};
 //! use etui::calendar::ics::ComponentKind;
 //!
 //! let text: Filter = r#"kind:todo (title:pay* or place:"City Hall") -category:done"#.parse()?;
 //! let code = Filter::kind(ComponentKind::Todo)
-//!     .and(Filter::title_prefix("pay").or(Filter::place("City Hall")))
-//!     .and(Filter::category("done").not());
+//!     .and(
+//!         Filter::text(Field::Title, MatchMode::Prefix, "pay")
+//!             .or(Filter::text(Field::Place, MatchMode::Words, "City Hall")),
+//!     )
+//!     .and(Filter::text(Field::Category, MatchMode::Words, "done").not());
 //! assert_eq!(text, code);
 //! # Ok::<(), etui::search::filter::FilterError>(())
 //! ```
@@ -133,26 +136,6 @@ impl FieldSet for Field {
 }
 
 impl Filter {
-    /// A title has these words.
-    pub fn title(words: impl Into<String>) -> Self {
-        Self::text(Field::Title, MatchMode::Words, words)
-    }
-
-    /// A word of a title starts with `start`.
-    pub fn title_prefix(start: impl Into<String>) -> Self {
-        Self::text(Field::Title, MatchMode::Prefix, start)
-    }
-
-    /// A place has these words.
-    pub fn place(words: impl Into<String>) -> Self {
-        Self::text(Field::Place, MatchMode::Words, words)
-    }
-
-    /// A category has these words.
-    pub fn category(words: impl Into<String>) -> Self {
-        Self::text(Field::Category, MatchMode::Words, words)
-    }
-
     /// The status is this one.
     pub fn status(status: Status) -> Self {
         Self::text(

@@ -44,7 +44,7 @@ impl Calendar {
     /// changes nothing. Components are merged into the stored entry with their UID, by the METHOD of their
     /// object (RFC 5546): of two for the same instance the newer is kept (SEQUENCE, then DTSTAMP, then
     /// LAST-MODIFIED), of two of one age in `input` the first. Zones and properties of the
-    /// objects are kept with the records, so that [`Calendar::export`] reproduces the objects.
+    /// objects are kept with the records, so that [`Reader::export`](crate::record::Reader::export) reproduces the objects.
     ///
     /// A small input (fewer than 4,096 records and 4 MiB) is saved in transactions of up to 1,000
     /// records, a larger one in one transaction; see

@@ -50,8 +50,9 @@ pub use etui_ical::{
     recurrence, time, zones,
 };
 
+pub use crate::search::filter::MatchMode;
 pub use alarms::{DueAlarm, DueAlarms};
-pub use bounded::{BoundedOccurrences, CutSeries, MAX_PER_DAY};
+pub use bounded::{BoundedOccurrences, CutSeries, MAX_PER_DAY, OccurrenceLimit};
 pub use busy::{BusyPeriod, merge_busy};
 pub(crate) use color::write_color;
 pub use color::{Color, InvalidColor};
@@ -70,7 +71,7 @@ use crate::watch;
 pub type Calendar = Collection<CalendarObject>;
 
 /// A calendar in a snapshot of the store.
-pub type Reader<'c> = crate::record::Reader<'c, CalendarObject>;
+pub type Reader = crate::record::Reader<CalendarObject>;
 
 /// A query for records of a calendar that reports changes.
 pub type View = watch::View<CalendarObject>;

@@ -6,10 +6,10 @@ use super::series_cache::SeriesCache;
 use super::summary::StoredSummary;
 use super::time::{TimeZone, Timestamp};
 use super::time_codec::ZoneInterner;
-use super::{Calendar, CalendarObject, Columns, Filter, Query, Status};
+use super::{CalendarObject, Columns, Filter, Query, Status};
 use crate::error::Result;
-use crate::record::Reader;
 use crate::record::time_index::TimeVersion;
+use crate::record::{ReadState, Reader};
 use crate::types::RecordId;
 
 /// Years in which an occurrence is looked for.
@@ -18,23 +18,7 @@ const MAX_YEARS: i64 = 10;
 /// has as many that began earlier.
 const MAX_INSTANCES: usize = 10_000;
 
-impl Calendar {
-    /// Returns the next occurrence of the entries that match `filter`. See
-    /// [`Reader::next_occurrence`].
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn next_occurrence(
-        &self,
-        filter: &Filter,
-        from: Timestamp,
-        viewer: &TimeZone,
-    ) -> Result<Option<Occurrence>> {
-        self.read_ordered(|r| r.next_occurrence(filter, from, viewer))
-    }
-}
-
-impl Reader<'_, CalendarObject> {
+impl Reader<CalendarObject> {
     /// Returns the first occurrence, of the entries that match `filter`, that begins at `from` or later;
     /// one of whole days, also if it began earlier and has not ended. Cancelled and completed ones are
     /// left out. `None`: there is none within ten years.
@@ -59,6 +43,18 @@ impl Reader<'_, CalendarObject> {
     /// # Errors
     /// Any error of reading.
     pub fn next_occurrence(
+        &self,
+        filter: &Filter,
+        from: Timestamp,
+        viewer: &TimeZone,
+    ) -> Result<Option<Occurrence>> {
+        self.read_ordered(|r| r.next_occurrence(filter, from, viewer))
+    }
+}
+
+impl ReadState<'_, CalendarObject> {
+    /// See [`Reader::next_occurrence`].
+    pub(crate) fn next_occurrence(
         &self,
         filter: &Filter,
         from: Timestamp,

@@ -12,7 +12,6 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use super::Calendar;
 use super::ics::ComponentKind;
 use super::object_zones::ObjectZones;
 use super::recurrence::Instance;
@@ -23,7 +22,7 @@ use super::time_codec::{self, MAX_UTC_OFFSET, ZoneInterner};
 use super::{CalendarObject, Status};
 use crate::error::Result;
 use crate::record::time_index::{self, MAX_LISTED, SpanTable};
-use crate::record::{Reader, list};
+use crate::record::{ReadState, Reader, list};
 use crate::types::RecordId;
 
 /// One occurrence of an event, to-do or journal entry.
@@ -70,65 +69,25 @@ pub(super) fn takes_time(kind: ComponentKind, transparent: bool, status: Option<
     kind == ComponentKind::Event && !transparent && status != Some(Status::Cancelled)
 }
 
-impl Calendar {
-    /// Returns the occurrences in `range` by start, including those that began before and last into
-    /// it. See [`Reader::between`].
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn between(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Occurrence>> {
-        self.read_ordered(|r| r.between(range, viewer))
-    }
-
-    /// Returns the records that may have an occurrence in `range`. See
-    /// [`Reader::between_candidates`].
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn between_candidates(
-        &self,
-        range: Range<Timestamp>,
-        viewer: &TimeZone,
-    ) -> Result<Vec<RecordId>> {
-        self.read_ordered(|r| r.between_candidates(range, viewer))
-    }
-
-    /// Returns the first `limit` occurrences in `range`. See [`Reader::between_at_most`].
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn between_at_most(
-        &self,
-        range: Range<Timestamp>,
-        viewer: &TimeZone,
-        limit: usize,
-    ) -> Result<Vec<Occurrence>> {
-        self.read_ordered(|r| r.between_at_most(range, viewer, limit))
-    }
-}
-
-impl Reader<'_, CalendarObject> {
+impl Reader<CalendarObject> {
     /// Returns the occurrences in `range` by start, including those that began before and last into
     /// it. An occurrence without length is in the range if it starts there (RFC 4791 §9.9). Days and
     /// floating times are read in the zone `viewer`. Occurrences that start together are ordered by
     /// end, then by record id, then by component.
     ///
     /// A rule that fires every second has as many occurrences as the range has seconds. Use
-    /// [`between_at_most`](Self::between_at_most) to bound them.
+    /// [`between_bounded`](Self::between_bounded) to bound them.
     ///
     /// # Errors
     /// Any error of reading.
     pub fn between(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Occurrence>> {
-        self.between_at_most(range, viewer, usize::MAX)
+        self.read_ordered(|state| state.first_between(range, viewer, usize::MAX))
     }
+}
 
-    /// Returns the first `limit` occurrences in `range`, in the order of [`between`](Self::between).
-    /// At most twice `limit` are held in memory. See
-    /// [`between_bounded`](Self::between_bounded) for an answer that one dense rule does not fill.
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn between_at_most(
+impl ReadState<'_, CalendarObject> {
+    /// Returns the first `limit` occurrences in a range, in order.
+    pub(super) fn first_between(
         &self,
         range: Range<Timestamp>,
         viewer: &TimeZone,
@@ -150,27 +109,6 @@ impl Reader<'_, CalendarObject> {
                 }
             })?;
             Ok(found.into_sorted())
-        })
-    }
-
-    /// Returns the ids of the records that may have an occurrence in `range`, each once: all that
-    /// have one, and recurring records that begin before its end and end after its start. For
-    /// programs that ask more of each component than its time.
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn between_candidates(
-        &self,
-        range: Range<Timestamp>,
-        viewer: &TimeZone,
-    ) -> Result<Vec<RecordId>> {
-        if range.start >= range.end {
-            return Ok(Vec::new());
-        }
-        self.explain_errors(|| {
-            let mut found = Vec::new();
-            self.each(&range, viewer, |record, _| found.push(RecordId(record)))?;
-            Ok(found)
         })
     }
 

@@ -12,7 +12,7 @@ use super::range::RangeCandidate;
 use super::time::{TimeZone, Timestamp};
 use super::zones::TimeZoneResolver;
 use crate::error::Result;
-use crate::record::Reader;
+use crate::record::{ReadState, Reader};
 use crate::types::RecordId;
 
 /// Instances of a series that are examined for one of the right kind.
@@ -35,13 +35,14 @@ impl RecordZones<'_> {
     }
 }
 
-impl Reader<'_, CalendarObject> {
+impl Reader<CalendarObject> {
     /// Returns the ids of the records that have an occurrence of a component of this kind in `range`,
     /// each once. Days and floating times are read in the zone `viewer`. No text is read beyond the
     /// cache of parsed series.
     ///
-    /// A series with components of several kinds, of which the first 10,000 occurrences in the range
-    /// are of other kinds, counts as one that has some.
+    /// Without a kind, also recurring records that begin before the range's end and end after its start: for
+    /// programs that ask more of each component than its time. A series with components of several kinds, of
+    /// which the first 10,000 occurrences in the range are of other kinds, counts as one that has some.
     ///
     /// # Errors
     /// Any error of reading.
@@ -49,7 +50,35 @@ impl Reader<'_, CalendarObject> {
         &self,
         range: Range<Timestamp>,
         viewer: &TimeZone,
-        kind: ComponentKind,
+        kind: Option<ComponentKind>,
+    ) -> Result<Vec<RecordId>> {
+        self.read_ordered(|r| r.records_between(range, viewer, kind))
+    }
+
+    /// Calls `visit` with the text and the time zones of these records, or of all records in the
+    /// order in which they were added; ids of other collections and removed records are passed over.
+    /// One record is in memory at a time. An error of `visit` ends the iteration.
+    ///
+    /// Records of one object that follow each other share its zones, so give ids in order.
+    ///
+    /// # Errors
+    /// Any read error, and the errors of `visit`.
+    pub fn for_each_with_zones(
+        &self,
+        records: Option<&[RecordId]>,
+        visit: impl FnMut(RecordId, &[u8], &mut RecordZones<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.read(|r| r.for_each_with_zones(records, visit))
+    }
+}
+
+impl ReadState<'_, CalendarObject> {
+    /// See [`Reader::records_between`].
+    pub(crate) fn records_between(
+        &self,
+        range: Range<Timestamp>,
+        viewer: &TimeZone,
+        kind: Option<ComponentKind>,
     ) -> Result<Vec<RecordId>> {
         let mut found = Vec::new();
         if range.start >= range.end {
@@ -57,6 +86,9 @@ impl Reader<'_, CalendarObject> {
         }
         self.explain_errors(|| {
             self.each(&range, viewer, |record, candidate| {
+                let Some(kind) = kind else {
+                    return found.push(RecordId(record));
+                };
                 let is_match = match candidate {
                     RangeCandidate::Once(stored, _) => stored.kind() == kind,
                     RangeCandidate::Series(known) => {
@@ -73,15 +105,8 @@ impl Reader<'_, CalendarObject> {
         })
     }
 
-    /// Calls `visit` with the text and the time zones of these records, or of all records in the
-    /// order in which they were added; ids of other collections and removed records are passed over.
-    /// One record is in memory at a time. An error of `visit` ends the iteration.
-    ///
-    /// Records of one object that follow each other share its zones, so give ids in order.
-    ///
-    /// # Errors
-    /// Any read error, and the errors of `visit`.
-    pub fn for_each_with_zones(
+    /// See [`Reader::for_each_with_zones`].
+    pub(crate) fn for_each_with_zones(
         &self,
         records: Option<&[RecordId]>,
         mut visit: impl FnMut(RecordId, &[u8], &mut RecordZones<'_>) -> Result<()>,

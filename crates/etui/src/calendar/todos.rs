@@ -3,6 +3,7 @@
 use super::time::{CalendarTime, Date, TimeZone, Timestamp};
 use super::{CalendarObject, Column, Filter, Query, Reader, Status};
 use crate::error::Result;
+use crate::record::ReadState;
 use crate::types::RecordId;
 
 /// Occurrences of a recurring to-do that are searched for an open one: each costs a step.
@@ -24,13 +25,44 @@ pub struct Todo {
     pub is_over: bool,
 }
 
-impl Reader<'_> {
+impl Reader {
     /// Returns the to-dos by due time in the zone `viewer`, those without one last. Those that are over are left
     /// out unless `with_over`. The cost is that of the to-dos of the calendar.
     ///
     /// # Errors
     /// Any error of reading.
     pub fn todos(&self, viewer: &TimeZone, with_over: bool) -> Result<Vec<Todo>> {
+        self.read_ordered(|r| r.todos(viewer, with_over))
+    }
+
+    /// Returns the to-dos that are open, and were due before a day of the zone `viewer`, the earliest first.
+    ///
+    /// ```
+    /// # use etui::Store;
+    /// # use etui::calendar::{Draft, time::{CalendarTime, Date, TimeZone}, zones::TimeZoneResolver};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let store = Store::open(dir.path().join("personal.etui"))?;
+    /// # let calendar = store.calendar()?;
+    /// let day = |day| Date::new(2026, 11, day).expect("a day");
+    /// let milk = Draft::todo("Milk").uid("1").end(CalendarTime::Date(day(20)));
+    /// calendar.save(&milk.make(&TimeZoneResolver::new())?)?;
+    /// let snapshot = store.snapshot()?;
+    /// let reader = snapshot.calendar()?;
+    /// assert_eq!(reader.overdue_todos(day(21), &TimeZone::UTC)?[0].title, "Milk");
+    /// assert!(reader.overdue_todos(day(20), &TimeZone::UTC)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Any error of reading.
+    pub fn overdue_todos(&self, day: Date, viewer: &TimeZone) -> Result<Vec<Todo>> {
+        self.read_ordered(|r| r.overdue_todos(day, viewer))
+    }
+}
+
+impl ReadState<'_, CalendarObject> {
+    /// See [`Reader::todos`].
+    pub(crate) fn todos(&self, viewer: &TimeZone, with_over: bool) -> Result<Vec<Todo>> {
         let query = Query::new("kind:todo".parse::<Filter>()?);
         let found = self.query(&query.columns(Column::Uid | Column::Status | Column::Title))?;
         let mut all = Vec::new();
@@ -63,27 +95,8 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    /// Returns the to-dos that are open, and were due before a day of the zone `viewer`, the earliest first.
-    ///
-    /// ```
-    /// # use etui::Store;
-    /// # use etui::calendar::{Draft, time::{CalendarTime, Date, TimeZone}, zones::TimeZoneResolver};
-    /// # let dir = tempfile::tempdir()?;
-    /// # let store = Store::open(dir.path().join("personal.etui"))?;
-    /// # let calendar = store.calendar()?;
-    /// let day = |day| Date::new(2026, 11, day).expect("a day");
-    /// let milk = Draft::todo("Milk").uid("1").end(CalendarTime::Date(day(20)));
-    /// calendar.save(&milk.make(&TimeZoneResolver::new())?)?;
-    /// let snapshot = store.snapshot()?;
-    /// let reader = snapshot.calendar()?;
-    /// assert_eq!(reader.overdue_todos(day(21), &TimeZone::UTC)?[0].title, "Milk");
-    /// assert!(reader.overdue_todos(day(20), &TimeZone::UTC)?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Any error of reading.
-    pub fn overdue_todos(&self, day: Date, viewer: &TimeZone) -> Result<Vec<Todo>> {
+    /// See [`Reader::overdue_todos`].
+    pub(crate) fn overdue_todos(&self, day: Date, viewer: &TimeZone) -> Result<Vec<Todo>> {
         let start = viewer.to_utc(day.midnight());
         let mut all = self.todos(viewer, false)?;
         all.retain(|todo| {

@@ -1,12 +1,15 @@
 //! [`Filter`]: a condition on contacts.
 //!
 //! ```
-//! use etui::contacts::Filter;
+//! use etui::contacts::{Field, Filter, MatchMode};
 //!
 //! let text: Filter = r#"name:mül* -email:*@example.org (org:"Acme" or phone:*4711)"#.parse()?;
-//! let code = Filter::name_prefix("mül")
-//!     .and(Filter::email_suffix("@example.org").not())
-//!     .and(Filter::organization("Acme").or(Filter::phone_suffix("4711")));
+//! let code = Filter::text(Field::Name, MatchMode::Prefix, "mül")
+//!     .and(Filter::text(Field::Email, MatchMode::Suffix, "@example.org").not())
+//!     .and(
+//!         Filter::text(Field::Organization, MatchMode::Words, "Acme")
+//!             .or(Filter::text(Field::Phone, MatchMode::Suffix, "4711")),
+//!     );
 //! assert_eq!(text, code);
 //! # Ok::<(), etui::contacts::FilterError>(())
 //! ```
@@ -15,7 +18,8 @@ use crate::record::keys::Key;
 use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher};
 use etui_text::phone::{MatchType, Region};
 
-/// A condition on contacts. Built by the functions below, or parsed from text ([`str::parse`]).
+/// A condition on contacts: [`Filter::text`](filter::Filter::text) compares a field, and text is parsed
+/// ([`str::parse`]).
 pub type Filter = filter::Filter<Field>;
 
 /// A field that filters compare.
@@ -135,7 +139,7 @@ impl FieldSet for Field {
 
     fn number_filters(text: &str) -> Vec<Filter> {
         let mut any = vec![
-            Filter::phone_prefix(text),
+            Filter::text(Field::Phone, MatchMode::Prefix, text),
             Filter::text(Self::Phone, MatchMode::Contains, text),
             Filter::text(Self::PhoneWritten, MatchMode::Contains, text),
         ];
@@ -321,77 +325,12 @@ fn is_number_like(text: &str) -> bool {
 }
 
 impl Filter {
-    /// A name has these words.
-    pub fn name(words: impl Into<String>) -> Self {
-        Self::text(Field::Name, MatchMode::Words, words)
-    }
-
-    /// A word of a name starts with `start`.
-    pub fn name_prefix(start: impl Into<String>) -> Self {
-        Self::text(Field::Name, MatchMode::Prefix, start)
-    }
-
-    /// A word of a name ends with `end`.
-    pub fn name_suffix(end: impl Into<String>) -> Self {
-        Self::text(Field::Name, MatchMode::Suffix, end)
-    }
-
-    /// The organisation or one of its units has these words.
-    pub fn organization(words: impl Into<String>) -> Self {
-        Self::text(Field::Organization, MatchMode::Words, words)
-    }
-
-    /// An e-mail address equals `address`.
-    pub fn email(address: impl Into<String>) -> Self {
-        Self::text(Field::Email, MatchMode::Words, address)
-    }
-
-    /// An e-mail address starts with `start`.
-    pub fn email_prefix(start: impl Into<String>) -> Self {
-        Self::text(Field::Email, MatchMode::Prefix, start)
-    }
-
-    /// An e-mail address ends with `end`, such as `@example.org`.
-    pub fn email_suffix(end: impl Into<String>) -> Self {
-        Self::text(Field::Email, MatchMode::Suffix, end)
-    }
-
     /// A phone number equals `number`.
     pub fn phone(number: impl Into<String>, strength: MatchType) -> Self {
         Self::PhoneEquals {
             number: number.into(),
             strength,
         }
-    }
-
-    /// A phone number starts with `start`, national or international.
-    pub fn phone_prefix(start: impl Into<String>) -> Self {
-        Self::text(Field::Phone, MatchMode::Prefix, start)
-    }
-
-    /// A phone number ends with `end`.
-    pub fn phone_suffix(end: impl Into<String>) -> Self {
-        Self::text(Field::Phone, MatchMode::Suffix, end)
-    }
-
-    /// A title or role has these words.
-    pub fn title(words: impl Into<String>) -> Self {
-        Self::text(Field::Title, MatchMode::Words, words)
-    }
-
-    /// A postal address has these words.
-    pub fn address(words: impl Into<String>) -> Self {
-        Self::text(Field::Address, MatchMode::Words, words)
-    }
-
-    /// The birthday is on this date; see [`Field::Birthday`]. A text that is no date matches nothing.
-    pub fn birthday(date: impl Into<String>) -> Self {
-        Self::text(Field::Birthday, MatchMode::Words, date)
-    }
-
-    /// A name, organisation, e-mail address or phone number contains the text.
-    pub fn contains(text: impl Into<String>) -> Self {
-        Self::text(Field::Any, MatchMode::Contains, text)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Letters: the index of the list of names.
 
-use super::{Contacts, Reader};
+use super::{Card, Reader};
 use crate::error::Result;
+use crate::record::ReadState;
 use crate::record::list;
 
 /// A letter under which names are found in a list.
@@ -13,8 +14,10 @@ pub struct Letter {
     pub position: u64,
 }
 
-impl Contacts {
-    /// Where in the list the names of each letter begin. See [`Reader::letters`].
+impl Reader {
+    /// Where in the list the names of each letter begin, in the locale's order of letters.
+    /// Names before the first letter (digits, no name) and after the last (other scripts) are under
+    /// no letter.
     ///
     /// # Errors
     /// Whatever reading reports.
@@ -23,14 +26,9 @@ impl Contacts {
     }
 }
 
-impl Reader<'_> {
-    /// Where in the list the names of each letter begin, in the locale's order of letters.
-    /// Names before the first letter (digits, no name) and after the last (other scripts) are under
-    /// no letter.
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn letters(&self) -> Result<Vec<Letter>> {
+impl ReadState<'_, Card> {
+    /// See [`Reader::letters`].
+    pub(crate) fn letters(&self) -> Result<Vec<Letter>> {
         self.explain_errors(|| {
             let order = self.db.order();
             let begins = list::label_positions(self.conn, self.collection, order.label_bounds())?;

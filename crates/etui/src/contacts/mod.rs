@@ -18,7 +18,6 @@ mod merge;
 mod photos;
 mod query;
 mod resource;
-mod sorted;
 
 pub use duplicates::{DuplicatePair, DuplicateReason, LIKELY_DUPLICATE};
 pub use etui_vcard::{
@@ -30,7 +29,6 @@ pub use keys::Summary;
 pub use letters::Letter;
 pub use merge::MergedContacts;
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
-pub use sorted::{SortBy, SortField, SortedContacts};
 
 use crate::record::{Collection, StoredRecord};
 pub use crate::record::{Paging, RecordTexts};
@@ -45,7 +43,7 @@ use crate::watch;
 pub type Contacts = Collection<Card>;
 
 /// An address book in one state of the store.
-pub type Reader<'c> = crate::record::Reader<'c, Card>;
+pub type Reader = crate::record::Reader<Card>;
 
 /// A view of contacts.
 pub type View = watch::View<Card>;

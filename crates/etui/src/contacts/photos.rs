@@ -280,7 +280,7 @@ mod tests {
         contacts.remove("a").unwrap();
         // The latest change stays.
         contacts.remove("c").unwrap();
-        store.merge_index().unwrap();
+        store.maintenance().merge_index().unwrap();
         assert_eq!(count(), (1, 1));
         let trim =
             |conn: &Connection| trim_log(conn, now_ms() + KEPT_MS + 60_000, latest_seq(conn)?, 1);

@@ -65,24 +65,17 @@ const TOLD_AFTER: Duration = Duration::from_secs(2);
 
 /// A write that waits for another process.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Waiting<'w> {
-    path: &'w Path,
-    waited: Duration,
+    /// The file.
+    pub path: &'w Path,
+    /// How long it has waited.
+    pub waited: Duration,
 }
 
 impl<'w> Waiting<'w> {
     fn new(path: &'w Path, waited: Duration) -> Self {
         Self { path, waited }
-    }
-
-    /// Returns the file.
-    pub fn path(&self) -> &Path {
-        self.path
-    }
-
-    /// Returns how long it has waited.
-    pub fn waited(&self) -> Duration {
-        self.waited
     }
 
     /// Names the process that writes, if it is known: one of another container, or of another user, is not.

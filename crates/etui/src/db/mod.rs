@@ -9,6 +9,7 @@
 //! system and never corrupts (<https://sqlite.org/wal.html>, "Performance Considerations").
 
 mod cache;
+mod fixed_state;
 mod group_commit;
 #[cfg(feature = "media")]
 mod large_commits;
@@ -46,6 +47,7 @@ pub(crate) use wake::Waker;
 #[cfg(test)]
 pub(crate) use wake::open_watch_file;
 
+pub(crate) use fixed_state::FixedState;
 pub(crate) use group_commit::TransactionSize;
 pub use group_commit::{TellWaiting, Waiting};
 #[cfg(feature = "media")]
@@ -53,7 +55,7 @@ pub(crate) use large_commits::LargeCommits;
 pub(crate) use open::{OpenMode, refuse_stray_log};
 pub(crate) use paths::{parent_of, sync_directory, with_suffix};
 pub use pool::{Durability, Memory};
-pub(crate) use pool::{PoolOptions, PooledConnection, lock, read_transaction};
+pub(crate) use pool::{PoolOptions, lock, read_transaction};
 #[cfg(feature = "redo-log")]
 pub use redo_log::{Recovered, recover, use_vfs};
 pub use vfs::{Vfs, use_base};

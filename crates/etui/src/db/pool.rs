@@ -225,7 +225,7 @@ impl ConnectionPool {
     }
 
     /// Checks out a connection to read.
-    pub(crate) fn checkout(&self) -> Result<PooledConnection<'_>> {
+    fn checkout(&self) -> Result<PooledConnection<'_>> {
         Ok(PooledConnection {
             engine: self,
             connection: Some(self.take_connection()?),
@@ -442,7 +442,7 @@ pub(super) fn set_cache(connection: &Connection, bytes: usize) -> Result<()> {
 }
 
 /// A checked out connection; it returns to the pool when dropped.
-pub(crate) struct PooledConnection<'e> {
+struct PooledConnection<'e> {
     engine: &'e ConnectionPool,
     connection: Option<Connection>,
 }

@@ -40,7 +40,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6574_7569;
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
 
 /// The schema version that this library writes.
-pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+pub const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// The migrations of the library, and further ones that tests add.
 #[derive(Debug, Clone, Copy)]

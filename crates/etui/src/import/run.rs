@@ -710,7 +710,9 @@ impl<R: RecordKind> ImportRun<'_, R> {
         collection: &Collection<R>,
         items: &[(Condition, ImportItem<R>)],
     ) -> Result<()> {
-        let records = items.iter().map(|(c, i)| (&i.record, *c, i.from.as_ref()));
+        let records = items
+            .iter()
+            .map(|(c, i)| ((&i.record, *c).into(), i.from.as_ref()));
         let results = collection.save_found(records)?;
         for ((_, item), result) in items.iter().zip(results) {
             match result {

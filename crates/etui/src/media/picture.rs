@@ -28,49 +28,42 @@ impl Picture {
     }
 
     /// Returns the value of a property, such as `file.camera`; empty if there is none.
-    pub fn property(&self, name: &str) -> String {
+    pub(crate) fn property(&self, name: &str) -> String {
         let first = self.lines.first(name);
         first.map_or_else(String::new, |value| value.into_owned())
     }
 
     /// Returns the name of the file.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.property("file.name")
     }
 
     /// Returns the local time at which it was taken, `2024-05-03T12:00:00`. [`PictureColumn::TakenFrom`]
     /// says how far it can be relied on.
-    pub fn taken(&self) -> String {
+    pub(crate) fn taken(&self) -> String {
         self.property("file.taken")
     }
 
     /// Returns the day of [`Picture::taken`], `2024-05-03`.
-    pub fn day(&self) -> Option<String> {
+    pub(crate) fn day(&self) -> Option<String> {
         let taken = self.taken();
         let day = taken.get(..10)?;
         NumberRange::of_date(day)?;
         Some(day.to_owned())
     }
 
-    /// Returns the place as degrees of latitude and longitude.
-    pub fn place(&self) -> Option<(f64, f64)> {
-        let place = self.property("file.place");
-        let (latitude, longitude) = place.split_once(',')?;
-        Some((latitude.parse().ok()?, longitude.parse().ok()?))
-    }
-
     /// Returns the length of a video in milliseconds.
-    pub fn length(&self) -> Option<u64> {
+    pub(crate) fn length(&self) -> Option<u64> {
         self.lines.number("file.length")
     }
 
     /// Returns the id of its thumbnails.
-    pub fn cover(&self) -> Option<CoverId> {
+    pub(crate) fn cover(&self) -> Option<CoverId> {
         self.lines.first("file.cover")?.parse().ok()
     }
 
     /// Returns its rating, 0 to 5.
-    pub fn rating(&self) -> Option<u32> {
+    pub(crate) fn rating(&self) -> Option<u32> {
         self.lines.number("user.rating")
     }
 }

@@ -12,35 +12,35 @@ const MAX_BPM: f64 = 2_000.0;
 
 impl Track {
     /// Returns the tempo in beats a minute, more than 0.
-    pub fn bpm(&self) -> Option<f64> {
+    pub(crate) fn bpm(&self) -> Option<f64> {
         let bpm = self.tags("BPM").find_map(|text| leading_decimal(&text));
         bpm.filter(|bpm| *bpm > 0.0 && *bpm <= MAX_BPM)
     }
 
     /// Returns the lyrics, with line breaks; with times (LRC) if the tag has them; empty if there are
     /// none. They are cut at 16 KiB.
-    pub fn lyrics(&self) -> String {
+    pub(crate) fn lyrics(&self) -> String {
         self.tags("LYRICS").next().unwrap_or_default()
     }
 
     /// Returns the gain in decibels that brings the track to the reference of ReplayGain 2.0, -18
     /// LUFS: `REPLAYGAIN_TRACK_GAIN`, else `R128_TRACK_GAIN` of Opus (RFC 7845), which is converted.
-    pub fn track_gain(&self) -> Option<f64> {
+    pub(crate) fn track_gain(&self) -> Option<f64> {
         self.gain("TRACK")
     }
 
     /// Returns the gain in decibels of the album, like [`Track::track_gain`].
-    pub fn album_gain(&self) -> Option<f64> {
+    pub(crate) fn album_gain(&self) -> Option<f64> {
         self.gain("ALBUM")
     }
 
     /// Returns the largest sample of the track; 1 is full scale, and more is possible.
-    pub fn track_peak(&self) -> Option<f64> {
+    pub(crate) fn track_peak(&self) -> Option<f64> {
         self.peak("TRACK")
     }
 
     /// Returns the largest sample of the album, like [`Track::track_peak`].
-    pub fn album_peak(&self) -> Option<f64> {
+    pub(crate) fn album_peak(&self) -> Option<f64> {
         self.peak("ALBUM")
     }
 

@@ -32,7 +32,7 @@ impl Track {
     }
 
     /// Returns the values of a tag, such as `ARTIST`.
-    pub fn tags<'t>(&'t self, name: &'t str) -> impl Iterator<Item = String> + 't {
+    pub(crate) fn tags<'t>(&'t self, name: &'t str) -> impl Iterator<Item = String> + 't {
         self.lines.all(name).map(|value| value.into_owned())
     }
 
@@ -42,7 +42,7 @@ impl Track {
     }
 
     /// Returns the title; without one, the file's name.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match self.tag("TITLE") {
             empty if empty.is_empty() => self.tag("file.name"),
             title => title,
@@ -50,13 +50,13 @@ impl Track {
     }
 
     /// Returns the artists, separated by commas.
-    pub fn artist(&self) -> String {
+    pub(crate) fn artist(&self) -> String {
         self.tags("ARTIST").collect::<Vec<_>>().join(", ")
     }
 
     /// Returns each artist: those that the tag `ARTISTS` names one by one, else those of `ARTIST`, which
     /// may be a text for people, such as `Ann feat. Ben`.
-    pub fn artists(&self) -> Vec<String> {
+    pub(crate) fn artists(&self) -> Vec<String> {
         self.each_of("ARTISTS", "ARTIST")
     }
 
@@ -75,7 +75,7 @@ impl Track {
 
     /// Returns the album artists, separated by commas; `Various Artists` for a compilation without
     /// one, else the artists.
-    pub fn album_artist(&self) -> String {
+    pub(crate) fn album_artist(&self) -> String {
         let named = self.tags("ALBUMARTIST").collect::<Vec<_>>().join(", ");
         match named.is_empty() {
             true if self.is_compilation() => VARIOUS_ARTISTS.to_owned(),
@@ -85,24 +85,24 @@ impl Track {
     }
 
     /// Returns true if the album is marked as a compilation.
-    pub fn is_compilation(&self) -> bool {
+    pub(crate) fn is_compilation(&self) -> bool {
         self.lines.number::<u8>("COMPILATION") == Some(1)
     }
 
     /// Returns the title of the album, without a disc that it names: `Live` of `Live (Disc 2)`.
-    pub fn album(&self) -> String {
+    pub(crate) fn album(&self) -> String {
         split_disc(&self.tag("ALBUM")).0.to_owned()
     }
 
     /// Returns the year of the original release, else of this one.
-    pub fn year(&self) -> Option<u32> {
+    pub(crate) fn year(&self) -> Option<u32> {
         let names = ["ORIGINALDATE", "ORIGINALYEAR", "DATE", "YEAR"];
         names.iter().find_map(|name| year_of(&self.tag(name)))
     }
 
     /// Returns the number of the disc and the number of the track on it; 0 if unknown. A disc without a
     /// number is the one that the album's title names.
-    pub fn position(&self) -> (u32, u32) {
+    pub(crate) fn position(&self) -> (u32, u32) {
         let disc = leading_number(&self.tag("DISCNUMBER"));
         let disc = disc.or_else(|| split_disc(&self.tag("ALBUM")).1);
         let (_, number) = side_and_number(&self.tag("TRACKNUMBER"));
@@ -110,12 +110,12 @@ impl Track {
     }
 
     /// Returns the length in milliseconds.
-    pub fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.lines.number("file.length").unwrap_or(0)
     }
 
     /// Returns the cover.
-    pub fn cover(&self) -> Option<CoverId> {
+    pub(crate) fn cover(&self) -> Option<CoverId> {
         self.lines.first("file.cover")?.parse().ok()
     }
 
@@ -125,18 +125,13 @@ impl Track {
     }
 
     /// Returns how often it was played.
-    pub fn plays(&self) -> u32 {
+    pub(crate) fn plays(&self) -> u32 {
         self.lines.number("user.plays").unwrap_or(0)
     }
 
     /// Returns its rating, 0 to 5.
-    pub fn rating(&self) -> Option<u32> {
+    pub(crate) fn rating(&self) -> Option<u32> {
         self.lines.number("user.rating")
-    }
-
-    /// Returns true if it is a favourite.
-    pub fn is_favourite(&self) -> bool {
-        self.lines.number::<u8>("user.favourite") == Some(1)
     }
 
     /// Returns the name by which the album artist is sorted: the sort tag, else the name without a
@@ -320,7 +315,7 @@ columns! {
         Bpm = "bpm",
         /// The key that it begins in, as its tag says: `Am`, `8A`.
         MusicalKey = "key",
-        /// The gain of the track, see [`Track::track_gain`]: decibels with two decimals.
+        /// The gain of the track (ReplayGain): decibels with two decimals.
         TrackGain = "gain",
         /// The gain of the album, like that of the track.
         AlbumGain = "albumgain",

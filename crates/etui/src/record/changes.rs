@@ -191,7 +191,7 @@ mod tests {
         contacts.save(&card("a", "A again")).unwrap();
         contacts.remove("b").unwrap();
         let after = store.token().unwrap();
-        store.merge_index().unwrap();
+        store.maintenance().merge_index().unwrap();
 
         let trim = |at| {
             store
@@ -238,17 +238,17 @@ mod tests {
         let card = Card::parse("BEGIN:VCARD\nFN:A\nEND:VCARD\n").unwrap();
         let contacts = store.contacts().unwrap();
         for name in ["Empty", "Full"] {
-            store.create_collection::<Card>(name).unwrap();
+            store.collections::<Card>().create(name).unwrap();
         }
         let full = store.collection::<Card>(Some("Full")).unwrap();
         let number = full.id();
         full.save(&card).unwrap();
-        store.remove_collection::<Card>("Empty").unwrap();
-        store.remove_collection::<Card>("Full").unwrap();
+        store.collections::<Card>().remove("Empty").unwrap();
+        store.collections::<Card>().remove("Full").unwrap();
         // The latest change stays.
         contacts.save(&card).unwrap();
         contacts.remove(&card.identity()).unwrap();
-        store.merge_index().unwrap();
+        store.maintenance().merge_index().unwrap();
         let trim = |at| {
             let trim = |conn: &Connection| trim_log(conn, at, latest_seq(conn)?, 1);
             store.db.write_unhooked(trim).unwrap();
@@ -256,20 +256,20 @@ mod tests {
 
         trim(now_ms() + KEPT_MS - 60_000);
         for (name, records) in [("Empty", 0), ("Full", 1)] {
-            assert_eq!(store.restore_collection::<Card>(name).unwrap(), records);
-            store.remove_collection::<Card>(name).unwrap();
+            assert_eq!(store.collections::<Card>().restore(name).unwrap(), records);
+            store.collections::<Card>().remove(name).unwrap();
         }
         contacts.restore(&card.identity()).unwrap();
-        store.merge_index().unwrap();
+        store.maintenance().merge_index().unwrap();
         trim(now_ms() + KEPT_MS + 60_000);
-        assert!(store.restore_collection::<Card>("Empty").is_err());
+        assert!(store.collections::<Card>().restore("Empty").is_err());
         assert_eq!(
-            store.restore_collection::<Card>("Full").unwrap(),
+            store.collections::<Card>().restore("Full").unwrap(),
             0,
             "carries the numbers"
         );
-        store.remove_collection::<Card>("Full").unwrap();
-        assert!(store.create_collection::<Card>("New").unwrap().id() > number);
+        store.collections::<Card>().remove("Full").unwrap();
+        assert!(store.collections::<Card>().create("New").unwrap().id() > number);
         assert!(store.check().unwrap().is_clean());
     }
 }

@@ -24,7 +24,7 @@ use super::changes;
 use super::handle::Collection;
 use super::kind::RecordKind;
 use super::prepared::IndexedRecord;
-use super::read::{Reader, StoredRecord};
+use super::read::{ReadState, Reader, StoredRecord};
 use super::records::{ExistingRecord, StoredText};
 use super::shared::SourceObject;
 use crate::db::{TransactionSize, metadata};
@@ -72,7 +72,7 @@ struct RecordState {
     changed: i64,
 }
 
-impl<R: RecordKind> Reader<'_, R> {
+impl<R: RecordKind> Reader<R> {
     /// Returns the versions of the record with this UID that are kept, the latest first; of a removed
     /// record the latest one is its removal. It is empty if there is no such record, also not in the
     /// trash.
@@ -104,7 +104,7 @@ impl<R: RecordKind> Reader<'_, R> {
     /// # Errors
     /// Any read error.
     pub fn history(&self, uid: &str) -> Result<Vec<Version>> {
-        self.explain_errors(|| list_versions(self.conn, self.collection, uid))
+        self.read(|r| r.history(uid))
     }
 
     /// Returns the record as it was in this version; `None` if the version is no longer kept.
@@ -112,6 +112,18 @@ impl<R: RecordKind> Reader<'_, R> {
     /// # Errors
     /// Any read error.
     pub fn read_version(&self, version: &Version) -> Result<Option<StoredRecord<R>>> {
+        self.read(|r| r.read_version(version))
+    }
+}
+
+impl<R: RecordKind> ReadState<'_, R> {
+    /// See [`Reader::history`].
+    pub(crate) fn history(&self, uid: &str) -> Result<Vec<Version>> {
+        self.explain_errors(|| list_versions(self.conn, self.collection, uid))
+    }
+
+    /// See [`Reader::read_version`].
+    pub(crate) fn read_version(&self, version: &Version) -> Result<Option<StoredRecord<R>>> {
         self.explain_errors(|| {
             let found = version_text(self.conn, self.collection, version)?;
             Ok(found.map(|(uid, (text, _, _))| {
@@ -122,22 +134,6 @@ impl<R: RecordKind> Reader<'_, R> {
 }
 
 impl<R: RecordKind> Collection<R> {
-    /// Returns the versions of a record that are kept, the latest first. See [`Reader::history`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn history(&self, uid: &str) -> Result<Vec<Version>> {
-        self.read(|r| r.history(uid))
-    }
-
-    /// Returns the record as it was in a version. See [`Reader::read_version`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn read_version(&self, version: &Version) -> Result<Option<StoredRecord<R>>> {
-        self.read(|r| r.read_version(version))
-    }
-
     /// Saves the text of a version, under the record's id and UID; a removed record comes back with
     /// it. [`Collection::restore`] undoes this, as any save.
     ///

@@ -1,6 +1,6 @@
 //! Collections of records: handles, identity, ETags, the change log, the trash.
 //!
-//! [`Collection`] is a handle to one collection of a store; [`Reader`] reads it in one state. Their
+//! [`Collection`] is a handle to one collection of a store; [`Reader`] has its reads, also of one state. Their
 //! records are a type parameter ([`RecordKind`]). Queries (`search`) and views (`watch`) build on
 //! them.
 //!
@@ -30,4 +30,6 @@ pub use handle::Collection;
 pub use history::{Version, VersionKind};
 pub use kind::RecordKind;
 pub(crate) use kind::{IndexedColumns, RecordOrigin};
-pub use read::{Paging, Reader, RecordTexts, StoredRecord};
+pub(crate) use read::ReadState;
+pub use read::{Paging, Reader, RecordKey, RecordTexts, StoredRecord};
+pub use write::{Removal, Save};

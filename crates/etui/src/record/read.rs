@@ -1,12 +1,14 @@
-//! [`Reader`]: records by UID, by id or all at once, from one state of the store.
+//! [`Reader`]: the reads of a collection, and [`ReadState`], on which they run.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::collection_table::CollectionRef;
 use super::kind::RecordKind;
 use super::{changes, list};
-use crate::db::Db;
+use crate::db::{Db, FixedState};
 use crate::error::Result;
 use crate::types::{Changes, ETag, RecordId, SyncToken};
 
@@ -43,6 +45,27 @@ impl<R: RecordKind> StoredRecord<R> {
             text: row.get(3)?,
             kind: PhantomData,
         })
+    }
+}
+
+/// How a record is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordKey<'k> {
+    /// By its UID, or the identity that stands for one.
+    Uid(&'k str),
+    /// By its id in the store.
+    Id(RecordId),
+}
+
+impl<'k, U: AsRef<str> + ?Sized> From<&'k U> for RecordKey<'k> {
+    fn from(uid: &'k U) -> Self {
+        Self::Uid(uid.as_ref())
+    }
+}
+
+impl From<RecordId> for RecordKey<'_> {
+    fn from(id: RecordId) -> Self {
+        Self::Id(id)
     }
 }
 
@@ -103,79 +126,126 @@ impl RecordTexts {
     }
 }
 
-/// A collection in one state of the store.
-pub struct Reader<'c, R> {
-    pub(crate) db: &'c Db,
-    pub(crate) conn: &'c Connection,
-    pub(crate) collection: i64,
+/// The reads of a collection.
+///
+/// That of a [`Collection`](super::Collection) reads the state at each call, that of a
+/// [`Snapshot`](crate::Snapshot) always the snapshot's.
+pub struct Reader<R> {
+    source: Source,
+    named: CollectionRef,
     records: PhantomData<fn() -> R>,
 }
 
-impl<'c, R: RecordKind> Reader<'c, R> {
-    pub(crate) fn new(db: &'c Db, conn: &'c Connection, collection: i64) -> Self {
+/// What a reader reads.
+#[derive(Clone)]
+enum Source {
+    /// The latest state at each call.
+    Latest(Arc<Db>),
+    /// One state.
+    Fixed(Arc<FixedState>),
+}
+
+impl<R> Clone for Reader<R> {
+    fn clone(&self) -> Self {
         Self {
-            db,
-            conn,
-            collection,
+            source: self.source.clone(),
+            named: self.named.clone(),
+            records: PhantomData,
+        }
+    }
+}
+
+impl<R: RecordKind> Reader<R> {
+    /// Reads the latest state at each call.
+    pub(crate) fn latest(db: &Arc<Db>, named: CollectionRef) -> Self {
+        Self::new(Source::Latest(Arc::clone(db)), named)
+    }
+
+    /// Reads one state.
+    pub(crate) fn fixed(state: &Arc<FixedState>, named: CollectionRef) -> Self {
+        Self::new(Source::Fixed(Arc::clone(state)), named)
+    }
+
+    fn new(source: Source, named: CollectionRef) -> Self {
+        Self {
+            source,
+            named,
             records: PhantomData,
         }
     }
 
-    /// Returns the collection's id in the store, as
-    /// [`Collection::id`](crate::record::Collection::id).
+    /// Returns the collection's name when this was created.
+    pub fn name(&self) -> &str {
+        &self.named.name
+    }
+
+    /// Returns the collection's id in the store. It is not reused, and stays when the collection is renamed.
     #[must_use]
     pub fn id(&self) -> i64 {
-        self.collection
+        self.named.id
     }
 
-    /// Runs `work`, and translates its errors to this crate's.
-    pub(crate) fn explain_errors<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        work().map_err(|e| self.db.explain(e))
+    /// Returns the database it is in.
+    pub(crate) fn db(&self) -> &Arc<Db> {
+        match &self.source {
+            Source::Latest(db) => db,
+            Source::Fixed(state) => state.db(),
+        }
     }
 
-    /// Returns the record with this UID; `None` if there is none or it was removed.
+    /// Returns the collection's id and name.
+    pub(crate) fn collection_ref(&self) -> &CollectionRef {
+        &self.named
+    }
+
+    /// Runs `work` in one state.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&ReadState<'_, R>) -> Result<T>) -> Result<T> {
+        match &self.source {
+            Source::Latest(db) => {
+                db.read_transaction(|conn| work(&ReadState::new(db, conn, self.named.id)))
+            }
+            Source::Fixed(_) => self.read_statement(work),
+        }
+    }
+
+    /// Runs `work`, which is one statement: it sees one state without a transaction around it.
+    fn read_statement<T>(&self, work: impl FnOnce(&ReadState<'_, R>) -> Result<T>) -> Result<T> {
+        let id = self.named.id;
+        match &self.source {
+            Source::Latest(db) => db.read(|conn| work(&ReadState::new(db, conn, id))),
+            Source::Fixed(state) => state.read(|conn| work(&ReadState::new(state.db(), conn, id))),
+        }
+    }
+
+    /// Runs `work` in one state, after reindexing if necessary.
+    pub(crate) fn read_ordered<T>(
+        &self,
+        work: impl FnOnce(&ReadState<'_, R>) -> Result<T>,
+    ) -> Result<T> {
+        if let Source::Latest(db) = &self.source {
+            db.ensure_indexed()?;
+        }
+        self.read(work)
+    }
+
+    /// Returns the record with this UID or id; `None` if there is none or it was removed.
     ///
     /// # Errors
     /// Any read error.
-    pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
-        Ok(self.get_many(&[uid])?.pop().flatten())
+    pub fn get<'k>(&self, key: impl Into<RecordKey<'k>>) -> Result<Option<StoredRecord<R>>> {
+        let key = key.into();
+        self.read_statement(|state| state.get(key))
     }
 
-    /// Returns the records with these UIDs, in their order; `None` where there is none.
+    /// Returns the records with these UIDs or ids, in their order; `None` where there is none.
     ///
     /// # Errors
     /// Any read error.
-    pub fn get_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<StoredRecord<R>>>> {
-        self.explain_errors(|| {
-            let mut statement = self.conn.prepare_cached(
-                "SELECT id, uid, etag, text FROM record \
-             WHERE collection = ?1 AND uid = ?2 AND removed_at IS NULL",
-            )?;
-            uids.iter()
-                .map(|uid| {
-                    Ok(statement
-                        .query_row((self.collection, uid.as_ref()), StoredRecord::from_row)
-                        .optional()?)
-                })
-                .collect()
-        })
-    }
-
-    /// Returns the record with this id; `None` if this collection has none.
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn by_id(&self, id: RecordId) -> Result<Option<StoredRecord<R>>> {
-        self.explain_errors(|| {
-            Ok(self
-                .conn
-                .prepare_cached(
-                    "SELECT id, uid, etag, text FROM record \
-                 WHERE id = ?2 AND collection = ?1 AND removed_at IS NULL",
-                )?
-                .query_row((self.collection, id.0), StoredRecord::from_row)
-                .optional()?)
-        })
+    pub fn get_many<'k, K: Into<RecordKey<'k>>>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<Vec<Option<StoredRecord<R>>>> {
+        self.read(|state| keys.into_iter().map(|key| state.get(key.into())).collect())
     }
 
     /// Returns the texts of all records, in the order in which they were added.
@@ -198,13 +268,13 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Any read error, and the errors of `visit`.
     pub fn for_each(&self, mut visit: impl FnMut(RecordId, &[u8]) -> Result<()>) -> Result<()> {
-        self.explain_errors(|| {
-            let mut statement = self.conn.prepare_cached(
+        self.read(|state| {
+            let mut statement = state.conn.prepare_cached(
                 // In the order of the file; by way of `record_uid` they would have to be sorted.
                 "SELECT id, text FROM record NOT INDEXED \
-             WHERE collection = ?1 AND removed_at IS NULL ORDER BY id",
+                 WHERE collection = ?1 AND removed_at IS NULL ORDER BY id",
             )?;
-            let mut rows = statement.query([self.collection])?;
+            let mut rows = statement.query([state.collection])?;
             while let Some(row) = rows.next()? {
                 visit(
                     RecordId(row.get(0)?),
@@ -220,7 +290,10 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Any read error.
     pub fn count(&self) -> Result<u64> {
-        self.explain_errors(|| list::count(self.conn, self.collection))
+        if let Source::Latest(db) = &self.source {
+            db.ensure_indexed()?;
+        }
+        self.read_statement(|state| list::count(state.conn, state.collection))
     }
 
     /// Returns the position of a record in the list, counted from 0; `None` if this collection has
@@ -229,16 +302,16 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Any read error.
     pub fn position(&self, id: RecordId) -> Result<Option<u64>> {
-        self.explain_errors(|| {
-            let sort: Option<Vec<u8>> = self
+        self.read_ordered(|state| {
+            let sort: Option<Vec<u8>> = state
                 .conn
                 .prepare_cached(
                     "SELECT sort_key FROM record \
                      WHERE id = ?1 AND collection = ?2 AND removed_at IS NULL",
                 )?
-                .query_row((id.0, self.collection), |r| r.get(0))
+                .query_row((id.0, state.collection), |r| r.get(0))
                 .optional()?;
-            sort.map(|sort| list::position(self.conn, self.collection, &sort, id.0))
+            sort.map(|sort| list::position(state.conn, state.collection, &sort, id.0))
                 .transpose()
         })
     }
@@ -248,12 +321,12 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Any read error.
     pub fn trash(&self) -> Result<Vec<StoredRecord<R>>> {
-        self.explain_errors(|| {
-            let mut statement = self.conn.prepare_cached(
+        self.read(|state| {
+            let mut statement = state.conn.prepare_cached(
                 "SELECT id, uid, etag, text FROM record \
                  WHERE collection = ?1 AND removed_at IS NOT NULL ORDER BY changed DESC",
             )?;
-            let found = statement.query_map([self.collection], StoredRecord::from_row)?;
+            let found = statement.query_map([state.collection], StoredRecord::from_row)?;
             Ok(found.collect::<rusqlite::Result<_>>()?)
         })
     }
@@ -263,6 +336,47 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Any read error.
     pub fn changes_since(&self, token: &SyncToken) -> Result<Changes> {
-        self.explain_errors(|| changes::list_changes(self.conn, self.collection, token))
+        self.read(|state| changes::list_changes(state.conn, state.collection, token))
+    }
+}
+
+/// A collection in one state of the store.
+pub(crate) struct ReadState<'c, R> {
+    pub(crate) db: &'c Db,
+    pub(crate) conn: &'c Connection,
+    pub(crate) collection: i64,
+    records: PhantomData<fn() -> R>,
+}
+
+impl<'c, R: RecordKind> ReadState<'c, R> {
+    pub(crate) fn new(db: &'c Db, conn: &'c Connection, collection: i64) -> Self {
+        Self {
+            db,
+            conn,
+            collection,
+            records: PhantomData,
+        }
+    }
+
+    /// Runs `work`, and translates its errors to this crate's.
+    pub(crate) fn explain_errors<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        work().map_err(|e| self.db.explain(e))
+    }
+
+    /// See [`Reader::get`].
+    pub(crate) fn get(&self, key: RecordKey<'_>) -> Result<Option<StoredRecord<R>>> {
+        const COLUMNS: &str = "SELECT id, uid, etag, text FROM record";
+        const LIVE: &str = "collection = ?1 AND removed_at IS NULL";
+        let found = match key {
+            RecordKey::Uid(uid) => self
+                .conn
+                .prepare_cached(&format!("{COLUMNS} WHERE uid = ?2 AND {LIVE}"))?
+                .query_row((self.collection, uid), StoredRecord::from_row),
+            RecordKey::Id(id) => self
+                .conn
+                .prepare_cached(&format!("{COLUMNS} WHERE id = ?2 AND {LIVE}"))?
+                .query_row((self.collection, id.0), StoredRecord::from_row),
+        };
+        Ok(found.optional()?)
     }
 }

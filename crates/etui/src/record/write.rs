@@ -14,67 +14,103 @@ use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::types::{Condition, SavedRecord};
 
-impl<R: RecordKind> Collection<R> {
-    /// Saves a record: adds it, or replaces the one with its UID.
-    ///
-    /// # Errors
-    /// Any write error; nothing is changed then.
-    pub fn save(&self, record: &R) -> Result<SavedRecord> {
-        self.save_if(record, Condition::Always)
-    }
+/// A record to save, and how: a reference to a record, or one with a [`Condition`].
+#[derive(Debug)]
+pub struct Save<'r, R> {
+    /// The record.
+    pub record: &'r R,
+    /// What must hold.
+    pub condition: Condition,
+    /// The UID of the stored record, for records without a UID of their own: an edit changes the identity that
+    /// their content gave them, but not the record.
+    pub uid: Option<&'r str>,
+}
 
-    /// Saves a record if `condition` holds.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if it does not hold; any write error.
-    pub fn save_if(&self, record: &R, condition: Condition) -> Result<SavedRecord> {
-        // Derived before the lock is taken: it takes longer than the writing.
-        let one = IndexedRecord::new(record, &self.db().index_context());
-        self.put_one(&one, condition)
-    }
-
-    /// Saves `record` as the record `uid` if `condition` holds. For records without a UID of
-    /// their own: an edit changes the identity that their content gave them, but not the record.
-    ///
-    /// # Errors
-    /// [`Error::OtherUid`] if the record has another UID; [`Error::Conflict`]; any write error.
-    pub fn save_as(&self, uid: &str, record: &R, condition: Condition) -> Result<SavedRecord> {
-        if let Some(own) = record.uid().filter(|own| *own != uid) {
-            return Err(Error::OtherUid {
+impl<R: RecordKind> Save<'_, R> {
+    /// Fails if the record has another UID than the one that it is to be saved under.
+    fn check_uid(&self) -> Result<()> {
+        match (self.uid, self.record.uid()) {
+            (Some(uid), Some(own)) if own != uid => Err(Error::OtherUid {
                 uid: uid.to_owned(),
                 found: own.to_owned(),
-            });
+            }),
+            _ => Ok(()),
         }
-        let one = IndexedRecord::new(record, &self.db().index_context()).with_uid(uid);
-        self.put_one(&one, condition)
     }
+}
 
-    fn put_one(&self, one: &IndexedRecord<'_>, condition: Condition) -> Result<SavedRecord> {
-        let size = TransactionSize::of(1, one.text.len());
-        self.write(size, |conn, writing| {
-            one.put(conn, writing, self.id(), condition)
+impl<'r, R> From<&'r R> for Save<'r, R> {
+    fn from(record: &'r R) -> Self {
+        (record, Condition::Always).into()
+    }
+}
+
+impl<'r, R> From<(&'r R, Condition)> for Save<'r, R> {
+    fn from((record, condition): (&'r R, Condition)) -> Self {
+        Self {
+            record,
+            condition,
+            uid: None,
+        }
+    }
+}
+
+impl<'r, R> From<&(&'r R, Condition)> for Save<'r, R> {
+    fn from(&(record, condition): &(&'r R, Condition)) -> Self {
+        (record, condition).into()
+    }
+}
+
+/// A record to remove: its UID, or that with a [`Condition`].
+#[derive(Debug, Clone, Copy)]
+pub struct Removal<'r> {
+    /// The UID.
+    pub uid: &'r str,
+    /// What must hold.
+    pub condition: Condition,
+}
+
+impl<'r, U: AsRef<str> + ?Sized> From<&'r U> for Removal<'r> {
+    fn from(uid: &'r U) -> Self {
+        (uid, Condition::Always).into()
+    }
+}
+
+impl<'r, U: AsRef<str> + ?Sized> From<(&'r U, Condition)> for Removal<'r> {
+    fn from((uid, condition): (&'r U, Condition)) -> Self {
+        let uid = uid.as_ref();
+        Self { uid, condition }
+    }
+}
+
+impl<R: RecordKind> Collection<R> {
+    /// Saves a record: adds it, or replaces the one with its UID. With a condition:
+    /// `save((&card, Condition::IfMatch(etag)))`; see [`Save`].
+    ///
+    /// # Errors
+    /// [`Error::Conflict`]: a condition does not hold; [`Error::OtherUid`]: the record has another UID than
+    /// [`Save::uid`]; any write error. Nothing is changed then.
+    pub fn save<'r>(&self, record: impl Into<Save<'r, R>>) -> Result<SavedRecord>
+    where
+        R: 'r,
+    {
+        let save = record.into();
+        save.check_uid()?;
+        // Derived before the lock is taken: it takes longer than the writing.
+        let context = self.db().index_context();
+        let new = IndexedRecord::new(save.record, &context);
+        let new = match save.uid {
+            Some(uid) => new.with_uid(uid),
+            None => new,
+        };
+        self.write(TransactionSize::of(1, new.text.len()), |conn, writing| {
+            new.put(conn, writing, self.id(), save.condition)
         })
     }
 
     /// Saves many records in one transaction: all of them, or, on an error, none.
     ///
-    /// # Errors
-    /// Any write error; nothing is changed then.
-    pub fn save_many<'r>(
-        &self,
-        records: impl IntoIterator<Item = &'r R>,
-    ) -> Result<Vec<SavedRecord>>
-    where
-        R: 'r,
-    {
-        let always = records.into_iter().map(|r| (r, Condition::Always));
-        self.put_all(always.map(|(r, c)| (r, c, None)), |_, result| result)
-    }
-
-    /// Saves many records in one transaction, each with its own condition: all of them, or none if
-    /// a condition does not hold.
-    ///
-    /// Each condition is checked after the records before it are saved. So a UID that occurs twice
+    /// A condition is checked after the records before it are saved. So a UID that occurs twice
     /// is refused with [`Condition::IfAbsent`].
     ///
     /// ```
@@ -84,9 +120,8 @@ impl<R: RecordKind> Collection<R> {
     /// # let contacts = store.contacts()?;
     /// let ada = Card::parse("BEGIN:VCARD\nVERSION:4.0\nUID:ada\nFN:Ada Lovelace\nEND:VCARD\n")?;
     /// let alan = Card::parse("BEGIN:VCARD\nVERSION:4.0\nUID:alan\nFN:Alan Turing\nEND:VCARD\n")?;
-    /// contacts.save(&alan)?;
-    /// let new = [(&ada, Condition::IfAbsent), (&alan, Condition::IfAbsent)];
-    /// match contacts.save_all_if(&new) {
+    /// contacts.save_many([&alan])?;
+    /// match contacts.save_many([(&ada, Condition::IfAbsent), (&alan, Condition::IfAbsent)]) {
     ///     Err(Error::BatchConflict { index, uid, .. }) => assert_eq!((index, &*uid), (1, "alan")),
     ///     other => panic!("{other:?}"),
     /// }
@@ -97,9 +132,15 @@ impl<R: RecordKind> Collection<R> {
     /// # Errors
     /// [`Error::BatchConflict`] with the first record whose condition does not hold; any write
     /// error. Nothing is changed then.
-    pub fn save_all_if(&self, records: &[(&R, Condition)]) -> Result<Vec<SavedRecord>> {
-        let records = records.iter().map(|&(r, condition)| (r, condition, None));
-        self.put_all(records, |index, result| match result {
+    pub fn save_many<'r, S: Into<Save<'r, R>>>(
+        &self,
+        records: impl IntoIterator<Item = S>,
+    ) -> Result<Vec<SavedRecord>>
+    where
+        R: 'r,
+    {
+        let all = records.into_iter().map(|record| (record.into(), None));
+        self.put_all(all, |index, result| match result {
             Err(Error::Conflict {
                 uid,
                 expected,
@@ -114,19 +155,25 @@ impl<R: RecordKind> Collection<R> {
         })
     }
 
-    /// Saves many records in one transaction, each with its own condition. A record whose condition
-    /// does not hold is skipped, and its error returned; the others are saved.
+    /// Saves many records in one transaction. A record whose condition does not hold is skipped, and its
+    /// error returned; the others are saved.
     ///
     /// # Errors
     /// Any write error; nothing is changed then.
-    pub fn save_each(&self, records: &[(&R, Condition)]) -> Result<Vec<Result<SavedRecord>>> {
-        self.save_found(records.iter().map(|&(r, condition)| (r, condition, None)))
+    pub fn save_each<'r, S: Into<Save<'r, R>>>(
+        &self,
+        records: impl IntoIterator<Item = S>,
+    ) -> Result<Vec<Result<SavedRecord>>>
+    where
+        R: 'r,
+    {
+        self.save_found(records.into_iter().map(|record| (record.into(), None)))
     }
 
     /// Like [`Collection::save_each`], for records with a known source object.
     pub(crate) fn save_found<'r>(
         &self,
-        records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r SourceObject>)>,
+        records: impl IntoIterator<Item = (Save<'r, R>, Option<&'r SourceObject>)>,
     ) -> Result<Vec<Result<SavedRecord>>>
     where
         R: 'r,
@@ -143,7 +190,7 @@ impl<R: RecordKind> Collection<R> {
     /// that of the batch; an error ends the batch, and nothing is changed.
     fn put_all<'r, T>(
         &self,
-        records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r SourceObject>)>,
+        records: impl IntoIterator<Item = (Save<'r, R>, Option<&'r SourceObject>)>,
         settle: impl Fn(usize, Result<SavedRecord>) -> Result<T>,
     ) -> Result<Vec<T>>
     where
@@ -152,11 +199,20 @@ impl<R: RecordKind> Collection<R> {
         let context = self.db().index_context();
         // The caller's iterator runs before the lock is taken: it may be slow, save, or panic.
         let records: Vec<_> = records.into_iter().collect();
-        let bytes = records.iter().map(|(r, _, _)| r.text().len()).sum();
+        let bytes = records
+            .iter()
+            .map(|(save, _)| save.record.text().len())
+            .sum();
         let size = TransactionSize::of(records.len(), bytes);
-        let derive = |&(record, condition, from): &(&'r R, Condition, Option<&'r SourceObject>)| {
-            (IndexedRecord::new(record, &context).from(from), condition)
+        let derive = |(save, from): &(Save<'r, R>, Option<&'r SourceObject>)| {
+            let new = IndexedRecord::new(save.record, &context).from(*from);
+            let new = match save.uid {
+                Some(uid) => new.with_uid(uid),
+                None => new,
+            };
+            (new, save.condition)
         };
+        records.iter().try_for_each(|(save, _)| save.check_uid())?;
         // So does deriving, but for large batches, of which all that is derived takes memory.
         let derived: Vec<_> = match size {
             TransactionSize::Small => records.iter().map(derive).collect(),
@@ -176,29 +232,14 @@ impl<R: RecordKind> Collection<R> {
         })
     }
 
-    /// Removes a record. It can be restored for 30 days.
+    /// Removes a record. It can be restored for 30 days. With a condition:
+    /// `remove((uid, Condition::IfMatch(etag)))`.
     ///
     /// # Errors
-    /// [`Error::NoRecord`]; any write error.
-    pub fn remove(&self, uid: &str) -> Result<()> {
-        self.remove_if(uid, Condition::Always)
-    }
-
-    /// Removes a record if `condition` holds.
-    ///
-    /// # Errors
-    /// [`Error::NoRecord`], [`Error::Conflict`]; any write error.
-    pub fn remove_if(&self, uid: &str, condition: Condition) -> Result<()> {
-        let removed = self.write(TransactionSize::Small, |conn, writing| {
-            records::remove(conn, writing, self.id(), uid, condition)
-        })?;
-        match removed {
-            true => Ok(()),
-            false => Err(Error::NoRecord {
-                kind: R::KIND,
-                uid: uid.to_owned(),
-            }),
-        }
+    /// [`Error::NoRecord`]; [`Error::Conflict`]: the condition does not hold; any write error.
+    pub fn remove<'r>(&self, record: impl Into<Removal<'r>>) -> Result<()> {
+        let Removal { uid, condition } = record.into();
+        self.remove_all_if(&[(uid, condition)])
     }
 
     /// Removes many records in one transaction; returns true for each that existed.

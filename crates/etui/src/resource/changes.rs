@@ -13,7 +13,7 @@ use super::kind::Resource;
 use super::read::{name_join, read_tag, tag_columns};
 use super::{names, seq};
 use crate::error::Result;
-use crate::record::{Collection, Reader, changes, collection_table};
+use crate::record::{ReadState, Reader, changes, collection_table};
 use crate::resource_tag::ResourceTag;
 use crate::types::{RecordId, SyncToken};
 
@@ -52,7 +52,7 @@ struct NumberedChange {
     change: ResourceChange,
 }
 
-impl<R: Resource> Reader<'_, R> {
+impl<R: Resource> Reader<R> {
     /// Returns the token of the collection: it changes only if one of its records does.
     ///
     /// The sequence number is that of the latest change in this collection, or of its creation or
@@ -61,14 +61,7 @@ impl<R: Resource> Reader<'_, R> {
     /// # Errors
     /// Any read error.
     pub fn collection_token(&self) -> Result<SyncToken> {
-        self.explain_errors(|| self.read_token())
-    }
-
-    fn read_token(&self) -> Result<SyncToken> {
-        Ok(SyncToken {
-            seq: seq::collection_seq(self.db, self.conn, self.collection)?,
-            ..changes::token(self.conn)?
-        })
+        self.read(|r| r.collection_token())
     }
 
     /// Returns the changes since a token, at most `limit` of them. Without a token it lists all live
@@ -81,6 +74,29 @@ impl<R: Resource> Reader<'_, R> {
     /// # Errors
     /// Any read error.
     pub fn resource_changes(
+        &self,
+        since: Option<&SyncToken>,
+        limit: Option<u64>,
+    ) -> Result<ResourceChanges> {
+        self.read(|r| r.resource_changes(since, limit))
+    }
+}
+
+impl<R: Resource> ReadState<'_, R> {
+    /// See [`Reader::collection_token`].
+    pub(crate) fn collection_token(&self) -> Result<SyncToken> {
+        self.explain_errors(|| self.read_token())
+    }
+
+    fn read_token(&self) -> Result<SyncToken> {
+        Ok(SyncToken {
+            seq: seq::collection_seq(self.db, self.conn, self.collection)?,
+            ..changes::token(self.conn)?
+        })
+    }
+
+    /// See [`Reader::resource_changes`].
+    pub(crate) fn resource_changes(
         &self,
         since: Option<&SyncToken>,
         limit: Option<u64>,
@@ -230,26 +246,4 @@ fn read_changes<R: Resource>(
         });
     }
     Ok(found)
-}
-
-impl<R: Resource> Collection<R> {
-    /// Returns the token of the collection. See [`Reader::collection_token`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn collection_token(&self) -> Result<SyncToken> {
-        self.read(|r| r.collection_token())
-    }
-
-    /// Returns the changes since a token. See [`Reader::resource_changes`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn resource_changes(
-        &self,
-        since: Option<&SyncToken>,
-        limit: Option<u64>,
-    ) -> Result<ResourceChanges> {
-        self.read(|r| r.resource_changes(since, limit))
-    }
 }

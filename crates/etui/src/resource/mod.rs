@@ -58,5 +58,5 @@ pub(crate) use name::check_name;
 pub(crate) use names::check_names;
 pub(crate) use properties::set as set_properties;
 pub use properties::{CollectionProperty, MAX_PROPERTY_BYTES};
-pub use read::{ListedResource, StoredResource};
+pub use read::{ListedResource, ResourceKey, StoredResource};
 pub use write::SavedResource;

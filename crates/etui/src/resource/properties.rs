@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::kind::Resource;
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
-use crate::record::{Collection, Reader, collection_table};
+use crate::record::{Collection, ReadState, Reader, collection_table};
 
 const SCHEMA: &str = include_str!("property.sql");
 
@@ -26,12 +26,19 @@ fn has_table(conn: &Connection) -> Result<bool> {
     Ok(conn.prepare_cached(sql)?.exists([])?)
 }
 
-impl<R: Resource> Reader<'_, R> {
+impl<R: Resource> Reader<R> {
     /// Returns the properties of the collection, by name.
     ///
     /// # Errors
     /// Any read error.
     pub fn properties(&self) -> Result<Vec<CollectionProperty>> {
+        self.read(|r| r.properties())
+    }
+}
+
+impl<R: Resource> ReadState<'_, R> {
+    /// See [`Reader::properties`].
+    pub(crate) fn properties(&self) -> Result<Vec<CollectionProperty>> {
         self.explain_errors(|| {
             if !has_table(self.conn)? {
                 return Ok(Vec::new());
@@ -51,14 +58,6 @@ impl<R: Resource> Reader<'_, R> {
 }
 
 impl<R: Resource> Collection<R> {
-    /// Returns the properties of the collection. See [`Reader::properties`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn properties(&self) -> Result<Vec<CollectionProperty>> {
-        self.read(|r| r.properties())
-    }
-
     /// Sets properties, or removes those without a value: all of them, or none. A removed collection
     /// keeps its properties. They are not records: the collection's token stays.
     ///

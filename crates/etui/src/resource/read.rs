@@ -8,7 +8,7 @@ use super::kind::Resource;
 use super::name::computed_name;
 use super::names;
 use crate::error::Result;
-use crate::record::{Collection, Reader};
+use crate::record::{ReadState, Reader};
 use crate::resource_tag::ResourceTag;
 use crate::types::{ETag, RecordId};
 
@@ -78,84 +78,53 @@ pub(super) fn read_tag<'r, R: Resource>(
     Ok((name, ResourceTag::new(etag, row.get(first + 2)?, positions)))
 }
 
-impl<R: Resource> Reader<'_, R> {
-    /// Returns the resource of this name; `None` if there is none, or it was removed.
+/// How a resource is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResourceKey<'k> {
+    /// By its name.
+    Name(&'k str),
+    /// By the UID of its record.
+    Uid(&'k str),
+    /// By the id of its record.
+    Id(RecordId),
+}
+
+impl<'k, N: AsRef<str> + ?Sized> From<&'k N> for ResourceKey<'k> {
+    fn from(name: &'k N) -> Self {
+        Self::Name(name.as_ref())
+    }
+}
+
+impl From<RecordId> for ResourceKey<'_> {
+    fn from(id: RecordId) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl<R: Resource> Reader<R> {
+    /// Returns a resource; `None` if there is none, or it was removed.
     ///
     /// # Errors
     /// Any read error.
-    pub fn resource(&self, name: &str) -> Result<Option<StoredResource>> {
-        self.explain_errors(|| {
-            let mut composer = R::Composer::default();
-            read_named::<R>(self.conn, self.collection, name, &mut composer)
-        })
+    pub fn resource<'k>(&self, key: impl Into<ResourceKey<'k>>) -> Result<Option<StoredResource>> {
+        let key = key.into();
+        self.read(|state| state.resource(key, &mut R::Composer::default()))
     }
 
-    /// Returns the resource of the record with this UID.
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn resource_by_uid(&self, uid: &str) -> Result<Option<StoredResource>> {
-        self.explain_errors(|| {
-            let found = names::find_by_uid::<R>(self.conn, self.collection, uid)?;
-            match found.filter(|found| !found.is_removed) {
-                Some(found) => {
-                    let composer = &mut R::Composer::default();
-                    read_live::<R>(self.conn, self.collection, found.id, None, composer)
-                }
-                None => Ok(None),
-            }
-        })
-    }
-
-    /// Returns the resource of the record with this id.
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn resource_by_id(&self, id: RecordId) -> Result<Option<StoredResource>> {
-        self.explain_errors(|| {
-            let composer = &mut R::Composer::default();
-            read_live::<R>(self.conn, self.collection, id.0, None, composer)
-        })
-    }
-
-    /// Calls `visit` with the index of each name and its resource, in the order of `names`, with one
-    /// resource in memory at a time. An error of `visit` ends the iteration.
+    /// Calls `visit` with the index of each key and its resource, in the order of `keys`, with one resource in memory at a time. An
+    /// error of `visit` ends the iteration.
     ///
     /// # Errors
     /// Any read error, and the errors of `visit`.
-    pub fn resources<N: AsRef<str>>(
+    pub fn resources<'k, K: Into<ResourceKey<'k>>>(
         &self,
-        names: &[N],
+        keys: impl IntoIterator<Item = K>,
         mut visit: impl FnMut(usize, Option<StoredResource>) -> Result<()>,
     ) -> Result<()> {
-        self.explain_errors(|| {
+        self.read(|state| {
             let mut composer = R::Composer::default();
-            for (index, name) in names.iter().enumerate() {
-                let name = name.as_ref();
-                let found = read_named::<R>(self.conn, self.collection, name, &mut composer)?;
-                visit(index, found)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Calls `visit` with the index of each record and its resource, as [`Reader::resources`] does
-    /// for names.
-    ///
-    /// # Errors
-    /// Any read error, and the errors of `visit`.
-    pub fn resources_by_ids(
-        &self,
-        ids: &[RecordId],
-        mut visit: impl FnMut(usize, Option<StoredResource>) -> Result<()>,
-    ) -> Result<()> {
-        self.explain_errors(|| {
-            let composer = &mut R::Composer::default();
-            for (index, id) in ids.iter().enumerate() {
-                let found = read_live::<R>(self.conn, self.collection, id.0, None, composer)?;
-                visit(index, found)?;
-            }
-            Ok(())
+            let mut keys = keys.into_iter().enumerate();
+            keys.try_for_each(|(at, key)| visit(at, state.resource(key.into(), &mut composer)?))
         })
     }
 
@@ -165,9 +134,9 @@ impl<R: Resource> Reader<'_, R> {
     /// # Errors
     /// Any read error.
     pub fn resource_names(&self, ids: &[RecordId]) -> Result<Vec<Option<(String, ResourceTag)>>> {
-        self.explain_errors(|| {
-            let has_names = names::has_table(self.conn)?;
-            let mut statement = self.conn.prepare_cached(&format!(
+        self.read(|state| {
+            let has_names = names::has_table(state.conn)?;
+            let mut statement = state.conn.prepare_cached(&format!(
                 "SELECT {} FROM record r {} \
                  WHERE r.id = ?1 AND r.collection = ?2 AND r.removed_at IS NULL",
                 tag_columns::<R>(has_names),
@@ -175,7 +144,7 @@ impl<R: Resource> Reader<'_, R> {
             ))?;
             ids.iter()
                 .map(|id| {
-                    let mut rows = statement.query((id.0, self.collection))?;
+                    let mut rows = statement.query((id.0, state.collection))?;
                     let Some(row) = rows.next()? else {
                         return Ok(None);
                     };
@@ -195,16 +164,16 @@ impl<R: Resource> Reader<'_, R> {
         &self,
         mut visit: impl FnMut(ListedResource<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.explain_errors(|| {
-            let has_names = names::has_table(self.conn)?;
-            let mut statement = self.conn.prepare_cached(&format!(
+        self.read(|state| {
+            let has_names = names::has_table(state.conn)?;
+            let mut statement = state.conn.prepare_cached(&format!(
                 // In the order of the file, as `Reader::for_each`.
                 "SELECT r.id, length(r.text), {} FROM record r NOT INDEXED {} \
                  WHERE r.collection = ?1 AND r.removed_at IS NULL ORDER BY r.id",
                 tag_columns::<R>(has_names),
                 name_join(has_names)
             ))?;
-            let mut rows = statement.query([self.collection])?;
+            let mut rows = statement.query([state.collection])?;
             while let Some(row) = rows.next()? {
                 let id: i64 = row.get(0)?;
                 let size: i64 = row.get(1)?;
@@ -218,6 +187,28 @@ impl<R: Resource> Reader<'_, R> {
             }
             Ok(())
         })
+    }
+}
+
+impl<R: Resource> ReadState<'_, R> {
+    fn resource(
+        &self,
+        key: ResourceKey<'_>,
+        composer: &mut R::Composer,
+    ) -> Result<Option<StoredResource>> {
+        let id = match key {
+            ResourceKey::Name(name) => {
+                return read_named::<R>(self.conn, self.collection, name, composer);
+            }
+            ResourceKey::Id(id) => id.0,
+            ResourceKey::Uid(uid) => {
+                match names::find_by_uid::<R>(self.conn, self.collection, uid)? {
+                    Some(found) if !found.is_removed => found.id,
+                    _ => return Ok(None),
+                }
+            }
+        };
+        read_live::<R>(self.conn, self.collection, id, None, composer)
     }
 }
 
@@ -268,61 +259,4 @@ pub(super) fn read_live<R: Resource>(
         tag: ResourceTag::new(etag, source, &positions),
         bytes: R::compose(composer, conn, text, source, &positions)?,
     }))
-}
-
-impl<R: Resource> Collection<R> {
-    /// Returns the resource of this name. See [`Reader::resource`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn resource(&self, name: &str) -> Result<Option<StoredResource>> {
-        self.read(|r| r.resource(name))
-    }
-
-    /// Returns the resource of the record with this UID. See [`Reader::resource_by_uid`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn resource_by_uid(&self, uid: &str) -> Result<Option<StoredResource>> {
-        self.read(|r| r.resource_by_uid(uid))
-    }
-
-    /// Returns the resource of the record with this id. See [`Reader::resource_by_id`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn resource_by_id(&self, id: RecordId) -> Result<Option<StoredResource>> {
-        self.read(|r| r.resource_by_id(id))
-    }
-
-    /// Calls `visit` with the resource of each name. See [`Reader::resources`].
-    ///
-    /// # Errors
-    /// Any read error, and the errors of `visit`.
-    pub fn resources<N: AsRef<str>>(
-        &self,
-        names: &[N],
-        visit: impl FnMut(usize, Option<StoredResource>) -> Result<()>,
-    ) -> Result<()> {
-        self.read(|r| r.resources(names, visit))
-    }
-
-    /// Returns the names and tags of records. See [`Reader::resource_names`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn resource_names(&self, ids: &[RecordId]) -> Result<Vec<Option<(String, ResourceTag)>>> {
-        self.read(|r| r.resource_names(ids))
-    }
-
-    /// Calls `visit` with every resource. See [`Reader::for_each_resource`].
-    ///
-    /// # Errors
-    /// Any read error, and the errors of `visit`.
-    pub fn for_each_resource(
-        &self,
-        visit: impl FnMut(ListedResource<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.read(|r| r.for_each_resource(visit))
-    }
 }

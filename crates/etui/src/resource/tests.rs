@@ -31,7 +31,7 @@ fn put(contacts: &Contacts, name: &str, uid: &str, version: &str) {
 
 /// Trims the log but for its latest change.
 fn trim(store: &Store) {
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     let trim =
         |conn: &Connection| trim_log(conn, now_ms() + KEPT_MS + 60_000, latest_seq(conn)?, 1);
     store.db.write_unhooked(trim).unwrap();
@@ -59,7 +59,7 @@ fn names(contacts: &Contacts, token: &SyncToken) -> Option<Vec<String>> {
 fn a_quiet_collection_keeps_its_token() {
     let (_dir, store) = new_store();
     let contacts = store.contacts().unwrap();
-    let other = store.create_collection::<Card>("Other").unwrap();
+    let other = store.collections::<Card>().create("Other").unwrap();
     put(&contacts, "a.vcf", "a", "A");
     put(&contacts, "b.vcf", "b", "B");
     let before = contacts.collection_token().unwrap();
@@ -92,7 +92,7 @@ fn a_quiet_collection_keeps_its_token() {
 fn a_purged_removal_is_not_missed() {
     let (_dir, store) = new_store();
     let contacts = store.contacts().unwrap();
-    let other = store.create_collection::<Card>("Other").unwrap();
+    let other = store.collections::<Card>().create("Other").unwrap();
     put(&contacts, "a.vcf", "a", "A");
     put(&contacts, "b.vcf", "b", "B");
     let before = contacts.collection_token().unwrap();
@@ -143,8 +143,8 @@ fn released_names_are_forgotten_with_the_log() {
 fn properties_are_purged_with_the_collection() {
     let (_dir, store) = new_store();
     let contacts = store.contacts().unwrap();
-    let other = store.create_collection::<Card>("Other").unwrap();
-    store.create_collection::<Card>("Last").unwrap();
+    let other = store.collections::<Card>().create("Other").unwrap();
+    store.collections::<Card>().create("Last").unwrap();
     other.set_properties(&[("{a:}b", Some("1"))]).unwrap();
     contacts.set_properties(&[("{a:}b", Some("1"))]).unwrap();
     let count = || {
@@ -154,7 +154,7 @@ fn properties_are_purged_with_the_collection() {
         };
         store.db.read_transaction(count).unwrap()
     };
-    store.remove_collection::<Card>("Other").unwrap();
+    store.collections::<Card>().remove("Other").unwrap();
     for version in ["1", "2", "3"] {
         put(&contacts, "x.vcf", "x", version);
     }
@@ -170,7 +170,7 @@ fn clients_follow_while_the_log_is_trimmed() {
         let mut rng = SplitMix64::new(seed);
         let (_dir, store) = new_store();
         let contacts = store.contacts().unwrap();
-        let other = store.create_collection::<Card>("Other").unwrap();
+        let other = store.collections::<Card>().create("Other").unwrap();
         let mut clients: Vec<(Option<SyncToken>, BTreeMap<String, ResourceTag>)> =
             vec![Default::default(); 3];
         for version in 0..60 {

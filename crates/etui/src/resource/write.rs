@@ -6,7 +6,6 @@ use super::condition::ResourceCondition;
 use super::kind::{ParsedResource, Resource};
 use super::name::check_name;
 use super::names::{self, NamedRecord};
-use super::read::{self, StoredResource};
 use crate::db::{IndexContext, TransactionSize};
 use crate::error::{Error, Result};
 use crate::record::Collection;
@@ -31,7 +30,12 @@ pub struct SavedResource {
 
 impl<R: Resource> Collection<R> {
     /// Saves one vCard, or one calendar object with its time zones, under a name, if `condition`
-    /// holds. The bytes are kept as they are.
+    /// holds. The bytes are kept as they are, but for a merge:
+    ///
+    /// A contact that is stored as vCard 4.0 is given to many clients as 3.0, which cannot say all of it.
+    /// A card of version 3.0 is therefore merged into the stored one
+    /// ([`Card::merge_v3`](crate::contacts::Card::merge_v3)), and `is_verbatim` is false if that gives other
+    /// bytes.
     ///
     /// A record of this UID in the trash comes back, under this name. A removed record that had this
     /// name and has another UID loses it. Text that came without a UID keeps the record of the name.
@@ -42,26 +46,6 @@ impl<R: Resource> Collection<R> {
     /// another resource has the UID, or the resource has another UID; [`Error::ReservedName`]; any
     /// write error. Nothing is changed then.
     pub fn put_resource(
-        &self,
-        name: &str,
-        bytes: &[u8],
-        condition: &ResourceCondition,
-    ) -> Result<SavedResource> {
-        check_name(name)?;
-        self.put_parsed(name, &R::parse_resource(bytes)?, condition)
-    }
-
-    /// Saves an edit that a client made of what it was given. See
-    /// [`put_resource`](Self::put_resource).
-    ///
-    /// A contact that is stored as vCard 4.0 is given to many clients as 3.0, which cannot say all of it.
-    /// If the edited card is of version 3.0, it is merged into the stored one
-    /// ([`Card::merge_v3`](crate::contacts::Card::merge_v3)), and `is_verbatim` is false if that gives other
-    /// bytes.
-    ///
-    /// # Errors
-    /// As [`put_resource`](Self::put_resource).
-    pub fn put_edited(
         &self,
         name: &str,
         bytes: &[u8],
@@ -103,39 +87,6 @@ impl<R: Resource> Collection<R> {
         self.write(TransactionSize::of(1, bytes.len()), |conn, writing| {
             let saved = new.put(conn, writing, self.id(), Condition::Always)?;
             parsed.saved(conn, saved)
-        })
-    }
-
-    /// Replaces the resource of this name by a result of `make`, in one transaction. `make` runs
-    /// while no other program can write, and must not use the store.
-    ///
-    /// # Errors
-    /// As [`put_resource`](Self::put_resource), and the errors of `make`.
-    pub fn put_resource_with(
-        &self,
-        name: &str,
-        condition: &ResourceCondition,
-        make: impl FnOnce(Option<&StoredResource>) -> Result<Vec<u8>>,
-    ) -> Result<SavedResource> {
-        check_name(name)?;
-        let context = self.db().index_context();
-        self.write(TransactionSize::Small, |conn, writing| {
-            let found = find_if::<R>(conn, self.id(), name, condition)?;
-            let composer = &mut R::Composer::default();
-            let stored = match found.as_ref().filter(|found| !found.is_removed) {
-                Some(live) => read::read_live::<R>(conn, self.id(), live.id, Some(name), composer)?,
-                None => None,
-            };
-            let parsed = R::parse_resource(&make(stored.as_ref())?)?;
-            let new = parsed.index(&context);
-            save_parsed(
-                conn,
-                writing,
-                (self.id(), name),
-                found.as_ref(),
-                &parsed,
-                new,
-            )
         })
     }
 

@@ -25,7 +25,7 @@ use std::fmt;
 
 use self::dictionary::Dictionary;
 use crate::error::Result;
-use crate::record::{Collection, Reader};
+use crate::record::Reader;
 use crate::search::filter::{FieldSet, Filter, MatchMode};
 use crate::search::query::{Columns, Query, SearchableRecord};
 use etui_text::fold;
@@ -72,17 +72,7 @@ impl<F: FieldSet> fmt::Display for CorrectedFilter<F> {
     }
 }
 
-impl<R: SearchableRecord> Collection<R> {
-    /// Corrects the words of `filter`. See [`Reader::correct`].
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn correct(&self, filter: &Filter<R::Field>) -> Result<Option<CorrectedFilter<R::Field>>> {
-        self.read_ordered(|r| r.correct(filter))
-    }
-}
-
-impl<R: SearchableRecord> Reader<'_, R> {
+impl<R: SearchableRecord> Reader<R> {
     /// Corrects the plain words of `filter` that match nothing by themselves, for a filter without a
     /// match. Plain words have no field and are not negated; words of fewer than four letters, or with
     /// digits, are not corrected. `None`: nothing is similar.
@@ -108,11 +98,11 @@ impl<R: SearchableRecord> Reader<'_, R> {
 ///
 /// # Errors
 /// Whatever reading reports.
-pub fn correct_filter<'r, 's: 'r, R: SearchableRecord + 'r>(
-    collections: impl IntoIterator<Item = &'r Reader<'s, R>>,
+pub fn correct_filter<'r, R: SearchableRecord + 'r>(
+    collections: impl IntoIterator<Item = &'r Reader<R>>,
     filter: &Filter<R::Field>,
 ) -> Result<Option<CorrectedFilter<R::Field>>> {
-    let collections: Vec<&Reader<'s, R>> = collections.into_iter().collect();
+    let collections: Vec<&Reader<R>> = collections.into_iter().collect();
     let mut words: Vec<(String, MatchMode)> = Vec::new();
     let _ = filter.map_plain_words(&mut |text, mode| {
         if !words.iter().any(|(word, _)| word == text) {
@@ -141,8 +131,7 @@ pub fn correct_filter<'r, 's: 'r, R: SearchableRecord + 'r>(
             let mut similar = Vec::new();
             for reader in &collections {
                 let mut dictionary = Dictionary::new(field.keys());
-                reader
-                    .explain_errors(|| dictionary.read(reader.conn, reader.collection, &folded))?;
+                reader.read_ordered(|r| dictionary.read(r.conn, r.collection, &folded))?;
                 compared += dictionary.compared;
                 similar.extend(dictionary.similar);
             }
@@ -185,9 +174,9 @@ pub fn correct_filter<'r, 's: 'r, R: SearchableRecord + 'r>(
 }
 
 /// Returns true if `check` is true for one of the collections.
-fn any<'r, 's, R>(
-    collections: &[&'r Reader<'s, R>],
-    check: impl Fn(&'r Reader<'s, R>) -> Result<bool>,
+fn any<'r, R: SearchableRecord>(
+    collections: &[&'r Reader<R>],
+    check: impl Fn(&'r Reader<R>) -> Result<bool>,
 ) -> Result<bool> {
     for reader in collections {
         if check(reader)? {

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 
 use rusqlite::Connection;
 
+use super::Maintenance;
+use super::Store;
 use super::hooks::{index_record, is_index_current, reindex};
 use crate::calendar::{MAX_UTC_OFFSET, is_near};
 use crate::db::{metadata, schema};
@@ -15,7 +17,6 @@ use crate::resource;
 use crate::search::index::id_set::RecordIds;
 use crate::search::index::pending::Watermarks;
 use crate::search::index::{postings, terms, trigrams};
-use crate::store::Store;
 use crate::store::write_queue::lossy_text;
 use crate::types::{CollectionKind, ETag};
 
@@ -36,7 +37,7 @@ pub struct CheckReport {
     /// Problems; none if the store is intact.
     pub problems: Vec<String>,
     /// Calendar entries whose lists or time index are outdated: they were derived with older rules
-    /// of time zones. No data is lost; [`Store::repair`] derives them again.
+    /// of time zones. No data is lost; [`Maintenance::repair`] derives them again.
     pub outdated: Vec<String>,
     /// Rejected entries of the write queue: writes of other programs through the view `item`.
     pub write_queue: Vec<String>,
@@ -221,15 +222,18 @@ impl Store {
         }
         Ok(())
     }
+}
 
+impl Maintenance<'_> {
     /// Rebuilds the search index from the records' keys.
     ///
     /// # Errors
     /// Any write error.
     pub fn rebuild_index(&self) -> Result<()> {
-        self.db
-            .write(|conn| crate::search::index::rebuild_index(conn, self.path()))?;
-        self.db.release_memory();
+        self.0
+            .db
+            .write(|conn| crate::search::index::rebuild_index(conn, self.0.path()))?;
+        self.0.db.release_memory();
         Ok(())
     }
 
@@ -239,7 +243,7 @@ impl Store {
     /// # Errors
     /// Any write error.
     pub fn repair(&self) -> Result<()> {
-        self.db.write(|conn| reindex(&self.db, conn))?;
+        self.0.db.write(|conn| reindex(&self.0.db, conn))?;
         self.rebuild_index()
     }
 
@@ -248,11 +252,11 @@ impl Store {
     /// # Errors
     /// Any read error.
     pub fn stats(&self) -> Result<Stats> {
-        self.drain_write_queue()?;
-        self.db.ensure_indexed()?;
-        let locale = self.locale();
-        let region = self.region().map(|r| r.code().to_owned());
-        self.db.read_transaction(|conn| {
+        self.0.drain_write_queue()?;
+        self.0.db.ensure_indexed()?;
+        let locale = self.0.locale();
+        let region = self.0.region().map(|r| r.code().to_owned());
+        self.0.db.read_transaction(|conn| {
             let number = |sql: &str| -> Result<u64> {
                 Ok(conn
                     .query_row(sql, [], |r| r.get::<_, Option<i64>>(0))?
@@ -289,7 +293,7 @@ impl Store {
                 pending_trigrams: pending(metadata::TRIGRAM_WATERMARK)?,
                 locale: locale.clone(),
                 region: region.clone().unwrap_or_default(),
-                schema_version: Self::schema_version(),
+                schema_version: crate::db::schema::VERSION,
             })
         })
     }

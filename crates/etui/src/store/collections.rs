@@ -1,6 +1,7 @@
 //! The collections of a store: find, create, rename, remove, restore. The methods for address books
 //! and calendars call those of their kind.
 
+use std::marker::PhantomData;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
@@ -16,7 +17,82 @@ use crate::record::steps::{self, CollectionChange};
 use crate::record::write::undo_latest;
 use crate::record::{Collection, RecordKind, collection_table, external_id};
 use crate::store::Store;
+use crate::store::served_collections::{
+    CollectionChanges, NewCollection, find_segment, read_segment,
+};
 use crate::types::CollectionKind;
+
+/// How a collection of a kind is found.
+///
+/// ```
+/// use etui::contacts::Card;
+/// use etui::store::{CollectionKey, NewCollection};
+/// # let dir = tempfile::tempdir()?;
+/// # let store = etui::Store::open(dir.path().join("personal.etui"))?;
+/// let new = NewCollection {
+///     external_id: Some("carddav-17"),
+///     ..NewCollection::from("Work")
+/// };
+/// let work = store.collections::<Card>().create(new)?;
+/// store.collections::<Card>().rename("Work", "Job")?;
+/// for key in [
+///     CollectionKey::Name("Job"),
+///     CollectionKey::Id(work.id()),
+///     CollectionKey::ExternalId("carddav-17"),
+/// ] {
+///     assert_eq!(store.collection::<Card>(key)?.id(), work.id());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CollectionKey<'k> {
+    /// The default collection: the first of its kind.
+    Default,
+    /// By its name.
+    Name(&'k str),
+    /// By its id ([`Reader::id`](crate::record::Reader::id)), whatever its name is now.
+    Id(i64),
+    /// By the identifier that another system has for it, such as a desktop or a sync service. It is beside the
+    /// name, and survives renaming.
+    ExternalId(&'k str),
+    /// By the last segment of its URL, which the client of a sync server chose that made it. It never changes. A
+    /// removed collection keeps it; if another one was made there meanwhile, the segment means the later one.
+    Segment(&'k str),
+}
+
+impl CollectionKey<'_> {
+    /// Finds the live collection.
+    pub(super) fn find(self, conn: &Connection, kind: CollectionKind) -> Result<CollectionRef> {
+        let (found, name) = match self {
+            Self::Default => return collection_table::find_collection(conn, kind, None),
+            Self::Name(name) => return collection_table::find_collection(conn, kind, Some(name)),
+            Self::Id(id) => return collection_table::find_live(conn, kind, id),
+            Self::ExternalId(id) => (external_id::find_collection(conn, kind, id)?, id),
+            Self::Segment(segment) => (find_segment(conn, kind, segment)?, segment),
+        };
+        let Some(found) = found else {
+            let known = collection_table::list_collections(conn, kind)?;
+            return Err(Error::NoCollection {
+                kind,
+                name: name.to_owned(),
+                known: known.into_iter().map(|c| c.name).collect(),
+            });
+        };
+        Ok(found)
+    }
+}
+
+impl<'k, N: AsRef<str> + ?Sized> From<&'k N> for CollectionKey<'k> {
+    fn from(name: &'k N) -> Self {
+        Self::Name(name.as_ref())
+    }
+}
+
+impl<'k> From<Option<&'k str>> for CollectionKey<'k> {
+    fn from(name: Option<&'k str>) -> Self {
+        name.map_or(Self::Default, Self::Name)
+    }
+}
 
 /// A removed collection that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,20 +106,14 @@ pub struct RemovedCollection {
     pub records: u64,
     /// Its external id.
     pub external_id: Option<String>,
+    /// The segment of its URL. See [`CollectionKey::Segment`].
+    pub segment: Option<String>,
+    /// The time of its removal. It can be restored while its records are in the trash.
+    pub removed: SystemTime,
+    /// The time until which it can be restored at least, 30 days after its removal.
+    pub kept_until: SystemTime,
     /// The time of its removal in Unix ms.
     at: i64,
-}
-
-impl RemovedCollection {
-    /// Returns the time of its removal. It can be restored while its records are in the trash.
-    pub fn removed(&self) -> SystemTime {
-        system_time(self.at)
-    }
-
-    /// Returns the time until which it can be restored at least, 30 days after its removal.
-    pub fn kept_until(&self) -> SystemTime {
-        system_time(self.at.saturating_add(KEPT_MS))
-    }
 }
 
 /// Returns the time at `ms` after 1970-01-01T00:00Z, or the epoch if the system cannot represent
@@ -53,56 +123,39 @@ fn system_time(ms: i64) -> SystemTime {
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
 }
 
-impl Store {
-    /// Returns the collection of this name; without a name the default one of its kind, which is
-    /// the first.
-    ///
-    /// # Errors
-    /// [`Error::NoCollection`], with the existing names.
-    pub fn collection<R: RecordKind>(&self, name: Option<&str>) -> Result<Collection<R>> {
-        self.drain_write_queue()?;
-        let found = self
-            .db
-            .read(|conn| collection_table::find_collection(conn, R::KIND, name))?;
-        Ok(Collection::new(&self.db, found))
-    }
+/// The collections of one kind in a store.
+///
+/// ```
+/// use etui::contacts::Card;
+/// # let dir = tempfile::tempdir()?;
+/// # let store = etui::Store::open(dir.path().join("personal.etui"))?;
+/// let books = store.collections::<Card>();
+/// books.create("Work")?;
+/// books.rename("Work", "Job")?;
+/// assert_eq!(books.names()?, ["Contacts", "Job"]);
+/// let removed = books.remove("Job")?;
+/// books.restore_as(&removed, "Work")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Collections<'s, R> {
+    store: &'s Store,
+    records: PhantomData<fn() -> R>,
+}
 
-    /// Returns the collection with this id ([`Collection::id`]), whatever its name is now.
+impl<R: RecordKind> Collections<'_, R> {
+    /// Creates a collection: by its name, or by [`NewCollection`] with more than that.
     ///
     /// # Errors
-    /// [`Error::NoCollection`]: there is none, or it was removed.
-    pub fn collection_by_id<R: RecordKind>(&self, id: i64) -> Result<Collection<R>> {
-        self.drain_write_queue()?;
-        let found = self
+    /// [`Error::CollectionExists`], [`Error::BadName`]; [`Error::ExternalIdExists`], [`Error::BadExternalId`];
+    /// [`Error::SegmentExists`], [`Error::BadResourceName`]: the segment cannot be the name of a resource;
+    /// [`Error::TooManyProperties`]; any write error. Nothing is created then.
+    pub fn create<'n>(&self, new: impl Into<NewCollection<'n>>) -> Result<Collection<R>> {
+        let new = new.into();
+        let made = self
+            .store
             .db
-            .read(|conn| collection_table::find_live(conn, R::KIND, id))?;
-        Ok(Collection::new(&self.db, found))
-    }
-
-    /// Creates a collection.
-    ///
-    /// # Errors
-    /// [`Error::CollectionExists`],
-    /// [`Error::BadName`].
-    pub fn create_collection<R: RecordKind>(&self, name: &str) -> Result<Collection<R>> {
-        let made = self.db.write_of(TransactionSize::Small, |conn| {
-            let made = collection_table::create_collection(conn, R::KIND, name)?;
-            let change = CollectionChange::Created;
-            steps::record_collection(conn, made.id, change, None, Some(name))?;
-            Ok(made)
-        })?;
-        Ok(Collection::new(&self.db, made))
-    }
-
-    /// Returns the names of the collections of a kind, the default one first.
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn collections<R: RecordKind>(&self) -> Result<Vec<String>> {
-        let all = self
-            .db
-            .read(|conn| collection_table::list_collections(conn, R::KIND))?;
-        Ok(all.into_iter().map(|c| c.name).collect())
+            .write_of(TransactionSize::Small, |conn| new.create(conn, R::KIND))?;
+        Ok(Collection::new(&self.store.db, made))
     }
 
     /// Renames a collection. Handles, views and tokens of it stay valid.
@@ -111,39 +164,16 @@ impl Store {
     /// [`Error::NoCollection`],
     /// [`Error::CollectionExists`],
     /// [`Error::BadName`].
-    pub fn rename_collection<R: RecordKind>(&self, name: &str, to: &str) -> Result<Collection<R>> {
-        let find = |conn: &Connection| collection_table::find_collection(conn, R::KIND, Some(name));
-        self.rename(find, to)
-    }
-
-    /// Renames the collection with this id, whatever its name is now. See
-    /// [`Store::rename_collection`].
-    ///
-    /// # Errors
-    /// As [`Store::rename_collection`].
-    pub fn rename_collection_by_id<R: RecordKind>(
-        &self,
-        id: i64,
-        to: &str,
-    ) -> Result<Collection<R>> {
-        let find = |conn: &Connection| collection_table::find_live(conn, R::KIND, id);
-        self.rename(find, to)
-    }
-
-    /// Renames the collection that `find` returns.
-    fn rename<R: RecordKind>(
-        &self,
-        find: impl FnOnce(&Connection) -> Result<CollectionRef>,
-        to: &str,
-    ) -> Result<Collection<R>> {
-        let renamed = self.after_queue(|conn| {
-            let CollectionRef { id, name } = find(conn)?;
+    pub fn rename<'k>(&self, key: impl Into<CollectionKey<'k>>, to: &str) -> Result<Collection<R>> {
+        let key = key.into();
+        let renamed = self.store.after_queue(|conn| {
+            let CollectionRef { id, name } = key.find(conn, R::KIND)?;
             let renamed = collection_table::rename_collection(conn, R::KIND, id, to)?;
             let change = CollectionChange::Renamed;
             steps::record_collection(conn, id, change, Some(&name), Some(to))?;
             Ok(renamed)
         })?;
-        Ok(Collection::new(&self.db, renamed))
+        Ok(Collection::new(&self.store.db, renamed))
     }
 
     /// Removes a collection and all its records in one transaction. It can be restored for at least
@@ -156,35 +186,19 @@ impl Store {
     /// # Errors
     /// [`Error::NoCollection`];
     /// [`Error::LastCollection`]: a store has one of each kind.
-    pub fn remove_collection<R: RecordKind>(&self, name: &str) -> Result<RemovedCollection> {
-        let find = |conn: &Connection| collection_table::find_collection(conn, R::KIND, Some(name));
-        self.remove(R::KIND, find, |_| Ok(()))
-    }
-
-    /// Removes the collection with this id, whatever its name is now. See
-    /// [`Store::remove_collection`].
-    ///
-    /// # Errors
-    /// As [`Store::remove_collection`].
-    pub fn remove_collection_by_id<R: RecordKind>(&self, id: i64) -> Result<RemovedCollection> {
-        let find = |conn: &Connection| collection_table::find_live(conn, R::KIND, id);
-        self.remove(R::KIND, find, |_| Ok(()))
+    pub fn remove<'k>(&self, key: impl Into<CollectionKey<'k>>) -> Result<RemovedCollection> {
+        self.remove_checked(key.into(), |_| Ok(()))
     }
 
     /// Removes a collection if it still has its name and this number of records: what the user
     /// confirmed is what is removed.
     ///
     /// # Errors
-    /// [`Error::CollectionChanged`], and the errors of [`Store::remove_collection`]; nothing is
+    /// [`Error::CollectionChanged`], and the errors of [`Self::remove`]; nothing is
     /// removed then.
-    pub fn remove_collection_if<R: RecordKind>(
-        &self,
-        collection: &Collection<R>,
-        records: u64,
-    ) -> Result<RemovedCollection> {
+    pub fn remove_if(&self, collection: &Collection<R>, records: u64) -> Result<RemovedCollection> {
         let name = collection.name();
-        let find = |conn: &Connection| collection_table::find_collection(conn, R::KIND, Some(name));
-        self.remove(R::KIND, find, |removed| {
+        self.remove_checked(CollectionKey::Name(name), |removed| {
             match removed.id == collection.id() && removed.records == records {
                 true => Ok(()),
                 false => Err(Error::CollectionChanged {
@@ -197,19 +211,18 @@ impl Store {
         })
     }
 
-    /// Removes the collection that `find` returns, unless `check` fails.
-    fn remove(
+    /// Removes a collection, unless `check` fails.
+    fn remove_checked(
         &self,
-        kind: CollectionKind,
-        find: impl FnOnce(&Connection) -> Result<CollectionRef>,
+        key: CollectionKey<'_>,
         check: impl FnOnce(&RemovedCollection) -> Result<()>,
     ) -> Result<RemovedCollection> {
-        let order = self.db.order();
+        let order = self.store.db.order();
         let _step = steps::group_step();
-        self.after_queue(|conn| {
-            let found = find(conn)?;
+        self.store.after_queue(|conn| {
+            let found = key.find(conn, R::KIND)?;
             let RemovedRef { id, removed_at: at } =
-                collection_table::remove_collection(conn, kind, &found)?;
+                collection_table::remove_collection(conn, R::KIND, &found)?;
             let removed = RemovedCollection {
                 id,
                 name: found.name,
@@ -217,12 +230,15 @@ impl Store {
                     remove_all_records(conn, writing, id, at)
                 })?,
                 external_id: external_id::read(conn, id)?,
+                segment: read_segment(conn, id)?,
+                removed: system_time(at),
+                kept_until: system_time(at.saturating_add(KEPT_MS)),
                 at,
             };
             check(&removed)?;
             let (change, name) = (CollectionChange::Removed, removed.name.as_str());
             steps::record_collection(conn, id, change, Some(name), None)?;
-            let first = collection_table::find_collection(conn, kind, None)?.id;
+            let first = collection_table::find_collection(conn, R::KIND, None)?.id;
             if id < first {
                 collection_table::start_history(conn, first)?;
             }
@@ -230,13 +246,25 @@ impl Store {
         })
     }
 
+    /// Returns the names of the collections of a kind, the default one first.
+    ///
+    /// # Errors
+    /// Any read error.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let all = self
+            .store
+            .db
+            .read(|conn| collection_table::list_collections(conn, R::KIND))?;
+        Ok(all.into_iter().map(|c| c.name).collect())
+    }
+
     /// Returns the removed collections of a kind that can be restored, the latest first. Several
     /// may have one name.
     ///
     /// # Errors
     /// Any read error.
-    pub fn removed_collections<R: RecordKind>(&self) -> Result<Vec<RemovedCollection>> {
-        self.db.read_transaction(|conn| {
+    pub fn removed(&self) -> Result<Vec<RemovedCollection>> {
+        self.store.db.read_transaction(|conn| {
             let all = collection_table::list_removed(conn, R::KIND)?;
             let removed = all.into_iter().map(|(CollectionRef { id, name }, at)| {
                 Ok(RemovedCollection {
@@ -244,6 +272,9 @@ impl Store {
                     name,
                     records: count_removed_at(conn, id, at)?,
                     external_id: external_id::read(conn, id)?,
+                    segment: read_segment(conn, id)?,
+                    removed: system_time(at),
+                    kept_until: system_time(at.saturating_add(KEPT_MS)),
                     at,
                 })
             });
@@ -257,10 +288,10 @@ impl Store {
     /// # Errors
     /// [`Error::NoRemovedCollection`];
     /// [`Error::CollectionExists`]: rename that one first, or see
-    /// [`Store::restore_collection_as`];
+    /// [`Self::restore_as`];
     /// [`Error::ExternalIdExists`]: another collection has its external id now.
-    pub fn restore_collection<R: RecordKind>(&self, name: &str) -> Result<u64> {
-        self.bring_back::<R>(name, name, |named, _| named.name == name)
+    pub fn restore(&self, name: &str) -> Result<u64> {
+        self.bring_back(name, name, |named, _| named.name == name)
     }
 
     /// Restores this removed collection under this name; returns the number of its records.
@@ -268,26 +299,22 @@ impl Store {
     /// # Errors
     /// [`Error::NoRemovedCollection`]: it was restored already, or its removal is too old;
     /// [`Error::CollectionExists`], [`Error::BadName`], [`Error::ExternalIdExists`].
-    pub fn restore_collection_as<R: RecordKind>(
-        &self,
-        removed: &RemovedCollection,
-        name: &str,
-    ) -> Result<u64> {
-        self.bring_back::<R>(&removed.name, name, |named, at| {
+    pub fn restore_as(&self, removed: &RemovedCollection, name: &str) -> Result<u64> {
+        self.bring_back(&removed.name, name, |named, at| {
             (named.id, at) == (removed.id, removed.at)
         })
     }
 
     /// Restores the latest removed collection that matches, under the name `to`.
-    fn bring_back<R: RecordKind>(
+    fn bring_back(
         &self,
         name: &str,
         to: &str,
         is_meant: impl Fn(&CollectionRef, i64) -> bool,
     ) -> Result<u64> {
-        let context = self.db.index_context();
+        let context = self.store.db.index_context();
         let _step = steps::group_step();
-        self.db.write(|conn| {
+        self.store.db.write(|conn| {
             let RemovedRef { id, removed_at: at } =
                 collection_table::find_removed(conn, R::KIND, name, is_meant)?;
             collection_table::restore_collection(conn, R::KIND, id, to)?;
@@ -301,6 +328,52 @@ impl Store {
             steps::record_collection(conn, id, CollectionChange::Restored, None, Some(to))?;
             Ok(uids.len() as u64)
         })
+    }
+
+    /// Changes name, colour and properties of a collection: all of them, or none.
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`]; [`Error::CollectionExists`], [`Error::BadName`];
+    /// [`Error::TooManyProperties`]; any write error. Nothing is changed then.
+    pub fn change<'k>(
+        &self,
+        key: impl Into<CollectionKey<'k>>,
+        changes: &CollectionChanges,
+    ) -> Result<()> {
+        let key = key.into();
+        self.store.after_queue(|conn| {
+            let found = key.find(conn, R::KIND)?;
+            let id = found.id;
+            if let Some(name) = changes.name.as_ref().filter(|name| **name != found.name) {
+                collection_table::rename_collection(conn, R::KIND, id, name)?;
+            }
+            changes.write(conn, R::KIND, id)
+        })
+    }
+}
+
+impl Store {
+    /// Returns the collections of a kind.
+    pub fn collections<R: RecordKind>(&self) -> Collections<'_, R> {
+        Collections {
+            store: self,
+            records: PhantomData,
+        }
+    }
+
+    /// Returns a collection: the default one of its kind, which is the first, by `None`; one by its name, or by
+    /// another [`CollectionKey`].
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`], with the existing names.
+    pub fn collection<'k, R: RecordKind>(
+        &self,
+        key: impl Into<CollectionKey<'k>>,
+    ) -> Result<Collection<R>> {
+        self.drain_write_queue()?;
+        let key = key.into();
+        let found = self.db.read(|conn| key.find(conn, R::KIND))?;
+        Ok(Collection::new(&self.db, found))
     }
 
     /// Runs `work` in a write transaction, after the write queue is applied.
@@ -317,7 +390,7 @@ impl Store {
     /// # Errors
     /// As [`Store::collection`].
     pub fn contacts(&self) -> Result<Contacts> {
-        self.collection(None)
+        self.collection(CollectionKey::Default)
     }
 
     /// Returns the default calendar: the first one.
@@ -325,6 +398,6 @@ impl Store {
     /// # Errors
     /// As [`Store::collection`].
     pub fn calendar(&self) -> Result<Calendar> {
-        self.collection(None)
+        self.collection(CollectionKey::Default)
     }
 }

@@ -36,8 +36,8 @@ CREATE TABLE IF NOT EXISTS device_collection (
 /// The longest name of a device, in characters.
 const MAX_NAME: usize = 100;
 
-/// The time of use is recorded at most once in this time, in ms: a day.
-const SEEN_INTERVAL_MS: i64 = 24 * 60 * 60 * 1000;
+/// The time of use is recorded at most once in this time.
+const SEEN_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The digits of a password: Crockford's base 32, without the letters that are read as digits.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -53,7 +53,7 @@ const GROUP_DIGITS: usize = 4;
 pub struct DeviceAccess {
     /// It may read and not write.
     pub is_read_only: bool,
-    /// The ids of the collections that it sees ([`Collection::id`](crate::record::Collection::id));
+    /// The ids of the collections that it sees ([`Reader::id`](crate::record::Reader::id));
     /// `None`: all, also those created later.
     pub only: Option<HashSet<i64>>,
 }
@@ -68,27 +68,15 @@ pub struct Device {
     pub name: String,
     /// Its rights.
     pub access: DeviceAccess,
-    /// Unix ms.
-    added_at: i64,
-    /// Unix ms.
-    seen_at: Option<i64>,
-}
-
-impl Device {
-    /// Returns the time at which it was added.
-    pub fn added(&self) -> SystemTime {
-        system_time(self.added_at)
-    }
-
-    /// Returns the time of its last use, up to a day too early; `None` if it was never used.
-    pub fn last_seen(&self) -> Option<SystemTime> {
-        self.seen_at.map(system_time)
-    }
+    /// The time at which it was added.
+    pub added: SystemTime,
+    /// The time of its last use, up to a day too early; `None` if it was never used.
+    pub last_seen: Option<SystemTime>,
 }
 
 /// The password of a device. It is shown once; the store keeps its hash.
 ///
-/// Written in groups, such as `k7m2-9xq4-h0tc-...`; [`Store::find_device`] ignores hyphens, blanks
+/// Written in groups, such as `k7m2-9xq4-h0tc-...`; [`Devices::find`] ignores hyphens, blanks
 /// and case, and reads `o` as 0, `i` and `l` as 1.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DevicePassword(String);
@@ -146,7 +134,17 @@ impl fmt::Debug for DevicePassword {
     }
 }
 
+/// The devices that may use a store by `etui serve`.
+pub struct Devices<'s>(&'s Store);
+
 impl Store {
+    /// Returns the devices of this store.
+    pub fn devices(&self) -> Devices<'_> {
+        Devices(self)
+    }
+}
+
+impl Devices<'_> {
     /// Adds a device, and returns its password, which cannot be read again.
     ///
     /// ```
@@ -154,18 +152,18 @@ impl Store {
     /// use etui::store::DeviceAccess;
     /// # let dir = tempfile::tempdir()?;
     /// # let store = Store::open(dir.path().join("personal.etui"))?;
-    /// let password = store.add_device("Pixel", &DeviceAccess::default())?;
-    /// let found = store.find_device(&password.to_string())?;
+    /// let password = store.devices().add("Pixel", &DeviceAccess::default())?;
+    /// let found = store.devices().find(&password.to_string())?;
     /// assert_eq!(found.expect("it was added").name, "Pixel");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::DeviceExists`], [`Error::BadDeviceName`], or any write error.
-    pub fn add_device(&self, name: &str, access: &DeviceAccess) -> Result<DevicePassword> {
+    pub fn add(&self, name: &str, access: &DeviceAccess) -> Result<DevicePassword> {
         check_name(name)?;
         let password = DevicePassword::generate()?;
-        self.db.write_of(TransactionSize::Small, |conn| {
+        self.0.db.write_of(TransactionSize::Small, |conn| {
             conn.execute_batch(SCHEMA)?;
             let added = conn.execute(
                 "INSERT OR IGNORE INTO device (name, hash, read_only, is_limited, added_at) \
@@ -197,8 +195,8 @@ impl Store {
     ///
     /// # Errors
     /// Any read error.
-    pub fn devices(&self) -> Result<Vec<Device>> {
-        self.db.read_transaction(|conn| {
+    pub fn list(&self) -> Result<Vec<Device>> {
+        self.0.db.read_transaction(|conn| {
             let mut devices = Vec::new();
             for_each_device(conn, |device, _| devices.push(device))?;
             devices
@@ -212,8 +210,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NoDevice`], with the names that exist; any write error.
-    pub fn remove_device(&self, name: &str) -> Result<Device> {
-        self.db.write_of(TransactionSize::Small, |conn| {
+    pub fn remove(&self, name: &str) -> Result<Device> {
+        self.0.db.write_of(TransactionSize::Small, |conn| {
             let mut devices = Vec::new();
             for_each_device(conn, |device, _| devices.push(device))?;
             let Some(found) = devices.iter().position(|device| device.name == name) else {
@@ -235,16 +233,16 @@ impl Store {
     /// Returns the device that has this password; `None` if no device has it.
     ///
     /// Hashes are compared in constant time. Nothing is written, so this never waits for another
-    /// process; [`Store::record_device_use`] records the time.
+    /// process; [`Devices::record_use`] records the time.
     ///
     /// # Errors
     /// Any read error.
-    pub fn find_device(&self, password: &str) -> Result<Option<Device>> {
+    pub fn find(&self, password: &str) -> Result<Option<Device>> {
         let Some(password) = DevicePassword::parse(password) else {
             return Ok(None);
         };
         let hash = password.hash();
-        self.db.read_transaction(|conn| {
+        self.0.db.read_transaction(|conn| {
             let mut found = None;
             for_each_device(conn, |device, stored| {
                 // Compared in constant time.
@@ -263,13 +261,14 @@ impl Store {
     ///
     /// # Errors
     /// Any write error, such as [`Error::Busy`] after [`Options::busy_timeout`](super::Options).
-    pub fn record_device_use(&self, device: &Device) -> Result<bool> {
+    pub fn record_use(&self, device: &Device) -> Result<bool> {
         let now = now_ms();
-        let is_recent = |seen: i64| (0..SEEN_INTERVAL_MS).contains(&now.saturating_sub(seen));
-        if device.seen_at.is_some_and(is_recent) || self.is_read_only() {
+        // A time in the future is of a clock that was wrong.
+        let is_recent = |seen: SystemTime| seen.elapsed().is_ok_and(|since| since < SEEN_INTERVAL);
+        if device.last_seen.is_some_and(is_recent) || self.0.is_read_only() {
             return Ok(false);
         }
-        self.db.write_of(TransactionSize::Small, |conn| {
+        self.0.db.write_of(TransactionSize::Small, |conn| {
             let changed = conn.execute(
                 "UPDATE device SET seen_at = ?2 WHERE id = ?1",
                 (device.id, now),
@@ -305,8 +304,8 @@ fn read_device(row: &Row<'_>) -> rusqlite::Result<Device> {
             is_read_only: row.get("read_only")?,
             only: is_limited.then(HashSet::new),
         },
-        added_at: row.get("added_at")?,
-        seen_at: row.get("seen_at")?,
+        added: system_time(row.get("added_at")?),
+        last_seen: row.get::<_, Option<i64>>("seen_at")?.map(system_time),
     })
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod collections;
 mod devices;
 mod external_ids;
 mod hooks;
+mod maintenance;
 #[doc(hidden)]
 pub mod part_file;
 mod populate;
@@ -25,21 +26,20 @@ use etui_text::collator::{Collator, locale_from_environment};
 use etui_text::phone::Region;
 use rusqlite::Connection;
 
-pub use self::devices::{Device, DeviceAccess, DevicePassword};
+pub use self::collections::{CollectionKey, Collections};
+pub use self::devices::{Device, DeviceAccess, DevicePassword, Devices};
+pub use self::maintenance::Maintenance;
 pub use self::refused::{
-    LARGE_REFUSED, MAX_REFUSED, MAX_REFUSED_BYTES, RefusedText, RefusedVersion,
+    LARGE_REFUSED, MAX_REFUSED, MAX_REFUSED_BYTES, RefusedText, RefusedVersion, RefusedVersions,
 };
-pub use self::served_collections::CollectionChanges;
+pub use self::served_collections::{CollectionChanges, NewCollection};
 pub use self::sql::{SqlRows, SqlValue};
 use crate::db::random::random_i64;
 use crate::db::{
-    Db, Durability, IndexContext, Memory, OpenMode, PoolOptions, TellWaiting, Vfs, inode, metadata,
-    schema,
+    Db, Durability, IndexContext, OpenMode, PoolOptions, TellWaiting, Vfs, inode, metadata, schema,
 };
 use crate::error::{Error, Result};
 use crate::record::{changes, collection_table};
-use crate::search::index::IndexParts;
-use crate::search::index::merge::merge_index;
 use crate::types::{CollectionKind, SyncToken};
 use crate::watch::Notifier;
 use hooks::IndexMaintenance;
@@ -75,7 +75,7 @@ pub struct Options {
     /// The region of a new store, which completes national phone numbers (ISO 3166-1 alpha-2); that
     /// of the locale if `None`.
     pub region: Option<String>,
-    /// Merge the substring index after saves when it is due. Otherwise [`Store::merge_index`] does;
+    /// Merge the substring index after saves when it is due. Otherwise [`Maintenance::merge_index`] does;
     /// until then searches scan pending records.
     pub merge_substrings: bool,
     /// The VFS between SQLite and the store's files.
@@ -110,7 +110,7 @@ impl Default for Options {
 /// moment, also after a kill; while it is closed it is complete in itself.
 ///
 /// ```
-/// use etui::{Store, contacts::{Card, Filter}};
+/// use etui::{Store, contacts::{Card, Field, MatchMode, Filter}};
 ///
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("personal.etui");
@@ -118,7 +118,7 @@ impl Default for Options {
 /// let contacts = store.contacts()?;
 /// let ada = Card::parse("BEGIN:VCARD\r\nVERSION:4.0\r\nUID:ada\r\nFN:Ada Lovelace\r\nEND:VCARD\r\n")?;
 /// contacts.save(&ada)?;
-/// let found = contacts.find(&Filter::name_prefix("love"))?;
+/// let found = contacts.find(&Filter::text(Field::Name, MatchMode::Prefix, "love"))?;
 /// assert_eq!(found[0].summary.name, "Ada Lovelace");
 /// store.close()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -208,7 +208,7 @@ impl Store {
     ///
     /// # Errors
     /// Any error of beginning a read transaction.
-    pub fn snapshot(&self) -> Result<Snapshot<'_>> {
+    pub fn snapshot(&self) -> Result<Snapshot> {
         self.drain_write_queue()?;
         self.db.ensure_indexed()?;
         Snapshot::begin(&self.db)
@@ -220,29 +220,6 @@ impl Store {
     /// Any read error.
     pub fn token(&self) -> Result<SyncToken> {
         self.db.read_transaction(changes::token)
-    }
-
-    /// Merges pending records into the search index; for idle moments, and after large imports.
-    ///
-    /// # Errors
-    /// Any write error. Finished steps of the merge are kept.
-    pub fn merge_index(&self) -> Result<()> {
-        let merged = merge_index(&self.db, IndexParts::ALL);
-        self.db.release_memory();
-        merged
-    }
-
-    /// Gives memory back to the system: page caches, the map of the file, and what the allocator
-    /// holds. For moments of rest: the next reads fill them again.
-    pub fn release_memory(&self) {
-        self.db.unmap_files();
-        self.db.release_memory();
-    }
-
-    /// Returns the memory bound of the page caches: the budget, divided over the open
-    /// connections.
-    pub fn memory(&self) -> Memory {
-        self.db.memory()
     }
 
     /// Changes the locale that orders the lists and the region that completes phone numbers, and derives
@@ -323,11 +300,6 @@ impl Store {
         self.db.begin_close();
         self.db.cache::<Notifier>().close(&self.db);
         self.db.close()
-    }
-
-    /// Returns the schema version of the library.
-    pub fn schema_version() -> i64 {
-        schema::VERSION
     }
 
     /// Returns the default path: `$XDG_DATA_HOME/etui/personal.etui`, or the same under

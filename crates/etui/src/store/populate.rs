@@ -1,6 +1,6 @@
-//! [`Store::populate`]: the working set in memory.
+//! [`Maintenance::populate`]: the working set in memory.
 
-use super::Store;
+use super::Maintenance;
 use crate::error::Result;
 
 /// The B-trees of the first screens, searches and views, then the records. Counting the rows of a
@@ -14,7 +14,7 @@ const WORKING_SET: [&str; 6] = [
     "record NOT INDEXED",
 ];
 
-impl Store {
+impl Maintenance<'_> {
     /// Reads the lists, the search index and the records into the page cache, which all programs
     /// share, so that the next searches and scrolls do not wait for the device. Large values, such
     /// as photos within cards, stay where they are.
@@ -28,14 +28,14 @@ impl Store {
     /// # let dir = tempfile::tempdir()?;
     /// # let store = Store::open(dir.path().join("personal.etui"))?;
     /// let screen = store.contacts()?.list(Paging::first(50))?;
-    /// std::thread::scope(|scope| scope.spawn(|| store.populate()).join().expect("no panic"))?;
+    /// std::thread::scope(|scope| scope.spawn(|| store.maintenance().populate()).join().expect("no panic"))?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// Any read error.
     pub fn populate(&self) -> Result<()> {
-        self.db.read(|conn| {
+        self.0.db.read(|conn| {
             for tree in WORKING_SET {
                 let count = format!("SELECT count(*) FROM {tree}");
                 conn.query_row(&count, [], |_| Ok(()))?;

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::Maintenance;
 use super::Store;
 use super::hooks::reindex;
 use crate::db::metadata;
@@ -51,13 +52,13 @@ impl Store {
     /// Erases records, their history and refused texts now and for good, not in 30 days: no file of the
     /// store has their texts afterwards. Copies elsewhere, such as backups, keep them.
     ///
-    /// It takes as long as [`Store::repair`]: lists and index are made again, and the file is written
+    /// It takes as long as [`Maintenance::repair`]: lists and index are made again, and the file is written
     /// again (`VACUUM`), which needs free space of its size.
     ///
     /// # Errors
     /// [`Error::NoRecordId`](crate::Error::NoRecordId) if a record is not there; nothing is erased then. Any
     /// write error; if it is one of writing the file again, the records are erased and parts of their
-    /// texts may still be in it, until [`Store::complete_purge`] or another purge succeeds.
+    /// texts may still be in it, until [`Maintenance::complete_purge`] or another purge succeeds.
     pub fn purge(&self, scope: PurgeScope<'_>) -> Result<PurgeReport> {
         let order = self.db.order();
         let mut report = self.after_queue(|conn| {
@@ -80,6 +81,18 @@ impl Store {
         Ok(report)
     }
 
+    fn write_file_again(&self) -> Result<bool> {
+        let is_complete = self.db.vacuum()?;
+        if is_complete {
+            self.db
+                .write(|conn| metadata::remove(conn, metadata::PURGE_PENDING))?;
+        }
+        self.maintenance().release_memory();
+        Ok(is_complete)
+    }
+}
+
+impl Maintenance<'_> {
     /// Completes a purge that was killed, failed or met another reader after the records were erased: writes
     /// the file again. Returns `None` if there is none, and [`PurgeReport::is_complete`] otherwise.
     ///
@@ -87,21 +100,11 @@ impl Store {
     /// As [`Store::purge`].
     pub fn complete_purge(&self) -> Result<Option<bool>> {
         let is_pending = |conn: &Connection| metadata::get_number(conn, metadata::PURGE_PENDING);
-        if self.db.read(is_pending)? == 0 {
+        if self.0.db.read(is_pending)? == 0 {
             return Ok(None);
         }
-        self.db.write(set_secure_delete)?;
-        self.write_file_again().map(Some)
-    }
-
-    fn write_file_again(&self) -> Result<bool> {
-        let is_complete = self.db.vacuum()?;
-        if is_complete {
-            self.db
-                .write(|conn| metadata::remove(conn, metadata::PURGE_PENDING))?;
-        }
-        self.release_memory();
-        Ok(is_complete)
+        self.0.db.write(set_secure_delete)?;
+        self.0.write_file_again().map(Some)
     }
 }
 

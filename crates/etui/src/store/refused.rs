@@ -15,8 +15,8 @@ use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::record::changes::KEPT_MS;
 use crate::record::collection_table;
-use crate::resource::{Resource, ResourceCondition, SavedResource};
-use crate::store::Store;
+use crate::resource::{Resource, ResourceCondition, ResourceKey, SavedResource};
+use crate::store::{CollectionKey, Store};
 use crate::types::{CollectionKind, RecordId, now_ms};
 
 const SCHEMA: &str = include_str!("refused.sql");
@@ -49,7 +49,7 @@ pub struct RefusedText<'t> {
     pub reason: &'t str,
 }
 
-/// A refused version that is kept. Its text is read by [`Store::refused_text`].
+/// A refused version that is kept. Its text is read by [`RefusedVersions::text`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RefusedVersion {
@@ -107,7 +107,17 @@ fn has_table(conn: &Connection) -> Result<bool> {
     Ok(found.exists([])?)
 }
 
+/// The refused versions that a store keeps.
+pub struct RefusedVersions<'s>(&'s Store);
+
 impl Store {
+    /// Returns the refused versions of this store.
+    pub fn refused(&self) -> RefusedVersions<'_> {
+        RefusedVersions(self)
+    }
+}
+
+impl RefusedVersions<'_> {
     /// Keeps a text that was refused; returns its number. The same text of a device for the same resource
     /// is kept once.
     ///
@@ -115,7 +125,7 @@ impl Store {
     /// use etui::store::RefusedText;
     /// # let dir = tempfile::tempdir()?;
     /// # let store = etui::Store::open(dir.path().join("personal.etui"))?;
-    /// let id = store.keep_refused(&RefusedText {
+    /// let id = store.refused().keep(&RefusedText {
     ///     collection: store.contacts()?.id(),
     ///     name: "ada.vcf",
     ///     record: None,
@@ -124,26 +134,28 @@ impl Store {
     ///     device: "Phone",
     ///     reason: "it was changed meanwhile",
     /// })?;
-    /// assert_eq!(store.refused_versions()?[0].id, id);
-    /// store.take_refused(id)?;
+    /// assert_eq!(store.refused().list()?[0].id, id);
+    /// store.refused().take(id)?;
     /// assert!(store.contacts()?.get("ada")?.is_some());
-    /// assert!(store.refused_versions()?.is_empty());
+    /// assert!(store.refused().list()?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// Any write error.
-    pub fn keep_refused(&self, refused: &RefusedText<'_>) -> Result<i64> {
+    pub fn keep(&self, refused: &RefusedText<'_>) -> Result<i64> {
         let size = TransactionSize::of(1, refused.text.len());
-        self.db.write_of(size, |conn| keep(conn, refused, now_ms()))
+        self.0
+            .db
+            .write_of(size, |conn| keep(conn, refused, now_ms()))
     }
 
     /// Returns the refused versions, the latest first.
     ///
     /// # Errors
     /// Any read error.
-    pub fn refused_versions(&self) -> Result<Vec<RefusedVersion>> {
-        self.db.read_transaction(|conn| {
+    pub fn list(&self) -> Result<Vec<RefusedVersion>> {
+        self.0.db.read_transaction(|conn| {
             if !has_table(conn)? {
                 return Ok(Vec::new());
             }
@@ -163,8 +175,8 @@ impl Store {
     ///
     /// # Errors
     /// Any read error.
-    pub fn refused_version(&self, id: i64) -> Result<Option<RefusedVersion>> {
-        self.db.read_transaction(|conn| {
+    pub fn get(&self, id: i64) -> Result<Option<RefusedVersion>> {
+        self.0.db.read_transaction(|conn| {
             if !has_table(conn)? {
                 return Ok(None);
             }
@@ -181,8 +193,8 @@ impl Store {
     ///
     /// # Errors
     /// Any read error.
-    pub fn refused_text(&self, id: i64) -> Result<Option<Vec<u8>>> {
-        self.db.read_transaction(|conn| {
+    pub fn text(&self, id: i64) -> Result<Option<Vec<u8>>> {
+        self.0.db.read_transaction(|conn| {
             if !has_table(conn)? {
                 return Ok(None);
             }
@@ -197,8 +209,8 @@ impl Store {
     ///
     /// # Errors
     /// Any write error.
-    pub fn forget_refused(&self, id: i64) -> Result<bool> {
-        self.db.write_of(TransactionSize::Small, |conn| {
+    pub fn forget(&self, id: i64) -> Result<bool> {
+        self.0.db.write_of(TransactionSize::Small, |conn| {
             if !has_table(conn)? {
                 return Ok(false);
             }
@@ -214,14 +226,13 @@ impl Store {
     ///
     /// It is saved under its UID, whatever the name of that resource is now; under its own name if
     /// there is no such record. A contact of version 3.0 is merged into a stored one of 4.0, as by
-    /// [`put_edited`](crate::record::Collection::put_edited).
+    /// [`put_resource`](crate::record::Collection::put_resource).
     ///
     /// # Errors
     /// [`Error::NoRefused`]; [`Error::NoCollection`] if the collection was removed; the errors of
     /// [`put_resource`](crate::record::Collection::put_resource). The version is kept then.
-    pub fn take_refused(&self, id: i64) -> Result<SavedResource> {
-        let (Some(version), Some(text)) = (self.refused_version(id)?, self.refused_text(id)?)
-        else {
+    pub fn take(&self, id: i64) -> Result<SavedResource> {
+        let (Some(version), Some(text)) = (self.get(id)?, self.text(id)?) else {
             return Err(Error::NoRefused(id));
         };
         let saved = match version.collection_name {
@@ -230,7 +241,7 @@ impl Store {
             }
             _ => self.put_refused::<Card>(&version, &text)?,
         };
-        self.forget_refused(id)?;
+        self.forget(id)?;
         Ok(saved)
     }
 
@@ -239,15 +250,17 @@ impl Store {
         version: &RefusedVersion,
         text: &[u8],
     ) -> Result<SavedResource> {
-        let collection = self.collection_by_id::<R>(version.collection)?;
-        let put = |name: &str| collection.put_edited(name, text, &ResourceCondition::Always);
+        let collection = self
+            .0
+            .collection::<R>(CollectionKey::Id(version.collection))?;
+        let put = |name: &str| collection.put_resource(name, text, &ResourceCondition::Always);
         match put(&version.name) {
             // The record has another name, or the name another record.
             Err(Error::UidTaken { .. }) => {}
             saved => return saved,
         }
         let uid = R::parse_resource(text)?.record.identity().into_owned();
-        match collection.resource_by_uid(&uid)? {
+        match collection.resource(ResourceKey::Uid(&uid))? {
             Some(present) => put(&present.name),
             None => collection.put_new(text),
         }
@@ -362,7 +375,7 @@ mod tests {
             store.db.write(|conn| keep(conn, &refused, at)).unwrap();
         };
         let names = || {
-            let all = store.refused_versions().unwrap();
+            let all = store.refused().list().unwrap();
             all.into_iter().map(|one| one.name).collect::<Vec<_>>()
         };
         let now = now_ms();

@@ -9,12 +9,12 @@
 use rusqlite::Connection;
 
 use crate::calendar::{Color, write_color};
-use crate::db::{TransactionSize, metadata};
+use crate::db::metadata;
 use crate::error::{Error, Result};
 use crate::record::collection_table::CollectionRef;
-use crate::record::{Collection, collection_table};
+use crate::record::steps::{self, CollectionChange};
+use crate::record::{Reader, collection_table, external_id};
 use crate::resource::{Resource, check_name, set_properties};
-use crate::store::Store;
 use crate::types::CollectionKind;
 
 /// Changes of a collection that are made together.
@@ -25,13 +25,18 @@ pub struct CollectionChanges {
     /// The new colour of a calendar; `Some(None)`: it has none. An address book has no colour.
     pub color: Option<Option<Color>>,
     /// Properties to set, and those to remove, which have no value. See
-    /// [`Collection::set_properties`].
+    /// [`Collection::set_properties`](crate::record::Collection::set_properties).
     pub properties: Vec<(String, Option<String>)>,
 }
 
 impl CollectionChanges {
     /// Makes the changes other than that of the name.
-    fn write(&self, conn: &Connection, kind: CollectionKind, collection: i64) -> Result<()> {
+    pub(super) fn write(
+        &self,
+        conn: &Connection,
+        kind: CollectionKind,
+        collection: i64,
+    ) -> Result<()> {
         if let Some(color) = self.color
             && kind == CollectionKind::Calendar
         {
@@ -41,102 +46,81 @@ impl CollectionChanges {
     }
 }
 
-impl<R: Resource> Collection<R> {
+/// A collection to create.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NewCollection<'n> {
+    /// Its name; without one it is named like its segment.
+    pub name: Option<&'n str>,
+    /// Its external id: 1 to 255 bytes without control characters, unique within its kind. See
+    /// [`CollectionKey::ExternalId`](crate::store::CollectionKey::ExternalId).
+    pub external_id: Option<&'n str>,
+    /// The segment of its URL. See [`CollectionKey::Segment`](crate::store::CollectionKey::Segment).
+    pub segment: Option<&'n str>,
+    /// Its colour and properties; a name there counts, too.
+    pub changes: Option<&'n CollectionChanges>,
+}
+
+impl<'n> NewCollection<'n> {
+    pub(super) fn create(&self, conn: &Connection, kind: CollectionKind) -> Result<CollectionRef> {
+        if let Some(segment) = self.segment {
+            check_name(segment)?;
+            expect_free(conn, kind, segment)?;
+        }
+        let changed_name = self.changes.and_then(|changes| changes.name.as_deref());
+        let name = self.name.or(changed_name).or(self.segment);
+        let name = name.unwrap_or(kind.default_name());
+        let made = collection_table::create_collection(conn, kind, name)?;
+        if self.external_id.is_some() {
+            external_id::set(conn, kind, made.id, self.external_id)?;
+        }
+        if let Some(segment) = self.segment {
+            metadata::set(conn, &key_of(made.id), segment)?;
+        }
+        if let Some(changes) = self.changes {
+            changes.write(conn, kind, made.id)?;
+        }
+        // What a desktop or a client made by itself is no step that a person undoes.
+        if self.external_id.is_none() && self.segment.is_none() {
+            let change = CollectionChange::Created;
+            steps::record_collection(conn, made.id, change, None, Some(name))?;
+        }
+        Ok(made)
+    }
+}
+
+impl<'n, N: AsRef<str> + ?Sized> From<&'n N> for NewCollection<'n> {
+    fn from(name: &'n N) -> Self {
+        Self {
+            name: Some(name.as_ref()),
+            ..Self::default()
+        }
+    }
+}
+
+impl<R: Resource> Reader<R> {
     /// Returns the segment of the collection's URL; `None`: no client chose one.
     ///
     /// # Errors
     /// Any read error.
     pub fn segment(&self) -> Result<Option<String>> {
-        let key = key_of(self.id());
-        self.db().read(|conn| metadata::get_value(conn, &key))
+        self.read(|state| read_segment(state.conn, state.collection))
     }
 }
 
-impl Store {
-    /// Returns the live collection with this segment. See [`Store::create_collection_at`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn collection_at<R: Resource>(&self, segment: &str) -> Result<Option<Collection<R>>> {
-        self.drain_write_queue()?;
-        let found = self.db.read(|conn| {
-            let all = collection_table::list_collections(conn, R::KIND)?;
-            let ids = ids_at(conn, segment)?;
-            Ok(all.into_iter().rfind(|one| ids.contains(&one.id)))
-        })?;
-        Ok(found.map(|found| Collection::new(&self.db, found)))
-    }
+/// Returns the segment of a collection, live or removed.
+pub(super) fn read_segment(conn: &Connection, collection: i64) -> Result<Option<String>> {
+    metadata::get_value(conn, &key_of(collection))
+}
 
-    /// Returns the id of the removed collection with this segment; the latest, if there are several.
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn removed_collection_at<R: Resource>(&self, segment: &str) -> Result<Option<i64>> {
-        self.db.read(|conn| {
-            let ids = ids_at(conn, segment)?;
-            let all = collection_table::list_removed(conn, R::KIND)?;
-            let mut removed = all.into_iter().map(|(one, _)| one.id);
-            Ok(removed.find(|id| ids.contains(id)))
-        })
-    }
-
-    /// Creates a collection with the segment that a client chose for its URL, with name, colour and
-    /// properties, in one transaction. Without a name it is named like the segment.
-    ///
-    /// ```
-    /// use etui::contacts::Card;
-    /// use etui::store::CollectionChanges;
-    /// # let dir = tempfile::tempdir()?;
-    /// # let store = etui::Store::open(dir.path().join("personal.etui"))?;
-    /// let changes = CollectionChanges {
-    ///     name: Some("Team".to_owned()),
-    ///     ..CollectionChanges::default()
-    /// };
-    /// let team = store.create_collection_at::<Card>("6f1c-team", &changes)?;
-    /// let found = store.collection_at::<Card>("6f1c-team")?;
-    /// assert_eq!(found.map(|one| one.id()), Some(team.id()));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::SegmentExists`]; [`Error::BadResourceName`]: the segment cannot be the name of a resource;
-    /// [`Error::CollectionExists`], [`Error::BadName`]; [`Error::TooManyProperties`]; any write error.
-    /// Nothing is created then.
-    pub fn create_collection_at<R: Resource>(
-        &self,
-        segment: &str,
-        changes: &CollectionChanges,
-    ) -> Result<Collection<R>> {
-        check_name(segment)?;
-        let made = self.db.write_of(TransactionSize::Small, |conn| {
-            expect_free(conn, R::KIND, segment)?;
-            let name = changes.name.as_deref().unwrap_or(segment);
-            let made = collection_table::create_collection(conn, R::KIND, name)?;
-            metadata::set(conn, &key_of(made.id), segment)?;
-            changes.write(conn, R::KIND, made.id)?;
-            Ok(made)
-        })?;
-        Ok(Collection::new(&self.db, made))
-    }
-
-    /// Changes name, colour and properties of the collection with this id: all of them, or none.
-    ///
-    /// # Errors
-    /// [`Error::NoCollection`]; [`Error::CollectionExists`], [`Error::BadName`];
-    /// [`Error::TooManyProperties`]; any write error. Nothing is changed then.
-    pub fn change_collection<R: Resource>(
-        &self,
-        id: i64,
-        changes: &CollectionChanges,
-    ) -> Result<()> {
-        self.after_queue(|conn| {
-            let found = collection_table::find_live(conn, R::KIND, id)?;
-            if let Some(name) = changes.name.as_ref().filter(|name| **name != found.name) {
-                collection_table::rename_collection(conn, R::KIND, id, name)?;
-            }
-            changes.write(conn, R::KIND, id)
-        })
-    }
+/// Returns the live collection with this segment.
+pub(super) fn find_segment(
+    conn: &Connection,
+    kind: CollectionKind,
+    segment: &str,
+) -> Result<Option<CollectionRef>> {
+    let all = collection_table::list_collections(conn, kind)?;
+    let ids = ids_at(conn, segment)?;
+    Ok(all.into_iter().rfind(|one| ids.contains(&one.id)))
 }
 
 fn key_of(collection: i64) -> String {
@@ -155,9 +139,7 @@ fn ids_at(conn: &Connection, segment: &str) -> Result<Vec<i64>> {
 
 /// Fails if a live collection of the kind has the segment.
 fn expect_free(conn: &Connection, kind: CollectionKind, segment: &str) -> Result<()> {
-    let ids = ids_at(conn, segment)?;
-    let all = collection_table::list_collections(conn, kind)?;
-    match all.into_iter().find(|one| ids.contains(&one.id)) {
+    match find_segment(conn, kind, segment)? {
         None => Ok(()),
         Some(CollectionRef { name, .. }) => Err(Error::SegmentExists {
             kind,

@@ -16,9 +16,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::db::Db;
+use crate::db::{Db, FixedState};
 use crate::error::{Error, Result};
-use crate::record::{Collection, Paging, Reader, changes, collection_table};
+use crate::record::collection_table::{self, CollectionRef};
+use crate::record::{Collection, Paging, Reader, changes};
 use crate::search::filter::{Filter, Matcher};
 use crate::search::query::{ListEntry, SearchableRecord};
 use crate::types::{ChangeKind, RecordId, SyncToken};
@@ -97,7 +98,7 @@ pub struct LoadedPage<S, F> {
 /// reading it is [`Error::Closed`] from then on.
 pub struct View<R: SearchableRecord> {
     db: Arc<Db>,
-    collection: i64,
+    collection: CollectionRef,
     filter: Filter<R::Field>,
     subscription: Arc<Subscription>,
 }
@@ -151,7 +152,7 @@ impl<R: SearchableRecord> Collection<R> {
             .subscribe(self.db(), &subscription)?;
         Ok(View {
             db: Arc::clone(self.db()),
-            collection: self.id(),
+            collection: self.collection_ref().clone(),
             filter: filter.clone(),
             subscription,
         })
@@ -187,8 +188,9 @@ impl<R: SearchableRecord> View<R> {
     /// # Errors
     /// Whatever reading reports. The changes are then reported by the next call.
     pub fn changes_and_name(&mut self) -> Result<(ChangesOf<R>, Option<String>)> {
-        let id = self.collection;
-        self.read_changes(|_, reader| collection_table::current_name(reader.conn, id))
+        self.read_changes(|_, reader| {
+            reader.read(|state| collection_table::current_name(state.conn, state.collection))
+        })
     }
 
     /// Returns a page of matching records, and the changes since the view was last read, in one
@@ -211,7 +213,7 @@ impl<R: SearchableRecord> View<R> {
     /// next call.
     pub fn changes_and<T>(
         &mut self,
-        also: impl FnOnce(&ChangesOf<R>, &Reader<'_, R>) -> Result<T>,
+        also: impl FnOnce(&ChangesOf<R>, &Reader<R>) -> Result<T>,
     ) -> Result<(ChangesOf<R>, T)> {
         self.read_changes(also)
     }
@@ -252,22 +254,18 @@ impl<R: SearchableRecord> View<R> {
     /// Reads the changes, and calls `also` in the same read transaction.
     fn read_changes<T>(
         &mut self,
-        also: impl FnOnce(&ChangesOf<R>, &Reader<'_, R>) -> Result<T>,
+        also: impl FnOnce(&ChangesOf<R>, &Reader<R>) -> Result<T>,
     ) -> Result<(ChangesOf<R>, T)> {
         self.db.ensure_indexed()?;
         let reading = self.subscription.begin_read();
-        let (now, changes, also) = self.db.read_transaction(|conn| {
+        let state = Arc::new(FixedState::begin(&self.db)?);
+        let (now, changes) = state.read(|conn| {
             let now = changes::token(conn)?;
-            let changes = diff::diff_since::<R>(
-                conn,
-                self.collection,
-                &self.subscription.matcher,
-                &reading.from,
-                &now,
-            )?;
-            let also = also(&changes, &Reader::new(&self.db, conn, self.collection))?;
-            Ok((now, changes, also))
+            let (id, matcher) = (self.collection.id, &self.subscription.matcher);
+            let changes = diff::diff_since::<R>(conn, id, matcher, &reading.from, &now)?;
+            Ok((now, changes))
         })?;
+        let also = also(&changes, &Reader::fixed(&state, self.collection.clone()))?;
         reading.finish(now);
         Ok((changes, also))
     }

@@ -75,7 +75,7 @@ fn naive(calendar: &Calendar, after: Timestamp, viewer: &TimeZone) -> Vec<Due> {
 fn compare(calendar: &Calendar, after: Timestamp, limit: usize, viewer: &TimeZone) {
     let mut expected = naive(calendar, after, viewer);
     let until = after.plus_seconds(AHEAD * DAY);
-    let found = calendar.alarms(after, limit, viewer).unwrap();
+    let found = calendar.alarms(after, limit, viewer).unwrap().alarms;
     assert!(found.len() <= limit);
     let found: Vec<Due> = found
         .into_iter()
@@ -236,13 +236,13 @@ fn alarms_are_complete_after_a_repair() {
     };
     for what in ["last IS NULL", "last IS NOT NULL"] {
         lose(what);
-        store.repair().unwrap();
+        store.maintenance().repair().unwrap();
         clean(&store);
         compare(&calendar, after, 10, &berlin);
         // Again after a query of the damaged table.
         lose(what);
         let _ = calendar.alarms(after.plus_seconds(-900_000), 10, &berlin);
-        store.repair().unwrap();
+        store.maintenance().repair().unwrap();
         compare(&calendar, after.plus_seconds(-900_000), 10, &berlin);
     }
 }
@@ -306,7 +306,7 @@ fn queries_are_answered_during_an_import() {
             // From another thread, too.
             std::thread::scope(|scope| {
                 let ask = || store.calendar().unwrap().alarms(late(), 3, &TimeZone::UTC);
-                assert_eq!(scope.spawn(ask).join().unwrap().unwrap().len(), 3);
+                assert_eq!(scope.spawn(ask).join().unwrap().unwrap().alarms.len(), 3);
             });
         }
         ControlFlow::Continue(())
@@ -360,7 +360,10 @@ fn windows_reach_any_distance() {
             .unwrap();
     }
     let due = |after, limit| -> Vec<String> {
-        let due = calendar.alarms(after, limit, &TimeZone::UTC).unwrap();
+        let due = calendar
+            .alarms(after, limit, &TimeZone::UTC)
+            .unwrap()
+            .alarms;
         due.iter().map(|due| due.at.to_string()).collect()
     };
     let all = due(Timestamp::MIN, 5);
@@ -391,7 +394,8 @@ fn alarms_of(lines: &str, viewer: &TimeZone) -> Vec<String> {
     calendar.save(&event("snoozed", lines)).unwrap();
     let found = calendar
         .alarms(Timestamp::from_seconds(0), 10, viewer)
-        .unwrap();
+        .unwrap()
+        .alarms;
     found.iter().map(|due| due.at.to_string()).collect()
 }
 
@@ -480,7 +484,8 @@ fn completed_to_dos_have_no_alarms() {
         assert_eq!(
             calendar
                 .alarms(Timestamp::from_seconds(0), 10, &TimeZone::UTC)
-                .unwrap(),
+                .unwrap()
+                .alarms,
             [],
             "{mark}"
         );

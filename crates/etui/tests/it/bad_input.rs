@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use etui::Store;
-use etui::contacts::{Card, Filter, Paging};
+use etui::contacts::{Card, Field, Filter, MatchMode, Paging};
 use etui::import::{ImportEvent, ImportReport};
 use etui_testkit::own_process::in_own_process;
 use etui_testkit::rng::SplitMix64;
@@ -275,7 +275,7 @@ fn labels_that_lie_about_the_charset_change_no_byte() {
     assert!(
         found
             .iter()
-            .any(|e| contacts.by_id(e.id).unwrap().unwrap().uid == "a"),
+            .any(|e| contacts.get(e.id).unwrap().unwrap().uid == "a"),
         "{found:?}"
     );
     clean(&store);
@@ -327,7 +327,10 @@ fn cards_without_uid_or_name_are_contacts() {
     let contacts = store.contacts().unwrap();
     assert_eq!(contacts.list(Paging::ALL).unwrap().len(), 4);
     assert_eq!(
-        contacts.find(&Filter::phone_suffix("5014")).unwrap().len(),
+        contacts
+            .find(&Filter::text(Field::Phone, MatchMode::Suffix, "5014"))
+            .unwrap()
+            .len(),
         1
     );
     assert_eq!(import(&store, input.concat().as_bytes()).unchanged, 4);
@@ -367,10 +370,10 @@ fn ten_thousand_phones_in_one_card() {
                 .unwrap(),
             []
         );
-        store.merge_index().unwrap();
+        store.maintenance().merge_index().unwrap();
     }
     contacts.remove("many").unwrap();
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     assert_eq!(contacts.find(&"phone:*09999".parse().unwrap()).unwrap(), []);
     clean(&store);
 }
@@ -437,7 +440,7 @@ fn absurd_folding() {
         let uid = store
             .contacts()
             .unwrap()
-            .by_id(entry.id)
+            .get(entry.id)
             .unwrap()
             .unwrap()
             .uid;
@@ -474,7 +477,7 @@ fn zero_bytes() {
     assert_eq!(import(&store, &cards.concat()[..]).unchanged, 3);
     let contacts = store.contacts().unwrap();
     for entry in contacts.list(Paging::ALL).unwrap() {
-        let found = contacts.by_id(entry.id).unwrap().unwrap();
+        let found = contacts.get(entry.id).unwrap().unwrap();
         assert_eq!(contacts.get(&found.uid).unwrap().unwrap(), found);
     }
     clean(&store);

@@ -1,6 +1,7 @@
 //! Calendars over the public API: ranges and alarms match an expansion of every record, and an export
 //! reproduces the import.
 
+use etui::calendar::OccurrenceLimit;
 use std::ops::ControlFlow;
 
 use etui::calendar::time::{CalendarTime, Date, TimeZone, Timestamp};
@@ -66,7 +67,10 @@ fn a_range_matches_an_expansion_of_every_record() {
             let found = told(&calendar.between(range.clone(), &viewer).unwrap());
             assert_eq!(found, naive(&calendar, &range, &viewer), "{range:?}");
             seen += found.len();
-            let some = calendar.between_at_most(range, &viewer, 3).unwrap();
+            let some = calendar
+                .between_bounded(range, &viewer, OccurrenceLimit::First(3))
+                .unwrap()
+                .occurrences;
             assert_eq!(told(&some), found[..found.len().min(3)]);
         }
     }
@@ -84,7 +88,12 @@ fn a_change_moves_a_record_in_time_and_a_removal_takes_it_out() {
     let once = "DTSTART:20260106T090000Z\r\nBEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\n";
     let week = at("20260105T000000Z")..at("20260112T000000Z");
     let found = || told(&calendar.between(week.clone(), &TimeZone::UTC).unwrap());
-    let due = || calendar.alarms(week.start, 1, &TimeZone::UTC).unwrap();
+    let due = || {
+        calendar
+            .alarms(week.start, 1, &TimeZone::UTC)
+            .unwrap()
+            .alarms
+    };
     assert_eq!(
         calendar.save(&event("a", weekly)).unwrap().outcome,
         SaveOutcome::Added
@@ -102,7 +111,7 @@ fn a_change_moves_a_record_in_time_and_a_removal_takes_it_out() {
     calendar.restore("a").unwrap();
     assert_eq!(found().len(), 1);
     assert_eq!(due().len(), 1);
-    let absent = calendar.save_if(&event("a", once), Condition::IfAbsent);
+    let absent = calendar.save((&event("a", once), Condition::IfAbsent));
     assert!(absent.is_err());
     clean(&store);
 }
@@ -136,14 +145,14 @@ fn the_next_alarms_match_an_expansion_of_every_record() {
         let range = start..start.plus_seconds(10 * 86_400);
         for viewer in [zone("Europe/Berlin"), zone("Pacific/Auckland")] {
             let expected = naive_alarms(&calendar, &range, &viewer);
-            let found = calendar.alarms(start, 4_000, &viewer).unwrap();
+            let found = calendar.alarms(start, 4_000, &viewer).unwrap().alarms;
             assert!(found.iter().is_sorted_by_key(|due| due.at));
             assert_eq!(
                 told_alarms(&found, &range),
                 expected,
                 "{range:?} {viewer:?}"
             );
-            let some = calendar.alarms(start, 5, &viewer).unwrap();
+            let some = calendar.alarms(start, 5, &viewer).unwrap().alarms;
             let times = |all: &[DueAlarm]| all.iter().map(|d| d.at).collect::<Vec<_>>();
             assert_eq!(times(&some), times(&found)[..5]);
             seen += expected.len();
@@ -166,7 +175,8 @@ fn acknowledged_alarms_are_not_due() {
     calendar.save(&event("b", once)).unwrap();
     let due = calendar
         .alarms(at("20260101T000000Z"), 2, &TimeZone::UTC)
-        .unwrap();
+        .unwrap()
+        .alarms;
     let times: Vec<_> = due.iter().map(|d| d.at.to_string()).collect();
     assert_eq!(times, ["20260301T085500Z", "20260302T085500Z"]);
     // Alarms of a rule that fires every second do not cost the seconds until they are due.
@@ -176,7 +186,8 @@ fn acknowledged_alarms_are_not_due() {
     calendar.save(&event("c", always)).unwrap();
     let due = calendar
         .alarms(at("20270101T000000Z"), 3, &TimeZone::UTC)
-        .unwrap();
+        .unwrap()
+        .alarms;
     assert_eq!(due.len(), 3);
     assert_eq!(due[0].at, at("20270101T000000Z"));
 }
@@ -193,7 +204,7 @@ fn objects_are_exported_as_they_were_imported() {
         assert_eq!(again.unchanged, report.good(), "{}", fixture.name);
         assert_eq!(again.refusals, report.refusals);
         let mut out = Vec::new();
-        calendar.export(&mut out).unwrap();
+        calendar.export(&mut out, None).unwrap();
         // Compatible objects are merged.
         let objects = String::from_utf8_lossy(fixture.bytes);
         let is_one = objects.matches("BEGIN:VCALENDAR").count() == 1;
@@ -202,7 +213,10 @@ fn objects_are_exported_as_they_were_imported() {
             assert_eq!(text(&out), text(fixture.bytes), "{}", fixture.name);
         }
         // The export is imported with the same content.
-        let other = store.create_collection::<CalendarObject>("Other").unwrap();
+        let other = store
+            .collections::<CalendarObject>()
+            .create("Other")
+            .unwrap();
         let copied = import(&other, &out);
         assert_eq!(copied.refused, 0, "{}", fixture.name);
         assert_eq!(other.count().unwrap(), calendar.count().unwrap());
@@ -234,7 +248,7 @@ fn a_large_input_is_imported_at_once_and_exported_unchanged() {
     );
     let mut out = Vec::new();
     assert_eq!(
-        calendar.export(&mut out).unwrap(),
+        calendar.export(&mut out, None).unwrap(),
         calendar.count().unwrap()
     );
     assert!(out == ics, "the export differs");
@@ -256,7 +270,7 @@ fn new_records_are_exported_with_the_zones_they_name() {
         .save(&draft.make(&TimeZoneResolver::new()).unwrap())
         .unwrap();
     let mut out = Vec::new();
-    calendar.export(&mut out).unwrap();
+    calendar.export(&mut out, None).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.matches("TZID:Europe/Berlin\r\n").count(), 1, "{text}");
     assert!(
@@ -264,9 +278,12 @@ fn new_records_are_exported_with_the_zones_they_name() {
         "{text}"
     );
     assert!(text.ends_with("END:VCALENDAR\r\n"), "{text}");
-    let empty = store.create_collection::<CalendarObject>("Empty").unwrap();
+    let empty = store
+        .collections::<CalendarObject>()
+        .create("Empty")
+        .unwrap();
     let mut out = Vec::new();
-    assert_eq!(empty.export(&mut out).unwrap(), 0);
+    assert_eq!(empty.export(&mut out, None).unwrap(), 0);
     assert!(out.ends_with(b"END:VCALENDAR\r\n"));
 }
 
@@ -296,7 +313,10 @@ fn zones_of_a_file_determine_the_times_of_its_records() {
     // An undefined zone is a warning, and its times float.
     let unknown = ics.replace("TZID:Ours", "TZID:Theirs");
     let report = import(
-        &store.create_collection::<CalendarObject>("Other").unwrap(),
+        &store
+            .collections::<CalendarObject>()
+            .create("Other")
+            .unwrap(),
         unknown.as_bytes(),
     );
     assert_eq!((report.added, report.warned), (1, 1));
@@ -355,7 +375,7 @@ fn a_record_with_zones_of_its_own_keeps_them() {
     calendar
         .save(&CalendarObject::parse(text, &zones).unwrap())
         .unwrap();
-    store.repair().unwrap();
+    store.maintenance().repair().unwrap();
     let day = at("20260101T000000Z")..at("20260102T000000Z");
     let found = told(&calendar.between(day.clone(), &TimeZone::UTC).unwrap());
     assert_eq!(found, ["20260101T063000Z 20260101T063000Z a"]);
@@ -364,10 +384,13 @@ fn a_record_with_zones_of_its_own_keeps_them() {
     record.set(0, "LOCATION", "there", &zones).unwrap();
     calendar.save(&record).unwrap();
     let mut out = Vec::new();
-    calendar.export(&mut out).unwrap();
+    calendar.export(&mut out, None).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.matches("BEGIN:VTIMEZONE").count(), 1, "{text}");
-    let other = store.create_collection::<CalendarObject>("Other").unwrap();
+    let other = store
+        .collections::<CalendarObject>()
+        .create("Other")
+        .unwrap();
     assert_eq!(import(&other, text.as_bytes()).warned, 0);
     assert_eq!(told(&other.between(day, &TimeZone::UTC).unwrap()), found);
     clean(&store);
@@ -382,7 +405,10 @@ fn plain_sqlite_reads_and_writes_calendars() {
         let lines = "DTSTART:20260105T090000Z\r\nRRULE:FREQ=DAILY\r\n";
         calendar.save(&event(uid, lines)).unwrap();
     }
-    store.create_collection::<CalendarObject>("Work").unwrap();
+    store
+        .collections::<CalendarObject>()
+        .create("Work")
+        .unwrap();
     store.close().unwrap();
 
     let conn = rusqlite::Connection::open(&path).unwrap();
@@ -437,10 +463,13 @@ fn plain_sqlite_reads_and_writes_calendars() {
         ]
     );
     let work = store.collection::<CalendarObject>(Some("Work")).unwrap();
-    let other = store.create_collection::<CalendarObject>("Other").unwrap();
+    let other = store
+        .collections::<CalendarObject>()
+        .create("Other")
+        .unwrap();
     assert_eq!(import(&other, object.bytes).good(), work.count().unwrap());
     let mut out = Vec::new();
-    work.export(&mut out).unwrap();
+    work.export(&mut out, None).unwrap();
     assert!(out == object.bytes);
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{:?}", report.problems);
@@ -468,7 +497,7 @@ fn a_new_event_leaves_the_object_of_the_others_as_it_is() {
         .unwrap();
     calendar.save(&record).unwrap();
     let mut out = Vec::new();
-    calendar.export(&mut out).unwrap();
+    calendar.export(&mut out, None).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(
         text.contains("PRODID:theirs\r\nX-WR-CALNAME:Home\r\n"),
@@ -497,7 +526,7 @@ fn alarms_have_their_actions_and_follow_the_display_zone() {
     ];
     calendar.save(&event("two", &two.concat())).unwrap();
     let from = at("20260101T000000Z");
-    let due = calendar.alarms(from, 9, &TimeZone::UTC).unwrap();
+    let due = calendar.alarms(from, 9, &TimeZone::UTC).unwrap().alarms;
     assert_eq!(
         due.iter().map(|d| d.at).collect::<Vec<_>>(),
         [at("20260105T084500Z"); 2]
@@ -512,7 +541,7 @@ fn alarms_have_their_actions_and_follow_the_display_zone() {
     calendar
         .save(&CalendarObject::parse(todo, &TimeZoneResolver::new()).unwrap())
         .unwrap();
-    let due = calendar.alarms(from, 9, &TimeZone::UTC).unwrap();
+    let due = calendar.alarms(from, 9, &TimeZone::UTC).unwrap().alarms;
     assert_eq!(
         (due.len(), due[0].at, &*due[0].title),
         (1, at("20260107T120000Z"), "todo")
@@ -529,12 +558,16 @@ fn alarms_have_their_actions_and_follow_the_display_zone() {
     calendar.save(&event("day", &day.concat())).unwrap();
     let due = calendar
         .alarms(from, 9, &zone("America/Los_Angeles"))
-        .unwrap();
+        .unwrap()
+        .alarms;
     assert_eq!(
         due.iter().map(|d| d.at).collect::<Vec<_>>(),
         [at("20260106T000000Z")]
     );
-    let due = calendar.alarms(from, 9, &zone("Europe/Berlin")).unwrap();
+    let due = calendar
+        .alarms(from, 9, &zone("Europe/Berlin"))
+        .unwrap()
+        .alarms;
     assert!(due.is_empty(), "{due:?}");
     clean(&store);
 }

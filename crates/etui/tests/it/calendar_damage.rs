@@ -1,6 +1,7 @@
 //! Rows of a calendar changed by another program or a failing disk: every query answers or fails with
 //! an error, nothing panics, and a repair restores all derived columns.
 
+use etui::calendar::OccurrenceLimit;
 use std::fs;
 use std::ops::ControlFlow;
 
@@ -63,12 +64,12 @@ fn ask(store: &Store) {
     let berlin = TimeZone::named("Europe/Berlin").unwrap();
     let day = |y| TimeZone::UTC.to_utc(Date::new(y, 3, 1).unwrap().midnight());
     for range in [day(2026)..day(2027), Timestamp::MIN..Timestamp::MAX] {
-        let _ = calendar.between_at_most(range, &berlin, 200);
+        let _ = calendar.between_bounded(range, &berlin, OccurrenceLimit::First(200));
     }
     let _ = calendar.free_busy(day(2026)..day(2027), &berlin);
     let _ = calendar.alarms(day(2026), 20, &berlin);
     let _ = calendar.alarms(Timestamp::MIN, 20, &berlin);
-    let _ = calendar.export(&mut Vec::new());
+    let _ = calendar.export(&mut Vec::new(), None);
     let _ = calendar.all().map(|all| all.iter().count());
     for entry in Calendars::new(9).take(5) {
         let _ = calendar.record(&entry.uid);
@@ -78,7 +79,7 @@ fn ask(store: &Store) {
         let _ = book.peek(index);
         if let Ok(taken) = book.take(index) {
             let _ = taken.record();
-            book.release(taken);
+            drop(taken);
         }
     }
     let _ = book.close();
@@ -106,7 +107,8 @@ fn lost_changes_and_moved_texts_are_seen() {
     }
     clean(&store);
     store
-        .rename_collection::<etui::calendar::CalendarObject>("Calendar", "Days")
+        .collections::<etui::calendar::CalendarObject>()
+        .rename("Calendar", "Days")
         .unwrap();
     clean(&store);
     store.close().unwrap();
@@ -202,7 +204,7 @@ fn changed_rows_are_answered_or_refused() {
         assert!(is_seen || moves || !really, "{table}.{column}");
         // A repair restores everything that is derived from intact texts.
         if !["text", "hash", "source", "positions"].contains(&column) {
-            store.repair().unwrap();
+            store.maintenance().repair().unwrap();
             clean(&store);
         }
     }

@@ -281,7 +281,10 @@ fn results_match_the_texts() {
         let (_dir, path) = directory();
         let store = Store::open_with(&path, &quick()).unwrap();
         let calendar = store.calendar().unwrap();
-        let other = store.create_collection::<CalendarObject>("Other").unwrap();
+        let other = store
+            .collections::<CalendarObject>()
+            .create("Other")
+            .unwrap();
         let book = store.contacts().unwrap();
         let people: Vec<_> = WORDS.iter().map(|w| card(w, w)).collect();
         book.save_many(&people).unwrap();
@@ -298,7 +301,7 @@ fn results_match_the_texts() {
                 _ => drop(into.restore_many(&uids).unwrap()),
             }
             if rng.chance(400) {
-                store.merge_index().unwrap();
+                store.maintenance().merge_index().unwrap();
             }
             let all = by_start(&calendar);
             assert_eq!(calendar.count().unwrap(), all.len() as u64);
@@ -314,7 +317,13 @@ fn results_match_the_texts() {
             }
         }
         for word in WORDS {
-            let found = book.find(&contacts::Filter::contains(word)).unwrap();
+            let found = book
+                .find(&contacts::Filter::text(
+                    contacts::Field::Any,
+                    contacts::MatchMode::Contains,
+                    word,
+                ))
+                .unwrap();
             assert!(!found.is_empty() && found.len() < WORDS.len(), "{word}");
         }
         clean(&store);
@@ -352,7 +361,7 @@ fn fields_have_their_names() {
     let found = |text: &str| calendar.find(&filter(text)).unwrap();
     for merged in [false, true] {
         if merged {
-            store.merge_index().unwrap();
+            store.maintenance().merge_index().unwrap();
         }
         for (text, expected) in [
             (

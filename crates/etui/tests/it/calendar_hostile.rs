@@ -3,6 +3,7 @@
 //! stays consistent, a second import changes nothing, and a query costs its answer: none of these
 //! tests ends in reasonable time if a query expands everything.
 
+use etui::calendar::OccurrenceLimit;
 use std::ops::{ControlFlow, Range};
 
 use crate::support::{clean, directory};
@@ -41,11 +42,17 @@ fn attack(body: &str) -> (ImportReport, usize) {
     let report = import(&calendar, &input);
     let berlin = TimeZone::named("Europe/Berlin").unwrap();
     for year in [1, 1970, 2100, 9998] {
-        let all = calendar.between_at_most(week(year), &berlin, 100).unwrap();
+        let all = calendar
+            .between_bounded(week(year), &berlin, OccurrenceLimit::First(100))
+            .unwrap()
+            .occurrences;
         assert!(all.len() <= 100 && all.is_sorted_by_key(|o| o.during.start));
     }
     let always = Timestamp::MIN..Timestamp::MAX;
-    calendar.between_at_most(always, &berlin, 100).unwrap();
+    calendar
+        .between_bounded(always, &berlin, OccurrenceLimit::First(100))
+        .unwrap()
+        .occurrences;
     let day = week(2026).start..week(2026).start.plus_seconds(86_400);
     let busy = calendar.free_busy(day, &berlin).unwrap();
     assert!(
@@ -53,12 +60,12 @@ fn attack(body: &str) -> (ImportReport, usize) {
             .all(|w| w[0].during.end <= w[1].during.start)
     );
     for after in [Timestamp::MIN, week(2026).start, week(9998).start] {
-        let due = calendar.alarms(after, 10, &berlin).unwrap();
+        let due = calendar.alarms(after, 10, &berlin).unwrap().alarms;
         assert!(due.len() <= 10 && due.iter().all(|d| d.at >= after));
     }
     let mut out = Vec::new();
     assert_eq!(
-        calendar.export(&mut out).unwrap(),
+        calendar.export(&mut out, None).unwrap(),
         calendar.count().unwrap()
     );
     if report.refused == 0 {
@@ -69,7 +76,10 @@ fn attack(body: &str) -> (ImportReport, usize) {
     let again = import(&calendar, &input);
     assert_eq!((again.added, again.changed), (0, 0));
     assert_eq!(store.token().unwrap(), before);
-    let occurrences = calendar.between_at_most(week(2026), &berlin, 100).unwrap();
+    let occurrences = calendar
+        .between_bounded(week(2026), &berlin, OccurrenceLimit::First(100))
+        .unwrap()
+        .occurrences;
     (report, occurrences.len())
 }
 
@@ -167,7 +177,8 @@ fn free_busy_of_every_second_costs_nothing_in_a_thousand_years() {
     .enumerate()
     {
         let calendar = store
-            .create_collection::<etui::calendar::CalendarObject>(&n.to_string())
+            .collections::<etui::calendar::CalendarObject>()
+            .create(&n.to_string())
             .unwrap();
         import(&calendar, &object(&event("1", lines)));
         let busy = calendar.free_busy(years.clone(), &TimeZone::UTC).unwrap();
@@ -205,7 +216,8 @@ fn free_busy_is_what_the_instances_make() {
                     );
                     number += 1;
                     let calendar = store
-                        .create_collection::<etui::calendar::CalendarObject>(&number.to_string())
+                        .collections::<etui::calendar::CalendarObject>()
+                        .create(&number.to_string())
                         .unwrap();
                     import(&calendar, &object(&event("1", &lines)));
                     let range = week(2026).start.plus_seconds(61 * 86_400)
@@ -496,7 +508,7 @@ fn dense_rules_do_not_hide_other_entries() {
         found.occurrences.iter().filter(|o| o.record == id).count()
     };
     let found = calendar
-        .between_bounded(week(2026), &TimeZone::UTC, 10_000)
+        .between_bounded(week(2026), &TimeZone::UTC, OccurrenceLimit::Fair(10_000))
         .unwrap();
     assert_eq!(
         (count(&found, "hourly"), count(&found, "tick0")),
@@ -511,7 +523,7 @@ fn dense_rules_do_not_hide_other_entries() {
     assert!(!found.has_more && found.occurrences.is_sorted_by_key(|o| o.during.start));
     // The series with the most occurrences are cut first.
     let found = calendar
-        .between_bounded(week(2026), &TimeZone::UTC, 400)
+        .between_bounded(week(2026), &TimeZone::UTC, OccurrenceLimit::Fair(400))
         .unwrap();
     assert_eq!(
         (count(&found, "hourly"), count(&found, "tick0")),
@@ -522,7 +534,7 @@ fn dense_rules_do_not_hide_other_entries() {
         &object(&(1..1_000).map(tick).collect::<String>()),
     );
     let found = calendar
-        .between_bounded(week(2026), &TimeZone::UTC, 10_000)
+        .between_bounded(week(2026), &TimeZone::UTC, OccurrenceLimit::Fair(10_000))
         .unwrap();
     assert!(found.occurrences.len() <= 10_000 && found.per_series < 10);
     for n in 0..7 {
@@ -530,13 +542,14 @@ fn dense_rules_do_not_hide_other_entries() {
     }
     assert_eq!((found.cut.len(), found.has_more), (1_001, false));
     let found = calendar
-        .between_bounded(week(2026), &TimeZone::UTC, 100)
+        .between_bounded(week(2026), &TimeZone::UTC, OccurrenceLimit::Fair(100))
         .unwrap();
     assert_eq!((found.occurrences.len(), found.has_more), (100, true));
     // The first in time, without a cap.
     let first = calendar
-        .between_at_most(week(2026), &TimeZone::UTC, 2_500)
-        .unwrap();
+        .between_bounded(week(2026), &TimeZone::UTC, OccurrenceLimit::First(2_500))
+        .unwrap()
+        .occurrences;
     let all_of_second = |n: i64| {
         first
             .iter()
@@ -566,9 +579,7 @@ fn alarms_are_searched_within_a_limit() {
     let all: String = (0..5).map(|n| event(&n.to_string(), &hostile)).collect();
     import(&calendar, &object(&(all + &event("own", own))));
     let noon = week(2026).start.plus_seconds(11 * 3_600 + 49 * 60);
-    let due = calendar
-        .alarms_bounded(noon, 100_000, &TimeZone::UTC)
-        .unwrap();
+    let due = calendar.alarms(noon, 100_000, &TimeZone::UTC).unwrap();
     assert_eq!(due.cut.len(), 5);
     let is_own = |alarm: &&etui::calendar::DueAlarm| alarm.title == "Own";
     let first = due.alarms.iter().find(is_own).unwrap();
@@ -581,10 +592,11 @@ fn alarms_are_searched_within_a_limit() {
         BEGIN:VALARM\r\nTRIGGER:-PT1S\r\nEND:VALARM",
     );
     let other = store
-        .create_collection::<etui::calendar::CalendarObject>("Other")
+        .collections::<etui::calendar::CalendarObject>()
+        .create("Other")
         .unwrap();
     import(&other, &object(&quiet));
-    let due = other.alarms_bounded(noon, 10, &TimeZone::UTC).unwrap();
+    let due = other.alarms(noon, 10, &TimeZone::UTC).unwrap();
     assert_eq!((due.alarms.len(), due.cut), (10, Vec::new()));
     assert_eq!(due.alarms[9].at, noon.plus_seconds(9));
 }

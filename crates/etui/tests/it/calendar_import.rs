@@ -101,7 +101,8 @@ fn many_files_are_imported_into_one_calendar() {
     assert_eq!(store.token().unwrap(), before);
     // Another calendar of the store is another collection.
     let other = store
-        .create_collection::<etui::calendar::CalendarObject>("Other")
+        .collections::<etui::calendar::CalendarObject>()
+        .create("Other")
         .unwrap();
     assert_eq!(import(&other, fixture("google.ics").bytes).added, 3);
     assert_eq!(calendar.count().unwrap(), count);
@@ -156,7 +157,7 @@ fn fixtures_are_exported_byte_for_byte() {
         store.close().unwrap();
         let store = Store::open(&path).unwrap();
         let mut out = Vec::new();
-        let count = store.calendar().unwrap().export(&mut out).unwrap();
+        let count = store.calendar().unwrap().export(&mut out, None).unwrap();
         assert_eq!(count, fixture.records as u64, "{}", fixture.name);
         assert!(out == fixture.bytes, "{}", fixture.name);
     }
@@ -176,16 +177,17 @@ fn an_export_is_imported_into_another_calendar() {
         import(&calendar, fixture.bytes);
     }
     let mut out = Vec::new();
-    calendar.export(&mut out).unwrap();
+    calendar.export(&mut out, None).unwrap();
     let other = store
-        .create_collection::<etui::calendar::CalendarObject>("Other")
+        .collections::<etui::calendar::CalendarObject>()
+        .create("Other")
         .unwrap();
     let report = import(&other, &out);
     assert_eq!(report.refused, 0, "{:?}", report.refusals);
     assert_eq!(other.count().unwrap(), calendar.count().unwrap());
     assert_eq!(stored(&other), stored(&calendar));
     let mut again = Vec::new();
-    other.export(&mut again).unwrap();
+    other.export(&mut again, None).unwrap();
     assert_eq!(components(&again), components(&out));
 }
 
@@ -203,10 +205,11 @@ fn objects_without_a_last_line_end_stay_separate() {
         assert_eq!(import(&calendar, file.as_bytes()).added, 1);
     }
     let mut out = Vec::new();
-    calendar.export(&mut out).unwrap();
+    calendar.export(&mut out, None).unwrap();
     assert!(out.ends_with(b"\nEND:VCALENDAR"));
     let again = store
-        .create_collection::<etui::calendar::CalendarObject>("Again")
+        .collections::<etui::calendar::CalendarObject>()
+        .create("Again")
         .unwrap();
     let report = import(&again, &out);
     assert_eq!(
@@ -292,7 +295,8 @@ fn a_record_that_is_merged_later_counts_once() {
         assert_eq!(count(&calendar), (0, 0, between + 1));
 
         let known = store
-            .create_collection::<etui::calendar::CalendarObject>("Known")
+            .collections::<etui::calendar::CalendarObject>()
+            .create("Known")
             .unwrap();
         assert_eq!(import(&known, object(&plain).as_bytes()).added, 1);
         assert_eq!(count(&known), (between, 1, 0));

@@ -128,7 +128,7 @@ fn what_was_changed_since_any_moment() {
                 }
             }
             if rng.chance(50) {
-                store.merge_index().unwrap();
+                store.maintenance().merge_index().unwrap();
             }
             let token = store.token().unwrap();
             assert_eq!(token.seq, model.last, "seed {seed}, step {step}");
@@ -152,7 +152,8 @@ fn what_was_changed_since_any_moment() {
         // Changes of another address book are not reported for this one.
         let (now, _) = moments[moments.len() - 1];
         store
-            .create_collection::<Card>("Other")
+            .collections::<Card>()
+            .create("Other")
             .unwrap()
             .save(&card("uid-0", "Other"))
             .unwrap();

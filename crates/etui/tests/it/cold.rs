@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use etui::contacts::{Card, Filter, Paging};
+use etui::contacts::{Card, Field, Filter, MatchMode, Paging};
 use etui::{Options, Store};
 use etui_testkit::own_process::in_own_process;
 use etui_testkit::people::People;
@@ -48,10 +48,12 @@ fn bytes_of_a_search(path: &Path, populate: bool) -> u64 {
     let contacts = store.contacts().unwrap();
     contacts.list(Paging::first(50)).unwrap();
     if populate {
-        store.populate().unwrap();
+        store.maintenance().populate().unwrap();
     }
     let before = device_bytes();
-    contacts.find(&Filter::name_prefix("s")).unwrap();
+    contacts
+        .find(&Filter::text(Field::Name, MatchMode::Prefix, "s"))
+        .unwrap();
     device_bytes() - before
 }
 
@@ -62,7 +64,7 @@ fn create_store(path: PathBuf) -> PathBuf {
         .map(|text| Card::parse(text.as_str()).unwrap())
         .collect();
     store.contacts().unwrap().save_many(&cards).unwrap();
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     store.close().unwrap();
     path
 }

@@ -1,5 +1,7 @@
 //! Collections of either kind: renamed, removed with their records, restored.
 
+use etui::store::CollectionKey;
+use etui::store::NewCollection;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -56,10 +58,10 @@ fn found<R: Both>(all: &Collection<R>) -> usize {
 #[test]
 fn several_answer_as_one() {
     let (_dir, _path, store) = store();
-    let one = store.create_collection::<Card>("All").unwrap();
+    let one = store.collections::<Card>().create("All").unwrap();
     let parts = ["Contacts", "B", "C"];
     for name in &parts[1..] {
-        store.create_collection::<Card>(name).unwrap();
+        store.collections::<Card>().create(name).unwrap();
     }
     for (i, card) in crate::support::people(5, 90).iter().enumerate() {
         one.save(card).unwrap();
@@ -69,7 +71,7 @@ fn several_answer_as_one() {
     let snapshot = store.snapshot().unwrap();
     let readers: Vec<_> = parts
         .iter()
-        .map(|name| snapshot.collection::<Card>(Some(name)).unwrap())
+        .map(|name| snapshot.collection::<Card>(name).unwrap())
         .collect();
     let uids = |rows: &Rows<Column>| -> Vec<String> {
         rows.iter().map(|r| r.get(Column::Uid).to_owned()).collect()
@@ -120,12 +122,12 @@ fn several_answer_as_one() {
 
 fn renaming<R: Both>() {
     let (_dir, path, store) = store();
-    let first = store.collections::<R>().unwrap().remove(0);
-    let work = store.create_collection::<R>("Work").unwrap();
+    let first = store.collections::<R>().names().unwrap().remove(0);
+    let work = store.collections::<R>().create("Work").unwrap();
     work.save(&R::one("a", "A")).unwrap();
     let mut view = work.view(&Filter::All).unwrap();
 
-    let rename = |from: &str, to: &str| store.rename_collection::<R>(from, to).map(|_| ());
+    let rename = |from: &str, to: &str| store.collections::<R>().rename(from, to).map(|_| ());
     assert!(matches!(
         rename("None", "X"),
         Err(Error::NoCollection { .. })
@@ -136,10 +138,10 @@ fn renaming<R: Both>() {
         Err(Error::CollectionExists { .. })
     ));
     rename("Work", "Work").unwrap();
-    let job = store.rename_collection::<R>("Work", "Job").unwrap();
+    let job = store.collections::<R>().rename("Work", "Job").unwrap();
     assert_eq!(job.name(), "Job");
     assert_eq!(
-        store.collections::<R>().unwrap(),
+        store.collections::<R>().names().unwrap(),
         [first.clone(), "Job".into()]
     );
     // Handles and views refer to the collection, not to its name.
@@ -165,10 +167,10 @@ fn a_collection_is_renamed() {
 
 fn removing<R: Both>() {
     let (_dir, path, store) = store();
-    let first = store.collections::<R>().unwrap().remove(0);
+    let first = store.collections::<R>().names().unwrap().remove(0);
     let home = store.collection::<R>(None).unwrap();
     home.save(&R::one("a", "At home")).unwrap();
-    let work = store.create_collection::<R>("Work").unwrap();
+    let work = store.collections::<R>().create("Work").unwrap();
     for uid in ["a", "b", "c"] {
         work.save(&R::one(uid, "At work")).unwrap();
     }
@@ -176,8 +178,8 @@ fn removing<R: Both>() {
     let before = store.token().unwrap();
     let mut view = work.view(&Filter::All).unwrap();
 
-    assert_eq!(store.remove_collection::<R>("Work").unwrap().records, 2);
-    assert_eq!(store.collections::<R>().unwrap(), [first.as_str()]);
+    assert_eq!(store.collections::<R>().remove("Work").unwrap().records, 2);
+    assert_eq!(store.collections::<R>().names().unwrap(), [first.as_str()]);
     assert!(matches!(
         store.collection::<R>(Some("Work")),
         Err(Error::NoCollection { .. })
@@ -204,25 +206,25 @@ fn removing<R: Both>() {
     assert!(store.check().unwrap().is_clean());
 
     // The name is free; another collection takes it.
-    let second = store.create_collection::<R>("Work").unwrap();
+    let second = store.collections::<R>().create("Work").unwrap();
     second.save(&R::one("z", "Else")).unwrap();
     assert_eq!(second.trash().unwrap().len(), 0);
     assert_eq!(work.count().unwrap(), 0);
     assert!(view.changes().unwrap().is_empty());
     assert!(matches!(
-        store.restore_collection::<R>("Work"),
+        store.collections::<R>().restore("Work"),
         Err(Error::CollectionExists { .. })
     ));
     assert!(matches!(
-        store.restore_collection::<R>("Never"),
+        store.collections::<R>().restore("Never"),
         Err(Error::NoRemovedCollection { known, .. }) if known == ["Work"]
     ));
-    store.rename_collection::<R>("Work", "Other").unwrap();
+    store.collections::<R>().rename("Work", "Other").unwrap();
 
     // It is restored with the records removed with it, and no others.
-    assert_eq!(store.restore_collection::<R>("Work").unwrap(), 2);
+    assert_eq!(store.collections::<R>().restore("Work").unwrap(), 2);
     assert_eq!(
-        store.collections::<R>().unwrap(),
+        store.collections::<R>().names().unwrap(),
         [first.as_str(), "Work", "Other"]
     );
     assert_eq!((work.count().unwrap(), found(&work)), (2, 2));
@@ -231,63 +233,67 @@ fn removing<R: Both>() {
     assert!(store.check().unwrap().is_clean());
 
     // An empty one, and a second removal under one name; the last collection stays.
-    store.create_collection::<R>("Empty").unwrap();
-    assert_eq!(store.remove_collection::<R>("Empty").unwrap().records, 0);
-    store.create_collection::<R>("Empty").unwrap();
-    assert_eq!(store.remove_collection::<R>("Empty").unwrap().records, 0);
-    assert_eq!(store.restore_collection::<R>("Empty").unwrap(), 0);
+    store.collections::<R>().create("Empty").unwrap();
+    assert_eq!(store.collections::<R>().remove("Empty").unwrap().records, 0);
+    store.collections::<R>().create("Empty").unwrap();
+    assert_eq!(store.collections::<R>().remove("Empty").unwrap().records, 0);
+    assert_eq!(store.collections::<R>().restore("Empty").unwrap(), 0);
     for name in ["Empty", "Work", "Other"] {
-        store.remove_collection::<R>(name).unwrap();
+        store.collections::<R>().remove(name).unwrap();
     }
     assert!(matches!(
-        store.remove_collection::<R>(&first),
+        store.collections::<R>().remove(&first),
         Err(Error::LastCollection { .. })
     ));
     // The default is the oldest remaining one.
-    store.create_collection::<R>("Next").unwrap();
-    store.remove_collection::<R>(&first).unwrap();
+    store.collections::<R>().create("Next").unwrap();
+    store.collections::<R>().remove(&first).unwrap();
     assert_eq!(store.collection::<R>(None).unwrap().name(), "Next");
     drop(view);
     store.close().unwrap();
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.collections::<R>().unwrap(), ["Next"]);
+    assert_eq!(store.collections::<R>().names().unwrap(), ["Next"]);
     assert!(store.check().unwrap().is_clean());
 }
 
 fn of_one_name<R: Both>() {
     let (_dir, path, store) = store();
-    let first = store.collections::<R>().unwrap().remove(0);
+    let first = store.collections::<R>().names().unwrap().remove(0);
     let before = SystemTime::now();
     for uids in [&["a"][..], &["a", "b"], &[]] {
-        let work = store.create_collection::<R>("Work").unwrap();
+        let work = store.collections::<R>().create("Work").unwrap();
         for uid in uids {
             work.save(&R::one(uid, "At work")).unwrap();
         }
-        let removed = store.remove_collection::<R>("Work").unwrap();
-        assert_eq!(store.removed_collections::<R>().unwrap()[0], removed);
+        let removed = store.collections::<R>().remove("Work").unwrap();
+        assert_eq!(store.collections::<R>().removed().unwrap()[0], removed);
         assert_eq!(removed.name, "Work");
-        assert!(removed.removed() >= before - Duration::from_millis(1));
-        let kept = removed.kept_until().duration_since(removed.removed());
+        assert!(removed.removed >= before - Duration::from_millis(1));
+        let kept = removed.kept_until.duration_since(removed.removed);
         assert_eq!(kept.unwrap(), Duration::from_secs(30 * 86_400));
     }
     // Collections of the other kind are not listed.
-    let books = store.removed_collections::<Card>().unwrap().len();
-    let calendars = store.removed_collections::<CalendarObject>().unwrap().len();
+    let books = store.collections::<Card>().removed().unwrap().len();
+    let calendars = store
+        .collections::<CalendarObject>()
+        .removed()
+        .unwrap()
+        .len();
     assert_eq!((books.min(calendars), books.max(calendars)), (0, 3));
 
-    let removed = store.removed_collections::<R>().unwrap();
+    let removed = store.collections::<R>().removed().unwrap();
     let records = |of: &[RemovedCollection]| of.iter().map(|r| r.records).collect::<Vec<_>>();
     assert_eq!(records(&removed), [0, 2, 1], "the latest first");
     let [_, second, third] = removed.as_slice() else {
         panic!("three were removed");
     };
-    let restore = |which, to: &str| store.restore_collection_as::<R>(which, to);
+    let restore = |which, to: &str| store.collections::<R>().restore_as(which, to);
     assert!(matches!(
         restore(third, &first),
         Err(Error::CollectionExists { .. })
     ));
     assert!(matches!(restore(third, " "), Err(Error::BadName { .. })));
-    assert_eq!(store.removed_collections::<R>().unwrap(), removed);
+    assert_eq!(store.collections::<R>().removed().unwrap(), removed);
     assert_eq!(restore(third, "Job").unwrap(), 1);
     assert!(matches!(
         restore(third, "Job again"),
@@ -295,14 +301,14 @@ fn of_one_name<R: Both>() {
     ));
     assert_eq!(restore(second, "Work").unwrap(), 2);
     assert_eq!(
-        store.collections::<R>().unwrap(),
+        store.collections::<R>().names().unwrap(),
         [first.as_str(), "Job", "Work"],
         "in the order they were made"
     );
-    assert_eq!(records(&store.removed_collections::<R>().unwrap()), [0]);
+    assert_eq!(records(&store.collections::<R>().removed().unwrap()), [0]);
 
     // A second removal is a new one: a reference to the first is invalid.
-    let again = store.remove_collection::<R>("Work").unwrap();
+    let again = store.collections::<R>().remove("Work").unwrap();
     assert_eq!((again.id, again.records), (second.id, 2));
     assert!(matches!(
         restore(second, "Work"),
@@ -310,8 +316,8 @@ fn of_one_name<R: Both>() {
     ));
     store.close().unwrap();
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.removed_collections::<R>().unwrap()[0], again);
-    assert_eq!(store.restore_collection::<R>("Work").unwrap(), 2);
+    assert_eq!(store.collections::<R>().removed().unwrap()[0], again);
+    assert_eq!(store.collections::<R>().restore("Work").unwrap(), 2);
     assert!(store.check().unwrap().is_clean());
 }
 
@@ -324,10 +330,10 @@ fn each_of_several_that_were_removed_can_be_brought_back() {
 fn removing_what_was_seen<R: Both>() {
     let (_dir, path, store) = store();
     let other = Store::open(&path).unwrap();
-    let work = store.create_collection::<R>("Work").unwrap();
+    let work = store.collections::<R>().create("Work").unwrap();
     let theirs = other.collection::<R>(Some("Work")).unwrap();
     let refused = |known: u64, there: u64| {
-        let told = store.remove_collection_if(&work, known);
+        let told = store.collections().remove_if(&work, known);
         assert!(
             matches!(
                 &told,
@@ -336,7 +342,7 @@ fn removing_what_was_seen<R: Both>() {
             ),
             "{told:?}"
         );
-        assert_eq!(store.removed_collections::<R>().unwrap(), []);
+        assert_eq!(store.collections::<R>().removed().unwrap(), []);
         assert_eq!(found(&theirs) as u64, there);
     };
     // It is no longer empty.
@@ -345,23 +351,24 @@ fn removing_what_was_seen<R: Both>() {
     theirs.remove("a").unwrap();
     refused(1, 0);
     // Another collection has its name, and as many records.
-    other.rename_collection::<R>("Work", "Job").unwrap();
+    other.collections::<R>().rename("Work", "Job").unwrap();
     assert!(matches!(
-        store.remove_collection_if(&work, 0),
+        store.collections().remove_if(&work, 0),
         Err(Error::NoCollection { .. })
     ));
-    other.create_collection::<R>("Work").unwrap();
+    other.collections::<R>().create("Work").unwrap();
     refused(0, 0);
     let told = store
-        .remove_collection_if(&work, 0)
+        .collections()
+        .remove_if(&work, 0)
         .unwrap_err()
         .to_string();
     assert!(told.contains("the name is another one's now"), "{told}");
     assert!(store.check().unwrap().is_clean());
 
     let job = store.collection::<R>(Some("Job")).unwrap();
-    assert_eq!(store.remove_collection_if(&job, 0).unwrap().name, "Job");
-    assert_eq!(other.collections::<R>().unwrap()[1..], ["Work"]);
+    assert_eq!(store.collections().remove_if(&job, 0).unwrap().name, "Job");
+    assert_eq!(other.collections::<R>().names().unwrap()[1..], ["Work"]);
 }
 
 #[test]
@@ -391,8 +398,8 @@ fn following_by_name<R: Both>() {
         assert_eq!(over, reset);
         over
     };
-    let first = store.collections::<R>().unwrap().remove(0);
-    store.create_collection::<R>("Work").unwrap();
+    let first = store.collections::<R>().names().unwrap().remove(0);
+    store.collections::<R>().create("Work").unwrap();
     save(None, "a");
     save(Some("Work"), "b");
 
@@ -400,8 +407,8 @@ fn following_by_name<R: Both>() {
     let before = store.token().unwrap();
     let work = store.collection::<R>(Some("Work")).unwrap();
     let mut view = work.view(&Filter::All).unwrap();
-    store.remove_collection::<R>("Work").unwrap();
-    store.create_collection::<R>("Work").unwrap();
+    store.collections::<R>().remove("Work").unwrap();
+    store.collections::<R>().create("Work").unwrap();
     assert!(starts_over(Some("Work"), before));
     let now = store.token().unwrap();
     save(Some("Work"), "c");
@@ -409,8 +416,8 @@ fn following_by_name<R: Both>() {
     assert!(!starts_over(None, before));
 
     // The first one, restored; its view misses nothing.
-    store.rename_collection::<R>("Work", "Other").unwrap();
-    store.restore_collection::<R>("Work").unwrap();
+    store.collections::<R>().rename("Work", "Other").unwrap();
+    store.collections::<R>().restore("Work").unwrap();
     assert!(starts_over(Some("Work"), now));
     assert!(matches!(view.changes(), Ok(ViewChanges::Since(all)) if all.is_empty()));
     save(Some("Work"), "d");
@@ -418,12 +425,12 @@ fn following_by_name<R: Both>() {
 
     // Another default, and the first again.
     let before = store.token().unwrap();
-    store.remove_collection::<R>(&first).unwrap();
+    store.collections::<R>().remove(&first).unwrap();
     assert!(starts_over(None, before));
     let between = store.token().unwrap();
     assert!(!starts_over(None, between));
     assert!(!starts_over(Some("Other"), before));
-    store.restore_collection::<R>(&first).unwrap();
+    store.collections::<R>().restore(&first).unwrap();
     assert!(starts_over(None, between));
 }
 
@@ -436,7 +443,7 @@ fn a_token_from_before_a_collection_was_meant_starts_over() {
 #[test]
 fn a_live_record_in_a_removed_collection_is_told_of() {
     let (_dir, path, store) = store();
-    let work = store.create_collection::<Card>("Work").unwrap();
+    let work = store.collections::<Card>().create("Work").unwrap();
     work.save(&card("a", "A")).unwrap();
     let plain = rusqlite::Connection::open(&path).unwrap();
     let hide = "UPDATE collection SET removed_at = 1 WHERE name = 'Work'";
@@ -453,38 +460,50 @@ fn a_live_record_in_a_removed_collection_is_told_of() {
 #[test]
 fn what_is_removed_with_a_calendar_neither_happens_nor_rings() {
     let (_dir, _path, store) = store();
-    let work = store.create_collection::<CalendarObject>("Work").unwrap();
+    let work = store
+        .collections::<CalendarObject>()
+        .create("Work")
+        .unwrap();
     work.save(&event("a", "Daily")).unwrap();
     let now: Timestamp = SystemTime::now().into();
     let week = now..now.plus_seconds(7 * 86_400);
     let told = || {
         let between = work.between(week.clone(), &TimeZone::UTC).unwrap().len();
-        let alarms = work.alarms(now, 3, &TimeZone::UTC).unwrap().len();
+        let alarms = work.alarms(now, 3, &TimeZone::UTC).unwrap().alarms.len();
         (between, alarms)
     };
     let before = told();
     assert_eq!(before.1, 3);
-    store.remove_collection::<CalendarObject>("Work").unwrap();
+    store
+        .collections::<CalendarObject>()
+        .remove("Work")
+        .unwrap();
     assert_eq!(told(), (0, 0));
-    store.restore_collection::<CalendarObject>("Work").unwrap();
+    store
+        .collections::<CalendarObject>()
+        .restore("Work")
+        .unwrap();
     assert_eq!(told(), before);
 }
 
 #[test]
 fn queued_writes_are_applied_first() {
     let (_dir, path, store) = store();
-    store.create_collection::<Card>("Work").unwrap();
+    store.collections::<Card>().create("Work").unwrap();
     let plain = rusqlite::Connection::open(&path).unwrap();
     let insert = "INSERT INTO item (kind, book, text) VALUES ('contacts', 'Work', ?1)";
     let add = |uid: &str| plain.execute(insert, [crate::support::vcard(uid, "X")]);
     add("a").unwrap();
-    let job = store.rename_collection::<Card>("Work", "Job").unwrap();
+    let job = store.collections::<Card>().rename("Work", "Job").unwrap();
     assert_eq!(job.count().unwrap(), 1);
-    store.rename_collection::<Card>("Job", "Work").unwrap();
+    store.collections::<Card>().rename("Job", "Work").unwrap();
     add("b").unwrap();
-    assert_eq!(store.remove_collection::<Card>("Work").unwrap().records, 2);
+    assert_eq!(
+        store.collections::<Card>().remove("Work").unwrap().records,
+        2
+    );
     assert!(add("c").is_err(), "there is none of this name");
-    assert_eq!(store.restore_collection::<Card>("Work").unwrap(), 2);
+    assert_eq!(store.collections::<Card>().restore("Work").unwrap(), 2);
     assert!(store.check().unwrap().write_queue.is_empty());
 }
 
@@ -496,14 +515,14 @@ fn each_handle_is_of_what_is_there_when_it_is_asked_for() {
     let insert = "INSERT INTO item (kind, book, text) VALUES ('calendar', ?1, ?2)";
     // The first is found by another statement than the next ones.
     for (round, name) in ["First", "Second", "Third"].into_iter().enumerate() {
-        other.create_collection::<CalendarObject>(name).unwrap();
+        other.collections::<CalendarObject>().create(name).unwrap();
         let ics = event("new", "X").into_text();
         plain.execute(insert, (name, ics)).unwrap();
-        let calendar = store.collection::<CalendarObject>(Some(name)).unwrap();
+        let calendar = store.collection::<CalendarObject>(name).unwrap();
         assert_eq!(calendar.count().unwrap(), 1, "what waited was taken in");
         assert!(store.collection::<CalendarObject>(Some("None")).is_err());
         assert_eq!(
-            store.collections::<CalendarObject>().unwrap().len(),
+            store.collections::<CalendarObject>().names().unwrap().len(),
             round + 2
         );
     }
@@ -512,7 +531,10 @@ fn each_handle_is_of_what_is_there_when_it_is_asked_for() {
 #[test]
 fn a_date_book_is_told_that_its_calendar_went() {
     let (_dir, path, store) = store();
-    let work = store.create_collection::<CalendarObject>("Work").unwrap();
+    let work = store
+        .collections::<CalendarObject>()
+        .create("Work")
+        .unwrap();
     let draft = Draft::event("Dentist").uid("1");
     work.save(&draft.make(&TimeZoneResolver::new()).unwrap())
         .unwrap();
@@ -522,7 +544,8 @@ fn a_date_book_is_told_that_its_calendar_went() {
     let other = Store::open(&path).unwrap();
     assert_eq!(
         other
-            .remove_collection::<CalendarObject>("Work")
+            .collections::<CalendarObject>()
+            .remove("Work")
             .unwrap()
             .records,
         1
@@ -541,8 +564,8 @@ fn a_date_book_is_told_that_its_calendar_went() {
 #[test]
 fn an_import_does_not_fill_what_was_removed() {
     let (_dir, _path, store) = store();
-    let work = store.create_collection::<Card>("Work").unwrap();
-    store.remove_collection::<Card>("Work").unwrap();
+    let work = store.collections::<Card>().create("Work").unwrap();
+    store.collections::<Card>().remove("Work").unwrap();
     for count in [1, 5_000] {
         let input: String = (0..count)
             .map(|n| crate::support::vcard(&n.to_string(), "X"))
@@ -557,12 +580,16 @@ fn an_import_does_not_fill_what_was_removed() {
 
 fn external_ids<R: Both>() {
     let (_dir, path, store) = store();
-    let find = |store: &Store, id: &str| {
-        let found = store.collection_by_external_id::<R>(id).unwrap();
-        found.map(|c| c.name().to_owned())
+    let find = |store: &Store, id: &str| match store.collection::<R>(CollectionKey::ExternalId(id))
+    {
+        Err(Error::NoCollection { .. }) => None,
+        found => Some(found.unwrap().name().to_owned()),
     };
     let create = |name: &str, id: &str| {
-        let made = store.create_collection_with_external_id::<R>(name, id);
+        let made = store.collections::<R>().create(NewCollection {
+            external_id: Some(id),
+            ..NewCollection::from(name)
+        });
         made.map(|c| c.name().to_owned())
     };
     let first = store.collection::<R>(None).unwrap();
@@ -590,7 +617,11 @@ fn external_ids<R: Both>() {
             Err(Error::BadExternalId { .. })
         ));
     }
-    assert_eq!(store.collections::<R>().unwrap().len(), 2, "none was left");
+    assert_eq!(
+        store.collections::<R>().names().unwrap().len(),
+        2,
+        "none was left"
+    );
     create("Long", &longest).unwrap();
     let work = store.collection::<R>(Some("Work")).unwrap();
     assert!(matches!(
@@ -601,30 +632,33 @@ fn external_ids<R: Both>() {
 
     // It survives renaming, removal and closing.
     work.save(&R::one("a", "A")).unwrap();
-    store.rename_collection::<R>("Work", "Job").unwrap();
+    store.collections::<R>().rename("Work", "Job").unwrap();
     assert_eq!(find(&store, "two").unwrap(), "Job");
-    let removed = store.remove_collection::<R>("Job").unwrap();
+    let removed = store.collections::<R>().remove("Job").unwrap();
     assert_eq!(removed.external_id.as_deref(), Some("two"));
-    assert_eq!(store.removed_collections::<R>().unwrap(), [removed]);
+    assert_eq!(store.collections::<R>().removed().unwrap(), [removed]);
     assert_eq!(find(&store, "two"), None);
     assert!(matches!(
         work.set_external_id(None),
         Err(Error::NoCollection { .. })
     ));
     let other = Store::open(&path).unwrap();
-    assert_eq!(other.restore_collection::<R>("Job").unwrap(), 1);
+    assert_eq!(other.collections::<R>().restore("Job").unwrap(), 1);
     assert_eq!(find(&other, "two").unwrap(), "Job");
 
     // Another one takes it meanwhile.
-    store.remove_collection::<R>("Job").unwrap();
-    let taker = store.create_collection_with_external_id::<R>("Taker", "two");
+    store.collections::<R>().remove("Job").unwrap();
+    let taker = store.collections::<R>().create(NewCollection {
+        external_id: Some("two"),
+        ..NewCollection::from("Taker")
+    });
     let taker = taker.unwrap();
     assert!(matches!(
-        store.restore_collection::<R>("Job"),
+        store.collections::<R>().restore("Job"),
         Err(Error::ExternalIdExists { name, .. }) if name == "Taker"
     ));
     taker.set_external_id(None).unwrap();
-    assert_eq!(store.restore_collection::<R>("Job").unwrap(), 1);
+    assert_eq!(store.collections::<R>().restore("Job").unwrap(), 1);
     assert_eq!(find(&store, "two").unwrap(), "Job");
     assert!(store.check().unwrap().is_clean());
 }
@@ -648,15 +682,17 @@ fn collections_of_different_kinds_may_share_an_external_id() {
         .unwrap()
         .set_external_id(Some("x"))
         .unwrap();
-    let book = store.collection_by_external_id::<Card>("x").unwrap();
-    assert_eq!(book.unwrap().name(), "Contacts");
+    let book = store
+        .collection::<Card>(CollectionKey::ExternalId("x"))
+        .unwrap();
+    assert_eq!(book.name(), "Contacts");
 }
 
 #[test]
 fn a_check_reports_an_external_id_of_two_collections() {
     let (_dir, path, store) = store();
     for name in ["A", "B"] {
-        let made = store.create_collection::<Card>(name).unwrap();
+        let made = store.collections::<Card>().create(name).unwrap();
         made.set_external_id(Some(name)).unwrap();
     }
     store.close().unwrap();

@@ -112,7 +112,7 @@ fn a_changed_card_gets_another_thumbnail() {
     contacts.remove("ada").unwrap();
     assert_eq!(thumbnails(&contacts, &[ada]), [None]);
     // A contact of another address book is none of this one.
-    let other = store.create_collection::<Card>("Other").unwrap();
+    let other = store.collections::<Card>().create("Other").unwrap();
     contacts.restore("ada").unwrap();
     assert_eq!(thumbnails(&other, &[ada]), [None]);
 }

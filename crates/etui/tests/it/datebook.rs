@@ -147,8 +147,8 @@ fn a_record_is_taken_once() {
     assert!(is_taken(book.take(2)));
     assert!(is_taken(book.take_id(taken.stored().id)));
     let third = book.take(3).unwrap();
-    book.release(third);
-    book.release(taken);
+    drop(third);
+    drop(taken);
     drop(book.take(2).unwrap());
     // A dirty record can be taken again, as it was released.
     for name in ["Mine", "Ours"] {
@@ -448,7 +448,7 @@ fn a_large_sync_leaves_the_checkpoint_to_the_close() {
     let all: Vec<_> = (0..COUNT).map(|n| event(n, &note)).collect();
     calendar.save_many(&all).unwrap();
     drop(calendar);
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     store.close().unwrap();
 
     let store = Store::open(&path).unwrap();

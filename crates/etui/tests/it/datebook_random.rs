@@ -170,7 +170,7 @@ impl Run {
         }
         let held = held.swap_remove(self.rng.below(held.len() as u32) as usize);
         if self.rng.chance(300) {
-            book.release(held.taken);
+            drop(held.taken);
             return;
         }
         let day = self.rng.below(DAYS);

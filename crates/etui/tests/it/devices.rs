@@ -16,13 +16,16 @@ fn tables(store: &Store) -> SqlValue {
 fn a_store_without_devices_has_no_table_of_them() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path().join("s.etui")).unwrap();
-    assert_eq!(store.devices().unwrap(), []);
+    assert_eq!(store.devices().list().unwrap(), []);
     assert_eq!(
-        store.find_device("0123456789abcdefghjkmnpqrstv").unwrap(),
+        store
+            .devices()
+            .find("0123456789abcdefghjkmnpqrstv")
+            .unwrap(),
         None
     );
     assert!(matches!(
-        store.remove_device("Pixel"),
+        store.devices().remove("Pixel"),
         Err(Error::NoDevice { name, known }) if name == "Pixel" && known.is_empty()
     ));
     assert_eq!(tables(&store), SqlValue::Integer(0));
@@ -40,11 +43,15 @@ fn each_device_has_its_own_password() {
         is_read_only: true,
         only: Some(HashSet::from([book])),
     };
-    let pixel = store.add_device("Pixel", &all).unwrap().to_string();
-    let tablet = store.add_device("Ada's tablet", &some).unwrap().to_string();
+    let pixel = store.devices().add("Pixel", &all).unwrap().to_string();
+    let tablet = store
+        .devices()
+        .add("Ada's tablet", &some)
+        .unwrap()
+        .to_string();
     assert_ne!(pixel, tablet);
     assert!(matches!(
-        store.add_device("Pixel", &some),
+        store.devices().add("Pixel", &some),
         Err(Error::DeviceExists(name)) if name == "Pixel"
     ));
     // They are there for another process.
@@ -52,14 +59,15 @@ fn each_device_has_its_own_password() {
     let store = Store::open(&path).unwrap();
     let names: Vec<_> = store
         .devices()
+        .list()
         .unwrap()
         .into_iter()
         .map(|d| d.name)
         .collect();
     assert_eq!(names, ["Pixel", "Ada's tablet"]);
-    let found = store.find_device(&pixel).unwrap().unwrap();
+    let found = store.devices().find(&pixel).unwrap().unwrap();
     assert_eq!((found.name.as_str(), found.access), ("Pixel", all));
-    let found = store.find_device(&tablet).unwrap().unwrap();
+    let found = store.devices().find(&tablet).unwrap().unwrap();
     assert_eq!(
         (found.name.as_str(), &found.access),
         ("Ada's tablet", &some)
@@ -85,22 +93,22 @@ fn a_removed_device_is_not_found() {
         is_read_only: false,
         only: Some(HashSet::new()),
     };
-    let pixel = store.add_device("Pixel", &access).unwrap().to_string();
+    let pixel = store.devices().add("Pixel", &access).unwrap().to_string();
     // Seeing none is not seeing all.
-    let found = store.find_device(&pixel).unwrap().unwrap();
+    let found = store.devices().find(&pixel).unwrap().unwrap();
     assert_eq!(found.access.only, Some(HashSet::new()));
-    assert_eq!(store.remove_device("Pixel").unwrap().id, found.id);
-    assert_eq!(store.find_device(&pixel).unwrap(), None);
-    assert_eq!(store.devices().unwrap(), []);
+    assert_eq!(store.devices().remove("Pixel").unwrap().id, found.id);
+    assert_eq!(store.devices().find(&pixel).unwrap(), None);
+    assert_eq!(store.devices().list().unwrap(), []);
     // The name is free again, with another password.
-    let again = store.add_device("Pixel", &access).unwrap().to_string();
+    let again = store.devices().add("Pixel", &access).unwrap().to_string();
     assert_ne!(again, pixel);
     assert!(matches!(
-        store.remove_device("pixel"),
+        store.devices().remove("pixel"),
         Err(Error::NoDevice { known, .. }) if known == ["Pixel"]
     ));
     for bad in ["", " a", "a ", "a\nb", &"x".repeat(101)] {
-        let added = store.add_device(bad, &access);
+        let added = store.devices().add(bad, &access);
         assert!(matches!(added, Err(Error::BadDeviceName(name)) if name == bad));
     }
 }
@@ -110,28 +118,31 @@ fn the_time_of_use_is_recorded_once_a_day() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.etui");
     let store = Store::open(&path).unwrap();
-    let password = store.add_device("Pixel", &DeviceAccess::default()).unwrap();
+    let password = store
+        .devices()
+        .add("Pixel", &DeviceAccess::default())
+        .unwrap();
     let password = password.to_string();
-    let device = || store.devices().unwrap().remove(0);
-    assert_eq!(device().last_seen(), None);
-    assert!(device().added() <= SystemTime::now());
-    let found = store.find_device(&password).unwrap().unwrap();
+    let device = || store.devices().list().unwrap().remove(0);
+    assert_eq!(device().last_seen, None);
+    assert!(device().added <= SystemTime::now());
+    let found = store.devices().find(&password).unwrap().unwrap();
     // Finding it writes nothing.
-    assert_eq!(device().last_seen(), None);
-    assert!(store.record_device_use(&found).unwrap());
-    let seen = device().last_seen().unwrap();
+    assert_eq!(device().last_seen, None);
+    assert!(store.devices().record_use(&found).unwrap());
+    let seen = device().last_seen.unwrap();
     assert!(seen.elapsed().unwrap() < Duration::from_secs(60));
     std::thread::sleep(Duration::from_millis(5));
-    let found = store.find_device(&password).unwrap().unwrap();
-    assert!(!store.record_device_use(&found).unwrap());
-    assert_eq!(device().last_seen(), Some(seen));
+    let found = store.devices().find(&password).unwrap().unwrap();
+    assert!(!store.devices().record_use(&found).unwrap());
+    assert_eq!(device().last_seen, Some(seen));
     store.close().unwrap();
 
     // A store that cannot be written still knows its devices.
     let mut options = Options::default();
     (options.read_only, options.create) = (true, false);
     let store = Store::open_with(&path, &options).unwrap();
-    let found = store.find_device(&password).unwrap().unwrap();
+    let found = store.devices().find(&password).unwrap().unwrap();
     assert_eq!(found.name, "Pixel");
-    assert!(!store.record_device_use(&found).unwrap());
+    assert!(!store.devices().record_use(&found).unwrap());
 }

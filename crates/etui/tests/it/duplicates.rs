@@ -166,7 +166,7 @@ fn the_likeliest_pairs_are_first_and_give_their_reasons() {
     contacts.remove("4").unwrap();
     assert_eq!(contacts.duplicates(LIKELY_DUPLICATE).unwrap().len(), 1);
     // Other address books are another matter.
-    let work = store.create_collection::<Card>("Work").unwrap();
+    let work = store.collections::<Card>().create("Work").unwrap();
     save(&work, "5", "FN:Anna Müller");
     assert!(work.duplicates(0).unwrap().is_empty());
 }
@@ -311,12 +311,12 @@ fn a_first_contact_without_uid_stays_the_same_record() {
     let first = contacts.save(&card).unwrap();
     save(&contacts, "2", "FN:Anna\nNOTE:x");
     let both = [
-        contacts.by_id(first.id).unwrap().unwrap(),
+        contacts.get(first.id).unwrap().unwrap(),
         contacts.get("2").unwrap().unwrap(),
     ];
     let result = contacts.merge(&both).unwrap();
     assert_eq!(result.saved.id, first.id);
-    let now = contacts.by_id(first.id).unwrap().unwrap();
+    let now = contacts.get(first.id).unwrap().unwrap();
     assert_eq!(now.uid, both[0].uid);
     assert_eq!(now.card().unwrap().uid(), Some(both[0].uid.as_str()));
     clean(&store);

@@ -28,7 +28,7 @@ fn a_display_name_that_says_nothing_is_not_present() {
         assert_eq!(find("-display:*"), [1]);
         assert_eq!(find("family:* -display:*"), [1]);
         assert_eq!(find("name:*"), [1, 2]);
-        store.merge_index().unwrap();
+        store.maintenance().merge_index().unwrap();
     }
 }
 
@@ -96,7 +96,7 @@ fn a_list_that_is_counted_wrongly_is_told_of() {
         let told = contacts.save(&card("new", "FN:Ann 9999")).unwrap_err();
         assert!(matches!(told, Error::Damaged { .. }), "{damage}: {told}");
         assert!(contacts.get("new").unwrap().is_none(), "{damage}");
-        store.repair().unwrap();
+        store.maintenance().repair().unwrap();
         contacts.save(&card("new", "FN:Ann 9999")).unwrap();
         assert_eq!(contacts.count().unwrap(), 201, "{damage}");
         assert!(store.check().unwrap().is_clean(), "{damage}");

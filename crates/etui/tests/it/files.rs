@@ -34,7 +34,7 @@ fn what_is_no_store_is_left_as_it_was() {
     let newer = {
         filled(&path, 3);
         let conn = Connection::open(&path).unwrap();
-        conn.pragma_update(None, "user_version", Store::schema_version() + 1)
+        conn.pragma_update(None, "user_version", etui::SCHEMA_VERSION + 1)
             .unwrap();
         conn.close().unwrap();
         let bytes = fs::read(&path).unwrap();
@@ -201,7 +201,7 @@ fn a_store_that_was_only_read_is_not_written() {
         assert_eq!(snapshot.contacts().unwrap().count().unwrap(), 300);
         drop(snapshot);
         clean(&store);
-        store.stats().unwrap();
+        store.maintenance().stats().unwrap();
         store.close().unwrap();
         assert!(state() == before, "the file was touched");
         assert_eq!(names(dir.path()), ["personal.etui"]);
@@ -336,7 +336,8 @@ fn odd_values_from_plain_sqlite() {
     let store = Store::open_with(&path, &german()).unwrap();
     store.contacts().unwrap().save(&card("a", "A")).unwrap();
     store
-        .create_collection::<etui::calendar::CalendarObject>("5")
+        .collections::<etui::calendar::CalendarObject>()
+        .create("5")
         .unwrap();
     store.close().unwrap();
     let conn = Connection::open(&path).unwrap();
@@ -461,7 +462,8 @@ fn what_plain_sqlite_writes_is_taken_in() {
         ])
         .unwrap();
     store
-        .create_collection::<etui::contacts::Card>("Work")
+        .collections::<etui::contacts::Card>()
+        .create("Work")
         .unwrap()
         .save(&card("remove", "Stays"))
         .unwrap();
@@ -517,7 +519,7 @@ fn what_plain_sqlite_writes_is_taken_in() {
     for _ in 0..2 {
         let store = Store::open(&path).unwrap();
         let contacts = store.contacts().unwrap();
-        let uid_of = |(id, _): &(RecordId, Vec<u8>)| contacts.by_id(*id).unwrap().unwrap().uid;
+        let uid_of = |(id, _): &(RecordId, Vec<u8>)| contacts.get(*id).unwrap().unwrap().uid;
         let mut uids: Vec<_> = texts(&contacts).iter().map(uid_of).collect();
         uids.sort();
         assert_eq!(uids, ["edit", "renamed", "text"]);
@@ -576,7 +578,8 @@ fn the_sqlite3_program_writes_through_the_view() {
     let cards = [card("edit", "Before"), card("remove", "Gone")];
     store.contacts().unwrap().save_many(&cards).unwrap();
     store
-        .create_collection::<etui::contacts::Card>("Work")
+        .collections::<etui::contacts::Card>()
+        .create("Work")
         .unwrap();
     store.close().unwrap();
     let run = |sql: &str| {
@@ -690,7 +693,8 @@ fn an_update_cannot_move_a_record() {
     let contacts = store.contacts().unwrap();
     contacts.save(&card("a", "A")).unwrap();
     store
-        .create_collection::<etui::contacts::Card>("Work")
+        .collections::<etui::contacts::Card>()
+        .create("Work")
         .unwrap();
     store.close().unwrap();
 
@@ -751,7 +755,8 @@ fn entries_whose_target_was_removed_are_rejected() {
     }
     for name in ["Renamed", "Removed", "Gone"] {
         let book = store
-            .create_collection::<etui::contacts::Card>(name)
+            .collections::<etui::contacts::Card>()
+            .create(name)
             .unwrap();
         book.save(&card("there", name)).unwrap();
     }

@@ -130,7 +130,7 @@ fn run_searches(store: &Store) {
 fn searches_find_in_the_index() {
     let dir = tempfile::tempdir().unwrap();
     let store = store_with_data(&dir);
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     run_searches(&store);
 }
 
@@ -203,7 +203,7 @@ fn ranks_are_in_order_at_any_size() {
         contacts
             .save_many(&(0..count).map(numbered_card).collect::<Vec<_>>())
             .unwrap();
-        store.merge_index().unwrap();
+        store.maintenance().merge_index().unwrap();
         let rows = contacts
             .query(&Query::ranked("test".parse().unwrap()).columns(Column::Uid | Column::Name))
             .unwrap();
@@ -240,7 +240,7 @@ fn collections_are_ranked_together() {
     let cards: Vec<Card> = (0..20).map(numbered_card).collect();
     let (here, there) = (
         store.contacts().unwrap(),
-        store.create_collection::<Card>("Work").unwrap(),
+        store.collections::<Card>().create("Work").unwrap(),
     );
     here.save_many(&cards[..10]).unwrap();
     there.save_many(&cards[10..]).unwrap();
@@ -297,7 +297,7 @@ fn a_correction_reads_a_part_of_the_dictionary() {
     });
     let contacts = store.contacts().unwrap();
     contacts.save_many(&cards.collect::<Vec<_>>()).unwrap();
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     let typed = word(100) + "x";
     let corrected = contacts.correct(&typed.parse().unwrap()).unwrap().unwrap();
     assert_eq!(corrected.corrections[0].similar, [word(100)]);

@@ -4,6 +4,7 @@
 use crate::support::{card, directory, german};
 use etui::calendar::{self, CalendarObject, zones::TimeZoneResolver};
 use etui::contacts::{Card, Column, Filter, Query};
+use etui::store::CollectionKey;
 use etui::watch::ViewChanges;
 use etui::{ChangeKind, Condition, ETag, Error, Store};
 
@@ -61,21 +62,25 @@ fn rows_by_uid_and_id_are_those_of_a_query() {
 #[test]
 fn a_collection_is_found_by_id_after_renaming() {
     let (_dir, store) = store();
-    let id = store.create_collection::<Card>("Club").unwrap().id();
-    store.rename_collection::<Card>("Club", "Choir").unwrap();
-    let found = store.collection_by_id::<Card>(id).unwrap();
+    let id = store.collections::<Card>().create("Club").unwrap().id();
+    store.collections::<Card>().rename("Club", "Choir").unwrap();
+    let found = store.collection::<Card>(CollectionKey::Id(id)).unwrap();
     assert_eq!((found.name(), found.id()), ("Choir", id));
     assert!(
         store
             .snapshot()
             .unwrap()
-            .collection_by_id::<Card>(id)
+            .collection::<Card>(CollectionKey::Id(id))
             .is_ok()
     );
     // An id of the other kind, and of a removed collection.
-    assert!(store.collection_by_id::<CalendarObject>(id).is_err());
-    store.remove_collection::<Card>("Choir").unwrap();
-    match store.collection_by_id::<Card>(id) {
+    assert!(
+        store
+            .collection::<CalendarObject>(CollectionKey::Id(id))
+            .is_err()
+    );
+    store.collections::<Card>().remove("Choir").unwrap();
+    match store.collection::<Card>(CollectionKey::Id(id)) {
         Err(Error::NoCollection { known, .. }) => assert_eq!(known, ["Contacts"]),
         other => panic!("{:?}", other.map(|c| c.id())),
     }

@@ -58,7 +58,7 @@ fn uids(store: &Store) -> BTreeSet<String> {
     let contacts = store.contacts().unwrap();
     let all = contacts.all().unwrap();
     all.iter()
-        .map(|(id, _)| contacts.by_id(id).unwrap().unwrap().uid)
+        .map(|(id, _)| contacts.get(id).unwrap().unwrap().uid)
         .collect()
 }
 
@@ -92,7 +92,7 @@ fn each_thread_gets_its_own_answer() {
                 let saved = contacts.save(&one).unwrap();
                 assert_eq!(saved.outcome, SaveOutcome::Added);
                 // An acknowledged save is visible.
-                let found = contacts.by_id(saved.id).unwrap().unwrap();
+                let found = contacts.get(saved.id).unwrap().unwrap();
                 assert_eq!(found.uid, format!("{thread}-{i}"));
                 assert_eq!(found.etag, saved.etag);
                 if i % 4 == 3 {
@@ -126,7 +126,7 @@ fn conflicts_are_told_to_whom_they_concern() {
         for i in 0..20 {
             let uid = format!("{thread}-{i}");
             match thread % 4 {
-                0 => match contacts.save_if(&card("contested", &uid), Condition::IfMatch(old)) {
+                0 => match contacts.save((&card("contested", &uid), Condition::IfMatch(old))) {
                     Err(Error::Conflict {
                         uid,
                         expected,
@@ -149,7 +149,7 @@ fn conflicts_are_told_to_whom_they_concern() {
                     assert!(matches!(each[1], Err(Error::Conflict { .. })));
                 }
                 _ => {
-                    let saved = contacts.save_if(&card(&uid, "Alone"), Condition::IfAbsent);
+                    let saved = contacts.save((&card(&uid, "Alone"), Condition::IfAbsent));
                     assert_eq!(saved.unwrap().outcome, SaveOutcome::Added);
                 }
             }

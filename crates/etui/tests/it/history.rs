@@ -1,5 +1,6 @@
 //! Every kept version of a record is listed, read and brought back.
 
+use etui::record::Save;
 use std::time::{Duration, SystemTime};
 
 use crate::support::{card, clean, directory, german, vcard};
@@ -64,7 +65,7 @@ fn all_versions_are_listed_with_kind_time_and_text() {
     let read = contacts.read_version(&versions[0]).unwrap().unwrap();
     assert_eq!(read, contact);
     assert!(contacts.history("nobody").unwrap().is_empty());
-    let other = store.create_collection::<Card>("Other").unwrap();
+    let other = store.collections::<Card>().create("Other").unwrap();
     assert!(other.history("a").unwrap().is_empty());
     assert_eq!(other.read_version(&versions[0]).unwrap(), None);
 }
@@ -121,7 +122,11 @@ fn a_card_without_uid_keeps_its_identity() {
     let contact = contacts.get(&first.identity()).unwrap().unwrap();
     let second = Card::parse("BEGIN:VCARD\nFN:Second\nEND:VCARD\n").unwrap();
     contacts
-        .save_as(&contact.uid, &second, etui::Condition::Always)
+        .save(Save {
+            record: &second,
+            condition: etui::Condition::Always,
+            uid: Some(&contact.uid),
+        })
         .unwrap();
     let versions = contacts.history(&contact.uid).unwrap();
     let saved = contacts.bring_back(&versions[1]).unwrap();
@@ -158,7 +163,7 @@ fn a_version_of_an_entry_keeps_its_time_zones() {
     assert_eq!(kinds(&versions), [VersionKind::Edited, VersionKind::Added]);
     let export = || {
         let mut out = Vec::new();
-        calendar.export(&mut out).unwrap();
+        calendar.export(&mut out, None).unwrap();
         String::from_utf8(out).unwrap()
     };
     assert_eq!(export(), object("+0500", "Second"));
@@ -266,7 +271,7 @@ fn histories_agree_with_a_model() {
             }
         }
         if step % 50 == 0 {
-            store.merge_index().unwrap();
+            store.maintenance().merge_index().unwrap();
         }
     }
     for (at, expected) in model.iter().enumerate() {

@@ -202,7 +202,7 @@ fn a_large_import_is_the_same_as_many_saves() {
                     .unwrap();
             }
             // Pending changes, an edit, a removed contact and a second address book.
-            let other = store.create_collection::<Card>("Other").unwrap();
+            let other = store.collections::<Card>().create("Other").unwrap();
             other
                 .save(&Card::parse(known[3].as_bytes()).unwrap())
                 .unwrap();
@@ -238,7 +238,7 @@ fn a_large_import_is_the_same_as_many_saves() {
             report.changed,
             edited.len() as u64 * u64::from(!before.is_empty())
         );
-        small.merge_index().unwrap();
+        small.maintenance().merge_index().unwrap();
         assert_eq!(large.check().unwrap().problems, [""; 0]);
         let shown = |store: &Store, filter: &str| -> Vec<String> {
             let found = store

@@ -87,16 +87,17 @@ fn whole_store(store: Store, what: &str) -> u64 {
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{what}: {:?}", report.problems);
     let (mut contacts, mut entries) = (0, 0);
-    for name in store.collections::<Card>().unwrap() {
-        contacts += counted(&store.collection::<Card>(Some(&name)).unwrap(), what);
+    for name in store.collections::<Card>().names().unwrap() {
+        contacts += counted(&store.collection::<Card>(&name).unwrap(), what);
     }
     for name in store
         .collections::<etui::calendar::CalendarObject>()
+        .names()
         .unwrap()
     {
         entries += counted(
             &store
-                .collection::<etui::calendar::CalendarObject>(Some(&name))
+                .collection::<etui::calendar::CalendarObject>(&name)
                 .unwrap(),
             what,
         );
@@ -255,7 +256,7 @@ fn large_store(path: &Path) {
         })
         .collect();
     store.contacts().unwrap().save_many(&cards).unwrap();
-    let work = store.create_collection::<Card>("Work").unwrap();
+    let work = store.collections::<Card>().create("Work").unwrap();
     work.save(&cards[0]).unwrap();
     store.close().unwrap();
 }
@@ -282,7 +283,7 @@ fn a_migration_that_is_killed_is_done_by_the_next() {
             took = Some(run(work, &path, None));
             assert_eq!(version(&path), before + 1, "the child migrates it");
             assert_eq!(whole_store(open_next(&path), "not killed"), expected);
-            let stats = open_next(&path).stats().unwrap();
+            let stats = open_next(&path).maintenance().stats().unwrap();
             assert_eq!((stats.pending_terms, stats.pending_trigrams), (0, 0));
             continue;
         };
@@ -303,6 +304,9 @@ fn a_migration_that_is_killed_is_done_by_the_next() {
         let found = store.contacts().unwrap();
         let found = found.find(&"family:\"schmidt 777\"".parse().unwrap());
         assert_eq!(found.unwrap().len(), 1, "{what}");
-        assert_eq!(store.collections::<Card>().unwrap(), ["Contacts", "Work"]);
+        assert_eq!(
+            store.collections::<Card>().names().unwrap(),
+            ["Contacts", "Work"]
+        );
     }
 }

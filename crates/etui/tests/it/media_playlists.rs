@@ -285,7 +285,7 @@ fn saved_filters_are_evaluated_when_they_are_read() {
     library.scan();
     let uid = media
         .tracks()
-        .by_id(library.ids("lied")[0])
+        .get(library.ids("lied")[0])
         .unwrap()
         .unwrap()
         .uid;
@@ -481,7 +481,7 @@ fn a_purge_takes_entries_and_plays_along() {
         let library = with_list();
         let media = library.media();
         let id = library.ids("breaking")[0];
-        let uid = media.tracks().by_id(id).unwrap().unwrap().uid;
+        let uid = media.tracks().get(id).unwrap().unwrap().uid;
         media.record_play(&uid, SystemTime::now()).unwrap();
         fs::remove_file(library.path("Music/Low/2 Breaking.mp3")).unwrap();
         library.scan();
@@ -505,7 +505,7 @@ fn plays_are_kept_with_their_times() {
     let library = Library::new(THREE);
     let media = library.media();
     let ids = library.ids("");
-    let uid = |id| media.tracks().by_id(id).unwrap().unwrap().uid;
+    let uid = |id| media.tracks().get(id).unwrap().unwrap().uid;
     let (first, second) = (uid(ids[0]), uid(ids[1]));
     assert_eq!(media.plays(10).unwrap(), []);
     for (uid, seconds) in [(&first, 100), (&second, 300), (&first, 200), (&first, 200)] {

@@ -95,7 +95,7 @@ fn child_fill() {
             .collect();
         store.contacts().unwrap().save_many(&cards).unwrap();
     }
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     store.close().unwrap();
 }
 
@@ -155,7 +155,7 @@ fn child_use() {
         contacts.save(&new_card(BATCH as u64 + i)).unwrap();
     }
     tell("save", anonymous_kb());
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     tell("merge", anonymous_kb());
     store.close().unwrap();
     tell("close", anonymous_kb());

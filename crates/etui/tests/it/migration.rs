@@ -50,16 +50,19 @@ fn fill(path: &Path) {
         .map(|i| Card::parse(numbered_card(i)).unwrap())
         .collect();
     contacts.save_many(&cards).unwrap();
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     contacts.remove_many(&["v2-7", "v2-8", "v2-9"]).unwrap();
     contacts.restore("v2-8").unwrap();
     contacts.save(&card("v2-10", "Edited")).unwrap();
     contacts.save(&card("v2-10", "Edited twice")).unwrap();
-    let work = store.create_collection::<Card>("Work").unwrap();
+    let work = store.collections::<Card>().create("Work").unwrap();
     work.save(&card("v2-0", "Colleague")).unwrap();
     work.save(&card("gone", "Gone")).unwrap();
     work.remove("gone").unwrap();
-    store.create_collection::<Card>("Vereine & Clubs").unwrap();
+    store
+        .collections::<Card>()
+        .create("Vereine & Clubs")
+        .unwrap();
     store.close().unwrap();
 
     let conn = Connection::open(path).unwrap();
@@ -121,12 +124,13 @@ impl Contents {
     fn of(store: &Store) -> Self {
         let books = store
             .collections::<Card>()
+            .names()
             .unwrap()
             .into_iter()
             .map(|name| {
-                let book = store.collection::<Card>(Some(&name)).unwrap();
+                let book = store.collection::<Card>(&name).unwrap();
                 let list = book.list(Paging::ALL).unwrap();
-                let contact = |entry: &ListEntry| book.by_id(entry.id).unwrap().unwrap();
+                let contact = |entry: &ListEntry| book.get(entry.id).unwrap().unwrap();
                 Book {
                     name,
                     contacts: list.iter().map(contact).collect(),
@@ -187,7 +191,7 @@ fn a_store_is_migrated() {
             clean(&store);
             store.close().unwrap();
         }
-        assert_eq!(user_version(&path), Store::schema_version() + 1);
+        assert_eq!(user_version(&path), etui::SCHEMA_VERSION + 1);
         // It can be written as any other.
         let store = Store::open_with(&path, &options).unwrap();
         let contacts = store.contacts().unwrap();
@@ -195,7 +199,7 @@ fn a_store_is_migrated() {
         contacts.restore("v2-7").unwrap();
         contacts.save(&card("new", "Łukas New")).unwrap();
         contacts.save(&card("v2-3", "Łukas Changed")).unwrap();
-        store.merge_index().unwrap();
+        store.maintenance().merge_index().unwrap();
         let found = contacts.find(&"name:łukas*".parse().unwrap()).unwrap();
         assert_eq!(found.len(), before.books[0].found[1].len() + 2);
         assert_eq!(contacts.count().unwrap(), count + 2);

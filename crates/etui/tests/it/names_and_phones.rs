@@ -25,7 +25,7 @@ fn found(store: &Store, filter: &str) -> Vec<String> {
     let all = contacts.find(&filter.parse().unwrap()).unwrap();
     let mut uids: Vec<String> = all
         .iter()
-        .map(|one| contacts.by_id(one.id).unwrap().unwrap().uid)
+        .map(|one| contacts.get(one.id).unwrap().unwrap().uid)
         .collect();
     uids.sort();
     uids
@@ -48,7 +48,7 @@ fn readings_order_and_find() {
     let all = contacts.list(etui::record::Paging::ALL).unwrap();
     let uids: Vec<String> = all
         .iter()
-        .map(|one| contacts.by_id(one.id).unwrap().unwrap().uid)
+        .map(|one| contacts.get(one.id).unwrap().unwrap().uid)
         .collect();
     assert_eq!(uids, ["6", "3", "5", "4", "1", "2", "7", "0"]);
     for (text, expected) in [

@@ -72,7 +72,8 @@ fn with_secrets(dir: &Path) -> (Store, RecordId, RecordId) {
     contacts.save(&secret).unwrap();
     assert!(contacts.photo(id, ThumbnailSize::Small).unwrap().is_some());
     store
-        .keep_refused(&RefusedText {
+        .refused()
+        .keep(&RefusedText {
             collection: contacts.id(),
             name: "namesecret.vcf",
             record: Some(id),
@@ -95,7 +96,7 @@ fn with_secrets(dir: &Path) -> (Store, RecordId, RecordId) {
             &ResourceCondition::Always,
         )
         .unwrap();
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
 
     (store, id, saved.id)
 }
@@ -140,7 +141,7 @@ fn nothing_of_erased_records_is_left() {
         let next = contacts.save(&card("new", "New", "")).unwrap().id;
         assert!(next.0 > event.0 && next.0 > token.seq);
         contacts.restore("n1").unwrap();
-        store.merge_index().unwrap();
+        store.maintenance().merge_index().unwrap();
         assert_eq!(
             contacts
                 .find(&"note:ordinary".parse().unwrap())
@@ -167,8 +168,8 @@ fn the_trash_and_all_history_are_erased() {
         .unwrap()
         .remove("eventsecret@example.org")
         .unwrap();
-    store.create_collection::<Card>("Namesecret").unwrap();
-    store.remove_collection::<Card>("Namesecret").unwrap();
+    store.collections::<Card>().create("Namesecret").unwrap();
+    store.collections::<Card>().remove("Namesecret").unwrap();
     let report = store.purge(PurgeScope::Removed).unwrap();
     assert_eq!(
         (report.uids.len(), report.versions, report.refused),
@@ -220,7 +221,7 @@ fn an_incomplete_purge_is_completed_later() {
     let mut options = Options::default();
     options.busy_timeout = Duration::from_millis(50);
     let store = Store::open_with(dir.path().join("s.etui"), &options).unwrap();
-    assert_eq!(store.complete_purge().unwrap(), None);
+    assert_eq!(store.maintenance().complete_purge().unwrap(), None);
     let reader = rusqlite::Connection::open(dir.path().join("s.etui")).unwrap();
     reader.execute_batch("BEGIN").unwrap();
     let count = |conn: &rusqlite::Connection| -> i64 {
@@ -231,13 +232,13 @@ fn an_incomplete_purge_is_completed_later() {
     let erased = [contact, event];
     let report = store.purge(PurgeScope::Records(&erased)).unwrap();
     assert!(!report.is_complete);
-    assert_eq!(store.complete_purge().unwrap(), Some(false));
+    assert_eq!(store.maintenance().complete_purge().unwrap(), Some(false));
     reader.execute_batch("ROLLBACK").unwrap();
     drop(reader);
     store.close().unwrap();
     let store = Store::open(dir.path().join("s.etui")).unwrap();
-    assert_eq!(store.complete_purge().unwrap(), Some(true));
-    assert_eq!(store.complete_purge().unwrap(), None);
+    assert_eq!(store.maintenance().complete_purge().unwrap(), Some(true));
+    assert_eq!(store.maintenance().complete_purge().unwrap(), None);
     assert_eq!(found_secrets(dir.path()), Vec::<String>::new());
     assert!(store.check().unwrap().is_clean());
 }

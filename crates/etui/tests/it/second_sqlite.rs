@@ -250,7 +250,7 @@ fn processes_that_lose_their_locks_lose_no_saves() {
 static WAITED_FOR: Mutex<Option<String>> = Mutex::new(None);
 
 fn note_and_end(waiting: &Waiting<'_>) -> ControlFlow<()> {
-    assert!(waiting.waited() >= Duration::from_secs(2));
+    assert!(waiting.waited >= Duration::from_secs(2));
     *WAITED_FOR.lock().unwrap() = waiting.writer();
     ControlFlow::Break(())
 }

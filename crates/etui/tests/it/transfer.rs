@@ -13,7 +13,7 @@ fn always<'u>(uids: &[&'u str]) -> Vec<(&'u str, Condition)> {
 fn uids(contacts: &Contacts) -> Vec<String> {
     let all = contacts.all().unwrap();
     all.iter()
-        .map(|(id, _)| contacts.by_id(id).unwrap().unwrap().uid)
+        .map(|(id, _)| contacts.get(id).unwrap().unwrap().uid)
         .collect()
 }
 
@@ -24,7 +24,8 @@ fn a_moved_contact_is_in_the_other_book_and_comes_back_with_its_id() {
     let (home, work) = (
         store.contacts().unwrap(),
         store
-            .create_collection::<etui::contacts::Card>("Work")
+            .collections::<etui::contacts::Card>()
+            .create("Work")
             .unwrap(),
     );
     for uid in ["a", "b", "c"] {
@@ -66,7 +67,8 @@ fn a_copy_is_another_contact_and_the_same_text_is_not_written_twice() {
     let (home, work) = (
         store.contacts().unwrap(),
         store
-            .create_collection::<etui::contacts::Card>("Work")
+            .collections::<etui::contacts::Card>()
+            .create("Work")
             .unwrap(),
     );
     home.save(&card("a", "a")).unwrap();
@@ -89,7 +91,8 @@ fn nothing_is_moved_if_one_cannot_be() {
     let (home, work) = (
         store.contacts().unwrap(),
         store
-            .create_collection::<etui::contacts::Card>("Work")
+            .collections::<etui::contacts::Card>()
+            .create("Work")
             .unwrap(),
     );
     for uid in ["a", "b"] {
@@ -119,7 +122,8 @@ fn nothing_is_moved_if_one_cannot_be() {
     assert_eq!(uids(&work), ["b"]);
     assert!(home.trash().unwrap().is_empty());
     store
-        .remove_collection::<etui::contacts::Card>("Work")
+        .collections::<etui::contacts::Card>()
+        .remove("Work")
         .unwrap();
     assert!(matches!(
         home.move_all_if(&always(&["a"]), &work),
@@ -141,7 +145,8 @@ fn a_moved_entry_keeps_its_time_zone() {
     let (ships, other) = (
         store.calendar().unwrap(),
         store
-            .create_collection::<etui::calendar::CalendarObject>("Other")
+            .collections::<etui::calendar::CalendarObject>()
+            .create("Other")
             .unwrap(),
     );
     ships
@@ -158,7 +163,7 @@ fn a_moved_entry_keeps_its_time_zone() {
     assert_eq!(start(&other), before);
     let export = |calendar: &etui::calendar::Calendar| {
         let mut out = Vec::new();
-        calendar.export(&mut out).unwrap();
+        calendar.export(&mut out, None).unwrap();
         String::from_utf8(out).unwrap()
     };
     let exported = export(&other);

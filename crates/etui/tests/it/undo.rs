@@ -22,11 +22,11 @@ fn open() -> (tempfile::TempDir, Store) {
 /// All live records of all address books.
 fn state(store: &Store) -> BTreeMap<(String, String), Vec<u8>> {
     let mut state = BTreeMap::new();
-    for name in store.collections::<Card>().unwrap() {
-        let book = store.collection::<Card>(Some(&name)).unwrap();
+    for name in store.collections::<Card>().names().unwrap() {
+        let book = store.collection::<Card>(&name).unwrap();
         let texts = book.all().unwrap();
         for (id, text) in texts.iter() {
-            let uid = book.by_id(id).unwrap().unwrap().uid;
+            let uid = book.get(id).unwrap().unwrap().uid;
             state.insert((name.clone(), uid), text.to_vec());
         }
     }
@@ -37,7 +37,7 @@ fn state(store: &Store) -> BTreeMap<(String, String), Vec<u8>> {
 #[test]
 fn each_state_comes_back() {
     let (_dir, store) = open();
-    store.create_collection::<Card>("Work").unwrap();
+    store.collections::<Card>().create("Work").unwrap();
     let mut rng = SplitMix64::new(26);
     let mut states = vec![state(&store)];
     let first = store.steps().unwrap().len();
@@ -46,16 +46,16 @@ fn each_state_comes_back() {
         // A command removes or restores a collection alone.
         if step % 8 == 7 {
             match step % 16 {
-                7 => drop(store.remove_collection::<Card>("Work").unwrap()),
-                _ => drop(store.restore_collection::<Card>("Work").unwrap()),
+                7 => drop(store.collections::<Card>().remove("Work").unwrap()),
+                _ => drop(store.collections::<Card>().restore("Work").unwrap()),
             }
             states.push(state(&store));
             continue;
         }
         for _ in 0..1 + rng.below(6) {
-            let books = store.collections::<Card>().unwrap();
+            let books = store.collections::<Card>().names().unwrap();
             let name = &books[rng.below(books.len() as u32) as usize];
-            let book = store.collection::<Card>(Some(name)).unwrap();
+            let book = store.collection::<Card>(name).unwrap();
             let uid = format!("u{}", rng.below(12));
             match rng.below(10) {
                 0..=4 => {
@@ -67,7 +67,7 @@ fn each_state_comes_back() {
                 8 => {
                     let other = books.iter().find(|other| *other != name);
                     if let Some(other) = other {
-                        let other = store.collection::<Card>(Some(other)).unwrap();
+                        let other = store.collection::<Card>(other).unwrap();
                         drop(book.move_all_if(&[(uid, Condition::Always)], &other));
                     }
                 }
@@ -165,7 +165,7 @@ fn a_failed_write_is_no_step() {
     let _step = label_step("test", "");
     let a = card("a", "A");
     let (once, twice) = ((&a, Condition::IfAbsent), (&a, Condition::IfAbsent));
-    assert!(contacts.save_all_if(&[once, twice]).is_err());
+    assert!(contacts.save_many(&[once, twice]).is_err());
     assert!(store.steps().unwrap().is_empty());
     contacts.save(&a).unwrap();
     assert_eq!(store.steps().unwrap()[0].changes, 1);
@@ -187,7 +187,8 @@ fn sql_writes_are_a_step_of_their_own() {
     {
         let _step = label_step("etui", "addressbooks rename");
         store
-            .rename_collection::<Card>("Contacts", "People")
+            .collections::<Card>()
+            .rename("Contacts", "People")
             .unwrap();
     }
     let steps = store.steps().unwrap();
@@ -195,7 +196,7 @@ fn sql_writes_are_a_step_of_their_own() {
     assert_eq!((who, steps.len()), (vec!["etui", "SQL"], 4));
     store.undo_steps(&[steps[0].id]).unwrap();
     assert!(contacts.get("a").unwrap().is_none());
-    assert_eq!(store.collections::<Card>().unwrap(), ["Contacts"]);
+    assert_eq!(store.collections::<Card>().names().unwrap(), ["Contacts"]);
     // Waiting when the last step is asked for.
     sql("DELETE FROM item WHERE uid = 'b'");
     let last = store.steps().unwrap().remove(0);
@@ -251,9 +252,9 @@ fn a_step_below_later_ones_keeps_what_they_changed() {
         (29, 0, 20)
     );
     // A removed collection comes back with the versions that its records had.
-    store.create_collection::<Card>("Empty").unwrap();
+    store.collections::<Card>().create("Empty").unwrap();
     let name = "Contacts";
-    store.remove_collection::<Card>(name).unwrap();
+    store.collections::<Card>().remove(name).unwrap();
     let removal = store.steps().unwrap()[0].id;
     let back = store.undo_steps(&[removal]).unwrap();
     assert_eq!(state(&store), now);

@@ -140,7 +140,7 @@ fn every_transition_is_reported() {
     contacts.remove("other").unwrap();
     contacts.save(&card("other", "Anna")).unwrap();
     assert_eq!(changes(&mut view), ["+other"]);
-    let work = store.create_collection::<Card>("Work").unwrap();
+    let work = store.collections::<Card>().create("Work").unwrap();
     work.save(&card("in", "Anna at work")).unwrap();
     assert_eq!(changes(&mut view), [""; 0], "another address book");
 
@@ -255,7 +255,7 @@ fn a_view_reports_rename_and_removal_of_its_collection() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let other = Store::open_with(&path, &quick()).unwrap();
-    let work = store.create_collection::<Card>("Work").unwrap();
+    let work = store.collections::<Card>().create("Work").unwrap();
     let mut view = work.view(&filter("name:ann*")).unwrap();
     let mut home = store.contacts().unwrap().view(&filter("*")).unwrap();
     let read_woken = |view: &mut View| {
@@ -270,21 +270,21 @@ fn a_view_reports_rename_and_removal_of_its_collection() {
         "unchanged"
     );
 
-    other.rename_collection::<Card>("Work", "Job").unwrap();
+    other.collections::<Card>().rename("Work", "Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing.clone(), Some("Job".into())));
     // Empty, then with records that do not match, then with one that does.
-    other.remove_collection::<Card>("Job").unwrap();
+    other.collections::<Card>().remove("Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing.clone(), None));
-    other.restore_collection::<Card>("Job").unwrap();
+    other.collections::<Card>().restore("Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing.clone(), Some("Job".into())));
     work.save(&card("b", "Berta")).unwrap();
-    other.remove_collection::<Card>("Job").unwrap();
+    other.collections::<Card>().remove("Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing.clone(), None));
-    other.restore_collection::<Card>("Job").unwrap();
+    other.collections::<Card>().restore("Job").unwrap();
     assert_eq!(read_woken(&mut view), (nothing, Some("Job".into())));
     work.save(&card("a", "Anna")).unwrap();
     assert_eq!(read_woken(&mut view).0, ["+a"]);
-    other.remove_collection::<Card>("Job").unwrap();
+    other.collections::<Card>().remove("Job").unwrap();
     assert!(readable(&view, PATIENCE));
     assert_eq!(read_woken(&mut view), (vec!["-a".to_owned()], None));
 
@@ -293,7 +293,7 @@ fn a_view_reports_rename_and_removal_of_its_collection() {
         home.changes_and_name().unwrap().1.as_deref(),
         Some("Contacts")
     );
-    other.create_collection::<Card>("New").unwrap();
+    other.collections::<Card>().create("New").unwrap();
     let (changes, name) = read_woken(&mut home);
     assert!(changes.is_empty());
     assert_eq!(name.as_deref(), Some("Contacts"));
@@ -442,12 +442,12 @@ fn the_watch_file_exists_while_a_view_is_open() {
     contacts.save(&card("a", "Anna")).unwrap();
     let view = contacts.view(&Filter::All).unwrap();
     let another = contacts.view(&Filter::All).unwrap();
-    let connections = store.memory().connections;
+    let connections = store.maintenance().memory().connections;
     drop(view);
     assert!(watch.exists());
     drop(another);
     assert!(!watch.exists(), "the last one removed it");
-    assert!(store.memory().connections <= connections);
+    assert!(store.maintenance().memory().connections <= connections);
     for _ in 0..20 {
         let mut view = contacts.view(&Filter::All).unwrap();
         contacts.save(&card("b", "Berta")).unwrap();
@@ -555,7 +555,7 @@ fn a_trimmed_log_is_a_reset() {
     plain.execute("UPDATE change SET at = 0", []).unwrap();
     drop(plain);
     contacts.save(&card("a", "Anna again")).unwrap();
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     assert!(is_reset(woken.wait(Some(PATIENCE)).unwrap().unwrap()));
     assert_eq!(woken.token(), store.token().unwrap());
     let mut late = contacts.view_since(&Filter::All, start).unwrap();

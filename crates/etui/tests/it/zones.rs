@@ -315,7 +315,7 @@ fn with_another_database() {
             .unwrap();
         // The next alarms of the series are at instants.
         let due = calendar.alarms(at("20240509T110000"), 1, &TimeZone::UTC);
-        assert_eq!(due.unwrap()[0].at, at("20240510T094500"));
+        assert_eq!(due.unwrap().alarms[0].at, at("20240510T094500"));
         return;
     }
     if role == "save ended" {
@@ -330,21 +330,22 @@ fn with_another_database() {
                 .unwrap();
         }
         let due = calendar.alarms(at("20240502T090000"), 1, &TimeZone::UTC);
-        assert_eq!(due.unwrap()[0].at, at("20240503T085500"));
+        assert_eq!(due.unwrap().alarms[0].at, at("20240503T085500"));
         return;
     }
     if role == "ended" {
         let due = calendar.alarms(at("20240503T090000"), 20, &TimeZone::UTC);
         let due = due.unwrap();
-        let first = due.first().map(|due| due.at.to_string());
-        println!("\n@{} {}", due.len(), first.unwrap_or_default());
+        let first = due.alarms.first().map(|due| due.at.to_string());
+        println!("\n@{} {}", due.alarms.len(), first.unwrap_or_default());
         assert!(store.check().unwrap().is_clean());
         return;
     }
     if role == "alarms of parts" {
         let due = calendar
             .alarms(at("20240510T090000"), 41, &TimeZone::UTC)
-            .unwrap();
+            .unwrap()
+            .alarms;
         for n in [0, 20, 40] {
             println!("\n@{} {}", due[n].at, due[n].title);
         }
@@ -354,7 +355,7 @@ fn with_another_database() {
         // Hour by hour, and the first day again.
         for hour in (0..72).chain(0..24) {
             let after = at("20240331T000000").plus_seconds(hour * 3_600 - 900);
-            let told = calendar.alarms(after, 3, &TimeZone::UTC).unwrap();
+            let told = calendar.alarms(after, 3, &TimeZone::UTC).unwrap().alarms;
             let told: Vec<_> = told.iter().map(|due| due.at.to_string()).collect();
             println!("\n@{after} {}", told.join(" "));
         }
@@ -380,13 +381,16 @@ fn with_another_database() {
         let hour = at..at.plus_seconds(3_600);
         for found in calendar.between(hour.clone(), &TimeZone::UTC).unwrap() {
             if hour.contains(&found.during.start) {
-                let uid = calendar.by_id(found.record).unwrap().unwrap().uid;
+                let uid = calendar.get(found.record).unwrap().unwrap().uid;
                 told.push_str(&format!("\n@{uid} {}", found.during.start));
             }
         }
         at = hour.end;
     }
-    let due = calendar.alarms(start_of_year(), 1, &TimeZone::UTC).unwrap();
+    let due = calendar
+        .alarms(start_of_year(), 1, &TimeZone::UTC)
+        .unwrap()
+        .alarms;
     println!("{told}\n@due {}", due[0].at);
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{:?}", report.problems);
@@ -524,7 +528,7 @@ fn a_range_has_what_happens_in_it_for_who_asks() {
     }
     let uids = |from: &str, to: &str, viewer: &str| {
         let found = calendar.between(at(from)..at(to), &zone(viewer)).unwrap();
-        let uid = |o: &etui::calendar::Occurrence| calendar.by_id(o.record).unwrap().unwrap().uid;
+        let uid = |o: &etui::calendar::Occurrence| calendar.get(o.record).unwrap().unwrap().uid;
         let mut uids: Vec<String> = found.iter().map(uid).collect();
         uids.sort();
         uids.join(" ")
@@ -604,7 +608,7 @@ fn what_is_undone_is_in_the_zone_it_was_in() {
         assert!(store.check().unwrap().is_clean());
     }
     let mut out = Vec::new();
-    calendar.export(&mut out).unwrap();
+    calendar.export(&mut out, None).unwrap();
     assert_eq!(
         String::from_utf8_lossy(&out),
         String::from_utf8_lossy(&file("+0100", "A"))
@@ -625,7 +629,7 @@ fn an_edit_in_a_zone_that_its_object_has_not_brings_that_zone_along() {
     record.set(0, "LOCATION", "Hall", &zones).unwrap();
     calendar.save(&record).unwrap();
     let mut out = Vec::new();
-    calendar.export(&mut out).unwrap();
+    calendar.export(&mut out, None).unwrap();
     assert!(String::from_utf8_lossy(&out).contains("PRODID:-//test//EN"));
     assert_eq!(stored(&calendar), "20260701T090000Z");
 
@@ -642,7 +646,7 @@ fn an_edit_in_a_zone_that_its_object_has_not_brings_that_zone_along() {
         let report = store.check().unwrap();
         assert!(report.is_clean(), "{:?}", report.problems);
         let mut out = Vec::new();
-        calendar.export(&mut out).unwrap();
+        calendar.export(&mut out, None).unwrap();
         let other = open(&dir.path().join(format!("{name}.etui")));
         other.calendar().unwrap().import(&*out, go_on).unwrap();
         assert_eq!(stored(&other.calendar().unwrap()), expected);
@@ -790,7 +794,10 @@ fn a_calendar_keeps_zones_for_records_without_their_own() {
     );
     assert_eq!(calendar.zone("ship").unwrap(), None);
 
-    let other = store.create_collection::<CalendarObject>("Other").unwrap();
+    let other = store
+        .collections::<CalendarObject>()
+        .create("Other")
+        .unwrap();
     assert!(other.zone_names().unwrap().is_empty());
     let lines = "DTSTART;TZID=Ship:20260701T100000";
     let unknown = event(lines, &other.zone_resolver().unwrap());
@@ -801,15 +808,21 @@ fn a_calendar_keeps_zones_for_records_without_their_own() {
     let found = calendar.between(day.clone(), &TimeZone::UTC).unwrap();
     assert_eq!(found[0].during.start, at("20260701T070000"));
     assert_eq!(
-        calendar.between_candidates(day, &TimeZone::UTC).unwrap(),
+        calendar.records_between(day, &TimeZone::UTC, None).unwrap(),
         [found[0].record]
     );
 
     // Zones survive the removal of their calendar.
     other.add_zone(text("+0400").as_bytes()).unwrap();
     drop(other);
-    store.remove_collection::<CalendarObject>("Other").unwrap();
-    store.restore_collection::<CalendarObject>("Other").unwrap();
+    store
+        .collections::<CalendarObject>()
+        .remove("Other")
+        .unwrap();
+    store
+        .collections::<CalendarObject>()
+        .restore("Other")
+        .unwrap();
     let other = store.collection::<CalendarObject>(Some("Other")).unwrap();
     assert_eq!(
         other.zone("Ship").unwrap().unwrap(),

@@ -66,7 +66,7 @@ impl Experiment for Searches {
         options.durability = Durability::Deferred;
         let store = Store::open_with(dir.join(STORE), &options)?;
         import_people(&store.contacts()?, &cards, group.size)?;
-        store.merge_index()?;
+        store.maintenance().merge_index()?;
         store.close()?;
         std::fs::remove_file(&cards).map_err(|e| Error::file(&cards, e))
     }

@@ -35,7 +35,7 @@ pub fn make_cards(seed: u64, count: u64) -> Result<Vec<Card>, Error> {
 pub fn fill_store(path: &Path, options: &Options, people: &[Card]) -> Result<Store, Error> {
     let store = Store::open_with(path, options)?;
     store.contacts()?.save_many(people)?;
-    store.merge_index()?;
+    store.maintenance().merge_index()?;
     Ok(store)
 }
 

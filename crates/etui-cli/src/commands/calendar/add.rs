@@ -86,7 +86,7 @@ pub fn add_entry(app: &mut App, args: &AddEntryArgs) -> Result<()> {
     let store = app.open_or_create(app.store_options())?;
     let calendar = app.open_target_calendar(&store)?;
     let uid = record.uid().unwrap_or_default().to_owned();
-    let saved = match calendar.save_if(&record, Condition::IfAbsent) {
+    let saved = match calendar.save((&record, Condition::IfAbsent)) {
         Err(Error::Conflict { uid, .. }) => {
             return Err(Failure::Conflict(format!(
                 "an entry with the UID {uid} already exists: etui calendar show {}",

@@ -44,7 +44,7 @@ pub fn show_alarms(app: &mut App, args: &AlarmsArgs) -> Result<()> {
     let mut all: Vec<(String, DueAlarm)> = Vec::new();
     let mut cut = Vec::new();
     for (name, reader) in app.readers_in::<CalendarObject>(&snapshot)? {
-        let due = reader.alarms_bounded(from, args.next, &here.zone)?;
+        let due = reader.alarms(from, args.next, &here.zone)?;
         all.extend(due.alarms.into_iter().map(|alarm| (name.clone(), alarm)));
         cut.extend(due.cut);
     }

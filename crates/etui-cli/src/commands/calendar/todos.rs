@@ -124,7 +124,7 @@ fn todo_json(todo: &TodoItem, zone: &TimeZone) -> impl Serialize {
 
 /// Returns the to-dos of calendars by due time, those without one last.
 pub fn find_todos(
-    calendars: &[(String, Reader<'_, CalendarObject>)],
+    calendars: &[(String, Reader<CalendarObject>)],
     here: &LocalNow,
     with_done: bool,
 ) -> Result<Vec<TodoItem>> {
@@ -140,7 +140,7 @@ pub fn find_todos(
 
 /// Returns the open to-dos that were due before a day, the earliest first.
 pub fn find_overdue(
-    calendars: &[(String, Reader<'_, CalendarObject>)],
+    calendars: &[(String, Reader<CalendarObject>)],
     here: &LocalNow,
     day: Date,
 ) -> Result<Vec<TodoItem>> {

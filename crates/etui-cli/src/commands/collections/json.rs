@@ -36,7 +36,7 @@ pub fn removed_collection_json<R: RecordCommands>(
     object! {
         id: removed.id,
         #[serde(flatten)] collection: collection_json::<R>(&removed.name, removed.records),
-        removed: iso_instant(removed.removed().into(), viewer),
-        kept_until: iso_instant(removed.kept_until().into(), viewer),
+        removed: iso_instant(removed.removed.into(), viewer),
+        kept_until: iso_instant(removed.kept_until.into(), viewer),
     }
 }

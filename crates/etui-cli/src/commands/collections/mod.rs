@@ -178,7 +178,7 @@ impl<R: RecordCommands> CollectionsArgs<R> {
 
 fn create_collection<R: RecordCommands>(app: &mut App, name: &str) -> Result<()> {
     let store = app.open_to_write()?;
-    store.create_collection::<R>(name)?;
+    store.collections::<R>().create(name)?;
     store.close()?;
     let option = quote_option(R::COLLECTION_OPTION, name);
     let text = format!(
@@ -191,7 +191,7 @@ fn create_collection<R: RecordCommands>(app: &mut App, name: &str) -> Result<()>
 
 fn rename_collection<R: RecordCommands>(app: &mut App, old: &str, new: &str) -> Result<()> {
     let store = app.open_to_write()?;
-    let records = store.rename_collection::<R>(old, new)?.count()?;
+    let records = store.collections::<R>().rename(old, new)?.count()?;
     store.close()?;
     let text = format!(
         "Renamed the {} {} to {}",
@@ -212,7 +212,7 @@ fn color_collection<R: RecordCommands>(
         None => app.open_to_read()?,
         Some(_) => app.open_to_write()?,
     };
-    let collection = store.collection::<R>(Some(name))?;
+    let collection = store.collection::<R>(name)?;
     let new = match color {
         None => R::collection_color(&collection)?,
         Some("none") => None,
@@ -246,8 +246,8 @@ fn list_collections<R: RecordCommands>(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
     let mut table = Table::new(&R::COLLECTION_HEADINGS);
     let mut all = Vec::new();
-    for name in store.collections::<R>()? {
-        let collection = store.collection::<R>(Some(&name))?;
+    for name in store.collections::<R>().names()? {
+        let collection = store.collection::<R>(&name)?;
         let (records, color) = (collection.count()?, R::collection_color(&collection)?);
         table.add_marked_row([format_count(records).as_str(), &name], color);
         all.push((name, records, color));

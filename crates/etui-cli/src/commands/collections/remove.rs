@@ -15,9 +15,9 @@ pub fn remove_collection<R: RecordCommands>(
     is_confirmed: bool,
 ) -> Result<()> {
     let store = app.open_to_write()?;
-    let collection = store.collection::<R>(Some(name))?;
+    let collection = store.collection::<R>(name)?;
     let inside = collection.count()?;
-    if store.collections::<R>()? == [name] {
+    if store.collections::<R>().names()? == [name] {
         // Refuse before asking a question that cannot be granted.
         return Err(Failure::Library(Error::LastCollection {
             kind: R::KIND,
@@ -25,10 +25,10 @@ pub fn remove_collection<R: RecordCommands>(
         }));
     }
     let removed = if is_confirmed {
-        store.remove_collection::<R>(name)?
+        store.collections::<R>().remove(name)?
     } else if inside == 0 || confirm_removal::<R>(app, name, inside)? {
         // The confirmation covers exactly the number of records it named.
-        store.remove_collection_if(&collection, inside)?
+        store.collections().remove_if(&collection, inside)?
     } else {
         return app.out.status("Nothing was removed.");
     };

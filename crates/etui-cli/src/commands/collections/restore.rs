@@ -53,13 +53,13 @@ pub fn restore_collection<R: RecordCommands>(
     args: &RestoreCollectionArgs,
 ) -> Result<()> {
     let store = app.open_to_write()?;
-    let mut all = store.removed_collections::<R>()?;
+    let mut all = store.collections::<R>().removed()?;
     let Some(found) = all.iter().position(|removed| args.selects(removed)) else {
         return Err(args.not_found::<R>(all));
     };
     let removed = all.remove(found);
     let name = args.new.as_ref().unwrap_or(&removed.name);
-    let restored = store.restore_collection_as::<R>(&removed, name);
+    let restored = store.collections::<R>().restore_as(&removed, name);
     if let Err(Error::CollectionExists { .. }) = restored {
         return Err(Failure::Exists(format!(
             "{} named \"{}\" already exists; restore this one under another name: \
@@ -98,7 +98,7 @@ pub fn restore_collection<R: RecordCommands>(
 /// Lists the collections that can be restored.
 pub fn list_removed<R: RecordCommands>(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
-    let all = store.removed_collections::<R>()?;
+    let all = store.collections::<R>().removed()?;
     let zone = app.out.time_zone();
     if all.is_empty() {
         return app.out.status(format!("There is no removed {}.", R::KIND));
@@ -114,7 +114,7 @@ pub fn list_removed<R: RecordCommands>(app: &mut App) -> Result<()> {
         let id = removed.id.to_string();
         let inside = format!("{:>1$}", format_count(removed.records), records.len());
         let [from, until] =
-            [removed.removed(), removed.kept_until()].map(|time| format_minute(time, &zone));
+            [removed.removed, removed.kept_until].map(|time| format_minute(time, &zone));
         match fits {
             true => table.add_row([id.as_str(), &from, &until, &inside, &removed.name]),
             false => {

@@ -36,7 +36,7 @@ pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
     let store = app.open_or_create(app.store_options())?;
     let book = app.open_collection::<Card>(&store)?;
     let uid = card.identity().into_owned();
-    let saved = match book.save_if(&card, Condition::IfAbsent) {
+    let saved = match book.save((&card, Condition::IfAbsent)) {
         Err(Error::Conflict { uid, .. }) => {
             let there = book
                 .get(&uid)?

@@ -114,7 +114,7 @@ pub fn list_birthdays(app: &mut App, args: &BirthdaysArgs) -> Result<()> {
 /// another, in order.
 pub fn contact_dates(
     app: &App,
-    snapshot: &Snapshot<'_>,
+    snapshot: &Snapshot,
     first: Date,
     last: Date,
 ) -> Result<Vec<ContactDate>> {

@@ -52,7 +52,7 @@ pub fn find_duplicates(app: &mut App, args: &DuplicatesArgs) -> Result<()> {
 fn list_pairs(app: &mut App, store: &Store, args: &DuplicatesArgs) -> Result<()> {
     let snapshot = store.snapshot()?;
     let readers = app.readers_in::<Card>(&snapshot)?;
-    let mut found: Vec<(DuplicatePair, &(String, Reader<'_>))> = Vec::new();
+    let mut found: Vec<(DuplicatePair, &(String, Reader))> = Vec::new();
     for reader in &readers {
         let pairs = reader.1.duplicates(args.min_score)?;
         found.extend(pairs.into_iter().map(|pair| (pair, reader)));
@@ -69,7 +69,7 @@ fn list_pairs(app: &mut App, store: &Store, args: &DuplicatesArgs) -> Result<()>
     for (pair, (book, reader)) in &found {
         let name = |id: RecordId| -> Result<String> {
             Ok(reader
-                .by_id(id)?
+                .get(id)?
                 .map_or_else(String::new, |c| stored_title(&c)))
         };
         let names = [name(pair.first)?, name(pair.second)?];

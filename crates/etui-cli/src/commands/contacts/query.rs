@@ -48,7 +48,7 @@ pub fn query_addresses(app: &mut App, args: &QueryAddressesArgs) -> Result<()> {
         let Some((_, reader)) = readers.get(*of) else {
             continue;
         };
-        let Some(Ok(card)) = reader.by_id(*id)?.map(|stored| stored.card()) else {
+        let Some(Ok(card)) = reader.get(*id)?.map(|stored| stored.card()) else {
             continue;
         };
         let organization = card.organization().map(|o| o.name).unwrap_or_default();

@@ -99,13 +99,13 @@ pub fn run_demo(app: &mut App, args: &DemoArgs) -> Result<()> {
         calendar: &calendar,
     };
     demo.import_people(args.people)?;
-    store.merge_index()?;
+    store.maintenance().merge_index()?;
     demo.show_searches(args.people)?;
     demo.show_browsing()?;
     demo.show_changes(args.people)?;
     demo.show_calendar(args.people.div_ceil(PEOPLE_PER_ENTRY))?;
     demo.show_media(temporary.path())?;
-    let bytes = store.stats()?.file_bytes;
+    let bytes = store.maintenance().stats()?.file_bytes;
     let kept = format!(
         "{} and {}",
         pluralize(book.count()?, "contact"),
@@ -319,7 +319,7 @@ impl DemoRun<'_> {
 
         let mut edited = card;
         edited.set("TEL", "+49 30 23125 789")?;
-        let (_, time) = time_once(|| self.book.save_if(&edited, Condition::IfMatch(etag)))?;
+        let (_, time) = time_once(|| self.book.save((&edited, Condition::IfMatch(etag))))?;
         self.write_step("change the phone number", &describe_card(&edited), time)?;
         let (_, time) = time_once(|| self.book.restore(&uid))?;
         self.write_step("undo", &self.current_state(&uid)?, time)?;
@@ -356,8 +356,14 @@ impl DemoRun<'_> {
         let result = describe_occurrences(&week);
         self.write_step("agenda of a week in 2104", &result, time)?;
         let (alarms, time) = time_median(|| calendar.alarms(at(0), 10, &zone))?;
-        let first = alarms.first().map_or("none", |alarm| alarm.title.as_str());
-        let text = format!("{}, first: {first}", format_count(alarms.len() as u64));
+        let first = alarms
+            .alarms
+            .first()
+            .map_or("none", |alarm| alarm.title.as_str());
+        let text = format!(
+            "{}, first: {first}",
+            format_count(alarms.alarms.len() as u64)
+        );
         self.write_step("the next 10 alarms", &text, time)?;
         let (busy, time) = time_median(|| calendar.free_busy(at(0)..at(7), &zone))?;
         let text = format!("busy in {}", pluralize(busy.len() as u64, "block"));

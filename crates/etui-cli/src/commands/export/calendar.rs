@@ -19,7 +19,7 @@ pub fn export_calendars(app: &mut App, args: &ExportArgs) -> Result<()> {
     if app.out.json {
         let zone = app.out.time_zone();
         return for_each_record(&all, |calendar, id, _| {
-            let stored = calendar.by_id(id)?;
+            let stored = calendar.get(id)?;
             let record = stored
                 .map(|stored| calendar.record(&stored.uid))
                 .transpose()?;

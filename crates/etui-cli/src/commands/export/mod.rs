@@ -193,7 +193,7 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
     if app.out.json {
         let region = store.region();
         return for_each_record(&books, |book, id, text| {
-            let contact = book.by_id(id)?.ok_or(Error::Stopped)?;
+            let contact = book.get(id)?.ok_or(Error::Stopped)?;
             match contact_json(&contact, region) {
                 Ok(object) => app.out.write_json(&object)?,
                 Err(e) => app
@@ -260,7 +260,14 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
     }
     report_written(app, path, &pluralize(written, "contact"))?;
     report_losses(app, version, losses);
-    if written == 0 && store.stats()?.calendars.iter().any(|(_, n)| *n > 0) {
+    if written == 0
+        && store
+            .maintenance()
+            .stats()?
+            .calendars
+            .iter()
+            .any(|(_, n)| *n > 0)
+    {
         app.out
             .write_note("There are no contacts. To export calendars: etui export --calendars");
     }
@@ -295,12 +302,12 @@ fn report_written(app: &mut App, path: Option<&Path>, written: &str) -> Result<(
 
 /// The selected records of a collection: the matches in list order, or `None` for all in order of
 /// addition.
-type Selection<'s, R> = (Reader<'s, R>, Option<Vec<RecordId>>);
+type Selection<'s, R> = (Reader<R>, Option<Vec<RecordId>>);
 
 /// Selects the records of the collection given on the command line, or of all, that match a filter.
 fn select_records<'s, R: RecordCommands>(
     app: &App,
-    snapshot: &'s Snapshot<'_>,
+    snapshot: &'s Snapshot,
     words: &[String],
 ) -> Result<Vec<Selection<'s, R>>> {
     let filter = parse_filter::<R>(words)?;
@@ -340,11 +347,11 @@ fn hint_at_output(failure: Failure, words: &[String]) -> Failure {
 /// Calls `visit` with each selected record, with one in memory at a time.
 fn for_each_record<'s, R: RecordCommands>(
     all: &[Selection<'s, R>],
-    mut visit: impl FnMut(&Reader<'s, R>, RecordId, &[u8]) -> Result<()>,
+    mut visit: impl FnMut(&Reader<R>, RecordId, &[u8]) -> Result<()>,
 ) -> Result<()> {
     for (reader, matches) in all {
         for &id in matches.iter().flatten() {
-            if let Some(stored) = reader.by_id(id)? {
+            if let Some(stored) = reader.get(id)? {
                 visit(reader, id, &stored.text)?;
             }
         }

@@ -91,7 +91,7 @@ pub fn export_database(app: &mut App, args: &ExportArgs, database: PalmDatabase)
         app.calendar.clone_from(&args.calendar);
         let all = select_records::<CalendarObject>(app, &snapshot, &args.filter)?;
         for_each_record(&all, |calendar, id, _| {
-            let stored = calendar.by_id(id)?;
+            let stored = calendar.get(id)?;
             let record = stored
                 .map(|stored| calendar.record(&stored.uid))
                 .transpose()?;

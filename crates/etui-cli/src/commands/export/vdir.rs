@@ -42,7 +42,7 @@ pub fn export_folders<R: ItemRecord>(app: &mut App, args: &ExportArgs, root: &Pa
             true => root.to_owned(),
             false => find_folder(root, name)?,
         };
-        let id = store.collection::<R>(Some(name))?.id();
+        let id = store.collection::<R>(name)?.id();
         let home = collection_home(&store, id)?;
         let counts = export_folder::<R>(app, args, &snapshot, (name, home), &folder, is_one)?;
         let Some(counts) = counts else { continue };
@@ -132,7 +132,7 @@ fn find_folder(root: &Path, collection: &str) -> Result<PathBuf> {
 fn export_folder<R: ItemRecord>(
     app: &mut App,
     args: &ExportArgs,
-    snapshot: &Snapshot<'_>,
+    snapshot: &Snapshot,
     (name, home): (&str, String),
     folder: &Path,
     is_one: bool,
@@ -157,7 +157,7 @@ fn export_folder<R: ItemRecord>(
         None => None,
     };
     for_each_record(&chosen, |reader, id, text| {
-        let Some(stored) = reader.by_id(id)? else {
+        let Some(stored) = reader.get(id)? else {
             return Ok(());
         };
         let bytes = R::file_bytes(reader, id, text, args.vcard_version)?;

@@ -9,6 +9,7 @@
 //! gone      changed   named; the next export writes the file
 //! ```
 
+use etui::store::CollectionKey;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,7 @@ impl FolderSync {
             return Ok(sync);
         }
         let snapshot = store.snapshot()?;
-        let reader = snapshot.collection_by_id::<R>(collection.id())?;
+        let reader = snapshot.collection::<R>(CollectionKey::Id(collection.id()))?;
         let mut files = folder.files.borrow_mut();
         let mut changed = VecDeque::new();
         let is_gone = |name: &str| !folder.path.join(name).exists();
@@ -192,7 +193,7 @@ impl FolderSync {
             .collect();
         let (mut removable, mut named) = (Vec::new(), Vec::new());
         let snapshot = store.snapshot()?;
-        let reader = snapshot.collection_by_id::<R>(collection.id())?;
+        let reader = snapshot.collection::<R>(CollectionKey::Id(collection.id()))?;
         for (name, entry) in gone {
             let stored = match entry.as_ref().and_then(|e| Some((e.uid.as_ref()?, e.hash))) {
                 Some((uid, hash)) => reader.get(uid)?.map(|stored| (stored, hash)),
@@ -254,7 +255,7 @@ fn describe_gone<R: ItemRecord>(path: &Path, stored: &StoredRecord<R>, outcome: 
 
 /// Returns true if a record has the bytes of the file that was last exported or imported.
 fn is_as_noted<R: ItemRecord>(
-    reader: &Reader<'_, R>,
+    reader: &Reader<R>,
     stored: &StoredRecord<R>,
     hash: ETag,
 ) -> Result<bool> {

@@ -133,7 +133,7 @@ fn set_variable(name: &str) -> Option<PathBuf> {
 /// Returns true if a store has music or pictures.
 fn is_library(app: &App, path: &Path) -> Result<bool> {
     let store = Store::open_with(path, &app.store_options())?;
-    let is_library = !store.collections::<Track>()?.is_empty();
+    let is_library = !store.collections::<Track>().names()?.is_empty();
     store.close()?;
     Ok(is_library)
 }

@@ -57,7 +57,7 @@ impl AnyRecord {
     /// Finds the record of a number.
     pub fn find(media: &Media, number: i64) -> Result<Self> {
         fn of<R: RecordKind>(all: &Collection<R>, id: RecordId) -> Result<Option<AnyRecord>> {
-            let found = all.by_id(id)?;
+            let found = all.get(id)?;
             Ok(found.map(|found| AnyRecord {
                 kind: R::KIND,
                 id,

@@ -179,7 +179,7 @@ fn with_progress(
 }
 
 fn merge_index(app: &mut App, store: &Store) {
-    if let Err(error) = store.merge_index() {
+    if let Err(error) = store.maintenance().merge_index() {
         app.out.write_error_line(&format!(
             "all records are saved, but merging the search index failed: {error}"
         ));

@@ -57,7 +57,7 @@ pub fn save_changed<R: RecordCommands>(
 ) -> Result<(R, SavedRecord)> {
     let new = keep_identity(record, new)?;
     let saved = all
-        .save_if(&new, Condition::IfMatch(record.etag))
+        .save((&new, Condition::IfMatch(record.etag)))
         .map_err(|e| explain_conflict::<R>(e, id, None))?;
     Ok((new, saved))
 }
@@ -117,7 +117,7 @@ pub fn edit_in_editor<R: RecordCommands>(
             record.etag
         ))
     })?;
-    match all.save_if(&new, Condition::IfMatch(record.etag)) {
+    match all.save((&new, Condition::IfMatch(record.etag))) {
         Ok(saved) => Ok((new, saved)),
         Err(error) => {
             let file = file.keep_file();
@@ -174,7 +174,7 @@ pub fn save_several<R: RecordCommands>(
     if !dry_run {
         let each = changed.iter();
         let each = each.map(|(record, new)| (new, Condition::IfMatch(record.etag)));
-        all.save_all_if(&each.collect::<Vec<_>>())?;
+        all.save_many(&each.collect::<Vec<_>>())?;
     }
     let (outcome, done) = match dry_run {
         true => ("would_change", "Would change"),

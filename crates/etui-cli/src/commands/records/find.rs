@@ -224,10 +224,7 @@ fn excluded_word(words: &str) -> Option<String> {
 }
 
 /// Counts the records that match `filter`.
-pub fn count_matches<R: RecordCommands>(
-    all: &Reader<'_, R>,
-    filter: &Filter<R::Field>,
-) -> Result<u64> {
+pub fn count_matches<R: RecordCommands>(all: &Reader<R>, filter: &Filter<R::Field>) -> Result<u64> {
     Ok(match filter {
         Filter::All => all.count()?,
         filter => {

@@ -41,7 +41,7 @@ pub fn list_records<R: BrowserRecord>(app: &mut App, args: &ListArgs<R>) -> Resu
         let names: Vec<String> = names.map(|(name, _)| name.clone()).collect();
         drop(readers);
         drop(snapshot);
-        let all = names.iter().map(|name| store.collection::<R>(Some(name)));
+        let all = names.iter().map(|name| store.collection::<R>(name));
         return run_browser(app, all.collect::<etui::Result<_>>()?);
     }
     args.query.list_records(app, &readers)

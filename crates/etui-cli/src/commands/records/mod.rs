@@ -308,10 +308,10 @@ fn name_other_kind<R: RecordCommands>(app: &App, failure: Failure) -> Failure {
 }
 
 fn has_number<R: RecordCommands>(store: &Store, number: RecordId) -> bool {
-    let names = store.collections::<R>().unwrap_or_default();
+    let names = store.collections::<R>().names().unwrap_or_default();
     names.iter().any(|name| {
-        let all = store.collection::<R>(Some(name));
-        all.is_ok_and(|all| all.by_id(number).is_ok_and(|found| found.is_some()))
+        let all = store.collection::<R>(name);
+        all.is_ok_and(|all| all.get(number).is_ok_and(|found| found.is_some()))
     })
 }
 
@@ -350,8 +350,8 @@ pub fn collection_of<R: RecordCommands>(
 /// Returns the first collection with a record of this number or UID, or else that with a removed one.
 fn find_collection_of<R: RecordCommands>(store: &Store, id: &str) -> Result<Option<Collection<R>>> {
     let mut removed = None;
-    for name in store.collections::<R>()? {
-        let all = store.collection(Some(&name))?;
+    for name in store.collections::<R>().names()? {
+        let all = store.collection(&name)?;
         if lookup_record(&all, id)?.is_some() {
             return Ok(Some(all));
         }
@@ -438,7 +438,7 @@ pub fn lookup_record<R: RecordCommands>(
     id: &str,
 ) -> Result<Option<StoredRecord<R>>> {
     if let Some(number) = parse_number(id)
-        && let Some(record) = all.by_id(number)?
+        && let Some(record) = all.get(number)?
     {
         return Ok(Some(record));
     }

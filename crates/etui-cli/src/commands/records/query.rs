@@ -14,7 +14,7 @@ use super::{RecordCommands, add_row, nearest_word, record_table};
 use crate::json::listed_json;
 
 /// Collections that are queried together in one snapshot, with their names.
-pub type NamedReaders<'s, R> = [(String, Reader<'s, R>)];
+pub type NamedReaders<'s, R> = [(String, Reader<R>)];
 
 /// Default number of rows on a terminal.
 const TERMINAL_LIMIT: u64 = 50;

@@ -114,7 +114,7 @@ pub fn list_trash<R: RecordCommands>(app: &mut App, store: &Store) -> Result<()>
     let mut records = Vec::new();
     for name in &names {
         let collection = (names.len() > 1).then_some(name.as_str());
-        for stored in store.collection::<R>(Some(name))?.trash()? {
+        for stored in store.collection::<R>(name)?.trash()? {
             let summary = R::parse_text(stored.text.clone(), None).map(|record| record.summary());
             let summary = summary.unwrap_or_default();
             add_row::<R>(&mut table, stored.id, &summary, collection, &app.out);

@@ -79,7 +79,7 @@ pub fn numbers_with_trash<R: RecordCommands>(
     }
     let mut in_trash = Vec::new();
     for name in app.names_in::<R>(store)? {
-        let trash = store.collection::<R>(Some(&name))?.trash()?;
+        let trash = store.collection::<R>(&name)?.trash()?;
         let is_match = |stored: &StoredRecord<R>| {
             let title = stored_title(stored).to_lowercase();
             words
@@ -172,12 +172,12 @@ impl SelectionArgs {
         let snapshot = store.snapshot()?;
         let mut selected = Vec::new();
         for (name, reader) in app.readers_in::<R>(&snapshot)? {
-            let all: Collection<R> = store.collection(Some(&name))?;
+            let all: Collection<R> = store.collection(&name)?;
             let rows = reader.query(&query)?;
             let mut records = Vec::with_capacity(rows.len());
             for id in rows.ids() {
                 // A record that was removed since is not selected.
-                records.extend(all.by_id(*id)?);
+                records.extend(all.get(*id)?);
             }
             if !records.is_empty() {
                 selected.push(Selected { all, records });
@@ -215,7 +215,7 @@ impl SelectionArgs {
         let (of, id) = find_single(&mut app.out, &readers, &self.ids)?;
         let all: Collection<R> =
             store.collection(readers.get(of).map(|(name, _)| name.as_str()))?;
-        let records: Vec<_> = all.by_id(id)?.into_iter().collect();
+        let records: Vec<_> = all.get(id)?.into_iter().collect();
         if records.is_empty() {
             return Err(no_match::<R>(&self.ids));
         }

@@ -31,10 +31,10 @@ pub fn show_records<R: RecordCommands>(app: &mut App, args: &ShowArgs<R>) -> Res
             let readers = app.readers_in::<R>(&snapshot)?;
             let (of, one) = find_single(&mut app.out, &readers, &args.which)?;
             all = store.collection(readers.get(of).map(|(name, _)| name.as_str()))?;
-            all.by_id(one)?.into_iter().collect()
+            all.get(one)?.into_iter().collect()
         }
     };
-    let is_one_of_several = store.collections::<R>()?.len() > 1;
+    let is_one_of_several = store.collections::<R>().names()?.len() > 1;
     for (i, stored) in found.iter().enumerate() {
         if args.text {
             app.out.write_bytes(&stored.text)?;

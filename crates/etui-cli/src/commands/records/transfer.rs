@@ -104,7 +104,7 @@ pub fn transfer_records<R: RecordCommands>(
 
 /// Opens the collection with this name; the error for a missing one names the command that creates it.
 fn open_target<R: RecordCommands>(store: &Store, name: &str) -> Result<Collection<R>> {
-    store.collection(Some(name)).map_err(|error| match error {
+    store.collection(name).map_err(|error| match error {
         Error::NoCollection { .. } => Failure::NotFound(format!(
             "{error}; create it: etui {} create {}",
             R::COLLECTIONS_COMMAND,

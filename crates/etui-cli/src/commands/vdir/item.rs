@@ -20,14 +20,14 @@ pub trait ItemRecord: RecordCommands {
 
     /// Returns the bytes of the file for a record.
     fn file_bytes(
-        reader: &Reader<'_, Self>,
+        reader: &Reader<Self>,
         id: RecordId,
         text: &[u8],
         version: WrittenVersion,
     ) -> Result<Vec<u8>>;
 
     /// Returns the colour of the collection.
-    fn color(reader: &Reader<'_, Self>) -> Result<Option<Color>>;
+    fn color(reader: &Reader<Self>) -> Result<Option<Color>>;
 }
 
 impl ItemRecord for Card {
@@ -36,7 +36,7 @@ impl ItemRecord for Card {
     }
 
     fn file_bytes(
-        _: &Reader<'_, Self>,
+        _: &Reader<Self>,
         _: RecordId,
         text: &[u8],
         version: WrittenVersion,
@@ -64,7 +64,7 @@ impl ItemRecord for Card {
         Ok(bytes)
     }
 
-    fn color(_: &Reader<'_, Self>) -> Result<Option<Color>> {
+    fn color(_: &Reader<Self>) -> Result<Option<Color>> {
         Ok(None)
     }
 }
@@ -84,7 +84,7 @@ impl ItemRecord for CalendarObject {
     }
 
     fn file_bytes(
-        reader: &Reader<'_, Self>,
+        reader: &Reader<Self>,
         id: RecordId,
         _: &[u8],
         _: WrittenVersion,
@@ -97,7 +97,7 @@ impl ItemRecord for CalendarObject {
         Ok(bytes)
     }
 
-    fn color(reader: &Reader<'_, Self>) -> Result<Option<Color>> {
+    fn color(reader: &Reader<Self>) -> Result<Option<Color>> {
         Ok(reader.color()?)
     }
 }

@@ -83,7 +83,7 @@ impl TestStore {
         let snapshot = self.store.snapshot().unwrap();
         let reader = snapshot.calendar().unwrap();
         let found = find(&reader, query, zone).unwrap();
-        let uid = |id: &_| reader.by_id(*id).unwrap().unwrap().uid;
+        let uid = |id: &_| reader.get(*id).unwrap().unwrap().uid;
         found.iter().map(uid).collect()
     }
 }

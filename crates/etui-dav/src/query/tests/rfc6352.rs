@@ -49,7 +49,7 @@ fn ask_with(store: &TestStore, content: &str) -> (Vec<String>, bool) {
     let found = find_contacts(&reader, &query).unwrap();
     let uids = found.ids.iter();
     let uids = uids
-        .map(|id| reader.by_id(*id).unwrap().unwrap().uid)
+        .map(|id| reader.get(*id).unwrap().unwrap().uid)
         .collect();
     (uids, found.is_truncated)
 }

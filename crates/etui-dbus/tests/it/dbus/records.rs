@@ -66,7 +66,8 @@ fn collections_are_created_renamed_elsewhere_and_restored() {
     // Another program renames it: the object stays.
     let store = service.open_store();
     store
-        .rename_collection::<etui::contacts::Card>("Club", "Choir")
+        .collections::<etui::contacts::Card>()
+        .rename("Club", "Choir")
         .unwrap();
     assert_eq!(
         client.property::<String>(&club, COLLECTION, "Name"),
@@ -74,7 +75,8 @@ fn collections_are_created_renamed_elsewhere_and_restored() {
     );
     assert_eq!(client.property::<u64>(&club, COLLECTION, "Count"), 1);
     store
-        .remove_collection::<etui::contacts::Card>("Choir")
+        .collections::<etui::contacts::Card>()
+        .remove("Choir")
         .unwrap();
     let gone = client
         .call::<_, (Row,)>(&club, COLLECTION, "Get", &("a", vec!["uid"]))

@@ -231,7 +231,11 @@ fn a_view_is_ready_when_its_collection_is_renamed() {
         assert!(changes.is_empty());
         match n {
             0 => second.call(&book, COLLECTION, "Rename", &name).unwrap(),
-            _ => drop(store.rename_collection::<etui::contacts::Card>(names[0], name)),
+            _ => drop(
+                store
+                    .collections::<etui::contacts::Card>()
+                    .rename(names[0], name),
+            ),
         }
         signals.wait_for(&view);
         assert_eq!(client.property::<String>(&book, COLLECTION, "Name"), name);

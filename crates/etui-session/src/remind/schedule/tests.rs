@@ -52,7 +52,7 @@ impl Fixture {
         let snapshot = self.store.snapshot().unwrap();
         let names = snapshot.collections::<CalendarObject>().unwrap();
         let readers = names.into_iter().map(|name| {
-            let reader = snapshot.collection(Some(&name)).unwrap();
+            let reader = snapshot.collection(&name).unwrap();
             (name, reader)
         });
         let readers: Vec<NamedReader<'_>> = readers.collect();
@@ -295,10 +295,15 @@ fn two_calendars_with_one_entry_are_one_reminder() {
     all.event("Dentist", "20261125T143000", "TRIGGER:-PT10M");
     let other = all
         .store
-        .create_collection::<CalendarObject>("Copy")
+        .collections::<CalendarObject>()
+        .create("Copy")
         .unwrap();
     let mut ics = Vec::new();
-    all.store.calendar().unwrap().export(&mut ics).unwrap();
+    all.store
+        .calendar()
+        .unwrap()
+        .export(&mut ics, None)
+        .unwrap();
     other
         .import(&*ics, &mut |_| ControlFlow::Continue(()))
         .unwrap();

@@ -17,8 +17,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use etui_contentline::lines::ContentLines;
 
 use self::score::{ComparedContact, score_pair};
-use super::{Card, Contacts, PartialDate, Reader};
+use super::{Card, PartialDate, Reader};
 use crate::error::Result;
+use crate::record::ReadState;
 use crate::record::keys::{Key, Keys, PhoneParts};
 use crate::search::query::record_reader::RecordsById;
 use crate::types::RecordId;
@@ -68,7 +69,7 @@ pub enum DuplicateReason {
     DifferentBirthday,
 }
 
-impl Reader<'_> {
+impl Reader {
     /// Returns the pairs of contacts that are perhaps one person, with at least this score, the
     /// likeliest first. Contacts of other address books are not compared.
     ///
@@ -92,6 +93,13 @@ impl Reader<'_> {
     /// # Errors
     /// Any read error.
     pub fn duplicates(&self, min_score: u8) -> Result<Vec<DuplicatePair>> {
+        self.read_ordered(|r| r.duplicates(min_score))
+    }
+}
+
+impl ReadState<'_, Card> {
+    /// See [`Reader::duplicates`].
+    pub(crate) fn duplicates(&self, min_score: u8) -> Result<Vec<DuplicatePair>> {
         self.explain_errors(|| {
             let mut candidates = Candidates::default();
             self.each_key(|id, keys| candidates.add_contact(id, keys))?;
@@ -156,16 +164,6 @@ impl Reader<'_> {
         }
         found.sort_by_key(|pair| (u8::MAX - pair.score, pair.first, pair.second));
         Ok(found)
-    }
-}
-
-impl Contacts {
-    /// Returns the pairs of contacts that are perhaps one person. See [`Reader::duplicates`].
-    ///
-    /// # Errors
-    /// Any read error.
-    pub fn duplicates(&self, min_score: u8) -> Result<Vec<DuplicatePair>> {
-        self.read_ordered(|r| r.duplicates(min_score))
     }
 }
 

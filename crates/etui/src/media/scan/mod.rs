@@ -84,13 +84,6 @@ impl ScanProgress {
             seconds => self.read as f64 / seconds,
         }
     }
-
-    /// Returns the time that the rest takes at this rate; `None` before the first file.
-    pub fn time_left(&self) -> Option<Duration> {
-        let rate = self.rate();
-        let left = self.to_read.saturating_sub(self.read) as f64;
-        (rate > 0.0).then(|| Duration::from_secs_f64((left / rate).min(1e9)))
-    }
 }
 
 /// Result of a scan.

@@ -155,11 +155,11 @@ impl<F: FieldSet> Filter<F> {
     /// their UIDs, without a search.
     ///
     /// ```
-    /// use etui::contacts::Filter;
+    /// use etui::contacts::{Field, MatchMode, Filter};
     ///
     /// let two = Filter::uids(["ada", "alan"]);
     /// assert_eq!(two.to_string(), r#"uid:"ada","alan""#);
-    /// let others = Filter::name_prefix("a").and(two.not());
+    /// let others = Filter::text(Field::Name, MatchMode::Prefix, "a").and(two.not());
     /// # assert_eq!(others.to_string().parse(), Ok(others));
     /// ```
     pub fn uids<U: Into<String>>(uids: impl IntoIterator<Item = U>) -> Self {

@@ -491,9 +491,18 @@ mod tests {
             parsed("\"ann\""),
             Filter::text(Field::Any, MatchMode::Words, "ann")
         );
-        assert_eq!(parsed("name:ann"), Filter::name("ann"));
-        assert_eq!(parsed("NAME:ann*"), Filter::name_prefix("ann"));
-        assert_eq!(parsed("name:*ann"), Filter::name_suffix("ann"));
+        assert_eq!(
+            parsed("name:ann"),
+            Filter::text(Field::Name, MatchMode::Words, "ann")
+        );
+        assert_eq!(
+            parsed("NAME:ann*"),
+            Filter::text(Field::Name, MatchMode::Prefix, "ann")
+        );
+        assert_eq!(
+            parsed("name:*ann"),
+            Filter::text(Field::Name, MatchMode::Suffix, "ann")
+        );
         assert_eq!(
             parsed("org:*\"a b\"*"),
             Filter::text(Field::Organization, MatchMode::Contains, "a b")
@@ -511,7 +520,10 @@ mod tests {
             parsed("phone.short:123"),
             Filter::phone("123", MatchType::ShortNsn)
         );
-        assert_eq!(parsed("phone:*4711"), Filter::phone_suffix("4711"));
+        assert_eq!(
+            parsed("phone:*4711"),
+            Filter::text(Field::Phone, MatchMode::Suffix, "4711")
+        );
         assert_eq!(
             parsed(r#"note:"say \"hi\"""#),
             Filter::text(Field::Note, MatchMode::Words, "say \"hi\"")
@@ -559,7 +571,9 @@ mod tests {
         assert_eq!(parsed("uid:\"\""), Filter::uids([""; 0]));
         assert_eq!(
             parsed("-uid:a name:b"),
-            Filter::uids(["a"]).not().and(Filter::name("b"))
+            Filter::uids(["a"])
+                .not()
+                .and(Filter::text(Field::Name, MatchMode::Words, "b"))
         );
         for (text, at) in [
             ("uid:", 5),

@@ -4,7 +4,7 @@ use super::record_reader::read_sort_key;
 use super::rows::{RowBuffer, Rows};
 use super::{Cursor, Query, ResultWindow, SearchableRecord, SortOrder};
 use crate::error::Result;
-use crate::record::Reader;
+use crate::record::{ReadState, Reader};
 use crate::types::RecordId;
 
 /// The rows of several collections in one order.
@@ -24,11 +24,11 @@ pub struct CollectionRows<C> {
 ///
 /// # Errors
 /// Whatever reading reports.
-pub fn query_collections<'r, 's: 'r, R: SearchableRecord + 'r>(
-    collections: impl IntoIterator<Item = &'r Reader<'s, R>>,
+pub fn query_collections<'r, R: SearchableRecord + 'r>(
+    collections: impl IntoIterator<Item = &'r Reader<R>>,
     query: &Query<R::Column>,
 ) -> Result<CollectionRows<R::Column>> {
-    let collections: Vec<&Reader<'s, R>> = collections.into_iter().collect();
+    let collections: Vec<&Reader<R>> = collections.into_iter().collect();
     if let [one] = collections.as_slice() {
         let rows = one.query(query)?;
         return Ok(CollectionRows {
@@ -48,29 +48,30 @@ pub fn query_collections<'r, 's: 'r, R: SearchableRecord + 'r>(
     let mut answers = Vec::new();
     let mut merged: Vec<MergedRow> = Vec::new();
     for (collection, reader) in collections.into_iter().enumerate() {
-        let rows = reader.query(&each)?;
-        let ranks = reader.ranks(&query.ranks);
-        for (row, &id) in rows.ids().iter().enumerate() {
-            let sort = match window.sort.is_list() {
-                true => sort_key(reader, id)?,
-                false => Vec::new(),
-            };
-            let rank = match window.sort {
-                SortOrder::Rank => {
-                    reader.explain_errors(|| ranks.of_id(reader.conn, reader.collection, id))?
-                }
-                _ => 0,
-            };
-            merged.push(MergedRow {
-                cursor: Cursor {
-                    sort,
-                    id: id.0,
-                    rank,
-                },
-                collection,
-                row,
-            });
-        }
+        let rows = reader.read_ordered(|state| {
+            let rows = state.query(&each)?;
+            let ranks = state.ranks(&query.ranks);
+            for (row, &id) in rows.ids().iter().enumerate() {
+                let sort = match window.sort.is_list() {
+                    true => sort_key(state, id)?,
+                    false => Vec::new(),
+                };
+                let rank = match window.sort {
+                    SortOrder::Rank => ranks.of_id(state.conn, state.collection, id)?,
+                    _ => 0,
+                };
+                merged.push(MergedRow {
+                    cursor: Cursor {
+                        sort,
+                        id: id.0,
+                        rank,
+                    },
+                    collection,
+                    row,
+                });
+            }
+            Ok(rows)
+        })?;
         answers.push((rows, reader));
     }
     if window.sort != SortOrder::Unordered {
@@ -102,7 +103,7 @@ pub fn query_collections<'r, 's: 'r, R: SearchableRecord + 'r>(
             ..
         }) => {
             if let Some((_, reader)) = answers.get(collection) {
-                cursor.sort = sort_key(reader, RecordId(cursor.id))?;
+                cursor.sort = reader.read(|state| sort_key(state, RecordId(cursor.id)))?;
             }
             Some(cursor)
         }
@@ -121,7 +122,6 @@ struct MergedRow {
     row: usize,
 }
 
-fn sort_key<R: SearchableRecord>(reader: &Reader<'_, R>, id: RecordId) -> Result<Vec<u8>> {
-    let found = reader.explain_errors(|| read_sort_key(reader.conn, id))?;
-    Ok(found.unwrap_or_default())
+fn sort_key<R: SearchableRecord>(state: &ReadState<'_, R>, id: RecordId) -> Result<Vec<u8>> {
+    Ok(read_sort_key(state.conn, id)?.unwrap_or_default())
 }

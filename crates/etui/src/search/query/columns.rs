@@ -94,13 +94,8 @@ macro_rules! columns {
             ];
 
             /// Returns the name in text.
-            pub fn name(self) -> &'static str {
+            pub(crate) fn name(self) -> &'static str {
                 Self::NAMES[self as usize].0
-            }
-
-            /// Returns true if the column may have several values.
-            pub fn is_many(self) -> bool {
-                [$($crate::search::query::columns!(@is_many $($many)?)),*][self as usize]
             }
         }
 
@@ -115,7 +110,7 @@ macro_rules! columns {
             }
 
             fn is_many(self) -> bool {
-                self.is_many()
+                [$($crate::search::query::columns!(@is_many $($many)?)),*][self as usize]
             }
         }
 

@@ -5,24 +5,10 @@ use super::columns::{Columns, RowShape};
 use super::row_sink::{RowSink, push_row, select_list};
 use super::rows::{RowBuffer, Rows};
 use crate::error::Result;
-use crate::record::{Collection, Reader};
+use crate::record::{ReadState, Reader};
 use crate::types::RecordId;
 
-impl<R: SearchableRecord> Collection<R> {
-    /// Returns the rows of the records with these UIDs. See [`Reader::rows_by_uid`].
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn rows_by_uid<U: AsRef<str>>(
-        &self,
-        uids: &[U],
-        columns: impl Into<Columns<R::Column>>,
-    ) -> Result<Rows<R::Column>> {
-        self.read(|r| r.rows_by_uid(uids, columns))
-    }
-}
-
-impl<R: SearchableRecord> Reader<'_, R> {
+impl<R: SearchableRecord> Reader<R> {
     /// Returns the rows of the records with these UIDs, in their order. A UID without a record has
     /// no row; the UID column shows which have.
     ///
@@ -41,6 +27,30 @@ impl<R: SearchableRecord> Reader<'_, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn rows_by_uid<U: AsRef<str>>(
+        &self,
+        uids: &[U],
+        columns: impl Into<Columns<R::Column>>,
+    ) -> Result<Rows<R::Column>> {
+        self.read(|r| r.rows_by_uid(uids, columns))
+    }
+
+    /// Returns the rows of the records with these ids, in their order. An id without a record in
+    /// this collection has no row; [`Rows::ids`] shows which have.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn rows_by_id(
+        &self,
+        ids: &[RecordId],
+        columns: impl Into<Columns<R::Column>>,
+    ) -> Result<Rows<R::Column>> {
+        self.read(|r| r.rows_by_id(ids, columns))
+    }
+}
+
+impl<R: SearchableRecord> ReadState<'_, R> {
+    /// See [`Reader::rows_by_uid`].
+    pub(crate) fn rows_by_uid<U: AsRef<str>>(
         &self,
         uids: &[U],
         columns: impl Into<Columns<R::Column>>,
@@ -65,12 +75,8 @@ impl<R: SearchableRecord> Reader<'_, R> {
         Ok(Rows::new(columns, buffer, None))
     }
 
-    /// Returns the rows of the records with these ids, in their order. An id without a record in
-    /// this collection has no row; [`Rows::ids`] shows which have.
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn rows_by_id(
+    /// See [`Reader::rows_by_id`].
+    pub(crate) fn rows_by_id(
         &self,
         ids: &[RecordId],
         columns: impl Into<Columns<R::Column>>,

@@ -19,7 +19,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Result;
-use crate::record::{Collection, Paging, Reader, RecordKind, list};
+use crate::record::{Paging, ReadState, Reader, RecordKind, list};
 use crate::search::filter::{FieldSet, Filter, Matcher};
 use crate::types::RecordId;
 use columns::RowShape;
@@ -281,8 +281,8 @@ impl<C: ColumnSet> Query<C> {
     }
 }
 
-impl<R: SearchableRecord> Collection<R> {
-    /// Answers `query`. See [`Query`].
+impl<R: SearchableRecord> Reader<R> {
+    /// Answers `query`.
     ///
     /// # Errors
     /// Whatever reading reports.
@@ -290,7 +290,7 @@ impl<R: SearchableRecord> Collection<R> {
         self.read_ordered(|r| r.query(query))
     }
 
-    /// Answers `query` and returns its plan. See [`Reader::explain`].
+    /// Answers `query` and returns its plan: the access path, and the number of records read.
     ///
     /// # Errors
     /// Whatever reading reports.
@@ -298,7 +298,7 @@ impl<R: SearchableRecord> Collection<R> {
         self.read_ordered(|r| r.explain(query))
     }
 
-    /// Returns a page of the list. See [`Reader::list`].
+    /// Returns a page of the list.
     ///
     /// # Errors
     /// Whatever reading reports.
@@ -306,7 +306,7 @@ impl<R: SearchableRecord> Collection<R> {
         self.read_ordered(|r| r.list(page))
     }
 
-    /// Returns the records that match `filter`, in list order. See [`Reader::find`].
+    /// Returns the records that match `filter`, in list order.
     ///
     /// # Errors
     /// Whatever reading reports.
@@ -327,20 +327,14 @@ impl<R: SearchableRecord> Collection<R> {
     }
 }
 
-impl<R: SearchableRecord> Reader<'_, R> {
-    /// Answers `query`.
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn query(&self, query: &Query<R::Column>) -> Result<Rows<R::Column>> {
+impl<R: SearchableRecord> ReadState<'_, R> {
+    /// See [`Reader::query`].
+    pub(crate) fn query(&self, query: &Query<R::Column>) -> Result<Rows<R::Column>> {
         self.explain_errors(|| Ok(self.run_query(query)?.0))
     }
 
-    /// Answers `query` and returns its plan: the access path, and the number of records read.
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn explain(&self, query: &Query<R::Column>) -> Result<QueryPlan> {
+    /// See [`Reader::explain`].
+    pub(crate) fn explain(&self, query: &Query<R::Column>) -> Result<QueryPlan> {
         self.explain_errors(|| {
             let (_, plan) = self.run_query(query)?;
             Ok(QueryPlan {
@@ -351,27 +345,13 @@ impl<R: SearchableRecord> Reader<'_, R> {
         })
     }
 
-    /// Returns a page of the list.
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn list(&self, page: Paging) -> Result<Vec<ListEntry<R::Summary>>> {
+    /// See [`Reader::list`].
+    pub(crate) fn list(&self, page: Paging) -> Result<Vec<ListEntry<R::Summary>>> {
         self.find_page(&Filter::All, page)
     }
 
-    /// Returns the records that match `filter`, in list order.
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn find(&self, filter: &Filter<R::Field>) -> Result<Vec<ListEntry<R::Summary>>> {
-        self.find_page(filter, Paging::ALL)
-    }
-
-    /// Returns a page of the records that match `filter`, in list order.
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn find_page(
+    /// See [`Reader::find_page`].
+    pub(crate) fn find_page(
         &self,
         filter: &Filter<R::Field>,
         page: Paging,

@@ -27,24 +27,27 @@ let store = Store::open_with("personal.etui", &options)?;
 { // library.md
 let contacts = store.contacts()?;
 let contacts = store.contacts()?;                      // the default address book
-let work = store.create_collection::<Card>("Work")?;
+let work = store.collections::<Card>().create("Work")?;
 let work = store.collection::<Card>(Some("Work"))?;                // Error::NoCollection lists the existing ones
 let calendar = store.calendar()?;                      // the default calendar; see Calendars below
 
-store.rename_collection::<Card>("Work", "Job")?;             // handles, views and tokens stay valid
-store.remove_collection::<Card>("Job")?;                     // with its contacts, in one transaction
-store.restore_collection::<Card>("Job")?;                    // and back, within 30 days
+store.collections::<Card>().rename("Work", "Job")?;             // handles, views and tokens stay valid
+store.collections::<Card>().remove("Job")?;                     // with its contacts, in one transaction
+store.collections::<Card>().restore("Job")?;                    // and back, within 30 days
 
-let removed = store.removed_collections::<Card>()?;          // the latest first; several may have one name
-if let Some(first) = removed.last() {                  // its records, removed(), kept_until()
-    store.restore_collection_as::<Card>(first, "Old job")?;  // this one, under another name
+let removed = store.collections::<Card>().removed()?;          // the latest first; several may have one name
+if let Some(first) = removed.last() {                  // its records, removed, kept_until
+    store.collections::<Card>().restore_as(first, "Old job")?;  // this one, under another name
 }
 
 
 { // library.md
 let contacts = store.contacts()?;
-let work = store.create_collection_with_external_id::<Card>("Work", "carddav-17")?;
-let work = store.collection_by_external_id::<Card>("carddav-17")?;   // None: there is none
+use etui::store::{CollectionKey, NewCollection};
+
+let new = NewCollection { external_id: Some("carddav-17"), ..NewCollection::from("Work") };
+let work = store.collections::<Card>().create(new)?;
+let work = store.collection::<Card>(CollectionKey::ExternalId("carddav-17"))?;
 store.contacts()?.set_external_id(Some("carddav-1"))?; // None clears it
 let id = store.contacts()?.external_id()?;
 
@@ -94,7 +97,7 @@ use etui::{Condition, Error};
 let Some(contact) = contacts.get("bo-1")? else { return Ok(()) };
 let mut card = contact.card()?;
 card.set("TEL", "+49 30 23125 001")?;
-match contacts.save_if(&card, Condition::IfMatch(contact.etag)) {
+match contacts.save((&card, Condition::IfMatch(contact.etag))) {
     Ok(_) => {}
     Err(Error::Conflict { .. }) => { /* read it again, apply the change again */ }
     Err(other) => return Err(other.into()),
@@ -128,7 +131,7 @@ if let Some(before) = versions.get(1) {
 let contacts = store.contacts()?;
 let one = contacts.get("bo-1")?;                       // Option<Contact>
 let some = contacts.get_many(&["bo-1", "ada-1"])?;     // in the order asked, None where absent
-let by_number = contacts.by_id(etui::RecordId(17))?;
+let by_number = contacts.get(etui::RecordId(17))?;
 
 let all = contacts.all()?;                             // every vCard in one buffer
 for (id, vcard) in all.iter() {
@@ -160,20 +163,6 @@ for row in screen.iter() {
     println!("{:>6}  {}  {}", row.id(), row.name(), row.get(Column::Phone));
 }
 let at = contacts.position(screen.ids()[0])?;          // Some(9000): the position of a contact
-
-
-{ // library.md
-let contacts = store.contacts()?;
-use etui::contacts::{Filter, Paging, SortBy, SortField};
-
-let by = [SortBy::ascending(SortField::Given), SortBy::ascending(SortField::Family)];
-let mut sorted = contacts.sorted(&Filter::All, &by)?;
-let screen = sorted.page(Paging::first(50));           // ids, in the order of given names
-let at = sorted.position(screen[0]);                   // Some(0)
-let letters = sorted.letters(&contacts);
-if sorted.update(&contacts)? {                         // something in it was changed
-    println!("{} contacts now", sorted.len());
-}
 
 
 { // library.md
@@ -215,13 +204,14 @@ println!("{plan}");                                    // access path, candidate
 
 { // library.md
 let contacts = store.contacts()?;
-use etui::contacts::Filter;
+use etui::contacts::{Field, Filter, MatchMode};
 use etui::text::phone::MatchType;
 
 let typed: Filter = "name:mül* -email:*@example.org".parse()?;   // user input
 let found = contacts.find(&typed)?;
 
-let built = Filter::name_prefix("mül").and(Filter::email_suffix("@example.org").not());
+let built = Filter::text(Field::Name, MatchMode::Prefix, "mül")
+    .and(Filter::text(Field::Email, MatchMode::Suffix, "@example.org").not());
 assert_eq!(typed, built);
 
 let caller = contacts.find(&Filter::phone("+49 30 23125 001", MatchType::Exact))?;
@@ -332,7 +322,7 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Draft, Query};
 
 let calendar = store.calendar()?;                      // every store has one
-let work = store.create_collection::<CalendarObject>("Work")?;    // more: collection, collections
+let work = store.collections::<CalendarObject>().create("Work")?;    // more: collection, collections
 
 let berlin = TimeZone::named("Europe/Berlin").ok_or("no such zone")?;
 let monday = Date::new(2026, 11, 23).and_then(|day| day.at(9, 0, 0)).ok_or("no such time")?;
@@ -365,7 +355,7 @@ for busy in calendar.free_busy(week, &here)? {         // merged busy periods
     println!("{} to {}", busy.during.start, busy.during.end);
 }
 let now = Timestamp::from(std::time::SystemTime::now());
-for alarm in calendar.alarms(now, 10, &here)? {        // the next ten
+for alarm in calendar.alarms(now, 10, &here)?.alarms { // the next ten
     println!("{} {}", alarm.at, alarm.title);
 }
 
@@ -376,7 +366,7 @@ if let Some((stored, mut record)) = calendar.record("1")? {
     let zones = calendar.zones(stored.id)?;
     let at = record.master_index();                         // the master component
     record.set(at, "LOCATION", "Room 5", &zones)?;
-    calendar.save_if(&record, Condition::IfMatch(stored.etag))?;
+    calendar.save((&record, Condition::IfMatch(stored.etag)))?;
 }
 
 
@@ -405,7 +395,7 @@ let contacts = store.contacts()?;
 let file = std::fs::File::open("calendar.ics")?;
 let report = calendar.import(file, &mut |_| ControlFlow::Continue(()))?;
 println!("{} added, {} refused", report.added, report.refused);
-calendar.export(&mut std::fs::File::create("copy.ics")?)?;
+calendar.export(&mut std::fs::File::create("copy.ics")?, None)?;
 
 
 { // library.md
@@ -417,7 +407,7 @@ for index in 0..book.count()? {
     let taken = book.take(index)?;                     // Error::CheckedOut: it is taken already
     let mut record = taken.record()?;
     if record.master().location.as_deref() != Some("Room 4") {
-        book.release(taken);                           // unchanged; costs nothing
+        drop(taken);                           // unchanged; costs nothing
         continue;
     }
     record.set(record.master_index(), "LOCATION", "Room 5", &calendar.zones(taken.stored().id)?)?;
@@ -471,6 +461,6 @@ while let Some(changes) = view.wait(None)? {
     }
 }
 
-}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}
+}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}
 Ok(())
 }

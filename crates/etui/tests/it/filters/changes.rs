@@ -38,7 +38,7 @@ impl Changer {
         book.save_many(&people).unwrap();
         let odd: Vec<Card> = (0..ODD).map(|i| odd_card(i, i)).collect();
         book.save_many(&odd).unwrap();
-        let second = store.create_collection::<Card>(SECOND).unwrap();
+        let second = store.collections::<Card>().create(SECOND).unwrap();
         second.save_many(people.iter().take(200)).unwrap();
         second.save_many(odd.iter().take(60)).unwrap();
     }
@@ -69,7 +69,7 @@ impl Changer {
                 book.restore_many(&uids).unwrap();
             }
             980..995 => self.undo(&book),
-            _ => store.merge_index().unwrap(),
+            _ => store.maintenance().merge_index().unwrap(),
         }
     }
 

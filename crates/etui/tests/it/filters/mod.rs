@@ -46,7 +46,7 @@ fn create_store(dir: &tempfile::TempDir, locale: &str, region: &str, seed: u64) 
 /// Compares filters with the reference in the one state that `reader` reads.
 struct Comparison<'a> {
     reference: &'a mut Reference,
-    reader: &'a Reader<'a>,
+    reader: &'a Reader,
     all: Vec<Rc<ReferenceContact>>,
     store: &'a Store,
     /// Printed by a failure, to reproduce it.
@@ -56,7 +56,7 @@ struct Comparison<'a> {
 impl<'a> Comparison<'a> {
     fn new(
         reference: &'a mut Reference,
-        reader: &'a Reader<'a>,
+        reader: &'a Reader,
         store: &'a Store,
         origin: String,
     ) -> Self {
@@ -213,7 +213,7 @@ impl<'a> Comparison<'a> {
             .unwrap_or(expected.len().min(found.len()));
         let side = |entries: &[ListEntry]| match entries.get(at) {
             Some(entry) => {
-                let contact = self.reader.by_id(entry.id).unwrap();
+                let contact = self.reader.get(entry.id).unwrap();
                 let text = contact.map(|c| String::from_utf8_lossy(&c.text).into_owned());
                 format!("{entry:?}\n{}", text.unwrap_or_default())
             }

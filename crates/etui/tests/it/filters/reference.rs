@@ -417,7 +417,7 @@ impl Reference {
     }
 
     /// Returns the contacts of an address book in list order.
-    pub fn read(&mut self, reader: &Reader<'_>) -> Vec<Rc<ReferenceContact>> {
+    pub fn read(&mut self, reader: &Reader) -> Vec<Rc<ReferenceContact>> {
         if self.known.len() > 6_000 {
             self.known.clear();
         }

@@ -18,7 +18,7 @@ fn count_found(bodies: &[&str], filter: &str) -> [usize; 2] {
     }
     let filter: Filter = filter.parse().unwrap();
     let pending = contacts.find(&filter).unwrap().len();
-    store.merge_index().unwrap();
+    store.maintenance().merge_index().unwrap();
     [pending, contacts.find(&filter).unwrap().len()]
 }
 

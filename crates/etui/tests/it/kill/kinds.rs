@@ -119,7 +119,7 @@ impl Written for CalendarObject {
             naive(calendar, &range, &viewer),
             "from {start}"
         );
-        let alarms = calendar.alarms(start, 2_000, &viewer).unwrap();
+        let alarms = calendar.alarms(start, 2_000, &viewer).unwrap().alarms;
         assert_eq!(
             told_alarms(&alarms, &range),
             naive_alarms(calendar, &range, &viewer),

@@ -183,7 +183,7 @@ pub fn contents<R: Written>(records: &Collection<R>) -> Contents {
     let live = texts
         .iter()
         .map(|(id, text)| {
-            let found = records.by_id(id).unwrap().unwrap();
+            let found = records.get(id).unwrap().unwrap();
             assert_eq!(found.text, text);
             (found.uid, found.text)
         })

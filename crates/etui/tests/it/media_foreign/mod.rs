@@ -57,13 +57,13 @@ impl Library {
             CollectionKind::Pictures => {
                 let all = media.pictures();
                 let listed = all.list(Paging::first(1000)).unwrap();
-                let found = listed.iter().map(|one| all.by_id(one.id).unwrap().unwrap());
+                let found = listed.iter().map(|one| all.get(one.id).unwrap().unwrap());
                 found.map(|record| record.text).collect()
             }
             _ => {
                 let all = media.tracks();
                 let listed = all.list(Paging::first(1000)).unwrap();
-                let found = listed.iter().map(|one| all.by_id(one.id).unwrap().unwrap());
+                let found = listed.iter().map(|one| all.get(one.id).unwrap().unwrap());
                 found.map(|record| record.text).collect()
             }
         };

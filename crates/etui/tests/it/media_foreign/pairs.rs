@@ -367,7 +367,7 @@ fn pairs_are_like_new_after_any_changes() {
             let pictures = media.pictures();
             let all = pictures.list(Paging::first(100)).unwrap();
             let lines = all.iter().map(|one| {
-                let text = pictures.by_id(one.id).unwrap().unwrap().text;
+                let text = pictures.get(one.id).unwrap().unwrap().text;
                 let values = etui::media::text_values(&text);
                 format!("{:?} {values:?}", media.paths(one.id).unwrap())
             });

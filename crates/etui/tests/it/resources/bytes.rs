@@ -1,5 +1,6 @@
 //! The bytes of resources, put or made of imported records.
 
+use etui::resource::ResourceKey;
 use std::ops::ControlFlow;
 
 use etui::calendar::time::{TimeZone, Timestamp};
@@ -176,8 +177,16 @@ fn a_record_of_a_file_is_an_object_of_its_own() {
              BEGIN:VEVENT\r\nUID:3\r\nDTSTART:20261120T100000Z\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
         ),
     );
-    let read =
-        |uid| String::from_utf8(calendar.resource_by_uid(uid).unwrap().unwrap().bytes).unwrap();
+    let read = |uid| {
+        String::from_utf8(
+            calendar
+                .resource(ResourceKey::Uid(uid))
+                .unwrap()
+                .unwrap()
+                .bytes,
+        )
+        .unwrap()
+    };
     let head = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n";
     assert_eq!(
         read("1"),
@@ -200,7 +209,7 @@ fn a_record_of_a_file_is_an_object_of_its_own() {
     );
     // Served bytes can be put, and are then kept as they are.
     for uid in ["1", "2", "3"] {
-        let served = calendar.resource_by_uid(uid).unwrap().unwrap();
+        let served = calendar.resource(ResourceKey::Uid(uid)).unwrap().unwrap();
         put(&calendar, &served.name, &served.bytes).unwrap();
         assert_eq!(get(&calendar, &served.name).unwrap(), served.bytes);
     }
@@ -305,10 +314,12 @@ fn the_records_of_odd_files_are_served() {
     for fixture in icalendar::ALL {
         println!("{}", fixture.name);
         let calendar = store
-            .create_collection::<CalendarObject>(fixture.name)
+            .collections::<CalendarObject>()
+            .create(fixture.name)
             .unwrap();
         let other = store
-            .create_collection::<CalendarObject>(&format!("other {}", fixture.name))
+            .collections::<CalendarObject>()
+            .create(&format!("other {}", fixture.name))
             .unwrap();
         calendar.import(fixture.bytes, go_on).unwrap();
         let refused = copy_resources(&calendar, &other, ".ics");
@@ -317,10 +328,12 @@ fn the_records_of_odd_files_are_served() {
     for fixture in fixtures::ALL {
         println!("{}", fixture.name);
         let contacts = store
-            .create_collection::<etui::contacts::Card>(fixture.name)
+            .collections::<etui::contacts::Card>()
+            .create(fixture.name)
             .unwrap();
         let other = store
-            .create_collection::<etui::contacts::Card>(&format!("other {}", fixture.name))
+            .collections::<etui::contacts::Card>()
+            .create(&format!("other {}", fixture.name))
             .unwrap();
         contacts.import(fixture.bytes, go_on).unwrap();
         assert_eq!(copy_resources(&contacts, &other, ".vcf"), 0);
@@ -341,7 +354,10 @@ fn every_record_of_a_file_is_served_as_a_whole_object() {
     let mut file = Vec::new();
     write_ics(&mut file, 5, Span::USUAL, 400).unwrap();
     import(&calendar, std::str::from_utf8(&file).unwrap());
-    let other = store.create_collection::<CalendarObject>("Other").unwrap();
+    let other = store
+        .collections::<CalendarObject>()
+        .create("Other")
+        .unwrap();
     let names = super::listed(&calendar);
     assert_eq!(names.len(), 400);
     assert_eq!(copy_resources(&calendar, &other, ".ics"), 0);

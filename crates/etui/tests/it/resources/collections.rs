@@ -4,6 +4,8 @@ use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::resource::{MAX_PROPERTY_BYTES, ResourceCondition};
 use etui::store::CollectionChanges;
+use etui::store::CollectionKey;
+use etui::store::NewCollection;
 use etui::{Error, SaveOutcome};
 
 use super::{get, new_store, put};
@@ -21,15 +23,28 @@ fn a_collection_is_found_by_its_segment() {
     let (_dir, store) = new_store();
     let none = CollectionChanges::default();
     let team = store
-        .create_collection_at::<Card>("t-1", &named("Team"))
+        .collections::<Card>()
+        .create(NewCollection {
+            segment: Some("t-1"),
+            changes: Some(&named("Team")),
+            ..NewCollection::default()
+        })
         .unwrap();
     let plain = store
-        .create_collection_at::<CalendarObject>("t-1", &none)
+        .collections::<CalendarObject>()
+        .create(NewCollection {
+            segment: Some("t-1"),
+            changes: Some(&none),
+            ..NewCollection::default()
+        })
         .unwrap();
     assert_eq!(plain.name(), "t-1");
     let at = |segment| {
-        let found = store.collection_at::<Card>(segment).unwrap();
-        found.map(|found| found.id())
+        let found = store.collection::<Card>(CollectionKey::Segment(segment));
+        match found {
+            Err(Error::NoCollection { .. }) => None,
+            found => Some(found.unwrap().id()),
+        }
     };
     assert_eq!(at("t-1"), Some(team.id()));
     assert_eq!(team.segment().unwrap().as_deref(), Some("t-1"));
@@ -37,25 +52,50 @@ fn a_collection_is_found_by_its_segment() {
     // Neither name nor external id change it.
     team.set_external_id(Some("other")).unwrap();
     store
-        .change_collection::<Card>(team.id(), &named("Group"))
+        .collections::<Card>()
+        .change(CollectionKey::Id(team.id()), &named("Group"))
         .unwrap();
     assert_eq!(
         (at("t-1"), at("other"), at("Team")),
         (Some(team.id()), None, None)
     );
-    let again = store.create_collection_at::<Card>("t-1", &named("Third"));
+    let again = store.collections::<Card>().create(NewCollection {
+        segment: Some("t-1"),
+        changes: Some(&named("Third")),
+        ..NewCollection::default()
+    });
     assert!(matches!(again, Err(Error::SegmentExists { name, .. }) if name == "Group"));
     assert!(matches!(
-        store.create_collection_at::<Card>("a/b", &none),
+        store.collections::<Card>().create(NewCollection {
+            segment: Some("a/b"),
+            changes: Some(&none),
+            ..NewCollection::default()
+        }),
         Err(Error::BadResourceName(_))
     ));
     // The later one has the segment, also when the first is restored.
-    let removed = store.remove_collection_by_id::<Card>(team.id()).unwrap();
+    let removed = store
+        .collections::<Card>()
+        .remove(CollectionKey::Id(team.id()))
+        .unwrap();
     assert_eq!((at("t-1"), removed.name.as_str()), (None, "Group"));
-    let removed_at = || store.removed_collection_at::<Card>("t-1").unwrap();
+    let removed_at = || {
+        let removed = store.collections::<Card>().removed().unwrap();
+        let mut removed = removed.into_iter();
+        removed
+            .find(|one| one.segment.as_deref() == Some("t-1"))
+            .map(|one| one.id)
+    };
     assert_eq!(removed_at(), Some(team.id()));
-    let later = store.create_collection_at::<Card>("t-1", &none).unwrap();
-    store.restore_collection::<Card>("Group").unwrap();
+    let later = store
+        .collections::<Card>()
+        .create(NewCollection {
+            segment: Some("t-1"),
+            changes: Some(&none),
+            ..NewCollection::default()
+        })
+        .unwrap();
+    store.collections::<Card>().restore("Group").unwrap();
     assert_eq!((at("t-1"), removed_at()), (Some(later.id()), None));
 }
 
@@ -70,13 +110,15 @@ fn changes_of_a_collection_are_made_together() {
             properties: vec![("{a:}x".to_owned(), Some(value.to_owned()))],
             ..named(name)
         };
-        store.change_collection::<CalendarObject>(calendar.id(), &changes)
+        store
+            .collections::<CalendarObject>()
+            .change(CollectionKey::Id(calendar.id()), &changes)
     };
     let large = "x".repeat(MAX_PROPERTY_BYTES);
     let state = || {
         let properties = calendar.properties().unwrap().len();
         (
-            store.collections::<CalendarObject>().unwrap(),
+            store.collections::<CalendarObject>().names().unwrap(),
             calendar.color().unwrap(),
             properties,
         )
@@ -86,7 +128,10 @@ fn changes_of_a_collection_are_made_together() {
         change(&large, "New"),
         Err(Error::TooManyProperties { .. })
     ));
-    store.create_collection::<CalendarObject>("Taken").unwrap();
+    store
+        .collections::<CalendarObject>()
+        .create("Taken")
+        .unwrap();
     assert!(matches!(
         change("1", "Taken"),
         Err(Error::CollectionExists { .. })
@@ -106,13 +151,22 @@ fn changes_of_a_collection_are_made_together() {
     };
     assert!(
         store
-            .create_collection_at::<CalendarObject>("l", &changes)
+            .collections::<CalendarObject>()
+            .create(NewCollection {
+                segment: Some("l"),
+                changes: Some(&changes),
+                ..NewCollection::default()
+            })
             .is_err()
     );
-    assert_eq!(store.collections::<CalendarObject>().unwrap().len(), 2);
+    assert_eq!(
+        store.collections::<CalendarObject>().names().unwrap().len(),
+        2
+    );
     assert!(
         store
-            .removed_collections::<CalendarObject>()
+            .collections::<CalendarObject>()
+            .removed()
             .unwrap()
             .is_empty()
     );
@@ -122,7 +176,7 @@ fn changes_of_a_collection_are_made_together() {
 fn a_copy_is_made_on_a_condition() {
     let (_dir, store) = new_store();
     let from = store.contacts().unwrap();
-    let to = store.create_collection::<Card>("Other").unwrap();
+    let to = store.collections::<Card>().create("Other").unwrap();
     let saved = put(&from, "a.vcf", vcard("a", "Ada")).unwrap();
     let other = put(&to, "b.vcf", vcard("b", "Bo")).unwrap();
     let copy = |condition: &ResourceCondition, name: &str, overwrite| {

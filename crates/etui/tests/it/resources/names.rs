@@ -1,6 +1,7 @@
 //! Names: given, computed, kept in the trash, taken over.
 
 use etui::contacts::Contacts;
+use etui::resource::ResourceKey;
 use etui::resource::{ResourceCondition, ResourceTag};
 use etui::{Error, SaveOutcome};
 
@@ -57,8 +58,11 @@ fn records_without_a_name_have_a_computed_one() {
     assert_eq!(book(&contacts), std::slice::from_ref(&name));
     let found = contacts.resource(&name).unwrap().unwrap();
     assert_eq!((found.id, found.uid.as_str()), (id, "ada"));
-    assert_eq!(contacts.resource_by_uid("ada").unwrap().unwrap(), found);
-    assert_eq!(contacts.resource_by_id(id).unwrap().unwrap(), found);
+    assert_eq!(
+        contacts.resource(ResourceKey::Uid("ada")).unwrap().unwrap(),
+        found
+    );
+    assert_eq!(contacts.resource(id).unwrap().unwrap(), found);
 
     let saved = put(&contacts, &name, vcard("ada", "Ada Lovelace")).unwrap();
     assert_eq!((saved.id, saved.outcome), (id, SaveOutcome::Changed));
@@ -252,33 +256,6 @@ fn conditions_are_checked_first() {
     try_put(&a, none_of).unwrap();
 }
 
-#[test]
-fn a_resource_is_made_of_the_present_one() {
-    let (_dir, store) = new_store();
-    let contacts = store.contacts().unwrap();
-    let always = ResourceCondition::Always;
-    contacts
-        .put_resource_with("a.vcf", &always, |found| {
-            assert_eq!(found, None);
-            Ok(vcard("a", "A").into_bytes())
-        })
-        .unwrap();
-    let saved = contacts
-        .put_resource_with("a.vcf", &always, |found| {
-            let text = String::from_utf8(found.unwrap().bytes.clone()).unwrap();
-            Ok(text.replace("FN:A", "FN:B").into_bytes())
-        })
-        .unwrap();
-    assert_eq!(saved.outcome, SaveOutcome::Changed);
-    assert!(
-        String::from_utf8(get(&contacts, "a.vcf").unwrap())
-            .unwrap()
-            .contains("FN:B")
-    );
-    let refused = contacts.put_resource_with("a.vcf", &always, |_| Err(Error::Stopped));
-    assert!(matches!(refused, Err(Error::Stopped)));
-}
-
 /// An edit is merged into the version that it replaces, also if that was saved while it was merged.
 #[test]
 fn an_edit_takes_back_nothing_that_was_saved_meanwhile() {
@@ -304,7 +281,7 @@ fn an_edit_takes_back_nothing_that_was_saved_meanwhile() {
             // vCard 3.0 cannot say a year alone.
             let edited = vcard("a", "A").replace("FN:", &format!("TEL:{number}\r\nFN:"));
             let exists = ResourceCondition::IfExists;
-            let saved = contacts.put_edited("a.vcf", edited.as_bytes(), &exists);
+            let saved = contacts.put_resource("a.vcf", edited.as_bytes(), &exists);
             assert!(!saved.unwrap().is_verbatim);
         }
     });
@@ -369,7 +346,8 @@ fn resources_move_to_another_collection() {
     let (_dir, store) = new_store();
     let home = store.calendar().unwrap();
     let work = store
-        .create_collection::<etui::calendar::CalendarObject>("Work")
+        .collections::<etui::calendar::CalendarObject>()
+        .create("Work")
         .unwrap();
     let always = ResourceCondition::Always;
     let bytes = event("1", "A");

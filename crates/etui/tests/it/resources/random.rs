@@ -206,7 +206,7 @@ fn compare(contacts: &Contacts, model: &Model) {
     for record in live {
         let found = match &record.name {
             Some(name) => contacts.resource(name).unwrap(),
-            None => contacts.resource_by_id(etui::RecordId(record.id)).unwrap(),
+            None => contacts.resource(etui::RecordId(record.id)).unwrap(),
         };
         let found = found.unwrap_or_else(|| panic!("{record:?} is missing in {all:?}"));
         assert_eq!(found.id.0, record.id);
@@ -238,7 +238,8 @@ fn clients_that_follow_the_changes_end_with_the_listing() {
         let store = Store::open_with(&path, &options).unwrap();
         let contacts = store.contacts().unwrap();
         let other = store
-            .create_collection::<etui::contacts::Card>("Other")
+            .collections::<etui::contacts::Card>()
+            .create("Other")
             .unwrap();
         let mut model = Model::default();
         let mut clients: Vec<Client> = (0..4).map(|_| Client::default()).collect();

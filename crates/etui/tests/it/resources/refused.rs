@@ -23,19 +23,19 @@ fn refused<'t>(collection: i64, name: &'t str, text: &'t str) -> RefusedText<'t>
 #[test]
 fn a_refused_version_is_kept_and_taken() {
     let (_dir, store) = new_store();
-    assert_eq!(store.refused_versions().unwrap(), []);
+    assert_eq!(store.refused().list().unwrap(), []);
     let contacts = store.contacts().unwrap();
     let (present, lost) = (vcard("a", "Present"), vcard("a", "Lost"));
     let saved = put(&contacts, "a.vcf", &present).unwrap();
     let mut one = refused(contacts.id(), "a.vcf", &lost);
     one.record = Some(saved.id);
     one.uid = Some("a");
-    let id = store.keep_refused(&one).unwrap();
+    let id = store.refused().keep(&one).unwrap();
     // A repeated text is one version.
-    assert_eq!(store.keep_refused(&one).unwrap(), id);
-    let all = store.refused_versions().unwrap();
+    assert_eq!(store.refused().keep(&one).unwrap(), id);
+    let all = store.refused().list().unwrap();
     assert_eq!(all.len(), 1);
-    assert_eq!(store.refused_version(id).unwrap().as_ref(), Some(&all[0]));
+    assert_eq!(store.refused().get(id).unwrap().as_ref(), Some(&all[0]));
     let named = all[0].collection_name.clone();
     assert_eq!(
         named,
@@ -50,18 +50,18 @@ fn a_refused_version_is_kept_and_taken() {
         (Some(saved.id), Some("a"))
     );
     assert_eq!(all[0].size, lost.len() as u64);
-    assert_eq!(store.refused_text(id).unwrap().unwrap(), lost.as_bytes());
+    assert_eq!(store.refused().text(id).unwrap().unwrap(), lost.as_bytes());
 
-    let taken = store.take_refused(id).unwrap();
+    let taken = store.refused().take(id).unwrap();
     assert_eq!((taken.id, taken.outcome), (saved.id, SaveOutcome::Changed));
     assert_eq!(get(&contacts, "a.vcf").unwrap(), lost.as_bytes());
     assert_eq!(contacts.history("a").unwrap().len(), 2);
-    assert_eq!(store.refused_versions().unwrap(), []);
-    assert!(matches!(store.take_refused(id), Err(Error::NoRefused(n)) if n == id));
-    assert!(!store.forget_refused(id).unwrap());
-    let next = store.keep_refused(&one).unwrap();
+    assert_eq!(store.refused().list().unwrap(), []);
+    assert!(matches!(store.refused().take(id), Err(Error::NoRefused(n)) if n == id));
+    assert!(!store.refused().forget(id).unwrap());
+    let next = store.refused().keep(&one).unwrap();
     assert!(next > id, "numbers are not reused");
-    assert!(store.forget_refused(next).unwrap());
+    assert!(store.refused().forget(next).unwrap());
 }
 
 /// The name may be another record's now, and the record may have another name or be in the trash.
@@ -73,16 +73,18 @@ fn a_refused_version_is_taken_by_its_uid() {
     put(&calendar, "y.ics", event("2", "Present")).unwrap();
     let lost = event("2", "Lost");
     let id = store
-        .keep_refused(&refused(calendar.id(), "x.ics", &lost))
+        .refused()
+        .keep(&refused(calendar.id(), "x.ics", &lost))
         .unwrap();
-    store.take_refused(id).unwrap();
+    store.refused().take(id).unwrap();
     assert_eq!(get(&calendar, "y.ics").unwrap(), lost.as_bytes());
     // No record has the UID, and the name is taken.
     let third = event("3", "Third");
     let id = store
-        .keep_refused(&refused(calendar.id(), "x.ics", &third))
+        .refused()
+        .keep(&refused(calendar.id(), "x.ics", &third))
         .unwrap();
-    let taken = store.take_refused(id).unwrap();
+    let taken = store.refused().take(id).unwrap();
     assert_eq!(taken.outcome, SaveOutcome::Added);
     assert_eq!(
         get(&calendar, &format!("etui-{}.ics", taken.id)).unwrap(),
@@ -90,13 +92,14 @@ fn a_refused_version_is_taken_by_its_uid() {
     );
     // An invalid text stays a refused version.
     let id = store
-        .keep_refused(&refused(calendar.id(), "z.ics", "nothing"))
+        .refused()
+        .keep(&refused(calendar.id(), "z.ics", "nothing"))
         .unwrap();
     assert!(matches!(
-        store.take_refused(id),
+        store.refused().take(id),
         Err(Error::NotOneObject { .. })
     ));
-    assert_eq!(store.refused_versions().unwrap().len(), 1);
+    assert_eq!(store.refused().list().unwrap().len(), 1);
 }
 
 #[test]
@@ -107,10 +110,10 @@ fn refused_versions_are_bounded() {
         let text = "x".repeat(size);
         let mut one = refused(contacts.id(), name, &text);
         one.device = device;
-        store.keep_refused(&one).unwrap();
+        store.refused().keep(&one).unwrap();
     };
     let kept = |device| -> Vec<String> {
-        let all = store.refused_versions().unwrap().into_iter();
+        let all = store.refused().list().unwrap().into_iter();
         all.filter(|one| one.device == device)
             .map(|one| one.name)
             .collect()
@@ -130,11 +133,11 @@ fn refused_versions_are_bounded() {
     assert_eq!(kept("Tablet"), ["c.vcf", "edit.vcf"]);
     // A device has room of its own.
     assert_eq!(kept("Laptop"), ["edit.vcf"]);
-    store.create_collection::<Card>("Other").unwrap();
-    store.remove_collection::<Card>("Contacts").unwrap();
-    let id = store.refused_versions().unwrap()[0].id;
+    store.collections::<Card>().create("Other").unwrap();
+    store.collections::<Card>().remove("Contacts").unwrap();
+    let id = store.refused().list().unwrap()[0].id;
     assert!(matches!(
-        store.take_refused(id),
+        store.refused().take(id),
         Err(Error::NoCollection { .. })
     ));
 }
@@ -151,16 +154,17 @@ fn a_refused_version_keeps_the_parts_that_it_cannot_say() {
     let merged = stored.replace("TEL;PREF=2:1", "TEL;PREF=2:2");
     put(&contacts, "a.vcf", stored).unwrap();
     let id = store
-        .keep_refused(&refused(contacts.id(), "a.vcf", edited))
+        .refused()
+        .keep(&refused(contacts.id(), "a.vcf", edited))
         .unwrap();
-    let taken = store.take_refused(id).unwrap();
+    let taken = store.refused().take(id).unwrap();
     assert!(!taken.is_verbatim);
     let text = get(&contacts, "a.vcf").unwrap();
     assert_eq!(String::from_utf8(text).unwrap(), merged);
     // So is one without a UID, which the contact keeps.
     let without = edited.replace("UID:a\r\n", "").replace("TEL:2", "TEL:3");
     contacts
-        .put_edited("a.vcf", without.as_bytes(), &ResourceCondition::Always)
+        .put_resource("a.vcf", without.as_bytes(), &ResourceCondition::Always)
         .unwrap();
     let text = get(&contacts, "a.vcf").unwrap();
     assert_eq!(

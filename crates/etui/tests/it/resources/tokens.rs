@@ -12,7 +12,7 @@ use crate::support::{card, vcard};
 fn a_token_is_that_of_its_collection() {
     let (_dir, store) = new_store();
     let (contacts, calendar) = (store.contacts().unwrap(), store.calendar().unwrap());
-    let other = store.create_collection::<Card>("Other").unwrap();
+    let other = store.collections::<Card>().create("Other").unwrap();
     let start = contacts.collection_token().unwrap();
     put(&contacts, "a.vcf", vcard("a", "A")).unwrap();
     let first = contacts.collection_token().unwrap();
@@ -137,14 +137,15 @@ fn properties_are_kept_and_bounded() {
     assert_eq!(contacts.collection_token().unwrap(), token);
     assert_eq!(
         store
-            .create_collection::<Card>("Other")
+            .collections::<Card>()
+            .create("Other")
             .unwrap()
             .properties()
             .unwrap(),
         []
     );
-    store.remove_collection::<Card>("Contacts").unwrap();
+    store.collections::<Card>().remove("Contacts").unwrap();
     assert!(contacts.set_properties(&[("{a:}x", Some("1"))]).is_err());
-    store.restore_collection::<Card>("Contacts").unwrap();
+    store.collections::<Card>().restore("Contacts").unwrap();
     assert_eq!(contacts.properties().unwrap(), all);
 }

@@ -34,7 +34,7 @@ pub fn naive(calendar: &Calendar, range: &Range<Timestamp>, viewer: &TimeZone) -
 /// Returns UIDs and ids of all records.
 pub fn uids(calendar: &Calendar) -> Vec<(String, RecordId)> {
     let ids: Vec<RecordId> = calendar.all().unwrap().iter().map(|(id, _)| id).collect();
-    let stored = |id| calendar.by_id(id).unwrap().unwrap();
+    let stored = |id| calendar.get(id).unwrap().unwrap();
     ids.into_iter().map(|id| (stored(id).uid, id)).collect()
 }
 

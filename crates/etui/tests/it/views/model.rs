@@ -37,7 +37,7 @@ fn applied_changes_equal_find() {
         let (_dir, path) = directory();
         let store = Store::open_with(&path, &quick()).unwrap();
         let contacts = store.contacts().unwrap();
-        let other = store.create_collection::<Card>("Other").unwrap();
+        let other = store.collections::<Card>().create("Other").unwrap();
         let mut views: Vec<_> = filters
             .iter()
             .map(|f| {
@@ -62,7 +62,7 @@ fn applied_changes_equal_find() {
                 _ => drop(book.restore_many(&uids).unwrap()),
             }
             if rng.chance(30) {
-                store.merge_index().unwrap();
+                store.maintenance().merge_index().unwrap();
             }
             for (filter, view, follower) in &mut views {
                 match rng.below(4) {

@@ -51,7 +51,7 @@ pub fn name_occurrences(
     let mut pairs = Vec::with_capacity(found.len());
     for one in found {
         if let Entry::Vacant(entry) = known.entry(one.record) {
-            let stored = calendar.by_id(one.record)?;
+            let stored = calendar.get(one.record)?;
             let stored = stored.ok_or_else(|| Error::other("an occurrence is of no record"))?;
             entry.insert(stored.uid);
         }
@@ -82,7 +82,7 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
             ids.dedup();
             let mut events = Vec::with_capacity(ids.len());
             for id in ids {
-                events.extend(calendar.by_id(id)?);
+                events.extend(calendar.get(id)?);
             }
             Ok(events)
         })?;
@@ -111,7 +111,7 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
         // Another day each time.
         let day = |n: u64| range.start.plus_seconds(n as i64 * DAY);
         let alarms = each(times, |n| {
-            Ok(calendar.alarms(day(n), ALARMS, &TimeZone::UTC)?.len() as u64)
+            Ok(calendar.alarms(day(n), ALARMS, &TimeZone::UTC)?.alarms.len() as u64)
         })?;
         let busy = each(times, |_| {
             Ok(calendar.free_busy(range.clone(), &TimeZone::UTC)?.len() as u64)

@@ -230,7 +230,7 @@ impl ExpectedWeek {
         let occurrences = found.len() as u64;
         let mut uids = BTreeSet::new();
         for one in &found {
-            uids.extend(calendar.by_id(one.record)?.map(|record| record.uid));
+            uids.extend(calendar.get(one.record)?.map(|record| record.uid));
         }
         let names = there.iter().filter(|event| uids.contains(&event.uid));
         let week = Self {

@@ -107,7 +107,7 @@ pub fn list_requests() -> Vec<(String, MakeRequest)> {
     all.filter("list order: e-mail host", |source| {
         let address = source.value(Field::Email);
         let host = address.rsplit('@').next().unwrap_or_default();
-        Filter::email_suffix(format!("@{host}"))
+        Filter::text(Field::Email, MatchMode::Suffix, format!("@{host}"))
     });
     // Matches at the far end of the list, or none.
     all.filter("far end: last initials", |source| {
@@ -193,7 +193,7 @@ pub fn list_requests() -> Vec<(String, MakeRequest)> {
         all.add(format!("all {name} of a domain"), move |source| {
             let hosts = ["@example.org", "@example.com", "@example.net"];
             let host = source.choose(&hosts).unwrap_or_default();
-            let query = Query::new(Filter::email_suffix(host));
+            let query = Query::new(Filter::text(Field::Email, MatchMode::Suffix, host));
             Request::Query(Box::new(query.sort(SortOrder::Unordered).columns(column)))
         });
     }

@@ -67,7 +67,7 @@ pub(super) fn set_up(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let cards = batch.iter().map(|text| Card::parse(text.as_str()));
         all.save_many(&cards.collect::<Result<Vec<_>, _>>()?)?;
     }
-    store.merge_index()?;
+    store.maintenance().merge_index()?;
     let names: Vec<String> = all
         .list(Paging::first(SCREEN as u64))?
         .into_iter()

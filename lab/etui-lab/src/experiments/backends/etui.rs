@@ -68,7 +68,7 @@ impl<R: Kept> EtuiBackend<R> {
 
     /// Writes what saves left to be merged into the substring index.
     pub fn merge_index(&self) -> Result<(), Error> {
-        self.store()?.merge_index()?;
+        self.store()?.maintenance().merge_index()?;
         Ok(())
     }
 

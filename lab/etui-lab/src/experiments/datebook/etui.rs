@@ -31,7 +31,7 @@ pub(super) fn make_store(path: &Path, records: u64) -> Result<(), Error> {
         calendar.save_many(some)?;
     }
     drop(calendar);
-    store.merge_index()?;
+    store.maintenance().merge_index()?;
     Ok(store.close()?)
 }
 
@@ -164,7 +164,7 @@ impl DatebookBackend for Native<'_> {
 
     fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
         let number = self.number(position)?;
-        let record = self.calendar.by_id(number)?;
+        let record = self.calendar.get(number)?;
         Ok(record.ok_or_else(|| book::missing_record(position))?.text)
     }
 
@@ -213,7 +213,7 @@ impl DatebookBackend for Viewed {
         let taken = taken.ok_or_else(|| book::missing_record(at))?;
         match changed {
             true => self.book.release_dirty(taken, parse_record(record)?)?,
-            false => self.book.release(taken),
+            false => drop(taken),
         }
         Ok(())
     }

@@ -46,13 +46,13 @@ pub fn all_queries() -> Vec<ContactQuery> {
         (
             ("name_prefix", "name begins", CHECKED),
             r#"(beginswith "full_name" "katal")"#,
-            Filter::name_prefix("katal"),
+            Filter::text(Field::Name, MatchMode::Prefix, "katal"),
             prefix('w', "katal").and_keys(" katal"),
         ),
         (
             ("name_suffix", "name ends", CHECKED),
             r#"(endswith "full_name" "katalin")"#,
-            Filter::name_suffix("katalin"),
+            Filter::text(Field::Name, MatchMode::Suffix, "katalin"),
             keys("katalin "),
         ),
         (
@@ -64,19 +64,19 @@ pub fn all_queries() -> Vec<ContactQuery> {
         (
             ("email_exact", "e-mail is", CHECKED_FURTHER),
             r#"(is "email" "thomas.mueller2164@example.org")"#,
-            Filter::email("thomas.mueller2164@example.org"),
+            Filter::text(Field::Email, MatchMode::Words, "thomas.mueller2164@example.org"),
             term('e', "thomas.mueller2164@example.org"),
         ),
         (
             ("email_prefix", "e-mail begins", CHECKED_FURTHER),
             r#"(beginswith "email" "barb")"#,
-            Filter::email_prefix("barb"),
+            Filter::text(Field::Email, MatchMode::Prefix, "barb"),
             prefix('e', "barb"),
         ),
         (
             ("email_suffix", "e-mail ends", CHECKED_FURTHER),
             r#"(endswith "email" "@example.org")"#,
-            Filter::email_suffix("@example.org"),
+            Filter::text(Field::Email, MatchMode::Suffix, "@example.org"),
             keys("@example.org "),
         ),
         (
@@ -94,13 +94,13 @@ pub fn all_queries() -> Vec<ContactQuery> {
         (
             ("phone_prefix", "phone begins", CHECKED_FURTHER),
             r#"(beginswith "phone" "+49 171 39200")"#,
-            Filter::phone_prefix("+49 171 39200"),
+            Filter::text(Field::Phone, MatchMode::Prefix, "+49 171 39200"),
             prefix('p', "4917139200"),
         ),
         (
             ("phone_suffix", "phone ends", CHECKED_FURTHER),
             r#"(endswith "phone" "900158")"#,
-            Filter::phone_suffix("900158"),
+            Filter::text(Field::Phone, MatchMode::Suffix, "900158"),
             prefix('r', "851009"),
         ),
         (

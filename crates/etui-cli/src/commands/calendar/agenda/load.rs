@@ -1,5 +1,6 @@
 //! Reads the occurrences of a period from calendars, bounded, and makes entries of them.
 
+use etui::calendar::OccurrenceLimit;
 use std::collections::HashMap;
 
 use etui::calendar::ics::ComponentKind;
@@ -23,8 +24,8 @@ const DEFAULT_LIMIT: usize = 10_000;
 
 /// The calendars and contacts of one state that an agenda is read from.
 pub struct AgendaSource<'a> {
-    pub snapshot: &'a Snapshot<'a>,
-    pub calendars: &'a [(String, Reader<'a, CalendarObject>)],
+    pub snapshot: &'a Snapshot,
+    pub calendars: &'a [(String, Reader<CalendarObject>)],
     /// The names of the calendars that can be changed; entries refer to them by position.
     pub names: &'a [String],
     /// The number of occurrences; without one they are bounded.
@@ -133,7 +134,7 @@ pub struct FoundOccurrences<'c> {
 /// Returns the first `limit` occurrences of a period. Without a limit, neither an entry that recurs all
 /// the time nor a calendar with very many entries hides the others.
 pub fn find_occurrences<'c>(
-    calendars: &'c [(String, Reader<'_, CalendarObject>)],
+    calendars: &'c [(String, Reader<CalendarObject>)],
     span: &TimeSpan,
     here: &LocalNow,
     limit: Option<usize>,
@@ -142,17 +143,17 @@ pub fn find_occurrences<'c>(
     let mut parts: Vec<(&str, Vec<Occurrence>)> = Vec::new();
     for (name, reader) in calendars {
         let during = span.during.clone();
-        let found = match limit {
-            Some(limit) => reader.between_at_most(during, &here.zone, limit.saturating_add(1))?,
-            None => {
-                let found = reader.between_bounded(during, &here.zone, DEFAULT_LIMIT)?;
-                notes.extend(note_of_cut(&found.cut, found.per_series));
-                if found.has_more {
-                    notes.push(note_of_calendar(found.occurrences.len(), name));
-                }
-                found.occurrences
+        // One more than the limit shows that there are more.
+        let first = |limit: usize| OccurrenceLimit::First(limit.saturating_add(1));
+        let most = limit.map_or(OccurrenceLimit::Fair(DEFAULT_LIMIT), first);
+        let found = reader.between_bounded(during, &here.zone, most)?;
+        if limit.is_none() {
+            notes.extend(note_of_cut(&found.cut, found.per_series));
+            if found.has_more {
+                notes.push(note_of_calendar(found.occurrences.len(), name));
             }
-        };
+        }
+        let found = found.occurrences;
         parts.push((name, found));
     }
     if limit.is_none() {

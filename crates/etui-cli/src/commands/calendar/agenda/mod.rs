@@ -107,7 +107,7 @@ pub fn show_agenda(app: &mut App, args: &AgendaArgs) -> Result<()> {
 /// Writes the open to-dos that were due before today, the latest ones.
 fn write_overdue(
     out: &mut OutputWriter,
-    calendars: &[(String, Reader<'_, CalendarObject>)],
+    calendars: &[(String, Reader<CalendarObject>)],
     here: &LocalNow,
 ) -> Result<()> {
     let all = find_overdue(calendars, here, here.now.date())?;

@@ -126,7 +126,7 @@ impl<R: BrowserRecord> RecordChanger<R> {
     }
 
     fn stored(&self, subject: &Subject) -> Result<StoredRecord<R>> {
-        let stored = self.collection(subject.collection)?.by_id(subject.id)?;
+        let stored = self.collection(subject.collection)?.get(subject.id)?;
         stored.ok_or_else(|| Failure::NotFound(format!("{} was removed", subject.title)))
     }
 
@@ -264,7 +264,7 @@ impl<R: BrowserRecord> RecordChanger<R> {
         // After a conflict, the text replaces the present one.
         let stored = refused.stored.map(|stored| {
             let all = self.collections.get(refused.collection);
-            let now = all.and_then(|all| all.by_id(stored.id).ok().flatten());
+            let now = all.and_then(|all| all.get(stored.id).ok().flatten());
             now.unwrap_or(stored)
         });
         self.run_editor(refused.file, refused.collection, stored, dialogs, terminal)
@@ -357,7 +357,7 @@ impl<R: BrowserRecord> RecordChanger<R> {
         report: impl FnOnce(&str) -> String,
     ) -> Result<(Outcome, String)> {
         let all = self.collection(collection)?;
-        let saved = all.save_if(new, Condition::IfMatch(stored.etag))?;
+        let saved = all.save((new, Condition::IfMatch(stored.etag)))?;
         let title = title_of(new);
         let outcome = Outcome {
             changed: Some((collection, saved.id)),
@@ -373,7 +373,7 @@ impl<R: BrowserRecord> RecordChanger<R> {
 
     fn save_added(&mut self, collection: usize, new: &R) -> Result<(Outcome, String)> {
         let all = self.collection(collection)?;
-        let saved = all.save_if(new, Condition::IfAbsent)?;
+        let saved = all.save((new, Condition::IfAbsent))?;
         let title = title_of(new);
         let uid = new.identity().into_owned();
         self.remember(collection, &uid, &title, StepKind::Added(saved.etag));
@@ -402,7 +402,7 @@ impl<R: BrowserRecord> RecordChanger<R> {
     fn remove(&mut self, subject: &Subject, dialogs: &mut Dialogs) -> Result<Outcome> {
         let stored = self.stored(subject)?;
         let all = self.collection(subject.collection)?;
-        all.remove_if(&stored.uid, Condition::IfMatch(stored.etag))?;
+        all.remove((&stored.uid, Condition::IfMatch(stored.etag)))?;
         let title = stored_title(&stored);
         self.remember(subject.collection, &stored.uid, &title, StepKind::Removed);
         dialogs.set_message(format!("Removed: {}   u: undo", one_line(&title)));

@@ -208,7 +208,7 @@ fn preview_move<R: BrowserRecord>(
     // A list previews in the collection that it lists.
     let all = collections.get(subject.collection);
     let all = all.or(collections.first());
-    let stored = all.map(|all| all.by_id(subject.id)).transpose()?.flatten();
+    let stored = all.map(|all| all.get(subject.id)).transpose()?.flatten();
     let (Some(all), Some(stored)) = (all, stored) else {
         let text = format!("{} was removed", subject.title);
         return Err(Failure::NotFound(text));
@@ -227,7 +227,7 @@ pub fn read_details<R: BrowserRecord>(
     id: etui::RecordId,
     out: &OutputWriter,
 ) -> Result<Option<(String, help::KeyRows)>> {
-    let Some(stored) = all.by_id(id)? else {
+    let Some(stored) = all.get(id)? else {
         return Ok(None);
     };
     Ok(Some(match R::record_details(all, &stored, None, out) {

@@ -102,7 +102,7 @@ fn state(store: &Store) -> Result<u64, Error> {
 fn add<R: record::RecordKind>(records: &Collection<R>, to: &mut Vec<u8>) -> Result<(), Error> {
     let mut live = BTreeMap::new();
     for (id, text) in records.all()?.iter() {
-        let stored = records.by_id(id)?;
+        let stored = records.get(id)?;
         live.insert(stored.map(|s| s.uid), text.to_vec());
     }
     let removed = records.trash()?;
@@ -247,7 +247,7 @@ impl Run {
                         let at = self.rng.below(session.held.len() as u32) as usize;
                         let taken = session.held.swap_remove(at);
                         if self.rng.chance(200) {
-                            book.release(taken);
+                            drop(taken);
                             continue;
                         }
                         let uid = taken.stored().uid.clone();

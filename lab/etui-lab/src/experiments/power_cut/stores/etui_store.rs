@@ -124,7 +124,7 @@ fn play_track(store: &Store, title: &str) -> Result<(), Error> {
     })?;
     let id = ids.first().copied();
     let id = id.ok_or_else(|| Error::other(format!("there is no track `{title}`")))?;
-    let stored = tracks.by_id(id)?;
+    let stored = tracks.get(id)?;
     let stored = stored.ok_or_else(|| Error::other(format!("no track {title}")))?;
     Ok(media.record_play(&stored.uid, SystemTime::now())?)
 }
@@ -144,13 +144,13 @@ fn read_records(store: &Store) -> Result<StoreState, Error> {
     let mut state = StoreState::new();
     let contacts = store.contacts()?;
     for (id, text) in contacts.all()?.iter() {
-        let stored = contacts.by_id(id)?;
+        let stored = contacts.get(id)?;
         let uid = stored.map(|stored| stored.uid).unwrap_or_default();
         state.insert((SaveKind::Contact, uid), text.to_vec());
     }
     let calendar = store.calendar()?;
     for (id, text) in calendar.all()?.iter() {
-        let stored = calendar.by_id(id)?;
+        let stored = calendar.get(id)?;
         let uid = stored.map(|stored| stored.uid).unwrap_or_default();
         state.insert((SaveKind::Event, uid), text.to_vec());
     }

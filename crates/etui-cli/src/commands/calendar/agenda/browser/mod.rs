@@ -50,9 +50,9 @@ pub fn run_agenda(
     app.out.flush_output()?;
     let names = match &app.calendar {
         Some(name) => vec![name.clone()],
-        None => store.collections::<CalendarObject>()?,
+        None => store.collections::<CalendarObject>().names()?,
     };
-    let calendars = names.iter().map(|name| store.collection(Some(name)));
+    let calendars = names.iter().map(|name| store.collection(name));
     let calendars: Vec<Collection<CalendarObject>> = calendars.collect::<etui::Result<_>>()?;
     let mut changer = RecordChanger::new(calendars);
     let agenda = browse_agenda(app, store, &mut changer, (view, day), with_birthdays);

@@ -1,6 +1,7 @@
 //! The changes that were made in a browser, and how they are undone.
 
 use etui::calendar::time::Date;
+use etui::record::Save;
 use etui::{Condition, ETag, Error, RecordId};
 use etui_program::output::one_line;
 use etui_program::{Failure, Result};
@@ -71,7 +72,7 @@ impl<R: BrowserRecord> RecordChanger<R> {
         let all = self.collection(step.collection)?;
         let id = match &step.kind {
             StepKind::Added(etag) => {
-                all.remove_if(&step.uid, Condition::IfMatch(*etag))?;
+                all.remove((&step.uid, Condition::IfMatch(*etag)))?;
                 return Ok(Outcome::default());
             }
             StepKind::Removed => all.restore(&step.uid)?.id,
@@ -80,8 +81,16 @@ impl<R: BrowserRecord> RecordChanger<R> {
                 let id = now.as_ref().map_or(RecordId(0), |now| now.id);
                 match R::parse_text(before.clone(), Some((all, id))) {
                     Ok(old) => {
-                        let saved = all.save_as(&step.uid, &old, Condition::IfMatch(*etag))?;
-                        saved.id
+                        // A record without a UID stays the one that it was.
+                        let uid = Some(step.uid.as_str());
+                        let condition = Condition::IfMatch(*etag);
+                        let record = &old;
+                        all.save(Save {
+                            record,
+                            condition,
+                            uid,
+                        })?
+                        .id
                     }
                     // A text that cannot be parsed is the version before.
                     Err(_) if now.is_some_and(|now| now.etag == *etag) => {
