@@ -157,4 +157,5 @@ pub use types::{
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 mod readme {}
