@@ -61,7 +61,7 @@
 //!   limited; a request needs memory for its body, for at most 100,000 elements and 100,000 attributes with its texts, and
 //!   for one resource.
 //!
-//! The book (`docs/src/dav.md`) has methods, reports, properties, limits and omissions.
+//! The book (`docs/src/server.md`) has methods, reports, properties, limits and omissions.
 //!
 //! # Modules
 //!

@@ -4,7 +4,7 @@
 //! Without the feature `mutations` no rule can be violated, and the checks compile to nothing.
 
 /// A violated rule. The numbers refer to the book's page "Rules of the redo log"
-/// (`docs/src/redo-rules.md`).
+/// (`docs/src/redo-log.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mutation {

@@ -158,4 +158,5 @@ pub use types::{
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 mod readme {}

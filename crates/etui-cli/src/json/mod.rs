@@ -1,4 +1,4 @@
-//! The objects printed with `--json`; `docs/src/json.md` documents them. Those of a command's own types
+//! The objects printed with `--json`; `docs/src/scripts.md` documents them. Those of a command's own types
 //! are beside its types.
 //!
 //! A field without a value is `null` or an empty list, not absent. New fields may be added; none is

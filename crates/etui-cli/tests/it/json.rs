@@ -1,4 +1,4 @@
-//! JSON, as `docs/src/json.md` promises it.
+//! JSON, as `docs/src/scripts.md` promises it.
 
 use crate::harness::{TestHome, session};
 

@@ -1,4 +1,4 @@
-//! What the objects printed with `--json` are made of; `docs/src/json.md` documents them.
+//! What the objects printed with `--json` are made of; `docs/src/scripts.md` documents them.
 
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};

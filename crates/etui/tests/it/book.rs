@@ -7,7 +7,7 @@ use std::{env, fs};
 #[rustfmt::skip]
 mod examples;
 
-const PAGES: [&str; 2] = ["library.md", "views.md"];
+const PAGES: [&str; 1] = ["library.md"];
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/book/examples.rs");
 
 const START: &str = "\

@@ -1,4 +1,4 @@
-//! The statements of `docs/src/calendar-time.md` about zones: names, changed rules, skipped and repeated hours,
+//! The statements of `docs/src/times-and-numbers.md` about zones: names, changed rules, skipped and repeated hours,
 //! dates and floating times in other display zones. The tests of rules alone are in `etui-ical`.
 
 use std::fs;

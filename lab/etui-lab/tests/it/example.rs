@@ -1,19 +1,6 @@
 //! The example of the book, *Adding an experiment*.
 
-use std::path::Path;
 use std::process::Command;
-
-#[test]
-fn the_book_shows_the_example_as_it_is_compiled() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let book = root.join("../../docs/src/adding-an-experiment.md");
-    let book = std::fs::read_to_string(book).unwrap();
-    let example = std::fs::read_to_string(root.join("examples/flush_cost.rs")).unwrap();
-    assert!(
-        book.contains(&format!("```rust\n{example}```")),
-        "docs/src/adding-an-experiment.md should show examples/flush_cost.rs"
-    );
-}
 
 #[test]
 fn the_example_runs() {

@@ -92,8 +92,8 @@ fn help_teaches() {
       etui serve devices                  list the devices that have a password
 
     Phones, Thunderbird and GNOME find contacts and calendars by the address alone (CardDAV, CalDAV).
-    In a browser it shows today's agenda and a search. The book has the steps for each program, and
-    recipes for nginx, Caddy, Apache and tunnels (phone.md).
+    In a browser it shows today's agenda and a search. The book has the steps for each program
+    (phone.md), and recipes for nginx, Caddy, Apache and tunnels (server.md).
     ");
     session!(home, ["etui serve add-device --help | sed '/^Global/,/^$/d'"], @"
     $ etui serve add-device --help | sed '/^Global/,/^$/d'

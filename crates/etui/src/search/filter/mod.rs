@@ -24,8 +24,8 @@ pub(crate) use number_range::NumberRange;
 
 /// The fields of one kind of record that filters can compare.
 ///
-/// Implemented by [`contacts::Field`](crate::contacts::Field) and
-/// [`calendar::Field`](crate::calendar::Field). Every field is indexed.
+/// Implemented by [`contacts::Field`](crate::contacts::Field),
+/// [`calendar::Field`](crate::calendar::Field) and the fields of the media library.
 pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     /// Every field with its name in the text form. Of several names, the first is written.
     const NAMES: &'static [(&'static str, Self)];

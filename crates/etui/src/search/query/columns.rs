@@ -10,8 +10,8 @@ use crate::search::filter::FieldSet;
 
 /// The columns of one kind of record.
 ///
-/// Implemented by [`contacts::Column`](crate::contacts::Column) and
-/// [`calendar::Column`](crate::calendar::Column).
+/// Implemented by [`contacts::Column`](crate::contacts::Column),
+/// [`calendar::Column`](crate::calendar::Column) and the columns of the media library.
 pub trait ColumnSet: ColumnValues {
     /// Every column with its name in text, in the order of a row's values: the summary's columns,
     /// then UID and ETag, then the columns read from the record's text.

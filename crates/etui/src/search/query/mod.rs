@@ -34,8 +34,8 @@ pub use rows::{Row, Rows};
 
 /// A kind of record that can be filtered, listed and watched.
 ///
-/// Implemented by [`Card`](crate::contacts::Card) and
-/// [`CalendarObject`](crate::calendar::CalendarObject).
+/// Implemented by [`Card`](crate::contacts::Card), [`CalendarObject`](crate::calendar::CalendarObject)
+/// and the kinds of the media library.
 pub trait SearchableRecord: RecordKind {
     /// The fields of its filters.
     type Field: FieldSet;

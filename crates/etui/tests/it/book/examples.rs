@@ -26,49 +26,6 @@ let store = Store::open_with("personal.etui", &options)?;
 
 { // library.md
 let contacts = store.contacts()?;
-let contacts = store.contacts()?;                      // the default address book
-let work = store.collections::<Card>().create("Work")?;
-let work = store.collection::<Card>(Some("Work"))?;                // Error::NoCollection lists the existing ones
-let calendar = store.calendar()?;                      // the default calendar; see Calendars below
-
-store.collections::<Card>().rename("Work", "Job")?;             // handles, views and tokens stay valid
-store.collections::<Card>().remove("Job")?;                     // with its contacts, in one transaction
-store.collections::<Card>().restore("Job")?;                    // and back, within 30 days
-
-let removed = store.collections::<Card>().removed()?;          // the latest first; several may have one name
-if let Some(first) = removed.last() {                  // its records, removed, kept_until
-    store.collections::<Card>().restore_as(first, "Old job")?;  // this one, under another name
-}
-
-
-{ // library.md
-let contacts = store.contacts()?;
-use etui::store::{CollectionKey, NewCollection};
-
-let new = NewCollection { external_id: Some("carddav-17"), ..NewCollection::from("Work") };
-let work = store.collections::<Card>().create(new)?;
-let work = store.collection::<Card>(CollectionKey::ExternalId("carddav-17"))?;
-store.contacts()?.set_external_id(Some("carddav-1"))?; // None clears it
-let id = store.contacts()?.external_id()?;
-
-
-{ // library.md
-let contacts = store.contacts()?;
-use etui::contacts::{Contacts, View};
-
-struct App {
-    view: View,
-    contacts: Contacts,                       // Media and Calendar alike
-    store: Store,
-}
-
-let contacts = store.contacts()?;
-let view = contacts.view(&"*".parse()?)?;
-let follower = std::thread::spawn(move || { let mut view = view; view.wait(None).map(|_| ()) });
-
-
-{ // library.md
-let contacts = store.contacts()?;
 use etui::contacts::{Card, NewProperty};
 
 let card = Card::parse(std::fs::read("ada.vcf")?)?;    // exactly one vCard
@@ -106,24 +63,11 @@ match contacts.save((&card, Condition::IfMatch(contact.etag))) {
 
 { // library.md
 let contacts = store.contacts()?;
-for (card, result) in cards.iter().zip(contacts.save_each(
-    &cards.iter().map(|c| (c, Condition::IfAbsent)).collect::<Vec<_>>(),
-)?) {
+let saved = contacts.save_each(cards.iter().map(|card| (card, Condition::IfAbsent)))?;
+for (card, result) in cards.iter().zip(saved) {
     if let Err(conflict) = result {
         eprintln!("{}: {conflict}", card.display_name());
     }
-}
-
-
-{ // library.md
-let contacts = store.contacts()?;
-let versions = contacts.history("ada")?;
-for version in &versions {
-    println!("{} {:?} {:?}", version.number, version.at, version.kind);
-}
-if let Some(before) = versions.get(1) {
-    let contact = contacts.read_version(before)?;                // None: no longer kept
-    contacts.bring_back(before)?;                                // `restore` undoes it
 }
 
 
@@ -137,17 +81,6 @@ let all = contacts.all()?;                             // every vCard in one buf
 for (id, vcard) in all.iter() {
     println!("{id}: {} bytes", vcard.len());
 }
-
-
-{ // library.md
-let contacts = store.contacts()?;
-let snapshot = store.snapshot()?;
-let contacts = snapshot.contacts()?;                   // a Reader: the same reading methods
-let count = contacts.count()?;
-contacts.for_each(|id, vcard| {                        // one card in memory at a time
-    println!("{id}: {} bytes", vcard.len());
-    Ok(())
-})?;
 
 
 { // library.md
@@ -250,73 +183,6 @@ println!("{} added, {} changed, {} refused", report.added, report.changed, repor
 
 { // library.md
 let contacts = store.contacts()?;
-use etui::{ChangeKind, Changes, SyncToken};
-
-let token = store.token()?;
-let text = token.to_string();                          // store it with your program's data
-
-// ... later, perhaps in another process ...
-let token: SyncToken = text.parse()?;
-let snapshot = store.snapshot()?;
-match snapshot.contacts()?.changes_since(&token)? {
-    Changes::Since(changes) => {
-        for change in changes {
-            match change.kind {
-                ChangeKind::Added | ChangeKind::Changed => println!("+ {}", change.uid),
-                ChangeKind::Removed => println!("- {}", change.uid),
-            }
-        }
-    }
-    Changes::Resynchronise => { /* read all */ }
-}
-
-
-{ // library.md
-let contacts = store.contacts()?;
-use etui::resource::{ResourceChanges, ResourceCondition};
-
-let calendar = store.calendar()?;
-let (bytes, edited) = (std::fs::read("meeting.ics")?, std::fs::read("edited.ics")?);
-let saved = calendar.put_resource("meeting.ics", &bytes, &ResourceCondition::IfAbsent)?;
-let is_tag = ResourceCondition::IfMatch(vec![saved.tag]);        // its strong ETag
-calendar.put_resource("meeting.ics", &edited, &is_tag)?;
-let found = calendar.resource("meeting.ics")?;                   // the bytes as they were put
-
-let snapshot = store.snapshot()?;
-let reader = snapshot.calendar()?;
-let mut names = Vec::new();
-reader.for_each_resource(|entry| {                               // name, tag, record id
-    names.push(entry.name.into_owned());
-    Ok(())
-})?;
-reader.resources(&names, |index, found| { /* one at a time */ Ok(()) })?;
-let token = reader.collection_token()?;
-
-// ... later
-match calendar.resource_changes(Some(&token), Some(100))? {
-    ResourceChanges::Since { changes, token, is_complete } => { /* apply, keep the token, go on */ }
-    ResourceChanges::Resynchronise => { /* list all */ }
-}
-
-
-{ // library.md
-let contacts = store.contacts()?;
-use etui::contacts::{Paging, ViewChanges};
-
-let mut view = contacts.view(&"name:ann*".parse()?)?;
-let screen = view.load(Paging::first(50))?.entries;      // the first screen
-while let Some(changes) = view.wait(None)? {           // or poll view.descriptor()
-    match changes {
-        ViewChanges::Since(changes) => for change in changes {
-            println!("{:?} {}", change.kind, change.summary.name);
-        },
-        ViewChanges::Reset => { /* read all */ }
-    }
-}
-
-
-{ // library.md
-let contacts = store.contacts()?;
 use etui::calendar::time::{Date, CalendarTime, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Draft, Query};
@@ -400,44 +266,6 @@ calendar.export(&mut std::fs::File::create("copy.ics")?, None)?;
 
 { // library.md
 let contacts = store.contacts()?;
-use etui::datebook::DateBook;
-
-let mut book = DateBook::open(&calendar);
-for index in 0..book.count()? {
-    let taken = book.take(index)?;                     // Error::CheckedOut: it is taken already
-    let mut record = taken.record()?;
-    if record.master().location.as_deref() != Some("Room 4") {
-        drop(taken);                           // unchanged; costs nothing
-        continue;
-    }
-    record.set(record.master_index(), "LOCATION", "Room 5", &calendar.zones(taken.stored().id)?)?;
-    book.release_dirty(taken, record)?;                // visible in this date book at once
-}
-let synced = book.close()?;                            // durable and visible to all, in one commit
-println!("{} saved, {} conflicts", synced.saved, synced.conflicts.len());
-
-
-{ // library.md
-let contacts = store.contacts()?;
-use std::path::Path;
-
-store.backup(Path::new("backup.etui"), &mut |done, all| eprintln!("{done} of {all} pages"))?;
-Store::restore(Path::new("backup.etui"), Path::new("again.etui"), &mut |_, _| {})?;
-
-
-{ // library.md
-let contacts = store.contacts()?;
-use etui::store::SqlValue;
-
-let kind = SqlValue::from("contacts".to_owned());
-let found = store.sql("SELECT uid, length(text) FROM item WHERE kind = ?1", &[kind])?;
-for row in &found.rows {
-    println!("{row:?}");
-}
-
-
-{ // views.md
-let contacts = store.contacts()?;
 use etui::ChangeKind;
 use etui::contacts::{Paging, ViewChanges};
 
@@ -461,6 +289,161 @@ while let Some(changes) = view.wait(None)? {
     }
 }
 
-}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}
+
+{ // library.md
+let contacts = store.contacts()?;
+let snapshot = store.snapshot()?;
+let contacts = snapshot.contacts()?;                   // a Reader: the same reading methods
+let count = contacts.count()?;
+contacts.for_each(|id, vcard| {                        // one card in memory at a time
+    println!("{id}: {} bytes", vcard.len());
+    Ok(())
+})?;
+
+
+{ // library.md
+let contacts = store.contacts()?;
+use etui::{ChangeKind, Changes, SyncToken};
+
+let token = store.token()?;
+let text = token.to_string();                          // store it with your program's data
+
+// ... later, perhaps in another process ...
+let token: SyncToken = text.parse()?;
+let snapshot = store.snapshot()?;
+match snapshot.contacts()?.changes_since(&token)? {
+    Changes::Since(changes) => {
+        for change in changes {
+            match change.kind {
+                ChangeKind::Added | ChangeKind::Changed => println!("+ {}", change.uid),
+                ChangeKind::Removed => println!("- {}", change.uid),
+            }
+        }
+    }
+    Changes::Resynchronise => { /* read all */ }
+}
+
+
+{ // library.md
+let contacts = store.contacts()?;
+let contacts = store.contacts()?;                      // the default address book
+let work = store.collections::<Card>().create("Work")?;
+let work = store.collection::<Card>("Work")?;          // Error::NoCollection lists the existing ones
+let calendar = store.calendar()?;                      // the default calendar; see Calendars below
+
+store.collections::<Card>().rename("Work", "Job")?;           // handles, views and tokens stay valid
+store.collections::<Card>().remove("Job")?;                   // with its contacts, in one transaction
+store.collections::<Card>().restore("Job")?;                  // and back, within 30 days
+
+let removed = store.collections::<Card>().removed()?;          // the latest first; several may have one name
+if let Some(first) = removed.last() {                  // its records, removed, kept_until
+    store.collections::<Card>().restore_as(first, "Old job")?;  // this one, under another name
+}
+
+
+{ // library.md
+let contacts = store.contacts()?;
+use etui::store::{CollectionKey, NewCollection};
+
+let new = NewCollection { external_id: Some("carddav-17"), ..NewCollection::from("Work") };
+let work = store.collections::<Card>().create(new)?;
+let work = store.collection::<Card>(CollectionKey::ExternalId("carddav-17"))?;
+store.contacts()?.set_external_id(Some("carddav-1"))?; // None clears it
+let id = store.contacts()?.external_id()?;
+
+
+{ // library.md
+let contacts = store.contacts()?;
+let versions = contacts.history("ada")?;
+for version in &versions {
+    println!("{} {:?} {:?}", version.number, version.at, version.kind);
+}
+if let Some(before) = versions.get(1) {
+    let contact = contacts.read_version(before)?;                // None: no longer kept
+    contacts.bring_back(before)?;                                // `restore` undoes it
+}
+
+
+{ // library.md
+let contacts = store.contacts()?;
+use etui::contacts::{Contacts, View};
+
+struct App {
+    view: View,
+    contacts: Contacts,                       // Media and Calendar alike
+    store: Store,
+}
+
+let contacts = store.contacts()?;
+let view = contacts.view(&"*".parse()?)?;
+let follower = std::thread::spawn(move || { let mut view = view; view.wait(None).map(|_| ()) });
+
+
+{ // library.md
+let contacts = store.contacts()?;
+use etui::store::SqlValue;
+
+let kind = SqlValue::from("contacts".to_owned());
+let found = store.sql("SELECT uid, length(text) FROM item WHERE kind = ?1", &[kind])?;
+for row in &found.rows {
+    println!("{row:?}");
+}
+
+
+{ // library.md
+let contacts = store.contacts()?;
+use std::path::Path;
+
+store.backup(Path::new("backup.etui"), &mut |done, all| eprintln!("{done} of {all} pages"))?;
+Store::restore(Path::new("backup.etui"), Path::new("again.etui"), &mut |_, _| {})?;
+
+
+{ // library.md
+let contacts = store.contacts()?;
+use etui::datebook::DateBook;
+
+let mut book = DateBook::open(&calendar);
+for index in 0..book.count()? {
+    let taken = book.take(index)?;                     // Error::CheckedOut: it is taken already
+    let mut record = taken.record()?;
+    if record.master().location.as_deref() != Some("Room 4") {
+        drop(taken);                                   // unchanged; costs nothing
+        continue;
+    }
+    record.set(record.master_index(), "LOCATION", "Room 5", &calendar.zones(taken.stored().id)?)?;
+    book.release_dirty(taken, record)?;                // visible in this date book at once
+}
+let synced = book.close()?;                            // durable and visible to all, in one commit
+println!("{} saved, {} conflicts", synced.saved, synced.conflicts.len());
+
+
+{ // library.md
+let contacts = store.contacts()?;
+use etui::resource::{ResourceChanges, ResourceCondition};
+
+let calendar = store.calendar()?;
+let (bytes, edited) = (std::fs::read("meeting.ics")?, std::fs::read("edited.ics")?);
+let saved = calendar.put_resource("meeting.ics", &bytes, &ResourceCondition::IfAbsent)?;
+let is_tag = ResourceCondition::IfMatch(vec![saved.tag]);        // its strong ETag
+calendar.put_resource("meeting.ics", &edited, &is_tag)?;
+let found = calendar.resource("meeting.ics")?;                   // the bytes as they were put
+
+let snapshot = store.snapshot()?;
+let reader = snapshot.calendar()?;
+let mut names = Vec::new();
+reader.for_each_resource(|entry| {                               // name, tag, record id
+    names.push(entry.name.into_owned());
+    Ok(())
+})?;
+reader.resources(&names, |index, found| { /* one at a time */ Ok(()) })?;
+let token = reader.collection_token()?;
+
+// ... later
+match calendar.resource_changes(Some(&token), Some(100))? {
+    ResourceChanges::Since { changes, token, is_complete } => { /* apply, keep the token, go on */ }
+    ResourceChanges::Resynchronise => { /* list all */ }
+}
+
+}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}
 Ok(())
 }
