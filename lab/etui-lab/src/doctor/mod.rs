@@ -17,6 +17,7 @@ mod found;
 mod indexes;
 mod inspect;
 mod measurement;
+mod options;
 mod place;
 mod proposals;
 mod replay;
@@ -29,7 +30,7 @@ mod unseen;
 mod words;
 mod workload;
 
-pub(crate) use capture::Tracer;
 pub use copy::copy_database;
-pub(crate) use examination::{Options, examine};
+pub(crate) use examination::examine;
+pub(crate) use options::Options;
 pub(crate) use text::describe;

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::trace::IoOperation;
 use crate::doctor::workload::Transaction;
-use crate::measure::syscalls::database_calls::DatabaseCall;
+use crate::measure::syscalls::database_calls::{DatabaseCall, IoOperation};
 
 /// Counts of a program's I/O on the files of the database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -152,33 +151,20 @@ impl Observed {
     pub fn of_calls(calls: &[DatabaseCall]) -> Self {
         let mut observed = Self::default();
         for call in calls {
-            let (suffix, operation) = match call {
-                DatabaseCall::WriteLock => {
-                    observed.commits += 1;
-                    continue;
-                }
-                DatabaseCall::Write { suffix, bytes } => {
-                    let (offset, bytes) = (0, *bytes);
-                    (Some(suffix), IoOperation::Write { offset, bytes })
-                }
-                DatabaseCall::Flush { suffix, data_only } => {
-                    let data_only = *data_only;
-                    (suffix.as_ref(), IoOperation::Flush { data_only })
-                }
-                DatabaseCall::Resize { suffix } => (Some(suffix), IoOperation::Resize),
-                DatabaseCall::Remove { suffix } => (Some(suffix), IoOperation::Remove),
+            let DatabaseCall::Io(suffix, operation) = call else {
+                observed.commits += 1;
+                continue;
             };
-            let file = suffix.map_or("directory", |suffix| match suffix.as_str() {
-                "-journal" => "journal",
-                "-wal" => "wal",
-                "-redo" => "redo",
-                _ => "database",
-            });
-            observed
-                .io
-                .entry(file.to_owned())
-                .or_default()
-                .add(operation);
+            let file = suffix
+                .as_ref()
+                .map_or("directory", |suffix| match suffix.as_str() {
+                    "-journal" => "journal",
+                    "-wal" => "wal",
+                    "-redo" => "redo",
+                    _ => "database",
+                });
+            let io = observed.io.entry(file.to_owned()).or_default();
+            io.add(*operation);
         }
         observed
     }

@@ -21,12 +21,12 @@ use crate::measure::syscalls::database_calls;
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libetui_lab_preload.so"));
 
 /// The way in which a command is observed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Tracer {
-    /// A library preloaded into the program: statements and I/O.
+    /// A library preloaded into the program: statements, writes and flushes
     Preload,
-    /// `strace`: I/O.
+    /// strace: writes and flushes of any program
     Strace,
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::Error;
+pub use crate::measure::syscalls::database_calls::IoOperation;
 
 /// A connection or a statement, by the address that it had in its process.
 pub type Address = u64;
@@ -70,27 +71,6 @@ pub enum EventKind {
     },
     /// The records of this process reached their limit.
     Limit,
-}
-
-/// A call on a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IoOperation {
-    /// Bytes were written.
-    Write {
-        /// Where.
-        offset: u64,
-        /// How many.
-        bytes: u64,
-    },
-    /// It was flushed.
-    Flush {
-        /// By `fdatasync`, which leaves out what a read does not need.
-        data_only: bool,
-    },
-    /// Its size was set.
-    Resize,
-    /// It was removed.
-    Remove,
 }
 
 /// Reads the records of all processes, in the order of their times.
