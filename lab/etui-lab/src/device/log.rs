@@ -9,7 +9,6 @@ pub enum DeviceEvent {
     Write {
         /// Where, in bytes.
         offset: u64,
-        /// The data.
         data: Arc<[u8]>,
         /// Forced unit access: durable when the request returned.
         force_unit_access: bool,

@@ -28,19 +28,15 @@ use crate::error::Error;
 /// The result of an examination.
 #[derive(Debug, Clone, Serialize)]
 pub struct Examination {
-    /// The database.
     pub database: PathBuf,
     /// Its settings, size and schema.
     pub inspection: Inspection,
-    /// How the command ended.
     pub command: Option<CommandEnd>,
     /// The way in which it was observed.
     pub tracer: Option<Tracer>,
-    /// What it did.
     pub observed: Option<Observed>,
     /// Statements that scan a table.
     pub scans: Vec<ScanFinding>,
-    /// The measurements.
     pub measured: Option<Measurement>,
     /// Parts that could not be done, with the reasons.
     pub not_run: Vec<NotRun>,

@@ -26,7 +26,6 @@ pub struct Proposal {
     pub caution: Option<String>,
     /// It gives up some durability, so it is for the reader to choose.
     pub is_choice: bool,
-    /// The change as a setup.
     #[serde(skip)]
     pub setup: Setup,
     /// Applies the change to another setup.
@@ -37,11 +36,9 @@ pub struct Proposal {
 /// What is known when changes are proposed.
 #[derive(Debug)]
 pub struct Facts<'a> {
-    /// The database.
     pub inspection: &'a Inspection,
     /// What the command did, if there was one.
     pub observed: Option<&'a Observed>,
-    /// The setup as found.
     pub found: &'a Setup,
     /// The workload as repeated under it.
     pub replayed: &'a Replayed,

@@ -32,7 +32,6 @@ impl JournalMode {
         Self::Wal,
     ];
 
-    /// Returns its name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Delete => "delete",
@@ -44,7 +43,6 @@ impl JournalMode {
         }
     }
 
-    /// Returns the mode of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|mode| name.eq_ignore_ascii_case(mode.name()))
@@ -79,7 +77,6 @@ pub enum Synchronous {
 impl Synchronous {
     const ALL: [Self; 4] = [Self::Off, Self::Normal, Self::Full, Self::Extra];
 
-    /// Returns its name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -117,13 +114,11 @@ pub enum Layer {
 /// Settings of a database and of its connections, and changes to its schema and to its use.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Setup {
-    /// Bytes of a page.
     pub page_size: u32,
     /// `none`, `full` or `incremental`.
     pub auto_vacuum: String,
     /// The database is rebuilt before.
     pub vacuum: bool,
-    /// The journal mode.
     pub journal_mode: JournalMode,
     /// The durability of commits.
     pub synchronous: Synchronous,
@@ -139,7 +134,6 @@ pub struct Setup {
     pub group: usize,
     /// One connection for all transactions, where the program opens one for each.
     pub keep_connection: bool,
-    /// The VFS.
     pub layer: Layer,
 }
 

@@ -17,17 +17,14 @@ impl Words {
         }
     }
 
-    /// Returns the width.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Returns the text.
     pub fn into_text(self) -> String {
         self.text
     }
 
-    /// Writes a line.
     pub fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
@@ -63,7 +60,6 @@ impl Words {
         self.line(line.trim_end());
     }
 
-    /// Writes a paragraph.
     pub fn paragraph(&mut self, words: &str) {
         self.labelled(2, "", 0, words);
     }
@@ -84,7 +80,6 @@ pub fn printable(text: &str) -> String {
     text.chars().map(replace).collect()
 }
 
-/// Returns the beginning of a text.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),

@@ -17,14 +17,11 @@ use super::trace::{self, BlockRequest};
 use crate::error::Error;
 use crate::stacks::{self, mounts};
 
-/// Purpose of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Purpose {
-    /// The database file.
     Database,
     /// SQLite's rollback journal or write-ahead log, or the redo log in their place.
     Journal,
-    /// The journal of the file system.
     FileSystemJournal,
     /// Metadata of the file system in its place.
     Metadata,
@@ -33,7 +30,6 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// All of them.
     pub const ALL: [Purpose; 5] = [
         Purpose::Database,
         Purpose::Journal,
@@ -117,7 +113,6 @@ impl DiskLayout {
         Ok(layout)
     }
 
-    /// Purpose of a write.
     fn purpose(&self, request: &BlockRequest) -> Purpose {
         let at = request.sector * 512;
         if request.device != self.main || self.log.iter().any(|log| log.contains(&at)) {
@@ -176,16 +171,13 @@ fn xfs_log(device: &str) -> Result<Vec<Range<u64>>, Error> {
 /// Bytes and writes by purpose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ByteSplit {
-    /// Writes and bytes of each purpose.
     writes: BTreeMap<Purpose, (u64, u64)>,
-    /// Flushes, all devices.
     flushes: u64,
     /// Flushes of the device with the file system.
     main_flushes: u64,
 }
 
 impl ByteSplit {
-    /// Of requests.
     pub fn of(requests: &[BlockRequest], layout: &DiskLayout) -> Self {
         let mut split = Self::default();
         for request in requests {
@@ -201,7 +193,6 @@ impl ByteSplit {
         split
     }
 
-    /// By the names of the measures.
     pub fn measures(&self) -> Vec<(String, f64)> {
         let sum = |part: fn(&(u64, u64)) -> u64| self.writes.values().map(part).sum::<u64>();
         let mut measures = vec![

@@ -95,7 +95,6 @@ fn write_summary(out: &mut String, report: &Report) {
     write_paragraph(out, &legend);
 }
 
-/// Formats advice with its figures.
 fn format_advice(advice: &Advice) -> String {
     let mut words = format!("**{}:** {}.", md(&advice.change), md(&advice.gain));
     if !advice.how.is_empty() {

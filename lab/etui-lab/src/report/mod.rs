@@ -74,7 +74,6 @@ impl ReportSection {
         }
     }
 
-    /// Returns the parts not run, by reason.
     fn not_run_by_reason(&self) -> Vec<(&str, Vec<&str>)> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for part in &self.not_run {
@@ -226,7 +225,6 @@ fn sign_of(section: &ReportSection) -> Option<FindingStatus> {
     (section.about.study.is_some() || of == FindingStatus::Open).then_some(of)
 }
 
-/// A list of the summary.
 struct AdviceList<'a> {
     /// Its heading; none for the first.
     title: &'static str,

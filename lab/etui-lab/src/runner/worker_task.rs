@@ -8,24 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::arms::{ArmGroup, RunCase};
 use crate::recorder::RunLocation;
 
-/// The task of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "kebab-case")]
 pub enum WorkerTask {
     /// Run an arm once.
-    RunRecord {
-        /// Which run.
-        case: RunCase,
-        /// Where.
-        place: RunLocation,
-    },
+    RunRecord { case: RunCase, place: RunLocation },
     /// Set up the shared files of a group.
     Furnish {
-        /// The experiment.
         experiment: String,
-        /// The group.
         group: ArmGroup,
-        /// Where.
         dir: PathBuf,
     },
 }

@@ -291,7 +291,6 @@ fn words(options: &str) -> impl Iterator<Item = &str> {
     options.split_ascii_whitespace()
 }
 
-/// Runs a tool and returns its output.
 pub(crate) fn run_tool<S: AsRef<OsStr>>(
     tool: &str,
     args: impl IntoIterator<Item = S>,

@@ -10,9 +10,7 @@ use crate::measure::syscalls::database_calls::{DatabaseCall, IoOperation};
 /// Counts of a program's I/O on the files of the database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FileIo {
-    /// Writes.
     pub writes: u64,
-    /// Bytes written.
     pub bytes: u64,
     /// Flushes by `fdatasync`.
     pub data_flushes: u64,
@@ -38,7 +36,6 @@ impl FileIo {
         }
     }
 
-    /// Returns all flushes.
     pub fn flushes(&self) -> u64 {
         self.data_flushes + self.full_flushes
     }
@@ -57,11 +54,9 @@ impl FileIo {
 /// The commits of one shape of transactions.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct CommitShape {
-    /// The program.
     pub program: String,
     /// The shape of the first statement that changes something.
     pub statement: String,
-    /// Commits.
     pub commits: u64,
     /// Their I/O.
     pub io: FileIo,
@@ -69,10 +64,8 @@ pub struct CommitShape {
     pub rewritten_pages: u64,
 }
 
-/// Statements of one shape.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct StatementShape {
-    /// The shape.
     pub statement: String,
     /// One of the statements, with its values.
     pub example: String,
@@ -93,12 +86,10 @@ pub struct Observed {
     pub programs: Vec<String>,
     /// Processes that used it at once.
     pub processes_at_once: u64,
-    /// The version of their SQLite.
     pub sqlite: Option<String>,
     /// The defaults that it was built with.
     #[serde(skip)]
     pub defaults: BTreeMap<String, String>,
-    /// Connections opened.
     pub connections: u64,
     /// Connections whose statements could not be seen.
     pub untraceable: u64,

@@ -30,7 +30,6 @@ pub enum Tracer {
     Strace,
 }
 
-/// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandEnd {
     /// The command, as it was given.
@@ -41,14 +40,12 @@ pub struct CommandEnd {
     pub timed_out: bool,
 }
 
-/// A command and what it is observed with.
 #[derive(Debug)]
 pub struct CommandRun<'a> {
     /// The program and its arguments.
     pub words: &'a [OsString],
     /// The canonical path of the database.
     pub database: &'a Path,
-    /// A directory for records.
     pub dir: &'a Path,
     /// The way; None: by the program.
     pub tracer: Option<Tracer>,

@@ -15,15 +15,11 @@ pub type Address = u64;
 pub struct TraceEvent {
     /// Nanoseconds of the monotonic clock.
     pub time: u64,
-    /// The process.
     pub process: u32,
-    /// The thread.
     pub thread: u32,
-    /// The kind of the event.
     pub kind: EventKind,
 }
 
-/// The kind of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
     /// The program's executable.
@@ -38,20 +34,15 @@ pub enum EventKind {
     Untraceable,
     /// A statement begins.
     Begin {
-        /// Its connection.
         connection: Address,
-        /// The statement.
         statement: Address,
         /// The text has the bound values.
         expanded: bool,
-        /// The text.
         sql: String,
     },
     /// A statement ended.
     End {
-        /// Its connection.
         connection: Address,
-        /// The statement.
         statement: Address,
         /// It changes nothing.
         read_only: bool,
@@ -64,7 +55,6 @@ pub enum EventKind {
     },
     /// A file changed or was flushed.
     Io {
-        /// Its path.
         path: String,
         /// What was done.
         operation: IoOperation,

@@ -102,13 +102,11 @@ impl LoadMethod {
             .map(|(method, ..)| method)
     }
 
-    /// Its name in the tables.
     pub(super) fn name(self) -> &'static str {
         let entry = METHODS.iter().find(|(method, ..)| *method == self);
         entry.map_or("", |(_, name, ..)| name)
     }
 
-    /// By its name.
     pub(super) fn named(name: &str) -> Result<Self, Error> {
         let entry = METHODS.iter().find(|(_, of, ..)| *of == name);
         let entry = entry.ok_or_else(|| Error::other(format!("there is no method `{name}`")))?;

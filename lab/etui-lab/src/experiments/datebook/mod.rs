@@ -54,10 +54,8 @@ const ARMS: [(&str, ArmRole, &str, bool); 9] = [
 /// The most records that a run may count off to find positions; 100 million take seconds.
 const MOST_COUNTED_OFF: u64 = 400_000_000;
 
-/// The experiment.
 pub struct Datebook;
 
-/// One of the study's tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StudyTest {
     Nothing,
@@ -89,7 +87,6 @@ impl StudyTest {
         StudyTest::GetAllDirty,
     ];
 
-    /// As the study names it.
     fn name(self) -> &'static str {
         match self {
             StudyTest::Nothing => "nothing",
@@ -168,7 +165,6 @@ impl StudyTest {
     }
 }
 
-/// Returns the arms: all, or a selection.
 fn datebook_arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
     let arms = ARMS
         .into_iter()
@@ -294,7 +290,6 @@ impl Experiment for Datebook {
     }
 }
 
-/// Product of an arm.
 enum DatebookProduct {
     Layer(LayerMitigations),
     Plain,

@@ -69,7 +69,6 @@ pub fn plan_indexes(lab: &LabContext, plan: &mut RunPlan, largest: &ArmGroup) {
     }
 }
 
-/// Runs an arm.
 pub fn run_case(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     if case.work == SERVER {
         // Client, bus and server on one core: times are processor time.

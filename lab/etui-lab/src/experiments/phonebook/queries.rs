@@ -10,28 +10,22 @@ use etui::text::phone::MatchType;
 
 use crate::peers::plain::PlainLookup;
 
-/// A query.
 #[derive(Debug, Clone)]
 pub struct ContactQuery {
     /// Its name in the results, e.g. `name_prefix`.
     pub name: &'static str,
-    /// Title.
     pub title: &'static str,
     /// The largest book in which all products give the same answer; in a larger one it is left
     /// out.
     pub largest: u64,
-    /// For the server.
     pub sexp: &'static str,
-    /// For etui.
     pub filter: Filter,
-    /// For plain SQLite.
     pub lookup: PlainLookup,
 }
 
 const CHECKED: u64 = 12_800;
 const CHECKED_FURTHER: u64 = 102_400;
 
-/// All of them.
 pub fn all_queries() -> Vec<ContactQuery> {
     use MatchMode::{Contains, Whole};
     let text = |field, how, text: &str| Filter::text(field, how, text);

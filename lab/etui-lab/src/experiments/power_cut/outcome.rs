@@ -84,7 +84,6 @@ pub fn cut_arm(
     Ok(outcome)
 }
 
-/// The points of an arm.
 pub fn list_points(arm: &Arm, log: &[DeviceEvent]) -> Result<Vec<CutPoint>, Error> {
     let (points, seed) = (arm.settings.number("points")?, arm.settings.number("seed")?);
     Ok(draw_points(log, points, seed))
@@ -103,14 +102,12 @@ pub struct Cuts<'m> {
     durable: (Arc<OverlayDisk>, usize),
 }
 
-/// The outcome of a cut.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
     /// Saves that were acknowledged.
     pub acknowledged: u64,
     /// Writes in doubt.
     pub in_doubt: u64,
-    /// The store.
     pub checked: CheckedStore,
 }
 
@@ -211,7 +208,6 @@ impl Cut {
 }
 
 impl ArmOutcome {
-    /// Adds a point.
     fn add(&mut self, point: &CutPoint, cut: &Cut, arm: &Arm) {
         self.points += 1;
         self.acknowledged += cut.acknowledged;

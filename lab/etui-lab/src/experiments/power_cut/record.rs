@@ -34,15 +34,12 @@ pub struct RecordHeader {
     version: u32,
     /// The kernel's name of the file system.
     pub file_system: String,
-    /// The arm.
     pub arm: Arm,
-    /// The number of saves.
     pub saves: u64,
     /// Events of the empty file system.
     base_events: u64,
 }
 
-/// A recorded run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CutRecord {
     /// The arm and its run.
@@ -92,7 +89,6 @@ impl CutRecord {
         out.flush().map_err(failed)
     }
 
-    /// Reads it from a file.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let failed = |e| Error::file(path, e);
         let mut input = BufReader::new(File::open(path).map_err(failed)?);

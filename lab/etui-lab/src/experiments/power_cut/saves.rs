@@ -14,10 +14,8 @@ const RECORDS: u32 = 16;
 const TRACKS: u32 = 10;
 const SEED: u64 = 0x706f_7765_7220_6375;
 
-/// A kind of record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SaveKind {
-    /// A contact.
     Contact,
     /// An event.
     Event,
@@ -26,7 +24,6 @@ pub enum SaveKind {
 }
 
 impl SaveKind {
-    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Contact, Self::Event, Self::Track];
 
     /// The name of the kind, where a store has records of all kinds together.
@@ -38,7 +35,6 @@ impl SaveKind {
         }
     }
 
-    /// Returns the kind of a name.
     pub fn named(name: &str) -> Result<Self, Error> {
         let mut all = Self::ALL.into_iter();
         let kind = all.find(|kind| kind.name() == name);
@@ -49,7 +45,6 @@ impl SaveKind {
 /// A change of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SaveStep {
-    /// Its kind.
     pub kind: SaveKind,
     /// The record: a UID, or the title of a track.
     pub name: String,
@@ -114,7 +109,6 @@ fn track_step(track: u32, plays: u64) -> SaveStep {
     }
 }
 
-/// The text of a contact; each version is another.
 pub fn contact_text(uid: &str, version: u64) -> Vec<u8> {
     let mut person = person(SEED, version);
     person.uid = uid.to_owned();

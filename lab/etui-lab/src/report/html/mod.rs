@@ -37,7 +37,6 @@ const HEAD: &str = r#"<meta charset="utf-8"/>
 <title>Storage on this machine: what to change</title>
 "#;
 
-/// Returns a value as text of the page.
 fn text(value: impl Display) -> PreEscaped<String> {
     PreEscaped(HtmlText(value).to_string())
 }

@@ -16,7 +16,6 @@ pub struct FolderStore {
 }
 
 impl FolderStore {
-    /// Opens the folder.
     pub fn open(settings: &ArmSettings, dir: &Path) -> Result<Self, Error> {
         let folder = Self {
             dir: dir.join("records"),
