@@ -202,7 +202,7 @@ fn short_name(about: &ExperimentInfo) -> String {
 /// Names the studies without a result; empty if there are none.
 fn missing_studies(report: &Report) -> String {
     let has = |study| report.sections.iter().any(|s| s.about.study == Some(study));
-    let missing = Study::ALL.into_iter().filter(|study| !has(*study));
+    let missing = Study::ALL.iter().copied().filter(|study| !has(*study));
     let titles: Vec<&str> = missing.map(Study::title).collect();
     match titles.as_slice() {
         [] => String::new(),

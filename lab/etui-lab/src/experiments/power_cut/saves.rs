@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use etui_testkit::calendars::{Span, entry};
 use etui_testkit::people::{Version, person};
 use etui_testkit::rng::SplitMix64;
+use strum::{AsRefStr, Display, EnumString, VariantArray};
 
 use crate::Error;
 
@@ -14,7 +15,11 @@ const RECORDS: u32 = 16;
 const TRACKS: u32 = 10;
 const SEED: u64 = 0x706f_7765_7220_6375;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Where a store has records of all kinds together, the name of the kind is with each.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsRefStr, Display, EnumString, VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum SaveKind {
     Contact,
     /// An event.
@@ -24,21 +29,9 @@ pub enum SaveKind {
 }
 
 impl SaveKind {
-    pub const ALL: [Self; 3] = [Self::Contact, Self::Event, Self::Track];
-
-    /// The name of the kind, where a store has records of all kinds together.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Contact => "contact",
-            Self::Event => "event",
-            Self::Track => "track",
-        }
-    }
-
     pub fn named(name: &str) -> Result<Self, Error> {
-        let mut all = Self::ALL.into_iter();
-        let kind = all.find(|kind| kind.name() == name);
-        kind.ok_or_else(|| Error::other(format!("there is no kind of record `{name}`")))
+        let kind = name.parse();
+        kind.map_err(|_| Error::other(format!("there is no kind of record `{name}`")))
     }
 }
 
