@@ -2,6 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::report::text::between_words;
+
 /// Lines of text, wrapped.
 pub struct Words {
     text: String,
@@ -38,26 +40,11 @@ impl Words {
 
     /// Writes a paragraph after a label; further lines are as far in.
     pub fn labelled(&mut self, indent: usize, label: &str, pad: usize, words: &str) {
-        let begin = indent + pad;
-        let mut line = format!("{:indent$}{label:pad$}", "");
-        let mut column = begin.max(line.width());
-        let mut first = true;
-        for word in words.split(' ') {
-            if !first && column + 1 + word.width() > self.width {
-                self.line(line.trim_end());
-                line = " ".repeat(begin);
-                column = begin;
-                first = true;
-            }
-            if !first {
-                line.push(' ');
-                column += 1;
-            }
-            line.push_str(word);
-            column += word.width();
-            first = false;
-        }
-        self.line(line.trim_end());
+        let first = format!("{:indent$}{label:pad$}", "");
+        let further = " ".repeat(indent + pad);
+        let options = between_words(self.width).break_words(false);
+        let options = options.initial_indent(&first).subsequent_indent(&further);
+        self.line(&textwrap::fill(words, options));
     }
 
     pub fn paragraph(&mut self, words: &str) {

@@ -12,7 +12,7 @@ mod html;
 mod markdown;
 pub mod numbers;
 mod terminal;
-mod text;
+pub(crate) mod text;
 mod text_table;
 
 use std::collections::BTreeMap;
