@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::machine::CutMachine;
 use super::points::{
@@ -20,7 +20,7 @@ use crate::{Arm, ArmSettings, Error};
 const MAX_FINDINGS: usize = 20;
 
 /// The outcome of the power cuts of an arm.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ArmOutcome {
     /// Points at which the power failed.
     pub points: u64,
