@@ -191,7 +191,7 @@ impl ArmGroup {
     }
 }
 
-/// Which group: the same work, on the same stack, at the same size.
+/// Which group: work, stack and size.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupKey {
     /// The work.

@@ -82,7 +82,7 @@ impl NbdServer {
         state.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Presents other contents, of the same size, to all clients from the next request on. A
+    /// Presents other contents, of equal size, to all clients from the next request on. A
     /// client's caches are not its matter.
     pub fn replace_disk(&self, disk: Arc<dyn BlockDisk>) -> Result<(), Error> {
         let mut state = self.device.state();

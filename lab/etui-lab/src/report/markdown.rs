@@ -151,7 +151,7 @@ fn write_experiment(out: &mut String, section: &ReportSection) {
     }
 }
 
-/// Writes what the study found, and how it is repeated.
+/// Writes the study's finding and its repetition.
 fn write_study(out: &mut String, section: &ReportSection) {
     let about = &section.about;
     write_paragraph(out, "#### How it is measured");

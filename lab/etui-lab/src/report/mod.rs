@@ -1,4 +1,4 @@
-//! The report: `html` is one page that needs nothing else, `markdown` the same as text,
+//! The report: `html` is one page that needs nothing else, `markdown` its text,
 //! `csv` every figure in one long table, `terminal` one experiment at the prompt.
 //!
 //! All are made from a [`Report`]: the machine, and a [`ReportSection`] for each

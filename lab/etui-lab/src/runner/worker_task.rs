@@ -1,4 +1,4 @@
-//! What a worker is told and what it answers: [`WorkerTask`], [`WorkerReply`].
+//! The task of a worker and its answer: [`WorkerTask`], [`WorkerReply`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

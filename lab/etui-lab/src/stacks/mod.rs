@@ -47,7 +47,7 @@ pub const HERE: &str = "here";
 /// The name of the RAM disk (tmpfs).
 pub const RAM: &str = "ram";
 
-/// Checks that a stack is available here; the error says why not and what would help.
+/// Checks that a stack is available here; the error has the reason and the remedy.
 pub fn check_available(name: &str) -> Result<(), String> {
     match name {
         HERE => Ok(()),

@@ -79,7 +79,6 @@ pub struct StatementShape {
     pub sorts: u64,
 }
 
-/// What a command did to a database.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Observed {
     /// Programs that used the database, by their names.

@@ -133,7 +133,7 @@ fn plain_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let plain = PlainContacts::create(&path, parts, vfs_name)?;
     recorder.phase("fill", || plain.save(&rows, 0..filled, true))?;
     recorder.record("fill/pages", plain.pages()? as f64);
-    // No save writes back what the fill left in the log.
+    // No save writes back the pages that the fill left in the log.
     plain.close()?;
     let plain = PlainContacts::open(&path, parts, vfs_name)?;
     let mut ns = Vec::new();

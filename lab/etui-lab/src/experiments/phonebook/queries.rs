@@ -1,6 +1,6 @@
 //! The queries, in each product's words.
 //!
-//! The products do not mean the same by "begins with": the server compares the beginning of a
+//! The products mean different things by "begins with": the server compares the beginning of a
 //! whole name as it is written, etui that of each word; the server compares a number as it is
 //! written, etui its digits with the country before them. So each query is one for which, among
 //! these people, all have the same answer, up to the size that is named with it.

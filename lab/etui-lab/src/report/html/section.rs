@@ -141,7 +141,7 @@ fn charts(charts: &[Chart]) -> Markup {
     }
 }
 
-/// What the study found, and how it is repeated here.
+/// The study's finding, and its repetition here.
 fn study(section: &ReportSection) -> Markup {
     let about = &section.about;
     let headings = ["Finding", "Cure", "The study's figure"].map(|heading| (heading, false));
