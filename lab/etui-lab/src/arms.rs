@@ -4,18 +4,24 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 use crate::error::Error;
 
 /// Role of an arm in the comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "lowercase")]
 pub enum ArmRole {
     /// As the study found it.
+    #[strum(serialize = "as found")]
     AsFound,
     /// One cure alone.
     Cure,
     /// All cures together.
+    #[strum(serialize = "all cures")]
     AllCures,
     /// Gives up durability or safety; an upper bound, no mitigation.
     Unsafe,
@@ -31,15 +37,7 @@ pub enum ArmRole {
 impl ArmRole {
     /// The words for people.
     pub fn label(self) -> &'static str {
-        match self {
-            ArmRole::AsFound => "as found",
-            ArmRole::Cure => "cure",
-            ArmRole::AllCures => "all cures",
-            ArmRole::Unsafe => "unsafe",
-            ArmRole::Peer => "peer",
-            ArmRole::Etui => "etui",
-            ArmRole::Variant => "variant",
-        }
+        self.into()
     }
 }
 
@@ -193,7 +191,7 @@ impl ArmGroup {
     }
 }
 
-/// Which group: the same work, on the same stack, at the same size.
+/// Which group: work, stack and size.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupKey {
     /// The work.

@@ -31,19 +31,15 @@ const ENOUGH: usize = 5;
 /// A measure that differs beyond noise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
-    /// The experiment.
     pub experiment: String,
     /// The group's work, stack and size.
     pub group: String,
-    /// The arm.
     pub arm: String,
     /// The measure, `phase/measure`.
     pub measure: String,
     /// Its unit; of times a ratio to the group's first arm.
     pub unit: Unit,
-    /// The median before.
     pub before: f64,
-    /// The median after.
     pub after: f64,
     /// Whether it is worse now.
     pub worse: bool,

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use crate::arms::{ArmGroup, NotRun, RunCase};
 use crate::error::Error;
@@ -17,7 +18,9 @@ use crate::results::Results;
 use crate::spec::ReportSpec;
 
 /// One of the five studies that etui is built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Study {
     /// MTP music sync on a Symbian^3 phone: Symbian SQL, 2010.
@@ -34,13 +37,7 @@ pub enum Study {
 
 impl Study {
     /// All of them, in the order of the book.
-    pub const ALL: [Study; 5] = [
-        Study::MusicSync,
-        Study::SmartphoneStack,
-        Study::DateBook,
-        Study::AddressBook,
-        Study::ApplicationStart,
-    ];
+    pub const ALL: &'static [Study] = Self::VARIANTS;
 
     /// Returns the title.
     pub fn title(self) -> &'static str {

@@ -68,7 +68,7 @@ impl LabContext {
         &self.values
     }
 
-    /// Checks that a stack is available here; the error says why not and what would help.
+    /// Checks that a stack is available here; the error has the reason and the remedy.
     pub fn stack(&self, name: &str) -> Result<(), String> {
         stacks::check_available(name)
     }

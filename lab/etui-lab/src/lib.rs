@@ -6,8 +6,8 @@
 
 mod arms;
 pub mod cli;
-pub mod compare;
-pub mod device;
+mod compare;
+mod device;
 pub mod doctor;
 mod error;
 mod experiment;
@@ -23,11 +23,11 @@ mod recorder;
 mod redo;
 pub mod report;
 pub mod results;
-pub mod runner;
+mod runner;
 mod spec;
 pub mod stacks;
 pub mod stats;
-pub mod vm;
+mod vm;
 
 pub use arms::{Arm, ArmGroup, ArmRole, ArmSettings, MeasurePass, NotRun, RunCase};
 pub use error::Error;

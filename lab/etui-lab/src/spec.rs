@@ -4,6 +4,18 @@
 //! ([`Threshold`]) over [`Measure`]s. [`ReportSpec::evaluate`] (in `evaluate`) turns them and the
 //! results into tables, charts and a verdict; every form of the report is made from those.
 
+/// Methods that set a field each: `NAME(FIELD: TYPE OF THE ARGUMENT);`.
+macro_rules! setters {
+    ($($(#[$about:meta])* $name:ident($field:ident: $type:ty);)*) => {$(
+        $(#[$about])*
+        #[must_use]
+        pub fn $name(mut self, $field: $type) -> Self {
+            self.$field = $field.into();
+            self
+        }
+    )*};
+}
+
 mod advice;
 mod evaluate;
 
@@ -238,11 +250,17 @@ impl TableSpec {
         }
     }
 
-    /// Sets how to read it.
-    #[must_use]
-    pub fn caption(mut self, caption: impl Into<String>) -> Self {
-        self.caption = caption.into();
-        self
+    setters! {
+        /// Sets how to read it.
+        caption(caption: impl Into<String>);
+        /// Sets the measures.
+        measures(measures: Vec<Measure>);
+        /// Takes ratios to an arm.
+        base(base: impl Into<Option<&'static str>>);
+        /// Sets the unit of the groups' sizes.
+        size_unit(size_unit: &'static str);
+        /// Shows published figures before the measured rows.
+        published(published: Vec<PublishedRow>);
     }
 
     /// Shows these arms alone.
@@ -252,38 +270,10 @@ impl TableSpec {
         self
     }
 
-    /// Sets the measures.
-    #[must_use]
-    pub fn measures(mut self, measures: Vec<Measure>) -> Self {
-        self.measures = measures;
-        self
-    }
-
     /// Shows a column for each group.
     #[must_use]
     pub fn by_group(mut self) -> Self {
         self.columns = ColumnAxis::Groups;
-        self
-    }
-
-    /// Takes ratios to an arm.
-    #[must_use]
-    pub fn base(mut self, arm: impl Into<Option<&'static str>>) -> Self {
-        self.base = arm.into();
-        self
-    }
-
-    /// Sets the unit of the groups' sizes.
-    #[must_use]
-    pub fn size_unit(mut self, unit: &'static str) -> Self {
-        self.size_unit = unit;
-        self
-    }
-
-    /// Shows published figures before the measured rows.
-    #[must_use]
-    pub fn published(mut self, rows: Vec<PublishedRow>) -> Self {
-        self.published = rows;
         self
     }
 }
@@ -433,25 +423,13 @@ impl Threshold {
         self
     }
 
-    /// Sets the upper bound.
-    #[must_use]
-    pub fn at_most(mut self, high: f64) -> Self {
-        self.high = high;
-        self
-    }
-
-    /// Sets the lower bound.
-    #[must_use]
-    pub fn at_least(mut self, low: f64) -> Self {
-        self.low = low;
-        self
-    }
-
-    /// Sets the study's own figure, in its own words.
-    #[must_use]
-    pub fn published(mut self, figure: &'static str) -> Self {
-        self.published = figure;
-        self
+    setters! {
+        /// Sets the upper bound.
+        at_most(high: f64);
+        /// Sets the lower bound.
+        at_least(low: f64);
+        /// Sets the study's own figure, in its own words.
+        published(published: &'static str);
     }
 }
 

@@ -15,10 +15,8 @@ use etui_lab::{
     RunPlan,
 };
 
-/// The experiment.
 pub struct Counters;
 
-/// The file.
 const BOOK: &str = "contacts.etui";
 
 /// The arm whose saves are durable when they return.

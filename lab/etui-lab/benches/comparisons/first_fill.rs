@@ -40,7 +40,6 @@ const MAX_FILL_NS: f64 = 60e9;
 const MAX_PEAK_BYTES: f64 = 72e6;
 const MAX_LEFT_BYTES: f64 = 12e6;
 
-/// The experiment.
 pub struct FirstFill;
 
 impl Experiment for FirstFill {

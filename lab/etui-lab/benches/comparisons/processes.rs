@@ -92,7 +92,6 @@ impl ProcessCpu {
         }
     }
 
-    /// Returns it as a time.
     pub fn time(self) -> Duration {
         TICK * u32::try_from(self.ticks).unwrap_or(u32::MAX)
     }

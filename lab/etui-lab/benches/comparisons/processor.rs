@@ -37,7 +37,6 @@ const INDEXES: u64 = 20;
 const CONTACTS: u64 = 12_800;
 const WARM_UP_CONTACTS: u64 = 300;
 
-/// A kind of operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     /// Commits of one row of 100 bytes.
@@ -86,7 +85,6 @@ fn find_operation(name: &str) -> Result<Operation, Error> {
     found.ok_or_else(|| Error::other(format!("no operation `{name}`")))
 }
 
-/// The experiment.
 pub struct Processor;
 
 impl Experiment for Processor {

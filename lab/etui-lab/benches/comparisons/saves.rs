@@ -58,7 +58,6 @@ const OPENED_SAVES: (u64, u64) = (30, 100);
 /// The stack whose block device is the laboratory's own.
 const COUNTED_STACK: &str = "ext4";
 
-/// The experiment.
 pub struct Saves;
 
 impl Experiment for Saves {

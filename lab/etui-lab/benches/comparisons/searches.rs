@@ -37,7 +37,6 @@ const LARGE: u64 = 100_000;
 const MAX_SMALL_NS: f64 = 5e6;
 const MAX_LARGE_NS: f64 = 100e6;
 
-/// The experiment.
 pub struct Searches;
 
 impl Experiment for Searches {
@@ -157,7 +156,6 @@ pub(super) fn write_people(path: &Path, seed: u64, count: u64) -> Result<(), Err
     file.flush().map_err(failed)
 }
 
-/// Imports a file of vCards.
 pub(super) fn import_people(contacts: &Contacts, path: &Path, count: u64) -> Result<(), Error> {
     let file = File::open(path).map_err(|e| Error::file(path, e))?;
     let report = contacts.import(file, &mut |_| ControlFlow::Continue(()))?;

@@ -118,7 +118,6 @@ pub fn wait_until<T>(
     }
 }
 
-/// Returns the bytes of all files below a directory.
 pub fn bytes_below(dir: &Path) -> Result<u64, Error> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(dir).map_err(|e| Error::file(dir, e))? {

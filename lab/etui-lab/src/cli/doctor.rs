@@ -1,15 +1,11 @@
 //! `etui lab doctor`: examining a SQLite database of any program.
 
-use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use clap::ValueEnum;
 use indicatif::ProgressBar;
 
-use crate::doctor::{self, Options, Tracer};
+use crate::doctor::{self, Options};
 use crate::error::Error;
 use crate::output;
 
@@ -31,78 +27,18 @@ Exit codes: 0 examined, 1 failed, 2 not understood, 130 stopped.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DoctorArgs {
-    /// The database
-    #[arg(value_name = "DB")]
-    database: PathBuf,
-    /// Observe this command, which uses the database
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
-    /// End the command after this time (SIGTERM; SIGKILL ten seconds later)
-    #[arg(long = "for", value_name = "SECONDS", value_parser = parse_seconds)]
-    time_limit: Option<Duration>,
-    /// How the command is observed [default: preload; strace for static programs]
-    #[arg(long, value_enum)]
-    tracer: Option<TracerName>,
-    /// Where the copies are made [default: on the file system of the database, if it can be]
-    #[arg(long, value_name = "DIR")]
-    scratch: Option<PathBuf>,
-    /// The time for one repetition of the transactions as found
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_seconds)]
-    seconds: Duration,
-    /// How often the transactions are repeated under each setup
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=99))]
-    rounds: u16,
-    /// Make each flush slower by this time
-    #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1000))]
-    flush_ms: u16,
-    /// The largest database that is copied
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
-    max_size: u32,
-    /// Write JSON; the command's standard output goes to standard error
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    options: Options,
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum TracerName {
-    /// A library preloaded into the program: statements, writes and flushes
-    Preload,
-    /// strace: writes and flushes of any program
-    Strace,
-}
-
-fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    match (0.01..=86_400.0).contains(&seconds) {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err("0.01 to 86400 seconds can be given".to_owned()),
-    }
 }
 
 impl DoctorArgs {
     /// Examines and prints.
     pub fn run(self) -> Result<ExitCode, Error> {
         let stop = super::on_stop()?;
-        let json = self.json;
         let shown = !self.quiet && std::io::stderr().is_terminal();
-        let options = Options {
-            database: self.database,
-            command: self.command,
-            tracer: self.tracer.map(|name| match name {
-                TracerName::Preload => Tracer::Preload,
-                TracerName::Strace => Tracer::Strace,
-            }),
-            time_limit: self.time_limit,
-            scratch: self.scratch,
-            replay_time: self.seconds,
-            rounds: usize::from(self.rounds),
-            flush_delay: Duration::from_millis(self.flush_ms.into()),
-            most_bytes: u64::from(self.max_size) << 20,
-            output_to_errors: json,
-        };
         let mut bar: Option<ProgressBar> = None;
         let mut progress = |message: &str| match message {
             // The command has the terminal now.
@@ -118,13 +54,13 @@ impl DoctorArgs {
             }
             _ => {}
         };
-        let examined = doctor::examine(&options, &stop, &mut progress);
+        let examined = doctor::examine(&self.options, &stop, &mut progress);
         progress("");
         let examination = examined.map_err(|error| match error {
             Error::Stopped => Error::StoppedForGood,
             other => other,
         })?;
-        if json {
+        if self.options.json {
             let text = serde_json::to_string_pretty(&examination);
             let text = text.map_err(|e| Error::other(format!("the examination as JSON: {e}")))?;
             output::print_line(text)?;

@@ -30,68 +30,45 @@ pub struct SetupArgs {
     debian_mirror: Option<String>,
 }
 
-/// A package of Debian and its derivatives: its name; a tool or, with a `/`, a file of it; its
-/// purpose.
+/// The name of a package, a sign that it is installed, and its purpose.
 type Package = (&'static str, &'static str, &'static str);
 
-const PACKAGES: &[Package] = &[
-    ("e2fsprogs", "mkfs.ext4", "ext4 on loop images; extents"),
-    ("xfsprogs", "mkfs.xfs", "xfs on loop images"),
-    ("btrfs-progs", "mkfs.btrfs", "btrfs on loop images"),
-    ("dosfstools", "mkfs.vfat", "vfat on loop images"),
-    ("exfatprogs", "mkfs.exfat", "exfat on loop images"),
-    (
-        "exfat-fuse",
-        "mount.exfat-fuse",
-        "exfat where the kernel has none",
-    ),
-    (
-        "qemu-system-x86",
-        "qemu-system-x86_64",
-        "the virtual machine: ext4, xfs, btrfs, f2fs, nilfs2, vfat and exfat without root",
-    ),
-    ("f2fs-tools", "mkfs.f2fs", "f2fs in the virtual machine"),
-    (
-        "nilfs-tools",
-        "mkfs.nilfs2",
-        "nilfs2 in the virtual machine",
-    ),
-    ("squashfs-tools", "mksquashfs", "squashfs images"),
-    ("erofs-utils", "mkfs.erofs", "erofs images"),
-    ("strace", "strace", "system calls by file"),
-    ("valgrind", "valgrind", "instructions"),
-    (
-        "evolution-data-server",
-        "/usr/libexec/evolution-source-registry",
-        "the peer of `phonebook` and `calendar`",
-    ),
-    (
-        "libebook1.2-dev",
-        "/usr/include/evolution-data-server/libebook/libebook.h",
-        "driving Evolution Data Server",
-    ),
-    (
-        "libecal2.0-dev",
-        "/usr/include/evolution-data-server/libecal/libecal.h",
-        "driving Evolution Data Server's calendar",
-    ),
-    (
-        "libdbus-1-dev",
-        "/usr/include/dbus-1.0/dbus/dbus.h",
-        "the echo of `dbus-calls`",
-    ),
-    ("mpd", "mpd", "a peer of `media-scan`"),
-    ("beets", "beet", "a peer of `media-scan`"),
-    ("util-linux", "chrt", "real-time priority"),
-    ("dbus", "dbus-daemon", "a private session bus"),
-    ("gcc", "cc", "driving Evolution Data Server"),
-    (
-        "libc6-dev",
-        "/usr/include/stdio.h",
-        "driving Evolution Data Server",
-    ),
-    ("pkg-config", "pkg-config", "driving Evolution Data Server"),
-];
+/// Packages of Debian and its derivatives, one a line: its name; a tool or, with a `/`, a file of
+/// it; its purpose.
+const PACKAGES: &str = "\
+e2fsprogs | mkfs.ext4 | ext4 on loop images; extents
+xfsprogs | mkfs.xfs | xfs on loop images
+btrfs-progs | mkfs.btrfs | btrfs on loop images
+dosfstools | mkfs.vfat | vfat on loop images
+exfatprogs | mkfs.exfat | exfat on loop images
+exfat-fuse | mount.exfat-fuse | exfat where the kernel has none
+qemu-system-x86 | qemu-system-x86_64 | the virtual machine: ext4, xfs, btrfs, f2fs, nilfs2, vfat and exfat without root
+f2fs-tools | mkfs.f2fs | f2fs in the virtual machine
+nilfs-tools | mkfs.nilfs2 | nilfs2 in the virtual machine
+squashfs-tools | mksquashfs | squashfs images
+erofs-utils | mkfs.erofs | erofs images
+strace | strace | system calls by file
+valgrind | valgrind | instructions
+evolution-data-server | /usr/libexec/evolution-source-registry | the peer of `phonebook` and `calendar`
+libebook1.2-dev | /usr/include/evolution-data-server/libebook/libebook.h | driving Evolution Data Server
+libecal2.0-dev | /usr/include/evolution-data-server/libecal/libecal.h | driving Evolution Data Server's calendar
+libdbus-1-dev | /usr/include/dbus-1.0/dbus/dbus.h | the echo of `dbus-calls`
+mpd | mpd | a peer of `media-scan`
+beets | beet | a peer of `media-scan`
+util-linux | chrt | real-time priority
+dbus | dbus-daemon | a private session bus
+gcc | cc | driving Evolution Data Server
+libc6-dev | /usr/include/stdio.h | driving Evolution Data Server
+pkg-config | pkg-config | driving Evolution Data Server
+";
+
+fn packages() -> impl Iterator<Item = Package> {
+    PACKAGES.lines().filter_map(|line| {
+        let (name, rest) = line.split_once(" | ")?;
+        let (sign, purpose) = rest.split_once(" | ")?;
+        Some((name, sign, purpose))
+    })
+}
 
 fn is_installed((_, sign, _): &Package) -> bool {
     match sign.contains('/') {
@@ -112,7 +89,7 @@ impl SetupArgs {
     }
 
     fn install_missing(&self) -> Result<(), Error> {
-        let missing: Vec<&Package> = PACKAGES.iter().filter(|p| !is_installed(p)).collect();
+        let missing: Vec<Package> = packages().filter(|p| !is_installed(p)).collect();
         if missing.is_empty() {
             output::print_line(format_args!("All that the experiments need is installed."))?;
             return Ok(());

@@ -138,8 +138,7 @@ fn transmit(input: &mut impl Read, output: &mut impl Write, device: &Device) -> 
                 }
                 protocol::COMMAND_WRITE => device.write(offset, &data, force),
                 protocol::COMMAND_FLUSH => device.flush(),
-                protocol::COMMAND_TRIM => device.trim(offset, length, force),
-                _ => device.write_zeroes(offset, length, force),
+                _ => device.zero(offset, length, force),
             }
             .map_err(|_| protocol::EIO)
         });

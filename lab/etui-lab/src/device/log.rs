@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// A request that changed the device or made it durable, or a mark.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceEvent {
     /// Sectors were written.
     Write {
         /// Where, in bytes.
         offset: u64,
-        /// The data.
         data: Arc<[u8]>,
         /// Forced unit access: durable when the request returned.
         force_unit_access: bool,

@@ -1,6 +1,5 @@
-//! The laboratory's own block device: an NBD server ([`NbdServer`]) that counts, delays requests
-//! by a model of a real device ([`DeviceModel`]) and records every write and flush
-//! ([`DeviceLog`]).
+//! The laboratory's own block device: an NBD server ([`NbdServer`]) that delays requests by a model of
+//! a real device ([`DeviceModel`]) and records every write and flush ([`DeviceLog`]).
 //!
 //! A virtual machine uses it as a disk, without root:
 //!
@@ -13,7 +12,6 @@
 //! ([`OverlayDisk`]). Neither is flushed to the host's storage: durability is the model's matter.
 
 mod connection;
-mod counters;
 mod disk;
 mod log;
 mod model;
@@ -23,7 +21,6 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use counters::DeviceCounters;
 pub use disk::{BlockDisk, FileDisk, OverlayDisk, SECTOR_BYTES};
 pub use log::{DeviceEvent, DeviceLog};
 pub use model::{DeviceModel, RequestCounts};

@@ -30,15 +30,11 @@ pub struct DeviceModel {
 /// Counts of requests, for [`DeviceModel::time_of`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RequestCounts {
-    /// Reads.
     pub reads: f64,
-    /// Bytes read.
     pub read_bytes: f64,
     /// Writes with data.
     pub writes: f64,
-    /// Bytes written.
     pub write_bytes: f64,
-    /// Flushes.
     pub flushes: f64,
 }
 
@@ -112,10 +108,8 @@ impl DeviceModel {
         source: "no delays",
     };
 
-    /// All models.
     pub const ALL: [Self; 5] = [Self::EMMC, Self::SD_CARD, Self::UFS, Self::NVME, Self::NONE];
 
-    /// Returns the model of a name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|model| model.name == name)
     }
@@ -134,13 +128,11 @@ impl DeviceModel {
             + counts.flushes * nanoseconds(self.flush_latency)
     }
 
-    /// Returns the time of a read.
     pub fn read_time(&self, bytes: u64) -> Duration {
         self.read_latency
             .saturating_add(transfer_time(bytes, self.read_bandwidth))
     }
 
-    /// Returns the time of a write.
     pub fn write_time(&self, bytes: u64, force_unit_access: bool) -> Duration {
         let flush = if force_unit_access {
             self.flush_latency

@@ -58,7 +58,6 @@ pub const MAX_PAYLOAD: u32 = 32 << 20;
 /// Largest data of an option: a name of 4096 bytes, and room.
 pub const MAX_OPTION: u32 = 16 << 10;
 
-/// A request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     pub flags: u16,

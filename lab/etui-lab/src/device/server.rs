@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 
 use super::connection;
-use super::counters::DeviceCounters;
 use super::disk::BlockDisk;
 use super::log::{DeviceEvent, DeviceLog};
 use super::model::DeviceModel;
@@ -51,7 +50,6 @@ impl NbdServer {
             model: *model,
             state: Mutex::new(DeviceState {
                 disk,
-                counters: DeviceCounters::default(),
                 log: record.then(Vec::new),
                 busy_until: Instant::now(),
             }),
@@ -69,16 +67,6 @@ impl NbdServer {
         })
     }
 
-    /// Returns the socket's path.
-    pub fn socket(&self) -> &Path {
-        &self.socket
-    }
-
-    /// Returns the counters since the start or the last reset.
-    pub fn counters(&self) -> DeviceCounters {
-        self.device.state().counters
-    }
-
     /// Sets a mark in the log, e.g. for an acknowledged record. It is after all requests that
     /// have been answered.
     pub fn mark(&self, mark: &[u8]) {
@@ -94,7 +82,7 @@ impl NbdServer {
         state.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Presents other contents, of the same size, to all clients from the next request on. A
+    /// Presents other contents, of equal size, to all clients from the next request on. A
     /// client's caches are not its matter.
     pub fn replace_disk(&self, disk: Arc<dyn BlockDisk>) -> Result<(), Error> {
         let mut state = self.device.state();
@@ -179,7 +167,6 @@ pub struct Device {
 #[derive(Debug)]
 struct DeviceState {
     disk: Arc<dyn BlockDisk>,
-    counters: DeviceCounters,
     log: Option<DeviceLog>,
     /// End of the last request's time: requests are served one after the other.
     busy_until: Instant,
@@ -214,20 +201,14 @@ impl Device {
     }
 
     pub fn read(&self, offset: u64, data: &mut [u8]) -> io::Result<()> {
-        let bytes = data.len() as u64;
-        self.serve(self.model.read_time(bytes), |state| {
-            state.counters.reads += 1;
-            state.counters.read_bytes += bytes;
-            state.disk.read_at(offset, data)
-        })
+        let time = self.model.read_time(data.len() as u64);
+        self.serve(time, |state| state.disk.read_at(offset, data))
     }
 
     pub fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> io::Result<()> {
-        let bytes = data.len() as u64;
-        let time = self.model.write_time(bytes, force_unit_access);
+        let time = self.model.write_time(data.len() as u64, force_unit_access);
         self.serve(time, |state| {
             state.disk.write_at(offset, data)?;
-            state.count_write(bytes, force_unit_access);
             state.record(|| DeviceEvent::Write {
                 offset,
                 data: data.into(),
@@ -237,33 +218,12 @@ impl Device {
         })
     }
 
-    pub fn write_zeroes(
-        &self,
-        offset: u64,
-        length: u64,
-        force_unit_access: bool,
-    ) -> io::Result<()> {
+    /// Makes sectors zeros, or trims them.
+    pub fn zero(&self, offset: u64, length: u64, force_unit_access: bool) -> io::Result<()> {
         // Carries no data: without transfer.
         let time = self.model.write_time(0, force_unit_access);
         self.serve(time, |state| {
             state.disk.zero_at(offset, length)?;
-            state.count_write(length, force_unit_access);
-            state.counters.zero_writes += 1;
-            state.record(|| DeviceEvent::Zero {
-                offset,
-                length,
-                force_unit_access,
-            });
-            Ok(())
-        })
-    }
-
-    pub fn trim(&self, offset: u64, length: u64, force_unit_access: bool) -> io::Result<()> {
-        let time = self.model.write_time(0, force_unit_access);
-        self.serve(time, |state| {
-            state.disk.zero_at(offset, length)?;
-            state.counters.trims += 1;
-            state.counters.trim_bytes += length;
             state.record(|| DeviceEvent::Zero {
                 offset,
                 length,
@@ -275,7 +235,6 @@ impl Device {
 
     pub fn flush(&self) -> io::Result<()> {
         self.serve(self.model.flush_latency, |state| {
-            state.counters.flushes += 1;
             state.record(|| DeviceEvent::Flush);
             Ok(())
         })
@@ -283,12 +242,6 @@ impl Device {
 }
 
 impl DeviceState {
-    fn count_write(&mut self, bytes: u64, force_unit_access: bool) {
-        self.counters.writes += 1;
-        self.counters.write_bytes += bytes;
-        self.counters.fua_writes += u64::from(force_unit_access);
-    }
-
     fn record(&mut self, event: impl FnOnce() -> DeviceEvent) {
         if let Some(log) = &mut self.log {
             log.push(event());

@@ -22,9 +22,7 @@ const REDO_MARK: u8 = 0xe7;
 /// The facts in the header of a database file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DatabaseHeader {
-    /// Bytes of a page.
     pub page_size: u32,
-    /// It is in WAL mode.
     pub wal: bool,
     /// The version of the SQLite that wrote it last, e.g. 3040001; 0 if unknown.
     pub writer: u32,

@@ -1,6 +1,5 @@
 //! [`examine`]: from a database and a command to findings with measured advice.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -15,6 +14,7 @@ use super::found::setup_as_found;
 use super::indexes::{ScanFinding, find_missing};
 use super::inspect::{Inspection, inspect};
 use super::measurement::{Combined, Measurement, WorkloadUse, try_after_others, try_alone};
+use super::options::Options;
 use super::place::{Scratch, is_on_network};
 use super::proposals::{Facts, propose};
 use super::replay::{Bench, Replayed};
@@ -25,47 +25,18 @@ use super::workload::{Workload, WorkloadSource};
 use crate::NotRun;
 use crate::error::Error;
 
-/// What to examine, and how.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The database.
-    pub database: PathBuf,
-    /// The command and its arguments; empty: none.
-    pub command: Vec<OsString>,
-    /// The way to observe the command; None: by its program.
-    pub tracer: Option<Tracer>,
-    /// The command is ended after this time.
-    pub time_limit: Option<Duration>,
-    /// A directory for copies.
-    pub scratch: Option<PathBuf>,
-    /// The time of one repetition of the workload under the setup as found.
-    pub replay_time: Duration,
-    /// Rounds of repetitions.
-    pub rounds: usize,
-    /// Each flush takes longer by this time.
-    pub flush_delay: Duration,
-    /// Larger databases are not copied.
-    pub most_bytes: u64,
-    /// The command's standard output goes to standard error.
-    pub output_to_errors: bool,
-}
-
 /// The result of an examination.
 #[derive(Debug, Clone, Serialize)]
 pub struct Examination {
-    /// The database.
     pub database: PathBuf,
     /// Its settings, size and schema.
     pub inspection: Inspection,
-    /// How the command ended.
     pub command: Option<CommandEnd>,
     /// The way in which it was observed.
     pub tracer: Option<Tracer>,
-    /// What it did.
     pub observed: Option<Observed>,
     /// Statements that scan a table.
     pub scans: Vec<ScanFinding>,
-    /// The measurements.
     pub measured: Option<Measurement>,
     /// Parts that could not be done, with the reasons.
     pub not_run: Vec<NotRun>,
@@ -206,7 +177,7 @@ impl Examiner<'_> {
         };
         // The header comes first: what is no database is not copied.
         read_header(&self.database)?;
-        if bytes > self.options.most_bytes {
+        if bytes > self.options.most_bytes() {
             return Err(Error::other(format!(
                 "{}: {} MiB, more than is copied without being asked; give --max-size {}",
                 self.database.display(),
@@ -234,7 +205,7 @@ impl Examiner<'_> {
             dir: self.scratch.path(),
             tracer: self.options.tracer,
             time_limit: self.options.time_limit,
-            output_to_errors: self.options.output_to_errors,
+            output_to_errors: self.options.json,
             stop: self.stop,
         })
     }
@@ -323,15 +294,15 @@ impl Examiner<'_> {
             bench: &mut bench,
             workload: &workload,
             count: usize::try_from(pilot.transactions).unwrap_or(usize::MAX),
-            limit: self.options.replay_time * 4,
-            rounds: self.options.rounds,
+            limit: self.options.seconds * 4,
+            rounds: self.options.rounds.into(),
         };
         let mut done = 0;
         let mut report = |total: usize| {
             done += 1;
             progress(&format!("measuring on copies: {done} of about {total}"));
         };
-        let about = (2 * proposals.len() + 6) * self.options.rounds;
+        let about = (2 * proposals.len() + 6) * usize::from(self.options.rounds);
         let mut step = || report(about);
         let Some(mut advice) = try_alone(&mut trials, &found, proposals, &mut step)? else {
             return Ok(None);
@@ -358,7 +329,7 @@ impl Examiner<'_> {
                 source: workload.source.clone(),
                 transactions: workload.transactions.len() as u64,
                 repeated: pilot.transactions,
-                rounds: self.options.rounds,
+                rounds: self.options.rounds.into(),
             },
             all: next(combined.all.is_some()),
             normal: next(combined.normal.is_some()),
@@ -373,7 +344,7 @@ impl Examiner<'_> {
         Bench::new(
             self.scratch.path(),
             base,
-            self.options.flush_delay,
+            Duration::from_millis(self.options.flush_ms.into()),
             self.stop,
         )
     }
@@ -383,7 +354,7 @@ impl Examiner<'_> {
         let mut bench = self.bench(base)?;
         let prepared = bench.prepare(found)?;
         let count = workload.transactions.len();
-        let replayed = bench.replay(&prepared, workload, count, self.options.replay_time);
+        let replayed = bench.replay(&prepared, workload, count, self.options.seconds);
         bench.discard(&prepared);
         replayed
     }

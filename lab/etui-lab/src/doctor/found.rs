@@ -22,7 +22,7 @@ pub fn setup_as_found(inspection: &Inspection, observed: Option<&Observed>) -> S
     setup.auto_vacuum.clone_from(&inspection.auto_vacuum);
     let set = |name: &str| observed?.settings.get(name).map(String::as_str);
     let default = |name: &str| observed?.defaults.get(name).map(String::as_str);
-    let mode = set("journal_mode").and_then(JournalMode::from_name);
+    let mode = set("journal_mode").and_then(|name| name.parse().ok());
     setup.journal_mode = match mode {
         _ if inspection.wal => JournalMode::Wal,
         Some(mode) if mode != JournalMode::Wal => mode,

@@ -13,11 +13,9 @@ use crate::error::Error;
 /// A statement with a scan.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScanFinding {
-    /// The shape of the statement.
     pub statement: String,
     /// How often it ran; 0 if that is not known.
     pub runs: u64,
-    /// The table that it scans.
     pub table: String,
     /// Rows that it read by scanning, each time.
     pub scanned: u64,
@@ -28,7 +26,6 @@ pub struct ScanFinding {
 /// An index as it was tried.
 #[derive(Debug, Clone, Serialize)]
 pub struct IndexTrial {
-    /// The SQL that creates it.
     pub sql: String,
     /// Seconds of the statement without it.
     pub before: f64,
@@ -149,7 +146,6 @@ fn query_plan(conn: &Connection, sql: &str) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// A statement as it ran.
 struct StatementRun {
     seconds: f64,
     steps: u64,

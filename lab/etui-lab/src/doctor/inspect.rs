@@ -14,9 +14,7 @@ use crate::error::Error;
 pub struct Inspection {
     /// The size of the file.
     pub bytes: u64,
-    /// Bytes of a page.
     pub page_size: u32,
-    /// Pages.
     pub pages: u64,
     /// Pages that hold nothing.
     pub free_pages: u64,
@@ -41,7 +39,6 @@ pub struct Inspection {
 /// A table or an index with its size.
 #[derive(Debug, Clone, Serialize)]
 pub struct TableInfo {
-    /// Its name.
     pub name: String,
     /// Bytes of its pages.
     pub bytes: u64,
@@ -50,9 +47,7 @@ pub struct TableInfo {
 /// An index that another one can replace.
 #[derive(Debug, Clone, Serialize)]
 pub struct RedundantIndex {
-    /// Its name.
     pub name: String,
-    /// Its table.
     pub table: String,
     /// The index that begins with the same columns.
     pub covered_by: String,

@@ -10,14 +10,10 @@ use super::trial::{Trial, Trials};
 use super::workload::WorkloadSource;
 use crate::error::Error;
 
-/// Measurements on copies.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measurement {
-    /// Where.
     pub location: Location,
-    /// The workload.
     pub workload: WorkloadUse,
-    /// The setup as found.
     pub found: Trial,
     /// Each proposed change alone.
     pub advice: Vec<Advice>,
@@ -35,23 +31,18 @@ pub struct Measurement {
 /// The workload that was repeated.
 #[derive(Debug, Clone, Serialize)]
 pub struct WorkloadUse {
-    /// Its origin.
     pub source: WorkloadSource,
-    /// Its transactions.
     pub transactions: u64,
     /// Those that were repeated.
     pub repeated: u64,
-    /// Rounds.
     pub rounds: usize,
 }
 
 /// A proposal and its measurement.
 #[derive(Debug, Clone, Serialize)]
 pub struct Advice {
-    /// The proposal.
     #[serde(flatten)]
     pub proposal: Proposal,
-    /// The measurement.
     pub trial: Trial,
     /// It is worth doing: it gains enough, or it is for safety.
     pub worthwhile: bool,

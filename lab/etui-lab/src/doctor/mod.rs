@@ -17,6 +17,7 @@ mod found;
 mod indexes;
 mod inspect;
 mod measurement;
+mod options;
 mod place;
 mod proposals;
 mod replay;
@@ -29,18 +30,7 @@ mod unseen;
 mod words;
 mod workload;
 
-pub use capture::{
-    CommandEnd, CommandRun, CommitShape, FileIo, Observed, StatementShape, Tracer, run_command,
-};
-pub use copy::{DatabaseHeader, copy_database, read_header};
-pub use examination::{Examination, Options, examine};
-pub use indexes::{IndexTrial, ScanFinding};
-pub use inspect::{Inspection, RedundantIndex, TableInfo, inspect};
-pub use measurement::{Advice, Measurement, WorkloadUse};
-pub use place::{Location, Scratch};
-pub use proposals::Proposal;
-pub use replay::{Bench, IoCounts, Prepared, Replayed};
-pub use setup::{JournalMode, Layer, Setup, Synchronous};
-pub use text::describe;
-pub use trial::{Trial, WORTHWHILE};
-pub use workload::{Transaction, Workload, WorkloadSource};
+pub use copy::copy_database;
+pub(crate) use examination::examine;
+pub(crate) use options::Options;
+pub(crate) use text::describe;

@@ -108,7 +108,6 @@ impl Scratch {
         Ok(Self { dir, location })
     }
 
-    /// Returns the directory.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }

@@ -26,7 +26,6 @@ pub struct Proposal {
     pub caution: Option<String>,
     /// It gives up some durability, so it is for the reader to choose.
     pub is_choice: bool,
-    /// The change as a setup.
     #[serde(skip)]
     pub setup: Setup,
     /// Applies the change to another setup.
@@ -37,11 +36,9 @@ pub struct Proposal {
 /// What is known when changes are proposed.
 #[derive(Debug)]
 pub struct Facts<'a> {
-    /// The database.
     pub inspection: &'a Inspection,
     /// What the command did, if there was one.
     pub observed: Option<&'a Observed>,
-    /// The setup as found.
     pub found: &'a Setup,
     /// The workload as repeated under it.
     pub replayed: &'a Replayed,
@@ -84,10 +81,9 @@ fn change(
     cause: String,
     actions: &[&str],
     apply: fn(&mut Setup, &Setup),
-    set: impl FnOnce(&mut Setup),
 ) -> Proposal {
     let mut setup = facts.found.clone();
-    set(&mut setup);
+    apply(&mut setup, facts.found);
     Proposal {
         id,
         cause,
@@ -132,7 +128,6 @@ fn grouped(facts: &Facts<'_>) -> Option<Proposal> {
             "COMMIT;",
         ],
         |setup, _| setup.group = GROUP,
-        |setup| setup.group = GROUP,
     );
     proposal.caution =
         Some("Until the COMMIT, a crash undoes the changes of the whole group.".to_owned());
@@ -155,7 +150,6 @@ fn one_connection(facts: &Facts<'_>) -> Option<Proposal> {
         cause,
         &["Open the database once, and keep the connection."],
         |setup, _| setup.keep_connection = true,
-        |setup| setup.keep_connection = true,
     ))
 }
 
@@ -183,7 +177,6 @@ fn page_size(facts: &Facts<'_>) -> Option<Proposal> {
             "PRAGMA journal_mode = DELETE; PRAGMA page_size = 4096; VACUUM;  -- once, before WAL mode",
         ],
         |setup, _| setup.page_size = PAGE_SIZE,
-        |setup| setup.page_size = PAGE_SIZE,
     ))
 }
 
@@ -220,14 +213,11 @@ fn larger_cache(facts: &Facts<'_>) -> Option<Proposal> {
     };
     let cache_size = -i64::try_from(wanted / 1024).unwrap_or(i64::MAX);
     let line = format!("PRAGMA cache_size = {cache_size};  -- KiB, on each connection");
-    Some(change(
-        facts,
-        "cache",
-        cause,
-        &[&line],
-        |setup, proposed| setup.cache_size = proposed.cache_size,
-        |setup| setup.cache_size = cache_size,
-    ))
+    let mut proposal = change(facts, "cache", cause, &[&line], |setup, proposed| {
+        setup.cache_size = proposed.cache_size
+    });
+    proposal.setup.cache_size = cache_size;
+    Some(proposal)
 }
 
 fn no_auto_vacuum(facts: &Facts<'_>) -> Option<Proposal> {
@@ -241,7 +231,6 @@ fn no_auto_vacuum(facts: &Facts<'_>) -> Option<Proposal> {
             .to_owned(),
         &["PRAGMA auto_vacuum = INCREMENTAL;  -- and now and then: PRAGMA incremental_vacuum;"],
         |setup, _| setup.auto_vacuum = "incremental".to_owned(),
-        |setup| setup.auto_vacuum = "incremental".to_owned(),
     ))
 }
 
@@ -266,7 +255,6 @@ fn vacuum(facts: &Facts<'_>) -> Option<Proposal> {
         cause,
         &["VACUUM;  -- once; it needs as much space again while it runs"],
         |setup, _| setup.vacuum = true,
-        |setup| setup.vacuum = true,
     );
     proposal.caution =
         Some("If the rows come back, leave it: new rows use the free pages first.".to_owned());
@@ -297,12 +285,13 @@ fn redundant_indexes(facts: &Facts<'_>) -> Option<Proposal> {
         })
         .collect();
     let plain: Vec<&str> = lines.iter().map(String::as_str).collect();
-    Some(change(
+    let mut proposal = change(
         facts,
         "redundant-index",
         cause,
         &plain,
         |setup, proposed| setup.schema.extend(proposed.schema.iter().cloned()),
-        |setup| setup.schema.extend(lines.iter().cloned()),
-    ))
+    );
+    proposal.setup.schema = lines;
+    Some(proposal)
 }

@@ -19,9 +19,7 @@ use crate::redo;
 /// I/O on a database's files. Of temporary files it has nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct IoCounts {
-    /// Writes.
     pub writes: u64,
-    /// Bytes written.
     pub bytes: u64,
     /// Flushes of files and directories.
     pub flushes: u64,
@@ -35,7 +33,6 @@ pub struct IoCounts {
 /// A workload as it was repeated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Replayed {
-    /// Transactions of the workload.
     pub transactions: u64,
     /// The time, with the last close.
     pub seconds: f64,
@@ -43,9 +40,7 @@ pub struct Replayed {
     pub io: IoCounts,
     /// Rows changed, which must be equal under all setups.
     pub changes: u64,
-    /// Statements that failed.
     pub failed: u64,
-    /// The first failure.
     pub first_failure: Option<String>,
 }
 

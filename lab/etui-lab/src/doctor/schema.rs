@@ -14,7 +14,6 @@ pub fn table_names(conn: &Connection) -> Result<Vec<String>, Error> {
     Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns the names of a table's columns.
 pub fn column_names(conn: &Connection, table: &str) -> Result<Vec<String>, Error> {
     let mut statement = conn.prepare("SELECT name FROM pragma_table_info(?1)")?;
     let names = statement.query_map([table], |row| row.get(0))?;

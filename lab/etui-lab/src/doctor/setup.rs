@@ -1,12 +1,12 @@
 //! [`Setup`]: how a database is set up and used, as found or as proposed.
 
-use std::fmt;
-
 use serde::Serialize;
+use strum::{Display, EnumString, FromRepr};
 
 /// `PRAGMA journal_mode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Display, EnumString)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", ascii_case_insensitive)]
 pub enum JournalMode {
     /// The rollback journal is removed by each commit.
     Delete,
@@ -23,48 +23,18 @@ pub enum JournalMode {
 }
 
 impl JournalMode {
-    const ALL: [Self; 6] = [
-        Self::Delete,
-        Self::Truncate,
-        Self::Persist,
-        Self::Memory,
-        Self::Off,
-        Self::Wal,
-    ];
-
-    /// Returns its name in SQL.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Delete => "delete",
-            Self::Truncate => "truncate",
-            Self::Persist => "persist",
-            Self::Memory => "memory",
-            Self::Off => "off",
-            Self::Wal => "wal",
-        }
-    }
-
-    /// Returns the mode of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|mode| name.eq_ignore_ascii_case(mode.name()))
-    }
-
     /// Returns true if a killed program, without any power cut, may leave a damaged database.
     pub fn is_unsafe(self) -> bool {
         matches!(self, Self::Memory | Self::Off)
     }
 }
 
-impl fmt::Display for JournalMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// `PRAGMA synchronous`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Display, EnumString, FromRepr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", ascii_case_insensitive)]
 pub enum Synchronous {
     /// No flushes: a power cut may damage the database.
     Off,
@@ -77,30 +47,10 @@ pub enum Synchronous {
 }
 
 impl Synchronous {
-    const ALL: [Self; 4] = [Self::Off, Self::Normal, Self::Full, Self::Extra];
-
-    /// Returns its name in SQL.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Normal => "normal",
-            Self::Full => "full",
-            Self::Extra => "extra",
-        }
-    }
-
     /// Returns the level of this name or number.
     pub fn from_name(name: &str) -> Option<Self> {
-        let named = Self::ALL.into_iter().enumerate();
-        let mut named = named
-            .filter(|(n, level)| name.eq_ignore_ascii_case(level.name()) || name.parse() == Ok(*n));
-        named.next().map(|(_, level)| level)
-    }
-}
-
-impl fmt::Display for Synchronous {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        let number = name.parse().ok().and_then(Self::from_repr);
+        number.or(name.parse().ok())
     }
 }
 
@@ -117,13 +67,11 @@ pub enum Layer {
 /// Settings of a database and of its connections, and changes to its schema and to its use.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Setup {
-    /// Bytes of a page.
     pub page_size: u32,
     /// `none`, `full` or `incremental`.
     pub auto_vacuum: String,
     /// The database is rebuilt before.
     pub vacuum: bool,
-    /// The journal mode.
     pub journal_mode: JournalMode,
     /// The durability of commits.
     pub synchronous: Synchronous,
@@ -139,7 +87,6 @@ pub struct Setup {
     pub group: usize,
     /// One connection for all transactions, where the program opens one for each.
     pub keep_connection: bool,
-    /// The VFS.
     pub layer: Layer,
 }
 

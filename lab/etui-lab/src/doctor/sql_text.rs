@@ -12,7 +12,6 @@ pub enum SqlWord<'a> {
 }
 
 impl SqlWord<'_> {
-    /// Returns true if it is this keyword.
     pub fn is_keyword(&self, keyword: &str) -> bool {
         matches!(self, SqlWord::Name(name) if name.eq_ignore_ascii_case(keyword))
     }

@@ -14,7 +14,6 @@ use crate::report::numbers::{format_value, format_whole};
 /// Statements and tables that are listed.
 const MOST_LISTED: usize = 5;
 
-/// Describes an examination in lines of this width.
 pub fn describe(examination: &Examination, width: usize) -> String {
     let mut text = Words::new(width.clamp(40, 100));
     text.line(&printable(&examination.database.to_string_lossy()));

@@ -13,7 +13,6 @@ use crate::stats;
 /// A workload repeated under one setup.
 #[derive(Debug, Clone, Serialize)]
 pub struct Trial {
-    /// The setup.
     pub setup: Setup,
     /// Transactions a second, the median of the rounds.
     pub rate: f64,
@@ -27,11 +26,8 @@ pub struct Trial {
     pub fewer_writes: bool,
     /// I/O of all transactions.
     pub io: IoCounts,
-    /// The transactions.
     pub transactions: u64,
-    /// Statements that failed.
     pub failed: u64,
-    /// The first failure.
     pub first_failure: Option<String>,
     /// It changed as many rows as the setup as found.
     pub same_answer: bool,
@@ -79,15 +75,12 @@ impl Trial {
 
 /// Repeats a workload in rounds.
 pub struct Trials<'a, 'b> {
-    /// Where.
     pub bench: &'a mut Bench<'b>,
-    /// The workload.
     pub workload: &'a Workload,
     /// Its first transactions, which are repeated.
     pub count: usize,
     /// No repetition takes longer.
     pub limit: Duration,
-    /// Rounds.
     pub rounds: usize,
 }
 

@@ -2,6 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::report::text::between_words;
+
 /// Lines of text, wrapped.
 pub struct Words {
     text: String,
@@ -17,17 +19,14 @@ impl Words {
         }
     }
 
-    /// Returns the width.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Returns the text.
     pub fn into_text(self) -> String {
         self.text
     }
 
-    /// Writes a line.
     pub fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
@@ -41,29 +40,13 @@ impl Words {
 
     /// Writes a paragraph after a label; further lines are as far in.
     pub fn labelled(&mut self, indent: usize, label: &str, pad: usize, words: &str) {
-        let begin = indent + pad;
-        let mut line = format!("{:indent$}{label:pad$}", "");
-        let mut column = begin.max(line.width());
-        let mut first = true;
-        for word in words.split(' ') {
-            if !first && column + 1 + word.width() > self.width {
-                self.line(line.trim_end());
-                line = " ".repeat(begin);
-                column = begin;
-                first = true;
-            }
-            if !first {
-                line.push(' ');
-                column += 1;
-            }
-            line.push_str(word);
-            column += word.width();
-            first = false;
-        }
-        self.line(line.trim_end());
+        let first = format!("{:indent$}{label:pad$}", "");
+        let further = " ".repeat(indent + pad);
+        let options = between_words(self.width).break_words(false);
+        let options = options.initial_indent(&first).subsequent_indent(&further);
+        self.line(&textwrap::fill(words, options));
     }
 
-    /// Writes a paragraph.
     pub fn paragraph(&mut self, words: &str) {
         self.labelled(2, "", 0, words);
     }
@@ -84,7 +67,6 @@ pub fn printable(text: &str) -> String {
     text.chars().map(replace).collect()
 }
 
-/// Returns the beginning of a text.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),

@@ -6,23 +6,17 @@ use serde::Serialize;
 use super::schema::{column_names, quote, table_names};
 use crate::error::Error;
 
-/// The origin of a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadSource {
     /// The transactions of the command.
     Recorded,
     /// Updates of one row each.
-    MadeUp {
-        /// The table.
-        table: String,
-    },
+    MadeUp { table: String },
 }
 
-/// A transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transaction {
-    /// The connection that ran it.
     pub connection: u32,
     /// It followed the transaction before it, of the same connection, at once.
     pub follows: bool,
@@ -54,9 +48,7 @@ impl Transaction {
 /// Transactions in the order of their commits.
 #[derive(Debug, Clone)]
 pub struct Workload {
-    /// Their origin.
     pub source: WorkloadSource,
-    /// The transactions.
     pub transactions: Vec<Transaction>,
 }
 

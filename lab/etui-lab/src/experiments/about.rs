@@ -12,7 +12,6 @@ use std::sync::OnceLock;
 
 use crate::{ArmMeaning, ExperimentInfo, Parameter, PublishedResult, Study};
 
-/// The tables of a description.
 #[derive(Debug)]
 struct AboutTables {
     found: Vec<PublishedResult>,

@@ -18,7 +18,6 @@ use crate::{
     GroupKey, LabContext, Recorder, ReportSpec, Results, RunCase, RunPlan, Study,
 };
 
-/// The experiment.
 pub struct EdsVersions;
 
 /// The works: the ways to the same book.
@@ -44,7 +43,6 @@ const OPERATIONS: [(&str, &str, Per); 11] = [
     ("same phone number", "phone_equal", Per::Run),
 ];
 
-/// The name of a suite's arm.
 fn arm_name(suite: &str) -> &'static str {
     match suite {
         "bullseye" => "EDS of Debian 11",

@@ -37,7 +37,6 @@ use crate::{
     ReportSpec, Results, RunCase, RunPlan, Study,
 };
 
-/// The experiment.
 pub struct Phonebook;
 
 /// The book of people that is used.

@@ -41,7 +41,6 @@ const WORKS: [(&str, usize, bool); 4] = [
     ("durable write 16 kB", 16 * KB, true),
 ];
 
-/// The experiment.
 pub struct Polling;
 
 impl Experiment for Polling {

@@ -13,18 +13,19 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
+use strum::{IntoStaticStr, VariantArray};
+
 use super::trace::{self, BlockRequest};
 use crate::error::Error;
 use crate::stacks::{self, mounts};
 
-/// Purpose of a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Purpose {
-    /// The database file.
     Database,
     /// SQLite's rollback journal or write-ahead log, or the redo log in their place.
     Journal,
-    /// The journal of the file system.
+    #[strum(serialize = "fs_journal")]
     FileSystemJournal,
     /// Metadata of the file system in its place.
     Metadata,
@@ -33,32 +34,18 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// All of them.
-    pub const ALL: [Purpose; 5] = [
-        Purpose::Database,
-        Purpose::Journal,
-        Purpose::FileSystemJournal,
-        Purpose::Metadata,
-        Purpose::Data,
-    ];
-
     /// Its part of a measure's name: `block_database_bytes`.
     pub fn name(self) -> &'static str {
-        self.words().0
+        self.into()
     }
 
     /// The words for people.
     pub fn label(self) -> &'static str {
-        self.words().1
-    }
-
-    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Purpose::Database => ("database", "database"),
-            Purpose::Journal => ("journal", "journal or log"),
-            Purpose::FileSystemJournal => ("fs_journal", "file system's journal"),
-            Purpose::Metadata => ("metadata", "metadata"),
-            Purpose::Data => ("data", "data, which file unknown"),
+            Purpose::Journal => "journal or log",
+            Purpose::FileSystemJournal => "file system's journal",
+            Purpose::Data => "data, which file unknown",
+            Purpose::Database | Purpose::Metadata => self.name(),
         }
     }
 }
@@ -117,7 +104,6 @@ impl DiskLayout {
         Ok(layout)
     }
 
-    /// Purpose of a write.
     fn purpose(&self, request: &BlockRequest) -> Purpose {
         let at = request.sector * 512;
         if request.device != self.main || self.log.iter().any(|log| log.contains(&at)) {
@@ -176,16 +162,13 @@ fn xfs_log(device: &str) -> Result<Vec<Range<u64>>, Error> {
 /// Bytes and writes by purpose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ByteSplit {
-    /// Writes and bytes of each purpose.
     writes: BTreeMap<Purpose, (u64, u64)>,
-    /// Flushes, all devices.
     flushes: u64,
     /// Flushes of the device with the file system.
     main_flushes: u64,
 }
 
 impl ByteSplit {
-    /// Of requests.
     pub fn of(requests: &[BlockRequest], layout: &DiskLayout) -> Self {
         let mut split = Self::default();
         for request in requests {
@@ -201,7 +184,6 @@ impl ByteSplit {
         split
     }
 
-    /// By the names of the measures.
     pub fn measures(&self) -> Vec<(String, f64)> {
         let sum = |part: fn(&(u64, u64)) -> u64| self.writes.values().map(part).sum::<u64>();
         let mut measures = vec![
@@ -210,7 +192,7 @@ impl ByteSplit {
             ("block_empty_flushes".to_owned(), self.flushes as f64),
             ("block_main_flushes".to_owned(), self.main_flushes as f64),
         ];
-        for purpose in Purpose::ALL {
+        for &purpose in Purpose::VARIANTS {
             let (writes, bytes) = self.writes.get(&purpose).copied().unwrap_or_default();
             let name = purpose.name();
             measures.push((format!("block_{name}_writes"), writes as f64));

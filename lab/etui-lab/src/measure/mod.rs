@@ -15,13 +15,13 @@
 //! | `instructions` | instructions executed | callgrind |
 //! | any other | counted by the experiment, exact | its instrumented VFS or tracer |
 
-pub mod block;
-pub mod instructions;
-pub mod layout;
+pub(crate) mod block;
+pub(crate) mod instructions;
+pub(crate) mod layout;
 pub mod pinned;
 pub mod process;
 pub mod syscalls;
-pub mod trace;
+pub(crate) mod trace;
 
 use std::ffi::OsStr;
 use std::process::Command;

@@ -12,7 +12,7 @@
 //! components, and how many there are is where the laboratory runs.
 
 pub mod database_calls;
-mod strace;
+pub(crate) mod strace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;

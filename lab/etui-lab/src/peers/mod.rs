@@ -5,12 +5,12 @@
 //! - [`eds`], [`akonadi`]: servers of personal data, with their clients;
 //! - [`plain`]: plain SQLite; [`bus`]: etui's own services.
 
-pub mod akonadi;
+pub(crate) mod akonadi;
 pub mod bus;
-pub mod client;
+pub(crate) mod client;
 pub mod eds;
 pub mod plain;
-pub mod session;
+pub(crate) mod session;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ use std::path::Path;
 use etui_text::varint;
 use rusqlite::types::{FromSql, Value};
 use rusqlite::{Connection, params_from_iter};
+use strum::{Display, EnumString, VariantArray};
 
 use crate::error::Error;
 use crate::experiments::common::{open_database, select_column};
@@ -48,11 +49,13 @@ const SCHEMA: &str = "
     PRAGMA journal_mode = WAL;";
 
 /// Indexes that saves maintain: each value includes those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum IndexParts {
     /// `record` alone, without its UID index.
     Record,
     /// And `record_uid`: finding by UID.
+    #[strum(serialize = "record_uid")]
     Uid,
     /// And `list`: the list in its order.
     List,
@@ -60,28 +63,6 @@ pub enum IndexParts {
     Term,
     /// And `gram`: substrings, three characters each; written for many contacts at once, as etui does.
     Gram,
-}
-
-impl IndexParts {
-    /// All of them.
-    pub const ALL: [IndexParts; 5] = [
-        IndexParts::Record,
-        IndexParts::Uid,
-        IndexParts::List,
-        IndexParts::Term,
-        IndexParts::Gram,
-    ];
-
-    /// Returns the name of the added index.
-    pub fn name(self) -> &'static str {
-        match self {
-            IndexParts::Record => "record",
-            IndexParts::Uid => "record_uid",
-            IndexParts::List => "list",
-            IndexParts::Term => "term",
-            IndexParts::Gram => "gram",
-        }
-    }
 }
 
 #[derive(Debug, Clone)]

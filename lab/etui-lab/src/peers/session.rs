@@ -107,7 +107,6 @@ impl PrivateSession {
         Ok(session)
     }
 
-    /// Its directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }

@@ -2,6 +2,7 @@
 //! Markdown, CSV, terminal) is made from these.
 
 use serde::Serialize;
+use strum::IntoStaticStr;
 
 use crate::ArmRole;
 
@@ -96,8 +97,9 @@ pub struct AdviceFigure {
 }
 
 /// Unit of a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Unit {
     /// Nanoseconds; shown as ns, us, ms or s.
     Nanoseconds,
@@ -106,6 +108,7 @@ pub enum Unit {
     /// A number of something.
     Count,
     /// A rate per second.
+    #[strum(serialize = "per second")]
     PerSecond,
     /// A ratio; shown as 1.25x.
     Ratio,

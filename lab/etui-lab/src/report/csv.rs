@@ -58,17 +58,6 @@ fn write_charts(out: &mut String, section: &ReportSection) {
     }
 }
 
-fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Nanoseconds => "nanoseconds",
-        Unit::Bytes => "bytes",
-        Unit::Count => "count",
-        Unit::PerSecond => "per second",
-        Unit::Ratio => "ratio",
-        Unit::Fraction => "fraction",
-    }
-}
-
 /// A number that reads back as the same; nothing if it is none.
 fn format_number(value: Option<f64>) -> String {
     match value {
@@ -88,7 +77,7 @@ fn write_line(
 ) {
     let figures = figures.map(format_number);
     let fields = [section.about.name].into_iter().chain(place);
-    let fields = fields.chain([unit_name(unit)]);
+    let fields = fields.chain([unit.into()]);
     let fields = fields
         .chain(figures.iter().map(String::as_str))
         .chain(marks);

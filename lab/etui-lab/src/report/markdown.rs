@@ -95,7 +95,6 @@ fn write_summary(out: &mut String, report: &Report) {
     write_paragraph(out, &legend);
 }
 
-/// Formats advice with its figures.
 fn format_advice(advice: &Advice) -> String {
     let mut words = format!("**{}:** {}.", md(&advice.change), md(&advice.gain));
     if !advice.how.is_empty() {
@@ -152,7 +151,7 @@ fn write_experiment(out: &mut String, section: &ReportSection) {
     }
 }
 
-/// Writes what the study found, and how it is repeated.
+/// Writes the study's finding and its repetition.
 fn write_study(out: &mut String, section: &ReportSection) {
     let about = &section.about;
     write_paragraph(out, "#### How it is measured");

@@ -1,4 +1,4 @@
-//! The report: `html` is one page that needs nothing else, `markdown` the same as text,
+//! The report: `html` is one page that needs nothing else, `markdown` its text,
 //! `csv` every figure in one long table, `terminal` one experiment at the prompt.
 //!
 //! All are made from a [`Report`]: the machine, and a [`ReportSection`] for each
@@ -12,7 +12,7 @@ mod html;
 mod markdown;
 pub mod numbers;
 mod terminal;
-mod text;
+pub(crate) mod text;
 mod text_table;
 
 use std::collections::BTreeMap;
@@ -74,7 +74,6 @@ impl ReportSection {
         }
     }
 
-    /// Returns the parts not run, by reason.
     fn not_run_by_reason(&self) -> Vec<(&str, Vec<&str>)> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for part in &self.not_run {
@@ -203,7 +202,7 @@ fn short_name(about: &ExperimentInfo) -> String {
 /// Names the studies without a result; empty if there are none.
 fn missing_studies(report: &Report) -> String {
     let has = |study| report.sections.iter().any(|s| s.about.study == Some(study));
-    let missing = Study::ALL.into_iter().filter(|study| !has(*study));
+    let missing = Study::ALL.iter().copied().filter(|study| !has(*study));
     let titles: Vec<&str> = missing.map(Study::title).collect();
     match titles.as_slice() {
         [] => String::new(),
@@ -226,7 +225,6 @@ fn sign_of(section: &ReportSection) -> Option<FindingStatus> {
     (section.about.study.is_some() || of == FindingStatus::Open).then_some(of)
 }
 
-/// A list of the summary.
 struct AdviceList<'a> {
     /// Its heading; none for the first.
     title: &'static str,

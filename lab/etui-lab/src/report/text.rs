@@ -2,9 +2,10 @@
 //! trusted: markup is escaped, control and direction characters are replaced. Names between
 //! backticks get quotation marks on the page and in Markdown.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// Whether a character may change more than its own place: control characters (a terminal
 /// obeys them, XML forbids them) and those that turn the direction of writing.
@@ -99,32 +100,20 @@ pub(super) fn text_columns(text: &str) -> usize {
 
 /// Lines no wider than `width` columns of a terminal; a longer word is broken.
 pub(super) fn wrap_text(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(8);
-    let mut lines = Vec::new();
-    let (mut line, mut used) = (String::new(), 0);
-    for word in to_plain(text).split_whitespace() {
-        if !line.is_empty() && used + 1 + text_columns(word) > width {
-            lines.push(std::mem::take(&mut line));
-            used = 0;
-        }
-        if !line.is_empty() {
-            line.push(' ');
-            used += 1;
-        }
-        for c in word.chars() {
-            let wide = c.width().unwrap_or(0);
-            if used + wide > width && !line.is_empty() {
-                lines.push(std::mem::take(&mut line));
-                used = 0;
-            }
-            line.push(c);
-            used += wide;
-        }
+    let plain = to_plain(text);
+    if plain.is_empty() {
+        return Vec::new();
     }
-    if !line.is_empty() {
-        lines.push(line);
-    }
-    lines
+    let lines = textwrap::wrap(&plain, between_words(width.max(8)));
+    lines.into_iter().map(Cow::into_owned).collect()
+}
+
+/// Returns how to wrap text: between words alone, each line as full as it can be.
+pub(crate) fn between_words<'a>(width: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(width)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
 }
 
 #[cfg(test)]

@@ -43,7 +43,6 @@ impl TextCell<'_> {
         self.figure.is_none() && self.ratio.is_empty() && self.note.is_empty()
     }
 
-    /// Returns the figure with its unit.
     pub fn figure(&self) -> Option<String> {
         let (number, unit) = self.figure.as_ref()?;
         Some(join_unit(number, unit))

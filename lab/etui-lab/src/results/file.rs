@@ -145,7 +145,6 @@ impl Writer {
     }
 }
 
-/// Opens a file that is there, as its only writer.
 fn open_locked(path: &Path) -> Result<File, Error> {
     let found = fs::metadata(path).map_err(|e| Error::file(path, e))?;
     if !found.is_file() {

@@ -22,7 +22,6 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Returns the figure of a single value.
     pub(crate) fn single(value: f64) -> Self {
         Self {
             median: value,

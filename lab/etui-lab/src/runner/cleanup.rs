@@ -152,11 +152,6 @@ pub struct LiveProcess {
 }
 
 impl LiveProcess {
-    /// Its id, 16 hexadecimal digits.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
     /// Environment variable that marks every process of the run: name and value.
     pub fn marker(&self) -> (&'static str, &str) {
         (MARKER, &self.id)

@@ -43,7 +43,6 @@ use progress::Progress;
 /// Parameter values, by experiment and parameter.
 pub type ArmSettings = BTreeMap<String, BTreeMap<String, Vec<u64>>>;
 
-/// How to run.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     /// The quick values of the parameters instead of the full ones.
@@ -67,11 +66,9 @@ pub struct RunOptions {
 /// The outcome of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunOutcome {
-    /// Runs made now.
     pub made: usize,
     /// Runs that were there already.
     pub kept: usize,
-    /// Runs that failed.
     pub failed: usize,
 }
 
@@ -314,7 +311,6 @@ impl RunSession {
         }
     }
 
-    /// Runs the remaining runs of a group.
     fn group(&mut self, planned: &PlannedExperiment, group: &ArmGroup) -> Result<(), Error> {
         let mut cases = plan_cases(planned.name, group);
         let all = cases.len();

@@ -20,7 +20,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Shown or silent.
     pub fn new(shown: bool) -> Self {
         let bar = ProgressBar::new(0);
         if !shown {
@@ -67,7 +66,6 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// It has ended.
     pub fn end(&mut self) {
         if let Some((begun, expected)) = self.current.take() {
             self.taken += begun.elapsed().as_secs_f64();
@@ -98,7 +96,6 @@ impl Progress {
         ));
     }
 
-    /// All is done.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
@@ -116,7 +113,6 @@ impl Progress {
     }
 }
 
-/// A duration for people.
 pub fn format_time(time: Duration) -> String {
     let seconds = time.as_secs();
     if seconds < 60 {

@@ -1,4 +1,4 @@
-//! What a worker is told and what it answers: [`WorkerTask`], [`WorkerReply`].
+//! The task of a worker and its answer: [`WorkerTask`], [`WorkerReply`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,24 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::arms::{ArmGroup, RunCase};
 use crate::recorder::RunLocation;
 
-/// The task of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "kebab-case")]
 pub enum WorkerTask {
     /// Run an arm once.
-    RunRecord {
-        /// Which run.
-        case: RunCase,
-        /// Where.
-        place: RunLocation,
-    },
+    RunRecord { case: RunCase, place: RunLocation },
     /// Set up the shared files of a group.
     Furnish {
-        /// The experiment.
         experiment: String,
-        /// The group.
         group: ArmGroup,
-        /// Where.
         dir: PathBuf,
     },
 }

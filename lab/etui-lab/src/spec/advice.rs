@@ -93,19 +93,19 @@ impl AdviceSpec {
         }
     }
 
-    /// Sets the imperative for a machine where the change brings too little. Without it the
-    /// advice is then left out.
-    #[must_use]
-    pub fn or_else(mut self, keep: impl Into<String>) -> Self {
-        self.keep = keep.into();
-        self
-    }
-
-    /// Sets how the change is made: settings, calls.
-    #[must_use]
-    pub fn how(mut self, how: &'static str) -> Self {
-        self.how = how;
-        self
+    setters! {
+        /// Sets the imperative for a machine where the change brings too little. Without it the
+        /// advice is then left out.
+        or_else(keep: impl Into<String>);
+        /// Sets how the change is made: settings, calls.
+        how(how: &'static str);
+        /// Sets what is measured, and where, e.g. `Durable inserts of 100 bytes, on ext4`.
+        measured(measured: impl Into<String>);
+        /// Sets what there is more or less of. For a rate or an amount its name in the plural:
+        /// `inserts a second`, `flushes`; for a time the operation that takes it: `a batch`.
+        gain(gain: impl Into<String>);
+        /// Sets the least factor from which the change is worth making; 1.1 by default.
+        worth_from(least: f64);
     }
 
     /// Marks advice for users of etui, or of a product that etui may replace. The report lists it
@@ -113,28 +113,6 @@ impl AdviceSpec {
     #[must_use]
     pub fn about_etui(mut self) -> Self {
         self.about_etui = true;
-        self
-    }
-
-    /// Sets what is measured, and where, e.g. `Durable inserts of 100 bytes, on ext4`.
-    #[must_use]
-    pub fn measured(mut self, measured: impl Into<String>) -> Self {
-        self.measured = measured.into();
-        self
-    }
-
-    /// Sets what there is more or less of. For a rate or an amount its name in the plural:
-    /// `inserts a second`, `flushes`; for a time the operation that takes it: `a batch`.
-    #[must_use]
-    pub fn gain(mut self, gain: impl Into<String>) -> Self {
-        self.gain = gain.into();
-        self
-    }
-
-    /// Sets the least factor from which the change is worth making; 1.1 by default.
-    #[must_use]
-    pub fn worth_from(mut self, factor: f64) -> Self {
-        self.least = factor;
         self
     }
 

@@ -50,7 +50,6 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Its device file.
     pub fn path(&self) -> &str {
         &self.path
     }

@@ -47,7 +47,7 @@ pub const HERE: &str = "here";
 /// The name of the RAM disk (tmpfs).
 pub const RAM: &str = "ram";
 
-/// Checks that a stack is available here; the error says why not and what would help.
+/// Checks that a stack is available here; the error has the reason and the remedy.
 pub fn check_available(name: &str) -> Result<(), String> {
     match name {
         HERE => Ok(()),
@@ -291,7 +291,6 @@ fn words(options: &str) -> impl Iterator<Item = &str> {
     options.split_ascii_whitespace()
 }
 
-/// Runs a tool and returns its output.
 pub(crate) fn run_tool<S: AsRef<OsStr>>(
     tool: &str,
     args: impl IntoIterator<Item = S>,

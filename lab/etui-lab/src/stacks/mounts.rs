@@ -15,7 +15,6 @@ const MOUNTINFO: &str = "/proc/self/mountinfo";
 /// A line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MountPoint {
-    /// Where.
     pub point: PathBuf,
     /// The file system's type.
     pub file_system: String,

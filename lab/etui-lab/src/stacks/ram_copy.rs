@@ -12,11 +12,9 @@ use crate::error::Error;
 /// A RAM disk for the image of a mounted file system; taken down when dropped.
 #[derive(Debug)]
 pub struct RamCopy {
-    /// The image, and its copy.
     image: PathBuf,
     copied: PathBuf,
     file_system: String,
-    /// The mount point of the copy.
     point: PathBuf,
     parts: ImageParts,
 }
@@ -41,7 +39,6 @@ impl RamCopy {
         })
     }
 
-    /// Returns the path of the image that is copied.
     pub fn image(&self) -> &Path {
         &self.image
     }

@@ -16,7 +16,6 @@ pub struct StackRecipe {
     pub tool: &'static str,
     /// The tool's options, apart by blanks.
     pub options: &'static str,
-    /// How it is filled.
     pub filling: Filling,
 }
 

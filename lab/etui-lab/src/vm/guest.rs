@@ -17,7 +17,6 @@ use crate::error::Error;
 use crate::runner::worker_task::{WorkerReply, WorkerTask};
 use crate::stacks::mounts;
 
-/// The program of the guest.
 pub const PROGRAM: &str = "/lab/program";
 /// Names the modules and their parameters, in the order in which they are loaded.
 pub const MODULES: &str = "/lab/modules.list";

@@ -42,7 +42,6 @@ const FILE_SYSTEMS: [(&str, &[&str]); 7] = [
     ("exfat", &["nls_utf8", "exfat"]),
 ];
 
-/// A kernel in the cache.
 #[derive(Debug, Clone)]
 pub struct GuestKernel {
     dir: PathBuf,
@@ -50,7 +49,6 @@ pub struct GuestKernel {
 }
 
 impl GuestKernel {
-    /// The kernel in the cache.
     pub fn find() -> Result<Self, Error> {
         let dir = machine::cache_dir()?.join("kernel");
         let version = fs::read_to_string(dir.join("version")).map_err(|_| {
@@ -90,7 +88,6 @@ impl GuestKernel {
         &self.version
     }
 
-    /// The bootable image.
     pub fn image(&self) -> PathBuf {
         self.dir.join("vmlinuz")
     }

@@ -39,7 +39,6 @@ pub use protocol::{CommandOutput, GuestInfo};
 use protocol::{GuestAnswer, GuestReply, GuestRequest};
 use qemu::Qemu;
 
-/// The emulator.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
 /// A guest that has not reported itself by then hangs.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -68,7 +67,6 @@ pub fn probe_accelerator() -> Result<Accelerator, Error> {
     accelerator::choose(dir.path(), &program, &AtomicBool::new(false))
 }
 
-/// Controller of a disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DiskBus {
     /// virtio-blk: `/dev/vda`, `/dev/vdb`, ... No forced unit access.
@@ -80,7 +78,6 @@ pub enum DiskBus {
     Nvme,
 }
 
-/// Storage of a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiskSource {
     /// A raw image, through the host's page cache; flushes of the guest are not passed to it.
@@ -89,12 +86,9 @@ pub enum DiskSource {
     Nbd(PathBuf),
 }
 
-/// A disk of the guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VmDisk {
-    /// Its storage.
     pub source: DiskSource,
-    /// Its controller.
     pub bus: DiskBus,
 }
 
@@ -191,7 +185,6 @@ impl Vm {
         }
     }
 
-    /// Its accelerator.
     pub fn accelerator(&self) -> Accelerator {
         self.accelerator
     }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::runner::worker_task::{WorkerReply, WorkerTask};
 
-/// A request to the guest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "kebab-case")]
 pub enum GuestRequest {
@@ -23,42 +22,32 @@ pub enum GuestRequest {
     },
     /// Unmount a file system.
     Unmount {
-        /// Where.
         point: String,
     },
     /// Make a directory with its parents.
     CreateDir {
-        /// Which.
         path: PathBuf,
     },
-    /// Remove a directory with its contents.
     RemoveDir {
-        /// Which.
         path: PathBuf,
     },
     /// Run a program to its end.
     Command {
-        /// Its path.
         program: String,
-        /// Its arguments.
         args: Vec<String>,
-        /// Its standard input.
         input: String,
     },
     /// Do a worker's task in a process of its own.
     Worker {
-        /// The task.
         task: WorkerTask,
     },
 }
 
-/// A guest's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuestAnswer {
     /// The first line, unasked: the guest is ready.
     Ready(GuestInfo),
-    /// Done.
     Done,
     /// A command's end.
     Output(CommandOutput),
@@ -83,7 +72,6 @@ pub struct GuestInfo {
 pub struct CommandOutput {
     /// The exit code; none if a signal ended it.
     pub code: Option<i32>,
-    /// Standard output.
     pub stdout: String,
     /// Standard error.
     pub stderr: String,

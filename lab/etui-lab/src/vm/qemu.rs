@@ -105,7 +105,6 @@ impl Qemu {
         sent.map_err(|e| self.failure(&format!("it takes no requests ({e})")))
     }
 
-    /// Receives a line.
     pub fn receive<T: DeserializeOwned>(
         &mut self,
         until: Instant,

@@ -37,7 +37,6 @@ pub fn select_uids(events: u64, count: u64) -> Vec<String> {
     (0..count.min(events)).filter_map(at).collect()
 }
 
-/// Writes events to a file.
 pub fn write_events(path: &Path, entries: impl IntoIterator<Item = Entry>) -> Result<(), Error> {
     let failed = |e| Error::file(path, e);
     let mut out = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
@@ -45,7 +44,6 @@ pub fn write_events(path: &Path, entries: impl IntoIterator<Item = Entry>) -> Re
     std::io::Write::flush(&mut out).map_err(failed)
 }
 
-/// Events as records.
 pub fn parse_records(entries: impl Iterator<Item = Entry>) -> Result<Vec<CalendarObject>, Error> {
     entries
         .map(|entry| CalendarObject::parsed(entry.text.as_bytes()))
@@ -55,7 +53,6 @@ pub fn parse_records(entries: impl Iterator<Item = Entry>) -> Result<Vec<Calenda
 /// A range of time that is asked for.
 #[derive(Debug, Clone)]
 pub struct RangeQuery {
-    /// Its name in the results.
     pub name: &'static str,
     /// From when until when, in seconds since 1970.
     pub range: Range<i64>,
@@ -69,18 +66,15 @@ impl RangeQuery {
         }
     }
 
-    /// The range as instants.
     pub fn to_instants(&self) -> Range<Timestamp> {
         range_instants(&self.range)
     }
 }
 
-/// A range as instants.
 pub fn range_instants(range: &Range<i64>) -> Range<Timestamp> {
     Timestamp::from_seconds(range.start)..Timestamp::from_seconds(range.end)
 }
 
-/// The ranges.
 pub fn query_ranges() -> [RangeQuery; 2] {
     [RangeQuery::days("week", 7), RangeQuery::days("year", 365)]
 }

@@ -32,7 +32,6 @@ const TIMES: u64 = 50;
 /// a moment then meets a week once, and a week is never asked for twice in a row.
 const PASSES: usize = 5;
 
-/// The arms.
 pub fn dense_arms(lab: &LabContext, endless: u64) -> Vec<Arm> {
     let arms = [
         Arm::new(report::PLAIN, ArmRole::Peer, "product=plain"),

@@ -38,7 +38,6 @@ use etui_lab::{
     Results, RunCase, RunPlan,
 };
 
-/// The experiment.
 pub struct Calendars;
 
 const NAME: &str = "calendar";
@@ -143,7 +142,6 @@ fn fill_stores(dir: &Path, records: Vec<CalendarObject>) -> Result<(), Error> {
     plain.close().map(drop)
 }
 
-/// Events in a calendar.
 struct EventKind;
 
 impl BackendKind for EventKind {

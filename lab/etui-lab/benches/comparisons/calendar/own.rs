@@ -36,7 +36,6 @@ impl KnownUids {
     }
 }
 
-/// Returns the occurrences in a range.
 fn between(calendar: &Calendar, asked: &RangeQuery) -> Result<Vec<WireOccurrence>, Error> {
     let mut all = Vec::new();
     let range = asked.range.clone();

@@ -73,7 +73,6 @@ impl EventRow {
 /// One time that something happens: UID, from when until when.
 pub type Happening = (String, Range<i64>);
 
-/// A calendar in plain SQLite.
 pub struct PlainCalendar {
     path: PathBuf,
     /// The VFS, if it is not SQLite's own.
@@ -101,7 +100,6 @@ impl PlainCalendar {
         Ok(calendar)
     }
 
-    /// Returns the occurrences in a range.
     pub fn between(&self, range: &Range<i64>) -> Result<Vec<Happening>, Error> {
         let statement = format!("SELECT uid, start, until, recurs, text {IN_RANGE}");
         let mut select = self.handle()?.prepare_cached(&statement)?;

@@ -8,7 +8,6 @@ use super::workload::NamedText;
 /// The answer that an operation must have.
 #[derive(Debug, Default)]
 pub(super) struct ExpectedAnswer {
-    /// Names of the resources.
     pub(super) names: BTreeSet<String>,
     /// UIDs of the texts by name, if the answer has texts.
     pub(super) uids: Option<BTreeMap<String, String>>,
@@ -25,7 +24,6 @@ impl ExpectedAnswer {
         }
     }
 
-    /// An answer with texts.
     pub(super) fn texts<'t>(texts: impl Iterator<Item = &'t NamedText>) -> Self {
         let uids: BTreeMap<String, String> = texts
             .map(|one| (one.name.clone(), one.uid.clone()))

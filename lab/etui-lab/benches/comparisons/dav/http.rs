@@ -13,7 +13,6 @@ const TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// Most bytes of an answer.
 const MAX_BODY: u64 = 1 << 30;
 
-/// A client of one server.
 #[derive(Debug)]
 pub(super) struct HttpClient {
     address: SocketAddr,
@@ -22,7 +21,6 @@ pub(super) struct HttpClient {
     agent: Agent,
 }
 
-/// A request.
 #[derive(Debug, Clone)]
 pub(super) struct HttpRequest {
     pub(super) method: &'static str,
@@ -31,7 +29,6 @@ pub(super) struct HttpRequest {
     pub(super) body: String,
 }
 
-/// An answer, whole.
 #[derive(Debug, Default)]
 pub(super) struct HttpAnswer {
     pub(super) status: u16,
@@ -60,7 +57,6 @@ impl HttpClient {
         self.agent = Agent::new_with_config(config.build());
     }
 
-    /// Sends a request and reads its answer.
     pub(super) fn send(&mut self, request: &HttpRequest) -> Result<HttpAnswer, Error> {
         let failed = |error: &dyn Display| {
             Error::other(format!("{} {}: {error}", request.method, request.path))

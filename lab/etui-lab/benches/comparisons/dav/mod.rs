@@ -35,7 +35,6 @@ use etui_lab::{
     ReportSpec, Results, RunCase, RunPlan,
 };
 
-/// The experiment.
 pub struct Dav;
 
 const NAME: &str = "dav";

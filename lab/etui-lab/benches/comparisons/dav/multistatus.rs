@@ -7,7 +7,6 @@ use quick_xml::events::Event;
 
 use etui_lab::Error;
 
-/// A resource in an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ListedResource {
     /// The path, percent-decoded.
@@ -27,7 +26,6 @@ impl ListedResource {
     }
 }
 
-/// An answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Multistatus {
     pub(super) resources: Vec<ListedResource>,

@@ -8,7 +8,6 @@ use super::super::processes::peak_memory;
 use etui_lab::Error;
 use etui_lab::measure::process::ProcessMemory;
 
-/// A process and its descendants.
 #[derive(Debug)]
 pub struct ProcessTree {
     root: u32,
@@ -80,7 +79,6 @@ fn process_clock(process: u32) -> Option<Duration> {
     Some(nix::time::clock_gettime(clock).ok()?.into())
 }
 
-/// Returns all processes.
 fn process_ids() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())

@@ -38,7 +38,6 @@ pub(super) fn sync(collection: &str, token: Option<&str>) -> HttpRequest {
     xml("REPORT", collection, "0", &body)
 }
 
-/// A condition of a save.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SaveCondition<'e> {
     /// `If-None-Match: *`

@@ -209,9 +209,7 @@ pub(super) fn queried_week() -> RangeQuery {
 /// The events of the week, as the library has them.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ExpectedWeek {
-    /// Names of the resources.
     pub(super) names: BTreeSet<String>,
-    /// Number of occurrences.
     pub(super) occurrences: u64,
 }
 

@@ -28,7 +28,6 @@ use etui_lab::{
     Results, RunCase, RunPlan, stats,
 };
 
-/// The experiment.
 pub struct DbusCalls;
 
 const NAME: &str = "dbus-calls";

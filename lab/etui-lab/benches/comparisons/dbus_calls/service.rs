@@ -40,7 +40,6 @@ pub struct RemoteCall {
 }
 
 impl RemoteCall {
-    /// Returns its words.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         let object = self.object.iter().map(String::as_str);
         let arguments = self.arguments.iter().map(String::as_str);
@@ -48,7 +47,6 @@ impl RemoteCall {
     }
 }
 
-/// Starts the registry of sources.
 pub fn start_registry(client: &BusClient) -> Result<(), Error> {
     let registry = RemoteObject(
         eds::SOURCES,
@@ -59,10 +57,8 @@ pub fn start_registry(client: &BusClient) -> Result<(), Error> {
 }
 
 impl Service {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Own, Self::AsEds];
 
-    /// The arm's name.
     pub fn arm_name(self) -> &'static str {
         match self {
             Self::Own => OWN,
@@ -70,7 +66,6 @@ impl Service {
         }
     }
 
-    /// The name on the bus.
     pub fn bus_name(self) -> &'static str {
         match self {
             Self::Own => STORE.0,

@@ -37,7 +37,6 @@ struct CollectionFacts {
     changed: Vec<PathBuf>,
 }
 
-/// Writes a collection.
 pub(super) fn write_shared(dir: &Path, albums: u64) -> Result<(), Error> {
     let root = dir.join(MUSIC);
     let albums = u32::try_from(albums).map_err(|_| Error::Usage("too many albums".to_owned()))?;
@@ -75,7 +74,6 @@ pub(super) fn write_shared(dir: &Path, albums: u64) -> Result<(), Error> {
     fs::write(&path, json).map_err(|e| Error::file(&path, e))
 }
 
-/// The files of a run.
 pub(super) struct Files {
     root: PathBuf,
     changed: PathBuf,
@@ -106,7 +104,6 @@ impl Files {
         self.facts.titles.len() + self.facts.cover_files
     }
 
-    /// Returns the number of albums.
     pub(super) fn count_albums(&self) -> usize {
         self.facts.albums
     }
@@ -116,7 +113,6 @@ impl Files {
         self.facts.covers
     }
 
-    /// Returns the titles with a word, sorted.
     pub(super) fn titles_with(&self, word: &str) -> Vec<String> {
         let titles = self.facts.titles.iter();
         let mut found: Vec<String> = titles

@@ -26,7 +26,6 @@ use etui_lab::{
     ReportSpec, Results, RunCase, RunPlan, stats,
 };
 
-/// The experiment.
 pub struct MediaScan;
 
 const NAME: &str = "media-scan";
@@ -42,7 +41,6 @@ const MAX_BEETS_ALBUMS: u64 = 100;
 /// Times that a search and a page are repeated.
 const ROUNDS: u32 = 20;
 
-/// A product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Product {
     Etui,
@@ -197,7 +195,6 @@ impl Experiment for MediaScan {
     }
 }
 
-/// Scans, as a phase.
 fn scan_as_phase(
     recorder: &mut Recorder,
     phase: &str,

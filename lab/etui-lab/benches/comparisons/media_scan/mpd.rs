@@ -84,7 +84,6 @@ impl Mpd {
     }
 }
 
-/// Returns the values of a name.
 fn values_of(reply: Vec<(String, String)>, name: &str) -> Vec<String> {
     let found = reply.into_iter().filter(|(of, _)| of == name);
     found.map(|(_, value)| value).collect()

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use etui_lab::Error;
 
-/// A track as a product has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LibraryTrack {
     pub(super) album: String,
@@ -26,7 +25,6 @@ pub(super) trait MediaServer {
     /// Starts it again, with the folder at another path.
     fn start_at(&mut self, music: &Path) -> Result<(), Error>;
 
-    /// Returns all tracks.
     fn list_tracks(&mut self) -> Result<Vec<LibraryTrack>, Error>;
 
     /// Returns the titles of the tracks with a word in their title.

@@ -16,7 +16,6 @@ const MAX_TYPED: usize = 12;
 pub const FIRST_PAGE: &str = "first page of the list";
 pub const WHOLE_LIST: &str = "all of the list";
 
-/// One request to the library.
 pub enum Request {
     Query(Box<Query>),
     Position(RecordId),

@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::trace::IoOperation;
 use crate::doctor::workload::Transaction;
-use crate::measure::syscalls::database_calls::DatabaseCall;
+use crate::measure::syscalls::database_calls::{DatabaseCall, IoOperation};
 
 /// Counts of a program's I/O on the files of the database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FileIo {
-    /// Writes.
     pub writes: u64,
-    /// Bytes written.
     pub bytes: u64,
     /// Flushes by `fdatasync`.
     pub data_flushes: u64,
@@ -39,7 +36,6 @@ impl FileIo {
         }
     }
 
-    /// Returns all flushes.
     pub fn flushes(&self) -> u64 {
         self.data_flushes + self.full_flushes
     }
@@ -58,11 +54,9 @@ impl FileIo {
 /// The commits of one shape of transactions.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct CommitShape {
-    /// The program.
     pub program: String,
     /// The shape of the first statement that changes something.
     pub statement: String,
-    /// Commits.
     pub commits: u64,
     /// Their I/O.
     pub io: FileIo,
@@ -70,10 +64,8 @@ pub struct CommitShape {
     pub rewritten_pages: u64,
 }
 
-/// Statements of one shape.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct StatementShape {
-    /// The shape.
     pub statement: String,
     /// One of the statements, with its values.
     pub example: String,
@@ -87,19 +79,16 @@ pub struct StatementShape {
     pub sorts: u64,
 }
 
-/// What a command did to a database.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Observed {
     /// Programs that used the database, by their names.
     pub programs: Vec<String>,
     /// Processes that used it at once.
     pub processes_at_once: u64,
-    /// The version of their SQLite.
     pub sqlite: Option<String>,
     /// The defaults that it was built with.
     #[serde(skip)]
     pub defaults: BTreeMap<String, String>,
-    /// Connections opened.
     pub connections: u64,
     /// Connections whose statements could not be seen.
     pub untraceable: u64,
@@ -152,33 +141,20 @@ impl Observed {
     pub fn of_calls(calls: &[DatabaseCall]) -> Self {
         let mut observed = Self::default();
         for call in calls {
-            let (suffix, operation) = match call {
-                DatabaseCall::WriteLock => {
-                    observed.commits += 1;
-                    continue;
-                }
-                DatabaseCall::Write { suffix, bytes } => {
-                    let (offset, bytes) = (0, *bytes);
-                    (Some(suffix), IoOperation::Write { offset, bytes })
-                }
-                DatabaseCall::Flush { suffix, data_only } => {
-                    let data_only = *data_only;
-                    (suffix.as_ref(), IoOperation::Flush { data_only })
-                }
-                DatabaseCall::Resize { suffix } => (Some(suffix), IoOperation::Resize),
-                DatabaseCall::Remove { suffix } => (Some(suffix), IoOperation::Remove),
+            let DatabaseCall::Io(suffix, operation) = call else {
+                observed.commits += 1;
+                continue;
             };
-            let file = suffix.map_or("directory", |suffix| match suffix.as_str() {
-                "-journal" => "journal",
-                "-wal" => "wal",
-                "-redo" => "redo",
-                _ => "database",
-            });
-            observed
-                .io
-                .entry(file.to_owned())
-                .or_default()
-                .add(operation);
+            let file = suffix
+                .as_ref()
+                .map_or("directory", |suffix| match suffix.as_str() {
+                    "-journal" => "journal",
+                    "-wal" => "wal",
+                    "-redo" => "redo",
+                    _ => "database",
+                });
+            let io = observed.io.entry(file.to_owned()).or_default();
+            io.add(*operation);
         }
         observed
     }

@@ -14,7 +14,6 @@ const BURST_GAP: u64 = 50_000_000;
 /// Distinct shapes that are kept.
 const MOST_SHAPES: usize = 5_000;
 
-/// Summarises the events about a database with this page size.
 pub fn summarise_events(events: &[TraceEvent], database: &Path, page_size: u32) -> Observed {
     let mut observer = Observer {
         database: database.to_string_lossy().into_owned(),

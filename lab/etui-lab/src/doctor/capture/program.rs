@@ -21,16 +21,15 @@ use crate::measure::syscalls::database_calls;
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libetui_lab_preload.so"));
 
 /// The way in which a command is observed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Tracer {
-    /// A library preloaded into the program: statements and I/O.
+    /// A library preloaded into the program: statements, writes and flushes
     Preload,
-    /// `strace`: I/O.
+    /// strace: writes and flushes of any program
     Strace,
 }
 
-/// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandEnd {
     /// The command, as it was given.
@@ -41,14 +40,12 @@ pub struct CommandEnd {
     pub timed_out: bool,
 }
 
-/// A command and what it is observed with.
 #[derive(Debug)]
 pub struct CommandRun<'a> {
     /// The program and its arguments.
     pub words: &'a [OsString],
     /// The canonical path of the database.
     pub database: &'a Path,
-    /// A directory for records.
     pub dir: &'a Path,
     /// The way; None: by the program.
     pub tracer: Option<Tracer>,

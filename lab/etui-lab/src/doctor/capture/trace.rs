@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::Error;
+pub use crate::measure::syscalls::database_calls::IoOperation;
 
 /// A connection or a statement, by the address that it had in its process.
 pub type Address = u64;
@@ -14,15 +15,11 @@ pub type Address = u64;
 pub struct TraceEvent {
     /// Nanoseconds of the monotonic clock.
     pub time: u64,
-    /// The process.
     pub process: u32,
-    /// The thread.
     pub thread: u32,
-    /// The kind of the event.
     pub kind: EventKind,
 }
 
-/// The kind of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
     /// The program's executable.
@@ -37,20 +34,15 @@ pub enum EventKind {
     Untraceable,
     /// A statement begins.
     Begin {
-        /// Its connection.
         connection: Address,
-        /// The statement.
         statement: Address,
         /// The text has the bound values.
         expanded: bool,
-        /// The text.
         sql: String,
     },
     /// A statement ended.
     End {
-        /// Its connection.
         connection: Address,
-        /// The statement.
         statement: Address,
         /// It changes nothing.
         read_only: bool,
@@ -63,34 +55,12 @@ pub enum EventKind {
     },
     /// A file changed or was flushed.
     Io {
-        /// Its path.
         path: String,
         /// What was done.
         operation: IoOperation,
     },
     /// The records of this process reached their limit.
     Limit,
-}
-
-/// A call on a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IoOperation {
-    /// Bytes were written.
-    Write {
-        /// Where.
-        offset: u64,
-        /// How many.
-        bytes: u64,
-    },
-    /// It was flushed.
-    Flush {
-        /// By `fdatasync`, which leaves out what a read does not need.
-        data_only: bool,
-    },
-    /// Its size was set.
-    Resize,
-    /// It was removed.
-    Remove,
 }
 
 /// Reads the records of all processes, in the order of their times.

@@ -31,7 +31,6 @@ pub(super) fn write_ahead_log(facts: &Facts<'_>) -> Option<Proposal> {
         cause,
         &["PRAGMA journal_mode = WAL;  -- once: it stays in the file"],
         |setup, _| setup.journal_mode = JournalMode::Wal,
-        |setup| setup.journal_mode = JournalMode::Wal,
     );
     proposal.caution = Some(
         "A WAL database is three files while it is open (-wal, -shm), and not for network file systems."
@@ -53,7 +52,6 @@ pub(super) fn persistent_journal(facts: &Facts<'_>) -> Option<Proposal> {
             .to_owned(),
         &["PRAGMA journal_mode = PERSIST;  -- on each connection"],
         |setup, _| setup.journal_mode = JournalMode::Persist,
-        |setup| setup.journal_mode = JournalMode::Persist,
     ))
 }
 
@@ -72,7 +70,6 @@ pub(super) fn safe_journal(facts: &Facts<'_>) -> Option<Proposal> {
         cause,
         &["PRAGMA journal_mode = WAL;  -- once: it stays in the file"],
         |setup, _| setup.journal_mode = JournalMode::Wal,
-        |setup| setup.journal_mode = JournalMode::Wal,
     ))
 }
 
@@ -103,13 +100,12 @@ pub(super) fn flushes_again(facts: &Facts<'_>) -> Option<Proposal> {
             setup.journal_mode = JournalMode::Wal;
             setup.synchronous = found.synchronous.max(Synchronous::Normal);
         },
-        |setup| {
-            setup.synchronous = level;
-            if level == Synchronous::Normal && facts.local {
-                setup.journal_mode = JournalMode::Wal;
-            }
-        },
     );
+    proposal.setup.synchronous = level;
+    proposal.setup.journal_mode = match level == Synchronous::Normal && facts.local {
+        true => JournalMode::Wal,
+        false => mode,
+    };
     proposal.caution = Some("This is for safety; it may be slower.".to_owned());
     Some(proposal)
 }

@@ -11,7 +11,6 @@ use crate::Error;
 
 /// Size of one used run.
 pub(super) const RUN: usize = 64 * 1024;
-/// A page.
 pub(super) const PAGE: usize = 4096;
 /// The data file's name.
 pub(super) const FILE: &str = "data";

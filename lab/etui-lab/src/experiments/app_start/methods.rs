@@ -9,6 +9,7 @@ use std::path::Path;
 use etui_lab_io::mmap::{MapAdvice, MapKind, MappedFile, sum_words};
 use etui_lab_io::uring::{AlignedBuffer, CompletionMode, UringQueue};
 use rustix::fs::OFlags;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::data::{PAGE, RUN};
 use crate::Error;
@@ -23,96 +24,73 @@ const MARK: u8 = 0xa5;
 const DEPTH: u32 = 32;
 
 /// A way to the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 pub(super) enum LoadMethod {
     /// `read()` the whole file into memory.
+    #[strum(serialize = "read() into memory")]
     ReadAll,
     /// `pread()` the runs that are used.
+    #[strum(serialize = "pread() of what is used")]
     ReadUsed,
     /// Map, pages on demand.
+    #[strum(serialize = "mmap, on demand")]
     Map,
     /// Map, advise sequential access.
+    #[strum(serialize = "mmap, sequential")]
     MapSequential,
     /// Map, advise that all will be needed.
+    #[strum(serialize = "mmap, will need")]
     MapWillNeed,
     /// Map and populate all.
+    #[strum(serialize = "mmap, populated")]
     MapPopulated,
     /// Map, read the used part and nothing around it, and populate it.
+    #[strum(serialize = "mmap, used part populated")]
     MapUsedPopulated,
     /// io_uring, the runs that are used.
+    #[strum(serialize = "io_uring")]
     Ring,
     /// Direct reads of the runs that are used.
+    #[strum(serialize = "direct reads")]
     Direct,
     /// Direct reads through io_uring.
+    #[strum(serialize = "io_uring, direct")]
     RingDirect,
     /// Map privately, read each run, then write it: two faults a page at worst.
+    #[strum(serialize = "mmap, read then written")]
     PrivateReadFirst,
     /// Map privately and write at once: a fault that copies for each page.
+    #[strum(serialize = "mmap, written at once")]
     PrivateWriteFirst,
     /// Map privately, all pages copied at once.
+    #[strum(serialize = "taken over")]
     TakenOver,
     /// Map privately, read the used part and nothing around it, and copy it at once.
+    #[strum(serialize = "taken over, used part")]
     UsedTakenOver,
 }
-
-/// The methods: name, whether for data that is only read, and for data that is written later.
-const METHODS: [(LoadMethod, &str, bool, bool); 14] = [
-    (LoadMethod::ReadAll, "read() into memory", true, true),
-    (LoadMethod::ReadUsed, "pread() of what is used", true, true),
-    (LoadMethod::Map, "mmap, on demand", true, false),
-    (LoadMethod::MapSequential, "mmap, sequential", true, false),
-    (LoadMethod::MapWillNeed, "mmap, will need", true, false),
-    (LoadMethod::MapPopulated, "mmap, populated", true, false),
-    (
-        LoadMethod::MapUsedPopulated,
-        "mmap, used part populated",
-        true,
-        false,
-    ),
-    (LoadMethod::Ring, "io_uring", true, false),
-    (LoadMethod::Direct, "direct reads", true, false),
-    (LoadMethod::RingDirect, "io_uring, direct", true, false),
-    (
-        LoadMethod::PrivateReadFirst,
-        "mmap, read then written",
-        false,
-        true,
-    ),
-    (
-        LoadMethod::PrivateWriteFirst,
-        "mmap, written at once",
-        false,
-        true,
-    ),
-    (LoadMethod::TakenOver, "taken over", false, true),
-    (
-        LoadMethod::UsedTakenOver,
-        "taken over, used part",
-        false,
-        true,
-    ),
-];
 
 impl LoadMethod {
     /// Returns the methods for data that is only read, or that is written later.
     pub(super) fn list(write: bool) -> impl Iterator<Item = Self> {
-        let methods = METHODS.into_iter();
-        methods
-            .filter(move |(.., read, written)| if write { *written } else { *read })
-            .map(|(method, ..)| method)
+        let methods = Self::VARIANTS.iter().copied();
+        methods.filter(move |method| match method {
+            Self::ReadAll | Self::ReadUsed => true,
+            Self::PrivateReadFirst
+            | Self::PrivateWriteFirst
+            | Self::TakenOver
+            | Self::UsedTakenOver => write,
+            _ => !write,
+        })
     }
 
-    /// Its name in the tables.
     pub(super) fn name(self) -> &'static str {
-        let entry = METHODS.iter().find(|(method, ..)| *method == self);
-        entry.map_or("", |(_, name, ..)| name)
+        self.into()
     }
 
-    /// By its name.
     pub(super) fn named(name: &str) -> Result<Self, Error> {
-        let entry = METHODS.iter().find(|(_, of, ..)| *of == name);
-        let entry = entry.ok_or_else(|| Error::other(format!("there is no method `{name}`")))?;
-        Ok(entry.0)
+        let method = name.parse();
+        method.map_err(|_| Error::other(format!("there is no method `{name}`")))
     }
 
     /// Gets at the data and uses it: words of each page of each run are added up, and if

@@ -33,7 +33,6 @@ const CARD: &str = "vm-sd-card";
 /// The part that is used where only one is tried.
 const HALF: u64 = 50;
 
-/// The experiment.
 pub struct AppStart;
 
 impl Experiment for AppStart {

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::Error;
 use crate::machine;
+use crate::measure::syscalls::strace::parse_calls;
 
 /// How long a tracer may take to let go.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -75,7 +76,7 @@ impl SaveTrace {
     pub fn end(mut self) -> Result<WrittenBytes, Error> {
         self.stop();
         let text = fs::read_to_string(&self.output).map_err(|e| Error::file(&self.output, e))?;
-        Ok(count_lines(&text, &self.files.to_string_lossy()))
+        Ok(count_calls(&text, &self.files.to_string_lossy()))
     }
 
     fn stop(&mut self) {
@@ -103,53 +104,26 @@ impl Drop for SaveTrace {
     }
 }
 
-/// Lines are `THREAD call(FD</path>, ""..., BYTES, ...) = ...`; a call that another interrupted
-/// has its end on a line of its own, which does not name it first.
-fn count_lines(text: &str, below: &str) -> WrittenBytes {
-    let calls: Vec<(&str, &str, &str)> = text
-        .lines()
-        .filter_map(|line| {
-            let (thread, call) = line.trim_start().split_once(' ')?;
-            let (name, arguments) = call.trim_start().split_once('(')?;
-            let (_, path) = arguments.split_once('<')?;
-            let (path, _) = path.split_once('>')?;
-            // With a root of its own before it, if the process has one.
-            path.contains(below).then_some((thread, name, arguments))
-        })
-        .collect();
-    let is_flush = |name: &str| matches!(name, "fsync" | "fdatasync");
-    let writers: Vec<&str> = calls
+/// Counts the calls on files whose path contains `below`: a process with a root of its own has that
+/// before it.
+fn count_calls(text: &str, below: &str) -> WrittenBytes {
+    let calls = parse_calls(text).into_iter();
+    let calls = calls.filter(|call| call.file().is_some_and(|file| file.contains(below)));
+    let (flushes, writes): (Vec<_>, Vec<_>) =
+        calls.partition(|call| matches!(call.name.as_str(), "fsync" | "fdatasync"));
+    let writers: Vec<&str> = writes.iter().map(|call| call.thread.as_str()).collect();
+    let written = writes
         .iter()
-        .filter(|(_, name, _)| !is_flush(name))
-        .map(|(thread, _, _)| *thread)
-        .collect();
-    let mut written = WrittenBytes::default();
-    for (thread, name, arguments) in &calls {
-        match *name {
-            name if !is_flush(name) => {
-                written.writes += 1;
-                written.bytes += parse_bytes(name, arguments);
-            }
-            _ if writers.contains(thread) => written.flushes += 1,
-            _ => written.later += 1,
-        }
+        .filter_map(|call| u64::try_from(call.result?).ok());
+    let awaited = flushes.iter();
+    let awaited = awaited.filter(|call| writers.contains(&call.thread.as_str()));
+    let awaited = awaited.count() as u64;
+    WrittenBytes {
+        writes: writes.len() as u64,
+        bytes: written.sum::<u64>(),
+        flushes: awaited,
+        later: flushes.len() as u64 - awaited,
     }
-    written
-}
-
-/// The third argument, or for a vector the sum of its lengths.
-fn parse_bytes(name: &str, arguments: &str) -> u64 {
-    let number = |text: &str| -> u64 {
-        let end = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        text[..end].parse().unwrap_or(0)
-    };
-    let after_path = arguments.split_once(">, ").map_or("", |(_, rest)| rest);
-    if name.contains('v') {
-        return after_path.split("iov_len=").skip(1).map(number).sum();
-    }
-    after_path.split(", ").nth(1).map_or(0, number)
 }
 
 #[cfg(test)]
@@ -172,9 +146,9 @@ mod tests {
             flushes: 1,
             later: 1,
         };
-        assert_eq!(count_lines(text, "/d/"), counted);
-        assert_eq!(count_lines(text, "/elsewhere"), WrittenBytes::default());
+        assert_eq!(count_calls(text, "/d/"), counted);
+        assert_eq!(count_calls(text, "/elsewhere"), WrittenBytes::default());
         let rooted = text.replace("</d/", "</cache/root/d/");
-        assert_eq!(count_lines(&rooted, "/d/"), counted);
+        assert_eq!(count_calls(&rooted, "/d/"), counted);
     }
 }

@@ -11,9 +11,7 @@ use crate::Error;
 /// The form in which a date book shows its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordForm {
-    /// The old one.
     Packed,
-    /// The new one, a text.
     Text,
 }
 
@@ -66,13 +64,11 @@ impl SeenRecords {
         seen
     }
 
-    /// One more.
     pub(super) fn push(&mut self, record: &[u8]) {
         self.bytes.extend_from_slice(record);
         self.ends.push(self.bytes.len());
     }
 
-    /// All of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut from = 0;
         self.ends.iter().filter_map(move |end| {
@@ -85,7 +81,6 @@ impl SeenRecords {
 
 /// An open date book, records by position.
 pub(super) trait DatebookBackend {
-    /// The form of its records.
     fn record_form(&self) -> RecordForm {
         RecordForm::Packed
     }
@@ -190,7 +185,6 @@ pub(super) fn close_connection(db: Connection) -> Result<(), Error> {
     db.close().map_err(|(_, error)| error.into())
 }
 
-/// There is no such record.
 pub(super) fn missing_record(position: u64) -> Error {
     Error::other(format!("no record at position {position}"))
 }

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ::etui::{Options, Store};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use self::book::{DatebookBackend, RecordForm, SeenRecords};
 use self::layer::{Layer, LayerMitigations};
@@ -54,34 +55,29 @@ const ARMS: [(&str, ArmRole, &str, bool); 9] = [
 /// The most records that a run may count off to find positions; 100 million take seconds.
 const MOST_COUNTED_OFF: u64 = 400_000_000;
 
-/// The experiment.
 pub struct Datebook;
 
-/// One of the study's tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 enum StudyTest {
+    #[strum(serialize = "nothing")]
     Nothing,
+    #[strum(serialize = "query 1")]
     QueryOne,
+    #[strum(serialize = "get 1 clean")]
     GetOneClean,
+    #[strum(serialize = "get 1 dirty")]
     GetOneDirty,
+    #[strum(serialize = "query all")]
     QueryAll,
+    #[strum(serialize = "get all clean")]
     GetAllClean,
+    #[strum(serialize = "get all dirty")]
     GetAllDirty,
+    #[strum(serialize = "get all dirty, sync after each")]
     SyncEach,
 }
 
 impl StudyTest {
-    const ALL: [StudyTest; 8] = [
-        StudyTest::Nothing,
-        StudyTest::QueryOne,
-        StudyTest::GetOneClean,
-        StudyTest::GetOneDirty,
-        StudyTest::QueryAll,
-        StudyTest::GetAllClean,
-        StudyTest::GetAllDirty,
-        StudyTest::SyncEach,
-    ];
-
     /// Those whose growth a quick run shows.
     const GROWTH: [StudyTest; 3] = [
         StudyTest::Nothing,
@@ -89,23 +85,13 @@ impl StudyTest {
         StudyTest::GetAllDirty,
     ];
 
-    /// As the study names it.
     fn name(self) -> &'static str {
-        match self {
-            StudyTest::Nothing => "nothing",
-            StudyTest::QueryOne => "query 1",
-            StudyTest::GetOneClean => "get 1 clean",
-            StudyTest::GetOneDirty => "get 1 dirty",
-            StudyTest::QueryAll => "query all",
-            StudyTest::GetAllClean => "get all clean",
-            StudyTest::GetAllDirty => "get all dirty",
-            StudyTest::SyncEach => "get all dirty, sync after each",
-        }
+        self.into()
     }
 
     fn named(name: &str) -> Result<Self, Error> {
-        let test = Self::ALL.into_iter().find(|test| test.name() == name);
-        test.ok_or_else(|| Error::other(format!("there is no test `{name}`")))
+        let test = name.parse();
+        test.map_err(|_| Error::other(format!("there is no test `{name}`")))
     }
 
     /// Returns the requested positions: none, the middle one, all, or `syncs` spread evenly.
@@ -168,7 +154,6 @@ impl StudyTest {
     }
 }
 
-/// Returns the arms: all, or a selection.
 fn datebook_arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
     let arms = ARMS
         .into_iter()
@@ -195,7 +180,7 @@ impl Experiment for Datebook {
                 }
                 let tests: &[StudyTest] = match growth && lab.quick() {
                     true => &StudyTest::GROWTH,
-                    false => &StudyTest::ALL,
+                    false => StudyTest::VARIANTS,
                 };
                 for &test in tests {
                     let every_cure = stack == stacks::HERE && !(growth && lab.quick());
@@ -205,7 +190,7 @@ impl Experiment for Datebook {
             }
         }
         for &size in lab.values("records") {
-            for test in StudyTest::ALL {
+            for &test in StudyTest::VARIANTS {
                 let counted_off = test.counted_off(size, syncs);
                 if counted_off > MOST_COUNTED_OFF {
                     let reason = format!(
@@ -294,7 +279,6 @@ impl Experiment for Datebook {
     }
 }
 
-/// Product of an arm.
 enum DatebookProduct {
     Layer(LayerMitigations),
     Plain,

@@ -43,7 +43,6 @@ pub(super) fn plain_contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result
 }
 
 impl Plain {
-    /// Opens.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         Ok(Self {
             db: book::open_connection(path)?,

@@ -28,7 +28,6 @@ const NOTE: u8 = 4;
 
 const KINDS: [&str; 4] = ["DAILY", "WEEKLY", "MONTHLY", "YEARLY"];
 
-/// An appointment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Appointment {
     /// Year, month, day.

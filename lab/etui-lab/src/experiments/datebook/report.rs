@@ -1,5 +1,7 @@
 //! The declared report of `datebook`.
 
+use strum::VariantArray;
+
 use super::idle::{CLOSE_AGAIN, OPEN_AGAIN};
 use super::{CURED, ETUI, FOUND, NAME, NATIVE, PLAIN, StudyTest, VIEW};
 use crate::report::numbers::format_whole;
@@ -16,7 +18,7 @@ const MAX_VIEW_RATIO: f64 = 1.5;
 const TICK_NS: f64 = 1e9 / 60.0;
 
 /// The study's devices: ticks to open, to process and to close, in the order of
-/// [`StudyTest::ALL`]. The study has no figure for a sync after each record on the Tungsten C.
+/// [`StudyTest`]. The study has no figure for a sync after each record on the Tungsten C.
 const PUBLISHED_TICKS: [(&str, &[f64]); 3] = [
     (
         "Tungsten C, native",
@@ -44,7 +46,7 @@ const PUBLISHED_TICKS: [(&str, &[f64]); 3] = [
 /// Returns the study's rows, in nanoseconds.
 fn published_rows() -> Vec<PublishedRow> {
     let rows = PUBLISHED_TICKS.iter().flat_map(|(device, tests)| {
-        let tests = StudyTest::ALL.into_iter().zip(tests.chunks(3));
+        let tests = StudyTest::VARIANTS.iter().zip(tests.chunks(3));
         tests.map(move |(test, ticks)| {
             let figures = ticks.iter().copied().chain([ticks.iter().sum()]);
             PublishedRow {
@@ -71,7 +73,7 @@ fn flush_count() -> Measure {
 
 pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let base_size = base_size(results);
-    let tests = StudyTest::ALL.map(StudyTest::name);
+    let tests: Vec<&str> = StudyTest::VARIANTS.iter().map(|test| test.name()).collect();
     let of_stack = |stack| {
         let mut groups = results.select_groups(&tests, &[stack]);
         groups.retain(|group| group.size == base_size);

@@ -17,7 +17,6 @@ use crate::{
     Results, RunCase, RunPlan, Study, stacks,
 };
 
-/// The experiment.
 pub struct JournalMatrix;
 
 const INSERT: &str = "insert";
@@ -153,7 +152,6 @@ const MODES: [(&str, ArmRole, &str, ModeWorks); 21] = {
     ]
 };
 
-/// Returns the arms of a work on rows.
 fn mode_arms(work: &str) -> Vec<Arm> {
     let is_for = |works| match works {
         ModeWorks::All => true,

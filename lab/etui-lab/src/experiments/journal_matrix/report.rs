@@ -1,5 +1,7 @@
 //! The declared report of `journal-matrix`.
 
+use strum::VariantArray;
+
 use super::contact::{ETUI, PLAIN_DELETE, PLAIN_WAL};
 use super::device_time::device_times;
 use super::redo::FLOOR;
@@ -94,7 +96,7 @@ fn work_tables(results: &Results, work: &str) -> [TableSpec; 4] {
 }
 
 fn purpose_measures() -> Vec<Measure> {
-    Purpose::ALL.into_iter().map(bytes_of).collect()
+    Purpose::VARIANTS.iter().copied().map(bytes_of).collect()
 }
 
 pub(super) fn report_spec(results: &Results) -> ReportSpec {

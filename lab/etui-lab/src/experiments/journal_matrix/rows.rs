@@ -19,7 +19,6 @@ pub(super) const ROW: usize = 100;
 const BATCH: u64 = 60;
 const THUMBNAIL: usize = 35_000;
 
-/// Registers the VFS of an arm.
 fn register_vfs(case: &RunCase) -> Result<ArmVfs, Error> {
     let sync_delay = match case.work.as_str() {
         SLOW => SLOW_FLUSH,

@@ -55,7 +55,6 @@ const STACKS: [&str; 6] = [stacks::HERE, "vfat", "exfat", "ext4", "vm-vfat", "vm
 const MAX_GUEST_TRACKS: u64 = 300;
 const MAX_GUEST_BATCHES: u64 = 2;
 
-/// The experiment.
 pub struct MediaSync;
 
 /// The study's rule for the size at which the journal rests: min(16 pages, 512 kB), never under
@@ -78,7 +77,6 @@ fn work_name(page_size: u64) -> String {
     format!("{} kB pages", page_size / KB)
 }
 
-/// Which arms a group has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ArmExtent {
     /// Every cure, logs, and etui.
@@ -158,7 +156,6 @@ fn sync_arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
     arms
 }
 
-/// Work of an arm.
 struct SyncWork<'a> {
     settings: &'a ArmSettings,
     tracks: u64,

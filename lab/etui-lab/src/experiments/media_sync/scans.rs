@@ -31,7 +31,6 @@ fn make_original(track: &Track) -> Vec<u8> {
     cover(track.id, ORIGINAL)
 }
 
-/// Writes the file of a track.
 fn write_file(dir: &Path, track: &Track, original: Option<Vec<u8>>) -> Result<(), Error> {
     let spec = TrackSpec {
         title: track.title.clone(),

@@ -56,14 +56,12 @@ impl WireKind for Card {
     const TEXT: &'static str = "card";
 }
 
-/// Texts of a file of vCards.
 pub fn read_texts(file: &Path) -> Result<Vec<String>, Error> {
     let text = fs::read_to_string(file).map_err(|e| Error::file(file, e))?;
     let cards = text.split_inclusive("END:VCARD\r\n");
     Ok(cards.map(str::to_owned).collect())
 }
 
-/// Cards of a file of vCards.
 pub fn read_cards(file: &Path) -> Result<Vec<Card>, Error> {
     let texts = read_texts(file)?;
     texts

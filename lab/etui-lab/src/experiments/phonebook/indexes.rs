@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use etui::contacts::Card;
 use etui_vfs::Vfs;
+use strum::VariantArray;
 
 use super::super::backends::etui::{EtuiBackend, arm_options};
 use super::super::backends::{self, StoreBackend as _, fill};
@@ -44,17 +45,17 @@ pub fn plan_indexes(lab: &LabContext, plan: &mut RunPlan, largest: &ArmGroup) {
         });
     };
     for (work, redo) in [(PLAIN, false), (PLAIN_REDO, true)] {
-        let arms = IndexParts::ALL.map(|parts| {
+        let arms = IndexParts::VARIANTS.iter().map(|parts| {
             let name = match parts {
-                IndexParts::Record => parts.name().to_owned(),
-                _ => format!("+ {}", parts.name()),
+                IndexParts::Record => parts.to_string(),
+                _ => format!("+ {parts}"),
             };
-            let arm = Arm::new(name, ArmRole::Peer, "").with("parts", parts.name());
+            let arm = Arm::new(name, ArmRole::Peer, "").with("parts", parts.to_string());
             arm.with("redo", redo)
         });
         let vfs = if redo { "etui-vfs" } else { "system-vfs" };
         let etui = Arm::new(ETUI, ArmRole::Etui, "product=etui").with(vfs, true);
-        push(work, largest.size, [arms.to_vec(), vec![etui]].concat());
+        push(work, largest.size, arms.chain([etui]).collect());
     }
     // Its absence is reported with the other arms.
     if eds::available(Server::AddressBook).is_ok() {
@@ -69,7 +70,6 @@ pub fn plan_indexes(lab: &LabContext, plan: &mut RunPlan, largest: &ArmGroup) {
     }
 }
 
-/// Runs an arm.
 pub fn run_case(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     if case.work == SERVER {
         // Client, bus and server on one core: times are processor time.
@@ -122,10 +122,8 @@ fn etui_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
 /// The fill and single saves by plain SQLite, an index more in each arm.
 fn plain_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let name = case.settings.text("parts")?;
-    let parts = IndexParts::ALL
-        .into_iter()
-        .find(|parts| parts.name() == name)
-        .ok_or_else(|| Error::other(format!("the schema has no part `{name}`")))?;
+    let parts = name.parse::<IndexParts>();
+    let parts = parts.map_err(|_| Error::other(format!("the schema has no part `{name}`")))?;
     let saves = case.settings.number("saves")? as usize;
     let rows = PlainRows::read(&recorder.shared().join(FILLED_ETUI))?;
     let filled = rows.count().saturating_sub(saves);
@@ -135,7 +133,7 @@ fn plain_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let plain = PlainContacts::create(&path, parts, vfs_name)?;
     recorder.phase("fill", || plain.save(&rows, 0..filled, true))?;
     recorder.record("fill/pages", plain.pages()? as f64);
-    // No save writes back what the fill left in the log.
+    // No save writes back the pages that the fill left in the log.
     plain.close()?;
     let plain = PlainContacts::open(&path, parts, vfs_name)?;
     let mut ns = Vec::new();

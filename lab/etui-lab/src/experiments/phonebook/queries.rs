@@ -1,6 +1,6 @@
 //! The queries, in each product's words.
 //!
-//! The products do not mean the same by "begins with": the server compares the beginning of a
+//! The products mean different things by "begins with": the server compares the beginning of a
 //! whole name as it is written, etui that of each word; the server compares a number as it is
 //! written, etui its digits with the country before them. So each query is one for which, among
 //! these people, all have the same answer, up to the size that is named with it.
@@ -10,28 +10,22 @@ use etui::text::phone::MatchType;
 
 use crate::peers::plain::PlainLookup;
 
-/// A query.
 #[derive(Debug, Clone)]
 pub struct ContactQuery {
     /// Its name in the results, e.g. `name_prefix`.
     pub name: &'static str,
-    /// Title.
     pub title: &'static str,
     /// The largest book in which all products give the same answer; in a larger one it is left
     /// out.
     pub largest: u64,
-    /// For the server.
     pub sexp: &'static str,
-    /// For etui.
     pub filter: Filter,
-    /// For plain SQLite.
     pub lookup: PlainLookup,
 }
 
 const CHECKED: u64 = 12_800;
 const CHECKED_FURTHER: u64 = 102_400;
 
-/// All of them.
 pub fn all_queries() -> Vec<ContactQuery> {
     use MatchMode::{Contains, Whole};
     let text = |field, how, text: &str| Filter::text(field, how, text);

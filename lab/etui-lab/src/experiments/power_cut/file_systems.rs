@@ -52,7 +52,6 @@ impl FileSystem {
         }
     }
 
-    /// Returns the file system of a name.
     pub fn by_name(name: &str) -> Result<&'static Self, Error> {
         let known = FILE_SYSTEMS.iter().find(|known| known.name == name);
         known.ok_or_else(|| Error::Usage(format!("there is no file system `{name}` here")))
@@ -92,7 +91,6 @@ impl FileSystem {
         done.map(|_| true).map_err(|e| Error::file(&tool, e))
     }
 
-    /// Makes it in a file.
     pub fn make(&self, path: &Path) -> Result<FileDisk, Error> {
         drop(FileDisk::create(path, DEVICE_BYTES)?);
         let recipe = self.recipe()?;

@@ -79,7 +79,7 @@ impl CutGuestArgs {
     }
 }
 
-/// The steps of a run and the states that they leave: all points have the same.
+/// The steps of a run and the states that they leave, equal for all points.
 #[derive(Default)]
 struct KnownSteps {
     steps: Vec<SaveStep>,
@@ -128,7 +128,7 @@ fn unmount() -> Result<(), Error> {
     rustix::mount::unmount(POINT, UnmountFlags::NOFOLLOW).map_err(|e| Error::file(POINT, e))
 }
 
-/// Does the steps in sessions; tells after each step how many are acknowledged.
+/// Does the steps in sessions; reports after each step how many are acknowledged.
 pub fn save_steps(
     settings: &ArmSettings,
     dir: &Path,

@@ -74,7 +74,6 @@ impl CutMachine {
         })
     }
 
-    /// The file system.
     pub fn file_system(&self) -> &'static FileSystem {
         self.file_system
     }

@@ -19,6 +19,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::about::AboutText;
 use crate::{
     ArmGroup, Error, Experiment, ExperimentInfo, LabContext, Recorder, ReportSpec, Results,
@@ -109,24 +111,15 @@ impl Experiment for PowerCut {
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let path = recorder.shared().join(OUTCOMES);
         let text = fs::read(&path).map_err(|e| Error::file(&path, e))?;
-        let mut outcomes: BTreeMap<String, Result<ArmOutcome, String>> =
+        let mut outcomes: BTreeMap<String, Result<BTreeMap<String, Value>, String>> =
             serde_json::from_slice(&text).map_err(|e| Error::other(e.to_string()))?;
         let outcome = outcomes.remove(&case.arm);
         let outcome = outcome.ok_or_else(|| Error::other("the arm was not run"))?;
-        let outcome = outcome.map_err(Error::other)?;
-        for (measure, value) in [
-            ("points", outcome.points),
-            ("acknowledged", outcome.acknowledged),
-            ("lossy_points", outcome.lossy_points),
-            ("lost", outcome.lost),
-            ("damaged", outcome.damaged),
-            ("repaired", outcome.repaired),
-            ("unmounted", outcome.unmounted),
-            ("in_doubt", outcome.in_doubt),
-            ("writes", outcome.writes),
-            ("flushes", outcome.flushes),
-        ] {
-            recorder.record(&format!("cut/{measure}"), value as f64);
+        // The counts of an `ArmOutcome`; its findings are no number.
+        for (measure, value) in outcome.map_err(Error::other)? {
+            if let Some(value) = value.as_f64() {
+                recorder.record(&format!("cut/{measure}"), value);
+            }
         }
         // All arms did all saves, and had all of them when the run was not cut.
         recorder.answer(case.size.to_le_bytes());

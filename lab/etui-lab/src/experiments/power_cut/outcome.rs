@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::machine::CutMachine;
 use super::points::{
@@ -20,7 +20,7 @@ use crate::{Arm, ArmSettings, Error};
 const MAX_FINDINGS: usize = 20;
 
 /// The outcome of the power cuts of an arm.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ArmOutcome {
     /// Points at which the power failed.
     pub points: u64,
@@ -84,7 +84,6 @@ pub fn cut_arm(
     Ok(outcome)
 }
 
-/// The points of an arm.
 pub fn list_points(arm: &Arm, log: &[DeviceEvent]) -> Result<Vec<CutPoint>, Error> {
     let (points, seed) = (arm.settings.number("points")?, arm.settings.number("seed")?);
     Ok(draw_points(log, points, seed))
@@ -103,14 +102,12 @@ pub struct Cuts<'m> {
     durable: (Arc<OverlayDisk>, usize),
 }
 
-/// The outcome of a cut.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cut {
     /// Saves that were acknowledged.
     pub acknowledged: u64,
     /// Writes in doubt.
     pub in_doubt: u64,
-    /// The store.
     pub checked: CheckedStore,
 }
 
@@ -211,7 +208,6 @@ impl Cut {
 }
 
 impl ArmOutcome {
-    /// Adds a point.
     fn add(&mut self, point: &CutPoint, cut: &Cut, arm: &Arm) {
         self.points += 1;
         self.acknowledged += cut.acknowledged;

@@ -19,7 +19,6 @@ use crate::device::{BlockDisk, DeviceEvent};
 /// Whether the device keeps writes that it reported as durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushMode {
-    /// It does.
     Honoured,
     /// It ignores flushes and forced unit access, and loses any of its latest writes.
     Dropped,
@@ -44,9 +43,7 @@ pub struct CutPoint {
 /// Which of the writes in doubt reached the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Survivors {
-    /// All.
     All,
-    /// None.
     None,
     /// The first ones: the device did them in order. Of the next one the first units.
     First,

@@ -27,47 +27,36 @@ const PAGE_BYTES: usize = 4096;
 /// Longest text in a message, in bytes.
 const MAX_TEXT: usize = 1_500;
 
-/// A task of the guest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "kebab-case")]
 pub enum GuestTask {
     /// Mount the device, save records, and unmount it.
     Record {
-        /// The arm.
         settings: ArmSettings,
-        /// The number of saves.
         saves: u64,
     },
     /// Mount the device as a cut left it, look at the store, and unmount it.
     Check {
-        /// The arm.
         settings: ArmSettings,
-        /// The number of saves.
         saves: u64,
     },
-    /// No more.
     End,
 }
 
-/// A message of the guest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "kebab-case")]
 pub enum GuestMessage {
     /// This number of saves has been acknowledged.
     Acknowledged {
-        /// The number.
         saves: u64,
     },
-    /// A recording has ended.
     Recorded {
         /// The reason why it failed.
         error: Option<String>,
     },
-    /// A check has ended.
     Checked(CheckedStore),
     /// The guest's program ended, for this reason. Sent by the host itself.
     Ended {
-        /// The reason.
         reason: String,
     },
 }
@@ -120,7 +109,6 @@ pub struct GuestPort {
 }
 
 impl GuestPort {
-    /// Opens the device.
     pub fn open(device: &Path) -> Result<Self, Error> {
         let file = OpenOptions::new()
             .read(true)
@@ -139,7 +127,6 @@ impl GuestPort {
         sent.map_err(|e| Error::file("the port", e))
     }
 
-    /// Waits for the next task.
     pub fn next_task(&mut self) -> Result<GuestTask, Error> {
         let page = &mut self.page.bytes_mut()[..PAGE_BYTES];
         let read = self.file.read_exact_at(page, PAGE_OFFSET);

@@ -1,11 +1,10 @@
 //! Recorded runs in files, so that a point that failed can be repeated: [`CutRecord`].
 //!
-//! A line of JSON ([`RecordHeader`]), then the events: first those that make the empty file system,
-//! then those of the run. An event is a byte for its kind, its offset and length (little-endian, 8
-//! bytes each), and its data.
+//! A line of JSON ([`RecordHeader`]), then the events in postcard's form: those that make the empty
+//! file system, and those of the run.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,19 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::device::{BlockDisk, DeviceEvent, DeviceLog};
 use crate::{Arm, Error};
 
-/// Of the format.
-const VERSION: u32 = 1;
-/// Longest data of an event.
-const MAX_DATA: u64 = 64 << 20;
+/// Of the format. The first one had events in a form of its own.
+const VERSION: u32 = 2;
 /// The unit in which the empty file system is kept.
 const BLOCK_BYTES: usize = 4096;
-
-const WRITE: u8 = 1;
-const ZERO: u8 = 2;
-const FLUSH: u8 = 3;
-const MARK: u8 = 4;
-/// Added to the kind of an event with forced unit access.
-const FORCED: u8 = 0x80;
 
 /// The arm and its run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,15 +24,10 @@ pub struct RecordHeader {
     version: u32,
     /// The kernel's name of the file system.
     pub file_system: String,
-    /// The arm.
     pub arm: Arm,
-    /// The number of saves.
     pub saves: u64,
-    /// Events of the empty file system.
-    base_events: u64,
 }
 
-/// A recorded run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CutRecord {
     /// The arm and its run.
@@ -69,7 +54,6 @@ impl CutRecord {
                 file_system: file_system.to_owned(),
                 arm: arm.clone(),
                 saves,
-                base_events: base.len() as u64,
             },
             base,
             log,
@@ -86,29 +70,22 @@ impl CutRecord {
         let header = serde_json::to_vec(&self.header).map_err(|e| Error::other(e.to_string()))?;
         out.write_all(&header).map_err(failed)?;
         out.write_all(b"\n").map_err(failed)?;
-        for event in self.base.iter().chain(&self.log) {
-            write_event(event, &mut out).map_err(failed)?;
-        }
+        let events = (&self.base, &self.log);
+        postcard::to_io(&events, &mut out).map_err(|e| failed(io::Error::other(e)))?;
         out.flush().map_err(failed)
     }
 
-    /// Reads it from a file.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let failed = |e| Error::file(path, e);
-        let mut input = BufReader::new(File::open(path).map_err(failed)?);
-        let mut line = Vec::new();
-        let mut first = (&mut input).take(1 << 20);
-        first.read_until(b'\n', &mut line).map_err(failed)?;
-        let header: Option<RecordHeader> = serde_json::from_slice(&line).ok();
+        let bytes = fs::read(path).map_err(failed)?;
+        let at = bytes.iter().position(|byte| *byte == b'\n');
+        let (line, events) = bytes.split_at(at.map_or(bytes.len(), |at| at + 1));
+        let header: Option<RecordHeader> = serde_json::from_slice(line).ok();
         let header = header
             .filter(|header| header.version == VERSION)
             .ok_or_else(|| failed(io::Error::other("no record of power cuts of this version")))?;
-        let mut base = DeviceLog::new();
-        while let Some(event) = read_event(&mut input).map_err(failed)? {
-            base.push(event);
-        }
-        let at = usize::try_from(header.base_events).unwrap_or(usize::MAX);
-        let log = base.split_off(at.min(base.len()));
+        let events = postcard::from_bytes(events);
+        let (base, log) = events.map_err(|e| failed(io::Error::other(e)))?;
         Ok(Self { header, base, log })
     }
 }
@@ -128,72 +105,6 @@ fn disk_events(disk: &dyn BlockDisk) -> io::Result<DeviceLog> {
         }
     }
     Ok(events)
-}
-
-fn write_event(event: &DeviceEvent, out: &mut impl Write) -> io::Result<()> {
-    let forced = |kind: u8, forced: bool| if forced { kind | FORCED } else { kind };
-    let (kind, offset, length, data): (u8, u64, u64, &[u8]) = match event {
-        DeviceEvent::Write {
-            offset,
-            data,
-            force_unit_access,
-        } => (
-            forced(WRITE, *force_unit_access),
-            *offset,
-            data.len() as u64,
-            data,
-        ),
-        DeviceEvent::Zero {
-            offset,
-            length,
-            force_unit_access,
-        } => (forced(ZERO, *force_unit_access), *offset, *length, &[]),
-        DeviceEvent::Flush => (FLUSH, 0, 0, &[]),
-        DeviceEvent::Mark(mark) => (MARK, 0, mark.len() as u64, mark),
-    };
-    out.write_all(&[kind])?;
-    out.write_all(&offset.to_le_bytes())?;
-    out.write_all(&length.to_le_bytes())?;
-    out.write_all(data)
-}
-
-/// Reads an event; none at the end.
-fn read_event(input: &mut impl Read) -> io::Result<Option<DeviceEvent>> {
-    let mut kind = [0];
-    if input.read(&mut kind)? == 0 {
-        return Ok(None);
-    }
-    let mut number = || {
-        let mut bytes = [0; 8];
-        input
-            .read_exact(&mut bytes)
-            .map(|()| u64::from_le_bytes(bytes))
-    };
-    let [offset, length] = [number()?, number()?];
-    let mut data = || {
-        if length > MAX_DATA {
-            return Err(io::Error::other("an event of too many bytes"));
-        }
-        let mut data = vec![0; length as usize];
-        input.read_exact(&mut data)?;
-        Ok(Arc::from(data))
-    };
-    let force_unit_access = kind[0] & FORCED != 0;
-    Ok(Some(match kind[0] & !FORCED {
-        WRITE => DeviceEvent::Write {
-            offset,
-            data: data()?,
-            force_unit_access,
-        },
-        ZERO => DeviceEvent::Zero {
-            offset,
-            length,
-            force_unit_access,
-        },
-        FLUSH => DeviceEvent::Flush,
-        MARK => DeviceEvent::Mark(data()?),
-        _ => return Err(io::Error::other("an event of an unknown kind")),
-    }))
 }
 
 #[cfg(test)]

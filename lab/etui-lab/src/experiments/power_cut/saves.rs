@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use etui_testkit::calendars::{Span, entry};
 use etui_testkit::people::{Version, person};
 use etui_testkit::rng::SplitMix64;
+use strum::{AsRefStr, Display, EnumString, VariantArray};
 
 use crate::Error;
 
@@ -14,10 +15,12 @@ const RECORDS: u32 = 16;
 const TRACKS: u32 = 10;
 const SEED: u64 = 0x706f_7765_7220_6375;
 
-/// A kind of record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Where a store has records of all kinds together, the name of the kind is with each.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsRefStr, Display, EnumString, VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum SaveKind {
-    /// A contact.
     Contact,
     /// An event.
     Event,
@@ -26,30 +29,15 @@ pub enum SaveKind {
 }
 
 impl SaveKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Contact, Self::Event, Self::Track];
-
-    /// The name of the kind, where a store has records of all kinds together.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Contact => "contact",
-            Self::Event => "event",
-            Self::Track => "track",
-        }
-    }
-
-    /// Returns the kind of a name.
     pub fn named(name: &str) -> Result<Self, Error> {
-        let mut all = Self::ALL.into_iter();
-        let kind = all.find(|kind| kind.name() == name);
-        kind.ok_or_else(|| Error::other(format!("there is no kind of record `{name}`")))
+        let kind = name.parse();
+        kind.map_err(|_| Error::other(format!("there is no kind of record `{name}`")))
     }
 }
 
 /// A change of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SaveStep {
-    /// Its kind.
     pub kind: SaveKind,
     /// The record: a UID, or the title of a track.
     pub name: String,
@@ -114,7 +102,6 @@ fn track_step(track: u32, plays: u64) -> SaveStep {
     }
 }
 
-/// The text of a contact; each version is another.
 pub fn contact_text(uid: &str, version: u64) -> Vec<u8> {
     let mut person = person(SEED, version);
     person.uid = uid.to_owned();

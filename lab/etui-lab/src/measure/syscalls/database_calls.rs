@@ -9,33 +9,33 @@ use crate::error::Error;
 
 pub use super::check_available;
 
-/// A call that changed or flushed a file of a database, or began a write transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DatabaseCall {
-    /// Bytes were written to the file with this suffix to the database's name.
+/// A call on a file that changed or flushed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoOperation {
+    /// Bytes were written.
     Write {
-        /// `-journal`, `-wal`, or empty.
-        suffix: String,
+        /// Where; 0 where that is not known.
+        offset: u64,
         /// How many.
         bytes: u64,
     },
-    /// A file was flushed; None: the directory.
+    /// It was flushed.
     Flush {
-        /// `-journal`, `-wal`, or empty.
-        suffix: Option<String>,
-        /// By `fdatasync`.
+        /// By `fdatasync`, which leaves out what a read does not need.
         data_only: bool,
     },
-    /// The size of a file was set.
-    Resize {
-        /// `-journal`, `-wal`, or empty.
-        suffix: String,
-    },
-    /// A file was removed.
-    Remove {
-        /// `-journal`, `-wal`, or empty.
-        suffix: String,
-    },
+    /// Its size was set.
+    Resize,
+    /// It was removed.
+    Remove,
+}
+
+/// A call on the files of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DatabaseCall {
+    /// On the file with this suffix to the database's name (`-journal`, `-wal` or empty), or on the
+    /// directory if there is none.
+    Io(Option<String>, IoOperation),
     /// The lock of the only writer was taken.
     WriteLock,
 }
@@ -66,7 +66,7 @@ fn database_calls(calls: &[TracedCall], database: &str) -> Vec<DatabaseCall> {
     let mut of_database = false;
     for call in calls {
         let known = database_call(call, database);
-        let is_directory = matches!(known, Some(DatabaseCall::Flush { suffix: None, .. }));
+        let is_directory = matches!(known, Some(DatabaseCall::Io(None, _)));
         let names_file = matches!(
             call.name.as_str(),
             "fsync" | "fdatasync" | "unlink" | "unlinkat"
@@ -96,21 +96,20 @@ fn database_call(call: &TracedCall, database: &str) -> Option<DatabaseCall> {
         let known = ["", "-journal", "-wal", "-redo"].contains(&suffix);
         known.then(|| suffix.to_owned())
     };
+    let on_file = |operation| Some(DatabaseCall::Io(Some(known()?), operation));
     match call.name.as_str() {
-        "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" => Some(DatabaseCall::Write {
-            suffix: known()?,
-            bytes: result.unsigned_abs(),
-        }),
-        "fsync" | "fdatasync" => {
-            let of_directory = directory == Some(file.as_str());
-            let suffix = known();
-            (of_directory || suffix.is_some()).then(|| DatabaseCall::Flush {
-                suffix,
-                data_only: call.name == "fdatasync",
-            })
+        "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" => {
+            let (offset, bytes) = (0, result.unsigned_abs());
+            on_file(IoOperation::Write { offset, bytes })
         }
-        "ftruncate" | "truncate" => Some(DatabaseCall::Resize { suffix: known()? }),
-        "unlink" | "unlinkat" => Some(DatabaseCall::Remove { suffix: known()? }),
+        "fsync" | "fdatasync" => {
+            let data_only = call.name == "fdatasync";
+            let flush = IoOperation::Flush { data_only };
+            let of_directory = directory == Some(file.as_str());
+            on_file(flush).or_else(|| of_directory.then_some(DatabaseCall::Io(None, flush)))
+        }
+        "ftruncate" | "truncate" => on_file(IoOperation::Resize),
+        "unlink" | "unlinkat" => on_file(IoOperation::Remove),
         "fcntl" if call.arguments.contains("F_WRLCK") => {
             let taken = match suffix? {
                 "" => call.arguments.contains(RESERVED),
@@ -143,23 +142,18 @@ mod tests {
             "7 unlink(\"/d/t.db-journal\") = 0\n",
         );
         let calls = database_calls(&parse_calls(text), "/d/t.db");
-        let journal = || "-journal".to_owned();
-        let flush = |suffix: Option<&str>, data_only| DatabaseCall::Flush {
-            suffix: suffix.map(str::to_owned),
-            data_only,
-        };
+        let on = |suffix: &str, operation| DatabaseCall::Io(Some(suffix.to_owned()), operation);
+        let flush = |data_only| IoOperation::Flush { data_only };
+        let (offset, bytes) = (0, 512);
         assert_eq!(
             calls,
             [
                 DatabaseCall::WriteLock,
                 DatabaseCall::WriteLock,
-                DatabaseCall::Write {
-                    suffix: journal(),
-                    bytes: 512
-                },
-                flush(Some(""), false),
-                flush(None, true),
-                DatabaseCall::Remove { suffix: journal() },
+                on("-journal", IoOperation::Write { offset, bytes }),
+                on("", flush(false)),
+                DatabaseCall::Io(None, flush(true)),
+                on("-journal", IoOperation::Remove),
             ]
         );
     }

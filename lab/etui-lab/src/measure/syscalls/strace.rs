@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 /// A call that has returned, or never will.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracedCall {
+    /// The id of the thread that made it.
+    pub thread: String,
     /// Its name, e.g. `pwrite64`.
     pub name: String,
     /// The arguments, verbatim.
@@ -25,7 +27,7 @@ pub fn parse_calls(text: &str) -> Vec<TracedCall> {
     let mut calls: Vec<TracedCall> = Vec::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     for line in text.lines() {
-        let Some((process, rest)) = line.split_once(' ') else {
+        let Some((process, rest)) = line.trim_start().split_once(' ') else {
             continue;
         };
         let rest = rest.trim_start();
@@ -53,6 +55,7 @@ pub fn parse_calls(text: &str) -> Vec<TracedCall> {
             None => arguments_and_result(rest),
         };
         calls.push(TracedCall {
+            thread: process.to_owned(),
             name: name.to_owned(),
             arguments: arguments.to_owned(),
             result,

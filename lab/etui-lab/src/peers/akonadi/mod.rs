@@ -53,7 +53,7 @@ const INSTANCE: &str = "akonadi_contacts_resource_0";
 /// Its processes, as far as the kernel keeps their names: the last one keeps the records.
 const PROCESSES: [&str; 3] = ["akonadi_control", "akonadi_contact", "akonadiserver"];
 
-/// Whether it can be driven here; if not, why not and what would help.
+/// Whether it can be driven here; if not, the reason and the remedy.
 pub fn check() -> Result<(), String> {
     let help = format!("install {PACKAGES}");
     if let Some(tool) = TOOLS.iter().find(|t| machine::find_tool(t).is_none()) {

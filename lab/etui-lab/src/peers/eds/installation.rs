@@ -43,7 +43,7 @@ impl Installation {
         }
     }
 
-    /// Returns the server's version; if it cannot be driven, why not and what would help.
+    /// Returns the server's version; if it cannot be driven, the reason and the remedy.
     pub fn check(&self, server: Server) -> Result<String, String> {
         let help = match self {
             Self::System => "`etui lab setup`".to_owned(),

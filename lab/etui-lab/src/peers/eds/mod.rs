@@ -132,7 +132,7 @@ pub struct Built {
     durable: PathBuf,
 }
 
-/// Whether the system's own server can be driven here; if not, why not and what would help.
+/// Whether the system's own server can be driven here; if not, the reason and the remedy.
 pub fn available(server: Server) -> Result<(), String> {
     Installation::System.check(server).map(drop)
 }

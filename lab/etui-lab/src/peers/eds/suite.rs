@@ -124,7 +124,6 @@ impl Suite {
     }
 }
 
-/// The root of a suite in the cache.
 fn root_of(name: &str) -> Result<PathBuf, Error> {
     Ok(cache_dir()?.join(format!("eds-{name}")))
 }

@@ -1,10 +1,12 @@
 //! Bar charts on the page: rows of a table whose middle column is drawn. The words are the
 //! table's own, so they wrap and are never cut, at any width.
 
+use maud::{Markup, html};
+
 use super::super::bar_label;
 use super::super::curves::point_range;
 use super::super::numbers::Scale;
-use super::{put, role_class};
+use super::{role_class, text};
 use crate::{Chart, ChartKind, ChartPoint, ChartSeries};
 
 /// How many fills the style sheet has for the parts of stacked bars.
@@ -57,111 +59,128 @@ fn chart_bars(chart: &Chart) -> Vec<Bar<'_>> {
     .collect()
 }
 
-/// Writes bars from zero. `parts` are the names of the parts of an experiment's stacked bars: each has
-/// one fill in all of its charts.
-pub(super) fn write_bars(out: &mut String, chart: &Chart, parts: &[&str]) {
+/// Bars from zero. `parts` are the names of the parts of an experiment's stacked bars: each has one fill
+/// in all of its charts.
+pub(super) fn bars(chart: &Chart, parts: &[&str]) -> Markup {
     let bars = chart_bars(chart);
-    put!(
-        out,
-        "<figure class=\"bars\">\n<figcaption><b>{}</b>",
-        chart.title
-    );
     let mut points = bars.iter().flat_map(|bar| &bar.parts);
     let taken = match points.any(|(_, point)| point.range.is_some()) {
         true => "bars are medians, lines reach from the lowest to the highest repetition",
         false => "each from one run",
     };
-    if !chart.y.is_empty() && !bars.is_empty() {
-        put!(out, " <span>{}; {taken}</span>", chart.y);
-    }
-    out.push_str("</figcaption>\n");
-    if bars.is_empty() {
-        out.push_str("<p class=\"small\">Nothing of this was run.</p>\n</figure>\n");
-        return;
-    }
-    let stacked = chart.kind == ChartKind::Stacked;
-    let most = bars.iter().map(Bar::end).fold(0.0, f64::max);
-    let common = Scale::of(chart.unit, bars.iter().map(Bar::total));
     // Where every bar has a name of its own, the series says nothing that the name does not.
-    let several = bars
-        .windows(2)
-        .any(|two| matches!(two, [a, b] if a.x == b.x));
-    let fill = |name: &str| parts.iter().position(|part| *part == name).unwrap_or(0) % FILLS;
-    let place = |value: f64| (value / most).clamp(0.0, 1.0) * 100.0;
-    let mut group: Option<f64> = None;
-    out.push_str("<table>\n<tbody>\n");
-    for bar in &bars {
-        let Some((series, point)) = bar.parts.first() else {
-            continue;
-        };
-        let mut name = bar_label(chart, bar.x);
-        if several {
-            if group != Some(bar.x) {
-                if group.is_some() {
-                    out.push_str("</tbody>\n<tbody>\n");
+    let several = bars.windows(2).any(|two| two[0].x == two[1].x);
+    let groups = bars.chunk_by(|a, b| !several || a.x == b.x);
+    let drawing = BarDrawing {
+        chart,
+        parts,
+        several,
+        most: bars.iter().map(Bar::end).fold(0.0, f64::max),
+        common: Scale::of(chart.unit, bars.iter().map(Bar::total)),
+    };
+    html! {
+        figure.bars {
+            figcaption {
+                b { (text(&chart.title)) }
+                @if !chart.y.is_empty() && !bars.is_empty() {
+                    " " span { (text(&chart.y)) "; " (taken) }
                 }
-                put!(
-                    out,
-                    "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"3\">{}</th></tr>\n",
-                    name
-                );
-                group = Some(bar.x);
             }
-            name.clone_from(&series.name);
-        }
-        let class = role_class(series.role);
-        put!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td class=\"bar\"><svg width=\"100%\" height=\"14\" \
-             aria-hidden=\"true\" class=\"{class}\">",
-            name
-        );
-        let mut from = 0.0;
-        for (part, point) in bar.parts.iter().filter(|_| most > 0.0) {
-            let width = place(point.y);
-            let class = match stacked {
-                true => format!("f{}", fill(&part.name)),
-                false => "own".to_owned(),
-            };
-            put!(
-                out,
-                "<rect x=\"{from:.3}%\" y=\"0\" width=\"{width:.3}%\" height=\"100%\" class=\"{class}\"/>"
-            );
-            if let Some((low, high)) = finite_range(point).filter(|_| !stacked) {
-                let (low, high) = (place(low), place(high));
-                put!(
-                    out,
-                    "<line class=\"spread\" x1=\"{low:.3}%\" x2=\"{high:.3}%\" y1=\"7\" y2=\"7\"/>"
-                );
+            @if bars.is_empty() {
+                p.small { "Nothing of this was run." }
+            } @else {
+                table {
+                    @for group in groups {
+                        tbody {
+                            @if several {
+                                tr.group {
+                                    th scope="rowgroup" colspan="3" { (text(bar_label(chart, group[0].x))) }
+                                }
+                            }
+                            @for bar in group { (drawing.row(bar)) }
+                        }
+                    }
+                }
             }
-            from += width;
         }
-        out.push_str("</svg>");
-        // Figures that are far apart have each the unit that suits it, as they have in sentences.
-        let mut scale = Scale::of(chart.unit, [bar.total()]);
-        if stacked {
-            scale = common;
-            out.push_str("<span class=\"parts\">");
-            for (part, point) in bar.parts.iter().filter(|(_, point)| point.y != 0.0) {
-                put!(
-                    out,
-                    "<span><i class=\"swatch f{}\"></i>{} {}</span> ",
-                    fill(&part.name),
-                    part.name,
-                    scale.write(point.y)
-                );
-            }
-            out.push_str("</span>");
-        }
-        put!(
-            out,
-            "</td><td class=\"figure\">{}",
-            scale.write(bar.total())
-        );
-        if let Some(range) = point_range(point, &scale).filter(|_| !stacked) {
-            put!(out, " <span class=\"range\">({})</span>", range);
-        }
-        out.push_str("</td></tr>\n");
     }
-    out.push_str("</tbody>\n</table>\n</figure>\n");
+}
+
+/// What the bars of a chart have in common.
+struct BarDrawing<'a> {
+    chart: &'a Chart,
+    parts: &'a [&'a str],
+    /// Several bars have the same name.
+    several: bool,
+    /// The farthest that a bar reaches.
+    most: f64,
+    common: Scale,
+}
+
+impl BarDrawing<'_> {
+    fn fill(&self, name: &str) -> usize {
+        let at = self.parts.iter().position(|part| *part == name);
+        at.unwrap_or(0) % FILLS
+    }
+
+    fn percent(&self, value: f64) -> String {
+        format!("{:.3}%", self.share(value))
+    }
+
+    fn share(&self, value: f64) -> f64 {
+        (value / self.most).clamp(0.0, 1.0) * 100.0
+    }
+
+    fn row(&self, bar: &Bar<'_>) -> Markup {
+        let stacked = self.chart.kind == ChartKind::Stacked;
+        let (series, point) = bar.parts[0];
+        let name = match self.several {
+            true => series.name.clone(),
+            false => bar_label(self.chart, bar.x),
+        };
+        // Figures that are far apart have each the unit that suits it, as they have in sentences.
+        let scale = match stacked {
+            true => self.common,
+            false => Scale::of(self.chart.unit, [bar.total()]),
+        };
+        let drawn = bar.parts.iter().filter(|_| self.most > 0.0);
+        let drawn = drawn.scan(0.0, |from, (part, point)| {
+            let begin = *from;
+            *from += self.share(point.y);
+            Some((begin, part, point))
+        });
+        html! {
+            tr {
+                th scope="row" { (text(name)) }
+                td.bar {
+                    svg width="100%" height="14" aria-hidden="true" class=(role_class(series.role)) {
+                        @for (from, part, point) in drawn {
+                            @let class = if stacked { format!("f{}", self.fill(&part.name)) } else { "own".to_owned() };
+                            rect x={(format!("{from:.3}%"))} y="0" width=(self.percent(point.y)) height="100%" class=(class) {}
+                            @if let Some((low, high)) = finite_range(point).filter(|_| !stacked) {
+                                line.spread x1=(self.percent(low)) x2=(self.percent(high)) y1="7" y2="7" {}
+                            }
+                        }
+                    }
+                    @if stacked {
+                        span.parts {
+                            @for (part, point) in bar.parts.iter().filter(|(_, point)| point.y != 0.0) {
+                                span {
+                                    i class={"swatch f" (self.fill(&part.name))} {}
+                                    (text(&part.name)) " " (text(scale.write(point.y)))
+                                }
+                                " "
+                            }
+                        }
+                    }
+                }
+                td.figure {
+                    (text(scale.write(bar.total())))
+                    @if let Some(range) = point_range(point, &scale).filter(|_| !stacked) {
+                        " " span.range { "(" (text(range)) ")" }
+                    }
+                }
+            }
+        }
+    }
 }

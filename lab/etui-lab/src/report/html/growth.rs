@@ -3,13 +3,14 @@
 //! shows the one that fits. Colours are those of the style sheet's light theme, which the dark one
 //! replaces by their values.
 
+use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
 use plotters::coord::combinators::{BindKeyPoints, IntoLogRange};
 use plotters::prelude::*;
 
 use super::super::curves::chart_grid;
 use super::super::numbers::{format_tick, format_value};
-use super::{begin_table, end_table, put, role_class};
+use super::{HtmlText, role_class, scrolling_table, text};
 use crate::{ArmRole, Chart, ChartPoint, ChartSeries, Unit};
 
 /// The size of plotters' letters that gives 12 pixels.
@@ -68,39 +69,36 @@ fn chart_curves(chart: &Chart) -> Vec<Curve<'_>> {
     curves
 }
 
-/// Writes growth curves, their key and their figures.
-pub(super) fn write_growth(out: &mut String, chart: &Chart) {
+/// Growth curves, their key and their figures.
+pub(super) fn growth(chart: &Chart) -> Markup {
     let curves = chart_curves(chart);
-    put!(
-        out,
-        "<figure class=\"growth\">\n<figcaption><b>{}</b>",
-        chart.title
-    );
     let drawings = [("wide", (720, 340)), ("narrow", (330, 260))];
     let drawings = drawings.map(|(class, size)| draw(chart, &curves, size).map(|svg| (class, svg)));
-    if drawings.iter().all(Option::is_some) {
-        put!(
-            out,
-            " <span>{} over {}. Both axes are logarithmic. Points are medians; the lines through them show \
-             the lowest and the highest repetition.</span></figcaption>\n",
-            chart.y,
-            chart.x
-        );
-        for (class, svg) in drawings.into_iter().flatten() {
-            put!(
-                out,
-                "<svg class=\"{class}\" role=\"img\" aria-label=\"{}\"",
-                chart.title
-            );
-            out.push_str(&svg);
+    html! {
+        figure.growth {
+            figcaption {
+                b { (text(&chart.title)) }
+                @if drawings[0].is_some() {
+                    " " span {
+                        (text(&chart.y)) " over " (text(&chart.x))
+                        ". Both axes are logarithmic. Points are medians; the lines through them show \
+                         the lowest and the highest repetition."
+                    }
+                }
+            }
+            @for (class, svg) in drawings.iter().flatten() {
+                // The rest of the element is plotters'.
+                (PreEscaped(format!("<svg class=\"{class}\" role=\"img\" aria-label=\"{}\"{svg}", HtmlText(&chart.title))))
+            }
+            @if drawings[0].is_some() {
+                (key(&curves))
+            } @else {
+                p.small { "Nothing of this can be drawn yet." }
+            }
+            (left_out(chart))
+            (figures(chart))
         }
-        write_key(out, &curves);
-    } else {
-        out.push_str("</figcaption>\n<p class=\"small\">Nothing of this can be drawn yet.</p>\n");
     }
-    write_left_out(out, chart);
-    write_figures(out, chart);
-    out.push_str("</figure>\n");
 }
 
 /// Draws curves; returns the drawing's markup after `<svg`. None if nothing can be drawn.
@@ -219,67 +217,62 @@ fn role_color(role: ArmRole) -> RGBColor {
     }
 }
 
-/// Writes the curves' names, each with its colour and dashes.
-fn write_key(out: &mut String, curves: &[Curve<'_>]) {
-    out.push_str("<ul class=\"key\">\n");
-    for curve in curves {
-        let class = role_class(curve.series.role);
-        let dashes = curve
-            .dashes()
-            .map_or("none".to_owned(), |(drawn, left)| format!("{drawn} {left}"));
-        let hollow = if curve.is_hollow() { " hollow" } else { "" };
-        put!(
-            out,
-            "<li><svg class=\"swatch {class}\" width=\"34\" height=\"14\" viewBox=\"0 0 34 14\" \
-             aria-hidden=\"true\"><path class=\"line\" d=\"M0 7H34\" stroke-dasharray=\"{dashes}\"/>\
-             <circle class=\"dot{hollow}\" cx=\"17\" cy=\"7\" r=\"4\"/></svg>\
-             <span>{}</span></li>\n",
-            curve.series.name
-        );
+/// The curves' names, each with its colour and dashes.
+fn key(curves: &[Curve<'_>]) -> Markup {
+    html! {
+        ul.key {
+            @for curve in curves {
+                @let dashes = curve.dashes().map_or("none".to_owned(), |(drawn, left)| format!("{drawn} {left}"));
+                li {
+                    svg class={"swatch " (role_class(curve.series.role))} width="34" height="14" viewBox="0 0 34 14" aria-hidden="true" {
+                        path.line d="M0 7H34" stroke-dasharray=(dashes) {}
+                        circle class={"dot" @if curve.is_hollow() { " hollow" }} cx="17" cy="7" r="4" {}
+                    }
+                    span { (text(&curve.series.name)) }
+                }
+            }
+        }
     }
-    out.push_str("</ul>\n");
 }
 
-/// Says which points have no place on logarithmic axes.
-fn write_left_out(out: &mut String, chart: &Chart) {
-    let mut words = Vec::new();
-    for series in &chart.series {
+/// The points that have no place on logarithmic axes.
+fn left_out(chart: &Chart) -> Markup {
+    let words = chart.series.iter().filter_map(|series| {
         let places = series.points.iter().filter(|point| !is_drawable(point));
         let places = places.map(|point| {
             let at = format_value(point.x, Unit::Count);
             format!("{} at {at}", format_value(point.y, chart.unit))
         });
         let places: Vec<String> = places.collect();
-        if !places.is_empty() {
-            words.push(format!("{}: {}", series.name, places.join(", ")));
+        (!places.is_empty()).then(|| format!("{}: {}", series.name, places.join(", ")))
+    });
+    let words: Vec<String> = words.collect();
+    html! {
+        @if !words.is_empty() {
+            p.small { "Not on logarithmic axes: " (text(words.join("; "))) "." }
         }
-    }
-    if !words.is_empty() {
-        put!(
-            out,
-            "<p class=\"small\">Not on logarithmic axes: {}.</p>\n",
-            words.join("; ")
-        );
     }
 }
 
-/// Writes the exact figures of the curves.
-fn write_figures(out: &mut String, chart: &Chart) {
+/// The exact figures of the curves.
+fn figures(chart: &Chart) -> Markup {
     let grid = chart_grid(chart);
-    if grid.places.is_empty() {
-        return;
-    }
-    out.push_str("<details>\n<summary>Figures of this chart</summary>\n");
     let mut headings = vec![(chart.x.as_str(), false)];
     headings.extend(grid.places.iter().map(|place| (place.as_str(), true)));
-    begin_table(out, &chart.title, "figures", &headings);
-    for (name, figures) in &grid.rows {
-        put!(out, "<tr><th scope=\"row\">{}</th>", name);
-        for figure in figures {
-            put!(out, "<td class=\"figure\">{}</td>", figure);
+    let rows = html! {
+        @for (name, figures) in &grid.rows {
+            tr {
+                th scope="row" { (text(name)) }
+                @for figure in figures { td.figure { (text(figure)) } }
+            }
         }
-        out.push_str("</tr>\n");
+    };
+    html! {
+        @if !grid.places.is_empty() {
+            details {
+                summary { "Figures of this chart" }
+                (scrolling_table((&chart.title, "figures", false), &headings, &rows))
+            }
+        }
     }
-    end_table(out);
-    out.push_str("</details>\n");
 }

@@ -5,6 +5,8 @@
 //! - `section`: an experiment: question, advice and verdict, charts, tables, and folded below them
 //!   losses, notes, the study's results, the method;
 //! - `tables`, `bars`, `growth`: figures.
+//!
+//! Whatever comes from results or descriptions goes through [`text`]; the rest is markup.
 
 mod bars;
 mod growth;
@@ -12,66 +14,63 @@ mod section;
 mod tables;
 mod top;
 
+use std::fmt::Display;
+
+use maud::{Markup, PreEscaped, html};
+
+use super::text::HtmlText;
 use super::{
     LOSS, LOSS_MEANS, METHOD, Report, ReportSection, by_study, machine_facts, sign_of, status_words,
 };
 use crate::{ArmRole, FindingStatus};
 
-/// Adds to the page. Arguments are text and are escaped; names in braces are written as they are:
-/// numbers, classes, markup. Writing to a `String` cannot fail.
-macro_rules! put {
-    ($out:expr, $format:literal $(, $text:expr)* $(,)?) => {{
-        use std::fmt::Write as _;
-        let _ = write!($out, $format $(, $crate::report::text::HtmlText(&$text))*);
-    }};
-}
-use put;
-
 /// How the page looks.
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing may be loaded or run, whatever should slip into the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
-                      base-uri 'none'; form-action 'none'";
+/// The head but for the style: nothing may be loaded or run, whatever should slip into the page. As
+/// text, since elements without content have no end in HTML, but need one in XML.
+const HEAD: &str = r#"<meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="color-scheme" content="light dark"/>
+<link rel="icon" href="data:,"/>
+<title>Storage on this machine: what to change</title>
+"#;
+
+fn text(value: impl Display) -> PreEscaped<String> {
+    PreEscaped(HtmlText(value).to_string())
+}
 
 /// The report as a page.
 pub fn to_html(report: &Report) -> String {
-    let mut out = String::with_capacity(64 * 1024);
-    put!(
-        out,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <link rel=\"icon\" href=\"data:,\"/>\n\
-         <title>Storage on this machine: what to change</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n"
-    );
-    top::write_top(&mut out, report);
-    for (study, sections) in by_study(report) {
-        out.push_str("<section class=\"study\">\n");
-        match study {
-            Some(study) => {
-                let (title, source) = (study.title(), study.source());
-                put!(
-                    out,
-                    "<h2>{}</h2>\n<p class=\"source\">{}</p>\n",
-                    title,
-                    source
-                );
+    let page = html! {
+        (PreEscaped("<!DOCTYPE html>\n"))
+        html lang="en" {
+            head { (PreEscaped(HEAD)) style { (PreEscaped(STYLE)) } }
+            body {
+                (top::header(report))
+                main {
+                    (top::changes(report))
+                    (top::contents(report))
+                    (top::legend(report))
+                    @for (study, sections) in by_study(report) {
+                        section.study {
+                            @if let Some(study) = study {
+                                h2 { (study.title()) }
+                                p.source { (study.source()) }
+                            } @else {
+                                h2 { "Further experiments" }
+                            }
+                            @for section in sections { (section::experiment(section)) }
+                        }
+                    }
+                    (foot(report))
+                }
+                a.to-contents href="#contents" { "Contents" }
             }
-            None => out.push_str("<h2>Further experiments</h2>\n"),
         }
-        for section in sections {
-            section::write_experiment(&mut out, section);
-        }
-        out.push_str("</section>\n");
-    }
-    write_foot(&mut out, report);
-    out.push_str(
-        "</main>\n<a class=\"to-contents\" href=\"#contents\">Contents</a>\n</body>\n</html>\n",
-    );
-    out
+    };
+    page.into_string()
 }
 
 /// The name by which links find an experiment.
@@ -81,66 +80,58 @@ fn section_anchor(section: &ReportSection) -> String {
     format!("x-{}", safe.collect::<String>())
 }
 
-/// Begins a table that scrolls in its box; `label` is for screen readers. A heading of figures is
-/// on the right.
-fn begin_table(out: &mut String, label: &str, class: &str, headings: &[(&str, bool)]) {
-    begin_scrolling(out, label, "");
-    put!(out, "<table class=\"{class}\">\n");
-    write_headings(out, headings);
-}
-
-fn begin_scrolling(out: &mut String, label: &str, tall: &str) {
-    put!(
-        out,
-        "<div class=\"scroll{tall}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n",
-        label
-    );
-}
-
-fn write_headings(out: &mut String, headings: &[(&str, bool)]) {
-    out.push_str("<thead><tr>");
-    for (heading, figure) in headings {
-        let class = if *figure { " class=\"figure\"" } else { "" };
-        put!(out, "<th scope=\"col\"{class}>{}</th>", heading);
+/// A table that scrolls in its box; `label` is for screen readers. A heading of figures is on the
+/// right. A tall one scrolls under its headings.
+fn scrolling_table(
+    (label, class, tall): (&str, &str, bool),
+    headings: &[(&str, bool)],
+    rows: &Markup,
+) -> Markup {
+    html! {
+        div class={"scroll" @if tall { " tall" }} tabindex="0" role="region" aria-label=(text(label)) {
+            table class=(class) {
+                thead { tr {
+                    @for (heading, figure) in headings {
+                        th scope="col" class=[figure.then_some("figure")] { (text(heading)) }
+                    }
+                } }
+                tbody { (rows) }
+            }
+        }
     }
-    out.push_str("</tr></thead>\n<tbody>\n");
-}
-
-fn end_table(out: &mut String) {
-    out.push_str("</tbody>\n</table>\n</div>\n");
 }
 
 /// The sign of a verdict: a disc that is full, half full, empty or dashed, and the word.
-fn write_status(out: &mut String, of: FindingStatus) {
-    let circle = "<circle cx=\"7\" cy=\"7\" r=\"5.5\"";
-    let (class, inside) = match of {
-        FindingStatus::Yes => ("yes", " class=\"full\"/>"),
-        FindingStatus::Partly => (
-            "partly",
-            "/><path d=\"M7 1.5a5.5 5.5 0 0 0 0 11z\" class=\"full\"/>",
-        ),
-        FindingStatus::No => ("no", "/>"),
-        FindingStatus::Open => ("open", " stroke-dasharray=\"2 2.3\"/>"),
+fn status_sign(of: FindingStatus) -> Markup {
+    let class = match of {
+        FindingStatus::Yes => "yes",
+        FindingStatus::Partly => "partly",
+        FindingStatus::No => "no",
+        FindingStatus::Open => "open",
     };
-    put!(
-        out,
-        "<span class=\"sign {class}\"><svg width=\"14\" height=\"14\" viewBox=\"0 0 14 14\" \
-         aria-hidden=\"true\">{circle}{inside}</svg>{}</span>",
-        status_words(of)
-    );
-}
-
-/// Writes the sign of a section's finding, if it has one.
-fn write_sign(out: &mut String, section: &ReportSection) {
-    if let Some(shown) = sign_of(section) {
-        write_status(out, shown);
-        out.push(' ');
+    let full = (of == FindingStatus::Yes).then_some("full");
+    let dashes = (of == FindingStatus::Open).then_some("2 2.3");
+    html! {
+        span class={"sign " (class)} {
+            svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true" {
+                circle cx="7" cy="7" r="5.5" class=[full] stroke-dasharray=[dashes] {}
+                @if of == FindingStatus::Partly {
+                    path d="M7 1.5a5.5 5.5 0 0 0 0 11z" class="full" {}
+                }
+            }
+            (status_words(of))
+        }
     }
 }
 
-/// Writes the way back to the contents.
-fn write_back(out: &mut String) {
-    out.push_str("<p class=\"back\"><a href=\"#contents\">Back to the contents</a></p>\n");
+/// The sign of a section's finding, if it has one.
+fn section_sign(section: &ReportSection) -> Markup {
+    html! { @if let Some(shown) = sign_of(section) { (status_sign(shown)) " " } }
+}
+
+/// The way back to the contents.
+fn back_link() -> Markup {
+    html! { p.back { a href="#contents" { "Back to the contents" } } }
 }
 
 /// The class that gives a role's colour.
@@ -156,49 +147,40 @@ fn role_class(role: ArmRole) -> &'static str {
     }
 }
 
-fn write_badge(out: &mut String, role: ArmRole) {
-    let class = role_class(role);
-    put!(
-        out,
-        "<span class=\"badge {class}\"><i></i>{}</span>",
-        role.label()
-    );
+fn badge(role: ArmRole) -> Markup {
+    html! { span class={"badge " (role_class(role))} { i {} (role.label()) } }
 }
 
-fn write_notes<T: std::fmt::Display>(out: &mut String, notes: &[T]) {
-    out.push_str("<ul class=\"notes\">\n");
-    for note in notes {
-        put!(out, "<li>{}</li>\n", note);
-    }
-    out.push_str("</ul>\n");
+fn list_of(class: &str, items: impl IntoIterator<Item = impl Display>) -> Markup {
+    html! { ul class=(class) { @for item in items { li { (text(item)) } } } }
 }
 
-fn write_definitions<T: std::fmt::Display>(out: &mut String, class: &str, items: Vec<(T, String)>) {
-    put!(out, "<dl class=\"{class}\">\n");
-    for (term, text) in items {
-        put!(out, "<dt>{}</dt><dd>{}</dd>\n", term, or_dash(&text));
+fn definitions(class: &str, items: impl IntoIterator<Item = (impl Display, String)>) -> Markup {
+    html! {
+        dl class=(class) {
+            @for (term, words) in items { dt { (text(term)) } dd { (text(or_dash(&words))) } }
+        }
     }
-    out.push_str("</dl>\n");
 }
 
 fn or_dash(text: &str) -> &str {
     if text.is_empty() { "\u{2013}" } else { text }
 }
 
-fn write_foot(out: &mut String, report: &Report) {
-    out.push_str("<section id=\"machine\" class=\"study\">\n<h2>Machine and method</h2>\n");
-    write_back(out);
-    out.push_str("<h4>How the figures are taken</h4>\n");
-    write_notes(out, &METHOD);
-    out.push_str("<h4>The machine</h4>\n");
-    write_definitions(out, "facts", machine_facts(&report.header));
-    let tools = report.header.tools.iter();
-    let tools: Vec<_> = tools
-        .map(|(name, version)| (name, version.clone()))
-        .collect();
-    if !tools.is_empty() {
-        out.push_str("<h4>Tools found</h4>\n");
-        write_definitions(out, "facts", tools);
+fn foot(report: &Report) -> Markup {
+    let tools = &report.header.tools;
+    html! {
+        section.study #machine {
+            h2 { "Machine and method" }
+            (back_link())
+            h4 { "How the figures are taken" }
+            (list_of("notes", METHOD))
+            h4 { "The machine" }
+            (definitions("facts", machine_facts(&report.header)))
+            @if !tools.is_empty() {
+                h4 { "Tools found" }
+                (definitions("facts", tools.iter().map(|(name, version)| (name, version.clone()))))
+            }
+        }
     }
-    out.push_str("</section>\n");
 }

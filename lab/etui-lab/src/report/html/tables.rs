@@ -1,7 +1,9 @@
 //! Tables of figures on the page.
 
+use maud::{Markup, html};
+
 use super::super::text_table::{TextCell, TextTable};
-use super::{LOSS, ReportSection, begin_scrolling, end_table, put, write_badge, write_headings};
+use super::{LOSS, ReportSection, badge, scrolling_table, text};
 use crate::{ArmRole, Table};
 
 /// Tables of an experiment that are open; the others are opened by the reader.
@@ -14,114 +16,84 @@ const TALL: usize = 30;
 const WIDE: usize = 5;
 
 /// A table; `at` is its place among those of its experiment.
-pub(super) fn write_table(out: &mut String, section: &ReportSection, table: &Table, at: usize) {
+pub(super) fn table(section: &ReportSection, table: &Table, at: usize) -> Markup {
     if table.columns.is_empty() && table.rows.is_empty() && table.title.is_empty() {
-        return;
+        return Markup::default();
     }
     let folded = at >= OPEN || table.rows.len() > MAX_OPEN_ROWS;
-    if folded {
-        put!(
-            out,
-            "<details class=\"table\">\n<summary>{}</summary>\n",
-            table.title
-        );
-    }
-    if !folded || table.rows.is_empty() {
-        put!(out, "<h4>{}</h4>\n", table.title);
-    }
-    if table.rows.is_empty() {
-        out.push_str("<p class=\"small\">Nothing of this was run.</p>\n");
-    } else {
-        write_figures(out, section, table);
-    }
-    if folded {
-        out.push_str("</details>\n");
-    }
-}
-
-fn write_figures(out: &mut String, section: &ReportSection, table: &Table) {
-    if !table.caption.is_empty() {
-        put!(out, "<p class=\"caption\">{}</p>\n", table.caption);
-    }
-    let text = TextTable::new(table);
-    let tall = if text.rows.len() > TALL { " tall" } else { "" };
-    begin_scrolling(out, &table.title, tall);
-    let many = if text.columns.len() > WIDE {
-        " many"
-    } else {
-        ""
+    let content = html! {
+        @if !folded || table.rows.is_empty() { h4 { (text(&table.title)) } }
+        @if table.rows.is_empty() {
+            p.small { "Nothing of this was run." }
+        } @else {
+            (figures(section, table))
+        }
     };
-    put!(out, "<table class=\"figures{many}\">\n");
-    let mut headings = vec![("Setting or program", false)];
-    headings.extend(text.columns.iter().map(|title| (*title, true)));
-    write_headings(out, &headings);
-    for row in &text.rows {
-        if let Some(group) = row.heading {
-            let columns = text.columns.len() + 1;
-            put!(
-                out,
-                "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{columns}\">{}</th></tr>\n",
-                group
-            );
+    html! {
+        @if folded {
+            details.table { summary { (text(&table.title)) } (content) }
+        } @else {
+            (content)
         }
-        let ours = match row.role {
-            ArmRole::Etui => " class=\"ours\"",
-            _ => "",
-        };
-        put!(out, "<tr{ours}><th scope=\"row\">");
-        write_badge(out, row.role);
-        match section.about.arm_meaning(row.name) {
-            "" => put!(out, "<span class=\"arm\">{}</span></th>", row.name),
-            meaning => put!(
-                out,
-                "<span class=\"arm\" title=\"{}\">{}</span></th>",
-                meaning,
-                row.name
-            ),
-        }
-        for cell in &row.cells {
-            write_cell(out, cell);
-        }
-        out.push_str("</tr>\n");
     }
-    end_table(out);
 }
 
-fn write_cell(out: &mut String, cell: &TextCell<'_>) {
-    let lost = if cell.lost.is_some() { " lost" } else { "" };
-    put!(out, "<td class=\"figure{lost}\">");
-    if let Some((number, unit)) = &cell.figure {
-        put!(out, "<span class=\"value\">{}", number);
-        match *unit {
-            "" => {}
-            "x" | "/s" => put!(out, "<small>{unit}</small>"),
-            _ => put!(out, " <small>{unit}</small>"),
+fn figures(section: &ReportSection, table: &Table) -> Markup {
+    let of_table = TextTable::new(table);
+    let (columns, rows) = (&of_table.columns, &of_table.rows);
+    let class = match columns.len() > WIDE {
+        true => "figures many",
+        false => "figures",
+    };
+    let mut headings = vec![("Setting or program", false)];
+    headings.extend(columns.iter().map(|title| (*title, true)));
+    let written = html! {
+        @for row in rows {
+            @if let Some(group) = row.heading {
+                tr.group { th scope="rowgroup" colspan=(columns.len() + 1) { (text(group)) } }
+            }
+            @let meaning = section.about.arm_meaning(row.name);
+            tr class=[(row.role == ArmRole::Etui).then_some("ours")] {
+                th scope="row" {
+                    (badge(row.role))
+                    span.arm title=[(!meaning.is_empty()).then(|| text(meaning))] { (text(row.name)) }
+                }
+                @for of in &row.cells { (cell(of)) }
+            }
         }
-        out.push_str("</span>");
-    } else if cell.note.is_empty() {
-        out.push_str("<span class=\"none\" title=\"no figure\">\u{2013}</span>");
+    };
+    html! {
+        @if !table.caption.is_empty() { p.caption { (text(&table.caption)) } }
+        (scrolling_table((&table.title, class, rows.len() > TALL), &headings, &written))
     }
-    if !cell.ratio.is_empty() || cell.range.is_some() {
-        out.push_str("<span class=\"beside\">");
-        if !cell.ratio.is_empty() {
-            let class = if cell.base { "base" } else { "ratio" };
-            put!(out, "<span class=\"{class}\">{}</span>", cell.ratio);
+}
+
+fn cell(cell: &TextCell<'_>) -> Markup {
+    html! {
+        td class={"figure" @if cell.lost.is_some() { " lost" }} {
+            @if let Some((number, unit)) = &cell.figure {
+                span.value {
+                    (text(number))
+                    @if !unit.is_empty() {
+                        @if !matches!(*unit, "x" | "/s") { " " }
+                        small { (unit) }
+                    }
+                }
+            } @else if cell.note.is_empty() {
+                span.none title="no figure" { "\u{2013}" }
+            }
+            @if !cell.ratio.is_empty() || cell.range.is_some() {
+                span.beside {
+                    @if !cell.ratio.is_empty() {
+                        span class=(if cell.base { "base" } else { "ratio" }) { (text(&cell.ratio)) }
+                    }
+                    @if let Some(range) = &cell.range { " " span.range { (text(range)) } }
+                }
+            }
+            @if !cell.note.is_empty() { span.note { (text(cell.note)) } }
+            @if let Some(lost) = &cell.lost {
+                span.loss title=(text(lost)) { (LOSS) " " (text(&cell.lost_by)) }
+            }
         }
-        if let Some(range) = &cell.range {
-            put!(out, " <span class=\"range\">{}</span>", range);
-        }
-        out.push_str("</span>");
     }
-    if !cell.note.is_empty() {
-        put!(out, "<span class=\"note\">{}</span>", cell.note);
-    }
-    if let Some(lost) = &cell.lost {
-        put!(
-            out,
-            "<span class=\"loss\" title=\"{}\">{LOSS} {}</span>",
-            lost,
-            cell.lost_by
-        );
-    }
-    out.push_str("</td>");
 }

@@ -1,19 +1,16 @@
 //! The top of the page: what to change on this machine, whether the studies' findings still show,
 //! the contents, and how to read the rest.
 
+use maud::{Markup, html};
+
 use super::super::{
-    AdviceList, LOSS, LOSS_MEANS, Report, ReportSection, advice_figures, advice_lists, by_study,
+    LOSS, LOSS_MEANS, Report, ReportSection, advice_figures, advice_lists, by_study,
     missing_studies, short_name, sign_of, verdict_lists, verdict_sentence,
 };
-use super::{put, section_anchor, write_badge, write_sign, write_status};
+use super::{badge, section_anchor, section_sign, status_sign, text};
 use crate::{Advice, ArmRole, FindingStatus};
 
-pub(super) fn write_top(out: &mut String, report: &Report) {
-    out.push_str(
-        "<header id=\"top\">\n<h1>Storage on this machine: what to change</h1>\n\
-         <p class=\"lead\">",
-    );
-    put!(out, "{}</p>\n<p class=\"facts\">", lead(report));
+pub(super) fn header(report: &Report) -> Markup {
     let header = &report.header;
     let cores = match header.cores {
         0 => String::new(),
@@ -28,19 +25,22 @@ pub(super) fn write_top(out: &mut String, report: &Report) {
         &header.started,
         quick,
     ];
-    for fact in facts.iter().filter(|fact| !fact.is_empty()) {
-        put!(out, "{} \u{b7} ", fact);
+    html! {
+        header #top {
+            h1 { "Storage on this machine: what to change" }
+            p.lead { (lead(report)) " First comes what that means for programs here, then the figures." }
+            p.facts {
+                @for fact in facts.iter().filter(|fact| !fact.is_empty()) { (text(fact)) " \u{b7} " }
+                a href="#machine" { "machine and method" }
+            }
+        }
     }
-    out.push_str("<a href=\"#machine\">machine and method</a></p>\n</header>\n<main>\n");
-    write_changes(out, report);
-    write_contents(out, report);
-    write_legend(out, report);
 }
 
 /// Returns a sentence on the experiments, for a reader new to them.
-fn lead(report: &Report) -> String {
+fn lead(report: &Report) -> &'static str {
     let studies = report.sections.iter().any(|of| of.about.study.is_some());
-    let compared = match studies || report.sections.is_empty() {
+    match studies || report.sections.is_empty() {
         true => {
             "Experiments ran on this machine: studies of slow storage on personal devices, repeated as \
              they found things, with each of their cures, and with etui, a store for personal data."
@@ -49,121 +49,102 @@ fn lead(report: &Report) -> String {
             "Experiments ran on this machine with etui, a store for personal data, and with other \
              programs and settings beside it."
         }
-    };
-    format!("{compared} First comes what that means for programs here, then the figures.")
+    }
 }
 
-/// Writes all advice, then the verdict of each experiment.
-fn write_changes(out: &mut String, report: &Report) {
-    out.push_str("<section id=\"change\">\n<h2>What to change on this machine</h2>\n");
-    if report.sections.is_empty() {
-        out.push_str("<p>There are no results yet.</p>\n</section>\n");
-        return;
-    }
+/// All advice, then the verdict of each experiment.
+pub(super) fn changes(report: &Report) -> Markup {
     let lists = advice_lists(report);
-    if !lists.iter().any(|list| list.worth) {
-        out.push_str("<p>Nothing that was measured here is worth changing.</p>\n");
-    }
-    for list in lists {
-        if !list.title.is_empty() {
-            put!(out, "<h3>{}</h3>\n", list.title);
-        }
-        write_advice_list(out, &list);
-    }
-    for (title, sections) in verdict_lists(report) {
-        put!(out, "<h3>{}</h3>\n<ul class=\"verdicts\">\n", title);
-        for section in sections {
-            write_verdict(out, section);
-        }
-        out.push_str("</ul>\n");
-    }
     let missing = missing_studies(report);
-    if !missing.is_empty() {
-        put!(out, "<p class=\"small\">{}</p>\n", missing);
-    }
-    out.push_str("</section>\n");
-}
-
-fn write_advice_list(out: &mut String, list: &AdviceList<'_>) {
-    let class = if list.worth { "changes" } else { "keeps" };
-    put!(out, "<ol class=\"{class}\">\n");
-    for (section, advice) in &list.all {
-        out.push_str("<li>");
-        write_advice(out, advice);
-        put!(
-            out,
-            "<p class=\"small\">{}: {}. <a href=\"#{}\">Figures: {}</a></p></li>\n",
-            advice.measured,
-            advice_figures(advice),
-            section_anchor(section),
-            short_name(&section.about)
-        );
-    }
-    out.push_str("</ol>\n");
-}
-
-/// Writes advice and how it is followed.
-pub(super) fn write_advice(out: &mut String, advice: &Advice) {
-    put!(
-        out,
-        "<p class=\"do\"><b>{}:</b> {}.</p>\n",
-        advice.change,
-        advice.gain
-    );
-    if !advice.how.is_empty() {
-        put!(out, "<p class=\"how\">How: {}.</p>\n", advice.how);
-    }
-}
-
-fn write_verdict(out: &mut String, section: &ReportSection) {
-    put!(
-        out,
-        "<li><a href=\"#{}\">{}</a>: ",
-        section_anchor(section),
-        short_name(&section.about)
-    );
-    write_sign(out, section);
-    put!(out, "{}", verdict_sentence(section));
-    let mut apart = Vec::new();
-    match section.losses().len() {
-        0 => {}
-        1 => apart.push("1 figure better than etui's".to_owned()),
-        losses => apart.push(format!("{losses} figures better than etui's")),
-    }
-    match section.parts_not_run() {
-        0 => {}
-        1 => apart.push("1 part not run".to_owned()),
-        parts => apart.push(format!("{parts} parts not run")),
-    }
-    if !section.failed.is_empty() {
-        apart.push(format!("{} failed", section.failed.len()));
-    }
-    if !apart.is_empty() {
-        put!(out, " <span class=\"apart\">({})</span>", apart.join(", "));
-    }
-    out.push_str("</li>\n");
-}
-
-/// Writes the contents: studies, and the experiments of each.
-fn write_contents(out: &mut String, report: &Report) {
-    out.push_str(
-        "<nav id=\"contents\" aria-label=\"Contents\">\n<h2>Contents</h2>\n<ul>\n\
-         <li><a href=\"#change\">What to change on this machine</a></li>\n",
-    );
-    for (study, sections) in by_study(report) {
-        let title = study.map_or("Further experiments", crate::Study::title);
-        put!(out, "<li>{}\n<ul>\n", title);
-        for section in sections {
-            put!(
-                out,
-                "<li><a href=\"#{}\">{}</a></li>\n",
-                section_anchor(section),
-                section.about.title
-            );
+    html! {
+        section #change {
+            h2 { "What to change on this machine" }
+            @if report.sections.is_empty() {
+                p { "There are no results yet." }
+            } @else {
+                @if !lists.iter().any(|list| list.worth) {
+                    p { "Nothing that was measured here is worth changing." }
+                }
+                @for list in lists {
+                    @if !list.title.is_empty() { h3 { (list.title) } }
+                    ol class=(if list.worth { "changes" } else { "keeps" }) {
+                        @for (section, advice) in &list.all {
+                            li {
+                                (advice_lines(advice))
+                                p.small {
+                                    (text(&advice.measured)) ": " (text(advice_figures(advice))) ". "
+                                    a href={"#" (section_anchor(section))} {
+                                        "Figures: " (text(short_name(&section.about)))
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+                @for (title, sections) in verdict_lists(report) {
+                    h3 { (title) }
+                    ul.verdicts { @for section in sections { (verdict(section)) } }
+                }
+                @if !missing.is_empty() { p.small { (text(missing)) } }
+            }
         }
-        out.push_str("</ul></li>\n");
     }
-    out.push_str("<li><a href=\"#machine\">Machine and method</a></li>\n</ul>\n</nav>\n");
+}
+
+/// Advice and how it is followed.
+pub(super) fn advice_lines(advice: &Advice) -> Markup {
+    html! {
+        p.do { b { (text(&advice.change)) ":" } " " (text(&advice.gain)) "." }
+        @if !advice.how.is_empty() { p.how { "How: " (text(&advice.how)) "." } }
+    }
+}
+
+fn verdict(section: &ReportSection) -> Markup {
+    let count = |count: usize, one: &str, several: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {several}")),
+    };
+    let apart = [
+        count(
+            section.losses().len(),
+            "figure better than etui's",
+            "figures better than etui's",
+        ),
+        count(section.parts_not_run(), "part not run", "parts not run"),
+        count(section.failed.len(), "failed", "failed"),
+    ];
+    let apart: Vec<String> = apart.into_iter().flatten().collect();
+    html! {
+        li {
+            a href={"#" (section_anchor(section))} { (text(short_name(&section.about))) }
+            ": " (section_sign(section)) (text(verdict_sentence(section)))
+            @if !apart.is_empty() { " " span.apart { "(" (text(apart.join(", "))) ")" } }
+        }
+    }
+}
+
+/// The contents: studies, and the experiments of each.
+pub(super) fn contents(report: &Report) -> Markup {
+    html! {
+        nav #contents aria-label="Contents" {
+            h2 { "Contents" }
+            ul {
+                li { a href="#change" { "What to change on this machine" } }
+                @for (study, sections) in by_study(report) {
+                    li {
+                        (study.map_or("Further experiments", crate::Study::title))
+                        ul {
+                            @for section in sections {
+                                li { a href={"#" (section_anchor(section))} { (text(section.about.title)) } }
+                            }
+                        }
+                    }
+                }
+                li { a href="#machine" { "Machine and method" } }
+            }
+        }
+    }
 }
 
 /// Whether a role is among the rows or the charts of a report.
@@ -178,12 +159,8 @@ fn is_shown(report: &Report, role: ArmRole) -> bool {
 }
 
 /// Explains the signs; those of roles and findings, if they are on the page.
-fn write_legend(out: &mut String, report: &Report) {
-    if report.sections.is_empty() {
-        return;
-    }
-    out.push_str("<section class=\"legend\">\n<h2>How to read the figures</h2>\n<ul>\n");
-    for (role, words) in [
+pub(super) fn legend(report: &Report) -> Markup {
+    let roles = [
         (ArmRole::AsFound, "as the study found it"),
         (ArmRole::Cure, "one of its cures alone"),
         (ArmRole::AllCures, "all its cures together"),
@@ -194,38 +171,32 @@ fn write_legend(out: &mut String, report: &Report) {
             ArmRole::Variant,
             "etui with another setting, or a part of it",
         ),
-    ] {
-        if !is_shown(report, role) {
-            continue;
-        }
-        out.push_str("<li>");
-        write_badge(out, role);
-        put!(out, " {words}</li>\n");
-    }
-    put!(
-        out,
-        "</ul>\n<ul>\n<li><span class=\"loss\">{LOSS} 1.3x</span> {LOSS_MEANS}, by so much</li>\n\
-         <li><b>0.82x</b> ratio to the figure marked <em>base</em></li>\n\
-         <li><b>(398\u{2013}411)</b> lowest and highest repetition</li>\n</ul>\n"
-    );
-    write_statuses(out, report);
-    out.push_str("</section>\n");
-}
-
-fn write_statuses(out: &mut String, report: &Report) {
-    if !report.sections.iter().any(|of| sign_of(of).is_some()) {
-        return;
-    }
-    out.push_str("<ul>\n");
-    for (of, words) in [
+    ];
+    let statuses = [
         (FindingStatus::Yes, "the finding shows here too"),
         (FindingStatus::Partly, "or on some stacks only"),
         (FindingStatus::No, "the verdict says why"),
         (FindingStatus::Open, "too little was run"),
-    ] {
-        out.push_str("<li>");
-        write_status(out, of);
-        put!(out, " {words}</li>\n");
+    ];
+    if report.sections.is_empty() {
+        return Markup::default();
     }
-    out.push_str("</ul>\n");
+    html! {
+        section.legend {
+            h2 { "How to read the figures" }
+            ul {
+                @for (role, words) in roles.into_iter().filter(|(role, _)| is_shown(report, *role)) {
+                    li { (badge(role)) " " (words) }
+                }
+            }
+            ul {
+                li { span.loss { (LOSS) " 1.3x" } " " (LOSS_MEANS) ", by so much" }
+                li { b { "0.82x" } " ratio to the figure marked " em { "base" } }
+                li { b { "(398\u{2013}411)" } " lowest and highest repetition" }
+            }
+            @if report.sections.iter().any(|of| sign_of(of).is_some()) {
+                ul { @for (of, words) in statuses { li { (status_sign(of)) " " (words) } } }
+            }
+        }
+    }
 }

@@ -10,7 +10,6 @@ const AS_FACTOR: f64 = 1.95;
 /// Differences up to this part are none.
 const SAME: f64 = 0.02;
 
-/// The effect of a change on a figure.
 pub(super) struct FigureChange {
     /// Above 1 if it is a gain.
     pub(super) factor: f64,

@@ -43,7 +43,6 @@ struct Files<'d> {
 }
 
 impl Files<'_> {
-    /// Returns the path of a file as text.
     fn path(&self, name: &str) -> String {
         self.dir.join(name).display().to_string()
     }
@@ -81,7 +80,6 @@ impl Files<'_> {
     }
 }
 
-/// Returns the account that it runs as.
 fn account() -> Result<String, Error> {
     if rustix::process::geteuid().is_root() {
         return Ok(ACCOUNT.to_owned());

@@ -56,7 +56,6 @@ pub(super) fn start(dir: &Path) -> Result<DavServer, Error> {
     Ok(server.with_collections(&address_book, &calendar))
 }
 
-/// Returns the path of the first collection of a home.
 fn first_collection(server: &DavServer, home: &str) -> Result<String, Error> {
     let answer = server.client().send(&requests::list(home))?;
     let listed = Multistatus::parse(&answer.body)?;

@@ -31,7 +31,6 @@ const CONNECTIONS: usize = 4;
 /// File in a server's directory with its output.
 const LOG: &str = "log";
 
-/// A server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Product {
     Etui,
@@ -52,7 +51,6 @@ impl Product {
         }
     }
 
-    /// Returns the name of its directory.
     pub(super) fn dir_name(self) -> &'static str {
         match self {
             Self::Etui => "etui",
@@ -194,7 +192,6 @@ impl DavServer {
         self
     }
 
-    /// Returns its process.
     pub(super) fn id(&self) -> Result<u32, Error> {
         let id = self.process.id();
         id.ok_or_else(|| Error::other("the server does not run"))

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use strum::VariantArray;
+
 use super::super::saves::{SaveKind, SaveStep, StoreState};
 use super::CutStore;
 use crate::{ArmSettings, Error};
@@ -16,13 +18,13 @@ pub struct FolderStore {
 }
 
 impl FolderStore {
-    /// Opens the folder.
     pub fn open(settings: &ArmSettings, dir: &Path) -> Result<Self, Error> {
         let folder = Self {
             dir: dir.join("records"),
             is_atomic: settings.is("atomic"),
         };
-        let kinds = SaveKind::ALL.map(|kind| folder.dir.join(kind.name()));
+        let kinds = SaveKind::VARIANTS.iter();
+        let kinds: Vec<PathBuf> = kinds.map(|kind| folder.dir.join(kind.as_ref())).collect();
         let made = kinds.iter().try_for_each(fs::create_dir_all);
         let flushed = made.and_then(|()| {
             let parents = [dir, &folder.dir].into_iter();
@@ -39,7 +41,7 @@ impl FolderStore {
 
 impl CutStore for FolderStore {
     fn save(&mut self, step: &SaveStep) -> Result<(), Error> {
-        let dir = self.dir.join(step.kind.name());
+        let dir = self.dir.join(step.kind.as_ref());
         let path = dir.join(&step.name);
         let saved = match (&step.text, self.is_atomic) {
             (Some(text), false) => fs::write(&path, text),
@@ -55,8 +57,8 @@ impl CutStore for FolderStore {
 
     fn read_state(&self) -> Result<StoreState, Error> {
         let mut state = StoreState::new();
-        for kind in SaveKind::ALL {
-            let dir = self.dir.join(kind.name());
+        for &kind in SaveKind::VARIANTS {
+            let dir = self.dir.join(kind.as_ref());
             let failed = |e| Error::file(&dir, e);
             for entry in fs::read_dir(&dir).map_err(failed)? {
                 let path = entry.map_err(failed)?.path();

@@ -34,7 +34,7 @@ impl PlainStore {
 
 impl CutStore for PlainStore {
     fn save(&mut self, step: &SaveStep) -> Result<(), Error> {
-        let key = format!("{}/{}", step.kind.name(), step.name);
+        let key = format!("{}/{}", step.kind, step.name);
         match &step.text {
             Some(text) => self.db.execute(
                 "INSERT INTO record VALUES (?1, ?2) \
