@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use etui::contacts::{Card, Contacts, Field, MatchMode, Filter, Paging};
+use etui::contacts::{Card, Contacts, Field, Filter, MatchMode, Paging};
 use etui::{Durability, Store};
 
 use etui_lab::Error;
@@ -197,7 +197,11 @@ fn run_operation(
         "find by the beginning of a name" => {
             let names: Vec<Filter> = first
                 .map(|card| {
-                    Filter::text(Field::Name, MatchMode::Prefix, card.display_name().chars().take(4).collect::<String>())
+                    Filter::text(
+                        Field::Name,
+                        MatchMode::Prefix,
+                        card.display_name().chars().take(4).collect::<String>(),
+                    )
                 })
                 .collect();
             let found = recorder.phase("work", || {

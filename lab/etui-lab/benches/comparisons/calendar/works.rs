@@ -111,7 +111,10 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
         // Another day each time.
         let day = |n: u64| range.start.plus_seconds(n as i64 * DAY);
         let alarms = each(times, |n| {
-            Ok(calendar.alarms(day(n), ALARMS, &TimeZone::UTC)?.alarms.len() as u64)
+            Ok(calendar
+                .alarms(day(n), ALARMS, &TimeZone::UTC)?
+                .alarms
+                .len() as u64)
         })?;
         let busy = each(times, |_| {
             Ok(calendar.free_busy(range.clone(), &TimeZone::UTC)?.len() as u64)

@@ -58,7 +58,11 @@ pub fn all_queries() -> Vec<ContactQuery> {
         (
             ("email_exact", "e-mail is", CHECKED_FURTHER),
             r#"(is "email" "thomas.mueller2164@example.org")"#,
-            Filter::text(Field::Email, MatchMode::Words, "thomas.mueller2164@example.org"),
+            Filter::text(
+                Field::Email,
+                MatchMode::Words,
+                "thomas.mueller2164@example.org",
+            ),
             term('e', "thomas.mueller2164@example.org"),
         ),
         (
