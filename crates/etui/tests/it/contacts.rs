@@ -94,7 +94,7 @@ fn a_batch_is_all_or_nothing_unless_asked_per_record() {
     let cards = [person("a", "A", "A"), person("b", "B", "B")];
     let stale = Condition::IfMatch(ETag::of(b"x"));
     let each = contacts
-        .save_each(&[(&cards[0], stale), (&cards[1], Condition::Always)])
+        .save_each([(&cards[0], stale), (&cards[1], Condition::Always)])
         .unwrap();
     assert!(matches!(each[0], Err(Error::Conflict { .. })));
     assert!(each[1].is_ok());
@@ -132,7 +132,7 @@ fn a_batch_with_conditions_is_saved_as_a_whole_or_not_at_all() {
     assert_eq!(contacts.count().unwrap(), 0);
     assert!(contacts.trash().unwrap().is_empty());
 
-    let saved = contacts.save_many(&[(&a, absent), (&b, absent)]).unwrap();
+    let saved = contacts.save_many([(&a, absent), (&b, absent)]).unwrap();
     let outcomes: Vec<_> = saved.iter().map(|s| s.outcome).collect();
     assert_eq!(outcomes, [SaveOutcome::Added; 2]);
     refused(&[(&b, absent)], 0, Some(saved[1].etag));
@@ -146,7 +146,7 @@ fn a_batch_with_conditions_is_saved_as_a_whole_or_not_at_all() {
     let b_was = Condition::IfMatch(saved[1].etag);
     refused(&[(&a2, a_is), (&b2, b_was)], 1, None);
     // A removed UID is free again.
-    let saved = contacts.save_many(&[(&a2, a_is), (&b2, absent)]).unwrap();
+    let saved = contacts.save_many([(&a2, a_is), (&b2, absent)]).unwrap();
     assert_eq!(saved[0].outcome, SaveOutcome::Changed);
     assert_eq!(contacts.get("b").unwrap().unwrap().text, b2.text());
     assert!(contacts.save_many::<&Card>([]).unwrap().is_empty());
@@ -227,7 +227,7 @@ fn many_are_answered_in_the_order_asked() {
             person("c", "C", "C"),
         ])
         .unwrap();
-    let found = contacts.get_many(&["c", "nobody", "a", "c"]).unwrap();
+    let found = contacts.get_many(["c", "nobody", "a", "c"]).unwrap();
     let uids: Vec<_> = found
         .iter()
         .map(|c| c.as_ref().map(|c| c.uid.as_str()))

@@ -260,7 +260,7 @@ fn a_merge_is_one_step_and_one_undo() {
         "FN:Anna Schmidt\nEMAIL:anna@example.org\nREV:20260102T030405Z",
     );
     let read = || -> Vec<Contact> {
-        let all = contacts.get_many(&["1", "2", "3"]).unwrap();
+        let all = contacts.get_many(["1", "2", "3"]).unwrap();
         all.into_iter().flatten().collect()
     };
     let before = read();
@@ -356,7 +356,7 @@ fn a_merge_repairs_what_names_the_merged() {
     };
     let before = texts();
     let both: Vec<Contact> = contacts
-        .get_many(&["1", "2"])
+        .get_many(["1", "2"])
         .unwrap()
         .into_iter()
         .flatten()

@@ -144,7 +144,7 @@ fn conflicts_are_told_to_whom_they_concern() {
                 2 => {
                     let one = card(&uid, "One of two");
                     let pair = [(&one, Condition::IfAbsent), (&one, Condition::IfMatch(old))];
-                    let each = contacts.save_each(&pair).unwrap();
+                    let each = contacts.save_each(pair).unwrap();
                     assert_eq!(each[0].as_ref().unwrap().outcome, SaveOutcome::Added);
                     assert!(matches!(each[1], Err(Error::Conflict { .. })));
                 }

@@ -120,7 +120,7 @@ fn read(store: &Store, end: Instant) -> u64 {
     while looked == 0 || Instant::now() < end {
         let snapshot = store.snapshot().unwrap();
         let contacts = snapshot.contacts().unwrap();
-        let pair = contacts.get_many(&["left", "right"]).unwrap();
+        let pair = contacts.get_many(["left", "right"]).unwrap();
         let notes: Vec<_> = pair
             .iter()
             .map(|c| note(&c.as_ref().unwrap().card().unwrap()))

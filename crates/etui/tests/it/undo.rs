@@ -165,7 +165,7 @@ fn a_failed_write_is_no_step() {
     let _step = label_step("test", "");
     let a = card("a", "A");
     let (once, twice) = ((&a, Condition::IfAbsent), (&a, Condition::IfAbsent));
-    assert!(contacts.save_many(&[once, twice]).is_err());
+    assert!(contacts.save_many([once, twice]).is_err());
     assert!(store.steps().unwrap().is_empty());
     contacts.save(&a).unwrap();
     assert_eq!(store.steps().unwrap()[0].changes, 1);

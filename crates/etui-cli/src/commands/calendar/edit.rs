@@ -225,7 +225,7 @@ fn edit_from(
     write_notes(app, &notes);
     finish_change(&mut later, &before, &zones)?;
     finish_change(&mut earlier, &before, &zones)?;
-    calendar.save_many(&[
+    calendar.save_many([
         (&earlier, Condition::IfMatch(stored.etag)),
         (&later, Condition::IfAbsent),
     ])?;

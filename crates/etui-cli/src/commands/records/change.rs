@@ -174,7 +174,7 @@ pub fn save_several<R: RecordCommands>(
     if !dry_run {
         let each = changed.iter();
         let each = each.map(|(record, new)| (new, Condition::IfMatch(record.etag)));
-        all.save_many(&each.collect::<Vec<_>>())?;
+        all.save_many(each)?;
     }
     let (outcome, done) = match dry_run {
         true => ("would_change", "Would change"),
