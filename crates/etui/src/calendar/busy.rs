@@ -172,7 +172,7 @@ fn subtract_ranges(
     let mut first = 0;
     for range in ranges {
         let mut from = range.start;
-        // Both are in order: what ends before this range ends before all further ones.
+        // Both are in order: ranges that end before this one end before all further ones.
         first += others[first..].partition_point(|o| o.end <= from);
         for other in others[first..].iter().take_while(|o| o.start < range.end) {
             if from < other.start {

@@ -52,10 +52,10 @@ pub(crate) fn token(conn: &Connection) -> Result<SyncToken> {
 pub(crate) fn covers_token(conn: &Connection, token: &SyncToken, now: &SyncToken) -> Result<bool> {
     Ok(token.store == now.store
         && token.listing.is_none()
-        // A restored backup has another incarnation: it gives the same numbers to other changes.
+        // A restored backup has another incarnation: it gives these numbers to other changes.
         && token.incarnation == now.incarnation
         && token.seq >= metadata::get_number(conn, metadata::LOG_FLOOR)?
-        // An older copy of the file has the same ids, and lacks the changes up to the token.
+        // An older copy of the file has its ids, and lacks the changes up to the token.
         && token.seq <= now.seq)
 }
 

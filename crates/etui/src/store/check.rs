@@ -94,7 +94,7 @@ impl Store {
             let mut report = CheckReport::default();
             sqlite_check(conn, &mut report)?;
             check_schema(conn, &mut report)?;
-            // In a damaged file these checks would fail, or report the same damage again.
+            // In a damaged file these checks would fail, or report its damage once more.
             if report.is_clean() {
                 self.check_records(conn, &mut report)?;
                 check_shared_texts(conn, &mut report)?;

@@ -76,7 +76,7 @@ impl Store {
             delete_unused_templates(conn)?;
             reindex(&self.db, conn)?;
             crate::search::index::rebuild_index(conn, self.path())?;
-            // In the same transaction, so that a purge that is killed now is completed later.
+            // In this transaction, so that a purge that is killed now is completed later.
             metadata::set(conn, metadata::PURGE_PENDING, 1)?;
             Ok(report)
         })?;

@@ -167,7 +167,7 @@ impl RefusedVersions<'_> {
                 .collect::<rusqlite::Result<_>>()?;
             found
                 .into_iter()
-                .map(|one| one.with_collection(conn))
+                .map(|version| version.with_collection(conn))
                 .collect()
         })
     }
@@ -186,7 +186,9 @@ impl RefusedVersions<'_> {
             let found = statement
                 .query_row([id], RefusedVersion::from_row)
                 .optional()?;
-            found.map(|one| one.with_collection(conn)).transpose()
+            found
+                .map(|version| version.with_collection(conn))
+                .transpose()
         })
     }
 

@@ -361,8 +361,8 @@ impl StepUndo<'_, '_> {
         }
         let was_live: Option<bool> = self
             .conn
-            .prepare_cached("SELECT keys IS NOT NULL FROM change WHERE seq = ?1")?
             // The log has keys only for changes of live records.
+            .prepare_cached("SELECT keys IS NOT NULL FROM change WHERE seq = ?1")?
             .query_row([seq], |r| r.get(0))
             .optional()?;
         match was_live {

@@ -152,7 +152,7 @@ fn resolve_write(
         },
         Some(QueuedWrite::Delete { record }) => match find_record(conn, record)? {
             Some((collection, uid)) => (collection, Some(uid), None, None),
-            // It is gone already, which is what was wanted.
+            // It is gone already, as wanted.
             None => return Ok(Ok(None)),
         },
     };
