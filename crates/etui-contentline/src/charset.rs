@@ -468,6 +468,7 @@ impl LenientDecoder {
                 DecoderResult::InputEmpty => return,
                 DecoderResult::OutputFull => {}
                 DecoderResult::Malformed(bad, extra) => {
+                    // The decoder has read `extra` bytes after the malformed ones.
                     let end = self.pending.len().saturating_sub(usize::from(extra));
                     let start = end.saturating_sub(usize::from(bad));
                     let (text, _) =

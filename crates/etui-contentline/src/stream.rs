@@ -237,6 +237,7 @@ impl<R: Read> LineStream<R> {
         let mut searched = 0;
         loop {
             let unread = self.unread();
+            // A longer line is taken in chunks (`next_chunk`).
             let bounded = &unread[..unread.len().min(MAX_LINE)];
             match units.line_end(bounded, searched) {
                 Some((text, is_cr)) => {

@@ -100,12 +100,15 @@ impl<'a> Context<'a> {
     /// Returns the id of the removed collection that a segment of a path named, if the device saw it.
     pub(crate) fn find_removed<R: DavKind>(&self, segment: &str) -> Result<Option<i64>> {
         let id = parse_id(segment);
-        let is_it = |one: &RemovedCollection| match id {
-            Some(id) => one.id == id,
-            None => one.segment.as_deref() == Some(segment),
+        let is_it = |removed: &RemovedCollection| match id {
+            Some(id) => removed.id == id,
+            None => removed.segment.as_deref() == Some(segment),
         };
         let removed = self.store.collections::<R>().removed()?;
-        let found = removed.into_iter().find(is_it).map(|one| one.id);
+        let found = removed
+            .into_iter()
+            .find(is_it)
+            .map(|collection| collection.id);
         Ok(found.filter(|id| self.session.may_see(*id)))
     }
 

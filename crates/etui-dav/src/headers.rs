@@ -148,8 +148,8 @@ fn prefers(headers: &HeaderMap, wanted: &str) -> bool {
     values.filter_map(|value| value.to_str().ok()).any(|value| {
         let preferences = value.split([',', ';']);
         preferences
-            .map(|one| one.replace([' ', '\t', '"'], ""))
-            .any(|one| one.eq_ignore_ascii_case(wanted))
+            .map(|value| value.replace([' ', '\t', '"'], ""))
+            .any(|value| value.eq_ignore_ascii_case(wanted))
     })
 }
 

@@ -154,6 +154,7 @@ fn sound_range(reader: &mut BoundedFile<'_>, format: &str) -> io::Result<(u64, u
         _ => (id3_end(reader, 0)?, tags_start(reader)?),
     };
     let (start, end) = (range.0.min(len), range.1.min(len));
+    // A damaged file has no such range: its key is that of the whole.
     Ok(if start < end { (start, end) } else { (0, len) })
 }
 
@@ -219,6 +220,7 @@ fn mp4_sound(reader: &mut BoundedFile<'_>) -> io::Result<(u64, u64)> {
             best = (at, at.saturating_add(size));
         }
         let next = at.saturating_add(size);
+        // A size of 0 would never advance.
         if next <= at || next >= reader.len() {
             break;
         }

@@ -126,6 +126,7 @@ pub(crate) fn date_and_time(
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     };
+    // The oldest photograph is of 1826.
     let is_date =
         (1826..=9999).contains(&year) && (1..=12).contains(&month) && (1..=days).contains(&day);
     let is_time = hour < 24 && minute < 60 && second < 60;

@@ -292,6 +292,7 @@ impl Accounts {
             }
         }
         idle.sort_by_key(|(used, _)| *used);
+        // The user of the request needs one store at least.
         let too_many = count.saturating_sub(self.max_open.max(1));
         for (_, slot) in idle.into_iter().take(too_many) {
             // Closed outside of the lock of all, unless it was used meanwhile.

@@ -209,6 +209,7 @@ impl AnswerWriter {
                         let data = std::mem::replace(&mut self.collected, next);
                         place.send(AnswerChunk::Data(data.into()));
                     }
+                    // The patience is that of the whole answer.
                     self.patience = self.patience.saturating_sub(begun.elapsed());
                     return Ok(());
                 }
@@ -236,6 +237,7 @@ impl Respond for AnswerWriter {
 
 impl Write for AnswerWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // At least one byte: a write of none would mean that no more can be written.
         let room = COLLECTED.saturating_sub(self.collected.len()).max(1);
         let taken = &bytes[..bytes.len().min(room)];
         self.collected.extend_from_slice(taken);

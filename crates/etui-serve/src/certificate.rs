@@ -75,6 +75,7 @@ impl Certificates {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = read_stamp(&self.files).ok();
         if stamp.is_some() && stamp != state.stamp {
+            // Set first, so that files that cannot be read are reported once.
             state.stamp = stamp;
             match read_config(&self.files) {
                 Ok((config, fingerprint)) => {

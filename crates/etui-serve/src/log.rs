@@ -48,6 +48,7 @@ impl LogQueue {
         thread.spawn(move || {
             for line in received {
                 sink(&line);
+                // After the line is written, which `flush` waits for.
                 counted.waiting.fetch_sub(1, Ordering::Relaxed);
                 let left_out = counted.left_out.swap(0, Ordering::Relaxed);
                 if left_out > 0 {

@@ -48,6 +48,7 @@ impl<S> PacedStream<S> {
                     self.balance = self.balance.saturating_sub(since.elapsed());
                 }
                 let earned = Duration::from_secs_f64(*count as f64 / self.rate as f64);
+                // A fast client saves no more than one pause for later.
                 self.balance = self.balance.saturating_add(earned).min(self.pause);
             }
             Poll::Ready(Err(_)) => {}

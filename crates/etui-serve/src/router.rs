@@ -140,6 +140,7 @@ impl Router {
             bodies: BodyMemory::new(limits.bodies_bytes),
             spool: Spool::new(limits.spool_bytes),
             workers: Arc::new(Semaphore::new(workers)),
+            // A quarter of the workers never writes, and at most a quarter lists.
             writers: Arc::new(Semaphore::new((workers - (workers / 4).max(1)).max(1))),
             listers: Arc::new(Semaphore::new((workers / 4).max(1))),
             log_ins: Arc::new(Semaphore::new(LOG_IN_THREADS)),

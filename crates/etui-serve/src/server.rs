@@ -197,6 +197,7 @@ impl Server {
         let served = runtime.block_on(async {
             let limits = &router.limits;
             let room = Arc::new(Semaphore::new(limits.connections.max(1)));
+            // Half of the connections are left to devices that have logged in.
             let strangers = limits.strangers.min(limits.connections / 2);
             let strangers = Strangers::new(strangers, limits.strangers_per_address);
             let (running, mut ended) = watch_connections();

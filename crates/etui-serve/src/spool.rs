@@ -64,6 +64,7 @@ impl SpooledFile {
 impl Write for SpooledFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = bytes.len() as u64;
+        // Counted first: two answers together must not exceed the limit.
         let used = self.spool.used.fetch_add(count, Ordering::Relaxed);
         self.written += count;
         if used.saturating_add(count) > self.spool.limit {

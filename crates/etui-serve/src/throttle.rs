@@ -30,6 +30,7 @@ impl Throttle {
         let is_old = |failures: &Failures| now.duration_since(failures.latest) > REMEMBERED;
         let network = network_of(address);
         let mut all = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only if there are many, since this reads them all.
         if all.len() >= MAX_ADDRESSES && !all.contains_key(&network) {
             all.retain(|_, failures| !is_old(failures));
             if all.len() >= MAX_ADDRESSES {

@@ -181,6 +181,7 @@ impl PhoneNumber {
     pub fn from_parts(digits: &[u8], country_len: u8, extension: &[u8]) -> PhoneNumber {
         PhoneNumber {
             digits: Digits::of(digits),
+            // Damaged keys may have fewer digits.
             country_len: country_len.min(digits.len() as u8),
             extension: Digits::of(extension),
         }
@@ -385,6 +386,7 @@ fn resolve_number(
     }
     let national = stripped.unwrap_or_else(|| Digits::of(dialled));
     let length = national.bytes().len();
+    // The masks have a bit for each length; the lowest set bit is that of the least.
     let too_short = (1 << length.min(31)) < (home.lengths & home.lengths.wrapping_neg());
     let local = has_length(home.local, length);
     (!too_short && !local && length <= MAX_NATIONAL).then_some((home, national))
@@ -488,6 +490,7 @@ fn split_country(number: &[u8]) -> Option<(&'static NumberingPlan, &[u8])> {
     let mut code = 0u16;
     for (i, digit) in number.iter().take(3).enumerate() {
         code = code * 10 + u16::from(digit.wrapping_sub(b'0'));
+        // No calling code begins with 0.
         if code == 0 {
             return None;
         }
@@ -516,6 +519,7 @@ fn is_possible(plan: &NumberingPlan, number: &[u8]) -> bool {
 
 /// Returns true if a national number of this plan can begin with that digit.
 fn can_begin(plan: &NumberingPlan, number: &[u8]) -> bool {
+    // 31: a bit that no plan has.
     let first = number.first().map_or(31, |first| first.wrapping_sub(b'0'));
     plan_shapes(plan).any(|(firsts, _)| has_length(u32::from(firsts), usize::from(first)))
 }
@@ -534,6 +538,7 @@ fn has_length(mask: u32, length: usize) -> bool {
 }
 
 fn max_length(plan: &NumberingPlan) -> usize {
+    // The highest set bit is that of the greatest length.
     plan.lengths.checked_ilog2().unwrap_or(0) as usize
 }
 

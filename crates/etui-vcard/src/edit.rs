@@ -250,6 +250,7 @@ impl Card {
                 PropertyValue::Components(components) => components.clone(),
                 _ => Vec::new(),
             };
+            // At least as many components as the property has by its standard.
             let len = components.len().max(index + 1).max(width);
             components.resize(len, Vec::new());
             if let Some(component) = components.get_mut(index) {

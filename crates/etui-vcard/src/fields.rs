@@ -359,6 +359,7 @@ impl Card {
             })
             .filter(|typed| !typed.value.is_empty())
             .collect();
+        // Stable: values of one preference stay in the order of the card.
         all.sort_by_key(|typed| !typed.preferred);
         all
     }

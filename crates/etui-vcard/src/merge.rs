@@ -337,14 +337,14 @@ pub(crate) type TextEdit = (Range<usize>, Vec<u8>);
 /// Returns the removals of the hidden alternatives (ALTID) of a line.
 fn alternatives<'h>(
     hidden: &'h [&PropertyLine<'_>],
-    one: &'h PropertyLine<'_>,
+    line: &'h PropertyLine<'_>,
 ) -> impl Iterator<Item = TextEdit> {
-    let altid = one.property.parameter("ALTID");
+    let altid = line.property.parameter("ALTID");
     let hidden = altid.map_or(&[][..], |_| hidden);
     hidden
         .iter()
         .filter(move |other| {
-            other.property.is_named(&one.property.name)
+            other.property.is_named(&line.property.name)
                 && other.property.parameter("ALTID") == altid
         })
         .map(|other| (other.line.span.clone(), Vec::new()))
@@ -398,8 +398,8 @@ fn with_parameter(line: String, name: &str, text: &str) -> String {
 }
 
 /// Returns a line of a 3.0 card in vCard 4.0, with further parameters.
-fn v4_line(one: &PropertyLine<'_>, kept: &[PropertyParameter]) -> String {
-    let mut property = modernized(one);
+fn v4_line(source: &PropertyLine<'_>, kept: &[PropertyParameter]) -> String {
+    let mut property = modernized(source);
     add_parameters(&mut property, kept);
     let is_plain = matches!(
         property.syntax(),
@@ -412,15 +412,15 @@ fn v4_line(one: &PropertyLine<'_>, kept: &[PropertyParameter]) -> String {
     let mut line = String::new();
     push_head(&mut line, &property);
     match is_plain {
-        true => line.push_str(&plain_value(&one.line, &one.property)),
+        true => line.push_str(&plain_value(&source.line, &source.property)),
         false => push_value(&mut line, &property),
     }
     line
 }
 
 /// Returns the property of a line of a 3.0 card as vCard 4.0 has it.
-fn modernized(one: &PropertyLine<'_>) -> Property {
-    let mut property = one.property.clone();
+fn modernized(line: &PropertyLine<'_>) -> Property {
+    let mut property = line.property.clone();
     modernize_property(&mut property);
     property
 }
@@ -452,6 +452,7 @@ pub(crate) fn apply_edits(text: &str, mut edits: Vec<TextEdit>) -> Vec<u8> {
 /// Returns the types without order and case.
 fn comparable_types(property: &Property) -> Vec<String> {
     let mut types = property.types();
+    // The types of binary data in 3.0 are its media type.
     if matches!(property.value, PropertyValue::Binary(_)) {
         types.clear();
     }

@@ -377,6 +377,7 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
         let names = (1..).map(|n| format!("item{n}"));
         let mut names = [group.to_owned()].into_iter().chain(names);
         let free = names.find(|name| self.groups.insert(name.clone()));
+        // The names never end, so one is always free.
         free.unwrap_or_default()
     }
 
@@ -430,9 +431,12 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
     }
 
     /// Records another value of a property that a card has once, or completes a date.
-    fn add_conflict(&mut self, index: usize, one: &PropertyLine<'_>, name: &str) {
+    fn add_conflict(&mut self, index: usize, new_line: &PropertyLine<'_>, name: &str) {
         // A name that stands for a missing one.
-        let address = ("EMAIL".to_owned(), self.value_key("EMAIL", &one.property));
+        let address = (
+            "EMAIL".to_owned(),
+            self.value_key("EMAIL", &new_line.property),
+        );
         let is_address =
             self.addresses.contains(&address.1) || self.by_value.contains_key(&address);
         if name == "FN" && is_address {
@@ -441,25 +445,26 @@ impl<'t, P: Fn(&str) -> Option<String>> PropertyMerge<'t, P> {
         let Some(line) = self.base.get_mut(index) else {
             return;
         };
-        let dates = (date_of(&line.source.property), date_of(&one.property));
+        let dates = (date_of(&line.source.property), date_of(&new_line.property));
         if let (Some(own), Some(other)) = dates {
             if completes(own, other) {
                 return;
             }
             if line.replacement.is_none() && completes(other, own) {
                 let group = line.source.property.group.as_deref();
-                line.replacement = Some(line_text(one, group, None));
+                line.replacement = Some(line_text(new_line, group, None));
                 return;
             }
         }
-        self.conflicts.push(describe_value(name, &one.property));
+        self.conflicts
+            .push(describe_value(name, &new_line.property));
     }
 
-    fn leave_out(&mut self, one: &PropertyLine<'_>, name: &str) {
-        let key = self.value_key(name, &one.property);
+    fn leave_out(&mut self, line: &PropertyLine<'_>, name: &str) {
+        let key = self.value_key(name, &line.property);
         let is_default = name == "KIND" && key == ValueKey::Text("individual".to_owned());
         if !is_default && !self.by_value.contains_key(&(name.to_owned(), key)) {
-            let text = String::from_utf8_lossy(&one.line.unfolded()).into_owned();
+            let text = String::from_utf8_lossy(&line.line.unfolded()).into_owned();
             self.left_out.push(text);
         }
     }
@@ -624,9 +629,9 @@ fn completes(full: PartialDate, date: PartialDate) -> bool {
 }
 
 /// Returns group, name and parameters of a line in another group.
-fn head_in_group(one: &PropertyLine<'_>, group: Option<&str>, drop: &[&str]) -> String {
-    let head = head_without(&one.line, drop);
-    let own = one.line.group.map(String::from_utf8_lossy);
+fn head_in_group(line: &PropertyLine<'_>, group: Option<&str>, drop: &[&str]) -> String {
+    let head = head_without(&line.line, drop);
+    let own = line.line.group.map(String::from_utf8_lossy);
     let bare = own.and_then(|own| {
         head.strip_prefix(&*own)?
             .strip_prefix('.')
@@ -640,8 +645,8 @@ fn head_in_group(one: &PropertyLine<'_>, group: Option<&str>, drop: &[&str]) -> 
 }
 
 /// Returns a line of the other card for the first one: in this group, with this ALTID.
-fn line_text(one: &PropertyLine<'_>, group: Option<&str>, altid: Option<&str>) -> String {
-    let mut text = head_in_group(one, group, &["PID", "ALTID"]);
+fn line_text(line: &PropertyLine<'_>, group: Option<&str>, altid: Option<&str>) -> String {
+    let mut text = head_in_group(line, group, &["PID", "ALTID"]);
     if let Some(altid) = altid {
         let parameter = PropertyParameter {
             name: "ALTID".to_owned(),
@@ -650,18 +655,22 @@ fn line_text(one: &PropertyLine<'_>, group: Option<&str>, altid: Option<&str>) -
         push_parameter(&mut text, &parameter);
     }
     text.push(':');
-    text.push_str(&String::from_utf8_lossy(&one.line.unfolded_value()));
+    text.push_str(&String::from_utf8_lossy(&line.line.unfolded_value()));
     text
 }
 
 /// Returns the line of a list with some of its entries.
-fn list_text(one: &PropertyLine<'_>, group: Option<&str>, entries: &[&String]) -> String {
+fn list_text(line: &PropertyLine<'_>, group: Option<&str>, entries: &[&String]) -> String {
     let drop = [&["PID", "ALTID"][..], ENCODINGS].concat();
     let entries = entries
         .iter()
         .map(|entry| escape_value(entry.trim(), COMPONENT));
     let entries: Vec<String> = entries.collect();
-    format!("{}:{}", head_in_group(one, group, &drop), entries.join(","))
+    format!(
+        "{}:{}",
+        head_in_group(line, group, &drop),
+        entries.join(",")
+    )
 }
 /// Returns a property in words, as a line of a note.
 fn describe_value(name: &str, property: &Property) -> String {

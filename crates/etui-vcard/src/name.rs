@@ -64,6 +64,7 @@ impl StructuredName {
             false => &mut after,
         };
         let titles = first_of.iter().take_while(|word| is_title(PREFIXES, word));
+        // At least one word is the name.
         let titles = titles.count().min(first_of.len().saturating_sub(1));
         name.prefix = first_of.drain(..titles).collect::<Vec<_>>().join(" ");
         if !after.is_empty() {

@@ -25,9 +25,9 @@ pub(crate) fn is_label(kind: &str) -> bool {
         "GOOGLE-",
         "APPLE-",
     ];
-    let begins = |text: &str, with: &str| {
-        let head = text.get(..with.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(with))
+    let begins = |text: &str, prefix: &str| {
+        let head = text.get(..prefix.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(prefix))
     };
     let label = kind.get(2..).unwrap_or_default().trim();
     begins(kind, "X-") && !label.is_empty() && !own.iter().any(|own| begins(label, own))

@@ -183,6 +183,7 @@ fn move_labels(all: &mut Vec<Property>) {
                     *street = vec![text];
                 }
                 address.value = PropertyValue::Components(components);
+                // Properties before it may have been taken out.
                 all.insert(at.min(all.len()), address);
             }
         }
@@ -203,6 +204,7 @@ fn move_sort_string(all: &mut Vec<Property>) {
         Some(name) => name.push_parameter("SORT-AS", value),
         None => {
             let mut name = Property::of_text("N", String::new());
+            // N has five components.
             name.value = PropertyValue::Components(vec![vec![String::new()]; 5]);
             name.push_parameter("SORT-AS", value);
             all.insert(at.min(all.len()), name);

@@ -145,6 +145,7 @@ impl BaseVfs {
         unsafe {
             let name = (*self.vfs).zName;
             let mut code = (api.open_v2)(path.as_ptr(), &raw mut db, flags, name);
+            // A connection that has read nothing has not opened the WAL, and checkpoints nothing.
             let statements = [c"PRAGMA schema_version", c"PRAGMA wal_checkpoint(TRUNCATE)"];
             for statement in statements {
                 if code == ffi::SQLITE_OK {

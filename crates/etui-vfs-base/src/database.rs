@@ -50,6 +50,7 @@ impl DatabaseFile {
     /// Returns true if the WAL has its name.
     fn has_its_wal(&self) -> bool {
         let named = file_identity(&sibling_path(&self.path, "-wal"));
+        // Until it is opened there is none that could be lost.
         self.wal.is_none() || self.wal == named.ok()
     }
 }

@@ -40,6 +40,7 @@ fn locked() -> LockedGuard {
 
 unsafe extern "C" fn before_fork() {
     let guard = locked();
+    // In a thread that is ending it fails, and drops the guard.
     let _ = FORKING.try_with(|forking| forking.replace(Some(guard)));
 }
 

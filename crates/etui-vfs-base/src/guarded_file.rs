@@ -135,6 +135,7 @@ impl OpenedFile {
     /// Returns true if the file may be closed: nobody else has a lock of it, and nobody takes one until it is
     /// closed.
     fn may_be_closed(&self) -> bool {
+        // After an error the file is kept open, as if another one had locks.
         match self.locks.get() {
             Ok(file) => set(file, self.bytes, ByteLock::Write).unwrap_or(false),
             // Closed by the fork.
@@ -300,6 +301,7 @@ impl Drop for GuardedFile {
         let mut parked = parked();
         if !opened.may_be_closed() {
             if let Ok(file) = opened.locks.get() {
+                // From 0, of length 0: all bytes of the file.
                 let _ = set(file, (0, 0), ByteLock::None);
             }
             parked.push(opened);
@@ -357,7 +359,9 @@ impl LockLevel {
         }
         match level {
             ffi::SQLITE_LOCK_SHARED => {
+                // By way of PENDING, as SQLite does: a writer that waits has it, and keeps new readers out.
                 take(PENDING, ByteLock::Read)?;
+                // PENDING is released also if SHARED is refused.
                 let taken = take(SHARED, ByteLock::Read);
                 let released = take(PENDING, ByteLock::None);
                 taken.and(released)?;
@@ -385,6 +389,7 @@ impl LockLevel {
             // Without a moment in between: others may want EXCLUSIVE.
             file.lock(SHARED, ByteLock::Read)
                 .map_err(|_| ffi::SQLITE_IOERR_RDLOCK)?;
+            // The bytes of PENDING and RESERVED.
             file.lock((PENDING.0, 2), ByteLock::None).map_err(failed)?;
         } else {
             file.lock(LOCK_BYTES, ByteLock::None).map_err(failed)?;

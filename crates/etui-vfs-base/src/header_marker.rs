@@ -64,6 +64,7 @@ fn count(header: &mut HeaderBytes) {
     counter.copy_from_slice(&header[24..28]);
     let counter = u32::from_be_bytes(counter).wrapping_add(1).to_be_bytes();
     header[24..28].copy_from_slice(&counter);
+    // SQLite takes the size in the header for valid only if this equals the change counter.
     header[92..96].copy_from_slice(&counter);
 }
 
@@ -90,6 +91,7 @@ pub fn hide(bytes: &mut [u8], offset: u64) {
     if let Some(versions) = bytes.get_mut(18..20) {
         for version in versions {
             if *version == MARK {
+                // 2: a database in WAL mode.
                 *version = 2;
             }
         }

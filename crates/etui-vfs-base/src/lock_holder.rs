@@ -55,6 +55,7 @@ impl<'l> Lock<'l> {
         let mut words = line
             .split_ascii_whitespace()
             .filter(|word| !matches!(*word, "->" | "lock:"));
+        // After its number, its type and `ADVISORY`.
         let (kind, process) = (words.nth(3)?, words.next()?.parse().ok()?);
         Some(Self {
             kind,

@@ -95,6 +95,7 @@ impl SqliteFile {
         // As `sqlite3_create_filename` makes it: SQLite looks for four zeros before the name, and for the
         // parameters of a URI after it.
         let name = path.map(|path| [&NAME_BEGIN, path.as_os_str().as_bytes(), &[0, 0]].concat());
+        // A zero byte in the path would end the name early.
         if name.as_ref().is_some_and(|name| {
             name.iter().filter(|byte| **byte == 0).count() > NAME_BEGIN.len() + 2
         }) {
@@ -119,6 +120,7 @@ impl SqliteFile {
             };
             return Err(error);
         }
+        // SQLite opens a file that it may not write to read only.
         if answered & ffi::SQLITE_OPEN_READONLY != 0 && flags & ffi::SQLITE_OPEN_READWRITE != 0 {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
@@ -157,6 +159,7 @@ impl SqliteFile {
     }
 
     fn unopened(size: c_int, name: Option<Vec<u8>>) -> Self {
+        // At least one word, so that the address is that of memory.
         let words = usize::try_from(size).unwrap_or(0).div_ceil(8).max(1);
         Self {
             file: (0..words).map(|_| UnsafeCell::new(0)).collect(),
@@ -220,6 +223,7 @@ impl SqliteFile {
         match call!(self, xRead or ffi::SQLITE_IOERR_READ, to, length, at) {
             ffi::SQLITE_OK => Ok(bytes.len()),
             ffi::SQLITE_IOERR_SHORT_READ => {
+                // A short read does not report the number of bytes.
                 let left = self.file_size()?.saturating_sub(offset);
                 Ok(usize::try_from(left).map_or(bytes.len(), |n| n.min(bytes.len())))
             }

@@ -90,7 +90,9 @@ pub fn forwarding<S: Above>(name: CString, state: &'static S) -> ffi::sqlite3_vf
     let below = unsafe { &*(*ptr::from_ref(state).cast::<BaseVfs>()).vfs() };
     let size = c_int::try_from(mem::size_of::<FileHandle<()>>()).unwrap_or(c_int::MAX);
     ffi::sqlite3_vfs {
+        // Methods of later versions are not forwarded.
         iVersion: below.iVersion.min(3),
+        // The memory is that of a file of the VFS below, or of a handle.
         szOsFile: below.szOsFile.max(size),
         mxPathname: below.mxPathname,
         pNext: ptr::null_mut(),
@@ -172,6 +174,7 @@ pub unsafe fn open_file(
         && !name.is_null();
     // SAFETY: as the caller promises.
     unsafe {
+        // SQLite closes a file that has methods, even if it could not be opened.
         (*file).pMethods = ptr::null();
         if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 && !name.is_null() && passes_over_wal(name) {
             let name = CStr::from_ptr(name).to_string_lossy();

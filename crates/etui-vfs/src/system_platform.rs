@@ -116,6 +116,7 @@ fn keep_in_place(log: &SystemFile, path: &Path) -> io::Result<()> {
     match file_system(path)? {
         BTRFS => {
             if let Ok(flags) = rustix::fs::ioctl_getflags(log) {
+                // Without it the log is as safe, and slower.
                 let _ = rustix::fs::ioctl_setflags(log, flags | IFlags::NOCOW);
             }
         }
@@ -417,6 +418,7 @@ impl File for SqliteFile {
             match self.raise_lock(level) {
                 ffi::SQLITE_OK => {}
                 code => {
+                    // A refused EXCLUSIVE may leave PENDING, which keeps new readers out.
                     self.lower_lock(none);
                     return match code & 0xff {
                         ffi::SQLITE_BUSY => Ok(false),

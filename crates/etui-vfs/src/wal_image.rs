@@ -68,6 +68,7 @@ pub(crate) struct WalImage {
 }
 
 fn index(frame: u32) -> usize {
+    // There is no frame 0: it gets an index that no frame has.
     (frame as usize).wrapping_sub(1)
 }
 
@@ -374,6 +375,7 @@ impl WalImage {
         let mut at = usize::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         let mut to = to.get_mut(..len).unwrap_or_default();
         while !to.is_empty() {
+            // A part of no bytes would repeat for ever.
             let part = self.read_part(to, at, below)?.max(1);
             at += part;
             to = to.get_mut(part..).unwrap_or_default();

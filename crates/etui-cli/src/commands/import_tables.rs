@@ -190,11 +190,11 @@ impl TableReader {
     }
 }
 
-fn list_counts(counts: &[FieldCount], one: &str) -> String {
+fn list_counts(counts: &[FieldCount], noun: &str) -> String {
     let counts = counts.iter().map(|count| {
-        let records = match one {
+        let records = match noun {
             "" => format_count(count.records),
-            one => pluralize(count.records, one),
+            noun => pluralize(count.records, noun),
         };
         format!("{} ({records})", count.name)
     });

@@ -219,8 +219,8 @@ fn report_undo(app: &mut App, store: &Store, report: &UndoReport) -> Result<()> 
         let collections: Vec<_> = report
             .collections
             .iter()
-            .map(|one| {
-                object! { kind: one.kind.to_string(), name: one.name.clone(), effect: effect_word(one.effect) }
+            .map(|undone| {
+                object! { kind: undone.kind.to_string(), name: undone.name.clone(), effect: effect_word(undone.effect) }
             })
             .collect();
         app.out.write_json(&object! {

@@ -81,6 +81,7 @@ pub fn wake_descriptor() -> Option<BorrowedFd<'static>> {
 
 pub fn clear_wake() {
     if let Some(wake) = WAKE.get() {
+        // Otherwise the descriptor would stay readable.
         let _ = rustix::io::read(wake, &mut [0u8; 8]);
     }
 }

@@ -101,6 +101,7 @@ impl<'a> Iterator for ContentLines<'a> {
             line.group = dot.map(|dot| &text[..dot]);
             line.name = &text[dot.map_or(0, |dot| dot + 1)..name_end];
             line.label_end = start + name_end;
+            // Without parameters the name ends at the colon.
             line.params = start + (name_end + 1).min(colon)..start + colon;
             line.value = start + colon + 1..text_end;
         }

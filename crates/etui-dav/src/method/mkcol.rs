@@ -161,7 +161,7 @@ fn check_type<R: DavKind>(changes: &[PropertyChange]) -> Result<()> {
         return Ok(());
     };
     let (ns, of) = R::COLLECTION_TYPE;
-    let is_known = |one: &Element| one.is(&ns, of) || one.is(&Namespace::Dav, "collection");
+    let is_known = |child: &Element| child.is(&ns, of) || child.is(&Namespace::Dav, "collection");
     let has_type = types.child(&ns, of).is_some();
     match has_type && types.children.iter().all(is_known) {
         true => Ok(()),

@@ -138,7 +138,7 @@ fn select(text: &str, properties: &[CardPropSelection]) -> Vec<u8> {
             out.extend_from_slice(line.raw());
             continue;
         }
-        match properties.iter().find(|one| one.is_of(&line)) {
+        match properties.iter().find(|selection| selection.is_of(&line)) {
             Some(one) if one.no_value => {
                 let name: Cow<'_, [u8]> = line.unfolded_name();
                 let name = String::from_utf8_lossy(&name);

@@ -113,11 +113,11 @@ fn find_in_objects(
     let budget = InstanceBudget::default();
     reader.resources(ids.iter().copied(), |_, resource| {
         // The object has the zones that it names.
-        let is_match = |one: &StoredResource| {
-            let zones = zones_of_object(&one.bytes);
-            query.matches_within(&budget, &one.bytes, &zones, zone)
+        let is_match = |found: &StoredResource| {
+            let zones = zones_of_object(&found.bytes);
+            query.matches_within(&budget, &found.bytes, &zones, zone)
         };
-        found.extend(resource.filter(is_match).map(|one| one.id));
+        found.extend(resource.filter(is_match).map(|resource| resource.id));
         Ok(())
     })?;
     Ok(())
@@ -160,10 +160,10 @@ impl Candidates {
             _ => Self::Between(range.widened()),
         }));
         all.extend(properties.iter().filter_map(Self::of_property));
-        let has_alarm = |one: &&CompFilter| {
-            one.name == "VALARM"
+        let has_alarm = |filter: &&CompFilter| {
+            filter.name == "VALARM"
                 && matches!(
-                    one.test,
+                    filter.test,
                     CompTest::Defined {
                         time_range: Some(_),
                         ..

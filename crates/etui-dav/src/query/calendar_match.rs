@@ -59,8 +59,12 @@ impl CalendarQuery {
                 ..
             } => {
                 let lines = calendar.map_or(&[][..], |calendar| &calendar.lines);
-                properties.iter().all(|one| scope.has_property(one, lines))
-                    && components.iter().all(|one| scope.has_component(one))
+                properties
+                    .iter()
+                    .all(|property| scope.has_property(property, lines))
+                    && components
+                        .iter()
+                        .all(|component| scope.has_component(component))
             }
         }
     }
@@ -74,7 +78,8 @@ impl CalendarQuery {
                 components,
                 ..
             } => {
-                let is_outside = |one: &CompFilter| !RECORD_COMPONENTS.contains(&one.name.as_str());
+                let is_outside =
+                    |filter: &CompFilter| !RECORD_COMPONENTS.contains(&filter.name.as_str());
                 !properties.is_empty() || components.iter().any(is_outside)
             }
         }
@@ -94,9 +99,9 @@ fn has_time_range(filter: &CompFilter) -> bool {
             properties,
             components,
         } => {
-            let is_range = |one: &PropFilter| {
+            let is_range = |filter: &PropFilter| {
                 matches!(
-                    one.test,
+                    filter.test,
                     PropTest::Defined {
                         value: ValueTest::TimeRange(_),
                         ..
@@ -159,13 +164,13 @@ impl<'o> ObjectScope<'o> {
             return false;
         };
         component.is_named(&filter.name)
-            && properties.iter().all(|one| {
-                self.has_property(one, &component.lines)
-                    || self.has_effective_end(one, component, at)
+            && properties.iter().all(|property| {
+                self.has_property(property, &component.lines)
+                    || self.has_effective_end(property, component, at)
             })
             && components
                 .iter()
-                .all(|one| self.has_nested(one, component, at.or(parent)))
+                .all(|nested| self.has_nested(nested, component, at.or(parent)))
             && time_range.is_none_or(|range| match (at, parent) {
                 (Some(at), _) => self.times().overlaps(at, component, &range),
                 (None, Some(parent)) => self.times().alarm_overlaps(parent, component, &range),
@@ -176,8 +181,8 @@ impl<'o> ObjectScope<'o> {
     fn has_nested(&self, filter: &CompFilter, within: &Component<'_>, parent: Parent) -> bool {
         let mut all = within.children.iter();
         match &filter.test {
-            CompTest::NotDefined => !all.any(|one| one.is_named(&filter.name)),
-            CompTest::Defined { .. } => all.any(|one| self.holds(filter, one, None, parent)),
+            CompTest::NotDefined => !all.any(|nested| nested.is_named(&filter.name)),
+            CompTest::Defined { .. } => all.any(|nested| self.holds(filter, nested, None, parent)),
         }
     }
 
@@ -194,7 +199,7 @@ impl<'o> ObjectScope<'o> {
                     ValueTest::TimeRange(range) => self.times().property_overlaps(line, range),
                     ValueTest::Text(text) => text.matches(&unescape_text(&property_value(line))),
                 };
-                holds && params.iter().all(|one| has_param(one, line))
+                holds && params.iter().all(|param| has_param(param, line))
             }),
         }
     }

@@ -256,6 +256,7 @@ impl<'z> ObjectTimes<'z> {
         };
         let last = alarm.repeat_offsets().last().unwrap_or(0);
         let latest = offset.saturating_add(last).saturating_add(ALARM_MARGIN);
+        // An alarm in the range is of an instance that is earlier by its offset.
         let around = range.start.plus_seconds(latest.saturating_neg())
             ..range.end.plus_seconds(ALARM_MARGIN.saturating_sub(offset));
         self.any_instance(at, around, |instance| {
@@ -311,6 +312,7 @@ impl<'z> ObjectTimes<'z> {
         let mut examined = 0;
         let found = self.set.between(range, self.display_zone).any(|instance| {
             examined += 1;
+            // A series that is not examined to its end counts as one that matches.
             examined > most || (instance.component == place && holds(&instance))
         });
         self.budget.0.set(left.saturating_sub(examined));

@@ -101,6 +101,7 @@ impl TimeExpr {
         match self {
             Self::Now => Timestamp::from(SystemTime::now()).seconds(),
             Self::At(seconds) => *seconds,
+            // A client may ask for any number of days.
             Self::AddDays(time, days) => time.seconds().saturating_add(days.saturating_mul(DAY)),
             Self::DayBegin(time) => time.seconds().div_euclid(DAY).saturating_mul(DAY),
             Self::DayEnd(time) => {

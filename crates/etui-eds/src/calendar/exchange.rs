@@ -114,6 +114,7 @@ fn canonical_params(params: &str) -> String {
     for param in parse_params(params.as_bytes()) {
         let name = String::from_utf8_lossy(param.name).to_ascii_uppercase();
         let value = String::from_utf8_lossy(param.value.unwrap_or_default());
+        // VALUE=DATE-TIME is the default, which one side may write and the other leave out.
         let is_default = name == "VALUE" && value.eq_ignore_ascii_case("DATE-TIME");
         if name != END_DATE && !is_default {
             let value = value.strip_prefix(ZONE_PREFIX).unwrap_or(&value);
@@ -128,6 +129,7 @@ fn canonical_value(name: &str, value: &str) -> String {
     if name != "RRULE" {
         return unescape_text(value);
     }
+    // The parts of a value, such as those of a rule, may be in any order.
     let mut parts: Vec<&str> = value.split(';').filter(|part| !part.is_empty()).collect();
     parts.sort_unstable();
     parts.join(";")

@@ -75,6 +75,7 @@ impl DesktopCalendar {
         calobjs: Vec<String>,
         opflags: u32,
     ) -> Result<Vec<String>, EdsError> {
+        // The flags concern conflicts with a remote server and messages to attendees.
         let _ = opflags;
         self.change("Cannot create calendar object", move |opened| {
             writing::create_objects(opened, &calobjs)

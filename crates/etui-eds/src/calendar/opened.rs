@@ -89,6 +89,7 @@ impl OpenedCalendar {
     /// before.
     pub(super) fn advance_revision(&self) -> EdsResult<bool> {
         let seq = self.server.store.token().map_err(store_error)?.seq;
+        // Another thread may have announced a later change.
         Ok(self.revision.fetch_max(seq, Ordering::AcqRel) < seq)
     }
 

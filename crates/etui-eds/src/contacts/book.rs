@@ -88,6 +88,7 @@ impl Book {
 
     /// Advances the revision; returns false if this change was announced before.
     pub(super) fn advance_revision(&self, seq: i64) -> bool {
+        // Another thread may have announced a later change.
         self.revision.fetch_max(seq, Ordering::AcqRel) < seq
     }
 
@@ -103,6 +104,7 @@ impl Book {
     pub(super) fn new_uid(&self) -> String {
         let mut bytes = [0; 16];
         let random = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+        // Without random bits the revision makes it unique, which differs every time.
         if random.is_err() {
             bytes = blake3::hash(self.new_rev().as_bytes()).as_bytes()[..16]
                 .try_into()

@@ -261,6 +261,7 @@ const PRESENT: u8 = 2;
 fn push_key(out: &mut Vec<u8>, key: Option<&[u8]>, is_descending: bool) {
     let marker = [if key.is_some() { PRESENT } else { 1 }];
     let ended = marker.iter().chain(key.unwrap_or_default()).chain(&[0]);
+    // Inverted bytes sort in descending order.
     match is_descending {
         true => out.extend(ended.map(|byte| !byte)),
         false => out.extend(ended),

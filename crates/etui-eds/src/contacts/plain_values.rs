@@ -83,6 +83,7 @@ fn is_named(head: &[u8], name: &str) -> Option<bool> {
     if !head.iter().all(is_plain) || end.eq_ignore_ascii_case(AGENT) {
         return None;
     }
+    // For a longer name the subtraction wraps, and the split fails.
     let Some((group, own_name)) = head.split_at_checked(head.len().wrapping_sub(name.len())) else {
         return Some(false);
     };

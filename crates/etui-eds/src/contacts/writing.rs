@@ -74,6 +74,7 @@ impl Book {
             first.entry(uid).or_insert((place, incoming));
         }
         let mut incoming: Vec<_> = first.into_iter().collect();
+        // The map has lost the order of the request.
         incoming.sort_by_key(|(_, (place, _))| *place);
         let incoming: Vec<_> = incoming
             .into_iter()

@@ -87,6 +87,7 @@ impl SourceFollower {
 
     async fn apply_changes(&self) -> EdsResult<()> {
         let mut known = self.known.lock().await;
+        // Before the sources are read: a change meanwhile is read once more.
         self.is_due.store(false, Ordering::Release);
         let now = OwnSources::read(&self.server).await?;
         let Some(before) = known.replace(now.clone()) else {

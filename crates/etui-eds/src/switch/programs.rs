@@ -179,7 +179,7 @@ pub(super) async fn restart_programs(
     connection: &Connection,
     programs: &mut [HoldingProgram],
 ) -> Result<(), SwitchError> {
-    let is_restarted = |one: &&mut HoldingProgram| RESTARTED.contains(&one.program.as_str());
+    let is_restarted = |holder: &&mut HoldingProgram| RESTARTED.contains(&holder.program.as_str());
     for program in programs.iter_mut().filter(is_restarted) {
         let Some(mut command) = command_of(program.process) else {
             continue;

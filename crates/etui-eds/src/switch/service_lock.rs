@@ -111,7 +111,7 @@ pub(super) fn store_of_service(process: u32) -> Option<PathBuf> {
 }
 
 /// Whether two paths are those of one store.
-pub(super) fn is_same_store(one: &Path, other: &Path) -> bool {
+pub(super) fn is_same_store(store: &Path, other: &Path) -> bool {
     let resolved = |path: &Path| {
         // The store may not exist yet; its directory does.
         let directory = path.parent()?.canonicalize().ok()?;
@@ -119,7 +119,7 @@ pub(super) fn is_same_store(one: &Path, other: &Path) -> bool {
             .ok()
             .or(Some(directory.join(path.file_name()?)))
     };
-    one == other || matches!((resolved(one), resolved(other)), (Some(a), Some(b)) if a == b)
+    store == other || matches!((resolved(store), resolved(other)), (Some(a), Some(b)) if a == b)
 }
 
 /// Asks a process to end.

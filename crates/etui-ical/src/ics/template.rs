@@ -56,6 +56,7 @@ impl ObjectTemplate {
     /// Returns the template with more zones before its components, such as those of new components;
     /// see [`TimeZoneDefinition::to_text`](crate::zones::TimeZoneDefinition::to_text).
     pub fn with_zones(&self, zones: impl IntoIterator<Item = ZoneKey>) -> Self {
+        // The first byte is that of the format.
         let mut rest = self.bytes.get(1..).unwrap_or_default();
         let all = rest;
         if !matches!(

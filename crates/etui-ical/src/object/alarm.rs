@@ -99,6 +99,7 @@ impl Alarm {
             start: since,
             end: until,
         } = *range;
+        // Repetitions before the range are skipped by a division, not one by one.
         let skipped = match since.seconds().saturating_sub(first.seconds()) {
             ahead if ahead > 0 && every > 0 => ahead / every,
             _ => 0,
@@ -141,6 +142,7 @@ impl Alarm {
 
 /// Adds a duration: days by the calendar of the time zone, hours by the clock.
 fn add_duration(time: &CalendarTime, by: Duration, display_zone: &TimeZone) -> Timestamp {
+    // A floating time is one of the zone of the display.
     let zone = time.zone().unwrap_or(display_zone);
     let local = time.local();
     let (date, of_day) = (
@@ -241,6 +243,7 @@ impl Alarm {
         let own = at.in_zone(None);
         let trigger = match series {
             Some(timing) => {
+                // Without a zone any will do: only the difference of the two times counts.
                 let zone = zone.unwrap_or(&TimeZone::UTC);
                 let (at, start) = (own.at(zone).seconds(), timing.start.at(zone).seconds());
                 AlarmTrigger::Start(Duration::from_seconds(at - start))

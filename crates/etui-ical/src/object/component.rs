@@ -347,6 +347,7 @@ impl CalendarComponent {
             }
             PropertyName::Completed => self.completed = times.time_of(line),
             PropertyName::Description => match (&mut self.description, self.kind) {
+                // A journal entry may have several descriptions (RFC 5545 section 3.6.3).
                 (Some(so_far), ComponentKind::Journal) => {
                     so_far.push('\n');
                     so_far.push_str(&text().unwrap_or_default());
@@ -361,6 +362,7 @@ impl CalendarComponent {
             PropertyName::LastModified => self.modified = times.time_of(line),
             PropertyName::Organizer => self.organizer = Some(read_user(line)),
             PropertyName::Priority => {
+                // 0 is an undefined priority (RFC 5545 section 3.8.1.9).
                 self.priority = value().parse().ok().filter(|p| (1..=9).contains(p));
             }
             PropertyName::PercentComplete => {
@@ -368,6 +370,7 @@ impl CalendarComponent {
             }
             PropertyName::Summary => once(&mut self.summary),
             PropertyName::Status => self.status = Status::named(&value()),
+            // 0 is the default (RFC 5545 section 3.8.7.4).
             PropertyName::Sequence => self.sequence = value().parse().unwrap_or(0),
             PropertyName::Transparency => {
                 self.transparent = value().eq_ignore_ascii_case("TRANSPARENT");
@@ -410,6 +413,7 @@ fn snoozed_instance(name: &[u8]) -> Option<Timestamp> {
         .ok()
         .filter(|_| prefix.eq_ignore_ascii_case(PREFIX))?;
     let micros: i64 = micros.parse().ok()?;
+    // Thunderbird writes microseconds. Rounded down, also before 1970.
     Some(Timestamp::from_seconds(micros.div_euclid(1_000_000)))
 }
 

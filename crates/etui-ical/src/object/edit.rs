@@ -149,6 +149,7 @@ impl CalendarObject {
         let ending = line_ending(component);
         let item = &self.components[at].item;
         let summary = item.summary.as_deref();
+        // Without a start an alarm can only be relative to the due time.
         let of_end = item.kind == ComponentKind::Todo && item.start.is_none();
         let new: Vec<u8> = after
             .iter()

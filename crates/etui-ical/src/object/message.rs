@@ -436,6 +436,7 @@ impl CalendarObject {
 fn merge_part(known: &mut MergePart, mut new: MergePart, keeps_first: bool) -> MergeOutcome {
     let (old, own) = (known.revision(), new.revision());
     let before = known.bytes.clone();
+    // The later CANCEL of the two concerns both.
     if let Some(by) = old.cancel.max(own.cancel) {
         known.cancel(by);
         new.cancel(by);
@@ -545,14 +546,14 @@ fn reply_to_time(
 }
 
 /// Makes a component of an ADD without a `RECURRENCE-ID` a further time of its series.
-fn add_instance(one: &mut MergePart) {
-    if one.part.recurrence_id.is_some() {
+fn add_instance(added: &mut MergePart) {
+    if added.part.recurrence_id.is_some() {
         return;
     }
-    let Some(timing) = &mut one.part.item.timing else {
+    let Some(timing) = &mut added.part.item.timing else {
         return;
     };
-    let text = to_utf8_bytes(&one.bytes);
+    let text = to_utf8_bytes(&added.bytes);
     let Some(line) = own_lines(&text, None).find(|line| line.name_is("DTSTART")) else {
         return;
     };
@@ -567,14 +568,14 @@ fn add_instance(one: &mut MergePart) {
         this_and_future: false,
     });
     let bytes = add_line(&text, &format!("RECURRENCE-ID{id}"));
-    one.part.instance = instance_hash(one.part.item.kind, Some(&id));
-    one.part.recurrence_id = Some(id);
-    one.bytes = bytes;
+    added.part.instance = instance_hash(added.part.item.kind, Some(&id));
+    added.part.recurrence_id = Some(id);
+    added.bytes = bytes;
 }
 
 /// Returns true if two components have a time zone of one name that their files define otherwise:
 /// an object has one time zone per name, or none.
-fn has_other_zone(one: &MergePart, other: &MergePart) -> bool {
+fn has_other_zone(known: &MergePart, other: &MergePart) -> bool {
     let meaning = |part: &MergePart, tzid: &String| {
         let own = part
             .part
@@ -584,12 +585,12 @@ fn has_other_zone(one: &MergePart, other: &MergePart) -> bool {
             .find(|(own, _)| own == tzid);
         own.map(|(_, zone)| zone.clone())
     };
-    let theirs = &one.part.item.tzids;
+    let theirs = &known.part.item.tzids;
     let mut shared = other
         .part
         .item
         .tzids
         .iter()
         .filter(|tzid| theirs.contains(tzid));
-    shared.any(|tzid| meaning(one, tzid) != meaning(other, tzid))
+    shared.any(|tzid| meaning(known, tzid) != meaning(other, tzid))
 }

@@ -246,6 +246,7 @@ impl CalendarObject {
     /// Returns the index of the master component.
     pub fn master_index(&self) -> usize {
         let is_main = |c: &ObjectPart| c.recurrence_id.is_none();
+        // Without a master the first override is taken for it.
         self.components.iter().position(is_main).unwrap_or(0)
     }
 
@@ -280,6 +281,7 @@ fn component_spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
                 (&text[at..end], next)
             }
             _ => {
+                // The last line may have no line end.
                 let (end, is_cr) = units.line_end(rest, 0).unwrap_or((rest.len(), false));
                 let whole = units.whole(rest, end, is_cr, true).unwrap_or(end);
                 units.narrow_all(&rest[..end], &mut narrow);

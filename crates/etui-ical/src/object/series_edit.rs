@@ -98,6 +98,7 @@ impl PartEdit<'_> {
                 (shift, None) => shifted(start, shift).to_string(),
                 (shift, Some(end)) => {
                     let moved = end.parse().map(|end| shifted(end, shift).to_string());
+                    // An end that cannot be read stays as written.
                     let end = moved.unwrap_or_else(|_| end.to_owned());
                     format!("{}/{end}", shifted(start, shift))
                 }

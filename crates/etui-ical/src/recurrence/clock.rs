@@ -23,6 +23,7 @@ impl ClockLimits {
         let (hour, minute, second) = (of_day / HOUR, of_day / MINUTE % 60, of_day % MINUTE);
         let next = |bits: u64, n: i64, most: i64| {
             let ahead = i64::from((bits >> n).trailing_zeros());
+            // Without an allowed value left, the next one is in the next period.
             ahead.min(most - n)
         };
         if self.hours >> hour & 1 == 0 {
@@ -43,6 +44,7 @@ impl ClockLimits {
             return true;
         }
         let (mut apart, mut rest) = (DAY, step);
+        // Euclid: the steps reach the times that differ from the start by multiples of the greatest common divisor.
         while rest != 0 {
             (apart, rest) = (rest, apart % rest);
         }
@@ -72,6 +74,7 @@ impl ClockParts {
         let part = |list: &[u8], own: u32, period: Frequency, most: i64| {
             let mut all: Vec<i64> = match list {
                 list if all_day || list.is_empty() => vec![own.into()],
+                // Second 60 is read as 59, as in times.
                 list => list.iter().map(|n| i64::from(*n).min(most)).collect(),
             };
             all.sort_unstable();

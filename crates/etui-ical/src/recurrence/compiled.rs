@@ -141,6 +141,7 @@ impl CompiledRule {
         let mut plan = Self {
             start: start.seconds(),
             shape,
+            // An interval of 0 would never advance.
             interval: rule.interval.max(1).into(),
             days: DayFilter::new(rule, start.date()),
             first_period,
@@ -246,6 +247,7 @@ impl CompiledRule {
 
     fn find_last_by_count(&self, count: u32) -> Option<i64> {
         let nothing = Some(self.start - 1);
+        // No occurrence is left if the start was the only one that COUNT allows.
         let Some(others) = count.checked_sub(1).map(i64::from) else {
             return nothing;
         };

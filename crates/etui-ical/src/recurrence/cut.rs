@@ -125,6 +125,7 @@ impl SeriesCut {
         match (side, goes_on, counted) {
             (CutSide::Before, false, _) | (CutSide::After, true, None) => RuleEdit::Keep,
             (CutSide::After, false, _) => RuleEdit::Drop,
+            // COUNT must be 1 or more.
             (CutSide::Before, true, Some((before, _))) => RuleEdit::Count(before.max(1)),
             (CutSide::After, true, Some((_, after))) => RuleEdit::Count(after.max(1)),
             (CutSide::Before, true, None) => RuleEdit::Until(self.until_before()),

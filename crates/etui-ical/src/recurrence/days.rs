@@ -77,6 +77,7 @@ impl DayFilter {
         let yearly = rule.frequency == Frequency::Yearly;
         let mut filter = Self {
             months: match rule.by_month.as_slice() {
+                // Bits 1 to 12: all months.
                 [] => 0x1ffe,
                 list => list.iter().fold(0, |bits, m| bits | 1 << m),
             },
@@ -192,6 +193,7 @@ impl DayFilter {
                 if month == named_in && self.months & (1 << month) != 0 {
                     let day = place(*day, days_of(year, 1, 1), of_year);
                     let (year, month, of_month) = ymd_of(day);
+                    // The masks are those of months of 28 to 31 days.
                     let mask = self.month_days[month_length(year, month) as usize - 28];
                     places.extend((mask & (1 << (of_month - 1)) != 0).then_some(day));
                 }
@@ -255,6 +257,7 @@ impl DayFilter {
     fn weekday_mask(&self, year: i32, first: i32, length: u32) -> u32 {
         let weekday = first_weekday(first);
         let week = u32::from(self.weekdays);
+        // The mask of a week, rotated to the first weekday of the month, is repeated for five weeks.
         let from_first = (week >> weekday | week << (7 - weekday)) & 0x7f;
         let mut mask =
             from_first | from_first << 7 | from_first << 14 | from_first << 21 | from_first << 28;

@@ -121,6 +121,7 @@ impl MasterComponent {
                 }
             }
         }
+        // Sorted for the binary searches of `is_excepted`.
         master.except_keys.sort_unstable();
         master.except_days.sort_unstable();
         master

@@ -29,6 +29,7 @@ pub struct RuleOccurrences<'r> {
 
 impl<'r> RuleOccurrences<'r> {
     pub(super) fn new(plan: &'r CompiledRule, from: i64, to: i64) -> Self {
+        // A rule has no occurrence before its start.
         let from = from.max(plan.start);
         let mut walk = Self {
             plan,

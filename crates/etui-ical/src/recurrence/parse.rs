@@ -110,6 +110,7 @@ impl<'a> RuleParser<'a> {
     ) -> Result<(), RuleError> {
         match name.to_ascii_uppercase().as_str() {
             "FREQ" => rule.frequency = self.parse_frequency(value)?,
+            // An interval of 0 would never advance.
             "INTERVAL" => rule.interval = self.parse_number::<u32>(value)?.max(1),
             "COUNT" => match self.parse_number(value)? {
                 0 => return Err(self.error_at(value, "COUNT must be 1 or more")),
@@ -180,14 +181,14 @@ impl<'a> RuleParser<'a> {
     ) -> Result<Vec<u8>, RuleError> {
         value
             .split(',')
-            .map(|one| {
-                let one = one.trim();
-                let n: u8 = self.parse_number(one)?;
+            .map(|item| {
+                let item = item.trim();
+                let n: u8 = self.parse_number(item)?;
                 if range.contains(&n) {
                     return Ok(n);
                 }
                 let (from, to) = (range.start(), range.end());
-                Err(self.error_at(one, format!("{} goes from {from} to {to}", excerpt(name))))
+                Err(self.error_at(item, format!("{} goes from {from} to {to}", excerpt(name))))
             })
             .collect()
     }
@@ -201,13 +202,13 @@ impl<'a> RuleParser<'a> {
     ) -> Result<Vec<T>, RuleError> {
         value
             .split(',')
-            .map(|one| {
-                let one = one.trim();
-                let n: i16 = self.parse_number(one)?;
+            .map(|item| {
+                let item = item.trim();
+                let n: i16 = self.parse_number(item)?;
                 match T::try_from(n) {
                     Ok(ordinal) if n != 0 && (-most..=most).contains(&n) => Ok(ordinal),
                     _ => Err(self.error_at(
-                        one,
+                        item,
                         format!("{} goes from 1 to {most} or -1 to -{most}", excerpt(name)),
                     )),
                 }
@@ -218,13 +219,13 @@ impl<'a> RuleParser<'a> {
     fn parse_weekdays(&self, value: &'a str) -> Result<Vec<NthWeekday>, RuleError> {
         value
             .split(',')
-            .map(|one| {
-                let one = one.trim();
+            .map(|item| {
+                let item = item.trim();
                 let wrong = || {
-                    self.error_at(one, "BYDAY must be of MO to SU, each perhaps with 1 to 53 or -1 to -53 before it")
+                    self.error_at(item, "BYDAY must be of MO to SU, each perhaps with 1 to 53 or -1 to -53 before it")
                 };
-                let letters = one.len().checked_sub(2).ok_or_else(wrong)?;
-                let (nth, code) = one.split_at_checked(letters).ok_or_else(wrong)?;
+                let letters = item.len().checked_sub(2).ok_or_else(wrong)?;
+                let (nth, code) = item.split_at_checked(letters).ok_or_else(wrong)?;
                 let weekday = Weekday::from_code(code).ok_or_else(wrong)?;
                 let nth = match nth.trim_end() {
                     "" => 0,

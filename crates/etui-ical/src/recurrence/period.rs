@@ -59,6 +59,7 @@ impl DayUnit {
     /// Returns the number of periods after which the calendar repeats.
     pub(super) fn cycle_length(self) -> u32 {
         match self {
+            // The Gregorian calendar repeats after 400 years, which are whole weeks.
             Self::Day => 146_097,
             Self::Week(_) => 20_871,
             Self::Month => 4_800,

@@ -135,6 +135,7 @@ impl RecurrenceSet {
             }
             series.overrides.push(change);
         }
+        // Sorted for the binary searches of `is_overridden` and `expand_overrides`.
         series.replaced.sort_unstable();
         series.overrides.sort_by_key(|c| c.near);
         let future = |c: &Override| {
@@ -145,6 +146,7 @@ impl RecurrenceSet {
             .filter(|i| series.overrides.get(*i).and_then(future).is_some())
             .collect();
         this_and_future.sort_by_key(|i| series.overrides.get(*i).map(|c| c.key));
+        // Of two for one instance the first in the object counts.
         this_and_future.dedup_by_key(|i| series.overrides.get(*i).map(|c| c.key));
         series.this_and_future = this_and_future;
         series
@@ -256,6 +258,7 @@ impl RecurrenceSet {
         };
         let (mut first, mut last) = (i64::MAX, i64::MIN);
         if let Some(master) = &self.master {
+            // Only shifts to earlier times move the first start.
             let earlier = shifts().min().unwrap_or(0).min(0);
             first = master.first_start().saturating_add(earlier);
             last = match master.last_start() {
@@ -378,6 +381,7 @@ impl<'s> Instances<'s> {
                 self.single.push(instance);
             }
         }
+        // In reverse: the next one is taken from the end.
         self.single
             .sort_by_key(|i| std::cmp::Reverse((i.during.start, i.component)));
     }

@@ -85,6 +85,7 @@ impl InstanceLength {
     /// Returns the length from `start` to `end`. An end before the start counts as no length, or
     /// one day for a date.
     pub(super) fn new(start: &CalendarTime, end: &EventEnd) -> Self {
+        // An event of dates lasts at least one day (RFC 5545 section 3.6.1).
         let days = |days: i64| Self::Nominal {
             days: days.max(1),
             seconds: 0,
@@ -157,6 +158,7 @@ impl InstanceLength {
                 } else {
                     zone.resolve(local).at
                 };
+                // Where clocks go back, the local end may be an instant before the start.
                 if *seconds == 0 {
                     return (moved, until.max(at));
                 }

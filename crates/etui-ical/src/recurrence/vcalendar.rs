@@ -49,6 +49,7 @@ pub(super) fn parse_vcalendar_rule(text: &str) -> Option<RecurrenceRule> {
             rule.count = Some(count.parse().ok()?).filter(|count| *count > 0);
             has_end = true;
         } else if word.len() >= 8 {
+            // A date has eight digits, a time of day has four.
             rule.until = Some(word.parse().ok()?);
             has_end = true;
         } else if let Some(time) = parse_time(word) {

@@ -85,6 +85,7 @@ pub(crate) fn days_of(year: i32, month: u32, day: u32) -> i32 {
 /// Returns year, month and day of a day counted from 1970-01-01: the inverse of [`days_of`], with
 /// the March-based year.
 pub(crate) fn ymd_of(days: i32) -> (i32, u32, u32) {
+    // Counted from 0000-03-01: in years that begin in March the leap day is the last.
     let days = days + 719_468;
     let cycle = days.div_euclid(146_097);
     let of_cycle = days.rem_euclid(146_097) as u32;
@@ -300,6 +301,7 @@ impl From<std::time::SystemTime> for Timestamp {
     fn from(time: std::time::SystemTime) -> Self {
         let seconds = match time.duration_since(std::time::UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
+            // Rounded down, as after 1970.
             Err(before) => i64::try_from(before.duration().as_secs_f64().ceil() as u64)
                 .map_or(i64::MIN, |s| -s),
         };

@@ -27,16 +27,19 @@ impl TransitionTable {
     /// taken. With `cyclic`, the last 400 years repeat after the end of the table.
     pub fn new(first: i32, mut list: Vec<ZoneTransition>, cyclic: bool) -> Self {
         list.sort_by_key(|t| t.at);
+        // `dedup_by_key` keeps the first of several: in reverse order that is the last one.
         list.reverse();
         list.dedup_by_key(|t| t.at);
         list.reverse();
         let mut offset = first;
+        // A transition that changes nothing would look like a gap or a fold of no length.
         list.retain(|t| std::mem::replace(&mut offset, t.offset) != t.offset);
         let long =
             matches!((list.first(), list.last()), (Some(a), Some(z)) if z.at - a.at >= CYCLE);
         Self {
             first,
             list,
+            // A table shorter than a cycle has no instants to go back to.
             cyclic: cyclic && long,
         }
     }
@@ -44,6 +47,7 @@ impl TransitionTable {
     /// Returns the seconds to go back from `at` to an instant inside the table.
     fn cycle_shift(&self, at: i64) -> i64 {
         match self.list.last() {
+            // Whole cycles, rounded up: the result is not after the last transition.
             Some(last) if self.cyclic && at > last.at => (at - last.at + CYCLE - 1) / CYCLE * CYCLE,
             _ => 0,
         }
@@ -69,6 +73,7 @@ impl TransitionTable {
         // The local time from which only the new offset applies: the end of the gap or of the fold.
         let settled =
             |i: usize, t: &ZoneTransition| t.at + i64::from(self.offset_before(i).max(t.offset));
+        // By hand: `settled`, which ascends, needs the index, and `partition_point` gives the element only.
         let (mut low, mut high) = (0, self.list.len());
         while low < high {
             let middle = (low + high) / 2;

@@ -128,6 +128,7 @@ fn split_offset(text: &[u8]) -> Option<(&[u8], Option<i64>)> {
     }
     let [hours, minutes] = take_pairs(&mut digits, b':')?;
     let seconds = i64::from(hours * 3_600 + minutes * 60);
+    // No zone is more than 14 hours from UTC.
     let is_offset = digits.is_empty() && hours <= 14 && minutes < 60 && time.last() != Some(&b'Z');
     is_offset.then_some((time, Some(if *sign == b'-' { -seconds } else { seconds })))
 }

@@ -162,6 +162,7 @@ fn resolve_offset(zone: &jiff::tz::TimeZone, local: DateTime) -> (i32, bool) {
 
 fn jiff_timestamp(at: Timestamp) -> jiff::Timestamp {
     let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
+    // The range of jiff's timestamps is another one.
     let seconds = at.seconds().clamp(first.as_second(), last.as_second());
     jiff::Timestamp::from_second(seconds).unwrap_or(last)
 }

@@ -96,6 +96,7 @@ fn find_by_name(name: &str) -> Option<TimeZone> {
     let parts: Vec<&str> = name.split('/').collect();
     let prefixed = name.starts_with('/') || name.contains("://");
     let min_parts = if prefixed { 1 } else { 2 };
+    // The longest names of the database have three parts, such as America/Argentina/Salta.
     (min_parts..=3.min(parts.len().saturating_sub(1)))
         .rev()
         .find_map(|n| {

@@ -117,6 +117,7 @@ fn parse_offset(text: &str) -> Option<i32> {
         _ => None,
     };
     let (hours, minutes) = (number(hours)?, number(minutes)?);
+    // No zone is more than 14 hours from UTC.
     (hours <= 14 && minutes < 60).then_some(sign * (hours * 3_600 + minutes * 60))
 }
 

@@ -66,6 +66,7 @@ pub(super) fn read_id3(
     }
     let [_, _, _, major, _, flags, size @ ..] = header;
     let size = u64::from(syncsafe(size));
+    // A footer has ten bytes, as the header has.
     let footer = if major >= 4 && flags & 0x10 != 0 {
         10
     } else {
@@ -76,6 +77,7 @@ pub(super) fn read_id3(
         tags.add_problem("its ID3 tag ends too early".to_owned());
     }
     let there = reader.len().saturating_sub(at + 10);
+    // A size that the file does not have must not take memory.
     let mut content = vec![0; usize::try_from(size.min(there).min(MAX_TAG)).unwrap_or(0)];
     let n = reader.read_at(at + 10, &mut content)?;
     content.truncate(n);

@@ -114,6 +114,7 @@ fn read_comments(mut content: &[u8], tags: &mut TagSet) {
     };
     content = rest;
     let count = u32::from_le_bytes(*count) as usize;
+    // The file may claim any number of comments.
     for _ in 0..count.min(16 * MAX_VALUES) {
         let Some(comment) = take(&mut content) else {
             return tags.add_problem("its comments end too early".to_owned());

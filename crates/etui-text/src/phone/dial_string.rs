@@ -177,12 +177,14 @@ fn fold_char(c: char) -> Option<u8> {
         '\t' | '\n' | '\r' => b' ',
         '\0'..='\x1f' | '\x7f' => return None,
         '\x20'..='\x7e' => (c as u8).to_ascii_lowercase(),
+        // The fullwidth forms of ASCII.
         '\u{ff01}'..='\u{ff5e}' => ((c as u32 - 0xff01) as u8 + b'!').to_ascii_lowercase(),
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{30fc}' => b'-',
         '\u{2053}' | '\u{223c}' => b'~',
         '\u{ad}' | '\u{301}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' => return None,
         '\u{2060}'..='\u{2069}' | '\u{feff}' => return None,
         'ó' | 'Ó' => b'o',
+        // `доб` labels an extension in Russian.
         'д' | 'Д' => b'D',
         'о' | 'О' => b'O',
         'б' | 'Б' => b'B',
@@ -195,6 +197,7 @@ fn fold_char(c: char) -> Option<u8> {
 /// Returns the ASCII digit for a decimal digit of any script.
 pub(super) fn decimal_digit(c: char) -> Option<u8> {
     let c = c as u32;
+    // The last zero that is not after the character: its ten digits follow it.
     let zero = ZEROS.get(ZEROS.partition_point(|&zero| zero <= c).checked_sub(1)?)?;
     (c - zero < 10).then(|| b'0' + (c - zero) as u8)
 }

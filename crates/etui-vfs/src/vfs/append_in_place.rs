@@ -152,6 +152,7 @@ impl Database {
                 (number > ceiling && number <= database_pages).then_some((number, frame))
             };
             let mut pages: Vec<_> = (first..=last).filter_map(new).collect();
+            // In reverse order, so that the last of several frames of a page stays.
             pages.sort_unstable();
             pages.reverse();
             pages.dedup_by_key(|(number, _)| *number);

@@ -41,6 +41,7 @@ impl Database {
         match attached {
             Ok(_) => self.ready.store(true, Ordering::Release),
             Err(_) => {
+                // The error to report is that of the attachment.
                 let _ = self.set_lock(Lock::None);
             }
         }
@@ -227,6 +228,7 @@ impl Database {
         let settled = platform.recover_foreign_wal(&self.path);
         let settled = settled.map_err(|error| self.io_failure("its WAL", &error));
         if let Err(code) = settled.and_then(|()| self.take_lock()) {
+            // The error to report is that of the recovery.
             let _ = self.set_lock(Lock::None);
             return Err(code);
         }

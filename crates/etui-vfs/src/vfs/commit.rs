@@ -61,6 +61,7 @@ impl Database {
     pub fn read_wal(&self, to: &mut [u8], offset: u64) -> io::Result<usize> {
         let wal = self.wal();
         if let Some(WalSpan::Page(frame)) = wal.place(offset, to.len()) {
+            // It fails in a thread that is ending; a checkpoint then compares the page.
             let _ = READ_LAST.try_with(|last| last.set((std::ptr::from_ref(self).addr(), frame)));
         }
         wal.read(to, offset, &|number, to| self.read_page(number, to))
@@ -340,6 +341,7 @@ impl Database {
                 order.push((number, frame));
             }
         }
+        // By page and then by frame: the last frame of a page is the one to log.
         order.sort_unstable();
         if broken.is(Mutation::FirstFrameWins) {
             order.dedup_by_key(|(number, _)| *number);
@@ -534,6 +536,7 @@ impl Database {
             if locks.is_held(CHECKPOINT) {
                 return;
             }
+            // Without a reader no old frame is needed.
             let index = self.index();
             let marks = (1..5).filter(|n| locks.is_held(READ + n));
             marks.map(|n| index.read_mark(n)).min().unwrap_or(u32::MAX)

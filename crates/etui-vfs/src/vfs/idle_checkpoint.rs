@@ -21,6 +21,7 @@ impl VfsState {
             return;
         };
         // A child of a fork has no threads of its parent.
+        // 0 means that no process watches yet.
         let process = fork_count() + 1;
         if self.watching.swap(process, Ordering::Relaxed) == process {
             return;

@@ -113,6 +113,7 @@ impl OpenFile for RollbackJournal {
         if self.is_over
             && let Some(resting) = self.resting_size()
         {
+            // A journal that stays longer is valid, too.
             let _ = self.file.shrink_to(resting);
         }
         Ok(())

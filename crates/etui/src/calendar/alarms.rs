@@ -110,6 +110,7 @@ impl ReadState<'_, CalendarObject> {
                 }
                 let mut start = window.end;
                 length = length.saturating_mul(WINDOW_GROWTH);
+                // The windows up to the next span would be empty.
                 if !has_candidates {
                     let (table, end) = (SpanTable::Alarm, window.end.seconds());
                     match time_index::next_first(self.conn, table, self.collection, end)? {
@@ -183,6 +184,7 @@ impl ReadState<'_, CalendarObject> {
                     search.found.cut.push(CutSeries::new(record, &series));
                 }
                 let used = most - expansion.steps_left;
+                // A record may take more steps than are left, up to the minimum of each.
                 search.steps_left = search.steps_left.saturating_sub(used);
                 search.found.alarms.append(&mut expansion.due);
             }
@@ -228,6 +230,7 @@ impl AlarmExpansion<'_> {
             let absolute = |alarm: &&Alarm| alarm.trigger.is_absolute();
             for alarm in component.alarms.iter().filter(absolute) {
                 let start = component.start.as_ref();
+                // An absolute trigger does not depend on the times.
                 let nowhere = CalendarTime::Utc(self.window.start);
                 let times = (start.unwrap_or(&nowhere), start.unwrap_or(&nowhere));
                 self.push_due(component, alarm, (start, None), times);
@@ -271,9 +274,11 @@ impl AlarmExpansion<'_> {
     /// of the first `limit`. Returns false if it was stopped by the limit of steps.
     fn expand_instances(&mut self, series: &ParsedSeries, offsets: &AlarmOffsets) -> bool {
         // Acknowledged instances need no expansion.
+        // `None` is less than any time: all components must be acknowledged.
         let done = series.components.iter().map(|c| c.acknowledged).min();
         let since = done.flatten().unwrap_or(Timestamp::MIN);
         let since = since.max(self.window.start);
+        // An alarm in the window is of an instance that is earlier by the offset.
         let since = since.plus_seconds(offsets.latest.saturating_neg());
         let until = self.window.end;
         let until = until.plus_seconds(offsets.earliest.saturating_neg());
@@ -286,6 +291,7 @@ impl AlarmExpansion<'_> {
             let Some(component) = series.components.get(instance.component) else {
                 continue;
             };
+            // An instance without alarms is a step too.
             let Some(left) = self.steps_left.checked_sub(component.alarms.len().max(1)) else {
                 return false;
             };
@@ -333,6 +339,7 @@ impl AlarmExpansion<'_> {
                 });
             }
         }
+        // Sorted at twice the limit, which costs O(log limit) for each alarm.
         if self.due.len() >= self.limit.saturating_mul(2) {
             keep_first(&mut self.due, self.limit);
             self.full_at = self.due.last().map(|last| last.at);
@@ -415,6 +422,7 @@ pub(super) fn alarm_span(record: &CalendarObject, single: Option<&Instance>) -> 
                         }
                         None => {
                             let bounds = record.recurrence_set().bounds();
+                            // An unbounded set ends at `Timestamp::MAX`.
                             let end = Some(bounds.end).filter(|end| *end < Timestamp::MAX);
                             (bounds.start.seconds(), end.map(Timestamp::seconds))
                         }
@@ -448,6 +456,7 @@ fn joined_span(span: Option<TimeSpan>, other: TimeSpan) -> TimeSpan {
         None => other,
         Some(span) => TimeSpan {
             first: span.first.min(other.first),
+            // An unbounded span makes the whole unbounded.
             last: span.last.zip(other.last).map(|(a, b)| a.max(b)),
         },
     }
@@ -478,6 +487,7 @@ fn span_of(
         return None;
     }
     Some(TimeSpan {
+        // Nothing is due up to an acknowledgement.
         first: done.map_or(first, |done| first.max(done)),
         last,
     })

@@ -101,6 +101,7 @@ impl Reader<CalendarObject> {
     ) -> Result<BoundedOccurrences> {
         self.read_ordered(|state| match limit {
             OccurrenceLimit::First(limit) => {
+                // One more than the limit shows whether there are more.
                 let mut occurrences =
                     state.first_between(range, viewer, limit.saturating_add(1))?;
                 let has_more = occurrences.len() > limit;
@@ -126,6 +127,7 @@ impl ReadState<'_, CalendarObject> {
     ) -> Result<BoundedOccurrences> {
         let seconds = range.end.seconds().saturating_sub(range.start.seconds());
         let days = usize::try_from(seconds / 86_400 + i64::from(seconds % 86_400 != 0));
+        // Of each series at least one occurrence is shown, also in a range without a day.
         let mut cap = days.unwrap_or(0).saturating_mul(MAX_PER_DAY).max(1);
         let mut once = FirstOccurrences::new(limit);
         let mut all: Vec<SeriesStart> = Vec::new();

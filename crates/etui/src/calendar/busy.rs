@@ -56,6 +56,7 @@ impl ReadState<'_, CalendarObject> {
             push_clipped(all, &range, during);
             if all.len() >= many {
                 *all = merge_ranges(std::mem::take(all));
+                // Ranges that cannot be merged double the bound, so that they are not sorted again and again.
                 many = many.max(2 * all.len());
             }
         };
@@ -63,16 +64,18 @@ impl ReadState<'_, CalendarObject> {
             if range.start >= range.end {
                 return Ok(());
             }
-            self.each(&range, viewer, |_, told| match told {
+            self.each(&range, viewer, |_, candidate| match candidate {
                 RangeCandidate::Once(stored, during) => {
                     if takes_time(stored.kind(), stored.is_transparent(), stored.status) {
                         take(&during, stored.status);
                     }
                 }
                 RangeCandidate::Series(known) => {
+                    // Instances without length take up no time.
                     if known.series.longest() == 0 {
                         return;
                     }
+                    // Without gaps it is one range, whatever the number of its instances.
                     if let Some((component, during)) = known.series.unbroken(viewer) {
                         let component = known.components.get(component);
                         if let Some(c) = component.filter(|c| c.takes_time()) {
@@ -169,6 +172,7 @@ fn subtract_ranges(
     let mut first = 0;
     for range in ranges {
         let mut from = range.start;
+        // Both are in order: ranges that end before this one end before all further ones.
         first += others[first..].partition_point(|o| o.end <= from);
         for other in others[first..].iter().take_while(|o| o.start < range.end) {
             if from < other.start {

@@ -101,6 +101,7 @@ impl Calendar {
             collection_table::expect_exists(conn, CalendarObject::KIND, self.collection_ref())?;
             let before = read_color(conn, self.id())?;
             let after = color.map(|color| color.to_string());
+            // An unchanged colour is no step that could be undone.
             if before != after {
                 let (before, after) = (before.as_deref(), after.as_deref());
                 let change = CollectionChange::Colored;

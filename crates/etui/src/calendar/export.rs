@@ -160,6 +160,7 @@ impl ReadState<'_, CalendarObject> {
             Some(records) => {
                 let sql = format!("{COLUMNS} WHERE id = ?2 AND {LIVE}");
                 let mut statement = self.conn.prepare_cached(&sql)?;
+                // A record that was given twice is written once, and records follow the order of the import.
                 let mut ids: Vec<i64> = records.iter().map(|id| id.0).collect();
                 ids.sort_unstable();
                 ids.dedup();
@@ -199,6 +200,7 @@ impl ReadState<'_, CalendarObject> {
         for &(at, add) in &object.sources {
             let row = rows.get(at).copied().unwrap_or(NO_OBJECT);
             for &(number, id, place) in export.objects.get(&row).into_iter().flatten() {
+                // A new component has no position in its source.
                 let number = match number {
                     u32::MAX => u32::MAX,
                     number => number.saturating_add(add),
@@ -228,6 +230,7 @@ impl ReadState<'_, CalendarObject> {
                 return Ok(text.clone());
             }
             let text = shared::find_text(self.conn, ETag(hash.0)).map_err(io::Error::other)?;
+            // Another program may have deleted the text.
             Ok(text.unwrap_or_default())
         };
         let mut writer = ObjectWriter::new(out, &frame, zone);
@@ -300,6 +303,7 @@ impl ReadState<'_, CalendarObject> {
         }
         let define = |(name, (zone, since)): (String, (super::time::TimeZone, Date))| {
             let definition = TimeZoneDefinition {
+                // A year earlier, so that the observance in force at the first start is defined.
                 name,
                 ..TimeZoneDefinition::of(&zone, since.plus_days(-366))
             };
@@ -376,6 +380,7 @@ impl ExportPlan {
         let components = CalendarObject::count_components(text).max(1);
         let places = row.get_ref(2)?.as_blob().unwrap_or_default();
         let mut numbers = shared::decode_positions(places);
+        // Components that were added later have no position.
         numbers.resize(components, u32::MAX);
         let object: Option<i64> = row.get(1)?;
         let all = self.objects.entry(object.unwrap_or(NO_OBJECT)).or_default();

@@ -244,6 +244,7 @@ impl<R: Read> ObjectSource<R> {
             }
             ObjectPiece::Zone(zone) => self.open.get_or_insert_default().add_zone(zone),
             ObjectPiece::Component(mut component) => {
+                // The lines of the frame are not those of the input.
                 component.line = component.line.saturating_sub(self.frame_lines);
                 component.last_line = component.last_line.saturating_sub(self.frame_lines);
                 self.open.get_or_insert_default().frame.component();
@@ -284,6 +285,7 @@ impl<R: Read> ObjectSource<R> {
     fn release_groups(&mut self) {
         let Some(open) = &mut self.open else { return };
         open.bytes = 0;
+        // Shared zones are copied here, so only where a group needs them.
         if !open.definitions.is_empty() && !open.held.is_empty() {
             let zones = Arc::make_mut(&mut open.zones);
             open.definitions.drain(..).for_each(|d| zones.define(&d));
@@ -305,6 +307,7 @@ impl<R: Read> ObjectSource<R> {
         let last = self.grouper.finish();
         self.hold_group(last);
         if let Some(open) = &mut self.open {
+            // Before the groups are released: their records share the row of an equal template.
             let frame = std::mem::take(&mut open.frame).finish();
             let texts = Arc::new(std::mem::take(&mut open.texts));
             open.object.set_texts(frame.as_bytes().to_vec(), texts);
@@ -406,6 +409,7 @@ pub(crate) fn parse_items(
     text: Vec<u8>,
     zones: &TimeZoneResolver,
 ) -> std::result::Result<Vec<ImportItem<CalendarObject>>, String> {
+    // 15 bytes: the length of BEGIN:VCALENDAR.
     let begin = text.trim_ascii_start().get(..15).unwrap_or_default();
     if !begin.eq_ignore_ascii_case(b"BEGIN:VCALENDAR") {
         let record = CalendarObject::parse(text, zones).map_err(|e| e.to_string())?;

@@ -60,6 +60,7 @@ pub(super) fn summary_and_times(record: &CalendarObject) -> (Summary, TimeEntrie
         alarms: alarm_span(record, single),
         ..TimeEntries::default()
     };
+    // Without spans nothing is cached under the version.
     if entries != TimeEntries::default() {
         entries.version = version_of(record);
     }
@@ -157,6 +158,7 @@ fn occurrence_span(record: &CalendarObject, single: Option<&Instance>) -> TimeSp
 fn version_of(record: &CalendarObject) -> TimeVersion {
     let starts = record.components().filter_map(|i| i.start.as_ref());
     let since = starts.map(|t| t.local().date()).min();
+    // A year earlier, so that the observance in force at the first start is hashed too.
     let since = since.unwrap_or(Date::MAX).plus_days(-366);
     let mut hasher = blake3::Hasher::new();
     hasher.update(record.text());

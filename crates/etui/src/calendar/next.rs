@@ -66,6 +66,7 @@ impl ReadState<'_, CalendarObject> {
             let mut zones = (ZoneInterner::default(), ObjectZones::default());
             for &id in matches.ids() {
                 let found = self.next_of(id, from, viewer, &mut zones)?;
+                // The order of `Reader::between`.
                 let key = |o: &Occurrence| (o.during.start, o.during.end, o.record, o.component);
                 next = next.into_iter().chain(found).min_by_key(key);
             }

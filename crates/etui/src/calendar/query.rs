@@ -153,6 +153,7 @@ impl ColumnValues for Column {
 
 /// Appends a time in iCalendar form, followed by its zone unless that is UTC.
 fn push_time(time: &CalendarTime, text: &mut String) {
+    // Writing to a String does not fail.
     let _ = write!(text, "{}", time.value());
     if let Some(zone) = time.zone().filter(|zone| **zone != TimeZone::UTC) {
         let _ = write!(text, " {}", zone.name());

@@ -98,7 +98,7 @@ impl ReadState<'_, CalendarObject> {
         }
         self.explain_errors(|| {
             let mut found = FirstOccurrences::new(limit);
-            self.each(&range, viewer, |record, told| match told {
+            self.each(&range, viewer, |record, candidate| match candidate {
                 RangeCandidate::Once(stored, during) => {
                     if let Some(occurrence) = once_of(record, stored, during) {
                         found.push(occurrence);

@@ -51,6 +51,7 @@ impl RecordKind for CalendarObject {
             is_single.then_some((time.local().date(), main.sequence))
         };
         match (day(self), day(other)) {
+            // A greater SEQUENCE moves the entry; an equal one is that of another entry.
             (Some((own, sequence)), Some((other, others))) => own != other && sequence == others,
             _ => false,
         }
@@ -64,6 +65,7 @@ impl RecordKind for CalendarObject {
         let mut zones = TimeZoneResolver::new();
         let defined = self.components().flat_map(|c| &c.defined_zones);
         for (tzid, zone) in defined {
+            // A year earlier, so that the observance in force at the start is defined.
             let definition = TimeZoneDefinition::of(zone, time.local().date().plus_days(-366));
             zones.define(&TimeZoneDefinition {
                 name: tzid.clone(),
@@ -97,6 +99,7 @@ impl RecordKind for CalendarObject {
         }
         let starts = self.components().filter_map(|c| c.start.as_ref());
         let since = starts.map(|t| t.local().date()).min();
+        // A year earlier, so that the observance in force at the first start is defined.
         let since = since.unwrap_or(Date::MAX).plus_days(-366);
         let define = move |(tzid, zone): &(String, TimeZone)| {
             let name = tzid.clone();

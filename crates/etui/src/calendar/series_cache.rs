@@ -112,6 +112,7 @@ impl ParsedSeries {
         let per_item = |item: &CalendarComponent| {
             let dates = item.timing.as_ref();
             let dates = dates.map_or(0, |t| t.dates.len() + t.exception_dates.len());
+            // Rough figures: a component, a date, an alarm, a table of transitions.
             600 + 64 * dates + 128 * item.alarms.len() + (item.defined_zones.len() << 14)
         };
         record.components().map(per_item).sum()
@@ -186,6 +187,7 @@ impl SeriesCache {
         {
             return Ok(Some(Arc::clone(&entry.series)));
         }
+        // Parsed without the lock: two threads may parse one series, and none waits for the other.
         let row: Option<(Vec<u8>, Option<i64>)> = conn
             .prepare_cached("SELECT text, source FROM record WHERE id = ?1")?
             .query_row([record], |r| Ok((r.get(0)?, r.get(1)?)))

@@ -71,6 +71,7 @@ impl Summary {
         let status = self
             .status
             .and_then(|s| Status::ALL.iter().position(|(_, o)| *o == s));
+        // 0: no status.
         out.push(status.map_or(0, |at| at as u8 + 1));
         for time in self.start.iter().chain(&self.end) {
             time_codec::push_time(&mut out, time);

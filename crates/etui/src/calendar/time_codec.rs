@@ -58,6 +58,7 @@ impl ZoneInterner {
         let name = String::from_utf8_lossy(name).into_owned();
         // A zone that the database no longer has is read as UTC.
         let zone = TimeZone::named(&name).unwrap_or(TimeZone::UTC);
+        // The names come from the file, so their number is bounded.
         if self.0.len() < 64 {
             self.0.push((name, zone.clone()));
         }
@@ -91,6 +92,7 @@ pub(super) fn list_key(time: Option<&CalendarTime>) -> Vec<u8> {
 /// Returns the list key of a record that begins at an instant, in Unix seconds.
 pub(super) fn list_key_at(seconds: i64) -> Vec<u8> {
     let first = Date::new(1, 1, 1).map_or(0, |d| d.midnight().seconds());
+    // 39 bits: the first byte stays below that of `UNDATED`. Times before year 1 sort first.
     let behind = seconds.saturating_sub(first).clamp(0, (1 << 39) - 1);
     (0..6)
         .rev()
@@ -99,14 +101,14 @@ pub(super) fn list_key_at(seconds: i64) -> Vec<u8> {
 }
 
 /// Returns true if two list keys can be of one time under different rules of its zone.
-pub(crate) fn is_near(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn is_near(key: &[u8], other: &[u8]) -> bool {
     let seconds = |place: &[u8]| {
         let digit = |sum, byte: &u8| sum << 7 | i64::from(byte & 0x7f);
         (place.len() == 6).then(|| place.iter().fold(0i64, digit))
     };
-    match (seconds(one), seconds(other)) {
-        (Some(one), Some(other)) => (one - other).abs() <= MAX_UTC_OFFSET,
-        _ => one == other,
+    match (seconds(key), seconds(other)) {
+        (Some(a), Some(b)) => (a - b).abs() <= MAX_UTC_OFFSET,
+        _ => key == other,
     }
 }
 

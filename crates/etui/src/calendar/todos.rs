@@ -121,6 +121,7 @@ fn first_open(object: &CalendarObject, viewer: &TimeZone) -> (Option<CalendarTim
     let instances = set.between(Timestamp::MIN..Timestamp::MAX, viewer);
     let open = instances.take(MAX_SEARCHED).find_map(|instance| {
         let component = components.get(instance.component)?;
+        // With a start, an instance ends when it is due; without one it is at its due time.
         let has_due = component.start.is_some() && component.due_time().is_some();
         let due = if has_due {
             instance.end

@@ -289,6 +289,7 @@ pub(super) fn birthday_key(year: Option<u16>, month: Option<u8>, day: Option<u8>
 /// Returns the words of a birthday's key that a text means; `None` if it means none.
 fn birthday_words(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches("--").to_ascii_lowercase();
+    // Three letters distinguish all months.
     let is_name = |month: &&str| text.len() >= 3 && month.starts_with(&text);
     if let Some(month) = MONTHS.iter().position(is_name) {
         return Some(birthday_key(None, Some(month as u8 + 1), None));

@@ -48,6 +48,7 @@ pub(crate) fn derive(card: &Card, context: &IndexContext<'_>) -> IndexedColumns 
     card.for_each_text("NICKNAME", |t| keys.push_words(Key::Nickname, t));
     let mut organization = String::new();
     card.for_each_text("ORG", |t| {
+        // Lists show the first one.
         if organization.is_empty() {
             organization.push_str(t.trim());
         }

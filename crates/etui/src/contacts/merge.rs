@@ -87,6 +87,7 @@ impl Contacts {
         };
         let mut ids: Vec<_> = contacts.iter().map(|contact| contact.id).collect();
         ids.sort_unstable();
+        // A contact that was given twice would be removed after it is saved.
         if ids.windows(2).any(|pair| pair.first() == pair.last()) {
             return Err(Error::NothingToMerge);
         }
@@ -107,6 +108,7 @@ impl Contacts {
                 records::remove(conn, writing, self.id(), &other.uid, condition)?;
             }
             let mut repaired = Vec::new();
+            // After the removal: the cards that are merged away need no new references.
             for (other, card) in self.referring_cards(conn, &old, &first.uid)? {
                 let new = IndexedRecord::new(&card, &self.db().index_context());
                 let new = new.with_uid(&other.uid);
@@ -115,6 +117,7 @@ impl Contacts {
             }
             Ok((saved, repaired))
         })?;
+        // It borrows the card that is returned.
         drop(one);
         Ok(MergedContacts {
             saved,

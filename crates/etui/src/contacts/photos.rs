@@ -221,7 +221,7 @@ fn make_photo(card: Vec<u8>) -> Option<(i64, Thumbnails)> {
     Some((picture_hash(&bytes), made))
 }
 
-fn store_photos(conn: &Connection, made: &[MadePhoto]) -> Result<()> {
+fn store_photos(conn: &Connection, photos: &[MadePhoto]) -> Result<()> {
     if !has_tables(conn)? {
         conn.execute_batch(SCHEMA)?;
     }
@@ -234,11 +234,11 @@ fn store_photos(conn: &Connection, made: &[MadePhoto]) -> Result<()> {
         "INSERT INTO contact_photo (record, changed, photo) \
          SELECT id, changed, ?3 FROM record WHERE id = ?1 AND changed = ?2",
     )?;
-    for one in made {
-        forget.execute([one.record.0])?;
-        let photo = one.photo.as_ref().map(|(photo, _)| *photo);
-        if assign.execute((one.record.0, one.changed, photo))? > 0
-            && let Some((photo, thumbnails)) = &one.photo
+    for made in photos {
+        forget.execute([made.record.0])?;
+        let photo = made.photo.as_ref().map(|(photo, _)| *photo);
+        if assign.execute((made.record.0, made.changed, photo))? > 0
+            && let Some((photo, thumbnails)) = &made.photo
         {
             insert.execute((photo, &thumbnails.small, &thumbnails.large))?;
         }

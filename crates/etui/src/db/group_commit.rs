@@ -109,6 +109,7 @@ pub(crate) enum TransactionSize {
 impl TransactionSize {
     /// Returns the size of a transaction that writes this number of records and bytes of text.
     pub(crate) fn of(records: usize, bytes: usize) -> Self {
+        // So small that other members of its group hardly wait for it.
         if records <= 64 && bytes <= 1 << 20 {
             Self::Small
         } else {
@@ -287,6 +288,7 @@ impl Writer {
         };
         let unflushed =
             size == TransactionSize::Maintenance || self.durability == Durability::Deferred;
+        // SQLite does not change `synchronous` inside a transaction.
         if !joins_group && slot.is_unflushed != unflushed {
             let level = if unflushed { "NORMAL" } else { "FULL" };
             connection.pragma_update(None, "synchronous", level)?;
@@ -307,6 +309,7 @@ impl Writer {
         at_commit: AtCommit<'_>,
     ) -> std::result::Result<(bool, Option<DueMaintenance>), CommitFailure> {
         loop {
+            // Without a group this thread is the only member.
             let members = group.as_ref().map_or(1, |g| g.members);
             // Without a flush, handing over costs more than a commit.
             let may_share = size == TransactionSize::Small
@@ -315,6 +318,7 @@ impl Writer {
             let is_awaited = self.waiting.load(Ordering::Relaxed) > 0;
             if !may_share || !(is_awaited || may_delay && members < slot.siblings) {
                 let result = self.commit(&mut slot, members, at_commit);
+                // The next thread takes the slot while the members wake up.
                 drop(slot);
                 if let Some(group) = group {
                     group.finish(result.as_ref().map(|_| false).map_err(CommitFailure::clone));
@@ -392,6 +396,7 @@ fn begin_group(connection: &Connection, wait: WriteWait, work: Work<'_>) -> Work
         return Ok(Err(e));
     }
     match catch_unwind(AssertUnwindSafe(|| work(connection))) {
+        // SQLite rolled back the transaction, although the work returned no error.
         Ok(Ok(_)) if connection.is_autocommit() => Ok(Err(CommitFailure::unknown().into())),
         done @ Ok(Ok(_)) => done,
         done => {
@@ -470,6 +475,7 @@ pub(super) fn execute(connection: &Connection, sql: &str) -> Result<()> {
 
 fn roll_back(connection: &Connection) {
     if !connection.is_autocommit() {
+        // It fails if SQLite has rolled back already.
         let _ = connection.execute_batch("ROLLBACK");
     }
 }

@@ -116,6 +116,7 @@ impl Db {
     ) -> Result<Self> {
         let pool = ConnectionPool::open(path, mode, options, initialize)?;
         let metadata = pool.read(metadata::read)?;
+        // `und` is the root locale of CLDR.
         let collator = Collator::new(metadata.locale.as_deref().unwrap_or("und"))?;
         Ok(Self {
             pool,
@@ -201,6 +202,7 @@ impl Db {
                 work(conn)
             },
         );
+        // Before the maintenance, for which watchers need not wait.
         self.after_commit(done.follows_up);
         // The commit stands. Maintenance that fails (a full disk) runs after the next commit.
         let due = done.at_commit.take().transpose().map(Option::flatten);

@@ -90,6 +90,7 @@ pub(super) fn open(
             prepare_to_write(&connection, settings)?;
             switch_to_wal(&connection, settings)?;
             migrate(&connection, path, settings.migrations, found)?;
+            // The name of the new file is durable once its directory is.
             sync_directory(path)?;
         }
         schema::FileKind::Empty | schema::FileKind::Foreign => {
@@ -203,6 +204,7 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
         _ if path.is_relative() => open(&Path::new(".").join(path))?,
         _ => open(path)?,
     };
+    // SQLite opens a file that it may not write to read only, without an error.
     if matches!(mode, OpenMode::ReadWrite | OpenMode::ReadOnly) && connection.is_readonly("main")? {
         return Err(Error::ReadOnly(path.to_owned()));
     }

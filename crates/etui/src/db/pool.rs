@@ -244,6 +244,7 @@ impl ConnectionPool {
     /// Returns a connection to the pool.
     pub(crate) fn return_connection(&self, connection: Connection) {
         if !connection.is_autocommit() {
+            // It fails if SQLite has ended the transaction already.
             let _ = connection.execute_batch("ROLLBACK");
         }
         let mut idle = lock(&self.idle);
@@ -358,6 +359,7 @@ impl ConnectionPool {
             Some(c) => c,
             None => self.connect()?,
         };
+        // From now on it is counted as the writer.
         self.readers.fetch_sub(1, Ordering::Relaxed);
         set_cache(&connection, writer_share(self.settings.memory_budget))?;
         open::prepare_to_write(&connection, &self.settings)?;
@@ -374,6 +376,7 @@ impl ConnectionPool {
         let kept = readers.min(KEPT_CONNECTIONS);
         Memory {
             budget,
+            // `set_cache` gives no connection less than the minimum.
             bound: writers * writer_share(budget).max(LEAST_CACHE)
                 + kept * reader_share(budget).max(LEAST_CACHE)
                 + (readers - kept) * LEAST_CACHE,
@@ -433,6 +436,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Bounds a connection's page cache.
 pub(super) fn set_cache(connection: &Connection, bytes: usize) -> Result<()> {
+    // A negative `cache_size` is in KiB, a positive one in pages.
     connection.pragma_update(
         None,
         "cache_size",

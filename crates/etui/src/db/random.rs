@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 /// Fills `bytes` with random bits of the operating system.
 pub(crate) fn fill_random(bytes: &mut [u8]) -> Result<()> {
     let mut filled = 0;
+    // getrandom may return fewer bytes than asked for, after a signal.
     while filled < bytes.len() {
         filled +=
             rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())

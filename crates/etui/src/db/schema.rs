@@ -63,6 +63,7 @@ impl Migrations {
         // A table can be renamed although a view of the user reads a table that is recreated.
         conn.pragma_update(None, "legacy_alter_table", true)?;
         let done = self.run_steps(conn, usize::try_from(from).unwrap_or(0));
+        // Also after an error: the setting is that of the connection.
         conn.pragma_update(None, "legacy_alter_table", false)?;
         done
     }

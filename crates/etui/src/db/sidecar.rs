@@ -40,6 +40,7 @@ pub(crate) fn join_sidecar<T>(
         };
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => {}
+            // The last user holds the exclusive lock while it removes the file.
             Err(Errno::WOULDBLOCK | Errno::INTR) => {
                 std::thread::sleep(Duration::from_millis(1));
                 continue;

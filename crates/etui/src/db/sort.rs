@@ -141,6 +141,7 @@ impl RunReader<'_> {
             return Ok(None);
         };
         let key = usize::from(u16::from_le_bytes([item[0], item[1]]));
+        // A damaged temporary file must not panic.
         let (key, value) = item[2..].split_at(key.min(item.len() - 2));
         Ok(Some((key.to_vec(), value.to_vec())))
     }
@@ -152,6 +153,7 @@ impl RunReader<'_> {
             self.at = 0;
             let missing = length.saturating_sub(self.buffer.len()).max(BUFFER);
             let left = self.range.end - self.range.start;
+            // The bytes after the range are another run.
             let more = missing.min(usize::try_from(left).unwrap_or(usize::MAX));
             let filled = self.buffer.len();
             self.buffer.resize(filled + more, 0);

@@ -48,6 +48,7 @@ impl CommitSignal {
     /// Signals that a commit is visible to all.
     pub(super) fn send(&self) {
         open_watch_file(self.watch_file());
+        // Cloned, so that the lock is not held while it runs.
         let waker = self.waker().clone();
         if let Some(wake) = waker {
             wake();

@@ -35,6 +35,7 @@ impl WalLimit {
     pub(super) fn is_large(&self, path: &Path) -> bool {
         let size = wal_size(path);
         let large = self.large.load(Ordering::Relaxed);
+        // The WAL has been restarted since: a limit that failed attempts raised no longer holds.
         if size < LARGE && large > LARGE {
             self.large.store(LARGE, Ordering::Relaxed);
         }
@@ -54,6 +55,7 @@ impl WalLimit {
             true => size.saturating_mul(2),
             false => size.saturating_add(LARGE),
         };
+        // The file may have been truncated meanwhile.
         self.large.store(next.max(LARGE), Ordering::Relaxed);
         tracing::debug!(size, next, "the log was finished");
         Ok(())

@@ -47,6 +47,7 @@ impl<R: RecordKind> DeferredRecords<R> {
         origin: Option<&RecordOrigin>,
     ) -> Result<()> {
         self.count += 1;
+        // Records that are not merged stay in the order of the input, without a sort.
         let uid = match R::CAN_MERGE {
             true => self.hasher.hash_one(item.record.identity().as_bytes()),
             false => 0,
@@ -57,6 +58,7 @@ impl<R: RecordKind> DeferredRecords<R> {
             varint::push_u64(&mut from, shared.cast_unsigned());
             varint::push_bytes(&mut from, places);
         }
+        // The count keeps the records of one UID in the order of the input.
         self.items.push(
             &[uid.to_be_bytes(), self.count.to_be_bytes()].concat(),
             &[
@@ -81,6 +83,7 @@ impl<R: RecordKind> DeferredRecords<R> {
                 bytes.copy_from_slice(&value[at..at + 8]);
                 u64::from_le_bytes(bytes)
             };
+            // Before it: a byte of flags, two line numbers, and a byte for the source.
             let mut text = &value[18..];
             let origin = match value[17] {
                 0 => None,

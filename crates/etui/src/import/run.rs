@@ -208,6 +208,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
     fn take(&mut self, item: ImportItem<R>) -> Result<()> {
         let is_full = self.batch.len() >= BATCH_RECORDS || self.batch_bytes >= BATCH_BYTES;
         let last = self.batch.last().map(|last| last.record.identity());
+        // Records of one UID that follow each other are merged in one batch.
         let is_joined = R::CAN_MERGE && last.is_some_and(|uid| uid == item.record.identity());
         if is_full && !is_joined {
             self.save_batch()?;
@@ -279,6 +280,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
         let mut joined: Vec<ImportItem<R>> = Vec::with_capacity(items.len());
         let mut places: HashMap<String, usize> = HashMap::new();
         for item in items {
+            // A message is merged into the stored entry, when the batch is saved.
             if item.method.needs_stored() {
                 joined.push(item);
                 continue;
@@ -371,7 +373,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
             }
         }
         let outcomes = merged.outcomes;
-        let count = |one| outcomes.iter().filter(|o| **o == one).count() as u64;
+        let count = |outcome| outcomes.iter().filter(|o| **o == outcome).count() as u64;
         self.report.older += count(MergeOutcome::Older) + count(MergeOutcome::Replaced);
         self.report.proposals += count(MergeOutcome::Proposal);
         let reason = if outcomes.contains(&MergeOutcome::Refused) {
@@ -496,6 +498,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
                 let mut to_read = Some(to_read);
                 let mut in_flight = 0;
                 loop {
+                    // No more than the channels hold, so that neither thread waits for the other to take some.
                     while let Some(to) = to_read.take_if(|_| in_flight < IN_FLIGHT) {
                         let pieces = self.next_pieces(source)?;
                         if !pieces.is_empty() && to.send(pieces).is_ok() {
@@ -522,6 +525,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
                 }
                 Ok(())
             })?;
+            // Now that all objects are read to their ends.
             filling.objects.write_texts(conn)?;
             filling
                 .fill
@@ -531,6 +535,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
         (self.report.added, self.report.unchanged) = added;
         db.release_memory();
         self.report_saved()?;
+        // After the commit: these records are merged into those that are saved now.
         aside.for_each(db, |item| self.take(item))
     }
 
@@ -717,10 +722,12 @@ impl<R: RecordKind> ImportRun<'_, R> {
         for ((_, item), result) in items.iter().zip(results) {
             match result {
                 Ok(saved) => {
+                    // An id from before the import is that of a record that came back from the trash.
                     let is_back = saved.outcome == SaveOutcome::Added && saved.id.0 <= self.latest;
                     self.report.revived += u64::from(is_back);
                     self.count_outcome(item, saved.outcome, R::CAN_MERGE && item.repeated);
                 }
+                // Of one record only a conflict is reported (`save_found`).
                 Err(_) => self.report_refused(Refused {
                     line: item.line,
                     last_line: item.last_line,
@@ -753,6 +760,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
 fn etag_of(condition: Condition) -> ETag {
     match condition {
         Condition::IfMatch(etag) => etag,
+        // No record has an empty text.
         _ => ETag::of(b""),
     }
 }

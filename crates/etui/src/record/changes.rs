@@ -31,6 +31,7 @@ pub(crate) fn latest_seq(conn: &Connection) -> Result<i64> {
     let mut rows = statement.query([])?;
     let mut latest = 0;
     while let Some(row) = rows.next()? {
+        // max() over an empty table is one row with NULL.
         latest = latest.max(row.get::<_, Option<i64>>(0)?.unwrap_or(0));
     }
     Ok(latest)
@@ -51,8 +52,10 @@ pub(crate) fn token(conn: &Connection) -> Result<SyncToken> {
 pub(crate) fn covers_token(conn: &Connection, token: &SyncToken, now: &SyncToken) -> Result<bool> {
     Ok(token.store == now.store
         && token.listing.is_none()
+        // A restored backup has another incarnation: it gives these numbers to other changes.
         && token.incarnation == now.incarnation
         && token.seq >= metadata::get_number(conn, metadata::LOG_FLOOR)?
+        // An older copy of the file has its ids, and lacks the changes up to the token.
         && token.seq <= now.seq)
 }
 
@@ -102,6 +105,7 @@ pub(crate) fn list_changes(
                 Ok((r.get(0)?, r.get(1)?, r.get::<_, bool>(2)?))
             })
             .optional()?;
+        // The change log is that of all collections.
         let Some((number, uid, is_live)) = found else {
             continue;
         };
@@ -138,6 +142,7 @@ pub(crate) fn trim_log(conn: &Connection, now: i64, merged: i64, keep: i64) -> R
     let mut rows = oldest.query((last, TRIM_ROWS))?;
     let mut floor = None;
     while let Some(row) = rows.next()? {
+        // The log has one floor: after a kept row all stay, also those with an earlier time (a clock set back).
         if row.get::<_, i64>(1)? >= now - KEPT_MS {
             break;
         }
@@ -156,6 +161,7 @@ pub(crate) fn trim_log(conn: &Connection, now: i64, merged: i64, keep: i64) -> R
          WHERE collection.id = deleted.id",
     )?
     .execute([floor])?;
+    // Before the changes, which lead to these records.
     conn.prepare_cached(
         "DELETE FROM record WHERE removed_at IS NOT NULL AND changed <= ?1 \
          AND id IN (SELECT record FROM change WHERE seq <= ?1)",
@@ -165,6 +171,7 @@ pub(crate) fn trim_log(conn: &Connection, now: i64, merged: i64, keep: i64) -> R
         .execute([floor])?;
     metadata::set(conn, metadata::LOG_FLOOR, floor)?;
     steps::trim_steps(conn, floor, now - KEPT_MS)?;
+    // After its records: a collection is purged once it has none.
     collection_table::purge_removed(conn, now)
 }
 

@@ -105,6 +105,7 @@ pub(crate) fn create_collection(
     name: &str,
 ) -> Result<CollectionRef> {
     check_name(kind, name)?;
+    // OR IGNORE: a taken name inserts no row, so that the error below can name the collection.
     let inserted = conn.execute(
         "INSERT OR IGNORE INTO collection (kind, name) VALUES (?1, ?2)",
         (kind.schema_name(), name),
@@ -175,6 +176,7 @@ pub(crate) fn remove_collection(
     collection: &CollectionRef,
 ) -> Result<RemovedRef> {
     let id = collection.id;
+    // Without a name, the first collection of a kind is meant: there must always be one.
     if list_collections(conn, kind)?.len() == 1 {
         return Err(Error::LastCollection {
             kind,
@@ -187,6 +189,7 @@ pub(crate) fn remove_collection(
         (id, kind.schema_name()),
         |r| r.get(0),
     )?;
+    // Later than every removal before, whatever the clock says: restoring finds the records by this time.
     let removed_at = now_ms().max(last.saturating_add(1));
     conn.execute(
         "UPDATE collection SET removed_at = ?2 WHERE id = ?1",
@@ -240,6 +243,7 @@ pub(crate) fn restore_collection(
     name: &str,
 ) -> Result<()> {
     check_name(kind, name)?;
+    // Since the removal it may have been given to a live collection.
     if let Some(external_id) = external_id::read(conn, id)? {
         external_id::expect_free(conn, kind, id, &external_id)?;
     }
@@ -312,6 +316,7 @@ pub(crate) fn purge_removed(conn: &Connection, now: i64) -> Result<()> {
          AND NOT EXISTS (SELECT 1 FROM record WHERE collection = collection.id)",
         [now - changes::KEPT_MS],
     )?;
+    // The keys of `meta` have the collection in their text, which no foreign key can refer to.
     conn.execute(
         "DELETE FROM meta WHERE (key GLOB 'color.*' OR key GLOB 'segment.*') \
          AND CAST(substr(key, instr(key, '.') + 1) AS INTEGER) NOT IN (SELECT id FROM collection)",

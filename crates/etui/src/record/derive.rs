@@ -32,6 +32,7 @@ pub(crate) fn all(
     let mut entries = list::ListEdits::default();
     let mut update =
         conn.prepare("UPDATE record SET sort_key = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
+    // Pages by id: the rows are updated while they are read, and one page of texts is in memory.
     let mut next = conn.prepare(
         "SELECT r.id, r.collection, r.removed_at IS NULL, r.keys, r.text, r.source, c.kind \
          FROM record r LEFT JOIN collection c ON c.id = r.collection \

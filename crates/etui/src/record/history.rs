@@ -152,6 +152,7 @@ impl<R: RecordKind> Collection<R> {
             let record = R::stored(conn, text, shared)?;
             let from = SourceObject::stored(shared, &places, record.component_count());
             let one = IndexedRecord::new(&record, &context).with_uid(&uid);
+            // Equal texts in two objects may mean different times: bringing one back is a change then.
             one.from(Some(&from))
                 .with_exact_source(shared.is_some())
                 .put(conn, writing, self.id(), Condition::Always)
@@ -183,6 +184,7 @@ impl EarlierTexts {
     /// older than what was undone.
     pub(crate) fn has(&self, record: &ExistingRecord, text: ETag) -> bool {
         let replaced = |text| self.0.get(&(record.id, text));
+        // The present text was never replaced: it is later than all that were.
         let current = replaced(record.etag).copied().unwrap_or(i64::MAX);
         replaced(text).is_some_and(|first| *first < current)
     }
@@ -218,6 +220,7 @@ fn list_versions(conn: &Connection, collection: i64, uid: &str) -> Result<Vec<Ve
         versions.push(Version {
             id: RecordId(id),
             number,
+            // A clock before 1970 stores a negative time, which a Duration cannot have.
             at: Some(SystemTime::UNIX_EPOCH + Duration::from_millis(at.max(0).unsigned_abs())),
             kind: match kind {
                 changes::REMOVED => VersionKind::Removed,
@@ -241,6 +244,7 @@ fn list_versions(conn: &Connection, collection: i64, uid: &str) -> Result<Vec<Ve
 
 /// Returns the oldest kept version of a record, which is its state at the change number `last`.
 fn first_version(conn: &Connection, id: i64, last: i64) -> Result<Version> {
+    // The log begins before the record, or the record never changed: none of its versions is missing.
     let is_complete = metadata::get_number(conn, metadata::LOG_FLOOR)? <= id || last == id;
     let (number, kind) = match is_complete {
         true => (id, VersionKind::Added),
@@ -305,6 +309,7 @@ fn read_replaced(conn: &Connection, id: i64, seqs: &[i64]) -> Result<StoredText>
     let mut source: Option<(Option<i64>, Vec<u8>)> = None;
     let mut log =
         conn.prepare_cached("SELECT text, source, positions FROM change WHERE seq = ?1")?;
+    // Text and source are logged only where they change, so each is in the first row that has it.
     for seq in seqs {
         let mut rows = log.query([seq])?;
         if let Some(row) = rows.next()? {

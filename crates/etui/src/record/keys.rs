@@ -168,6 +168,7 @@ impl KeyWriter {
         value.clear();
         value.push(' ');
         push_folded(clip_text(text, MAX_VALUE), &mut value);
+        // Punctuation alone folds to nothing, and has no entry.
         if value.len() > 1 {
             value.push(' ');
             self.push_entry(key, value.as_bytes());
@@ -272,6 +273,7 @@ impl<'k> PhoneParts<'k> {
     pub(crate) fn written(&self) -> (&'static [u8], &'k [u8]) {
         let national = || {
             let country = usize::from(self.country_len);
+            // Damaged keys may have fewer digits than their country code.
             self.digits.get(country..).unwrap_or_default()
         };
         match self.form {

@@ -204,6 +204,7 @@ impl<R: RecordKind> Reader<R> {
             Source::Latest(db) => {
                 db.read_transaction(|conn| work(&ReadState::new(db, conn, self.named.id)))
             }
+            // The transaction of the snapshot is open already.
             Source::Fixed(_) => self.read_statement(work),
         }
     }
@@ -290,6 +291,7 @@ impl<R: RecordKind> Reader<R> {
     /// # Errors
     /// Any read error.
     pub fn count(&self) -> Result<u64> {
+        // The count is that of the list, which reindexing rebuilds.
         if let Source::Latest(db) = &self.source {
             db.ensure_indexed()?;
         }

@@ -23,6 +23,7 @@ impl<'o> RecordWriter<'o> {
         work: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let (value, [before, last]) = Self::run_counted(conn, order, work)?;
+        // A transaction without changes is no step that could be undone.
         if last > before {
             steps::record_changes(conn, before + 1, last)?;
         }
@@ -283,6 +284,7 @@ fn replace_record(
         new.text,
     ))?;
     if let Some(origin) = origin {
+        // The change log has the source only of changes that replace it.
         if origin.source != shared || new.has_exact_source() {
             conn.prepare_cached(
                 "UPDATE change SET (source, positions) = \
@@ -294,6 +296,7 @@ fn replace_record(
         conn.prepare_cached("UPDATE record SET source = ?2, positions = ?3 WHERE id = ?1")?
             .execute((found.id, origin.source, origin.positions))?;
     }
+    // The removal has deleted the entries of a removed record.
     if !found.removed {
         time_index::remove_entries(conn, found.id)?;
     }
@@ -351,6 +354,7 @@ fn move_to_trash(
     id: i64,
     at: i64,
 ) -> Result<()> {
+    // The text stays in `record`, so the change log needs no copy.
     let number = log_change(conn, writing, id, changes::REMOVED, false)?;
     let sort: Vec<u8> = conn
         .prepare_cached(

@@ -62,6 +62,7 @@ impl ImportedObject {
     /// Forgets the row, so that it is looked up again.
     fn forget_row(&self) {
         let mut state = self.state();
+        // Without its texts the row could not be found again.
         if state.texts.is_some() {
             state.row = None;
             state.is_promised = false;
@@ -84,6 +85,7 @@ impl ImportedObject {
             }
             None => {
                 state.is_promised = true;
+                // Its hash is not known yet: ids below zero are those of no hash.
                 conn.prepare_cached(
                     "INSERT INTO shared_text (id, hash, text) \
                      SELECT min(coalesce(min(id), 0), 0) - 1, x'', x'' FROM shared_text",
@@ -189,6 +191,7 @@ impl SourceObject {
     /// Returns the source of a stored record with `components` components.
     pub(crate) fn stored(shared: Option<i64>, places: &[u8], components: usize) -> Self {
         let mut all = decode_positions(places);
+        // Components that were added later are not in the object.
         all.resize(components, u32::MAX);
         Self {
             object: Arc::new(ImportedObject::from_row(shared)),
@@ -201,6 +204,7 @@ impl SourceObject {
 /// Decodes stored positions.
 pub(crate) fn decode_positions(mut places: &[u8]) -> Vec<u32> {
     std::iter::from_fn(|| varint::take_u64(&mut places))
+        // A number that is too large is that of no component.
         .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
         .collect()
 }

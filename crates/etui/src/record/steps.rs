@@ -63,10 +63,12 @@ static DEFAULT_WHO: OnceLock<String> = OnceLock::new();
 /// Sets who the steps of this process are ascribed to where no [`label_step`] says it; once, at the start
 /// of the process. Without it that is the name of the program.
 pub fn set_default_actor(who: &str) {
+    // A later call is ignored: the steps before it have the first name.
     let _ = DEFAULT_WHO.set(who.to_owned());
 }
 
 fn default_actor() -> &'static str {
+    // A program may be started without any argument, its name included.
     DEFAULT_WHO.get_or_init(|| {
         let program = std::env::args_os().next().unwrap_or_default();
         let name = std::path::Path::new(&program).file_name();
@@ -170,6 +172,7 @@ pub(crate) fn record_changes(conn: &Connection, first: i64, last: i64) -> Result
         let Some(label) = label.as_ref().filter(|label| label.is_used) else {
             return Ok(false);
         };
+        // The latest row only, and only if no other writer has made a change since.
         let extended = conn
             .prepare_cached(
                 "UPDATE step SET last = ?3 WHERE id = (SELECT max(id) FROM step) \
@@ -231,6 +234,7 @@ fn insert_row(conn: &Connection, first: Option<i64>, last: Option<i64>) -> Resul
 
 fn is_missing_table(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|error| error.extended_code);
+    // SQLite has no code of its own for a missing table: only the message distinguishes it.
     code == Some(ffi::SQLITE_ERROR) && error.to_string().contains("no such table")
 }
 
@@ -274,13 +278,16 @@ impl StepRow {
         let id: i64 = row.get(0)?;
         let at: i64 = row.get(1)?;
         let range = row.get::<_, Option<i64>>(2)?.zip(row.get(3)?);
+        // A row without a range is the change of a collection.
         let changes: i64 = range.map_or(1, |(first, last)| last - first + 1);
         Ok(Self {
             step: Step {
                 id,
+                // A clock before 1970 stores a negative time, which a Duration cannot have.
                 at: SystemTime::UNIX_EPOCH + Duration::from_millis(at.max(0).unsigned_abs()),
                 who: row.get(4)?,
                 what: row.get(5)?,
+                // A damaged range may end before it begins.
                 changes: changes.max(0).unsigned_abs(),
                 is_undo: row.get(7)?,
                 undone_by: row.get(8)?,
@@ -307,6 +314,7 @@ pub(crate) fn list_steps(conn: &Connection) -> Result<Vec<Step>> {
         let StepRow { step, grouping } = row?;
         let known = grouping.and_then(|grouping| by_grouping.get(&grouping));
         if let Some(whole) = known.and_then(|at| steps.get_mut(*at)) {
+            // The rows come latest first: a step has the id and the time of its first row.
             whole.id = step.id;
             whole.at = step.at;
             whole.changes += step.changes;
@@ -353,6 +361,7 @@ pub(crate) fn changed_collections(
 
 /// Marks the rows of the present label as an undo of `undone`. Does nothing if it has no row.
 pub(crate) fn mark_undo(conn: &Connection, undone: &[&Step]) -> Result<Option<i64>> {
+    // Without a label no row matches: NULL equals nothing.
     let grouping = LABEL.with_borrow(|label| label.as_ref().map(|label| label.grouping));
     if !has_table(conn)? {
         return Ok(None);
@@ -395,6 +404,7 @@ pub(crate) fn check_steps(conn: &Connection) -> Result<Vec<String>> {
     while let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;
         let (first, last): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+        // A range with NULL fails the check below.
         let (first, last) = (first.unwrap_or(0), last.unwrap_or(0));
         if first < 1 || last < first || last > latest {
             problems.push(format!(
@@ -405,6 +415,7 @@ pub(crate) fn check_steps(conn: &Connection) -> Result<Vec<String>> {
                 "step {id}: its changes from {first} on are in two steps"
             ));
         }
+        // A damaged range may end before the range before it.
         end = end.max(last);
     }
     for (sql, what) in [
@@ -435,6 +446,7 @@ pub(crate) fn trim_steps(conn: &Connection, floor: i64, before: i64) -> Result<(
     if !has_table(conn)? {
         return Ok(());
     }
+    // Changes of collections have no range; their rows are deleted by time.
     conn.prepare_cached("DELETE FROM step WHERE coalesce(last, 0) <= ?1 AND at < ?2")?
         .execute((floor, before))?;
     conn.prepare_cached("DELETE FROM step_collection WHERE step NOT IN (SELECT id FROM step)")?

@@ -272,6 +272,7 @@ pub(crate) fn next_first(
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let mut next = None;
+    // The index is ordered by class before `first`: one look-up for each class.
     for class in 0..=LONGEST_CLASS {
         let first: Option<i64> = statement.query_row((collection, class, from), |r| r.get(0))?;
         next = first.into_iter().chain(next).min();

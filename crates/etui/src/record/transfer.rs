@@ -61,6 +61,7 @@ impl<R: RecordKind> Collection<R> {
         self.write(
             TransactionSize::of(transferred.len(), 0),
             |conn, writing| {
+                // `write` checks the collection that it writes, not the other.
                 collection_table::expect_exists(conn, R::KIND, target.collection_ref())?;
                 let mut saved = Vec::with_capacity(transferred.len());
                 for (index, (uid, condition)) in transferred.iter().enumerate() {
@@ -69,6 +70,7 @@ impl<R: RecordKind> Collection<R> {
                     let copied =
                         copy_record::<R>(conn, writing, &context, [self.id(), target.id()], uid);
                     saved.push(copied.map_err(|error| in_batch(error, index))?);
+                    // After the copy, which reads the live record.
                     if is_move {
                         records::remove(conn, writing, self.id(), uid, Condition::Always)?;
                     }

@@ -186,12 +186,12 @@ impl<R: RecordKind> Collection<R> {
         })
     }
 
-    /// Saves many records in one transaction. `settle` maps the result of each, by its index, to
+    /// Saves many records in one transaction. `map_result` maps the result of each, by its index, to
     /// that of the batch; an error ends the batch, and nothing is changed.
     fn put_all<'r, T>(
         &self,
         records: impl IntoIterator<Item = (Save<'r, R>, Option<&'r SourceObject>)>,
-        settle: impl Fn(usize, Result<SavedRecord>) -> Result<T>,
+        map_result: impl Fn(usize, Result<SavedRecord>) -> Result<T>,
     ) -> Result<Vec<T>>
     where
         R: 'r,
@@ -219,8 +219,8 @@ impl<R: RecordKind> Collection<R> {
             _ => Vec::new(),
         };
         self.write(size, |conn, writing| {
-            let mut put = |(index, (one, condition)): (usize, (IndexedRecord<'_>, Condition))| {
-                settle(index, one.put(conn, writing, self.id(), condition))
+            let mut put = |(index, (new, condition)): (usize, (IndexedRecord<'_>, Condition))| {
+                map_result(index, new.put(conn, writing, self.id(), condition))
             };
             match size {
                 TransactionSize::Small => derived.into_iter().enumerate().map(&mut put).collect(),
@@ -317,6 +317,7 @@ impl<R: RecordKind> Collection<R> {
         }
         let order = self.db().order();
         self.db().write_of(size, |conn| {
+            // Inside the transaction: another process may remove the collection before it begins.
             collection_table::expect_exists(conn, R::KIND, self.collection_ref())?;
             RecordWriter::run(conn, order, |writing| work(conn, writing))
         })

@@ -135,13 +135,16 @@ impl<R: Resource> ReadState<'_, R> {
         };
         self.add_released(after.max(began.unwrap_or(0)), &mut found)?;
         found.sort_by_key(|change| change.seq);
+        // One more than the limit was read, to know whether the list is complete.
         let is_complete = found.len() <= limit;
         found.truncate(limit);
         let token = match is_complete {
             true => now,
             false => {
+                // With a limit of 0 the listing does not move.
                 let seq = found.last().map_or(after, |last| last.seq);
                 SyncToken {
+                    // A listing that has passed its beginning goes on in the change log.
                     seq,
                     listing: began.filter(|began| seq < *began),
                     ..now
@@ -203,6 +206,7 @@ impl<R: Resource> ReadState<'_, R> {
         while let Some(row) = rows.next()? {
             let name: String = row.get(2)?;
             let owner = names::find::<R>(self.conn, self.collection, &name)?;
+            // Otherwise the name is in use again: the change of its new record is listed.
             if owner.is_none_or(|owner| owner.is_removed) {
                 found.push(NumberedChange {
                     seq: row.get(0)?,
@@ -220,6 +224,7 @@ impl<R: Resource> ReadState<'_, R> {
 
 /// Returns the `LIMIT` of a statement that reads one more than `limit`.
 fn sql_limit(limit: usize) -> i64 {
+    // SQLite takes a negative LIMIT for none.
     i64::try_from(limit).map_or(-1, |limit| limit.saturating_add(1))
 }
 

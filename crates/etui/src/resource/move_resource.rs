@@ -93,6 +93,7 @@ impl<R: Resource> Collection<R> {
             } else {
                 copy::<R>(conn, writing, self, &moved, (target, to))?
             };
+            // After the copy, which reads the live record.
             if self.id() != target.id() && !is_copy {
                 records::remove(conn, writing, self.id(), &moved.uid, Condition::Always)?;
             }
@@ -125,6 +126,7 @@ fn rename<R: Resource>(
     if names::find::<R>(conn, collection, to)?.is_none() {
         names::check_free::<R>(conn, to)?;
     }
+    // Before the record's own change, so that the released name has a number of its own.
     let released = writing.reserve_seq();
     records::log_rename(conn, writing, moved.id)?;
     names::assign::<R>(conn, collection, moved.id, to, Some(released))?;

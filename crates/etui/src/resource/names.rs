@@ -79,6 +79,7 @@ pub(super) fn find<R: Resource>(
         return find_by_id::<R>(conn, collection, id);
     }
     match computed_id(name, R::EXTENSION) {
+        // A record with an assigned name is not found by its computed one.
         Some(id) if !has_table || read_given(conn, id)?.is_none() => {
             find_by_id::<R>(conn, collection, id)
         }
@@ -135,6 +136,7 @@ pub(super) fn assign<R: Resource>(
     if !has_table(conn)? {
         conn.execute_batch(SCHEMA)?;
     }
+    // Found by the name, so before the name is assigned.
     let displaced = find::<R>(conn, collection, name)?.map(|found| found.id);
     if let Some(released) = released {
         release::<R>(conn, collection, id, released)?;
@@ -158,6 +160,7 @@ fn release<R: Resource>(conn: &Connection, collection: i64, id: i64, released: i
          ON CONFLICT (collection, name) DO UPDATE SET record = ?3, released = ?4",
     )?
     .execute((collection, before, id, released))?;
+    // Clients with older tokens read the collection again.
     let floor = metadata::get_number(conn, metadata::LOG_FLOOR)?;
     conn.prepare_cached(
         "DELETE FROM resource WHERE collection = ?1 AND released <> 0 AND released <= ?2",

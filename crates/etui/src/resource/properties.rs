@@ -101,6 +101,7 @@ pub(crate) fn set<N: AsRef<str>, V: AsRef<str>>(
                 .execute((collection, name))?,
         };
     }
+    // After the changes, since they may remove properties too; an error rolls them back.
     let size: i64 = conn
         .prepare_cached(
             "SELECT coalesce(sum(octet_length(name) + octet_length(value)), 0) \

@@ -39,6 +39,7 @@ pub(super) fn collection_seq(db: &Db, conn: &Connection, collection: i64) -> Res
         .max(start);
     let mut known = lock();
     let entry = known.entry(collection).or_insert((latest, seq));
+    // Another thread may have stored a later state meanwhile.
     if entry.0 < latest {
         *entry = (latest, seq);
     }
@@ -54,6 +55,7 @@ fn seq_after(conn: &Connection, collection: i64, after: i64) -> Result<Option<i6
         )?
         .query_row((after, collection), |r| r.get(0))
         .optional()?;
+    // Changes before the latest addition need not be read.
     let changed: Option<i64> = conn
         .prepare_cached(
             "SELECT c.seq FROM change c CROSS JOIN record r ON r.id = c.record \

@@ -67,6 +67,7 @@ impl<R: Resource> Collection<R> {
                 ),
                 None => (None, ResourceCondition::IfAbsent),
             };
+            // A merge that changes nothing is saved as the client sent it.
             let merged = merged.filter(|merged| merged.text() != bytes);
             let merged = merged.map(|record| ParsedResource {
                 record,

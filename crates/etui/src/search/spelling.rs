@@ -104,6 +104,7 @@ pub fn correct_filter<'r, R: SearchableRecord + 'r>(
 ) -> Result<Option<CorrectedFilter<R::Field>>> {
     let collections: Vec<&Reader<R>> = collections.into_iter().collect();
     let mut words: Vec<(String, MatchMode)> = Vec::new();
+    // Only the visits matter; the filter is not changed.
     let _ = filter.map_plain_words(&mut |text, mode| {
         if !words.iter().any(|(word, _)| word == text) {
             words.push((text.to_owned(), mode));
@@ -152,6 +153,7 @@ pub fn correct_filter<'r, R: SearchableRecord + 'r>(
                     typed,
                     similar: found,
                 });
+                // The fields go from the closest to the widest: words of wider ones are less likely meant.
                 break;
             }
         }

@@ -40,6 +40,7 @@ impl Store {
         // The backup is checked now, not when it is needed.
         let copied = Self::open_with(part.path(), &read_options())?;
         copied.must_be_whole(self.path())?;
+        // Closed before it is renamed: an open connection has sidecar files under the old name.
         copied.close()?;
         part.finish_new(to)
     }
@@ -68,6 +69,7 @@ impl Store {
         let restored = Connection::open(part.path())
             .map_err(|e| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
         metadata::set(&restored, metadata::INCARNATION, random_i64()?)?;
+        // With the inode of the backup, the first write would take it for a copy and begin another incarnation.
         metadata::set(&restored, metadata::INODE, inode(part.path())?)?;
         restored
             .close()

@@ -94,6 +94,7 @@ impl Store {
             let mut report = CheckReport::default();
             sqlite_check(conn, &mut report)?;
             check_schema(conn, &mut report)?;
+            // In a damaged file these checks would fail, or report its damage once more.
             if report.is_clean() {
                 self.check_records(conn, &mut report)?;
                 check_shared_texts(conn, &mut report)?;
@@ -101,6 +102,7 @@ impl Store {
                 for problem in steps::check_steps(conn)? {
                     report.add_problem(problem);
                 }
+                // Lists of another index version are derived again at the next use.
                 if is_index_current(&self.db, conn)? {
                     check_lists(conn, &mut report)?;
                 }
@@ -143,6 +145,7 @@ impl Store {
         let mut of_times = [0_u64; 2];
         while let Some(row) = rows.next()? {
             let blob = |column| -> Result<&[u8]> {
+                // A value of another type reads as empty, which the comparisons below report.
                 Ok(row
                     .get_ref(column)?
                     .as_bytes_or_null()
@@ -197,6 +200,7 @@ impl Store {
                     }
                     let times = match live {
                         true => &derived.times,
+                        // The time index has live records only.
                         false => continue,
                     };
                     let place = (row.get(10)?, id);
@@ -217,6 +221,7 @@ impl Store {
                 Err(e) => report.add_problem(format!("{what} {id} ({uid}): {e}")),
             }
         }
+        // The rows of a record that could not be indexed are not in `of_times`.
         if current && report.is_clean() && time_index::count_rows(conn)? != of_times {
             report.add_problem("times are kept of records that are not there".to_owned());
         }
@@ -258,6 +263,7 @@ impl Maintenance<'_> {
         let region = self.0.region().map(|r| r.code().to_owned());
         self.0.db.read_transaction(|conn| {
             let number = |sql: &str| -> Result<u64> {
+                // sum() of no rows is NULL.
                 Ok(conn
                     .query_row(sql, [], |r| r.get::<_, Option<i64>>(0))?
                     .unwrap_or(0)
@@ -368,6 +374,7 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
                 .lines()
                 .for_each(|line| report.add_problem(line.to_owned())),
             Err(e) => {
+                // The statement returns no more rows after an error.
                 report.add_problem(e.to_string());
                 break;
             }
@@ -457,6 +464,7 @@ fn is_current_sort_key(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool 
 
 /// Checks that every live record is in its list once, at its sort key, and counted.
 fn check_lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    // Also collections that have a list and no live record.
     let mut books = conn.prepare(
         "SELECT collection, count(*) FROM record WHERE removed_at IS NULL GROUP BY collection \
          UNION SELECT collection, 0 FROM list_block WHERE collection NOT IN \
@@ -527,6 +535,7 @@ fn check_spans(
 ) -> Result<()> {
     for span in list::read_spans(conn, book)? {
         let counts = list::decode_counts(&span.blocks);
+        // A wrong span may count more blocks than there are.
         let (of_span, others) = blocks.split_at(counts.len().min(blocks.len()));
         let same = of_span
             .iter()
@@ -570,6 +579,7 @@ fn check_index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
         if changed <= watermarks.trigrams {
             trigrams::of_keys(&keys, |trigram| trigrams_wanted.push((trigram, id)));
         }
+        // Bounds the memory of the check, whatever the size of the store.
         if terms_wanted.len() > 1 << 16 {
             check_postings(find_term, &mut terms_wanted, "word", report)?;
         }

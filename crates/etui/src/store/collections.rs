@@ -218,6 +218,7 @@ impl<R: RecordKind> Collections<'_, R> {
         check: impl FnOnce(&RemovedCollection) -> Result<()>,
     ) -> Result<RemovedCollection> {
         let order = self.store.db.order();
+        // The removal of the collection and that of its records are one step.
         let _step = steps::group_step();
         self.store.after_queue(|conn| {
             let found = key.find(conn, R::KIND)?;
@@ -235,10 +236,12 @@ impl<R: RecordKind> Collections<'_, R> {
                 kept_until: system_time(at.saturating_add(KEPT_MS)),
                 at,
             };
+            // After the removal, which counts the records; an error rolls it back.
             check(&removed)?;
             let (change, name) = (CollectionChange::Removed, removed.name.as_str());
             steps::record_collection(conn, id, change, Some(name), None)?;
             let first = collection_table::find_collection(conn, R::KIND, None)?.id;
+            // It was the default one: a token of the former default must not go on in the next.
             if id < first {
                 collection_table::start_history(conn, first)?;
             }

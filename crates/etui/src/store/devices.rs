@@ -86,6 +86,7 @@ impl DevicePassword {
     fn generate() -> Result<Self> {
         let mut random = [0; PASSWORD_DIGITS];
         fill_random(&mut random)?;
+        // 256 is a multiple of 32, so all digits are equally likely.
         let digits = random.iter().map(|byte| DIGITS[usize::from(byte % 32)]);
         Ok(Self(digits.map(char::from).collect()))
     }

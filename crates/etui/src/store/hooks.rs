@@ -42,6 +42,7 @@ impl IndexMaintenance {
 
 impl WriteHooks for IndexMaintenance {
     fn ensure_indexed(&self, db: &Db) -> Result<()> {
+        // Relaxed: a thread that reads the old value checks the version again.
         if self.is_current.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -84,6 +85,7 @@ impl WriteHooks for IndexMaintenance {
         }
         let merging = Arc::clone(&self.merging);
         Ok(Some(Box::new(move |db| match merging.try_lock() {
+            // The `match` keeps the guard until its end. A merge that panicked was rolled back.
             Ok(_) | Err(TryLockError::Poisoned(_)) => {
                 merge_index(db, due)?;
                 db.limit_wal_size()

@@ -244,6 +244,7 @@ impl Store {
     pub fn change_settings(self, locale: &str, region: Option<Region>) -> Result<()> {
         let order = Collator::new(locale)?;
         if self.locale() != locale || self.db.region() != region {
+            // Queued writes are indexed with the settings of this handle, the old ones.
             self.drain_write_queue()?;
             let with = IndexContext {
                 order: &order,
@@ -307,6 +308,7 @@ impl Store {
     pub fn default_path() -> Option<PathBuf> {
         let base = std::env::var_os("XDG_DATA_HOME")
             .map(PathBuf::from)
+            // XDG: a relative path is to be ignored.
             .filter(|p| p.is_absolute())
             .or_else(|| {
                 let home = PathBuf::from(std::env::var_os("HOME")?);
@@ -318,6 +320,7 @@ impl Store {
 
 /// Writes the identity, the settings and the first collections of a new store.
 fn initialize(conn: &Connection, path: &Path, options: &Options) -> Result<()> {
+    // A migrated store has its identity already.
     if metadata::get_value::<i64>(conn, metadata::STORE_ID)?.is_some() {
         return Ok(());
     }

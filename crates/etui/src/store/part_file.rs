@@ -76,6 +76,7 @@ impl PartFile {
     /// [`io::ErrorKind::AlreadyExists`], or any error of the file system.
     pub fn finish(mut self, to: &Path, replace: bool) -> io::Result<()> {
         if let Some(file) = self.0.take() {
+            // Before the renaming: after a power cut the name must not be that of an incomplete file.
             file.as_file().sync_all()?;
             let named = match replace {
                 true => file.persist(to),
@@ -83,6 +84,7 @@ impl PartFile {
             };
             named.map_err(|e| e.error)?;
         }
+        // The name is durable once its directory is.
         File::open(parent_of(to))?.sync_all()
     }
 
@@ -116,6 +118,7 @@ impl Drop for PartFile {
 
 fn remove_beside(path: &Path) {
     for suffix in BESIDE {
+        // Most of these files do not exist.
         let _ = std::fs::remove_file(with_suffix(path, suffix));
     }
 }
@@ -146,6 +149,7 @@ fn tidy(directory: &Path) {
             continue;
         };
         let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        // A file that was finished or removed since is no longer at this path.
         if is_free && is_at(&file, &path) {
             remove_beside(&path);
             let _ = std::fs::remove_file(&path);

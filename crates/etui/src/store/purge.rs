@@ -64,6 +64,7 @@ impl Store {
         let mut report = self.after_queue(|conn| {
             // Deleted content is overwritten with zeros, also in pages that stay in the file.
             set_secure_delete(conn)?;
+            // By way of the trash: the removal updates lists, times and the change log.
             if let PurgeScope::Records(ids) = scope {
                 RecordWriter::run_scan(conn, order, |writing| move_to_trash(conn, writing, ids))?;
             }
@@ -71,9 +72,11 @@ impl Store {
                 PurgeScope::Removed => purge_removed(conn)?,
                 PurgeScope::Records(ids) => purge_records(conn, ids)?,
             };
+            // After the records and changes that refer to templates.
             delete_unused_templates(conn)?;
             reindex(&self.db, conn)?;
             crate::search::index::rebuild_index(conn, self.path())?;
+            // In this transaction, so that a purge that is killed now is completed later.
             metadata::set(conn, metadata::PURGE_PENDING, 1)?;
             Ok(report)
         })?;
@@ -158,6 +161,7 @@ fn purge_removed(conn: &Connection) -> Result<PurgeReport> {
     if steps::has_table(conn)? {
         conn.execute_batch("DELETE FROM step; DELETE FROM step_collection")?;
     }
+    // As if the retention period were over.
     collection_table::purge_removed(conn, now_ms() + KEPT_MS + 1)?;
     blank_removed_collections(conn)?;
     Ok(report)
@@ -211,6 +215,7 @@ fn purge_records(conn: &Connection, ids: &[RecordId]) -> Result<PurgeReport> {
         purge_entries(conn, std::slice::from_ref(&uid))?;
         conn.prepare_cached("DELETE FROM record WHERE id = ?1")?
             .execute([id])?;
+        // Its addition has this number in the sequence; the log has no rows up to the floor.
         if *id > floor {
             conn.prepare_cached(
                 "INSERT INTO change (seq, record, at, kind) VALUES (?1, ?1, ?2, ?3)",

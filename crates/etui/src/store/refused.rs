@@ -88,6 +88,7 @@ impl RefusedVersion {
             name: row.get(2)?,
             record: row.get::<_, Option<i64>>(3)?.map(RecordId),
             uid: row.get(4)?,
+            // A clock before 1970 stores a negative time, which a Duration cannot have.
             at: SystemTime::UNIX_EPOCH + Duration::from_millis(at.max(0).unsigned_abs()),
             device: row.get(6)?,
             reason: row.get(7)?,
@@ -166,7 +167,7 @@ impl RefusedVersions<'_> {
                 .collect::<rusqlite::Result<_>>()?;
             found
                 .into_iter()
-                .map(|one| one.with_collection(conn))
+                .map(|version| version.with_collection(conn))
                 .collect()
         })
     }
@@ -185,7 +186,9 @@ impl RefusedVersions<'_> {
             let found = statement
                 .query_row([id], RefusedVersion::from_row)
                 .optional()?;
-            found.map(|one| one.with_collection(conn)).transpose()
+            found
+                .map(|version| version.with_collection(conn))
+                .transpose()
         })
     }
 
@@ -241,6 +244,7 @@ impl RefusedVersions<'_> {
             }
             _ => self.put_refused::<Card>(&version, &text)?,
         };
+        // After the save: a failure in between keeps the version, and taking it again changes nothing.
         self.forget(id)?;
         Ok(saved)
     }
@@ -282,6 +286,7 @@ fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<i64> {
         reason,
     } = refused;
     let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
+    // The sizes are compared first, so that texts are read only where they are equal.
     let same: Option<i64> = conn
         .prepare_cached(
             "SELECT id FROM refused WHERE collection = ?1 AND name = ?2 AND device = ?5 \

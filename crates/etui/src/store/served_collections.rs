@@ -120,7 +120,9 @@ pub(super) fn find_segment(
 ) -> Result<Option<CollectionRef>> {
     let all = collection_table::list_collections(conn, kind)?;
     let ids = ids_at(conn, segment)?;
-    Ok(all.into_iter().rfind(|one| ids.contains(&one.id)))
+    Ok(all
+        .into_iter()
+        .rfind(|collection| ids.contains(&collection.id)))
 }
 
 fn key_of(collection: i64) -> String {

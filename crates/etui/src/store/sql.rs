@@ -41,6 +41,7 @@ impl Store {
     /// `SELECT`, or several; any read error.
     pub fn sql(&self, query: &str, parameters: &[SqlValue]) -> Result<SqlRows> {
         let mut connection = self.db.connect_apart()?;
+        // Before the query is prepared, which is when SQLite calls it.
         connection.authorizer(Some(allow_reading))?;
         let mut statement = connection.prepare(query)?;
         let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();

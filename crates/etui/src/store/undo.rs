@@ -208,12 +208,14 @@ impl StepUndo<'_, '_> {
             }
             collections.extend(self.undo_collection(one)?);
         }
+        // After the collections, whose undo appends changes to the log.
         self.log.read_new(self.conn)?;
         let mut planned = Vec::new();
         for (id, range) in self.changed_records()?.into_iter().rev() {
             planned.extend(self.plan_record(id, range, &whole)?);
         }
         let records = self.apply(planned)?;
+        // Last: a created collection is removed only if no record is left in it.
         for one in &changed {
             if matches!(one.change, CollectionChange::Created) {
                 collections.extend(self.undo_collection(one)?);
@@ -353,11 +355,13 @@ impl StepUndo<'_, '_> {
 
     /// Returns the state of a record before the change `seq`; `None` if it is no longer kept.
     fn state_before(&self, id: i64, seq: i64) -> Result<Option<RecordState>> {
+        // The number of its addition is its id: there was no record before.
         if seq == id {
             return Ok(Some(None));
         }
         let was_live: Option<bool> = self
             .conn
+            // The log has keys only for changes of live records.
             .prepare_cached("SELECT keys IS NOT NULL FROM change WHERE seq = ?1")?
             .query_row([seq], |r| r.get(0))
             .optional()?;

@@ -83,6 +83,7 @@ fn next_entry(conn: &Connection, last: i64) -> Result<Option<(i64, Option<Queued
         .query_row([last], |r| {
             let (collection, record) = (r.get(2)?, r.get(3)?);
             let text = value_bytes(r.get_ref(5)?);
+            // A program that writes past the view may store a value of any type.
             let write = match (r.get_ref(1)?.as_str().unwrap_or(""), collection, record) {
                 ("insert", Some(collection), None) => {
                     text.map(|text| QueuedWrite::Insert { collection, text })
@@ -151,6 +152,7 @@ fn resolve_write(
         },
         Some(QueuedWrite::Delete { record }) => match find_record(conn, record)? {
             Some((collection, uid)) => (collection, Some(uid), None, None),
+            // It is gone already, as wanted.
             None => return Ok(Ok(None)),
         },
     };

@@ -81,7 +81,9 @@ impl RunningDispatcher {
             .map_err(|e| failed(e.into()))?;
         let bell = Arc::new(bell);
         shared.stop.store(false, Ordering::SeqCst);
+        // Until inotify listens, commits of this process wake the thread.
         shared.deaf.store(true, Ordering::SeqCst);
+        // Before the first state is read, so that no commit is missed.
         db.signal().set_waker(Some(waker(shared, &bell)));
         let connection = db.take_connection()?;
         let comparison = read_transaction(&connection, LogComparison::new)?;
@@ -100,6 +102,7 @@ impl RunningDispatcher {
             .name("etui-views".to_owned())
             .spawn(move || {
                 hub.run();
+                // Before the connection is given back: a closed store has no watch file beside it.
                 let inotify = hub.ear.map(InotifyWatch::leave);
                 let _ = end.send(hub.connection);
                 // The kernel takes milliseconds to close it; no thread waits for that.
@@ -135,6 +138,7 @@ fn waker(shared: &Arc<ViewRegistry>, bell: &Arc<OwnedFd>) -> Waker {
 
 /// Makes an eventfd readable.
 fn wake(bell: &OwnedFd) {
+    // It fails only if the counter is full, which wakes the thread as well.
     let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
 }
 
@@ -174,10 +178,12 @@ impl ChangeDispatcher {
     fn pause(&self, looked: Duration) {
         let rest = looked.clamp(RESTS_AT_LEAST, RESTS_AT_MOST);
         let mut bell = [PollFd::new(&*self.bell, PollFlags::IN)];
+        // A pause that is interrupted is only shorter.
         let _ = poll(&mut bell, Some(&timespec(rest)));
     }
 
     fn open_watch(&mut self) {
+        // Nobody can write to a read-only medium.
         if self.immutable {
             return;
         }
@@ -201,6 +207,7 @@ impl ChangeDispatcher {
             fds.push(PollFd::from_borrowed_fd(ear.descriptor(), PollFlags::IN));
         }
         let _ = poll(&mut fds, every.as_ref());
+        // The counter is 0 if only inotify reported something.
         let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
         match self.ear.as_mut().map(InotifyWatch::read_events) {
             Some(Ok(())) => {}
@@ -209,6 +216,7 @@ impl ChangeDispatcher {
                 self.shared.deaf.store(true, Ordering::SeqCst);
                 self.ear = None;
             }
+            // Inotify may be available by now.
             None => self.open_watch(),
         }
     }
@@ -297,6 +305,7 @@ impl LogComparison {
         let armed = self.views.iter().map(|v| &**v).filter(|v| v.is_armed());
         let mut armed: Vec<&Subscription> = armed.collect();
         let mut to = now.seq;
+        // Without armed views no record is compared, so the step needs no bound.
         if !armed.is_empty() {
             to = to.min(self.at.seq + WINDOW);
             compare(conn, self.at.seq, to, &mut armed)?;

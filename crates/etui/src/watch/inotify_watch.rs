@@ -91,6 +91,7 @@ fn join(inotify: &OwnedFd, store: &Path, watch: &Path) -> io::Result<OwnedFd> {
         Err(e) => Err(e.into()),
     };
     let undo = |watched| {
+        // It fails if the file is gone, and the watch with it.
         let _ = inotify::remove_watch(inotify, watched);
     };
     let (file, _) = sidecar::join_sidecar(store, watch, OFlags::RDONLY, listen, undo)?;

@@ -118,6 +118,7 @@ impl<R: SearchableRecord> Collection<R> {
     /// Whatever reading, or starting a thread, reports.
     pub fn view(&self, filter: &Filter<R::Field>) -> Result<View<R>> {
         let view = self.open_view(filter, UNKNOWN_TOKEN)?;
+        // Before the token is read: a change after it wakes the view again.
         let reading = view.subscription.begin_read();
         let now = self.db().read_transaction(changes::token)?;
         reading.finish(now);
@@ -257,6 +258,7 @@ impl<R: SearchableRecord> View<R> {
         also: impl FnOnce(&ChangesOf<R>, &Reader<R>) -> Result<T>,
     ) -> Result<(ChangesOf<R>, T)> {
         self.db.ensure_indexed()?;
+        // Before the state is read: a change after it wakes the view again.
         let reading = self.subscription.begin_read();
         let state = Arc::new(FixedState::begin(&self.db)?);
         let (now, changes) = state.read(|conn| {
@@ -266,6 +268,7 @@ impl<R: SearchableRecord> View<R> {
             Ok((now, changes))
         })?;
         let also = also(&changes, &Reader::fixed(&state, self.collection.clone()))?;
+        // After all reads: after an error the next read begins at the old position.
         reading.finish(now);
         Ok((changes, also))
     }

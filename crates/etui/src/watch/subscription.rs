@@ -72,6 +72,7 @@ impl Subscription {
         if std::mem::take(&mut state.told)
             && let Some(bell) = self.bell.get()
         {
+            // Otherwise the descriptor would stay readable.
             let _ = rustix::io::read(bell, &mut [0u8; 8]);
         }
         state.reading = true;
@@ -114,6 +115,7 @@ impl Subscription {
     pub(super) fn advance_to(&self, number: i64) {
         let mut state = self.state();
         if !state.told && !state.reading {
+            // A read may have moved the position further.
             state.position.seq = state.position.seq.max(number);
         }
     }

@@ -224,10 +224,10 @@ fn describe_recurrence(record: &CalendarObject, timing: &Timing, here: &LocalNow
     let zone = timing.start.zone().unwrap_or(&here.zone);
     let rules = timing.rules.iter().map(|rule| describe_rule(rule, zone));
     let mut text = rules.collect::<Vec<_>>().join("; and ");
-    let mut part = |n: usize, one: &str| {
+    let mut part = |n: usize, noun: &str| {
         if n > 0 {
             let comma = if text.is_empty() { "" } else { ", " };
-            text.push_str(&format!("{comma}{}", pluralize(n as u64, one)));
+            text.push_str(&format!("{comma}{}", pluralize(n as u64, noun)));
         }
     };
     part(timing.dates.len(), "further date");

@@ -95,8 +95,8 @@ pub fn export_folders<R: ItemRecord>(app: &mut App, args: &ExportArgs, root: &Pa
 }
 
 /// Formats `contacts/Work: 3 contacts written, 12 unchanged, 1 removed (Work)`.
-fn describe(folder: &str, collection: &str, one: &str, counts: &WriteCounts) -> String {
-    let mut parts = vec![format!("{} written", pluralize(counts.written, one))];
+fn describe(folder: &str, collection: &str, noun: &str, counts: &WriteCounts) -> String {
+    let mut parts = vec![format!("{} written", pluralize(counts.written, noun))];
     for (n, what) in [
         (counts.unchanged, "unchanged"),
         (counts.removed, "removed"),

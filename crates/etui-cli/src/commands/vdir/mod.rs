@@ -55,6 +55,7 @@ pub fn list_items(folder: &Path, suffix: &str) -> Result<Vec<FolderItem>> {
             items.push(FolderItem { path, size });
         }
     })?;
+    // In one order, whatever that of the file system is.
     items.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(items)
 }

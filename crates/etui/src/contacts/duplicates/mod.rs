@@ -169,6 +169,7 @@ impl ReadState<'_, Card> {
 
 /// Returns the birthday of a card. Only a card that has one is parsed.
 fn birthday_in(text: &[u8]) -> Option<PartialDate> {
+    // Parsing a card takes longer than looking for the property.
     ContentLines::new(text).find(|line| line.name_is("BDAY"))?;
     Card::parse(text).ok()?.birthday()
 }
@@ -272,6 +273,7 @@ impl Candidates {
         let mut crowded = BTreeSet::new();
         let (pairs, sharers) = (&mut self.pairs, &mut self.sharers);
         std::mem::take(&mut self.keys).each_group(|key, group| {
+            // Keys that two contacts have need no count: `score_pair` takes them for those of two.
             if group.len() > 2 {
                 sharers.insert(key, group.len());
             }
@@ -300,6 +302,7 @@ impl Candidates {
     }
 
     fn sort_pairs(&mut self) {
+        // Sorted, so that the pairs of a batch share contacts.
         self.pairs.sort_unstable();
         self.pairs.dedup();
     }

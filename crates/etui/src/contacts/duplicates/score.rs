@@ -61,6 +61,7 @@ impl ComparedContact {
                 _ => {}
             }
         }
+        // A name that only repeats an address is no second sign.
         if contact.is_named_by_address() {
             contact.name.clear();
         }
@@ -105,6 +106,7 @@ pub(super) fn score_pair(
 ) -> (u8, Vec<DuplicateReason>) {
     let mut reasons = Vec::new();
     let mut score: i32 = 0;
+    // The keys that two contacts have are not counted.
     let shared_by = |key: KeyHash| sharers.get(&key).copied().unwrap_or(2);
     let name = compare_names(&a.name, &b.name);
     match name {
@@ -184,6 +186,7 @@ pub(super) fn score_pair(
         reasons.push(DuplicateReason::SameOrganization);
         score += if name == NameMatch::Similar { 25 } else { 10 };
     }
+    // After the clamp it always fits.
     let score = u8::try_from(score.clamp(0, 100)).unwrap_or_default();
     (score, reasons)
 }
@@ -211,6 +214,7 @@ fn compare_names(a: &[String], b: &[String]) -> NameMatch {
         return NameMatch::Same;
     }
     let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    // An initial is no shared word.
     let has_equal = few.iter().any(|word| word.len() > 1 && many.contains(word));
     // A name of another length shares a word; a name of the same length may be mistyped.
     let is_alike = has_equal || few.len() == many.len();

@@ -57,6 +57,7 @@ impl<'a> Block<'a> {
         let mut rest = self.ids;
         let mut last = 0i64;
         (0..self.count).map_while(move |_| {
+            // Wrapping: damaged distances must not panic.
             last = last.wrapping_add(varint::zigzag_decode(varint::take_u64(&mut rest)?));
             Some(last)
         })

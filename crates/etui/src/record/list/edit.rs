@@ -134,8 +134,10 @@ impl ListWriter<'_> {
                 })
             })
             .optional()?
+            // A span, and so a block, has names of one letter only.
             .filter(|b| b.first.as_slice() >= begins);
         let here = match edits.len() {
+            // The most frequent case needs no look-up of the next block.
             1 => 1,
             _ => {
                 let bound = block.as_ref().map_or(begins, |b| &b.first);
@@ -156,6 +158,7 @@ impl ListWriter<'_> {
                 })
             }
         };
+        // At least one edit, so that the caller's loop ends.
         let (here, others) = edits.split_at(here.max(1));
         match block {
             Some(block) => self.rewrite_blocks(block, here)?,
@@ -176,6 +179,7 @@ impl ListWriter<'_> {
         let first_count = blocks.first().map_or(0, |b| b.count);
         if blocks.len() <= 1 {
             let entries = blocks.first().map_or(EMPTY, |b| &b.entries);
+            // Writing equal bytes would still make the page dirty.
             if entries == block.entries {
                 return Ok(());
             }
@@ -210,6 +214,7 @@ impl ListWriter<'_> {
             self.insert_block(&more.first, &more.entries)?;
         }
         let new = blocks.iter().map(|b| saturating_count(b.count));
+        // An emptied first block stays, with a count of 0.
         let new: Vec<u16> = match blocks.is_empty() {
             true => vec![0],
             false => new.collect(),
@@ -222,6 +227,7 @@ impl ListWriter<'_> {
     fn begin_letter(&self, begins: &[u8], edits: &[EntryEdit]) -> Result<()> {
         let mut blocks = merged(&Block::new(EMPTY), edits);
         if let Some(first) = blocks.first_mut() {
+            // From the bound of the letter on: a later entry that sorts before all others has its block too.
             first.first = begins.to_vec();
         }
         for part in blocks.chunks(SPAN_BLOCKS) {
@@ -298,8 +304,10 @@ impl ListWriter<'_> {
     /// Writes the counts of a span, split if it has too many blocks.
     fn update_span(&self, first: &[u8], of_blocks: &[u16]) -> Result<()> {
         let parts = of_blocks.len().div_ceil(SPAN_BLOCKS).max(1);
+        // `chunks` panics for a size of 0.
         let size = of_blocks.len().div_ceil(parts).max(1);
         let mut begin = 0;
+        // The first part keeps the row of the span.
         for part in of_blocks.chunks(size).skip(1) {
             begin += size;
             let first: Vec<u8> = self
@@ -363,6 +371,7 @@ fn apply_edit(old: &Block<'_>, edit: &EntryEdit) -> Vec<NewBlock> {
                 entries,
             }]
         }
+        // Too large for one block, or a block that cannot be spliced: its blocks are built again.
         _ => merged(old, std::slice::from_ref(edit)),
     }
 }
@@ -392,6 +401,7 @@ fn merged(old: &Block<'_>, edits: &[EntryEdit]) -> Vec<NewBlock> {
         while let Some(entry) = entries.next_if(|e| (e.0, e.1) < (&sort[..], *id)) {
             all.push(entry);
         }
+        // The edit replaces the entry with its key.
         entries.next_if(|e| (e.0, e.1) == (&sort[..], *id));
         if let Some(summary) = summary {
             all.push((sort, *id, summary));
@@ -443,6 +453,7 @@ fn entry_size((sort, _, summary): &(&[u8], i64, &[u8])) -> usize {
 }
 
 fn saturating_count(count: usize) -> u16 {
+    // `MAX_COUNT` is less than `u16::MAX`.
     u16::try_from(count).unwrap_or(u16::MAX)
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn read_spans(conn: &Connection, collection: i64) -> Result<Vec<ListS
 pub(crate) fn count(conn: &Connection, collection: i64) -> Result<u64> {
     let mut sum = conn.prepare_cached("SELECT sum(count) FROM list_span WHERE collection = ?1")?;
     let all: Option<i64> = sum.query_row([collection], |r| r.get(0))?;
+    // sum() of no rows is NULL.
     Ok(all.unwrap_or(0).unsigned_abs())
 }
 
@@ -81,6 +82,7 @@ pub(crate) fn position(conn: &Connection, collection: i64, sort: &[u8], id: i64)
     let mut before = 0;
     let mut last: Option<(Vec<u8>, u64, Vec<u8>)> = None;
     while let Some(row) = rows.next()? {
+        // All spans but the last are wholly before the entry.
         if let Some((_, count, _)) = last {
             before += count;
         }
@@ -131,6 +133,7 @@ pub(crate) fn label_positions(
         }
         before += span.count;
     }
+    // Letters after the last entry are at the end of the list.
     positions.resize(letters.len(), before);
     Ok(positions)
 }

@@ -40,6 +40,7 @@ impl KeySet {
         let mut rest = self.0;
         std::iter::from_fn(move || {
             let number = rest.trailing_zeros();
+            // Clears the lowest set bit. Of an empty set the number is 64, which is that of no key.
             rest &= rest.wrapping_sub(1);
             Key::from_u8(number as u8)
         })

@@ -101,6 +101,7 @@ impl Matcher {
             forms
                 .into_iter()
                 .map(String::into_bytes)
+                // An empty form would match every number.
                 .filter(|f| !f.is_empty())
                 .collect()
         };
@@ -124,6 +125,7 @@ impl Matcher {
     /// Returns a comparison of the digits of phone numbers as they are written.
     pub(crate) fn match_written_phone(mode: MatchMode, text: &str, region: Option<Region>) -> Self {
         let digits = decimal_digits(text);
+        // Without a digit every number would match.
         if digits.is_empty() {
             return Self::Nothing;
         }
@@ -308,6 +310,7 @@ impl TextPredicate {
         if self.is_address()
             && let Some(end) = needle.strip_suffix(b" ")
             && !end.is_empty()
+            // A host term begins at the last "@": a longer end of an address is not in it.
             && end
                 .iter()
                 .rposition(|&b| b == b'@')
@@ -388,6 +391,7 @@ impl PhonePredicate {
             _ => 6,
         };
         let national = number.national_number().as_bytes();
+        // A national number may be shorter.
         &national[national.len().saturating_sub(common)..]
     }
 
@@ -442,6 +446,7 @@ fn written_condition(mode: MatchMode, digits: &[u8], country: &[u8]) -> IndexCon
     let written = terms::new_term(terms::PHONE_WRITTEN, digits);
     let written_part = IndexCondition::TermContains(terms::PHONE_WRITTEN, digits.to_vec());
     let completed = |digits: &[u8]| phone(&[country, digits].concat());
+    // A trunk prefix 0 is written, but not stored.
     let after_zero = digits.strip_prefix(b"0");
     let mut any = Vec::new();
     match mode {

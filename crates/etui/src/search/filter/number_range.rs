@@ -28,6 +28,7 @@ impl NumberRange {
         } else if let Some(from) = text.strip_prefix(">=") {
             first(from)?..=u32::MAX
         } else if let Some(to) = text.strip_prefix('<') {
+            // No number is less than 0.
             match first(to)?.checked_sub(1) {
                 Some(to) => 0..=to,
                 None => Self::nothing(),
@@ -48,6 +49,7 @@ impl NumberRange {
     pub(crate) fn of_numbers(text: &str) -> Option<Self> {
         Self::parse(text, |text| {
             let is_number = text.bytes().all(|b| b.is_ascii_digit());
+            // `parse` accepts a plus sign too.
             let number = text.parse().ok().filter(|_| is_number)?;
             Some(Self(number..=number))
         })
@@ -66,6 +68,7 @@ impl NumberRange {
                 return Some(None);
             };
             let is_number = part.len() == digits && part.bytes().all(|b| b.is_ascii_digit());
+            // `parse` accepts a plus sign too.
             part.parse().ok().filter(|_| is_number).map(Some)
         };
         let (year, month, day) = (number(4)??, number(2)?, number(2)?);

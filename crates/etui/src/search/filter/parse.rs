@@ -113,6 +113,7 @@ impl<'a> FilterParser<'a> {
     /// Takes the word "or" if it is the next one.
     fn take_or(&mut self) -> bool {
         let rest = self.remaining_text();
+        // A word such as `orange` is no operator, nor is `or` at the end.
         let found = rest.get(..2).is_some_and(|w| w.eq_ignore_ascii_case("or"))
             && rest[2..]
                 .chars()
@@ -145,6 +146,7 @@ impl<'a> FilterParser<'a> {
             let before = self.at;
             let ends = matches!(self.peek_char(), None | Some(')'));
             if ends || self.take_or() {
+                // The operator is left to `parse_any`.
                 self.at = before;
                 if parts.is_empty() {
                     return Err(self.error_here("something to look for is missing here"));
@@ -359,6 +361,7 @@ impl<'a> FilterParser<'a> {
                 }
                 (None, true) => Ok(Filter::All),
                 (_, false) => {
+                    // The error points at the beginning of the value.
                     self.at = start;
                     Err(self.error_here("something to look for is missing here"))
                 }
@@ -385,7 +388,7 @@ impl<'a> FilterParser<'a> {
             (&compared, mode)
         {
             let only = field.values();
-            if !only.is_empty() && !only.iter().any(|one| one.eq_ignore_ascii_case(&text)) {
+            if !only.is_empty() && !only.iter().any(|value| value.eq_ignore_ascii_case(&text)) {
                 self.at = start;
                 let (name, only) = (field_name(*field), only.join(", "));
                 return Err(

@@ -32,6 +32,7 @@ impl<F: FieldSet> Filter<F> {
 
     fn has_plain_words(&self) -> bool {
         let mut has_words = false;
+        // Only the visits matter; the filter is not changed.
         let _ = self.map_plain_words(&mut |_, _| {
             has_words = true;
             None

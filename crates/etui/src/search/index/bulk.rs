@@ -133,6 +133,7 @@ impl<K: RunKey> PostingBuffer<K> {
         K: Borrow<Q> + From<Q::Owned>,
     {
         if let Some(list) = self.lists.get_mut(key) {
+            // A term that a record has twice is one posting.
             if id > list.last {
                 let before = list.ids.capacity();
                 varint::push_u64(&mut list.ids, id.abs_diff(list.last));
@@ -178,6 +179,7 @@ impl<K: RunKey> PostingBuffer<K> {
         if !self.lists.is_empty() {
             self.spill_run()?;
         }
+        // Releases the memory of the buffer before the runs are merged.
         self.lists = HashMap::default();
         if self.runs.is_empty() {
             return Ok(());
@@ -203,6 +205,7 @@ impl<K: RunKey> PostingBuffer<K> {
             decode_row(i64::from_le_bytes(first), &value[16..], |id| ids.push(id));
             Ok(())
         })?;
+        // No key follows the last one, which would write its list.
         match ids.is_empty() {
             true => Ok(()),
             false => write(&key, &ids),

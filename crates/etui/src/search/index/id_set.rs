@@ -51,6 +51,7 @@ impl RecordIdsBuilder {
         if self.bits.is_empty() && self.set.is_empty() {
             self.buffered.sort_unstable();
             self.buffered.dedup();
+            // Sorted and without duplicates, the ids are always accepted.
             return RecordIds::from_sorted_iter(self.buffered).unwrap_or_default();
         }
         self.flush_buffer();

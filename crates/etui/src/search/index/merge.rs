@@ -86,6 +86,7 @@ fn merge_batch(conn: &Connection, watermark: &str) -> Result<bool> {
         write_trigrams(conn, &batch)?;
     }
     metadata::set(conn, watermark, batch.to)?;
+    // The rows that either part of the index still needs stay in the log.
     let merged = metadata::get_number(conn, metadata::TERM_WATERMARK)?
         .min(metadata::get_number(conn, metadata::TRIGRAM_WATERMARK)?);
     changes::trim_log(conn, now_ms(), merged, changes::KEPT_CHANGES)?;
@@ -156,11 +157,13 @@ impl MergeBatch {
                 continue;
             }
             // Every batch takes at least one change, so that the watermark moves.
+            // Twice the bound: a batch that is full of added records still takes changes.
             let full = bytes >= 2 * MAX_BATCH_BYTES || batch.records.len() >= 2 * MAX_BATCH_RECORDS;
             if full && number > from + 1 {
                 batch.to = number - 1;
                 break;
             }
+            // A record that was purged has no keys any more.
             let (now, changed) = now
                 .query_row([id], |r| Ok((r.get::<_, Option<Vec<u8>>>(0)?, r.get(1)?)))
                 .optional()?
@@ -173,6 +176,7 @@ impl MergeBatch {
             bytes += keys.before.len() + keys.now.len();
             batch.records.insert(id, keys);
         }
+        // Its changes may have moved the end of the batch back.
         batch.records.retain(|&id, _| id <= batch.to);
         batch.undo_later_changes(conn)?;
         Ok(batch)

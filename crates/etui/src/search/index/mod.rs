@@ -51,6 +51,7 @@ impl BitOr for IndexParts {
 pub(crate) fn rebuild_index(conn: &Connection, store: &Path) -> Result<()> {
     conn.execute_batch("DELETE FROM term_posting; DELETE FROM trigram_posting")?;
     let mut indexer = bulk::BulkIndexer::new(store)?;
+    // The ids must ascend (`add_record`).
     let mut statement = conn
         .prepare("SELECT id, keys FROM record NOT INDEXED WHERE removed_at IS NULL ORDER BY id")?;
     let mut rows = statement.query([])?;

@@ -80,6 +80,7 @@ pub(crate) fn each_pending(
     while let Some(row) = rows.next()? {
         visit_row(row)?;
     }
+    // CROSS JOIN keeps the order of the tables: SQLite reads the changed records, not all.
     let mut edited = conn.prepare_cached(
         "SELECT r.id, r.removed_at IS NULL AND r.collection = ?2, r.uid, r.keys \
          FROM (SELECT DISTINCT record FROM change WHERE seq > ?1 AND record <= ?1) c \

@@ -56,6 +56,7 @@ impl PostingSql {
             block_after: sql("SELECT first FROM TABLE WHERE KEY = ?1 AND first > ?2 \
                  ORDER BY first LIMIT 1"),
             delete: sql("DELETE FROM TABLE WHERE KEY = ?1 AND first = ?2"),
+            // A row whose first id stays is replaced in place.
             insert: sql("INSERT OR REPLACE INTO TABLE (KEY, first, ids) VALUES (?1, ?2, ?3)"),
         }
     }
@@ -210,9 +211,11 @@ pub(crate) fn apply_edits<K: PostingKey>(
             decode_row(*first, ids, |id| old.push(id));
         }
         let new = merge_edits(&old, now);
+        // Writing equal ids would still make the page dirty.
         if new == old {
             continue;
         }
+        // The insert below does not replace the row of another first id.
         if let Some((first, _)) = block
             && new.first() != Some(&first)
         {
@@ -247,6 +250,7 @@ fn merge_edits(old: &[i64], edits: &[Edit]) -> Vec<i64> {
 /// Calls `write` with each row of a list of ascending ids.
 fn encode_list(ids: &[i64], mut write: impl FnMut(i64, &[u8]) -> Result<()>) -> Result<()> {
     let mut rest = ids.iter().copied().peekable();
+    // A varint has at most ten bytes.
     let mut block = Vec::with_capacity(MAX_BLOCK + 10);
     while let Some(first) = rest.next() {
         block.clear();

@@ -66,6 +66,7 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(i64)) {
             continue;
         }
         let value = match key {
+            // Without the byte of the form, which is no text.
             Key::Phone => value.get(1..).unwrap_or_default(),
             _ => value,
         };

@@ -64,6 +64,7 @@ impl CandidateSet {
     }
 
     fn unite(self, other: Self) -> Self {
+        // De Morgan: the union is the complement of the complements' intersection.
         self.complement().intersect(other.complement()).complement()
     }
 
@@ -107,8 +108,10 @@ impl Candidates {
             Matcher::And(parts) => {
                 let mut all = Self::Exact(CandidateSet::all());
                 for (at, part) in parts.iter().enumerate() {
+                    // A complement may have any number of records.
                     let found = all.possible().ids().map_or(u64::MAX, RecordIds::len);
                     if at > 0 && found <= MIN_SELECTIVE {
+                        // Without the conditions that are left out it is a superset.
                         return Ok(all.into_lossy());
                     }
                     all = all
@@ -134,6 +137,7 @@ impl Candidates {
             }
             Matcher::Not(inner) => match Self::find(inner, conn, collection)? {
                 Self::Exact(set) => Self::Exact(set.complement()),
+                // The complement exchanges the bounds.
                 Self::Lossy { definite, possible } => Self::Lossy {
                     definite: possible.complement(),
                     possible: definite.complement(),
@@ -234,6 +238,7 @@ impl Candidates {
 
 /// Returns the ids of the live records with these UIDs.
 fn ids_of_uids(conn: &Connection, collection: i64, uids: &HashSet<Vec<u8>>) -> Result<RecordIds> {
+    // UIDs of a filter are bytes; SQLite finds no blob equal to a text.
     let mut statement = conn.prepare_cached(
         "SELECT id FROM record \
          WHERE collection = ?1 AND uid = CAST(?2 AS TEXT) AND removed_at IS NULL",

@@ -40,6 +40,7 @@ pub fn query_collections<'r, R: SearchableRecord + 'r>(
     let each = Query {
         window: ResultWindow {
             offset: 0,
+            // One collection may have all rows up to the end of the page.
             limit: window.offset.saturating_add(window.limit),
             ..window.clone()
         },
@@ -75,6 +76,7 @@ pub fn query_collections<'r, R: SearchableRecord + 'r>(
         answers.push((rows, reader));
     }
     if window.sort != SortOrder::Unordered {
+        // The id is the tie-breaker, as in each list.
         merged.sort_by_cached_key(|MergedRow { cursor, .. }| {
             (cursor.rank, cursor.sort.clone(), cursor.id)
         });
@@ -102,6 +104,7 @@ pub fn query_collections<'r, R: SearchableRecord + 'r>(
             collection,
             ..
         }) => {
+            // Orders by id have not read the sort key, which every cursor has.
             if let Some((_, reader)) = answers.get(collection) {
                 cursor.sort = reader.read(|state| sort_key(state, RecordId(cursor.id)))?;
             }

@@ -246,6 +246,7 @@ type PushText = fn(u32, &[u8], &mut RowBuffer);
 
 fn push_text_columns<C: ColumnSet>(bits: u32, text: &[u8], rows: &mut RowBuffer) {
     let columns = Columns::<C>::from_bits(bits);
+    // The text alone needs no parsing.
     if columns == Columns::from(C::TEXT) {
         return rows.push(text);
     }

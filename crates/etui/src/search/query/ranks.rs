@@ -15,6 +15,7 @@ impl Ranks {
     /// Returns the rank of a record that matches the query.
     pub(super) fn of(&self, record: SearchKeys<'_>) -> u8 {
         let last = self.0.len().saturating_sub(1);
+        // The last rank is the widest: every record of the query matches it.
         let wider = self.0.get(..last).unwrap_or_default();
         let rank = wider.iter().position(|rank| rank.matches(record));
         u8::try_from(rank.unwrap_or(last)).unwrap_or(u8::MAX)

@@ -84,6 +84,7 @@ fn prepare_select<'c>(
     }
     let mut sql = format!("SELECT r.id, {columns} FROM (VALUES (?1)");
     for n in 2..=size {
+        // Writing to a String does not fail.
         let _ = write!(sql, ",(?{n})");
     }
     let _ = write!(

@@ -34,6 +34,7 @@ impl RowBuffer {
 
     /// Returns the encoded values of a row.
     pub(super) fn encoded_row(&self, index: usize) -> &[u8] {
+        // The last row ends with the buffer.
         let offset = |at: usize| self.starts.get(at).copied().unwrap_or(self.bytes.len());
         &self.bytes[offset(index)..offset(index + 1)]
     }

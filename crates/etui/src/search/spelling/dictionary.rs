@@ -40,6 +40,7 @@ impl Dictionary {
 
     /// Collects the words of the index, and of pending records of a collection.
     pub(super) fn read(&mut self, conn: &Connection, collection: i64, word: &str) -> Result<()> {
+        // Longer words are cut in the index, and cannot be compared.
         if word.len() >= terms::MAX_TERM {
             return Ok(());
         }
@@ -79,12 +80,14 @@ impl Dictionary {
         let start = new_term(kind, &[first], "");
         let end = terms::prefix_end(&start);
         postings::each_term(conn, &start[..]..&end[..], |term| {
+            // A cut term is not a whole word.
             if term.len() <= terms::MAX_TERM {
                 self.compare(term.get(1..).unwrap_or_default(), word);
             }
         })?;
         self.look_up(conn, &new_term(kind, &[second], rest), word)?;
         self.look_up(conn, &new_term(kind, &[second, first], rest), word)?;
+        // After the term without text, which means that the field is present.
         let mut from = vec![kind, 0];
         while let Some(found) = postings::first_term(conn, &from[..]..&[kind + 1][..])? {
             let text = std::str::from_utf8(found.get(1..).unwrap_or_default());

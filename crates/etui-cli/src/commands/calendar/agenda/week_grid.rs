@@ -340,6 +340,7 @@ fn minutes_of(part: DayPart) -> Option<(i64, i64)> {
         DayPart::Whole(start, end) if end.date() > start.date() => (minute(start), MINUTES_OF_DAY),
         DayPart::Whole(start, end) => (minute(start), minute(end)),
     };
+    // Half an hour at least, so that a short entry has a row.
     Some((start, end.max(start + 30)))
 }
 

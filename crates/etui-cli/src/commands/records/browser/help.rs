@@ -46,11 +46,11 @@ pub fn list_keys(words: &ListWords) -> KeyRows {
 }
 
 /// Returns the keys for one record.
-pub fn record_keys(one: &str) -> KeyRows {
+pub fn record_keys(noun: &str) -> KeyRows {
     key_rows(&[
         (
             "a",
-            &format!("add: a new {one} in one phrase, or with Ctrl-O in the editor"),
+            &format!("add: a new {noun} in one phrase, or with Ctrl-O in the editor"),
         ),
         ("e", "edit the fields"),
         ("E", "edit the text in $VISUAL or $EDITOR"),

@@ -16,11 +16,13 @@ impl QueryExecutor<'_, '_> {
         let Some(undecided) = undecided.filter(|ids| is_list && !ids.is_empty()) else {
             return self.scan_candidates(candidates, u64::MAX).map(|_| ());
         };
+        // An unlimited page needs every recheck: all in file order at once.
         if self.window.limit != u64::MAX {
             let max_rechecks = MAX_LIST_RECHECKS.min(undecided.len() / FILE_ORDER_GAIN);
             if self.scan_candidates(candidates, max_rechecks)? {
                 return Ok(());
             }
+            // The rows of the scan that was given up.
             self.sink.truncate(self.first_row);
             self.skip = self.window.offset;
         }
@@ -32,6 +34,7 @@ impl QueryExecutor<'_, '_> {
                 matches.insert(id);
             }
         })?;
+        // Few matches may be left, which are faster fetched by id.
         self.choose_path(&Candidates::Exact(matches))
     }
 

@@ -81,6 +81,7 @@ impl QueryExecutor<'_, '_> {
         let mut ids = ids.iter();
         let mut batch = Vec::with_capacity(BATCH);
         while !self.is_full() {
+            // Records fetched beyond the end of the page are wasted.
             let room = self.window.limit - self.sink.len() as u64;
             let room = room.saturating_add(self.skip).min(BATCH as u64) as usize;
             batch.clear();
@@ -111,6 +112,7 @@ impl QueryExecutor<'_, '_> {
         ids: &[i64],
         candidates: &Candidates,
     ) -> Result<()> {
+        // Nothing is skipped or rechecked: one statement fetches the records and their rows.
         if self.skip == 0 && candidates.is_exact() {
             return self.sink.push_by_id(ids);
         }

@@ -38,6 +38,7 @@ impl QueryExecutor<'_, '_> {
                 length = block.len();
                 Ok(ControlFlow::Break(()))
             })?;
+            // Backward, the entries after it in its block come first.
             self.skip = length.saturating_sub(at + 1) as u64;
         }
         self.scan_list_from(&first, None, every)
@@ -75,6 +76,7 @@ impl QueryExecutor<'_, '_> {
             if let Some(after) = after.take() {
                 match backward {
                     true => range.end = block.count_before(&after.sort, after.id),
+                    // The entry of the cursor itself was on the page before.
                     false => {
                         range.start = block.count_before(&after.sort, after.id.saturating_add(1))
                     }

@@ -18,6 +18,7 @@ impl QueryExecutor<'_, '_> {
                 sort: SortOrder::List,
                 offset: self.skip,
                 limit: self.window.limit,
+                // Later ranks begin at the start of the list.
                 after: after.filter(|_| at == first).map(|after| Cursor {
                     rank: 0,
                     ..after.clone()

@@ -150,6 +150,7 @@ fn browse_agenda(
 /// Returns the time until another day is today.
 fn until_midnight(agenda: &AgendaState) -> Duration {
     let since = agenda.now.seconds() - agenda.now.date().midnight().seconds();
+    // One second at least, so that the loop does not spin at midnight.
     Duration::from_secs(u64::try_from(DAY - since).unwrap_or(1).max(1))
 }
 
