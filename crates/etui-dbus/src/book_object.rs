@@ -1,6 +1,5 @@
 //! `org.etui.AddressBook1`: the calls that only address books have.
 
-use etui::store::CollectionKey;
 use std::collections::HashMap;
 
 use etui::contacts::{
@@ -8,6 +7,7 @@ use etui::contacts::{
     Photo, Query,
 };
 use etui::record::{Collection, Reader};
+use etui::store::CollectionKey;
 use etui::text::phone::{MatchType, PhoneNumber, Region};
 use etui::{Condition, RecordId};
 use etui_contentline::charset::to_utf8;

@@ -1,12 +1,12 @@
 //! `org.etui.Calendar1`: the calls that only calendars have.
 
-use etui::calendar::OccurrenceLimit;
-use etui::store::CollectionKey;
 use std::ops::Range;
 
+use etui::calendar::OccurrenceLimit;
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::{CalendarObject, InvalidColor, Occurrence};
 use etui::record::Collection;
+use etui::store::CollectionKey;
 use zbus::interface;
 
 use crate::collection_object::check_array;

@@ -1,11 +1,11 @@
 //! `org.etui.Collection1`: an address book or a calendar.
 
-use etui::store::CollectionKey;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
+use etui::store::CollectionKey;
 use etui::{CollectionKind, Store};
 use etui_contentline::charset::to_utf8;
 use zbus::message::Header;

@@ -1,6 +1,5 @@
 //! [`TypedCollection`]: the calls on a collection of one kind of records.
 
-use etui::store::CollectionKey;
 use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -10,6 +9,7 @@ use etui::import::{ImportEvent, ImportReport};
 use etui::record::{Collection, Version, VersionKind};
 use etui::search::filter::{Filter, FilterError};
 use etui::search::query::{ColumnSet, Columns, Query, SearchableRecord, SortOrder};
+use etui::store::CollectionKey;
 use etui::{Changes, Condition, ETag, Error, SavedRecord, Store, SyncToken};
 
 use crate::collection::{

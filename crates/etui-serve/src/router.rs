@@ -1,6 +1,5 @@
 //! [`Router`]: from a request to its answer: the password, the limits, and the worker that answers.
 
-use etui::store::CollectionKey;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,6 +7,7 @@ use std::time::Instant;
 use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use etui::contacts::Card;
+use etui::store::CollectionKey;
 use etui_dav::{DavOptions, Session};
 use http::header::EXPECT;
 use http::request::Parts;

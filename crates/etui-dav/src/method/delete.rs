@@ -1,7 +1,8 @@
 //! DELETE of a resource, or of a collection with all that is in it. Both go to the trash.
 
-use etui::store::CollectionKey;
 use http::StatusCode;
+
+use etui::store::CollectionKey;
 
 use super::answer_empty;
 use super::refused::refusal_of;

@@ -1,9 +1,10 @@
 //! MKCOL with properties (RFC 5689) and MKCALENDAR (RFC 4791 section 5.3.1).
 
+use http::{Response, StatusCode};
+
 use etui::record::Collection;
 use etui::store::CollectionChanges;
 use etui::store::NewCollection;
-use http::{Response, StatusCode};
 
 use super::answer_empty;
 use crate::context::{Context, for_kind, is_segment};

@@ -1,8 +1,9 @@
 //! Changes of a collection's properties, which PROPPATCH, MKCOL and MKCALENDAR ask for.
 
+use http::StatusCode;
+
 use etui::calendar::InvalidColor;
 use etui::store::CollectionChanges;
-use http::StatusCode;
 
 use super::collection::{COLOR, COMPONENT_SET, component_names};
 use super::dead::{DeadValue, clark_name};

@@ -1,12 +1,12 @@
 //! Properties of a collection: an address book or a calendar.
 
-use etui::store::CollectionKey;
 use std::cell::OnceCell;
 
 use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::record::Collection;
+use etui::store::CollectionKey;
 use etui::{Store, SyncToken};
 
 use super::dead::{DeadValue, parse_clark_name};

@@ -1,7 +1,8 @@
 //! `sync-collection` (RFC 6578): the changes of a collection since a token.
 
-use etui::resource::ResourceChanges;
 use http::StatusCode;
+
+use etui::resource::ResourceChanges;
 
 use super::{data_form, limit_of};
 use crate::context::Context;

@@ -1,7 +1,8 @@
 //! [`Table`]: one line per row, truncated to the width of the terminal.
 
-use etui::calendar::Color;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use etui::calendar::Color;
 
 use super::{OutputWriter, Style, one_line};
 use crate::errors::Result;

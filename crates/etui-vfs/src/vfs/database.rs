@@ -396,7 +396,7 @@ impl Database {
         self.wal_mut().clear();
         self.index().clear();
         if !session.is_backfilled() && !self.broken().is(Mutation::EndWithoutBackfill) {
-            // A failure is in SQLite's log; the redo log stays, and the next open replays it.
+            // After a failure the redo log stays, and the next open replays it.
             let _ = self.flush_log(session);
             self.detach_log(session);
             self.reattach_if_exclusive(session);
@@ -436,7 +436,7 @@ impl Database {
     /// doubt.
     pub fn close_last(&self) -> Option<u64> {
         let session = &mut *self.session();
-        // A failure is in SQLite's log; the redo log stays, and the next open replays it.
+        // After a failure the redo log stays, and the next open replays it.
         let _ = self.finish(session);
         if let SessionPhase::Plain = session.phase {
             let _ = self.main.flush().and_then(|()| self.main.trim_to_len());

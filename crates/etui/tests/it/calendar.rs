@@ -1,9 +1,9 @@
 //! Calendars over the public API: ranges and alarms match an expansion of every record, and an export
 //! reproduces the import.
 
-use etui::calendar::OccurrenceLimit;
 use std::ops::ControlFlow;
 
+use etui::calendar::OccurrenceLimit;
 use etui::calendar::time::{CalendarTime, Date, TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{BusyPeriod, Calendar, CalendarObject, Draft, DueAlarm};

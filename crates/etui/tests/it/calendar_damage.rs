@@ -1,12 +1,12 @@
 //! Rows of a calendar changed by another program or a failing disk: every query answers or fails with
 //! an error, nothing panics, and a repair restores all derived columns.
 
-use etui::calendar::OccurrenceLimit;
 use std::fs;
 use std::ops::ControlFlow;
 
 use crate::support::{clean, directory};
 use etui::Store;
+use etui::calendar::OccurrenceLimit;
 use etui::calendar::time::{Date, TimeZone, Timestamp};
 use etui::datebook::DateBook;
 use etui_testkit::calendars::Calendars;

@@ -3,10 +3,10 @@
 //! stays consistent, a second import changes nothing, and a query costs its answer: none of these
 //! tests ends in reasonable time if a query expands everything.
 
-use etui::calendar::OccurrenceLimit;
 use std::ops::{ControlFlow, Range};
 
 use crate::support::{clean, directory};
+use etui::calendar::OccurrenceLimit;
 use etui::calendar::time::{Date, DateTimeValue, TimeZone, Timestamp};
 use etui::calendar::{BoundedOccurrences, Calendar};
 use etui::import::ImportReport;

@@ -1,8 +1,8 @@
 //! Ranges with unbounded series: cached series are those of the store, whichever process wrote them.
 
-use etui::calendar::OccurrenceLimit;
 use std::ops::{ControlFlow, Range};
 
+use etui::calendar::OccurrenceLimit;
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{Date, DateTime, TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;

@@ -1,7 +1,5 @@
 //! Collections of either kind: renamed, removed with their records, restored.
 
-use etui::store::CollectionKey;
-use etui::store::NewCollection;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +12,8 @@ use etui::datebook::DateBook;
 use etui::record::Collection;
 use etui::search::filter::Filter;
 use etui::search::query::{Query, Rows, SearchableRecord, SortOrder, query_collections};
+use etui::store::CollectionKey;
+use etui::store::NewCollection;
 use etui::watch::ViewChanges;
 use etui::{ChangeKind, Changes, Error, RemovedCollection, Store};
 

@@ -1,10 +1,10 @@
 //! Contacts through the public API.
 
-use etui::record::Save;
 use std::sync::Arc;
 
 use etui::contacts::{Card, Contacts, Field, Filter, MatchMode, Paging, Query, ViewChanges};
 use etui::record::RecordKind;
+use etui::record::Save;
 use etui::text::phone::MatchType;
 use etui::{
     ChangeKind, Changes, Condition, ETag, Error, Options, RecordChange, SaveOutcome, Store,

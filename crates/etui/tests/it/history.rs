@@ -1,12 +1,12 @@
 //! Every kept version of a record is listed, read and brought back.
 
-use etui::record::Save;
 use std::time::{Duration, SystemTime};
 
 use crate::support::{card, clean, directory, german, vcard};
 use etui::calendar::CalendarObject;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::contacts::{Card, Contacts};
+use etui::record::Save;
 use etui::record::{RecordKind, Version, VersionKind};
 use etui::{Error, SaveOutcome, Store};
 use etui_testkit::rng::SplitMix64;

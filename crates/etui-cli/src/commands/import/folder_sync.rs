@@ -9,13 +9,13 @@
 //! gone      changed   named; the next export writes the file
 //! ```
 
-use etui::store::CollectionKey;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use etui::import::ImportReport;
 use etui::record::{Collection, Reader, StoredRecord};
+use etui::store::CollectionKey;
 use etui::{Condition, ETag, Store};
 use etui_program::output::{OutputWriter, escape_text, one_line, pluralize, quote_operand};
 use etui_program::{Failure, Result};

@@ -1,8 +1,8 @@
 //! Reads the occurrences of a period from calendars, bounded, and makes entries of them.
 
-use etui::calendar::OccurrenceLimit;
 use std::collections::HashMap;
 
+use etui::calendar::OccurrenceLimit;
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, Date, TimeZone};
 use etui::calendar::{CalendarObject, Color, CutSeries, Occurrence, Status};
