@@ -34,6 +34,7 @@ impl FixedState {
 
     /// Runs `work` in this state. Other threads wait.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.db.refuse_if_closed()?;
         let connection = self.connection.lock();
         let Some(conn) = &*connection else {
             return Err(Error::Closed(self.db.path().to_owned()));

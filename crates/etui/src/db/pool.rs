@@ -261,7 +261,8 @@ impl ConnectionPool {
         Ok(idle.pop())
     }
 
-    fn refuse_if_closed(&self) -> Result<()> {
+    /// Fails once the database is closed.
+    pub(super) fn refuse_if_closed(&self) -> Result<()> {
         match self.is_closed.load(Ordering::Acquire) {
             true => Err(Error::Closed(self.path.clone())),
             false => Ok(()),

@@ -14,7 +14,8 @@ use crate::{calendar, contacts};
 /// It costs one read transaction. While a snapshot is kept, the WAL cannot be restarted, and grows;
 /// drop it after reading.
 ///
-/// Its readers share it: they, and clones of it, may be kept and move to threads, and read one after the other.
+/// After [`Store::close`](crate::Store::close) its reads fail, and the file stays open until its last reader is
+/// dropped. Its readers share it: they, and clones of it, may be kept and move to threads, and read one after the other.
 #[derive(Clone)]
 pub struct Snapshot {
     state: Arc<FixedState>,

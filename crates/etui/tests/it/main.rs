@@ -55,6 +55,7 @@ mod redo;
 mod resources;
 mod second_sqlite;
 mod settings;
+mod snapshots;
 mod sql;
 mod support;
 mod transfer;
