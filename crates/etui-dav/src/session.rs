@@ -9,7 +9,7 @@ pub struct Session<'a> {
     pub device: &'a str,
     /// Whether it may change anything.
     pub may_write: bool,
-    /// The ids of the collections that it sees ([`Collection::id`](etui::record::Collection::id)); `None`: all, and it may
+    /// The ids of the collections that it sees ([`Reader::id`](etui::record::Reader::id)); `None`: all, and it may
     /// create further ones.
     pub sees: Option<&'a HashSet<i64>>,
     /// The user, whose name is the principal's display name.
@@ -59,7 +59,7 @@ pub struct Outcome {
     pub written: u64,
     /// The number of resources that were removed.
     pub removed: u64,
-    /// The collection that the request was about ([`Collection::id`](etui::record::Collection::id)).
+    /// The collection that the request was about ([`Reader::id`](etui::record::Reader::id)).
     pub collection: Option<i64>,
     /// The error of the store, if the status is 500 or more. The answer does not have it.
     pub failure: Option<String>,

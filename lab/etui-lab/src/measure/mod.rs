@@ -8,9 +8,9 @@
 //! | `wall_ns`, `cpu_ns` | time, of the wall and of the processor | the clocks |
 //! | `minor_faults`, `major_faults` | page faults without and with reading | `/proc/self/stat` |
 //! | `read_calls`, `write_calls`, `called_read_bytes`, `called_write_bytes` | read and write calls, and their bytes | `/proc/self/io` |
-//! | `block_writes`, `block_write_bytes`, `block_reads`, `block_read_bytes`, `block_flushes` | requests to the block device | [`block`] |
-//! | `block_real_writes`, `block_real_write_bytes`, `block_empty_flushes` | of that, writes that carry data, and flushes that do not | [`trace`] |
-//! | `block_database_bytes`, `block_journal_bytes`, `block_fs_journal_bytes`, `block_metadata_bytes`, `block_data_bytes`, and `_writes` | purposes of the writes | [`layout`] |
+//! | `block_writes`, `block_write_bytes`, `block_reads`, `block_read_bytes`, `block_flushes` | requests to the block device | `block` |
+//! | `block_real_writes`, `block_real_write_bytes`, `block_empty_flushes` | of that, writes that carry data, and flushes that do not | `trace` |
+//! | `block_database_bytes`, `block_journal_bytes`, `block_fs_journal_bytes`, `block_metadata_bytes`, `block_data_bytes`, and `_writes` | purposes of the writes | `layout` |
 //! | `rss_bytes`, `peak_rss_bytes`, `pss_bytes`, `vms_bytes`, `private_dirty_bytes`, `private_bytes` | memory | `/proc/PID/smaps_rollup` |
 //! | `instructions` | instructions executed | callgrind |
 //! | any other | counted by the experiment, exact | its instrumented VFS or tracer |

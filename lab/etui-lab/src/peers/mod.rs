@@ -1,8 +1,8 @@
 //! Other products, driven as users drive them.
 //!
-//! - [`client`]: commands to a client program;
-//! - [`session`]: a private D-Bus with the processes of a product;
-//! - [`eds`], [`akonadi`]: servers of personal data, with their clients;
+//! - `client`: commands to a client program;
+//! - `session`: a private D-Bus with the processes of a product;
+//! - [`eds`], `akonadi`: servers of personal data, with their clients;
 //! - [`plain`]: plain SQLite; [`bus`]: etui's own services.
 
 pub(crate) mod akonadi;

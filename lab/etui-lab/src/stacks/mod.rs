@@ -11,7 +11,7 @@
 //!
 //! Everything that a stack creates is in the run's own directory (the images, the mount points) or
 //! in a directory of the same name elsewhere ([`outside_directory`]), so that whoever cleans up after a
-//! killed run ([`crate::runner::cleanup`]) needs to know these directories only.
+//! killed run (`runner::cleanup`) needs to know these directories only.
 
 mod guest;
 mod image;
