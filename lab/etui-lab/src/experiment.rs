@@ -174,7 +174,7 @@ impl From<Vec<ArmGroup>> for RunPlan {
     }
 }
 
-/// An experiment. See the book, *Adding an experiment*, for one from beginning to end.
+/// An experiment. `examples/flush_cost.rs` is one from beginning to end; the book, *Adding an experiment*, explains it.
 pub trait Experiment: Sync {
     /// Description.
     fn experiment_info(&self) -> ExperimentInfo;

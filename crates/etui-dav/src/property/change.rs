@@ -229,3 +229,18 @@ fn keep(changes: &mut CollectionChanges, name: &Name, value: Option<String>) {
 fn conflict(detail: String) -> Refusal {
     Refusal::new(StatusCode::CONFLICT, detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::collection::all_names;
+    use super::*;
+
+    /// A computed property that is not protected could be set, and would never be shown.
+    #[test]
+    fn what_the_server_computes_is_protected() {
+        let settable = [DISPLAY_NAME, COLOR, COMPONENT_SET];
+        for name in all_names().filter(|name| !settable.contains(name)) {
+            assert!(PROTECTED.contains(&name), "{name:?}");
+        }
+    }
+}

@@ -53,6 +53,13 @@ const CALENDAR_NAMES: &[(Namespace, &str)] = &[
     (Namespace::CalDav, "max-resource-size"),
 ];
 
+/// The names of all properties of collections that the server computes or interprets.
+#[cfg(test)]
+pub(super) fn all_names() -> impl Iterator<Item = (Namespace, &'static str)> {
+    let all = NAMES.iter().chain(ADDRESS_BOOK_NAMES).chain(CALENDAR_NAMES);
+    all.cloned()
+}
+
 /// The name of the property with the calendar's colour.
 pub(crate) const COLOR: (Namespace, &str) = (Namespace::Apple, "calendar-color");
 

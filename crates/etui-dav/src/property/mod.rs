@@ -1,4 +1,8 @@
 //! Properties of the targets of paths: names, values, and the selection of a request.
+//!
+//! What a client sets is kept without code of its own (`dead`). One that the server computes has its name and value in
+//! `collection`, and is in `PROTECTED` of `change`. One with a meaning in the store follows `COLOR`: it is in
+//! [`CollectionChanges`](etui::store::CollectionChanges).
 
 pub(crate) mod change;
 mod collection;

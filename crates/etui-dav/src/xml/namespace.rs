@@ -14,7 +14,7 @@ pub enum Namespace {
     CardDav,
     /// `http://calendarserver.org/ns/`: `getctag` and others.
     CalendarServer,
-    /// `http://apple.com/ns/ical/`: `calendar-color`, `calendar-order`.
+    /// `http://apple.com/ns/ical/`: `calendar-color`, and `calendar-order`, which is kept as a client sets it.
     Apple,
     /// Any other; empty: the element is in no namespace.
     Other(Arc<str>),

@@ -146,7 +146,17 @@ impl ColumnValues for Column {
                 rows.push(organizer.map_or(&[], |a| a.as_bytes()));
             }
             Self::Url => optional(&main.url, rows),
-            _ => optional(&main.description, rows),
+            Self::Notes => optional(&main.description, rows),
+            // Those are read from the summary or the row, without the object.
+            Self::Title
+            | Self::Place
+            | Self::Start
+            | Self::End
+            | Self::Kind
+            | Self::Status
+            | Self::Uid
+            | Self::ETag
+            | Self::Record => {}
         }
     }
 }

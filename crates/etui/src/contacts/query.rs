@@ -134,7 +134,15 @@ impl ColumnValues for Column {
                 let date = card.birthday().map(|date| date.to_string());
                 rows.push(date.unwrap_or_default().as_bytes());
             }
-            _ => rows.push(card.note().unwrap_or_default().as_bytes()),
+            Self::Note => rows.push(card.note().unwrap_or_default().as_bytes()),
+            // Those are read from the summary or the row, without the card.
+            Self::Name
+            | Self::Organization
+            | Self::Phone
+            | Self::Email
+            | Self::Uid
+            | Self::ETag
+            | Self::Card => {}
         }
     }
 }

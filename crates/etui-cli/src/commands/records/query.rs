@@ -347,3 +347,22 @@ impl Serialize for RowJson {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use etui::calendar::CalendarObject;
+    use etui::contacts::Card;
+
+    use super::*;
+
+    /// Headings are found by the positions of their columns.
+    #[test]
+    fn every_column_has_a_heading() {
+        fn check<R: RecordCommands>() {
+            let count = R::COLUMN_HEADINGS.split(',').count();
+            assert_eq!(count, R::Column::NAMES.len(), "{}", R::MANY);
+        }
+        check::<Card>();
+        check::<CalendarObject>();
+    }
+}
