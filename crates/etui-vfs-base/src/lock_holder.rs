@@ -90,8 +90,9 @@ fn find(path: &Path, is_wanted: impl Fn(&Lock<'_>) -> bool) -> Option<LockHolder
     })
 }
 
-/// Returns the process, of those that this one may inspect, with an OFD lock of a file. The kernel
-/// lists these locks with the open files of each process, not by process.
+/// Returns the process, of those that this one may inspect, with a lock of a file. The kernel lists OFD locks with
+/// the open files of each process, not by process; of the others it may pass one over in `/proc/locks`, which is
+/// read in parts while locks come and go.
 fn of_open_file(identity: (u64, u64), is_wanted: &impl Fn(&Lock<'_>) -> bool) -> Option<u32> {
     let processes = fs::read_dir("/proc").ok()?.flatten();
     let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -106,7 +107,7 @@ fn of_open_file(identity: (u64, u64), is_wanted: &impl Fn(&Lock<'_>) -> bool) ->
                 let info = format!("/proc/{process}/fdinfo/{}", descriptor.to_string_lossy());
                 is_it
                     && fs::read_to_string(info).is_ok_and(|info| {
-                        let mut locks = info.lines().filter(|line| line.contains("OFDLCK"));
+                        let mut locks = info.lines().filter(|line| line.starts_with("lock:"));
                         locks.any(|line| Lock::parse(line).is_some_and(|lock| is_wanted(&lock)))
                     })
             })
