@@ -367,16 +367,20 @@ impl<'c, R: RecordKind> ReadState<'c, R> {
 
     /// See [`Reader::get`].
     pub(crate) fn get(&self, key: RecordKey<'_>) -> Result<Option<StoredRecord<R>>> {
-        const COLUMNS: &str = "SELECT id, uid, etag, text FROM record";
-        const LIVE: &str = "collection = ?1 AND removed_at IS NULL";
         let found = match key {
             RecordKey::Uid(uid) => self
                 .conn
-                .prepare_cached(&format!("{COLUMNS} WHERE uid = ?2 AND {LIVE}"))?
+                .prepare_cached(
+                    "SELECT id, uid, etag, text FROM record \
+                     WHERE collection = ?1 AND uid = ?2 AND removed_at IS NULL",
+                )?
                 .query_row((self.collection, uid), StoredRecord::from_row),
             RecordKey::Id(id) => self
                 .conn
-                .prepare_cached(&format!("{COLUMNS} WHERE id = ?2 AND {LIVE}"))?
+                .prepare_cached(
+                    "SELECT id, uid, etag, text FROM record \
+                     WHERE id = ?2 AND collection = ?1 AND removed_at IS NULL",
+                )?
                 .query_row((self.collection, id.0), StoredRecord::from_row),
         };
         Ok(found.optional()?)
