@@ -66,10 +66,10 @@ pub struct BoundedOccurrences {
     pub occurrences: Vec<Occurrence>,
     /// Series with only their first [`per_series`](Self::per_series) occurrences in the answer.
     pub cut: Vec<CutSeries>,
-    /// The cap of each series.
+    /// The cap of each series; of [`OccurrenceLimit::First`] the limit itself.
     pub per_series: usize,
-    /// True if the limit is exceeded even with one occurrence of each series: the answer has the
-    /// first occurrences.
+    /// True if the answer has only the first occurrences: with [`OccurrenceLimit::Fair`], the limit is exceeded even
+    /// with one occurrence of each series.
     pub has_more: bool,
 }
 

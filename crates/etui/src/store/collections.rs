@@ -118,7 +118,7 @@ pub struct RemovedCollection {
 
 /// Returns the time at `ms` after 1970-01-01T00:00Z, or the epoch if the system cannot represent
 /// it.
-fn system_time(ms: i64) -> SystemTime {
+pub(super) fn system_time(ms: i64) -> SystemTime {
     let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
 }

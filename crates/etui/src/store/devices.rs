@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, Row};
 
@@ -14,6 +14,7 @@ use crate::db::TransactionSize;
 use crate::db::random::fill_random;
 use crate::error::{Error, Result};
 use crate::store::Store;
+use crate::store::collections::system_time;
 use crate::types::now_ms;
 
 /// The tables, made when the first device is added. `docs/src/schema.md` explains them.
@@ -330,13 +331,6 @@ fn check_name(name: &str) -> Result<()> {
         true => Ok(()),
         false => Err(Error::BadDeviceName(name.to_owned())),
     }
-}
-
-/// Returns the time at `ms` after 1970-01-01T00:00Z, or the epoch if the system cannot represent
-/// it.
-fn system_time(ms: i64) -> SystemTime {
-    let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
-    UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
 }
 
 #[cfg(test)]

@@ -68,7 +68,8 @@ impl<'n> NewCollection<'n> {
         }
         let changed_name = self.changes.and_then(|changes| changes.name.as_deref());
         let name = self.name.or(changed_name).or(self.segment);
-        let name = name.unwrap_or(kind.default_name());
+        // No name is no valid one.
+        let name = name.unwrap_or_default();
         let made = collection_table::create_collection(conn, kind, name)?;
         if self.external_id.is_some() {
             external_id::set(conn, kind, made.id, self.external_id)?;
