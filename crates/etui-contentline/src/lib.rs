@@ -5,13 +5,15 @@
 //! - [`lines`]: the lines of one record, unfolded, with name, parameters and value;
 //! - [`values`]: values, lists and parameters without their escapes;
 //! - [`charset`]: a record of any charset as UTF-8;
-//! - [`edit`]: changes to single lines that leave every other byte alone.
+//! - [`edit`]: changes to single lines that leave every other byte alone;
+//! - [`merge`](mod@merge): what two sides made of one record since they last agreed.
 
 #![deny(missing_docs)]
 
 pub mod charset;
 pub mod edit;
 pub mod lines;
+pub mod merge;
 pub mod rejection;
 pub mod split;
 pub mod stream;

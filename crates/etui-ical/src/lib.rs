@@ -4,7 +4,8 @@
 //! - [`recurrence`]: recurrence rules and the instances that they make;
 //! - [`zones`]: `TZID` and `VTIMEZONE` to a time zone, and back;
 //! - [`ics`]: streams of `VCALENDAR` objects, split into components and written again byte for byte;
-//! - [`object`]: all components with one UID ([`CalendarObject`]): read, created, edited, merged.
+//! - [`object`]: all components with one UID ([`CalendarObject`]): read, created, edited, merged;
+//! - [`merge_three_way`]: what two sides made of an object since they last agreed.
 //!
 //! Expanding a recurrence set costs as much as the range holds, wherever the range is: nothing walks
 //! from `DTSTART`.
@@ -33,6 +34,7 @@ pub mod ics;
 pub mod object;
 mod property_name;
 pub mod recurrence;
+mod three_way;
 pub mod time;
 mod timing_reader;
 pub mod zones;
@@ -42,6 +44,7 @@ pub use object::{
     Classification, ComponentOrigin, Draft, FloatingZone, MergeOutcome, Method, ObjectError,
     ReceivedMessage, Snooze, SplitSeries, Status,
 };
+pub use three_way::merge_three_way;
 pub use timing_reader::TimingWarning;
 
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 //! [`Card`] keeps the bytes of one vCard as they came and gives typed access to its properties.
 //! Edits change only the lines they concern. [`Card::to_v4`] converts a card of any version to
 //! vCard 4.0, [`Card::to_v3`] to 3.0; [`Card::merge_v3`] brings an edit of the latter back.
-//! [`Card::merge_with`] merges cards of one person.
+//! [`Card::merge_with`] merges cards of one person, [`Card::merge_three_way`] what two sides made of one card.
 //!
 //! ```
 //! use etui_vcard::{Card, NewProperty};
@@ -43,6 +43,7 @@ mod parameter;
 mod property;
 mod property_ref;
 mod references;
+mod three_way;
 mod v21;
 mod v3;
 mod v3_export;
@@ -56,6 +57,7 @@ pub use error::CardError;
 pub use fields::{Organization, Photo, PostalAddress, StructuredName, TypedValue, bare_address};
 pub use merge_cards::MergedCard;
 pub use property_ref::PropertyRef;
+pub use three_way::CardSide;
 pub use v4::ConvertedCard;
 
 /// Runs the example of the README.

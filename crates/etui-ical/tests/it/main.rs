@@ -7,3 +7,4 @@ mod icalendar;
 mod messages;
 mod recurrence;
 mod this_and_future;
+mod three_way;
