@@ -1,5 +1,5 @@
 //! CalDAV (RFC 4791) and CardDAV (RFC 6352) over an etui store: a request in, an answer out, without a
-//! socket.
+//! socket; and the requests of a [`client`].
 //!
 //! [`answer`] takes one request of an authenticated device ([`Session`]) and streams the answer to a
 //! [`Respond`]. A server around it accepts connections and knows the devices; `etui serve` is one.
@@ -73,10 +73,12 @@
 //! query/       data                filters, parts of objects; forms of content
 //! kind  condition  headers  path   contacts or calendar objects; parts of a request
 //! failure      respond  session    refusals; where answers go; the device
+//! client/                          requests out, answers in
 //! xml/                             trees in, streams out
 //! ```
 
 mod answer;
+pub mod client;
 mod condition;
 mod context;
 mod data;

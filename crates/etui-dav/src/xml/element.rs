@@ -1,5 +1,7 @@
 //! [`Element`]: an element of a request's body, with all that is in it.
 
+use std::io::BufRead;
+
 use super::namespace::Namespace;
 use super::read::{self, Limits, XmlError};
 
@@ -42,6 +44,19 @@ impl Element {
     /// unknown entity, or is beyond one of `limits`.
     pub fn parse(document: &[u8], limits: &Limits) -> Result<Self, XmlError> {
         read::parse(document, limits)
+    }
+
+    /// Reads a document in UTF-8 as it comes, and passes on each child of its root when it is complete. Returns the
+    /// root without them. Of the limits, those of elements and attributes are for one child.
+    ///
+    /// # Errors
+    /// As [`Element::parse`]; [`XmlError::Stream`]. Children that were complete before are passed on.
+    pub fn parse_children(
+        document: impl BufRead,
+        limits: &Limits,
+        on_child: &mut dyn FnMut(Self),
+    ) -> Result<Self, XmlError> {
+        read::parse_children(document, limits, on_child)
     }
 
     /// Returns true if the element has this name in this namespace.

@@ -1,5 +1,6 @@
 //! Reading a document into a tree. The tokens come from quick-xml; namespaces, references and limits are here.
 
+use std::io::BufRead;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -87,6 +88,9 @@ pub enum XmlError {
     /// It has another encoding than UTF-8.
     #[error("byte {0}: the XML is not in UTF-8")]
     Encoding(u64),
+    /// Its stream cannot be read.
+    #[error("the XML is cut off: {0}")]
+    Stream(String),
     /// It is not well-formed.
     #[error("byte {at}: the XML is not well-formed: {detail}")]
     Malformed {
@@ -110,8 +114,10 @@ struct OpenElement {
     outer: usize,
 }
 
-struct TreeReader<'l> {
+struct TreeReader<'l, 'f> {
     limits: &'l Limits,
+    /// Takes the children of the root, which are then not part of it.
+    on_child: Option<&'f mut dyn FnMut(Element)>,
     declared: Vec<Declared>,
     open: Vec<OpenElement>,
     elements: usize,
@@ -127,29 +133,80 @@ pub(super) fn parse(document: &[u8], limits: &Limits) -> Result<Element, XmlErro
         .map_err(|e| XmlError::Encoding(u64::try_from(e.valid_up_to()).unwrap_or(u64::MAX)))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader::from_str(text);
-    let mut tree = TreeReader {
-        limits,
-        declared: Vec::new(),
-        open: Vec::new(),
-        elements: 0,
-        attributes: 0,
-        root: None,
-    };
+    let mut tree = TreeReader::new(limits, None);
     loop {
         let at = reader.buffer_position();
-        let malformed = |detail: String| XmlError::Malformed { at, detail };
-        match reader.read_event().map_err(|e| malformed(e.to_string()))? {
-            Event::Start(tag) => tree.start(&tag, at)?,
+        let event = reader.read_event().map_err(|e| read_error(e, at))?;
+        if tree.take(event, at)? {
+            return tree.root.ok_or(XmlError::Empty);
+        }
+    }
+}
+
+/// Reads a document as it comes: `on_child` is given each child of the root, which is returned without them. The
+/// limits on elements and attributes are those of one child.
+pub(super) fn parse_children(
+    document: impl BufRead,
+    limits: &Limits,
+    on_child: &mut dyn FnMut(Element),
+) -> Result<Element, XmlError> {
+    // One byte more tells a document that is too long from one that is cut.
+    let mut reader = Reader::from_reader(document.take(limits.max_bytes.saturating_add(1)));
+    let mut tree = TreeReader::new(limits, Some(on_child));
+    let mut buffer = Vec::new();
+    loop {
+        let at = reader.buffer_position();
+        buffer.clear();
+        let event = reader.read_event_into(&mut buffer);
+        if reader.buffer_position() > limits.max_bytes {
+            return Err(XmlError::TooLong(limits.max_bytes));
+        }
+        if tree.take(event.map_err(|e| read_error(e, at))?, at)? {
+            return tree.root.ok_or(XmlError::Empty);
+        }
+    }
+}
+
+fn read_error(error: quick_xml::Error, at: u64) -> XmlError {
+    match error {
+        quick_xml::Error::Io(error) => XmlError::Stream(error.to_string()),
+        quick_xml::Error::Encoding(_) => XmlError::Encoding(at),
+        other => XmlError::Malformed {
+            at,
+            detail: other.to_string(),
+        },
+    }
+}
+
+impl<'l, 'f> TreeReader<'l, 'f> {
+    fn new(limits: &'l Limits, on_child: Option<&'f mut dyn FnMut(Element)>) -> Self {
+        Self {
+            limits,
+            on_child,
+            declared: Vec::new(),
+            open: Vec::new(),
+            elements: 0,
+            attributes: 0,
+            root: None,
+        }
+    }
+}
+
+impl TreeReader<'_, '_> {
+    /// Takes the next token; returns true at the end of the document.
+    fn take(&mut self, event: Event<'_>, at: u64) -> Result<bool, XmlError> {
+        match event {
+            Event::Start(tag) => self.start(&tag, at)?,
             Event::Empty(tag) => {
-                tree.start(&tag, at)?;
-                tree.end();
+                self.start(&tag, at)?;
+                self.end();
             }
-            Event::End(_) => tree.end(),
-            Event::Text(text) => tree.text(&text, at)?,
-            Event::CData(text) => tree.text(&text, at)?,
+            Event::End(_) => self.end(),
+            Event::Text(text) => self.text(&text, at)?,
+            Event::CData(text) => self.text(&text, at)?,
             Event::GeneralRef(name) => {
                 let c = resolve_reference(&name, at)?;
-                tree.push(c.encode_utf8(&mut [0; 4]), at)?;
+                self.push(c.encode_utf8(&mut [0; 4]), at)?;
             }
             Event::Decl(declaration) => {
                 if let Some(Ok(encoding)) = declaration.encoding() {
@@ -162,13 +219,15 @@ pub(super) fn parse(document: &[u8], limits: &Limits) -> Result<Element, XmlErro
             }
             Event::DocType(_) => return Err(XmlError::Doctype(at)),
             Event::Comment(_) | Event::PI(_) => {}
-            Event::Eof if tree.open.is_empty() => return tree.root.ok_or(XmlError::Empty),
-            Event::Eof => return Err(malformed("it ends within an element".into())),
+            Event::Eof if self.open.is_empty() => return Ok(true),
+            Event::Eof => {
+                let detail = "it ends within an element".into();
+                return Err(XmlError::Malformed { at, detail });
+            }
         }
+        Ok(false)
     }
-}
 
-impl TreeReader<'_> {
     fn start(&mut self, tag: &BytesStart<'_>, at: u64) -> Result<(), XmlError> {
         if self.open.is_empty() && self.root.is_some() {
             let detail = "there is more than one root element".into();
@@ -285,9 +344,13 @@ impl TreeReader<'_> {
             return;
         };
         self.declared.truncate(outer);
-        match self.open.last_mut() {
-            Some(parent) => parent.element.children.push(element),
-            None => self.root = Some(element),
+        match (&mut self.on_child, self.open.as_mut_slice()) {
+            (_, []) => self.root = Some(element),
+            (Some(on_child), [_]) => {
+                on_child(element);
+                (self.elements, self.attributes) = (1, 0);
+            }
+            (_, [.., parent]) => parent.element.children.push(element),
         }
     }
 
@@ -304,6 +367,7 @@ impl TreeReader<'_> {
             let detail = format!("the character U+{:04X} is not allowed", u32::from(c));
             return Err(XmlError::Malformed { at, detail });
         }
+        let is_between = self.on_child.is_some() && self.open.len() == 1;
         let Some(OpenElement { element, .. }) = self.open.last_mut() else {
             return match text.trim_ascii().is_empty() {
                 true => Ok(()),
@@ -314,6 +378,8 @@ impl TreeReader<'_> {
             };
         };
         match element.children.last_mut() {
+            // What is between the children of a stream is not kept.
+            _ if is_between => {}
             Some(child) => child.tail.push_str(text),
             None => element.text.push_str(text),
         }

@@ -6,6 +6,7 @@ mod access;
 mod apple;
 mod attacks;
 mod bytes;
+mod client;
 mod collections;
 mod conflicts;
 mod davx5;

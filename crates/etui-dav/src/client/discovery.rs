@@ -1,0 +1,280 @@
+//! From the address that a person gives to the collections there (RFC 6764 section 6, without DNS).
+//!
+//! ```text
+//! the address          current-user-principal, or a home, or is a collection itself
+//! else /.well-known/   likewise, where a redirect leads
+//! the principal        addressbook-home-set, calendar-home-set
+//! each home            its collections
+//! ```
+
+use super::address::{Address, AddressError};
+use super::answers::Response;
+use super::requests::{ClientRequest, list_collections, propfind};
+use crate::xml::Namespace;
+
+/// Redirects and steps of one discovery. iCloud needs 4 for each kind.
+const MAX_STEPS: usize = 24;
+
+/// What a collection holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RemoteKind {
+    /// Contacts.
+    Contacts,
+    /// Calendar objects.
+    Calendar,
+}
+
+/// A collection of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemoteCollection {
+    /// Where it is.
+    pub address: Address,
+    /// What it holds.
+    pub kind: RemoteKind,
+    /// Its name for people; the last part of the path if it has none.
+    pub name: String,
+    /// Its token (RFC 6578), if the server has tokens.
+    pub sync_token: Option<String>,
+    /// Its `getctag`.
+    pub ctag: Option<String>,
+    /// False if the server says that it cannot be written.
+    pub is_writable: bool,
+    /// The components that a calendar takes, such as VEVENT; empty if the server does not say.
+    pub components: Vec<String>,
+    /// The colour of a calendar, as the server has it.
+    pub color: Option<String>,
+}
+
+impl RemoteCollection {
+    /// Returns the collection that a response of a home describes; `None` if it is none of contacts or calendar objects.
+    #[must_use]
+    pub fn of(home: &Address, response: &Response) -> Option<Self> {
+        use Namespace::{Apple, CalDav, CalendarServer, CardDav, Dav};
+        let types = response.property(&Dav, "resourcetype")?;
+        let is_contacts = types.child(&CardDav, "addressbook").is_some();
+        let is_calendar = types.child(&CalDav, "calendar").is_some();
+        let kind = match (is_contacts, is_calendar) {
+            (true, _) => RemoteKind::Contacts,
+            (_, true) => RemoteKind::Calendar,
+            _ => return None,
+        };
+        let address = home.resolve(&response.href).ok()?;
+        home.trusts(&address).ok()?;
+        let privileges = response.property(&Dav, "current-user-privilege-set");
+        let may_write = |privileges: &crate::xml::Element| {
+            let mut all = privileges.children.iter().flat_map(|one| &one.children);
+            all.any(|one| ["write", "write-content", "all", "bind"].contains(&one.name.as_str()))
+        };
+        let components = response.property(&CalDav, "supported-calendar-component-set");
+        let components = components.into_iter().flat_map(|set| &set.children);
+        let own_name = address.path().trim_end_matches('/').rsplit('/').next();
+        let name = response.text(&Dav, "displayname").or(own_name);
+        Some(Self {
+            kind,
+            name: name.unwrap_or_default().to_owned(),
+            sync_token: response.text(&Dav, "sync-token").map(str::to_owned),
+            ctag: response.text(&CalendarServer, "getctag").map(str::to_owned),
+            is_writable: privileges.is_none_or(may_write),
+            components: components
+                .filter_map(|one| Some(one.attribute("name")?.to_ascii_uppercase()))
+                .collect(),
+            color: response.text(&Apple, "calendar-color").map(str::to_owned),
+            address,
+        })
+    }
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Discovered {
+    /// The collections, in the order of the server.
+    pub collections: Vec<RemoteCollection>,
+}
+
+/// Why nothing was found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DiscoveryError {
+    /// A server refers to an address that is not asked.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The password is not taken.
+    #[error("{0}: the server does not take this user and password")]
+    Refused(String),
+    /// The server has neither contacts nor calendars there.
+    #[error(
+        "{0}: there are no contacts and no calendars; give the address that the provider names for CalDAV or CardDAV"
+    )]
+    NothingFound(String),
+    /// The server refers from one address to the next.
+    #[error("{0}: the server refers from one address to the next without end")]
+    TooManySteps(String),
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone)]
+pub enum DiscoveryStep {
+    /// Send this request, and pass on the answer.
+    Send(ClientRequest),
+    /// It is done.
+    Done(Discovered),
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Question {
+    Start,
+    WellKnown,
+    Principal,
+    Home,
+}
+
+/// A discovery: ask [`Discovery::step`] what to send, pass on the answer, until it is done.
+#[derive(Debug, Clone)]
+pub struct Discovery {
+    given: Address,
+    pending: Vec<(Question, Address)>,
+    asked: Vec<(Question, Address)>,
+    /// The question that was sent.
+    current: Option<(Question, Address)>,
+    found: Discovered,
+    is_refused: bool,
+}
+
+impl Discovery {
+    /// Begins at the address that a person gave.
+    #[must_use]
+    pub fn new(given: Address) -> Self {
+        Self {
+            pending: vec![(Question::Start, given.clone())],
+            given,
+            asked: Vec::new(),
+            current: None,
+            found: Discovered::default(),
+            is_refused: false,
+        }
+    }
+
+    /// Returns what is to be done next.
+    ///
+    /// # Errors
+    /// [`DiscoveryError`]: nothing was found, and why.
+    pub fn step(&mut self) -> Result<DiscoveryStep, DiscoveryError> {
+        let given = || self.given.to_string();
+        let Some((question, address)) = self.pending.pop() else {
+            let has_asked = |question| self.asked.iter().any(|(asked, _)| *asked == question);
+            let is_found = !self.found.collections.is_empty() || has_asked(Question::Home);
+            if !is_found && !has_asked(Question::WellKnown) && !self.is_refused {
+                for name in ["caldav", "carddav"] {
+                    let address = self.given.with_path(&format!("/.well-known/{name}"));
+                    self.ask(Question::WellKnown, address);
+                }
+                return self.step();
+            }
+            return match is_found {
+                _ if !self.found.collections.is_empty() => {
+                    Ok(DiscoveryStep::Done(std::mem::take(&mut self.found)))
+                }
+                false if self.is_refused => Err(DiscoveryError::Refused(given())),
+                _ => Err(DiscoveryError::NothingFound(given())),
+            };
+        };
+        if self.asked.len() > MAX_STEPS {
+            return Err(DiscoveryError::TooManySteps(given()));
+        }
+        self.current = Some((question, address.clone()));
+        Ok(DiscoveryStep::Send(request(question, &address)))
+    }
+
+    /// Takes the resources of an answer.
+    ///
+    /// # Errors
+    /// [`DiscoveryError::Address`]: the server refers to an address that is not asked.
+    pub fn answered(&mut self, responses: &[Response]) -> Result<(), DiscoveryError> {
+        let Some((question, address)) = self.current.take() else {
+            return Ok(());
+        };
+        for response in responses {
+            if let Some(found) = RemoteCollection::of(&address, response) {
+                let all = &mut self.found.collections;
+                if !all.iter().any(|other| other.address == found.address) {
+                    all.push(found);
+                }
+            }
+        }
+        if question == Question::Home || !self.found.collections.is_empty() {
+            return Ok(());
+        }
+        let homes = [
+            (&Namespace::CardDav, "addressbook-home-set"),
+            (&Namespace::CalDav, "calendar-home-set"),
+        ];
+        let homes = homes.iter().flat_map(|(ns, name)| {
+            let all = responses
+                .iter()
+                .flat_map(|response| response.hrefs(ns, name));
+            all.map(|href| (Question::Home, href.to_owned()))
+        });
+        let mut next: Vec<(Question, String)> = homes.collect();
+        if next.is_empty() && question != Question::Principal {
+            let all = responses.iter();
+            let principals = all.flat_map(|r| r.hrefs(&Namespace::Dav, "current-user-principal"));
+            next.extend(principals.map(|href| (Question::Principal, href.to_owned())));
+        }
+        // The last one is asked first.
+        for (question, href) in next.into_iter().rev() {
+            let to = address.resolve(&href)?;
+            self.given.trusts(&to)?;
+            self.ask(question, to);
+        }
+        Ok(())
+    }
+
+    /// Takes an answer that refers to another address, as `Location` has it.
+    ///
+    /// # Errors
+    /// [`DiscoveryError::Address`]: nothing is sent there.
+    pub fn redirected(&mut self, location: &str) -> Result<(), DiscoveryError> {
+        if let Some((question, address)) = self.current.take() {
+            let to = address.resolve(location)?;
+            self.given.trusts(&to)?;
+            self.ask(question, to);
+        }
+        Ok(())
+    }
+
+    /// Takes a refusal: 401 and 403 are the password's, others say that there is nothing at this address.
+    pub fn refused(&mut self, status: u16) {
+        self.current = None;
+        // The well-known addresses of iCloud want a password that they do not take.
+        self.is_refused |= status == 401;
+    }
+
+    fn ask(&mut self, question: Question, address: Address) {
+        let next = (question, address);
+        if !self.asked.contains(&next) {
+            self.asked.push(next.clone());
+            self.pending.push(next);
+        }
+    }
+}
+
+fn request(question: Question, address: &Address) -> ClientRequest {
+    use Namespace::{CalDav, CardDav, Dav};
+    match question {
+        Question::Home => list_collections(address),
+        Question::Start | Question::WellKnown | Question::Principal => propfind(
+            address,
+            "0",
+            &[
+                (Dav, "resourcetype"),
+                (Dav, "displayname"),
+                (Dav, "current-user-principal"),
+                (CardDav, "addressbook-home-set"),
+                (CalDav, "calendar-home-set"),
+            ],
+        ),
+    }
+}
