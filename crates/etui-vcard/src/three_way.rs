@@ -99,15 +99,20 @@ impl Card {
                 winner,
             );
         }
-        if let Some(base) = ours.base
-            && versions == (VCardVersion::V4_0, VCardVersion::V3_0)
+        if let (Some(base), VCardVersion::V4_0, VCardVersion::V3_0) =
+            (ours.base, versions.0, versions.1)
+            && base.version() == VCardVersion::V4_0
         {
-            // What 3.0 cannot say is not theirs to change.
+            // What 3.0 cannot say is not theirs to change, and what the server made of it is no change.
+            let served = theirs
+                .base
+                .map(|served| base.merge_v3(served))
+                .transpose()?;
             let edited = base.merge_v3(theirs.card)?;
-            let base = Some(text(base));
+            let served = served.as_ref().unwrap_or(base);
             return merge_texts(
-                (base.clone(), text(ours.card)),
-                (base, text(&edited)),
+                (Some(text(base)), text(ours.card)),
+                (Some(text(served)), text(&edited)),
                 winner,
             );
         }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use super::elements::{Element, Elements, correspondence, loosely, numbered, say_same};
-use super::splice::{Groups, Splices, head, told};
+use super::splice::{Groups, Splices, told};
 use super::tree::Component;
 use super::{MergeConflict, MergeRules, MergeWinner};
 use crate::values::split_list;
@@ -16,6 +16,9 @@ pub(super) struct ComponentMerge<'t> {
     pub(super) splices: Splices<'t>,
     pub(super) conflicts: Vec<MergeConflict>,
 }
+
+/// A value; with its attributes where one occurs with several.
+type ElementKey = (String, Vec<String>);
 
 /// Name, key and number of a component.
 type ComponentKey = ((String, String), usize);
@@ -60,33 +63,64 @@ impl ComponentMerge<'_> {
             all.iter().map(|(key, _)| key.clone()).collect()
         };
         let (their_keys, our_keys) = (keys(&their_base), keys(&our_base));
-        let pairs = correspondence(&their_keys, &our_keys, |((name, key), count)| {
-            format!("{name} {} {count}", loosely(key))
-        });
+        let is_permanent = |name: &str| self.rules.permanent.contains(&name);
+        let pairs = correspondence(
+            &their_keys,
+            &our_keys,
+            |((name, key), count)| match is_permanent(name) {
+                // A zone by another name is another zone.
+                true => format!("{name} {key} {count}"),
+                false => format!("{name} {} {count}", loosely(key)),
+            },
+            |((name, _), _)| Some(name.clone()).filter(|name| !is_permanent(name)),
+        );
+        let of_ours: HashMap<&ComponentKey, &ComponentKey> =
+            pairs.iter().map(|(theirs, ours)| (ours, theirs)).collect();
         let our_base: HashMap<_, &Component> = our_base.into_iter().collect();
         let their_base_by_key: HashMap<_, &Component> = their_base.iter().cloned().collect();
         let ours_by_key: HashMap<_, &Component> = ours_numbered.into_iter().collect();
+        let theirs_by_key: HashMap<_, &Component> = theirs_numbered.iter().cloned().collect();
+        let mut seen: HashSet<&ComponentKey> = HashSet::new();
         for (key, theirs) in &theirs_numbered {
-            let base = their_base_by_key.get(key).copied();
-            let our_key = base.and_then(|_| pairs.get(key)).unwrap_or(key);
+            // One that is written as ours is now may be that of their base in the server's notation.
+            let renamed = of_ours.get(key).copied();
+            let renamed = renamed.filter(|base| !theirs_by_key.contains_key(base));
+            let base_key = match their_base_by_key.contains_key(key) {
+                true => key,
+                false => renamed.unwrap_or(key),
+            };
+            let base = their_base_by_key.get(base_key).copied();
+            let our_key = base.and_then(|_| pairs.get(base_key)).unwrap_or(key);
+            seen.insert(our_key);
             match (ours_by_key.get(our_key), base) {
                 (Some(own), _) => {
                     let own_base = our_base.get(our_key).copied();
                     self.component(own_base, own, base, theirs);
                 }
                 (None, Some(base)) if self.say_same(base, theirs) => {}
+                // Zones are added at the end, if a time that is taken has them.
+                (None, _) if self.rules.permanent.contains(&theirs.name.as_str()) => {}
                 (None, _) => self.splices.add_component(ours, theirs),
             }
         }
-        let left: HashMap<_, &Component> = theirs_numbered.into_iter().collect();
-        for (key, _) in their_base.iter().filter(|(key, _)| !left.contains_key(key)) {
+        for (key, _) in &their_base {
             let our_key = pairs.get(key).unwrap_or(key);
             let own = ours_by_key.get(our_key).zip(our_base.get(our_key));
             if let Some((own, base)) = own
+                && !theirs_by_key.contains_key(key)
+                && !seen.contains(our_key)
                 && !self.rules.permanent.contains(&own.name.as_str())
                 && self.say_same(base, own)
             {
                 self.splices.remove(own.span.clone());
+            }
+        }
+        for (key, theirs) in &theirs_numbered {
+            if self.rules.permanent.contains(&theirs.name.as_str())
+                && !ours_by_key.contains_key(key)
+                && self.splices.has_taken(&theirs.key)
+            {
+                self.splices.add_component(ours, theirs);
             }
         }
     }
@@ -161,8 +195,8 @@ impl ComponentMerge<'_> {
             return;
         }
         let all = [p.our_base, p.ours, p.their_base, p.theirs];
-        let all_plain = all.iter().all(|side| side.iter().all(Element::is_plain));
-        if rules.lists.contains(&p.name) && all_plain {
+        let are_alone = all.iter().all(|side| side.iter().all(Element::is_alone));
+        if rules.lists.contains(&p.name) && are_alone {
             self.list(component, p);
         } else if rules.sets.contains(&p.name)
             || rules.lists.contains(&p.name)
@@ -199,32 +233,58 @@ impl ComponentMerge<'_> {
 
     /// Merges a property whose values are a set.
     fn set(&mut self, component: &Component, groups: &mut Groups, p: &Property<'_, '_>) {
-        let by_key = |side| {
+        let sides = [p.our_base, p.ours, p.their_base, p.theirs];
+        let described = described_differently(sides);
+        let by_key = |side| -> Vec<(ElementKey, &Element<'_>)> {
             let each = distinct(side);
-            numbered(each, |element: &&Element<'_>| element.identity.clone())
+            each.map(|element| {
+                let is_known = !described.contains(element.identity.as_str());
+                let attributes = if is_known {
+                    &[][..]
+                } else {
+                    &element.attributes
+                };
+                ((element.identity.clone(), attributes.to_vec()), element)
+            })
+            .collect()
         };
         let (our_base, their_base) = (by_key(p.our_base), by_key(p.their_base));
-        let keys = |all: &[((String, usize), _)]| -> Vec<(String, usize)> {
+        let keys = |all: &[(ElementKey, &Element<'_>)]| -> Vec<ElementKey> {
             all.iter().map(|(key, _)| key.clone()).collect()
         };
-        let pairs = correspondence(&keys(&their_base), &keys(&our_base), |(key, count)| {
-            format!("{} {count}", loosely(key))
-        });
+        let pairs = correspondence(
+            &keys(&their_base),
+            &keys(&our_base),
+            |(identity, attributes)| format!("{} {}", loosely(identity), attributes.join(" ")),
+            |_| Some(String::new()),
+        );
+        let of_ours: HashMap<&ElementKey, &ElementKey> =
+            pairs.iter().map(|(theirs, ours)| (ours, theirs)).collect();
         let our_base: HashMap<_, _> = our_base.into_iter().collect();
         let ours: HashMap<_, _> = by_key(p.ours).into_iter().collect();
         let theirs = by_key(p.theirs);
+        let theirs_by_key: HashMap<_, _> = theirs.iter().cloned().collect();
         let base_of_theirs: HashMap<_, _> = their_base.iter().cloned().collect();
         let last = p.ours.last();
         // A value that stands there twice is changed twice.
-        let mut copies: HashMap<(&str, &str), Vec<&Element<'_>>> = HashMap::new();
+        let mut copies: HashMap<(&str, &[String]), Vec<&Element<'_>>> = HashMap::new();
         for own in p.ours {
             copies.entry(own.said()).or_default().push(own);
         }
+        let mut seen: HashSet<&ElementKey> = HashSet::new();
         for (key, new) in &theirs {
-            let base = base_of_theirs.get(key);
-            let our_key = base.and_then(|_| pairs.get(key)).unwrap_or(key);
+            // One that is written as ours is now may be that of their base in the server's notation.
+            let renamed = of_ours.get(key).copied();
+            let renamed = renamed.filter(|base| !theirs_by_key.contains_key(base));
+            let base_key = match base_of_theirs.contains_key(key) {
+                true => key,
+                false => renamed.unwrap_or(key),
+            };
+            let base = base_of_theirs.get(base_key).copied();
+            let our_key = base.and_then(|_| pairs.get(base_key)).unwrap_or(key);
+            seen.insert(our_key);
             let is_described_anew = base.is_none_or(|base| base.attributes != new.attributes);
-            let Some(own) = ours.get(our_key) else {
+            let Some(own) = ours.get(our_key).copied() else {
                 if is_described_anew {
                     self.splices.replace(component, groups, &[], &[new], last);
                 }
@@ -233,52 +293,106 @@ impl ComponentMerge<'_> {
             if own.attributes == new.attributes || !is_described_anew {
                 continue;
             }
-            let own_base = our_base.get(our_key);
-            let takes_theirs = if own_base.is_some_and(|base| base.attributes == own.attributes) {
-                true
-            } else {
+            let own_base = our_base.get(our_key).copied();
+            let is_ours_changed = own_base.is_none_or(|base| base.attributes != own.attributes);
+            if is_ours_changed {
                 self.conflict(component, p.name, own.unfolded(), new.unfolded());
-                self.winner == MergeWinner::Theirs
-            };
-            if takes_theirs {
-                let old = copies.get(&own.said()).map_or(&[][..], Vec::as_slice);
-                self.splices.replace(component, groups, old, &[new], None);
+                if self.winner == MergeWinner::Ours {
+                    continue;
+                }
+            }
+            match (own_base, base) {
+                (Some(own_base), Some(base))
+                    if own_base.attributes != base.attributes
+                        || (!is_ours_changed && own.is_grouped() != new.is_grouped()) =>
+                {
+                    self.splices.describe(component, groups, own, base, new);
+                }
+                _ => {
+                    let old = copies.get(&own.said()).map_or(&[][..], Vec::as_slice);
+                    self.splices.replace(component, groups, old, &[new], None);
+                }
             }
         }
-        let left: HashMap<_, _> = theirs.into_iter().collect();
-        for (key, _) in their_base.iter().filter(|(key, _)| !left.contains_key(key)) {
+        for (key, _) in &their_base {
             let our_key = pairs.get(key).unwrap_or(key);
             let own = ours.get(our_key).zip(our_base.get(our_key));
-            if let Some((own, _)) = own.filter(|(own, base)| own.attributes == base.attributes) {
+            if let Some((own, _)) = own.filter(|(own, base)| own.attributes == base.attributes)
+                && !theirs_by_key.contains_key(key)
+                && !seen.contains(our_key)
+            {
                 let old = copies.get(&own.said()).map_or(&[][..], Vec::as_slice);
                 self.splices.replace(component, groups, old, &[], None);
             }
         }
     }
 
-    /// Merges a property whose lines have several values each.
+    /// Merges a property whose lines have several values each. Values with other parameters are other values.
     fn list(&mut self, component: &Component, p: &Property<'_, '_>) {
-        let values = |side: &[Element<'_>]| -> Vec<String> {
-            let lines = side.iter().filter_map(|element| element.lines.first());
-            let all = lines.flat_map(|line| split_list(&line.value).map(str::trim));
-            let all = all.filter(|value| !value.is_empty());
-            all.map(str::to_owned).collect()
+        let values = |side: &[Element<'_>]| -> Vec<(Vec<String>, String)> {
+            let mut all = Vec::new();
+            for line in side.iter().filter_map(|element| element.lines.first()) {
+                let each = split_list(&line.value).map(str::trim);
+                let each = each.filter(|value| !value.is_empty());
+                all.extend(each.map(|value| (line.parameters.clone(), value.to_owned())));
+            }
+            all
         };
-        let (before, now, own) = (values(p.their_base), values(p.theirs), values(p.ours));
-        let set = |values: &[String]| values.iter().cloned().collect::<HashSet<String>>();
-        let (was, is, has) = (set(&before), set(&now), set(&own));
-        let stays = |value: &&String| is.contains(*value) || !was.contains(*value);
-        let is_new = |value: &&String| !was.contains(*value) && !has.contains(*value);
-        let kept = own.iter().filter(stays).chain(now.iter().filter(is_new));
-        let merged: Vec<&str> = kept.map(String::as_str).collect();
-        if merged.len() == own.len() && merged.iter().zip(&own).all(|(a, b)| a == b) {
-            return;
+        let set = |side| values(side).into_iter().collect::<HashSet<_>>();
+        let (base, was, is, has) = (
+            set(p.our_base),
+            set(p.their_base),
+            set(p.theirs),
+            set(p.ours),
+        );
+        let is_unknown =
+            |value: &&(Vec<String>, String)| !base.contains(*value) && !has.contains(*value);
+        if was.difference(&is).any(|value| is_unknown(&value)) {
+            // A server writes it in another way, so that what it removes is not known here.
+            self.conflict(component, p.name, told(p.ours), told(p.theirs));
         }
-        let first = p.ours.first().or(p.theirs.first());
-        let head = first.and_then(|element| Some(head(element.lines.first()?)));
-        let line = head.map(|head| format!("{head}{}", merged.join(",")));
-        let line = line.filter(|_| !merged.is_empty());
-        self.splices.write_line(component, p.ours, line.as_deref());
+        let mut heads: Vec<(&[String], &str)> = Vec::new();
+        let mut known: HashSet<&[String]> = HashSet::new();
+        for element in p.ours.iter().chain(p.theirs) {
+            if let Some(line) = element.lines.first()
+                && known.insert(&line.parameters)
+            {
+                heads.push((&line.parameters, line.head()));
+            }
+        }
+        let (own, new) = (values(p.ours), values(p.theirs));
+        for (parameters, head) in heads {
+            let of = |value: &&(Vec<String>, String)| value.0 == parameters;
+            let stays =
+                |value: &&(Vec<String>, String)| is.contains(*value) || !was.contains(*value);
+            let is_new =
+                |value: &&(Vec<String>, String)| !was.contains(*value) && !has.contains(*value);
+            let now: Vec<&str> = own
+                .iter()
+                .filter(of)
+                .map(|value| value.1.as_str())
+                .collect();
+            let kept = own.iter().filter(of).filter(stays);
+            let added = new.iter().filter(of).filter(is_new);
+            let merged: Vec<&str> = kept.chain(added).map(|value| value.1.as_str()).collect();
+            if merged == now {
+                continue;
+            }
+            let old: Vec<&Element<'_>> = p
+                .ours
+                .iter()
+                .filter(|element| {
+                    element
+                        .lines
+                        .iter()
+                        .all(|line| line.parameters == parameters)
+                })
+                .collect();
+            let line = format!("{head}{}", merged.join(","));
+            let line = Some(line.as_str()).filter(|_| !merged.is_empty());
+            self.splices
+                .write_line(component, &old, line, p.ours.last());
+        }
     }
 
     fn conflict(
@@ -295,6 +409,17 @@ impl ComponentMerge<'_> {
             theirs,
         });
     }
+}
+
+/// Returns the values that some side has with several descriptions, such as a number at home and at work.
+fn described_differently<'e>(sides: [&'e [Element<'_>]; 4]) -> HashSet<&'e str> {
+    let mut several = HashSet::new();
+    for side in sides {
+        let mut known: HashSet<&str> = HashSet::new();
+        let again = distinct(side).map(|element| element.identity.as_str());
+        several.extend(again.filter(|identity| !known.insert(identity)));
+    }
+    several
 }
 
 /// Returns the values without those that say the same as one before.

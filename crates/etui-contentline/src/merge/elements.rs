@@ -1,6 +1,7 @@
 //! The lines of a component as values of properties.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use super::MergeRules;
 use super::tree::{Component, Line};
@@ -10,15 +11,15 @@ use super::tree::{Component, Line};
 pub(super) struct Element<'c> {
     /// What it is known by: the value of its first line.
     pub(super) identity: String,
-    /// What describes it.
-    pub(super) attributes: String,
+    /// What describes it, in one order: parameters, and the labels of its group.
+    pub(super) attributes: Vec<String>,
     /// The lines; that with the value is the first.
     pub(super) lines: Vec<&'c Line>,
 }
 
 impl Element<'_> {
     /// Returns all that it says.
-    pub(super) fn said(&self) -> (&str, &str) {
+    pub(super) fn said(&self) -> (&str, &[String]) {
         (&self.identity, &self.attributes)
     }
 
@@ -29,9 +30,13 @@ impl Element<'_> {
             .collect()
     }
 
-    /// Returns true for a line without parameters and group.
-    pub(super) fn is_plain(&self) -> bool {
-        matches!(self.lines[..], [line] if line.group.is_none() && line.parameters.is_empty())
+    pub(super) fn is_grouped(&self) -> bool {
+        self.lines.iter().any(|line| line.group.is_some())
+    }
+
+    /// Returns true for a line without a group.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self.lines[..], [line] if line.group.is_none())
     }
 }
 
@@ -47,12 +52,18 @@ impl<'c> Elements<'c> {
     pub(super) fn new(component: &'c Component, rules: &MergeRules, is_wide: &[bool]) -> Self {
         let mut all = Self::default();
         let mut of_groups: Vec<Vec<&Line>> = vec![Vec::new(); rules.groups.len()];
-        let mut labelled: HashMap<&str, Vec<&Line>> = HashMap::new();
+        let mut labels: HashMap<&str, Vec<&Line>> = HashMap::new();
+        let mut labelled: HashSet<&str> = HashSet::new();
         for line in &component.lines {
             if let Some(group) = group_of(component, line, rules, is_wide) {
                 of_groups[group].push(line);
-            } else if let Some((label, _)) = &line.group {
-                labelled.entry(label).or_default().push(line);
+            } else if let Some((group, _)) = &line.group {
+                match is_label(line) {
+                    true => labels.entry(group).or_default().push(line),
+                    false => {
+                        labelled.insert(group);
+                    }
+                }
             }
         }
         let mut joined = vec![false; rules.groups.len()];
@@ -64,34 +75,31 @@ impl<'c> Elements<'c> {
                     said.sort_unstable();
                     let element = Element {
                         identity: String::new(),
-                        attributes: said.join("\n"),
+                        attributes: said,
                         lines,
                     };
                     all.push(rules.groups[group].name, element);
                 }
                 continue;
             }
-            let mut lines = match &line.group {
-                None => vec![line],
-                // All of them are taken with the first one.
-                Some((label, _)) => match labelled.remove(label.as_str()) {
-                    Some(lines) => lines,
-                    None => continue,
-                },
-            };
-            // Apple's labels describe the other line of their group.
-            let main = lines.iter().position(|line| !line.name.starts_with("X-AB"));
-            let main = lines.remove(main.unwrap_or_default());
-            let mut said = main.parameters.clone();
-            said.extend(lines.iter().map(|line| line.said()));
-            said.sort_unstable();
-            lines.insert(0, main);
+            let mut lines = vec![line];
+            if let Some((group, _)) = &line.group {
+                match is_label(line) {
+                    // It is with the line that it describes.
+                    true if labelled.contains(group.as_str()) => continue,
+                    true => {}
+                    false => lines.extend(labels.remove(group.as_str()).unwrap_or_default()),
+                }
+            }
+            let mut attributes = line.parameters.clone();
+            attributes.extend(lines.iter().skip(1).map(|label| label.said()));
+            attributes.sort_unstable();
             let element = Element {
-                identity: main.compared.clone(),
-                attributes: said.join("\n"),
+                identity: line.compared.clone(),
+                attributes,
                 lines,
             };
-            all.push(&main.name, element);
+            all.push(&line.name, element);
         }
         all
     }
@@ -115,6 +123,11 @@ impl<'c> Elements<'c> {
     }
 }
 
+/// Returns true for a line that describes the other one of its group, as Apple's programs write them.
+fn is_label(line: &Line) -> bool {
+    matches!(line.name.as_str(), "X-ABLABEL" | "X-ABADR")
+}
+
 /// Returns the group of properties that a line belongs to.
 fn group_of(
     component: &Component,
@@ -132,18 +145,17 @@ fn group_of(
 /// Returns true if both have the same values, in any order.
 pub(super) fn say_same(one: &[Element<'_>], other: &[Element<'_>]) -> bool {
     let sorted = |elements: &'_ [Element<'_>]| {
-        let mut all: Vec<_> = elements.iter().map(Element::said).collect();
+        let each = elements.iter().map(Element::said);
+        let mut all: Vec<_> = each.map(|(a, b)| (a.to_owned(), b.to_vec())).collect();
         all.sort_unstable();
-        all.into_iter()
-            .map(|(a, b)| (a.to_owned(), b.to_owned()))
-            .collect::<Vec<_>>()
+        all
     };
     let same_order = || one.iter().zip(other).all(|(a, b)| a.said() == b.said());
     one.len() == other.len() && (same_order() || sorted(one) == sorted(other))
 }
 
 /// Numbers equal keys, so that each pair of key and number occurs once.
-pub(super) fn numbered<T, K: std::hash::Hash + Eq + Clone>(
+pub(super) fn numbered<T, K: Hash + Eq + Clone>(
     items: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> K,
 ) -> Vec<((K, usize), T)> {
@@ -158,41 +170,53 @@ pub(super) fn numbered<T, K: std::hash::Hash + Eq + Clone>(
 }
 
 /// Returns for each key of the other side's base that of our base: the equal one; else, of those that are left,
-/// the one with the same letters and digits, and where equally many are left, the one in its place: a server
-/// has written it in its own way.
-pub(super) fn correspondence<K: std::hash::Hash + Eq + Clone>(
+/// the one with the same letters and digits, and where a family has one left on each side, that: a server has
+/// written it in its own way. What has no family is equal or another.
+pub(super) fn correspondence<K: Hash + Eq + Clone>(
     theirs: &[K],
     ours: &[K],
     loosely: impl Fn(&K) -> String,
+    family: impl Fn(&K) -> Option<String>,
 ) -> HashMap<K, K> {
-    let known: std::collections::HashSet<&K> = ours.iter().collect();
-    let mut pairs: HashMap<K, K> = HashMap::new();
-    let (same, mut left): (Vec<&K>, Vec<&K>) = theirs.iter().partition(|key| known.contains(key));
-    let taken: std::collections::HashSet<&K> = same.iter().copied().collect();
-    let mut free: Vec<&K> = ours.iter().filter(|key| !taken.contains(key)).collect();
-    pairs.extend(same.into_iter().map(|key| (key.clone(), key.clone())));
-    let mut alike: HashMap<String, Vec<&K>> = HashMap::new();
-    for key in free.iter().rev() {
-        alike.entry(loosely(key)).or_default().push(key);
-    }
-    left.retain(|key| {
-        let found = alike.get_mut(&loosely(key)).and_then(Vec::pop);
-        if let Some(found) = found {
-            pairs.insert((*key).clone(), found.clone());
-        }
-        found.is_none()
-    });
-    let used: std::collections::HashSet<&K> = pairs.values().collect();
-    free.retain(|key| !used.contains(key));
-    if free.len() == left.len() {
-        let rest: Vec<(K, K)> = left
-            .into_iter()
-            .cloned()
-            .zip(free.into_iter().cloned())
-            .collect();
-        pairs.extend(rest);
-    }
+    let known: HashSet<&K> = ours.iter().collect();
+    let (same, left): (Vec<&K>, Vec<&K>) = theirs.iter().partition(|key| known.contains(key));
+    let taken: HashSet<&K> = same.iter().copied().collect();
+    let free: Vec<&K> = ours.iter().filter(|key| !taken.contains(key)).collect();
+    let equal = same.into_iter().map(|key| (key.clone(), key.clone()));
+    let mut pairs: HashMap<K, K> = equal.collect();
+    let (left, free) = pair_alone(&mut pairs, left, free, |key| Some(loosely(key)));
+    pair_alone(&mut pairs, left, free, family);
     pairs
+}
+
+/// Pairs those that are the only ones with their trait on their side; returns the others.
+fn pair_alone<'k, K: Hash + Eq + Clone>(
+    pairs: &mut HashMap<K, K>,
+    theirs: Vec<&'k K>,
+    ours: Vec<&'k K>,
+    trait_of: impl Fn(&K) -> Option<String>,
+) -> (Vec<&'k K>, Vec<&'k K>) {
+    let mut by_trait: HashMap<String, [Vec<&K>; 2]> = HashMap::new();
+    for (side, keys) in [&theirs, &ours].into_iter().enumerate() {
+        for key in keys {
+            if let Some(found) = trait_of(key) {
+                by_trait.entry(found).or_default()[side].push(key);
+            }
+        }
+    }
+    let mut paired: HashSet<&K> = HashSet::new();
+    for [of_theirs, of_ours] in by_trait.into_values() {
+        if let ([theirs], [ours]) = (&of_theirs[..], &of_ours[..]) {
+            pairs.insert((*theirs).clone(), (*ours).clone());
+            paired.extend([*theirs, *ours]);
+        }
+    }
+    let rest = |keys: Vec<&'k K>| {
+        keys.into_iter()
+            .filter(|key| !paired.contains(key))
+            .collect()
+    };
+    (rest(theirs), rest(ours))
 }
 
 /// Returns letters and digits alone.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::elements::Element;
-use super::tree::{Component, Line};
+use super::tree::Component;
 use crate::edit::{fold_line, line_ending};
 
 #[derive(Debug)]
@@ -90,26 +90,119 @@ impl<'t> Splices<'t> {
         }
     }
 
+    /// Describes a value of ours as the other side does now, whose server had another description of it than we
+    /// have: what it had not, stays.
+    pub(super) fn describe(
+        &mut self,
+        component: &Component,
+        groups: &mut Groups,
+        own: &Element<'_>,
+        base: &Element<'_>,
+        new: &Element<'_>,
+    ) {
+        let said = |element: &Element<'_>| -> HashSet<String> {
+            element
+                .lines
+                .iter()
+                .skip(1)
+                .map(|label| label.said())
+                .collect()
+        };
+        let (own_labels, labels_before, labels) = (said(own), said(base), said(new));
+        let (Some(line), Some(described)) = (own.lines.first(), new.lines.first()) else {
+            return;
+        };
+        let is_new_label = |label: &String| !labels_before.contains(label);
+        let is_quoted = |parameters: &[String]| {
+            let mut all = parameters.iter();
+            all.any(|one| one.to_ascii_lowercase().ends_with("=quoted-printable"))
+        };
+        if is_quoted(&line.parameters)
+            || is_quoted(&described.parameters)
+            || (line.group.is_none() && labels.iter().any(is_new_label))
+        {
+            return self.replace(component, groups, &[own], &[new], None);
+        }
+        let before = base
+            .lines
+            .first()
+            .map_or(&[][..], |line| &line.parameters[..]);
+        let mut text = format!("{}{}", line.group_text(), described.head());
+        text.truncate(text.len().saturating_sub(1));
+        for parameter in &line.parameters {
+            if !before.contains(parameter) && !described.parameters.contains(parameter) {
+                let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+                let quote = if value.contains([',', ';', ':']) {
+                    "\""
+                } else {
+                    ""
+                };
+                text.push_str(&format!(";{name}={quote}{value}{quote}"));
+            }
+        }
+        text.push(':');
+        // A value in another notation goes with the parameters that say so.
+        let notation = |parameters: &[String]| -> Vec<String> {
+            let is_notation =
+                |one: &&String| one.starts_with("VALUE=") || one.starts_with("ENCODING=");
+            parameters.iter().filter(is_notation).cloned().collect()
+        };
+        let is_same = notation(&line.parameters) == notation(&described.parameters);
+        text.push_str(if is_same {
+            line.value_text()
+        } else {
+            described.value_text()
+        });
+        let mut lines = self.folded(&text);
+        for label in new.lines.iter().skip(1) {
+            let is_there = own_labels.contains(&label.said());
+            if is_new_label(&label.said()) && !is_there {
+                let text = format!(
+                    "{}{}{}",
+                    line.group_text(),
+                    label.head(),
+                    label.value_text()
+                );
+                lines.push_str(&self.folded(&text));
+            }
+        }
+        self.edits.push((line.span.clone(), lines));
+        for label in own.lines.iter().skip(1) {
+            let said = label.said();
+            if labels_before.contains(&said) && !labels.contains(&said) {
+                self.edits.push((label.span.clone(), String::new()));
+            }
+        }
+    }
+
+    fn folded(&self, line: &str) -> String {
+        let folded = fold_line(line, self.ending().as_bytes());
+        String::from_utf8_lossy(&folded).into_owned()
+    }
+
     /// Replaces the lines of some values of ours by one line.
     pub(super) fn write_line(
         &mut self,
         component: &Component,
-        old: &[Element<'_>],
+        old: &[&Element<'_>],
         line: Option<&str>,
+        last: Option<&Element<'_>>,
     ) {
-        let ending = line_ending(self.ours.as_bytes());
-        let folded = line.map(|line| fold_line(line, ending));
-        let text = folded.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let text = text.unwrap_or_default();
+        let text = line.map(|line| self.folded(line)).unwrap_or_default();
         let mut lines = old.iter().flat_map(|element| &element.lines);
         match lines.next() {
             Some(first) => {
                 self.edits.push((first.span.clone(), text));
-                self.edits
-                    .extend(lines.map(|line| (line.span.clone(), String::new())));
+                let rest = lines.map(|line| (line.span.clone(), String::new()));
+                self.edits.extend(rest);
             }
-            None => self.insert(component, None, text),
+            None => self.insert(component, last, text),
         }
+    }
+
+    /// Returns true if a text is in what is taken from the other side.
+    pub(super) fn has_taken(&self, text: &str) -> bool {
+        self.edits.iter().any(|(_, new)| new.contains(text))
     }
 
     fn insert(&mut self, component: &Component, last: Option<&Element<'_>>, mut text: String) {
@@ -208,10 +301,4 @@ impl<'t> Splices<'t> {
 /// Returns the lines of a property as they are told.
 pub(super) fn told(elements: &[Element<'_>]) -> Vec<String> {
     elements.iter().flat_map(Element::unfolded).collect()
-}
-
-/// Returns name and colon as a line has them.
-pub(super) fn head(line: &Line) -> &str {
-    let end = line.unfolded.find(':').map_or(0, |colon| colon + 1);
-    line.unfolded.get(..end).unwrap_or_default()
 }

@@ -43,6 +43,8 @@ pub(super) struct Line {
     pub(super) compared: String,
     /// The line without folds.
     pub(super) unfolded: String,
+    /// Where the value begins in it.
+    pub(super) value_at: usize,
     /// A quoted-printable value that is continued on the next line, if there were one.
     pub(super) is_open: bool,
 }
@@ -176,16 +178,36 @@ impl Line {
             let text = String::from_utf8_lossy(group).to_ascii_lowercase();
             (text, group.len())
         });
+        let unfolded = String::from_utf8_lossy(&line.unfolded()).into_owned();
+        let value_len = String::from_utf8_lossy(&line.unfolded_value()).len();
         Self {
             span: line.span.clone(),
+            value_at: unfolded.len().saturating_sub(value_len),
+            unfolded,
             group,
             parameters: compared_parameters(&property_params(line)),
             name,
             compared,
             value,
-            unfolded: String::from_utf8_lossy(&line.unfolded()).into_owned(),
             is_open: line.is_quoted_printable() && line.raw().trim_ascii_end().ends_with(b"="),
         }
+    }
+
+    /// Returns group and dot as they are written.
+    pub(super) fn group_text(&self) -> &str {
+        let len = self.group.as_ref().map_or(0, |(_, len)| len + 1);
+        self.unfolded.get(..len).unwrap_or_default()
+    }
+
+    /// Returns name and parameters as they are written, with the colon.
+    pub(super) fn head(&self) -> &str {
+        let from = self.group_text().len();
+        self.unfolded.get(from..self.value_at).unwrap_or_default()
+    }
+
+    /// Returns the value as it is written, without folds.
+    pub(super) fn value_text(&self) -> &str {
+        self.unfolded.get(self.value_at..).unwrap_or_default()
     }
 
     /// Returns everything but the group.

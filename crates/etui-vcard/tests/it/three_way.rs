@@ -251,3 +251,42 @@ fn a_server_that_has_another_version_changes_what_it_can_say() {
     }
     assert!(conflicts.is_empty());
 }
+
+#[test]
+fn what_a_server_makes_of_a_card_in_its_version_is_no_change() {
+    let lines = |lines: &[&str]| {
+        lines
+            .iter()
+            .map(|line| (*line).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let own = [
+        "X-FOO:1",
+        "TEL:+49 30 1",
+        "PHOTO:data:image/jpeg;base64,/9j/4AAQSkZJRg==",
+    ];
+    let served = ["TEL:+49301", "PHOTO;VALUE=uri:https://example.org/1.jpg"];
+    let base = card("4.0", &lines(&own));
+    let served_card = card("3.0", &lines(&served));
+    let theirs = card("3.0", &lines(&[&served[..], &["TITLE:x"]].concat()));
+    let (merged, conflicts) = Card::merge_three_way(
+        CardSide {
+            base: Some(&base),
+            card: &base,
+        },
+        CardSide {
+            base: Some(&served_card),
+            card: &theirs,
+        },
+        MergeWinner::Theirs,
+    )
+    .unwrap();
+    let text = String::from_utf8_lossy(merged.text()).into_owned();
+    for line in own.iter().chain(&["TITLE:x"]) {
+        assert!(
+            text.contains(&format!("{line}\r\n")),
+            "{line} is not in {text}"
+        );
+    }
+    assert_eq!(conflicts, []);
+}
