@@ -1,7 +1,7 @@
 //! [`Address`]: where a request goes, and whether credentials may.
 
 use http::Uri;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
 /// What a path has besides letters and digits without being escaped (RFC 3986 section 3.3).
 const PATH: &AsciiSet = &NON_ALPHANUMERIC
@@ -22,6 +22,9 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'=')
     .remove(b':')
     .remove(b'@');
+
+/// What a query cannot have; its escapes stay as they are.
+const QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>');
 
 /// Providers that keep the collections of an account on other hosts than the one that they name: all hosts of the
 /// domain are theirs.
@@ -72,7 +75,11 @@ impl Address {
     /// [`AddressError::NoAddress`], [`AddressError::Credentials`].
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let text = text.trim();
-        let bad = || AddressError::NoAddress(text.to_owned());
+        // What is before an @ may be a password, in whatever way it is written, and is not shown.
+        let bad = || match text.rsplit_once('@') {
+            Some((_, host)) => AddressError::Credentials(printable(host)),
+            None => AddressError::NoAddress(printable(text)),
+        };
         let with_scheme = match text.contains("://") {
             true => text.to_owned(),
             false => format!("https://{text}"),
@@ -86,7 +93,7 @@ impl Address {
         let authority = uri.authority().ok_or_else(bad)?;
         if authority.as_str().contains('@') {
             let (_, host) = authority.as_str().rsplit_once('@').unwrap_or_default();
-            return Err(AddressError::Credentials(host.to_owned()));
+            return Err(AddressError::Credentials(printable(host)));
         }
         let host = authority.host().to_ascii_lowercase();
         if host.is_empty() {
@@ -99,8 +106,10 @@ impl Address {
             None if is_https => 443,
             None => 80,
         };
-        let query = uri.query().map(|query| format!("?{query}"));
-        let path = normal_path(uri.path()) + query.as_deref().unwrap_or_default();
+        let reference = uri
+            .path_and_query()
+            .map_or("/", |reference| reference.as_str());
+        let path = normal_reference(reference);
         Ok(Self {
             is_https,
             host,
@@ -224,11 +233,20 @@ impl std::fmt::Display for Address {
     }
 }
 
+/// Returns a text as a terminal may show it.
+fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
 /// Returns path and query in their normal form, without a fragment.
 fn normal_reference(path: &str) -> String {
     let path = path.split('#').next().unwrap_or_default();
     match path.split_once('?') {
-        Some((path, query)) => format!("{}?{query}", normal_path(path)),
+        Some((path, query)) => {
+            // Controls, such as a line end, and blanks would end the line of a request.
+            let query = percent_encode(query.as_bytes(), QUERY);
+            format!("{}?{query}", normal_path(path))
+        }
         None => normal_path(path),
     }
 }
@@ -243,16 +261,18 @@ fn normal_reference(path: &str) -> String {
 #[must_use]
 pub fn normal_path(path: &str) -> String {
     let mut segments = Vec::new();
-    for segment in path.split('/') {
+    let mut rest = path.split('/').peekable();
+    while let Some(segment) = rest.next() {
         let decoded: Vec<u8> = percent_decode_str(segment).collect();
-        match decoded.as_slice() {
-            // Names that mean another folder are none (RFC 3986 section 5.2.4).
-            b"." => segments.push(String::new()),
-            b".." if segments.len() > 1 => {
-                segments.pop();
-            }
-            b".." => {}
-            decoded => segments.push(percent_encode(decoded, PATH).to_string()),
+        // Names that mean another folder are none (RFC 3986 section 5.2.4); the last one leaves a slash.
+        let is_step = matches!(decoded.as_slice(), b"." | b"..");
+        if decoded == b".." && segments.len() > 1 {
+            segments.pop();
+        }
+        match is_step {
+            false => segments.push(percent_encode(&decoded, PATH).to_string()),
+            true if rest.peek().is_none() => segments.push(String::new()),
+            true => {}
         }
     }
     let path = segments.join("/");

@@ -13,15 +13,18 @@ const MAX_REASON: usize = 300;
 pub struct AnswerLimits {
     /// Its size in bytes.
     pub max_bytes: u64,
+    /// The size in bytes of what it says of one resource, which is held in memory.
+    pub max_response_bytes: u64,
     /// The number of its resources.
     pub max_responses: u64,
 }
 
-/// 1 GiB, since texts of 50 resources have up to 10 MiB each, and 1,000,000 resources. An answer is not held in memory.
+/// 1 GiB, since texts of 50 resources have up to 10 MiB each; 32 MiB for one, with the escapes of XML; 1,000,000 resources.
 impl Default for AnswerLimits {
     fn default() -> Self {
         Self {
             max_bytes: 1 << 30,
+            max_response_bytes: 32 << 20,
             max_responses: 1_000_000,
         }
     }
@@ -67,24 +70,36 @@ pub struct Response {
 }
 
 impl Response {
-    fn of(element: &Element) -> Option<Self> {
+    /// Takes a `response`; it may be of several resources that have one status (RFC 4918 section 14.24).
+    fn all_of(mut element: Element) -> impl Iterator<Item = Self> {
         let dav = &Namespace::Dav;
-        let href = element.child(dav, "href")?.text.trim().to_owned();
-        let status = element.child(dav, "status");
+        let status = element
+            .child(dav, "status")
+            .map(|status| status_code(&status.text));
+        let reason = reason_of(&element);
+        let mut hrefs = Vec::new();
         let mut properties = Vec::new();
-        for propstat in element.children_named(dav, "propstat") {
-            let status = propstat.child(dav, "status");
-            // A server that leaves the status out means that it has them.
-            let status = status.map_or(Some(200), |status| status_code(&status.text));
-            if let (Some(200..=299), Some(found)) = (status, propstat.child(dav, "prop")) {
-                properties.extend(found.children.iter().cloned());
+        for child in &mut element.children {
+            if child.is(dav, "href") {
+                hrefs.push(child.text.trim().to_owned());
+            } else if child.is(dav, "propstat") {
+                let status = child.child(dav, "status");
+                // A server that leaves the status out means that it has them.
+                let status = status.map_or(200, |status| status_code(&status.text));
+                let found = child
+                    .children
+                    .iter_mut()
+                    .find(|found| found.is(dav, "prop"));
+                if let (200..=299, Some(found)) = (status, found) {
+                    properties.append(&mut found.children);
+                }
             }
         }
-        Some(Self {
+        hrefs.into_iter().map(move |href| Self {
             href,
-            status: status.and_then(|status| status_code(&status.text)),
-            properties,
-            reason: reason_of(element),
+            status,
+            properties: properties.clone(),
+            reason: reason.clone(),
         })
     }
 
@@ -194,14 +209,16 @@ pub fn read_multistatus(
     let mut found = Multistatus::default();
     let xml_limits = Limits {
         max_bytes: limits.max_bytes,
+        max_child_bytes: limits.max_response_bytes,
         ..Limits::default()
     };
     let root = Element::parse_children(body, &xml_limits, &mut |child| {
         if child.is(&Namespace::Dav, "response") {
-            found.responses += 1;
-            let response = Response::of(&child);
-            if let Some(response) = response.filter(|_| found.responses <= limits.max_responses) {
-                on_response(response);
+            for response in Response::all_of(child) {
+                found.responses += 1;
+                if found.responses <= limits.max_responses {
+                    on_response(response);
+                }
             }
         } else if child.is(&Namespace::Dav, "sync-token") {
             let token = child.text.trim();
@@ -247,7 +264,7 @@ pub fn failure_reason(body: &[u8]) -> Option<String> {
 }
 
 /// Returns the text on one line, without what a terminal would take as a command.
-fn shortened(text: &str) -> Option<String> {
+pub(super) fn shortened(text: &str) -> Option<String> {
     let words: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
@@ -294,7 +311,8 @@ fn reason_of_error(error: &Element) -> Option<String> {
     Some(joined)
 }
 
-/// Returns the number of a status line: `HTTP/1.1 200 OK`.
-fn status_code(line: &str) -> Option<u16> {
-    line.split_ascii_whitespace().nth(1)?.parse().ok()
+/// Returns the number of a status line: `HTTP/1.1 200 OK`. One that is none says nothing good.
+fn status_code(line: &str) -> u16 {
+    let number = line.split_ascii_whitespace().nth(1);
+    number.and_then(|number| number.parse().ok()).unwrap_or(500)
 }

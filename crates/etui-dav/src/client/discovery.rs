@@ -8,7 +8,7 @@
 //! ```
 
 use super::address::{Address, AddressError};
-use super::answers::Response;
+use super::answers::{Response, shortened};
 use super::requests::{ClientRequest, list_collections, propfind};
 use crate::xml::Namespace;
 
@@ -72,7 +72,7 @@ impl RemoteCollection {
         let name = response.text(&Dav, "displayname").or(own_name);
         Some(Self {
             kind,
-            name: name.unwrap_or_default().to_owned(),
+            name: name.and_then(shortened).unwrap_or_default(),
             sync_token: response.text(&Dav, "sync-token").map(str::to_owned),
             ctag: response.text(&CalendarServer, "getctag").map(str::to_owned),
             is_writable: privileges.is_none_or(may_write),
@@ -140,7 +140,13 @@ pub struct Discovery {
     /// The question that was sent.
     current: Option<(Question, Address)>,
     found: Discovered,
+    /// The kinds that have a home.
+    homes: Vec<RemoteKind>,
+    /// The given address is a collection, and the only one that is meant.
+    is_exact: bool,
     is_refused: bool,
+    /// An address that is not asked.
+    error: Option<AddressError>,
 }
 
 impl Discovery {
@@ -153,7 +159,10 @@ impl Discovery {
             asked: Vec::new(),
             current: None,
             found: Discovered::default(),
+            homes: Vec::new(),
+            is_exact: false,
             is_refused: false,
+            error: None,
         }
     }
 
@@ -162,94 +171,112 @@ impl Discovery {
     /// # Errors
     /// [`DiscoveryError`]: nothing was found, and why.
     pub fn step(&mut self) -> Result<DiscoveryStep, DiscoveryError> {
+        if self.pending.is_empty() {
+            self.ask_well_known();
+        }
         let given = || self.given.to_string();
-        let Some((question, address)) = self.pending.pop() else {
-            let has_asked = |question| self.asked.iter().any(|(asked, _)| *asked == question);
-            let is_found = !self.found.collections.is_empty() || has_asked(Question::Home);
-            if !is_found && !has_asked(Question::WellKnown) && !self.is_refused {
-                for name in ["caldav", "carddav"] {
-                    let address = self.given.with_path(&format!("/.well-known/{name}"));
-                    self.ask(Question::WellKnown, address);
-                }
-                return self.step();
-            }
-            return match is_found {
+        let next = self.pending.pop().filter(|_| self.asked.len() <= MAX_STEPS);
+        let Some((question, address)) = next else {
+            return match self.error.take() {
                 _ if !self.found.collections.is_empty() => {
                     Ok(DiscoveryStep::Done(std::mem::take(&mut self.found)))
                 }
-                false if self.is_refused => Err(DiscoveryError::Refused(given())),
-                _ => Err(DiscoveryError::NothingFound(given())),
+                Some(error) => Err(error.into()),
+                None if self.is_refused => Err(DiscoveryError::Refused(given())),
+                None if self.asked.len() > MAX_STEPS => Err(DiscoveryError::TooManySteps(given())),
+                None => Err(DiscoveryError::NothingFound(given())),
             };
         };
-        if self.asked.len() > MAX_STEPS {
-            return Err(DiscoveryError::TooManySteps(given()));
-        }
         self.current = Some((question, address.clone()));
         Ok(DiscoveryStep::Send(request(question, &address)))
     }
 
+    /// Asks the well-known addresses of the kinds that have no home yet.
+    fn ask_well_known(&mut self) {
+        if self.is_exact || self.is_refused {
+            return;
+        }
+        let kinds = [
+            (RemoteKind::Contacts, "carddav"),
+            (RemoteKind::Calendar, "caldav"),
+        ];
+        for (kind, name) in kinds {
+            if !self.homes.contains(&kind) {
+                let address = self.given.with_path(&format!("/.well-known/{name}"));
+                self.ask(Question::WellKnown, address);
+            }
+        }
+    }
+
     /// Takes the resources of an answer.
-    ///
-    /// # Errors
-    /// [`DiscoveryError::Address`]: the server refers to an address that is not asked.
-    pub fn answered(&mut self, responses: &[Response]) -> Result<(), DiscoveryError> {
+    pub fn answered(&mut self, responses: &[Response]) {
         let Some((question, address)) = self.current.take() else {
-            return Ok(());
+            return;
         };
+        let mut has_collections = false;
         for response in responses {
             if let Some(found) = RemoteCollection::of(&address, response) {
+                has_collections = true;
                 let all = &mut self.found.collections;
                 if !all.iter().any(|other| other.address == found.address) {
                     all.push(found);
                 }
             }
         }
-        if question == Question::Home || !self.found.collections.is_empty() {
-            return Ok(());
+        self.is_exact |= has_collections && question == Question::Start;
+        if question == Question::Home || has_collections {
+            return;
         }
         let homes = [
-            (&Namespace::CardDav, "addressbook-home-set"),
-            (&Namespace::CalDav, "calendar-home-set"),
+            (
+                RemoteKind::Contacts,
+                Namespace::CardDav,
+                "addressbook-home-set",
+            ),
+            (RemoteKind::Calendar, Namespace::CalDav, "calendar-home-set"),
         ];
-        let homes = homes.iter().flat_map(|(ns, name)| {
+        let mut next: Vec<(Question, &str)> = Vec::new();
+        for (kind, ns, name) in &homes {
+            let before = next.len();
             let all = responses
                 .iter()
                 .flat_map(|response| response.hrefs(ns, name));
-            all.map(|href| (Question::Home, href.to_owned()))
-        });
-        let mut next: Vec<(Question, String)> = homes.collect();
+            next.extend(all.map(|href| (Question::Home, href)));
+            if next.len() > before {
+                self.homes.push(*kind);
+            }
+        }
         if next.is_empty() && question != Question::Principal {
             let all = responses.iter();
             let principals = all.flat_map(|r| r.hrefs(&Namespace::Dav, "current-user-principal"));
-            next.extend(principals.map(|href| (Question::Principal, href.to_owned())));
+            next.extend(principals.map(|href| (Question::Principal, href)));
         }
         // The last one is asked first.
         for (question, href) in next.into_iter().rev() {
-            let to = address.resolve(&href)?;
-            self.given.trusts(&to)?;
-            self.ask(question, to);
+            self.ask_at(question, &address, href);
         }
-        Ok(())
     }
 
     /// Takes an answer that refers to another address, as `Location` has it.
-    ///
-    /// # Errors
-    /// [`DiscoveryError::Address`]: nothing is sent there.
-    pub fn redirected(&mut self, location: &str) -> Result<(), DiscoveryError> {
+    pub fn redirected(&mut self, location: &str) {
         if let Some((question, address)) = self.current.take() {
-            let to = address.resolve(location)?;
-            self.given.trusts(&to)?;
-            self.ask(question, to);
+            self.ask_at(question, &address, location);
         }
-        Ok(())
     }
 
-    /// Takes a refusal: 401 and 403 are the password's, others say that there is nothing at this address.
+    /// Takes a refusal: 401 is the password's, others say that there is nothing at this address.
     pub fn refused(&mut self, status: u16) {
         self.current = None;
-        // The well-known addresses of iCloud want a password that they do not take.
         self.is_refused |= status == 401;
+    }
+
+    /// Asks at an address that a server names, if credentials may go there.
+    fn ask_at(&mut self, question: Question, from: &Address, href: &str) {
+        let to = from.resolve(href);
+        match to.and_then(|to| self.given.trusts(&to).map(|()| to)) {
+            Ok(to) => self.ask(question, to),
+            Err(error) => self.error = self.error.take().or(Some(error)),
+        }
     }
 
     fn ask(&mut self, question: Question, address: Address) {

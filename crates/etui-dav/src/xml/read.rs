@@ -1,7 +1,9 @@
 //! Reading a document into a tree. The tokens come from quick-xml; namespaces, references and limits are here.
 
-use std::io::BufRead;
+use std::cell::Cell;
+use std::io::{self, BufRead, Read};
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use quick_xml::Reader;
@@ -25,6 +27,8 @@ const MAX_URI: usize = 1024;
 pub struct Limits {
     /// Its size in bytes.
     pub max_bytes: u64,
+    /// The size in bytes of one child of the root, where a document is read as it comes.
+    pub max_child_bytes: u64,
     /// The depth of its elements; that of the root is 1.
     pub max_depth: usize,
     /// The number of its elements.
@@ -33,11 +37,12 @@ pub struct Limits {
     pub max_attributes: usize,
 }
 
-/// 16 MiB, a depth of 32, 100,000 elements, 100,000 attributes.
+/// 16 MiB, also of a child, a depth of 32, 100,000 elements, 100,000 attributes.
 impl Default for Limits {
     fn default() -> Self {
         Self {
             max_bytes: 16 * 1024 * 1024,
+            max_child_bytes: 16 * 1024 * 1024,
             max_depth: 32,
             max_elements: 100_000,
             max_attributes: 100_000,
@@ -118,6 +123,8 @@ struct TreeReader<'l, 'f> {
     limits: &'l Limits,
     /// Takes the children of the root, which are then not part of it.
     on_child: Option<&'f mut dyn FnMut(Element)>,
+    /// The number of children that were passed on.
+    children: u64,
     declared: Vec<Declared>,
     open: Vec<OpenElement>,
     elements: usize,
@@ -150,10 +157,17 @@ pub(super) fn parse_children(
     limits: &Limits,
     on_child: &mut dyn FnMut(Element),
 ) -> Result<Element, XmlError> {
-    // One byte more tells a document that is too long from one that is cut.
-    let mut reader = Reader::from_reader(document.take(limits.max_bytes.saturating_add(1)));
+    let read = Rc::new(Cell::new(0));
+    let counted = CountedReader {
+        inner: document,
+        read: Rc::clone(&read),
+        // A token is buffered whole, so the reader stops within it.
+        most: limits.max_child_bytes.saturating_add(READ_AHEAD),
+    };
+    let mut reader = Reader::from_reader(counted);
     let mut tree = TreeReader::new(limits, Some(on_child));
     let mut buffer = Vec::new();
+    let mut children = 0;
     loop {
         let at = reader.buffer_position();
         buffer.clear();
@@ -161,9 +175,50 @@ pub(super) fn parse_children(
         if reader.buffer_position() > limits.max_bytes {
             return Err(XmlError::TooLong(limits.max_bytes));
         }
+        if read.get() > limits.max_child_bytes {
+            return Err(XmlError::TooLong(limits.max_child_bytes));
+        }
         if tree.take(event.map_err(|e| read_error(e, at))?, at)? {
             return tree.root.ok_or(XmlError::Empty);
         }
+        if tree.children > children {
+            children = tree.children;
+            read.set(0);
+        }
+    }
+}
+
+/// Bytes that a reader may take at once beyond the limit of a child.
+const READ_AHEAD: u64 = 64 * 1024;
+
+/// Counts the bytes that are consumed, and fails beyond a number of them.
+struct CountedReader<R> {
+    inner: R,
+    read: Rc<Cell<u64>>,
+    most: u64,
+}
+
+impl<R: BufRead> Read for CountedReader<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let found = self.fill_buf()?;
+        let count = found.len().min(out.len());
+        out[..count].copy_from_slice(&found[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for CountedReader<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match self.read.get() > self.most {
+            true => Err(io::Error::other("it is too long")),
+            false => self.inner.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.read.set(self.read.get().saturating_add(count as u64));
+        self.inner.consume(count);
     }
 }
 
@@ -183,6 +238,7 @@ impl<'l, 'f> TreeReader<'l, 'f> {
         Self {
             limits,
             on_child,
+            children: 0,
             declared: Vec::new(),
             open: Vec::new(),
             elements: 0,
@@ -348,6 +404,7 @@ impl TreeReader<'_, '_> {
             (_, []) => self.root = Some(element),
             (Some(on_child), [_]) => {
                 on_child(element);
+                self.children += 1;
                 (self.elements, self.attributes) = (1, 0);
             }
             (_, [.., parent]) => parent.element.children.push(element),

@@ -60,6 +60,8 @@ fn addresses_are_compared_in_one_form() {
         ("https://", "address"),
         ("https://ada:secret@example.org/", "password"),
         ("https://example.org:x/", "address"),
+        ("https://ada:pa secret@example.org/", "password"),
+        ("https://ada:pa/secret@example.org/", "password"),
     ] {
         let found = Address::parse(text).map_or_else(|e| e.to_string(), |a| a.to_string());
         assert!(
@@ -77,6 +79,12 @@ fn addresses_are_compared_in_one_form() {
         ),
         ("//b.example/x", "https://b.example/x"),
         ("../../../x", "https://a.example/x"),
+        ("./x.vcf", "https://a.example/home/x.vcf"),
+        ("a/b/..", "https://a.example/home/a/"),
+        (
+            "/x?a\r\nX-Evil: 1",
+            "https://a.example/x?a%0D%0AX-Evil:%201",
+        ),
     ] {
         let found = address("https://a.example/home/").resolve(href).unwrap();
         assert_eq!(found.to_string(), expected);
@@ -150,16 +158,10 @@ fn discover(
             Err(error) => return (asked, Err(error)),
         };
         asked.push(request.address().to_string());
-        let taken = match answer(&request) {
+        match answer(&request) {
             Ok(body) => discovery.answered(&read(&body).0),
             Err((_, Some(location))) => discovery.redirected(location),
-            Err((status, None)) => {
-                discovery.refused(status);
-                Ok(())
-            }
-        };
-        if let Err(error) = taken {
-            return (asked, Err(error));
+            Err((status, None)) => discovery.refused(status),
         }
     }
 }
@@ -191,7 +193,7 @@ fn an_account_of_icloud_is_found_on_its_numbered_host() {
         })
     });
     let found = found.unwrap();
-    assert_eq!(asked.len(), 3, "{asked:?}");
+    assert_eq!(asked.len(), 4, "{asked:?}");
     assert_eq!(
         found[0].address.to_string(),
         "https://p42-contacts.icloud.com/123/carddavhome/card/"
@@ -245,6 +247,45 @@ fn an_account_of_nextcloud_is_found_from_the_host() {
         (&calendar.components[..], calendar.color.as_deref()),
         (&["VEVENT".to_owned()][..], Some("#0082c9"))
     );
+}
+
+#[test]
+fn contacts_and_calendars_may_have_services_of_their_own() {
+    let (_, found) = discover("https://dav.example.org/", |request| {
+        match request.address().path() {
+            "/.well-known/carddav" => Ok(multistatus(&response(
+                "/.well-known/carddav",
+                "<card:addressbook-home-set><d:href>/card/</d:href><d:href>https://other.example/</d:href>\
+             </card:addressbook-home-set>",
+            ))),
+            "/.well-known/caldav" => Ok(multistatus(&response(
+                "/.well-known/caldav",
+                "<cal:calendar-home-set><d:href>/cal/</d:href></cal:calendar-home-set>",
+            ))),
+            "/card/" => Ok(multistatus(&response("/card/1/", BOOK))),
+            "/cal/" => Ok(multistatus(&response(
+                "/cal/1/",
+                "<d:resourcetype><d:collection/><cal:calendar/></d:resourcetype>",
+            ))),
+            _ => Err((404, None)),
+        }
+    });
+    let kinds: Vec<_> = found.unwrap().iter().map(|found| found.kind).collect();
+    assert_eq!(kinds, [RemoteKind::Calendar, RemoteKind::Contacts]);
+}
+
+#[test]
+fn one_answer_may_be_of_several_resources() {
+    let book = address("https://a.example/b/");
+    let body = multistatus(
+        "<d:response><d:href>/b/1.vcf</d:href><d:href>/b/2.vcf</d:href><d:status>HTTP/1.1 404 Not Found</d:status></d:response>\
+         <d:response><d:href>/b/3.vcf</d:href><d:status>404</d:status></d:response>",
+    );
+    let found: Vec<_> = items(&book, &body)
+        .iter()
+        .map(|item| item.failure)
+        .collect();
+    assert_eq!(found, [Some(404), Some(404), Some(500)]);
 }
 
 #[test]
@@ -409,6 +450,18 @@ fn hostile_answers_are_refused() {
         Err(AnswerError::Xml(XmlError::TooMany { .. }))
     ));
 
+    // What is said of one resource is held in memory, up to a limit.
+    let long = multistatus(&format!("<d:response><d:href>{}", "a".repeat(40 << 20)));
+    assert_eq!(
+        read(&long).1,
+        Err(AnswerError::Xml(XmlError::TooLong(32 << 20)))
+    );
+    let comment = multistatus(&format!("<!--{}-->", "a".repeat(40 << 20)));
+    assert_eq!(
+        read(&comment).1,
+        Err(AnswerError::Xml(XmlError::TooLong(32 << 20)))
+    );
+
     // An endless answer is read up to a limit, and held one resource at a time.
     struct Endless(u64);
     impl std::io::Read for Endless {
@@ -428,6 +481,7 @@ fn hostile_answers_are_refused() {
     let limits = AnswerLimits {
         max_bytes: 1 << 20,
         max_responses: 1000,
+        ..AnswerLimits::default()
     };
     let mut count = 0;
     let body = std::io::BufReader::new(Endless(0));
