@@ -56,7 +56,8 @@ impl Card {
     /// returned; of that, the card has what `winner` says. Lines that nobody changed keep their bytes.
     ///
     /// The sides may have the card in different versions, and each has its own base: what a server rewrites
-    /// when it stores a card is no change.
+    /// when it stores a card is no change. A card of 4.0 here stays one; of other pairs of versions the merged card is
+    /// written anew as 4.0, if theirs has changes.
     ///
     /// ```
     /// use etui_contentline::merge::MergeWinner;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use super::elements::{Element, Elements, correspondence, loosely, numbered, say_same};
+use super::elements::{BasePairs, Element, Elements, loosely, numbered, say_same};
 use super::splice::{Groups, Splices, told};
 use super::tree::Component;
 use super::{MergeConflict, MergeRules, MergeWinner};
@@ -22,6 +22,17 @@ type ElementKey = (String, Vec<String>);
 
 /// Name, key and number of a component.
 type ComponentKey = ((String, String), usize);
+
+/// The lines of a list that have the same parameters.
+struct ListLines<'v, 'c> {
+    /// Name and parameters as written.
+    head: &'v str,
+    /// The lines of ours.
+    old: Vec<&'v Element<'c>>,
+    /// The number of the values of ours.
+    now: usize,
+    merged: Vec<&'v str>,
+}
 
 /// The values of one property on both sides.
 struct Property<'a, 'c> {
@@ -64,7 +75,7 @@ impl ComponentMerge<'_> {
         };
         let (their_keys, our_keys) = (keys(&their_base), keys(&our_base));
         let is_permanent = |name: &str| self.rules.permanent.contains(&name);
-        let pairs = correspondence(
+        let pairs = BasePairs::new(
             &their_keys,
             &our_keys,
             |((name, key), count)| match is_permanent(name) {
@@ -74,23 +85,18 @@ impl ComponentMerge<'_> {
             },
             |((name, _), _)| Some(name.clone()).filter(|name| !is_permanent(name)),
         );
-        let of_ours: HashMap<&ComponentKey, &ComponentKey> =
-            pairs.iter().map(|(theirs, ours)| (ours, theirs)).collect();
         let our_base: HashMap<_, &Component> = our_base.into_iter().collect();
         let their_base_by_key: HashMap<_, &Component> = their_base.iter().cloned().collect();
         let ours_by_key: HashMap<_, &Component> = ours_numbered.into_iter().collect();
         let theirs_by_key: HashMap<_, &Component> = theirs_numbered.iter().cloned().collect();
         let mut seen: HashSet<&ComponentKey> = HashSet::new();
         for (key, theirs) in &theirs_numbered {
-            // One that is written as ours is now may be that of their base in the server's notation.
-            let renamed = of_ours.get(key).copied();
-            let renamed = renamed.filter(|base| !theirs_by_key.contains_key(base));
-            let base_key = match their_base_by_key.contains_key(key) {
-                true => key,
-                false => renamed.unwrap_or(key),
-            };
+            let (base_key, our_key) = pairs.of(
+                key,
+                |key| their_base_by_key.contains_key(key),
+                |key| theirs_by_key.contains_key(key),
+            );
             let base = their_base_by_key.get(base_key).copied();
-            let our_key = base.and_then(|_| pairs.get(base_key)).unwrap_or(key);
             seen.insert(our_key);
             match (ours_by_key.get(our_key), base) {
                 (Some(own), _) => {
@@ -104,7 +110,7 @@ impl ComponentMerge<'_> {
             }
         }
         for (key, _) in &their_base {
-            let our_key = pairs.get(key).unwrap_or(key);
+            let our_key = pairs.ours(key);
             let own = ours_by_key.get(our_key).zip(our_base.get(our_key));
             if let Some((own, base)) = own
                 && !theirs_by_key.contains_key(key)
@@ -115,11 +121,18 @@ impl ComponentMerge<'_> {
                 self.splices.remove(own.span.clone());
             }
         }
-        for (key, theirs) in &theirs_numbered {
-            if self.rules.permanent.contains(&theirs.name.as_str())
-                && !ours_by_key.contains_key(key)
-                && self.splices.has_taken(&theirs.key)
-            {
+        let is_new = |(key, theirs): &&(ComponentKey, &Component)| {
+            let name = theirs.name.as_str();
+            self.rules.permanent.contains(&name) && !ours_by_key.contains_key(key)
+        };
+        let new: Vec<&Component> = theirs_numbered
+            .iter()
+            .filter(is_new)
+            .map(|found| found.1)
+            .collect();
+        if !new.is_empty() {
+            let taken = self.splices.taken_parameters();
+            for theirs in new.into_iter().filter(|theirs| taken.contains(&theirs.key)) {
                 self.splices.add_component(ours, theirs);
             }
         }
@@ -252,14 +265,12 @@ impl ComponentMerge<'_> {
         let keys = |all: &[(ElementKey, &Element<'_>)]| -> Vec<ElementKey> {
             all.iter().map(|(key, _)| key.clone()).collect()
         };
-        let pairs = correspondence(
+        let pairs = BasePairs::new(
             &keys(&their_base),
             &keys(&our_base),
             |(identity, attributes)| format!("{} {}", loosely(identity), attributes.join(" ")),
             |_| Some(String::new()),
         );
-        let of_ours: HashMap<&ElementKey, &ElementKey> =
-            pairs.iter().map(|(theirs, ours)| (ours, theirs)).collect();
         let our_base: HashMap<_, _> = our_base.into_iter().collect();
         let ours: HashMap<_, _> = by_key(p.ours).into_iter().collect();
         let theirs = by_key(p.theirs);
@@ -273,15 +284,12 @@ impl ComponentMerge<'_> {
         }
         let mut seen: HashSet<&ElementKey> = HashSet::new();
         for (key, new) in &theirs {
-            // One that is written as ours is now may be that of their base in the server's notation.
-            let renamed = of_ours.get(key).copied();
-            let renamed = renamed.filter(|base| !theirs_by_key.contains_key(base));
-            let base_key = match base_of_theirs.contains_key(key) {
-                true => key,
-                false => renamed.unwrap_or(key),
-            };
+            let (base_key, our_key) = pairs.of(
+                key,
+                |key| base_of_theirs.contains_key(key),
+                |key| theirs_by_key.contains_key(key),
+            );
             let base = base_of_theirs.get(base_key).copied();
-            let our_key = base.and_then(|_| pairs.get(base_key)).unwrap_or(key);
             seen.insert(our_key);
             let is_described_anew = base.is_none_or(|base| base.attributes != new.attributes);
             let Some(own) = ours.get(our_key).copied() else {
@@ -315,7 +323,7 @@ impl ComponentMerge<'_> {
             }
         }
         for (key, _) in &their_base {
-            let our_key = pairs.get(key).unwrap_or(key);
+            let our_key = pairs.ours(key);
             let own = ours.get(our_key).zip(our_base.get(our_key));
             if let Some((own, _)) = own.filter(|(own, base)| own.attributes == base.attributes)
                 && !theirs_by_key.contains_key(key)
@@ -351,47 +359,58 @@ impl ComponentMerge<'_> {
             // A server writes it in another way, so that what it removes is not known here.
             self.conflict(component, p.name, told(p.ours), told(p.theirs));
         }
-        let mut heads: Vec<(&[String], &str)> = Vec::new();
-        let mut known: HashSet<&[String]> = HashSet::new();
-        for element in p.ours.iter().chain(p.theirs) {
-            if let Some(line) = element.lines.first()
-                && known.insert(&line.parameters)
-            {
-                heads.push((&line.parameters, line.head()));
+        // The lines of ours with the same parameters become one, in the order of the text.
+        let mut order: Vec<&[String]> = Vec::new();
+        let mut by_parameters: HashMap<&[String], ListLines<'_, '_>> = HashMap::new();
+        let (own, new) = (values(p.ours), values(p.theirs));
+        for (side, elements) in [p.ours, p.theirs].into_iter().enumerate() {
+            for element in elements {
+                let Some(line) = element.lines.first() else {
+                    continue;
+                };
+                let lines = by_parameters.entry(&line.parameters).or_insert_with(|| {
+                    order.push(&line.parameters);
+                    ListLines {
+                        head: line.head(),
+                        old: Vec::new(),
+                        now: 0,
+                        merged: Vec::new(),
+                    }
+                });
+                if side == 0 {
+                    lines.old.push(element);
+                }
             }
         }
-        let (own, new) = (values(p.ours), values(p.theirs));
-        for (parameters, head) in heads {
-            let of = |value: &&(Vec<String>, String)| value.0 == parameters;
-            let stays =
-                |value: &&(Vec<String>, String)| is.contains(*value) || !was.contains(*value);
-            let is_new =
-                |value: &&(Vec<String>, String)| !was.contains(*value) && !has.contains(*value);
-            let now: Vec<&str> = own
-                .iter()
-                .filter(of)
-                .map(|value| value.1.as_str())
-                .collect();
-            let kept = own.iter().filter(of).filter(stays);
-            let added = new.iter().filter(of).filter(is_new);
-            let merged: Vec<&str> = kept.chain(added).map(|value| value.1.as_str()).collect();
-            if merged == now {
+        for value in &own {
+            if let Some(lines) = by_parameters.get_mut(value.0.as_slice()) {
+                lines.now += 1;
+                if is.contains(value) || !was.contains(value) {
+                    lines.merged.push(&value.1);
+                }
+            }
+        }
+        let mut is_changed: HashSet<&[String]> = HashSet::new();
+        for value in &new {
+            if let Some(lines) = by_parameters.get_mut(value.0.as_slice())
+                && !was.contains(value)
+                && !has.contains(value)
+            {
+                lines.merged.push(&value.1);
+                is_changed.insert(&value.0);
+            }
+        }
+        for parameters in order {
+            let Some(lines) = by_parameters.get(parameters) else {
+                continue;
+            };
+            if lines.merged.len() == lines.now && !is_changed.contains(parameters) {
                 continue;
             }
-            let old: Vec<&Element<'_>> = p
-                .ours
-                .iter()
-                .filter(|element| {
-                    element
-                        .lines
-                        .iter()
-                        .all(|line| line.parameters == parameters)
-                })
-                .collect();
-            let line = format!("{head}{}", merged.join(","));
-            let line = Some(line.as_str()).filter(|_| !merged.is_empty());
+            let line = format!("{}{}", lines.head, lines.merged.join(","));
+            let line = Some(line.as_str()).filter(|_| !lines.merged.is_empty());
             self.splices
-                .write_line(component, &old, line, p.ours.last());
+                .write_line(component, &lines.old, line, p.ours.last());
         }
     }
 
@@ -434,7 +453,7 @@ fn children_of(component: Option<&Component>) -> &[Component] {
 }
 
 /// Compares numbers, or times in either notation of ISO 8601, without fractions of a second.
-pub(super) fn compare_stamps(one: &str, other: &str) -> Ordering {
+fn compare_stamps(one: &str, other: &str) -> Ordering {
     let digits = |text: &str| -> String {
         let whole = text.split(['.', ',']).next().unwrap_or_default();
         let digits: String = whole.chars().filter(char::is_ascii_digit).collect();

@@ -169,24 +169,59 @@ pub(super) fn numbered<T, K: Hash + Eq + Clone>(
     numbered.collect()
 }
 
-/// Returns for each key of the other side's base that of our base: the equal one; else, of those that are left,
-/// the one with the same letters and digits, and where a family has one left on each side, that: a server has
-/// written it in its own way. What has no family is equal or another.
-pub(super) fn correspondence<K: Hash + Eq + Clone>(
-    theirs: &[K],
-    ours: &[K],
-    loosely: impl Fn(&K) -> String,
-    family: impl Fn(&K) -> Option<String>,
-) -> HashMap<K, K> {
-    let known: HashSet<&K> = ours.iter().collect();
-    let (same, left): (Vec<&K>, Vec<&K>) = theirs.iter().partition(|key| known.contains(key));
-    let taken: HashSet<&K> = same.iter().copied().collect();
-    let free: Vec<&K> = ours.iter().filter(|key| !taken.contains(key)).collect();
-    let equal = same.into_iter().map(|key| (key.clone(), key.clone()));
-    let mut pairs: HashMap<K, K> = equal.collect();
-    let (left, free) = pair_alone(&mut pairs, left, free, |key| Some(loosely(key)));
-    pair_alone(&mut pairs, left, free, family);
-    pairs
+/// The keys of the other side's base beside those of ours: the equal one; else, of those that are left, the one with
+/// the same letters and digits, and where a family has one left on each side, that: a server has written it in its
+/// own way. What has no family is equal or another.
+#[derive(Debug)]
+pub(super) struct BasePairs<K> {
+    ours: HashMap<K, K>,
+    theirs: HashMap<K, K>,
+}
+
+impl<K: Hash + Eq + Clone> BasePairs<K> {
+    pub(super) fn new(
+        theirs: &[K],
+        ours: &[K],
+        loosely: impl Fn(&K) -> String,
+        family: impl Fn(&K) -> Option<String>,
+    ) -> Self {
+        let known: HashSet<&K> = ours.iter().collect();
+        let (same, left): (Vec<&K>, Vec<&K>) = theirs.iter().partition(|key| known.contains(key));
+        let taken: HashSet<&K> = same.iter().copied().collect();
+        let free: Vec<&K> = ours.iter().filter(|key| !taken.contains(key)).collect();
+        let equal = same.into_iter().map(|key| (key.clone(), key.clone()));
+        let mut pairs: HashMap<K, K> = equal.collect();
+        let (left, free) = pair_alone(&mut pairs, left, free, |key| Some(loosely(key)));
+        pair_alone(&mut pairs, left, free, family);
+        let turned = pairs
+            .iter()
+            .map(|(theirs, ours)| (ours.clone(), theirs.clone()));
+        Self {
+            theirs: turned.collect(),
+            ours: pairs,
+        }
+    }
+
+    /// Returns our key for one of their base.
+    pub(super) fn ours<'k>(&'k self, base: &'k K) -> &'k K {
+        self.ours.get(base).unwrap_or(base)
+    }
+
+    /// Returns the keys of their base and of ours for a key that theirs has now. One that is written as ours may be
+    /// that of their base in the server's notation, if this is not in theirs any more.
+    pub(super) fn of<'k>(
+        &'k self,
+        key: &'k K,
+        is_in_base: impl Fn(&K) -> bool,
+        is_in_theirs: impl Fn(&K) -> bool,
+    ) -> (&'k K, &'k K) {
+        let renamed = self.theirs.get(key).filter(|base| !is_in_theirs(base));
+        let base = match is_in_base(key) {
+            true => key,
+            false => renamed.unwrap_or(key),
+        };
+        (base, self.ours.get(base).unwrap_or(key))
+    }
 }
 
 /// Pairs those that are the only ones with their trait on their side; returns the others.

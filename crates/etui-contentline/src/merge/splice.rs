@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::elements::Element;
 use super::tree::Component;
 use crate::edit::{fold_line, line_ending};
+use crate::lines::{ContentLines, parse_params};
 
 #[derive(Debug)]
 pub(super) struct Splices<'t> {
@@ -200,9 +201,17 @@ impl<'t> Splices<'t> {
         }
     }
 
-    /// Returns true if a text is in what is taken from the other side.
-    pub(super) fn has_taken(&self, text: &str) -> bool {
-        self.edits.iter().any(|(_, new)| new.contains(text))
+    /// Returns the values of the parameters in what is taken from the other side, such as names of zones.
+    pub(super) fn taken_parameters(&self) -> HashSet<String> {
+        let mut all = HashSet::new();
+        for (_, text) in &self.edits {
+            for line in ContentLines::of_text(text) {
+                let parameters = line.unfolded_params();
+                let values = parse_params(&parameters).filter_map(|parameter| parameter.value);
+                all.extend(values.map(|value| String::from_utf8_lossy(value).into_owned()));
+            }
+        }
+        all
     }
 
     fn insert(&mut self, component: &Component, last: Option<&Element<'_>>, mut text: String) {

@@ -12,7 +12,7 @@ use super::answers::{Response, shortened};
 use super::requests::{ClientRequest, list_collections, propfind};
 use crate::xml::Namespace;
 
-/// Redirects and steps of one discovery. iCloud needs 4 for each kind.
+/// Addresses that one discovery asks: a redirect, a principal and a home for each kind are 8.
 const MAX_STEPS: usize = 24;
 
 /// What a collection holds.
@@ -85,14 +85,6 @@ impl RemoteCollection {
     }
 }
 
-/// What was found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Discovered {
-    /// The collections, in the order of the server.
-    pub collections: Vec<RemoteCollection>,
-}
-
 /// Why nothing was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -118,8 +110,8 @@ pub enum DiscoveryError {
 pub enum DiscoveryStep {
     /// Send this request, and pass on the answer.
     Send(ClientRequest),
-    /// It is done.
-    Done(Discovered),
+    /// It is done: the collections, in the order of the server.
+    Done(Vec<RemoteCollection>),
 }
 
 /// What a request asks for.
@@ -139,7 +131,7 @@ pub struct Discovery {
     asked: Vec<(Question, Address)>,
     /// The question that was sent.
     current: Option<(Question, Address)>,
-    found: Discovered,
+    found: Vec<RemoteCollection>,
     /// The kinds that have a home.
     homes: Vec<RemoteKind>,
     /// The given address is a collection, and the only one that is meant.
@@ -158,7 +150,7 @@ impl Discovery {
             given,
             asked: Vec::new(),
             current: None,
-            found: Discovered::default(),
+            found: Vec::new(),
             homes: Vec::new(),
             is_exact: false,
             is_refused: false,
@@ -178,7 +170,7 @@ impl Discovery {
         let next = self.pending.pop().filter(|_| self.asked.len() <= MAX_STEPS);
         let Some((question, address)) = next else {
             return match self.error.take() {
-                _ if !self.found.collections.is_empty() => {
+                _ if !self.found.is_empty() => {
                     Ok(DiscoveryStep::Done(std::mem::take(&mut self.found)))
                 }
                 Some(error) => Err(error.into()),
@@ -217,7 +209,7 @@ impl Discovery {
         for response in responses {
             if let Some(found) = RemoteCollection::of(&address, response) {
                 has_collections = true;
-                let all = &mut self.found.collections;
+                let all = &mut self.found;
                 if !all.iter().any(|other| other.address == found.address) {
                     all.push(found);
                 }

@@ -35,9 +35,7 @@ pub use answers::{
     AnswerError, AnswerLimits, CollectionItem, Multistatus, Response, failure_reason,
     read_multistatus,
 };
-pub use discovery::{
-    Discovered, Discovery, DiscoveryError, DiscoveryStep, RemoteCollection, RemoteKind,
-};
+pub use discovery::{Discovery, DiscoveryError, DiscoveryStep, RemoteCollection, RemoteKind};
 pub use requests::{
     ClientRequest, PutCondition, delete, list_collections, list_members, multiget, put,
     sync_collection,

@@ -16,7 +16,7 @@ pub struct ClientRequest {
 }
 
 impl ClientRequest {
-    pub(super) fn new(address: &Address, method: &str, body: Vec<u8>) -> Self {
+    fn new(address: &Address, method: &str, body: Vec<u8>) -> Self {
         // The methods are those of this module.
         let method = Method::from_bytes(method.as_bytes()).unwrap_or(Method::GET);
         Self {
@@ -85,7 +85,7 @@ pub enum PutCondition<'e> {
 }
 
 /// Writes a document; the writes are to memory.
-pub(super) fn document(write: impl FnOnce(&mut Writer<'_>) -> std::io::Result<()>) -> Vec<u8> {
+fn document(write: impl FnOnce(&mut Writer<'_>) -> std::io::Result<()>) -> Vec<u8> {
     let mut body = Vec::new();
     let mut writer = Writer::new(&mut body);
     let written = writer.declaration().and_then(|()| write(&mut writer));
@@ -113,7 +113,7 @@ pub(super) fn propfind(
 /// Asks for the collections in a home, with what is known of each.
 #[must_use]
 pub fn list_collections(home: &Address) -> ClientRequest {
-    use Namespace::{Apple, CalDav, CalendarServer, CardDav, Dav};
+    use Namespace::{Apple, CalDav, CalendarServer, Dav};
     propfind(
         home,
         "1",
@@ -123,9 +123,7 @@ pub fn list_collections(home: &Address) -> ClientRequest {
             (Dav, "sync-token"),
             (CalendarServer, "getctag"),
             (Dav, "current-user-privilege-set"),
-            (Dav, "supported-report-set"),
             (CalDav, "supported-calendar-component-set"),
-            (CardDav, "supported-address-data"),
             (Apple, "calendar-color"),
         ],
     )

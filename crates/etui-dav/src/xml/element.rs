@@ -1,4 +1,4 @@
-//! [`Element`]: an element of a request's body, with all that is in it.
+//! [`Element`]: an element of a document, with all that is in it.
 
 use std::io::BufRead;
 

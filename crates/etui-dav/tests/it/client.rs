@@ -154,7 +154,7 @@ fn discover(
     loop {
         let request = match discovery.step() {
             Ok(DiscoveryStep::Send(request)) => request,
-            Ok(DiscoveryStep::Done(found)) => return (asked, Ok(found.collections)),
+            Ok(DiscoveryStep::Done(found)) => return (asked, Ok(found)),
             Err(error) => return (asked, Err(error)),
         };
         asked.push(request.address().to_string());
