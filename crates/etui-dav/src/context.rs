@@ -4,7 +4,7 @@ use etui::RemovedCollection;
 use etui::calendar::time::TimeZone;
 use etui::record::{Collection, Reader};
 use etui::store::CollectionKey;
-use etui::{Snapshot, Store};
+use etui::{CollectionId, Snapshot, Store};
 use http::{Request, StatusCode};
 
 use crate::failure::{Failure, Refusal, Result};
@@ -98,7 +98,7 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the id of the removed collection that a segment of a path named, if the device saw it.
-    pub(crate) fn find_removed<R: DavKind>(&self, segment: &str) -> Result<Option<i64>> {
+    pub(crate) fn find_removed<R: DavKind>(&self, segment: &str) -> Result<Option<CollectionId>> {
         let id = parse_id(segment);
         let is_it = |removed: &RemovedCollection| match id {
             Some(id) => removed.id == id,
@@ -194,9 +194,9 @@ pub(crate) fn is_segment(id: &str) -> bool {
 }
 
 /// Parses the id of a collection, as it is written in a path.
-fn parse_id(segment: &str) -> Option<i64> {
+fn parse_id(segment: &str) -> Option<CollectionId> {
     let is_plain = segment.bytes().all(|b| b.is_ascii_digit()) && !segment.starts_with('0');
-    segment.parse().ok().filter(|_| is_plain)
+    segment.parse().ok().filter(|_| is_plain).map(CollectionId)
 }
 
 /// Calls a function for the kind of a home: `for_kind!(home, function(arguments))`.

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use etui::CollectionId;
+
 /// The device that sends a request, and its rights. The caller has authenticated it.
 #[derive(Debug, Clone, Copy)]
 pub struct Session<'a> {
@@ -11,7 +13,7 @@ pub struct Session<'a> {
     pub may_write: bool,
     /// The ids of the collections that it sees ([`Reader::id`](etui::record::Reader::id)); `None`: all, and it may
     /// create further ones.
-    pub sees: Option<&'a HashSet<i64>>,
+    pub sees: Option<&'a HashSet<CollectionId>>,
     /// The user, whose name is the principal's display name.
     pub user: &'a str,
     /// The path of the root: `/dav/`, or `/dav/ada/` for one of several users. It begins and ends with a
@@ -20,7 +22,7 @@ pub struct Session<'a> {
 }
 
 impl Session<'_> {
-    pub(crate) fn may_see(&self, collection: i64) -> bool {
+    pub(crate) fn may_see(&self, collection: CollectionId) -> bool {
         self.sees.is_none_or(|sees| sees.contains(&collection))
     }
 }
@@ -60,7 +62,7 @@ pub struct Outcome {
     /// The number of resources that were removed.
     pub removed: u64,
     /// The collection that the request was about ([`Reader::id`](etui::record::Reader::id)).
-    pub collection: Option<i64>,
+    pub collection: Option<CollectionId>,
     /// The error of the store, if the status is 500 or more. The answer does not have it.
     pub failure: Option<String>,
 }

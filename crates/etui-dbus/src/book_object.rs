@@ -1,5 +1,6 @@
 //! `org.etui.AddressBook1`: the calls that only address books have.
 
+use etui::CollectionId;
 use std::collections::HashMap;
 
 use etui::contacts::{
@@ -33,7 +34,7 @@ type WirePair = (String, String, u32, Vec<String>);
 /// The further calls of an address book.
 pub(crate) struct BookObject {
     pub(crate) endpoint: Endpoint,
-    pub(crate) id: i64,
+    pub(crate) id: CollectionId,
 }
 
 impl BookObject {
@@ -288,7 +289,7 @@ fn wire_pairs(book: &Reader<Card>, pairs: &[DuplicatePair]) -> Result<Vec<WirePa
     let mut ids: Vec<RecordId> = pairs.iter().flat_map(|p| [p.first, p.second]).collect();
     ids.sort_unstable();
     ids.dedup();
-    let rows = book.rows_by_id(&ids, Column::Uid)?;
+    let rows = book.rows(ids.iter().copied(), Column::Uid)?;
     let uids: HashMap<RecordId, &str> = rows
         .iter()
         .map(|row| (row.id(), row.get(Column::Uid)))

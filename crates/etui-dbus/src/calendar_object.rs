@@ -1,5 +1,6 @@
 //! `org.etui.Calendar1`: the calls that only calendars have.
 
+use etui::CollectionId;
 use std::ops::Range;
 
 use etui::calendar::OccurrenceLimit;
@@ -29,7 +30,7 @@ type WireAlarm = (u64, u32, i64, String);
 /// The further calls of a calendar.
 pub(crate) struct CalendarCalls {
     pub(crate) endpoint: Endpoint,
-    pub(crate) id: i64,
+    pub(crate) id: CollectionId,
 }
 
 impl CalendarCalls {

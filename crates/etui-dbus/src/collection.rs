@@ -1,6 +1,7 @@
 //! [`CollectionCalls`]: the calls on a collection, whatever its kind. They are synchronous; the
 //! objects run them under a guard.
 
+use etui::CollectionId;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -174,7 +175,7 @@ pub(crate) trait CollectionCalls: ListCalls {
         &self,
         store: &Store,
         records: Vec<(String, String)>,
-        target: i64,
+        target: CollectionId,
         is_move: bool,
     ) -> Result<SavedRows, StoreError>;
 
@@ -200,7 +201,7 @@ pub(crate) trait CollectionCalls: ListCalls {
 }
 
 /// Returns the calls on the collection with this id.
-pub(crate) fn calls_on(kind: CollectionKind, id: i64) -> Option<Arc<dyn CollectionCalls>> {
+pub(crate) fn calls_on(kind: CollectionKind, id: CollectionId) -> Option<Arc<dyn CollectionCalls>> {
     match kind {
         CollectionKind::Contacts => {
             Some(Arc::new(TypedCollection::<etui::contacts::Card>::new(id)))

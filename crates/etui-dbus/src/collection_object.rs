@@ -1,5 +1,6 @@
 //! `org.etui.Collection1`: an address book or a calendar.
 
+use etui::CollectionId;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub(crate) struct CollectionObject {
     pub(crate) endpoint: Endpoint,
     pub(crate) calls: Arc<dyn CollectionCalls>,
     pub(crate) kind: CollectionKind,
-    pub(crate) id: i64,
+    pub(crate) id: CollectionId,
 }
 
 /// Returns the name of a kind on the wire.

@@ -3,6 +3,7 @@
 //! zbus announces an object from the closest object manager above it. The one of the views keeps them out
 //! of the announcements of the store's, which programs follow for its collections.
 
+use etui::CollectionId;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -100,7 +101,7 @@ impl StoreObjects {
         call: &CallPlace<'_>,
         interfaces: &mut Interfaces,
         path: &str,
-        (id, kind): (i64, CollectionKind),
+        (id, kind): (CollectionId, CollectionKind),
     ) -> fdo::Result<()> {
         let endpoint = self.endpoint.clone();
         match kind {
@@ -123,7 +124,7 @@ impl StoreObjects {
 /// Returns the object of a collection.
 pub(crate) fn collection_object(
     endpoint: &Endpoint,
-    id: i64,
+    id: CollectionId,
     kind: CollectionKind,
 ) -> Option<CollectionObject> {
     Some(CollectionObject {

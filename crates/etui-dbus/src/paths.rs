@@ -1,5 +1,6 @@
 //! The paths of objects, all but those of imports below the store's.
 
+use etui::CollectionId;
 use zbus::ObjectPath;
 
 use crate::error::{ErrorKind, StoreError};
@@ -18,7 +19,7 @@ pub(crate) const VIEWS_PATH: &str = "/org/etui/Store1/view";
 const COLLECTIONS_PATH: &str = "/org/etui/Store1/collection";
 
 /// Returns the path of a collection's object. Ids are not reused, so neither are paths.
-pub(crate) fn collection_path(id: i64) -> String {
+pub(crate) fn collection_path(id: CollectionId) -> String {
     format!("{COLLECTIONS_PATH}/{id}")
 }
 
@@ -28,9 +29,9 @@ pub(crate) fn view_path(number: u64) -> String {
 }
 
 /// Returns the id of the collection with this path.
-pub(crate) fn collection_id(path: &ObjectPath<'_>) -> Result<i64, StoreError> {
+pub(crate) fn collection_id(path: &ObjectPath<'_>) -> Result<CollectionId, StoreError> {
     let number = path.as_str().strip_prefix(COLLECTIONS_PATH);
-    let number = number.and_then(|rest| rest.strip_prefix('/')?.parse().ok());
+    let number = number.and_then(|rest| Some(CollectionId(rest.strip_prefix('/')?.parse().ok()?)));
     number.ok_or_else(|| {
         let message = format!("\"{path}\" is no collection; Collections lists their objects");
         StoreError::new(ErrorKind::BadArgument, message)

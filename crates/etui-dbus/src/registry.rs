@@ -1,6 +1,7 @@
 //! The objects of a connection: the store and its collections. Every connection, the bus and each
 //! private one, has the same.
 
+use etui::CollectionId;
 use std::sync::Arc;
 
 use etui::CollectionKind;
@@ -89,7 +90,7 @@ pub(crate) async fn refresh_objects(endpoint: &Endpoint) -> Result<(), StoreErro
 async fn add_collection(
     link: &Link,
     service: &Arc<Service>,
-    id: i64,
+    id: CollectionId,
     kind: CollectionKind,
 ) -> Result<(), StoreError> {
     let endpoint = Endpoint {
@@ -115,7 +116,7 @@ async fn add_collection(
 }
 
 /// Removes a collection's objects from a connection; they may be gone already.
-async fn remove_collection(link: &Link, id: i64, kind: CollectionKind) {
+async fn remove_collection(link: &Link, id: CollectionId, kind: CollectionKind) {
     let (server, path) = (link.connection.object_server(), collection_path(id));
     let _ = match kind {
         CollectionKind::Contacts => server.remove::<BookObject, _>(path.as_str()).await,

@@ -1,6 +1,7 @@
 //! [`Service`]: the state shared by all objects: the store, the open views and jobs and whose they are, and
 //! whether the service is in use.
 
+use etui::CollectionId;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -262,7 +263,7 @@ impl Service {
     pub(crate) fn collections(
         &self,
         kind: CollectionKind,
-    ) -> Result<Vec<(i64, String)>, StoreError> {
+    ) -> Result<Vec<(CollectionId, String)>, StoreError> {
         let store = &*self.store;
         let names = match kind {
             CollectionKind::Contacts => store.collections::<Card>().names()?,
@@ -317,7 +318,7 @@ pub(crate) struct Endpoint {
 }
 
 /// The collections that have objects, by id.
-pub(crate) type CollectionSet = BTreeMap<i64, CollectionKind>;
+pub(crate) type CollectionSet = BTreeMap<CollectionId, CollectionKind>;
 
 /// A connection that has the objects.
 pub(crate) struct Link {

@@ -79,14 +79,15 @@ impl StoreObject {
     /// The locale whose collation orders the lists (BCP 47).
     #[zbus(property(emits_changed_signal = "const"))]
     fn locale(&self) -> Result<String, StoreError> {
-        self.endpoint.answer(|service| Ok(service.store().locale()))
+        self.endpoint
+            .answer(|service| Ok(service.store().settings().locale))
     }
 
     /// The region that completes national phone numbers (ISO 3166-1), or an empty text.
     #[zbus(property(emits_changed_signal = "const"))]
     fn region(&self) -> Result<String, StoreError> {
         self.endpoint.answer(|service| {
-            let region = service.store().region();
+            let region = service.store().settings().region;
             Ok(region.map(|r| r.code().to_owned()).unwrap_or_default())
         })
     }

@@ -1,5 +1,6 @@
 //! [`TypedCollection`]: the calls on a collection of one kind of records.
 
+use etui::CollectionId;
 use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -27,12 +28,12 @@ const PAGE_OF_SUMMARIES: u64 = 16_384;
 
 /// A collection of one kind.
 pub(crate) struct TypedCollection<R> {
-    id: i64,
+    id: CollectionId,
     records: PhantomData<fn() -> R>,
 }
 
 impl<R: ListedRecord> TypedCollection<R> {
-    pub(crate) fn new(id: i64) -> Self {
+    pub(crate) fn new(id: CollectionId) -> Self {
         Self {
             id,
             records: PhantomData,
@@ -92,7 +93,7 @@ impl<R: ListedRecord> ListCalls for TypedCollection<R> {
         let mut missing = Vec::new();
         // A bounded number at once: an answer that is too large is refused before all is read.
         for uids in uids.chunks(PAGE_WITH_TEXTS as usize) {
-            let rows = collection.rows_by_uid(uids, set)?;
+            let rows = collection.rows(uids, set)?;
             let mut rows = rows.iter().peekable();
             for uid in uids {
                 match rows.next_if(|row| row.get(R::UID) == uid) {
@@ -258,7 +259,7 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
         let collection = self.open(store)?;
         let set = Columns::from(R::UID) | R::Column::TEXT;
         for uids in uids.chunks(PAGE_WITH_TEXTS as usize) {
-            for row in collection.rows_by_uid(uids, set)?.iter() {
+            for row in collection.rows(uids, set)?.iter() {
                 let values = [row.get(R::UID).as_bytes(), row.text()];
                 file.push_row(wire_id(row.id()), values.iter())?;
             }
@@ -322,7 +323,7 @@ impl<R: ServedRecord> CollectionCalls for TypedCollection<R> {
         &self,
         store: &Store,
         records: Vec<(String, String)>,
-        target: i64,
+        target: CollectionId,
         is_move: bool,
     ) -> Result<SavedRows, StoreError> {
         let batch = parse_conditions(records)?;

@@ -121,7 +121,10 @@ fn wire_changes<R: ListedRecord>(
     let mut size = 0;
     // In parts: changes that are too many for an array are not all read.
     for ids in ids.chunks(256) {
-        for row in reader.rows_by_id(ids, columns.set_with(&[R::ETAG]))?.iter() {
+        for row in reader
+            .rows(ids.iter().copied(), columns.set_with(&[R::ETAG]))?
+            .iter()
+        {
             let wire = columns.wire_row(row);
             size += row_size(&wire) + 16;
             rows.insert(row.id(), wire);

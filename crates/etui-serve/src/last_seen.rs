@@ -1,5 +1,6 @@
 //! [`LastSeen`]: records when devices were last seen, after their requests and never within them.
 
+use etui::DeviceId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ const INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// The devices that were recorded in the last hour.
 pub struct LastSeen {
-    tried: Mutex<HashMap<(String, i64), Instant>>,
+    tried: Mutex<HashMap<(String, DeviceId), Instant>>,
     /// One write at a time; it may wait for another process.
     turn: Arc<Semaphore>,
 }

@@ -1,6 +1,7 @@
 //! [`Removals`]: notices that a device removed more than half of a collection in a short time. That is allowed, for
 //! removed records are in the trash; but it may be a mistake, so it is logged.
 
+use etui::{CollectionId, DeviceId};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ const WINDOW: Duration = Duration::from_secs(10 * 60);
 const LEAST: u64 = 10;
 
 /// A device and a collection: user, device id, collection id.
-type Key = (String, i64, i64);
+type Key = (String, DeviceId, CollectionId);
 
 /// Removals of a device in a collection.
 struct Counted {
@@ -54,7 +55,7 @@ mod tests {
     fn more_than_half_is_reported_once() {
         let removals = Removals::default();
         let begun = Instant::now();
-        let key = |device| ("ada".to_owned(), device, 1);
+        let key = |device| ("ada".to_owned(), DeviceId(device), CollectionId(1));
         // Of 30, one by one.
         let reported: Vec<u64> = (1..=20)
             .filter_map(|n| removals.count(key(1), 1, 30 - n, begun))

@@ -1,5 +1,6 @@
 //! [`Router`]: from a request to its answer: the password, the limits, and the worker that answers.
 
+use etui::CollectionId;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -387,7 +388,7 @@ impl Router {
     }
 
     /// Logs that a device has removed more than half of a collection.
-    fn note_removals(&self, login: &Login, collection: i64, removed: u64) {
+    fn note_removals(&self, login: &Login, collection: CollectionId, removed: u64) {
         // An address book, or a calendar; neither if the whole collection was removed.
         let book = login
             .store

@@ -29,10 +29,7 @@ fn run(path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let found = store.sql(
         "SELECT book, count(*) AS cards FROM item \
          WHERE kind = ?1 AND CAST(text AS TEXT) LIKE ?2 GROUP BY book",
-        &[
-            SqlValue::from("contacts".to_owned()),
-            SqlValue::from("%Example%".to_owned()),
-        ],
+        &[SqlValue::from("contacts"), SqlValue::from("%Example%")],
     )?;
     let mut lines = vec![found.columns.join(" ")];
     for row in &found.rows {

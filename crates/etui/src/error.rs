@@ -10,7 +10,7 @@ use etui_ical::ObjectError;
 use etui_text::collator::BadLocale;
 
 use crate::resource_tag::ResourceTag;
-use crate::types::{CollectionKind, ETag, RecordId};
+use crate::types::{CollectionKind, ETag, RecordId, RefusedId};
 use etui_vcard::CardError;
 
 /// A failed operation: the problem, the file or record, and what the caller can do about it.
@@ -360,7 +360,7 @@ pub enum Error {
     },
     /// No refused version with this number is kept.
     #[error("there is no refused version {0}; they are kept for 30 days")]
-    NoRefused(i64),
+    NoRefused(RefusedId),
     /// There is no record with this number, also not in the trash.
     #[error("there is no record {0}, also not in the trash")]
     NoRecordId(RecordId),
@@ -439,7 +439,18 @@ pub enum Error {
     Stopped,
     /// Any other error of SQLite.
     #[error("the database reported: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(#[source] SqliteError),
+}
+
+/// An error of SQLite that has no variant of its own.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct SqliteError(pub(crate) rusqlite::Error);
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(SqliteError(error))
+    }
 }
 
 /// A syntax error in a filter's text.
@@ -486,6 +497,77 @@ fn show_tag(tag: &Option<ResourceTag>) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// Returns the error's code, such as `no-store`, by which a program tells errors apart in other languages and in
+    /// logs. A code stays when a message or a variant is changed.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoStore(_) => "no-store",
+            Self::NotADatabase(_) => "not-adatabase",
+            Self::NotAStore(_) => "not-astore",
+            Self::Newer { .. } => "newer",
+            Self::ReadOnly(_) => "read-only",
+            Self::DiskFull(_) => "disk-full",
+            Self::Busy { .. } => "busy",
+            Self::Refused { .. } => "refused",
+            Self::NoVfs(_) => "no-vfs",
+            Self::Damaged { .. } => "damaged",
+            Self::Io { .. } => "io",
+            Self::Exists(_) => "exists",
+            Self::StrayLog(_) => "stray-log",
+            Self::LogReplaced(_) => "log-replaced",
+            Self::Scanned(_) => "scanned",
+            Self::ScannedMeanwhile => "scanned-meanwhile",
+            Self::NeedsFeature(_) => "needs-feature",
+            Self::NoPlaylist(_) => "no-playlist",
+            Self::PlaylistExists(_) => "playlist-exists",
+            Self::BadPlaylistName(_) => "bad-playlist-name",
+            Self::SavedFilter(_) => "saved-filter",
+            Self::NoPlaylistEntry { .. } => "no-playlist-entry",
+            Self::NoCollection { .. } => "no-collection",
+            Self::CollectionExists { .. } => "collection-exists",
+            Self::LastCollection { .. } => "last-collection",
+            Self::CollectionChanged { .. } => "collection-changed",
+            Self::NoRemovedCollection { .. } => "no-removed-collection",
+            Self::BadName { .. } => "bad-name",
+            Self::ExternalIdExists { .. } => "external-id-exists",
+            Self::SegmentExists { .. } => "segment-exists",
+            Self::BadExternalId { .. } => "bad-external-id",
+            Self::DeviceExists(_) => "device-exists",
+            Self::NoDevice { .. } => "no-device",
+            Self::BadDeviceName(_) => "bad-device-name",
+            Self::NoRecord { .. } => "no-record",
+            Self::CheckedOut(_) => "checked-out",
+            Self::NoIndex { .. } => "no-index",
+            Self::NothingToUndo { .. } => "nothing-to-undo",
+            Self::NothingToMerge => "nothing-to-merge",
+            Self::SameCollection { .. } => "same-collection",
+            Self::NoVersion { .. } => "no-version",
+            Self::OtherUid { .. } => "other-uid",
+            Self::Conflict { .. } => "conflict",
+            Self::BatchConflict { .. } => "batch-conflict",
+            Self::NoRefused(_) => "no-refused",
+            Self::NoRecordId(_) => "no-record-id",
+            Self::NoStep(_) => "no-step",
+            Self::NoResource(_) => "no-resource",
+            Self::BadResourceName(_) => "bad-resource-name",
+            Self::ReservedName(_) => "reserved-name",
+            Self::ConditionFailed { .. } => "condition-failed",
+            Self::UidTaken { .. } => "uid-taken",
+            Self::NotOneObject { .. } => "not-one-object",
+            Self::TooManyProperties { .. } => "too-many-properties",
+            Self::Card(_) => "card",
+            Self::Record(_) => "record",
+            Self::Filter(_) => "filter",
+            Self::BadLocale(_) => "bad-locale",
+            Self::BadRegion(_) => "bad-region",
+            Self::SettingsChanged(_) => "settings-changed",
+            Self::Closed(_) => "closed",
+            Self::Stopped => "stopped",
+            Self::Sqlite(_) => "sqlite",
+        }
+    }
+
     /// Returns the error for an operating-system error about `path`.
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
         match source.kind() {
@@ -500,7 +582,7 @@ impl Error {
 
     /// Translates SQLite's result codes into this crate's errors about the file `path`.
     pub(crate) fn about(self, path: &Path, waited: Duration) -> Self {
-        let Self::Sqlite(ref inner) = self else {
+        let Self::Sqlite(SqliteError(ref inner)) = self else {
             return self;
         };
         let path = path.to_owned();
@@ -543,5 +625,19 @@ impl Error {
             Some(ErrorCode::OperationInterrupted) => Self::Stopped,
             _ => self,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_words_and_stay() {
+        let kind = CollectionKind::Contacts;
+        let uid = "ada".to_owned();
+        assert_eq!(Error::NoRecord { kind, uid }.code(), "no-record");
+        assert_eq!(Error::NoStore("x".into()).code(), "no-store");
+        assert_eq!(Error::from(rusqlite::Error::InvalidQuery).code(), "sqlite");
     }
 }

@@ -139,7 +139,7 @@ pub use db::use_base;
 pub use db::{Durability, Memory, TellWaiting, Vfs, Waiting};
 #[cfg(feature = "redo-log")]
 pub use db::{Recovered, recover, use_vfs};
-pub use error::{Error, Result};
+pub use error::{Error, Result, SqliteError};
 pub use etui_text as text;
 #[cfg(feature = "redo-log")]
 pub use etui_vfs;
@@ -152,8 +152,8 @@ pub use store::snapshot::Snapshot;
 pub use store::undo::{UndoEffect, UndoReport, UndoneCollection, UndoneRecord};
 pub use store::{DEFAULT_ADDRESS_BOOK, Options, Store};
 pub use types::{
-    ChangeKind, Changes, CollectionKind, Condition, ETag, InvalidETag, InvalidSyncToken,
-    RecordChange, RecordId, SaveOutcome, SavedRecord, SyncToken,
+    ChangeKind, Changes, CollectionId, CollectionKind, Condition, DeviceId, ETag, InvalidETag,
+    InvalidSyncToken, RecordChange, RecordId, RefusedId, SaveOutcome, SavedRecord, SyncToken,
 };
 
 #[cfg(doctest)]

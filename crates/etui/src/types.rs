@@ -85,7 +85,7 @@ impl CollectionKind {
     }
 
     /// Returns the noun for a collection of this kind, with its article.
-    pub fn with_article(self) -> &'static str {
+    pub(crate) fn with_article(self) -> &'static str {
         match self {
             Self::Contacts => "an address book",
             Self::Calendar => "a calendar",
@@ -216,6 +216,30 @@ impl rusqlite::types::ToSql for ETag {
 pub struct RecordId(pub i64);
 
 impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The id of a collection in its store: it is not reused, and stays when the collection is renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CollectionId(pub i64);
+
+/// The id of a device in its store, which is not reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceId(pub i64);
+
+/// The number of a refused version, which is not reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RefusedId(pub i64);
+
+impl fmt::Display for RefusedId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for CollectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

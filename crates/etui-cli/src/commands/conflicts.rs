@@ -8,7 +8,7 @@ use etui::resource::Resource;
 use etui::resource::ResourceKey;
 use etui::store::CollectionKey;
 use etui::store::RefusedVersion;
-use etui::{CollectionKind, Error, SaveOutcome, Store};
+use etui::{CollectionKind, Error, RefusedId, SaveOutcome, Store};
 use etui_program::output::{Style, Table, escape_text, format_size, object, one_line, pluralize};
 use etui_program::{App, Failure, Result};
 
@@ -46,7 +46,7 @@ enum ConflictsCommand {
     Show {
         /// Number of the list
         #[arg(value_name = "N", value_parser = parse_number)]
-        number: i64,
+        number: RefusedId,
         /// Print the text as the device sent it
         #[arg(long, conflicts_with = "json")]
         text: bool,
@@ -59,22 +59,23 @@ enum ConflictsCommand {
     Take {
         /// Number of the list
         #[arg(value_name = "N", value_parser = parse_number)]
-        number: i64,
+        number: RefusedId,
     },
     /// Delete refused texts
     #[command(after_help = "Examples:\n  etui conflicts forget 3\n  etui conflicts forget 3 4 7")]
     Forget {
         /// Numbers of the list
         #[arg(value_name = "N", required = true, value_parser = parse_number)]
-        numbers: Vec<i64>,
+        numbers: Vec<RefusedId>,
     },
 }
 
 /// Parses a number of the list, with or without `#`.
-fn parse_number(text: &str) -> std::result::Result<i64, String> {
+fn parse_number(text: &str) -> std::result::Result<RefusedId, String> {
     let number = text.trim().trim_start_matches('#').parse().ok();
     let number = number.filter(|number: &i64| *number > 0);
     number
+        .map(RefusedId)
         .ok_or_else(|| "a conflict is a number of the first column of `etui conflicts`".to_owned())
 }
 
@@ -135,7 +136,7 @@ impl Conflict {
         Ok(Self { version, text })
     }
 
-    fn find(store: &Store, number: i64) -> Result<Self> {
+    fn find(store: &Store, number: RefusedId) -> Result<Self> {
         let version = store.refused().get(number)?;
         Self::read(store, version.ok_or_else(|| no_conflict(number))?)
     }
@@ -226,7 +227,7 @@ fn object_title(text: &[u8]) -> Option<String> {
     })
 }
 
-fn no_conflict(number: i64) -> Failure {
+fn no_conflict(number: RefusedId) -> Failure {
     Failure::NotFound(format!(
         "there is no conflict {number}; `etui conflicts` lists them"
     ))
@@ -279,7 +280,7 @@ fn conflict_json(
 ) -> impl serde::Serialize + use<> {
     let version = &conflict.version;
     object! {
-        conflict: version.id,
+        conflict: version.id.0,
         at: at,
         name: conflict.title(),
         // `address book` or `calendar`.
@@ -298,7 +299,7 @@ fn conflict_json(
     }
 }
 
-fn show_conflict(app: &mut App, number: i64, is_text: bool) -> Result<()> {
+fn show_conflict(app: &mut App, number: RefusedId, is_text: bool) -> Result<()> {
     let store = app.open_to_read()?;
     let conflict = Conflict::find(&store, number)?;
     if is_text {
@@ -354,7 +355,7 @@ fn show_conflict(app: &mut App, number: i64, is_text: bool) -> Result<()> {
     }
 }
 
-fn take_conflict(app: &mut App, number: i64) -> Result<()> {
+fn take_conflict(app: &mut App, number: RefusedId) -> Result<()> {
     let store = app.open_to_write()?;
     let conflict = Conflict::find(&store, number)?;
     match conflict.kind() {
@@ -385,11 +386,11 @@ fn report_taken<R: RecordCommands>(
             R::COMMAND
         ),
     };
-    let json = object! { conflict: number, id: id.0, name: title.as_str(), outcome: outcome };
+    let json = object! { conflict: number.0, id: id.0, name: title.as_str(), outcome: outcome };
     app.out.report(&json, text)
 }
 
-fn forget_conflicts(app: &mut App, numbers: &[i64]) -> Result<()> {
+fn forget_conflicts(app: &mut App, numbers: &[RefusedId]) -> Result<()> {
     let store = app.open_to_write()?;
     for &number in numbers {
         if store.refused().get(number)?.is_none() {
@@ -401,6 +402,8 @@ fn forget_conflicts(app: &mut App, numbers: &[i64]) -> Result<()> {
     }
     store.close()?;
     let count = pluralize(numbers.len() as u64, "conflict");
-    app.out
-        .report(&object! { forgotten: numbers }, format!("Forgot {count}"))
+    app.out.report(
+        &object! { forgotten: numbers.iter().map(|id| id.0).collect::<Vec<_>>() },
+        format!("Forgot {count}"),
+    )
 }

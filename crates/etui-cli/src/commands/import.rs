@@ -575,8 +575,8 @@ fn describe_new_store(store: &Store) -> Result<String> {
         "Created a store: {}\nSort order: {}; region of phone numbers without a country code: {} \
          (change it: etui settings region CODE)",
         escape_text(&store.path().display().to_string()),
-        store.locale(),
-        region_name(store.region())
+        store.settings().locale,
+        region_name(store.settings().region)
     ))
 }
 

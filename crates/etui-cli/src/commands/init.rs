@@ -47,7 +47,7 @@ pub fn create_store(app: &mut App, args: &InitArgs) -> Result<()> {
     options.region = args.region.clone();
     let store = app.open_or_create(options)?;
     let path = store.path().display().to_string();
-    let (locale, region) = (store.locale(), store.region());
+    let (locale, region) = (store.settings().locale, store.settings().region);
     store.close()?;
     let numbers = match &region {
         Some(region) => format!(

@@ -56,12 +56,12 @@ fn parse_region(text: &str) -> std::result::Result<RegionArg, String> {
 pub fn run_settings(app: &mut App, args: &SettingsArgs) -> Result<()> {
     let Some(setting) = &args.setting else {
         let store = app.open_to_read()?;
-        let (locale, region) = (store.locale(), store.region());
+        let (locale, region) = (store.settings().locale, store.settings().region);
         let text = format!("Locale  {locale}\nRegion  {}", region_name(region));
         return write_settings(app, &locale, region, &text);
     };
     let store = app.open_to_write()?;
-    let (old_locale, old_region) = (store.locale(), store.region());
+    let (old_locale, old_region) = (store.settings().locale, store.settings().region);
     let (locale, region, text) = match setting {
         Setting::Region {
             region: RegionArg(region),

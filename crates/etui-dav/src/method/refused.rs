@@ -1,8 +1,8 @@
 //! Refusals of writes, and the texts that are kept of them.
 
-use etui::Error;
 use etui::record::Collection;
 use etui::store::RefusedText;
+use etui::{CollectionId, Error};
 use etui_contentline::lines::ContentLines;
 use etui_contentline::values::{property_value, unescape_text};
 use http::StatusCode;
@@ -60,7 +60,7 @@ fn is_icalendar(text: &[u8]) -> bool {
 /// A text that a client wants to save.
 pub(super) struct Attempt<'a, 'c, R> {
     context: &'a Context<'c>,
-    collection: i64,
+    collection: CollectionId,
     /// The collection; `None` if it was removed.
     live: Option<&'a Collection<R>>,
     name: &'a str,
@@ -83,7 +83,7 @@ impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
     /// Returns the attempt to save something in a removed collection.
     pub(super) fn of_removed(
         context: &'a Context<'c>,
-        collection: i64,
+        collection: CollectionId,
         name: &'a str,
         bytes: &'a [u8],
     ) -> Self {

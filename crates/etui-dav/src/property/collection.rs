@@ -7,7 +7,7 @@ use etui::calendar::time::TimeZone;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::record::Collection;
 use etui::store::CollectionKey;
-use etui::{Store, SyncToken};
+use etui::{CollectionId, Store, SyncToken};
 
 use super::dead::{DeadValue, parse_clark_name};
 use super::tree::{Node, common_value, privileges, reports};
@@ -320,14 +320,14 @@ pub(crate) fn component_names(set: &Element) -> Vec<String> {
 }
 
 /// Returns the token of a collection as a URI (RFC 6578 section 3.2).
-pub(crate) fn token_text(collection: i64, token: &SyncToken) -> String {
+pub(crate) fn token_text(collection: CollectionId, token: &SyncToken) -> String {
     format!("data:,{collection}/{token}")
 }
 
 /// Parses a token of [`token_text`]; `None` for that of another collection, which may have been at this path
 /// before.
-pub(crate) fn parse_token(collection: i64, text: &str) -> Option<SyncToken> {
+pub(crate) fn parse_token(collection: CollectionId, text: &str) -> Option<SyncToken> {
     let (of, token) = text.trim().strip_prefix("data:,")?.split_once('/')?;
-    (of.parse() == Ok(collection)).then_some(())?;
+    (of.parse() == Ok(collection.0)).then_some(())?;
     token.parse().ok()
 }

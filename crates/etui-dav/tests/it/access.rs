@@ -64,7 +64,7 @@ fn a_hidden_collection_is_not_there() {
     let hidden = "/dav/calendars/2/e.ics";
     served.put(hidden, &event("e", "Tea", 5));
     served.put("/dav/addressbooks/1/a.vcf", &card("a", "Ada"));
-    let sees: HashSet<i64> = [1].into();
+    let sees: HashSet<etui::CollectionId> = [etui::CollectionId(1)].into();
     let session = Session {
         sees: Some(&sees),
         ..SESSION

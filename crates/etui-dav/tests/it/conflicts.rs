@@ -256,7 +256,7 @@ fn nothing_is_kept_for_a_hidden_collection() {
     let hidden = "/dav/addressbooks/team/";
     assert_eq!(served.request("MKCOL", hidden).body("").status(), 201);
     assert_eq!(served.request("DELETE", hidden).body("").status(), 204);
-    let sees = std::collections::HashSet::from([1]);
+    let sees = std::collections::HashSet::from([etui::CollectionId(1)]);
     let session = Session {
         sees: Some(&sees),
         ..SESSION

@@ -1,5 +1,6 @@
 //! `etui serve add-device`, `devices` and `remove-device`.
 
+use etui::CollectionId;
 use std::collections::{BTreeMap, HashSet};
 
 use etui::calendar::CalendarObject;
@@ -68,7 +69,7 @@ pub fn add_device(app: &mut App, args: &AddDeviceArgs) -> Result<()> {
 }
 
 /// Returns the ids of the address books and calendars with these names.
-fn find_collections(store: &Store, names: &[String]) -> Result<HashSet<i64>> {
+fn find_collections(store: &Store, names: &[String]) -> Result<HashSet<CollectionId>> {
     let known = collection_names(store)?;
     let mut found = HashSet::new();
     for name in names {
@@ -88,8 +89,8 @@ fn find_collections(store: &Store, names: &[String]) -> Result<HashSet<i64>> {
 }
 
 /// Returns the names of the address books and calendars by id.
-fn collection_names(store: &Store) -> Result<BTreeMap<i64, String>> {
-    fn add<R: RecordKind>(store: &Store, names: &mut BTreeMap<i64, String>) -> Result<()> {
+fn collection_names(store: &Store) -> Result<BTreeMap<CollectionId, String>> {
+    fn add<R: RecordKind>(store: &Store, names: &mut BTreeMap<CollectionId, String>) -> Result<()> {
         for name in store.collections::<R>().names()? {
             names.insert(store.collection::<R>(&name)?.id(), name);
         }
@@ -133,7 +134,10 @@ pub fn list_devices(app: &mut App) -> Result<()> {
 }
 
 /// Returns the names of the collections that a device sees; `None`: all.
-fn visible_collections(device: &Device, names: &BTreeMap<i64, String>) -> Option<Vec<String>> {
+fn visible_collections(
+    device: &Device,
+    names: &BTreeMap<CollectionId, String>,
+) -> Option<Vec<String>> {
     let only = device.access.only.as_ref()?;
     let visible = names.iter().filter(|(id, _)| only.contains(id));
     Some(visible.map(|(_, name)| name.clone()).collect())
@@ -141,7 +145,7 @@ fn visible_collections(device: &Device, names: &BTreeMap<i64, String>) -> Option
 
 fn device_json(
     device: &Device,
-    names: &BTreeMap<i64, String>,
+    names: &BTreeMap<CollectionId, String>,
     zone: &TimeZone,
 ) -> impl Serialize + use<> {
     object! {

@@ -1,5 +1,6 @@
 //! Contacts: a search, and the details of one.
 
+use etui::CollectionId;
 use etui::RecordId;
 use etui::contacts::{Card, Column, Filter, Query, TypedValue};
 use etui::record::Reader;
@@ -57,7 +58,7 @@ pub fn show_search(view: &DeviceView<'_>, words: &str) -> etui::Result<Markup> {
 
 /// A contact of a search.
 struct SearchHit {
-    collection: i64,
+    collection: CollectionId,
     id: RecordId,
     name: String,
     details: Vec<String>,
@@ -95,7 +96,7 @@ fn named(name: &str) -> String {
 /// Returns the name and the details of a contact; `None` if there is none, or the device may not see it.
 pub fn show_contact(
     view: &DeviceView<'_>,
-    collection: i64,
+    collection: CollectionId,
     record: RecordId,
 ) -> etui::Result<Option<(String, Markup)>> {
     let books = view.collections::<Card>()?;

@@ -6,6 +6,7 @@ mod agenda;
 mod contacts;
 mod layout;
 
+use etui::CollectionId;
 use etui::calendar::time::TimeZone;
 use etui::record::RecordKind;
 use etui::{RecordId, Snapshot};
@@ -124,9 +125,12 @@ fn read_search(query: &str) -> String {
 }
 
 /// Returns the collection and the record of a contact's path.
-fn contact_of(path: &str) -> Option<(i64, RecordId)> {
+fn contact_of(path: &str) -> Option<(CollectionId, RecordId)> {
     let (collection, record) = path.strip_prefix(CONTACTS_PATH)?.split_once('/')?;
-    Some((collection.parse().ok()?, RecordId(record.parse().ok()?)))
+    Some((
+        CollectionId(collection.parse().ok()?),
+        RecordId(record.parse().ok()?),
+    ))
 }
 
 /// One state of a store, as a device sees it.
@@ -137,7 +141,7 @@ struct DeviceView<'a> {
 
 impl<'a> DeviceView<'a> {
     /// Returns true if the device may see a collection.
-    fn may_see(&self, collection: i64) -> bool {
+    fn may_see(&self, collection: CollectionId) -> bool {
         let only = self.login.device.access.only.as_ref();
         only.is_none_or(|only| only.contains(&collection))
     }
@@ -163,7 +167,10 @@ mod tests {
     fn paths_and_queries_are_read() {
         assert_eq!(read_search("a=1&q=+M%C3%BCller%26+"), "Müller&");
         assert_eq!(read_search("q"), "");
-        assert_eq!(contact_of("/contacts/3/17"), Some((3, RecordId(17))));
+        assert_eq!(
+            contact_of("/contacts/3/17"),
+            Some((CollectionId(3), RecordId(17)))
+        );
         for bad in [
             "/contacts/",
             "/contacts/3",

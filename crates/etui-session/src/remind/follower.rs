@@ -1,5 +1,6 @@
 //! [`Follower`]: shows the reminders as they become due.
 
+use etui::CollectionId;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::{AsFd, OwnedFd};
@@ -51,10 +52,10 @@ pub struct Follower<'a> {
     store: &'a Store,
     args: &'a RemindArgs,
     /// The ids of the calendars; `None`: all.
-    selected: Option<Vec<i64>>,
+    selected: Option<Vec<CollectionId>>,
     state: StateFile,
     /// A view of each calendar, which wakes the follower.
-    views: BTreeMap<i64, View>,
+    views: BTreeMap<CollectionId, View>,
     open: HashMap<u32, OpenNotification>,
     /// Notes that were written; each is written once.
     noted: HashSet<String>,
@@ -65,7 +66,7 @@ impl<'a> Follower<'a> {
         app: &'a mut App,
         store: &'a Store,
         args: &'a RemindArgs,
-        selected: Option<Vec<i64>>,
+        selected: Option<Vec<CollectionId>>,
     ) -> Self {
         Self {
             app,
@@ -157,7 +158,7 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    fn is_selected(&self, id: i64) -> bool {
+    fn is_selected(&self, id: CollectionId) -> bool {
         self.selected.as_ref().is_none_or(|all| all.contains(&id))
     }
 

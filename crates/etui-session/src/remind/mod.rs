@@ -19,6 +19,7 @@ mod wake;
 mod words;
 
 use self::follower::{Follower, ReminderTarget};
+use etui::CollectionId;
 use etui::calendar::CalendarObject;
 use etui_program::services::remind::RemindArgs;
 use etui_program::{App, Result};
@@ -33,7 +34,7 @@ pub fn run_reminders(app: &mut App, args: &RemindArgs) -> Result<()> {
         let calendar = store.collection::<CalendarObject>(name)?;
         Ok(calendar.id())
     });
-    let ids: Vec<i64> = ids.collect::<Result<_>>()?;
+    let ids: Vec<CollectionId> = ids.collect::<Result<_>>()?;
     let selected = (!ids.is_empty()).then_some(ids);
     let is_printing = args.print || args.once || app.out.json;
     let is_once = args.once;

@@ -99,15 +99,15 @@ impl Calendar {
     pub fn set_color(&self, color: Option<Color>) -> Result<()> {
         self.db().write_of(TransactionSize::Small, |conn| {
             collection_table::expect_exists(conn, CalendarObject::KIND, self.collection_ref())?;
-            let before = read_color(conn, self.id())?;
+            let before = read_color(conn, self.number())?;
             let after = color.map(|color| color.to_string());
             // An unchanged colour is no step that could be undone.
             if before != after {
                 let (before, after) = (before.as_deref(), after.as_deref());
                 let change = CollectionChange::Colored;
-                steps::record_collection(conn, self.id(), change, before, after)?;
+                steps::record_collection(conn, self.number(), change, before, after)?;
             }
-            write_color(conn, self.id(), color)
+            write_color(conn, self.number(), color)
         })
     }
 }

@@ -47,7 +47,7 @@ impl Calendar {
                     "INSERT OR IGNORE INTO calendar_zone (collection, tzid, text) \
                      VALUES (?1, ?2, ?3)",
                 )?
-                .execute((self.id(), &name, definition))?;
+                .execute((self.number(), &name, definition))?;
             Ok(added > 0)
         })
     }
@@ -62,7 +62,7 @@ impl Calendar {
                 .prepare_cached(
                     "SELECT text FROM calendar_zone WHERE collection = ?1 AND tzid = ?2",
                 )?
-                .query_row((self.id(), tzid), |r| r.get(0))
+                .query_row((self.number(), tzid), |r| r.get(0))
                 .optional()?)
         })
     }
@@ -76,7 +76,7 @@ impl Calendar {
             let mut statement = conn.prepare_cached(
                 "SELECT tzid FROM calendar_zone WHERE collection = ?1 ORDER BY tzid",
             )?;
-            let names = statement.query_map([self.id()], |r| r.get(0))?;
+            let names = statement.query_map([self.number()], |r| r.get(0))?;
             Ok(names.collect::<rusqlite::Result<_>>()?)
         })
     }
@@ -91,7 +91,7 @@ impl Calendar {
             let mut statement = conn.prepare_cached(
                 "SELECT text FROM calendar_zone WHERE collection = ?1 ORDER BY tzid",
             )?;
-            let mut rows = statement.query([self.id()])?;
+            let mut rows = statement.query([self.number()])?;
             while let Some(row) = rows.next()? {
                 let text = row.get_ref(0)?.as_blob().unwrap_or_default();
                 zones.define(&TimeZoneDefinition::parse(text));

@@ -102,17 +102,17 @@ impl Contacts {
         let one = one.with_uid(&first.uid);
         let size = TransactionSize::of(contacts.len(), bytes);
         let (saved, repaired) = self.write(size, |conn, writing| {
-            let saved = one.put(conn, writing, self.id(), Condition::IfMatch(first.etag))?;
+            let saved = one.put(conn, writing, self.number(), Condition::IfMatch(first.etag))?;
             for other in others {
                 let condition = Condition::IfMatch(other.etag);
-                records::remove(conn, writing, self.id(), &other.uid, condition)?;
+                records::remove(conn, writing, self.number(), &other.uid, condition)?;
             }
             let mut repaired = Vec::new();
             // After the removal: the cards that are merged away need no new references.
             for (other, card) in self.referring_cards(conn, &old, &first.uid)? {
                 let new = IndexedRecord::new(&card, &self.db().index_context());
                 let new = new.with_uid(&other.uid);
-                new.put(conn, writing, self.id(), Condition::Always)?;
+                new.put(conn, writing, self.number(), Condition::Always)?;
                 repaired.push(other);
             }
             Ok((saved, repaired))
@@ -138,7 +138,7 @@ impl Contacts {
             "SELECT id, uid, etag, text FROM record NOT INDEXED \
              WHERE collection = ?1 AND removed_at IS NULL",
         )?;
-        let mut rows = statement.query([self.id()])?;
+        let mut rows = statement.query([self.number()])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             if !may_refer(row.get_ref(3)?.as_blob().unwrap_or_default()) {

@@ -71,7 +71,7 @@ impl Contacts {
         for ids in contacts.chunks(CHUNK) {
             let mut visited = 0;
             let missing = self.read(|reader| {
-                let states = read_states(reader.conn, self.id(), ids)?;
+                let states = read_states(reader.conn, self.number(), ids)?;
                 // The first that is missing is visited after it is made, as are those after it.
                 let first = |state: &PhotoState| matches!(state, PhotoState::Missing { .. });
                 visited = states.iter().position(first).unwrap_or(states.len());
@@ -91,7 +91,7 @@ impl Contacts {
             }
             let made: HashMap<RecordId, &MadePhoto> = made.iter().map(|m| (m.record, m)).collect();
             self.read(|reader| {
-                let states = read_states(reader.conn, self.id(), &ids[visited..])?;
+                let states = read_states(reader.conn, self.number(), &ids[visited..])?;
                 for (id, state) in ids[visited..].iter().zip(&states) {
                     match (state, made.get(id)) {
                         // Not stored, or changed meanwhile: as it was a moment ago.

@@ -50,7 +50,7 @@ use rusqlite::{Connection, ErrorCode, ffi};
 use super::Maintenance;
 use super::pool::{Durability, lock};
 use super::work::Work;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SqliteError};
 
 /// The maximum number of members of a group.
 const MAX_GROUP_SIZE: usize = 64;
@@ -372,12 +372,16 @@ fn begin_immediate(connection: &Connection, wait: WriteWait) -> Result<()> {
     let mut start = None;
     loop {
         let error = match execute(connection, "BEGIN IMMEDIATE") {
-            Err(Error::Sqlite(e)) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => e,
+            Err(Error::Sqlite(SqliteError(e)))
+                if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) =>
+            {
+                e
+            }
             done => return done,
         };
         let waited = start.get_or_insert_with(Instant::now).elapsed();
         if waited >= wait.most {
-            return Err(Error::Sqlite(error));
+            return Err(error.into());
         }
         if waited >= TOLD_AFTER
             && let Some(tell) = wait.tell
@@ -573,10 +577,12 @@ pub(super) enum CommitFailure {
 impl CommitFailure {
     fn from_error(error: &Error) -> Self {
         match error {
-            Error::Sqlite(rusqlite::Error::SqliteFailure(code, message)) => Self::Sqlite {
-                code: *code,
-                message: message.clone(),
-            },
+            Error::Sqlite(SqliteError(rusqlite::Error::SqliteFailure(code, message))) => {
+                Self::Sqlite {
+                    code: *code,
+                    message: message.clone(),
+                }
+            }
             other => Self::rolled_back(Some(other.to_string())),
         }
     }
@@ -596,7 +602,7 @@ impl From<CommitFailure> for Error {
     fn from(failure: CommitFailure) -> Self {
         match failure {
             CommitFailure::Sqlite { code, message } => {
-                Self::Sqlite(rusqlite::Error::SqliteFailure(code, message))
+                rusqlite::Error::SqliteFailure(code, message).into()
             }
         }
     }

@@ -3,7 +3,7 @@
 use rusqlite::types::{FromSql, ToSql};
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SqliteError};
 
 /// Keys of `meta`.
 pub(crate) const STORE_ID: &str = "store_id";
@@ -42,7 +42,7 @@ pub(crate) struct StoreMetadata {
 /// Reads the settings. A value of another type counts as absent.
 pub(crate) fn read(conn: &Connection) -> Result<StoreMetadata> {
     let text = |key| match get_value::<String>(conn, key) {
-        Err(Error::Sqlite(rusqlite::Error::InvalidColumnType(..))) => Ok(None),
+        Err(Error::Sqlite(SqliteError(rusqlite::Error::InvalidColumnType(..)))) => Ok(None),
         value => value,
     };
     Ok(StoreMetadata {

@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use super::paths::{sync_directory, with_suffix};
 use super::pool::{self, PoolOptions, set_cache};
 use super::schema;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SqliteError};
 
 /// The access to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,14 +257,14 @@ fn connect_to_read(path: &Path, settings: &PoolOptions) -> Result<(Connection, O
     };
     let refused = |e: &Error| match e {
         Error::ReadOnly { .. } => true,
-        Error::Sqlite(e) => matches!(
+        Error::Sqlite(SqliteError(e)) => matches!(
             e.sqlite_error_code(),
             Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly)
         ),
         _ => false,
     };
     let is_full = |e: &Error| match e {
-        Error::Sqlite(e) => {
+        Error::Sqlite(SqliteError(e)) => {
             let code = e.sqlite_error().map(|e| e.extended_code);
             let codes = [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE];
             code.is_some_and(|code| codes.contains(&code))

@@ -400,7 +400,7 @@ impl ConnectionPool {
         for connection in idle.into_iter().chain(writer) {
             connection
                 .close()
-                .map_err(|(_, e)| self.explain(Error::Sqlite(e)))?;
+                .map_err(|(_, e)| self.explain(Error::from(e)))?;
         }
         Ok(())
     }

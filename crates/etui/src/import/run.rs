@@ -456,7 +456,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
         let mut aside = DeferredRecords::beside(db.path())?;
         let added = db.write(|conn| {
             collection_table::expect_exists(conn, R::KIND, self.collection.collection_ref())?;
-            let fill = BulkFill::begin(conn, db.path(), self.collection.id(), context.order)?;
+            let fill = BulkFill::begin(conn, db.path(), self.collection.number(), context.order)?;
             let mut filling = FillRun {
                 conn,
                 fill,
@@ -606,7 +606,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
         if self.options.takes_earlier {
             return Ok(batch);
         }
-        let id = self.collection.id();
+        let id = self.collection.number();
         let db = self.collection.db();
         let unlike = db.read(|conn| {
             let find = |item: &ImportItem<R>| {
@@ -699,7 +699,7 @@ impl<R: RecordKind> ImportRun<'_, R> {
             if outcomes.iter().all(is_idle) && ETag::of(whole.record.text()) == etag_of(condition) {
                 continue;
             }
-            match target.collection.id == self.collection.id() {
+            match target.collection.id == self.collection.number() {
                 true => own.push((condition, whole)),
                 false => {
                     let other = Collection::new(self.collection.db(), target.collection);

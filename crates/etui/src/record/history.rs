@@ -142,7 +142,7 @@ impl<R: RecordKind> Collection<R> {
     pub fn bring_back(&self, version: &Version) -> Result<SavedRecord> {
         let context = self.db().index_context();
         self.write(TransactionSize::of(1, 0), |conn, writing| {
-            let found = version_text(conn, self.id(), version)?;
+            let found = version_text(conn, self.number(), version)?;
             let Some((uid, (text, shared, places))) = found else {
                 return Err(Error::NoVersion {
                     id: version.id,
@@ -155,7 +155,7 @@ impl<R: RecordKind> Collection<R> {
             // Equal texts in two objects may mean different times: bringing one back is a change then.
             one.from(Some(&from))
                 .with_exact_source(shared.is_some())
-                .put(conn, writing, self.id(), Condition::Always)
+                .put(conn, writing, self.number(), Condition::Always)
         })
     }
 }

@@ -10,7 +10,7 @@ use super::kind::RecordKind;
 use super::{changes, list};
 use crate::db::{Db, FixedState};
 use crate::error::Result;
-use crate::types::{Changes, ETag, RecordId, SyncToken};
+use crate::types::{Changes, CollectionId, ETag, RecordId, SyncToken};
 
 /// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,7 +181,12 @@ impl<R: RecordKind> Reader<R> {
 
     /// Returns the collection's id in the store. It is not reused, and stays when the collection is renamed.
     #[must_use]
-    pub fn id(&self) -> i64 {
+    pub fn id(&self) -> CollectionId {
+        CollectionId(self.named.id)
+    }
+
+    /// Returns the collection's id as the tables have it.
+    pub(crate) fn number(&self) -> i64 {
         self.named.id
     }
 

@@ -66,13 +66,18 @@ impl<R: RecordKind> Collection<R> {
                 let mut saved = Vec::with_capacity(transferred.len());
                 for (index, (uid, condition)) in transferred.iter().enumerate() {
                     let uid = uid.as_ref();
-                    check_source::<R>(conn, self.id(), uid, *condition)?;
-                    let copied =
-                        copy_record::<R>(conn, writing, &context, [self.id(), target.id()], uid);
+                    check_source::<R>(conn, self.number(), uid, *condition)?;
+                    let copied = copy_record::<R>(
+                        conn,
+                        writing,
+                        &context,
+                        [self.number(), target.number()],
+                        uid,
+                    );
                     saved.push(copied.map_err(|error| in_batch(error, index))?);
                     // After the copy, which reads the live record.
                     if is_move {
-                        records::remove(conn, writing, self.id(), uid, Condition::Always)?;
+                        records::remove(conn, writing, self.number(), uid, Condition::Always)?;
                     }
                 }
                 Ok(saved)

@@ -104,7 +104,7 @@ impl<R: RecordKind> Collection<R> {
             None => new,
         };
         self.write(TransactionSize::of(1, new.text.len()), |conn, writing| {
-            new.put(conn, writing, self.id(), save.condition)
+            new.put(conn, writing, self.number(), save.condition)
         })
     }
 
@@ -220,7 +220,7 @@ impl<R: RecordKind> Collection<R> {
         };
         self.write(size, |conn, writing| {
             let mut put = |(index, (new, condition)): (usize, (IndexedRecord<'_>, Condition))| {
-                map_result(index, new.put(conn, writing, self.id(), condition))
+                map_result(index, new.put(conn, writing, self.number(), condition))
             };
             match size {
                 TransactionSize::Small => derived.into_iter().enumerate().map(&mut put).collect(),
@@ -250,7 +250,7 @@ impl<R: RecordKind> Collection<R> {
         let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
         self.write(TransactionSize::of(uids.len(), 0), |conn, writing| {
             uids.iter()
-                .map(|uid| records::remove(conn, writing, self.id(), uid, Condition::Always))
+                .map(|uid| records::remove(conn, writing, self.number(), uid, Condition::Always))
                 .collect()
         })
     }
@@ -264,7 +264,7 @@ impl<R: RecordKind> Collection<R> {
         self.write(TransactionSize::of(records.len(), 0), |conn, writing| {
             for (uid, condition) in records {
                 let uid = uid.as_ref();
-                if !records::remove(conn, writing, self.id(), uid, *condition)? {
+                if !records::remove(conn, writing, self.number(), uid, *condition)? {
                     return Err(Error::NoRecord {
                         kind: R::KIND,
                         uid: uid.to_owned(),
@@ -301,7 +301,7 @@ impl<R: RecordKind> Collection<R> {
         let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
         self.write(TransactionSize::of(uids.len(), 0), |conn, writing| {
             uids.iter()
-                .map(|uid| undo_latest::<R>(conn, writing, &context, self.id(), uid))
+                .map(|uid| undo_latest::<R>(conn, writing, &context, self.number(), uid))
                 .collect()
         })
     }

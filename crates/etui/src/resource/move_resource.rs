@@ -69,13 +69,13 @@ impl<R: Resource> Collection<R> {
             let live = |collection, name| -> Result<Option<NamedRecord>> {
                 Ok(names::find::<R>(conn, collection, name)?.filter(|found| !found.is_removed))
             };
-            let moved = live(self.id(), name)?;
+            let moved = live(self.number(), name)?;
             condition.check(name, moved.as_ref().map(|moved| moved.tag))?;
             let Some(moved) = moved else {
                 return Err(Error::NoResource(name.to_owned()));
             };
             let is_same = |other: &NamedRecord| other.id == moved.id;
-            let there = live(target.id(), to)?;
+            let there = live(target.number(), to)?;
             if there.as_ref().is_some_and(is_same) {
                 return Ok(unchanged(&moved));
             }
@@ -89,13 +89,13 @@ impl<R: Resource> Collection<R> {
                 }
             }
             let mut saved = if self.id() == target.id() && !is_copy {
-                rename::<R>(conn, writing, self.id(), &moved, to)?
+                rename::<R>(conn, writing, self.number(), &moved, to)?
             } else {
                 copy::<R>(conn, writing, self, &moved, (target, to))?
             };
             // After the copy, which reads the live record.
             if self.id() != target.id() && !is_copy {
-                records::remove(conn, writing, self.id(), &moved.uid, Condition::Always)?;
+                records::remove(conn, writing, self.number(), &moved.uid, Condition::Always)?;
             }
             saved.outcome = match there {
                 Some(_) => SaveOutcome::Changed,
@@ -141,7 +141,7 @@ fn copy<R: Resource>(
     moved: &NamedRecord,
     (target, to): (&Collection<R>, &str),
 ) -> Result<SavedResource> {
-    let Some((text, shared, positions)) = records::read_version(conn, from.id(), &moved.uid)?
+    let Some((text, shared, positions)) = records::read_version(conn, from.number(), &moved.uid)?
     else {
         return Err(Error::NoResource(to.to_owned()));
     };
@@ -154,8 +154,8 @@ fn copy<R: Resource>(
         is_verbatim: true,
     };
     let new = parsed.index(&from.db().index_context());
-    let found = names::find::<R>(conn, target.id(), to)?;
-    let to = (target.id(), to);
+    let found = names::find::<R>(conn, target.number(), to)?;
+    let to = (target.number(), to);
     let saved = save_named::<R>(conn, writing, to, found.as_ref(), &new.with_uid(&moved.uid))?;
     parsed.saved(conn, saved)
 }

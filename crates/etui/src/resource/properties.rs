@@ -67,7 +67,7 @@ impl<R: Resource> Collection<R> {
     pub fn set_properties(&self, changes: &[(&str, Option<&str>)]) -> Result<()> {
         self.db().write_of(TransactionSize::Small, |conn| {
             collection_table::expect_exists(conn, R::KIND, self.collection_ref())?;
-            set(conn, self.id(), changes)
+            set(conn, self.number(), changes)
         })
     }
 }

@@ -86,7 +86,7 @@ impl<R: Resource> Collection<R> {
         let parsed = R::parse_resource(bytes)?;
         let new = parsed.index(&self.db().index_context());
         self.write(TransactionSize::of(1, bytes.len()), |conn, writing| {
-            let saved = new.put(conn, writing, self.id(), Condition::Always)?;
+            let saved = new.put(conn, writing, self.number(), Condition::Always)?;
             parsed.saved(conn, saved)
         })
     }
@@ -100,11 +100,11 @@ impl<R: Resource> Collection<R> {
         // Indexed before the lock is taken, as for any save.
         let new = parsed.index(&self.db().index_context());
         self.write(TransactionSize::of(1, new.text.len()), |conn, writing| {
-            let found = find_if::<R>(conn, self.id(), name, condition)?;
+            let found = find_if::<R>(conn, self.number(), name, condition)?;
             save_parsed(
                 conn,
                 writing,
-                (self.id(), name),
+                (self.number(), name),
                 found.as_ref(),
                 parsed,
                 new,
@@ -118,13 +118,13 @@ impl<R: Resource> Collection<R> {
     /// [`Error::ConditionFailed`]; [`Error::NoResource`]; any write error.
     pub fn remove_resource(&self, name: &str, condition: &ResourceCondition) -> Result<()> {
         self.write(TransactionSize::Small, |conn, writing| {
-            let found = names::find::<R>(conn, self.id(), name)?;
+            let found = names::find::<R>(conn, self.number(), name)?;
             let found = found.filter(|found| !found.is_removed);
             condition.check(name, found.as_ref().map(|found| found.tag))?;
             let Some(found) = found else {
                 return Err(Error::NoResource(name.to_owned()));
             };
-            records::remove(conn, writing, self.id(), &found.uid, Condition::Always)?;
+            records::remove(conn, writing, self.number(), &found.uid, Condition::Always)?;
             Ok(())
         })
     }

@@ -67,13 +67,13 @@ impl Store {
             .read_transaction(|conn| copy_pages(conn, part.path(), progress))?;
         backup.close()?;
         let restored = Connection::open(part.path())
-            .map_err(|e| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
+            .map_err(|e| Error::from(e).about(part.path(), Duration::ZERO))?;
         metadata::set(&restored, metadata::INCARNATION, random_i64()?)?;
         // With the inode of the backup, the first write would take it for a copy and begin another incarnation.
         metadata::set(&restored, metadata::INODE, inode(part.path())?)?;
         restored
             .close()
-            .map_err(|(_, e)| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
+            .map_err(|(_, e)| Error::from(e).about(part.path(), Duration::ZERO))?;
         part.finish_new(to)
     }
 }
@@ -102,7 +102,7 @@ fn read_options() -> Options {
 }
 
 fn copy_pages(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-    let about = |e: rusqlite::Error| Error::Sqlite(e).about(to, Duration::ZERO);
+    let about = |e: rusqlite::Error| Error::from(e).about(to, Duration::ZERO);
     let mut target = Connection::open(to).map_err(about)?;
     {
         let backup = Backup::new(from, &mut target).map_err(about)?;

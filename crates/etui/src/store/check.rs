@@ -259,8 +259,8 @@ impl Maintenance<'_> {
     pub fn stats(&self) -> Result<Stats> {
         self.0.drain_write_queue()?;
         self.0.db.ensure_indexed()?;
-        let locale = self.0.locale();
-        let region = self.0.region().map(|r| r.code().to_owned());
+        let settings = self.0.settings();
+        let region = settings.region.map(|r| r.code().to_owned());
         self.0.db.read_transaction(|conn| {
             let number = |sql: &str| -> Result<u64> {
                 // sum() of no rows is NULL.
@@ -297,7 +297,7 @@ impl Maintenance<'_> {
                 changes: latest.unsigned_abs(),
                 pending_terms: pending(metadata::TERM_WATERMARK)?,
                 pending_trigrams: pending(metadata::TRIGRAM_WATERMARK)?,
-                locale: locale.clone(),
+                locale: settings.locale.clone(),
                 region: region.clone().unwrap_or_default(),
                 schema_version: crate::db::schema::VERSION,
             })

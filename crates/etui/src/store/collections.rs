@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::store::served_collections::{
     CollectionChanges, NewCollection, find_segment, read_segment,
 };
-use crate::types::CollectionKind;
+use crate::types::{CollectionId, CollectionKind};
 
 /// How a collection of a kind is found.
 ///
@@ -51,7 +51,7 @@ pub enum CollectionKey<'k> {
     /// By its name.
     Name(&'k str),
     /// By its id ([`Reader::id`](crate::record::Reader::id)), whatever its name is now.
-    Id(i64),
+    Id(CollectionId),
     /// By the identifier that another system has for it, such as a desktop or a sync service. It is beside the
     /// name, and survives renaming.
     ExternalId(&'k str),
@@ -66,7 +66,7 @@ impl CollectionKey<'_> {
         let (found, name) = match self {
             Self::Default => return collection_table::find_collection(conn, kind, None),
             Self::Name(name) => return collection_table::find_collection(conn, kind, Some(name)),
-            Self::Id(id) => return collection_table::find_live(conn, kind, id),
+            Self::Id(id) => return collection_table::find_live(conn, kind, id.0),
             Self::ExternalId(id) => (external_id::find_collection(conn, kind, id)?, id),
             Self::Segment(segment) => (find_segment(conn, kind, segment)?, segment),
         };
@@ -99,7 +99,7 @@ impl<'k> From<Option<&'k str>> for CollectionKey<'k> {
 #[non_exhaustive]
 pub struct RemovedCollection {
     /// Its id in the store, which is not reused.
-    pub id: i64,
+    pub id: CollectionId,
     /// Its name.
     pub name: String,
     /// The number of records that were removed with it, and are restored with it.
@@ -225,7 +225,7 @@ impl<R: RecordKind> Collections<'_, R> {
             let RemovedRef { id, removed_at: at } =
                 collection_table::remove_collection(conn, R::KIND, &found)?;
             let removed = RemovedCollection {
-                id,
+                id: CollectionId(id),
                 name: found.name,
                 records: RecordWriter::run(conn, order, |writing| {
                     remove_all_records(conn, writing, id, at)
@@ -271,7 +271,7 @@ impl<R: RecordKind> Collections<'_, R> {
             let all = collection_table::list_removed(conn, R::KIND)?;
             let removed = all.into_iter().map(|(CollectionRef { id, name }, at)| {
                 Ok(RemovedCollection {
-                    id,
+                    id: CollectionId(id),
                     name,
                     records: count_removed_at(conn, id, at)?,
                     external_id: external_id::read(conn, id)?,
@@ -304,7 +304,7 @@ impl<R: RecordKind> Collections<'_, R> {
     /// [`Error::CollectionExists`], [`Error::BadName`], [`Error::ExternalIdExists`].
     pub fn restore_as(&self, removed: &RemovedCollection, name: &str) -> Result<u64> {
         self.bring_back(&removed.name, name, |named, at| {
-            (named.id, at) == (removed.id, removed.at)
+            (named.id, at) == (removed.id.0, removed.at)
         })
     }
 

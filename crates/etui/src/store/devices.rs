@@ -15,7 +15,7 @@ use crate::db::random::fill_random;
 use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::store::collections::system_time;
-use crate::types::now_ms;
+use crate::types::{CollectionId, DeviceId, now_ms};
 
 /// The tables, made when the first device is added. `docs/src/schema.md` explains them.
 const SCHEMA: &str = "\
@@ -56,7 +56,7 @@ pub struct DeviceAccess {
     pub is_read_only: bool,
     /// The ids of the collections that it sees ([`Reader::id`](crate::record::Reader::id));
     /// `None`: all, also those created later.
-    pub only: Option<HashSet<i64>>,
+    pub only: Option<HashSet<CollectionId>>,
 }
 
 /// A device that may use the store.
@@ -64,7 +64,7 @@ pub struct DeviceAccess {
 #[non_exhaustive]
 pub struct Device {
     /// Its id in the store.
-    pub id: i64,
+    pub id: DeviceId,
     /// Its name, unique in the store.
     pub name: String,
     /// Its rights.
@@ -186,7 +186,7 @@ impl Devices<'_> {
                 "INSERT INTO device_collection (device, collection) VALUES (?1, ?2)",
             )?;
             for collection in access.only.iter().flatten() {
-                insert.execute((device, collection))?;
+                insert.execute((device, collection.0))?;
             }
             Ok(())
         })?;
@@ -223,10 +223,10 @@ impl Devices<'_> {
                 });
             };
             let device = with_collections(conn, devices.swap_remove(found))?;
-            conn.execute("DELETE FROM device WHERE id = ?1", [device.id])?;
+            conn.execute("DELETE FROM device WHERE id = ?1", [device.id.0])?;
             conn.execute(
                 "DELETE FROM device_collection WHERE device = ?1",
-                [device.id],
+                [device.id.0],
             )?;
             Ok(device)
         })
@@ -273,7 +273,7 @@ impl Devices<'_> {
         self.0.db.write_of(TransactionSize::Small, |conn| {
             let changed = conn.execute(
                 "UPDATE device SET seen_at = ?2 WHERE id = ?1",
-                (device.id, now),
+                (device.id.0, now),
             )?;
             Ok(changed > 0)
         })
@@ -300,7 +300,7 @@ fn for_each_device(conn: &Connection, mut visit: impl FnMut(Device, blake3::Hash
 fn read_device(row: &Row<'_>) -> rusqlite::Result<Device> {
     let is_limited: bool = row.get("is_limited")?;
     Ok(Device {
-        id: row.get("id")?,
+        id: DeviceId(row.get("id")?),
         name: row.get("name")?,
         access: DeviceAccess {
             is_read_only: row.get("read_only")?,
@@ -316,8 +316,8 @@ fn with_collections(conn: &Connection, mut device: Device) -> Result<Device> {
     if let Some(only) = &mut device.access.only {
         let mut all =
             conn.prepare_cached("SELECT collection FROM device_collection WHERE device = ?1")?;
-        for collection in all.query_map([device.id], |row| row.get(0))? {
-            only.insert(collection?);
+        for collection in all.query_map([device.id.0], |row| row.get(0))? {
+            only.insert(CollectionId(collection?));
         }
     }
     Ok(device)

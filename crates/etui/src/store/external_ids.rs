@@ -10,7 +10,8 @@ impl<R: RecordKind> Collection<R> {
     /// # Errors
     /// Any read error.
     pub fn external_id(&self) -> Result<Option<String>> {
-        self.db().read(|conn| external_id::read(conn, self.id()))
+        self.db()
+            .read(|conn| external_id::read(conn, self.number()))
     }
 
     /// Sets the external id, or clears it. See [`CollectionKey::ExternalId`](crate::store::CollectionKey::ExternalId).
@@ -24,7 +25,7 @@ impl<R: RecordKind> Collection<R> {
     pub fn set_external_id(&self, external_id: Option<&str>) -> Result<()> {
         self.db().write_of(TransactionSize::Small, |conn| {
             collection_table::expect_exists(conn, R::KIND, self.collection_ref())?;
-            external_id::set(conn, R::KIND, self.id(), external_id)
+            external_id::set(conn, R::KIND, self.number(), external_id)
         })
     }
 }

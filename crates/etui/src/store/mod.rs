@@ -85,6 +85,16 @@ pub struct Options {
     pub extra_migrations: &'static [&'static str],
 }
 
+/// The settings of a store, which [`Store::change_settings`] changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The locale whose collation orders the lists (BCP 47).
+    pub locale: String,
+    /// The region that completes national phone numbers.
+    pub region: Option<Region>,
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -233,9 +243,9 @@ impl Store {
     /// # let path = dir.path().join("personal.etui");
     /// # Store::open(&path)?.close()?;
     /// let store = Store::open(&path)?;
-    /// let locale = store.locale();
+    /// let locale = store.settings().locale;
     /// store.change_settings(&locale, Region::parse("DE"))?;
-    /// # assert_eq!(Store::open(&path)?.region(), Region::parse("DE"));
+    /// # assert_eq!(Store::open(&path)?.settings().region, Region::parse("DE"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -243,7 +253,8 @@ impl Store {
     /// [`Error::BadLocale`], or any write error. The settings are then unchanged.
     pub fn change_settings(self, locale: &str, region: Option<Region>) -> Result<()> {
         let order = Collator::new(locale)?;
-        if self.locale() != locale || self.db.region() != region {
+        let now = self.settings();
+        if now.locale != locale || now.region != region {
             // Queued writes are indexed with the settings of this handle, the old ones.
             self.drain_write_queue()?;
             let with = IndexContext {
@@ -259,15 +270,18 @@ impl Store {
         self.close()
     }
 
-    /// Returns the locale whose collation orders the lists, as of the opening of the store.
-    pub fn locale(&self) -> String {
-        let locale = self.db.metadata().locale.as_deref();
-        locale.unwrap_or("und").to_owned()
-    }
-
-    /// Returns the region that completes national phone numbers, as of the opening of the store.
-    pub fn region(&self) -> Option<Region> {
-        self.db.region()
+    /// Returns the locale and the region, as of the opening of the store.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            locale: self
+                .db
+                .metadata()
+                .locale
+                .as_deref()
+                .unwrap_or("und")
+                .to_owned(),
+            region: self.db.region(),
+        }
     }
 
     /// Saves what other programs wrote through the view `item`.

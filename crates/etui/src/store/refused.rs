@@ -17,7 +17,7 @@ use crate::record::changes::KEPT_MS;
 use crate::record::collection_table;
 use crate::resource::{Resource, ResourceCondition, ResourceKey, SavedResource};
 use crate::store::{CollectionKey, Store};
-use crate::types::{CollectionKind, RecordId, now_ms};
+use crate::types::{CollectionId, CollectionKind, RecordId, RefusedId, now_ms};
 
 const SCHEMA: &str = include_str!("refused.sql");
 
@@ -34,7 +34,7 @@ pub const LARGE_REFUSED: usize = 1 << 20;
 #[derive(Debug, Clone, Copy)]
 pub struct RefusedText<'t> {
     /// The id of the collection that it was for.
-    pub collection: i64,
+    pub collection: CollectionId,
     /// The name of the resource.
     pub name: &'t str,
     /// The record that it was to replace, if there is one.
@@ -54,9 +54,9 @@ pub struct RefusedText<'t> {
 #[non_exhaustive]
 pub struct RefusedVersion {
     /// Its number, which is not reused.
-    pub id: i64,
+    pub id: RefusedId,
     /// The id of the collection that it was for.
-    pub collection: i64,
+    pub collection: CollectionId,
     /// The kind and the name of the collection; `None` if it is gone for good.
     pub collection_name: Option<(CollectionKind, String)>,
     /// The name of the resource.
@@ -82,8 +82,8 @@ impl RefusedVersion {
         let at: i64 = row.get(5)?;
         let size: i64 = row.get(8)?;
         Ok(Self {
-            id: row.get(0)?,
-            collection: row.get(1)?,
+            id: RefusedId(row.get(0)?),
+            collection: CollectionId(row.get(1)?),
             collection_name: None,
             name: row.get(2)?,
             record: row.get::<_, Option<i64>>(3)?.map(RecordId),
@@ -97,7 +97,7 @@ impl RefusedVersion {
     }
 
     fn with_collection(mut self, conn: &Connection) -> Result<Self> {
-        let found = collection_table::find_by_id(conn, self.collection)?;
+        let found = collection_table::find_by_id(conn, self.collection.0)?;
         self.collection_name = found.map(|(kind, name, _)| (kind, name));
         Ok(self)
     }
@@ -144,7 +144,7 @@ impl RefusedVersions<'_> {
     ///
     /// # Errors
     /// Any write error.
-    pub fn keep(&self, refused: &RefusedText<'_>) -> Result<i64> {
+    pub fn keep(&self, refused: &RefusedText<'_>) -> Result<RefusedId> {
         let size = TransactionSize::of(1, refused.text.len());
         self.0
             .db
@@ -176,7 +176,7 @@ impl RefusedVersions<'_> {
     ///
     /// # Errors
     /// Any read error.
-    pub fn get(&self, id: i64) -> Result<Option<RefusedVersion>> {
+    pub fn get(&self, id: RefusedId) -> Result<Option<RefusedVersion>> {
         self.0.db.read_transaction(|conn| {
             if !has_table(conn)? {
                 return Ok(None);
@@ -184,7 +184,7 @@ impl RefusedVersions<'_> {
             let sql = format!("SELECT {COLUMNS} FROM refused WHERE id = ?1");
             let mut statement = conn.prepare_cached(&sql)?;
             let found = statement
-                .query_row([id], RefusedVersion::from_row)
+                .query_row([id.0], RefusedVersion::from_row)
                 .optional()?;
             found
                 .map(|version| version.with_collection(conn))
@@ -196,14 +196,14 @@ impl RefusedVersions<'_> {
     ///
     /// # Errors
     /// Any read error.
-    pub fn text(&self, id: i64) -> Result<Option<Vec<u8>>> {
+    pub fn text(&self, id: RefusedId) -> Result<Option<Vec<u8>>> {
         self.0.db.read_transaction(|conn| {
             if !has_table(conn)? {
                 return Ok(None);
             }
             Ok(conn
                 .prepare_cached("SELECT text FROM refused WHERE id = ?1")?
-                .query_row([id], |r| r.get(0))
+                .query_row([id.0], |r| r.get(0))
                 .optional()?)
         })
     }
@@ -212,14 +212,14 @@ impl RefusedVersions<'_> {
     ///
     /// # Errors
     /// Any write error.
-    pub fn forget(&self, id: i64) -> Result<bool> {
+    pub fn forget(&self, id: RefusedId) -> Result<bool> {
         self.0.db.write_of(TransactionSize::Small, |conn| {
             if !has_table(conn)? {
                 return Ok(false);
             }
             let deleted = conn
                 .prepare_cached("DELETE FROM refused WHERE id = ?1")?
-                .execute([id])?;
+                .execute([id.0])?;
             Ok(deleted > 0)
         })
     }
@@ -234,7 +234,7 @@ impl RefusedVersions<'_> {
     /// # Errors
     /// [`Error::NoRefused`]; [`Error::NoCollection`] if the collection was removed; the errors of
     /// [`put_resource`](crate::record::Collection::put_resource). The version is kept then.
-    pub fn take(&self, id: i64) -> Result<SavedResource> {
+    pub fn take(&self, id: RefusedId) -> Result<SavedResource> {
         let (Some(version), Some(text)) = (self.get(id)?, self.text(id)?) else {
             return Err(Error::NoRefused(id));
         };
@@ -272,7 +272,7 @@ impl RefusedVersions<'_> {
 }
 
 /// Keeps a refused text, and deletes those that are too old or too many.
-fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<i64> {
+fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<RefusedId> {
     if !has_table(conn)? {
         conn.execute_batch(SCHEMA)?;
     }
@@ -292,7 +292,7 @@ fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<i64> {
             "SELECT id FROM refused WHERE collection = ?1 AND name = ?2 AND device = ?5 \
              AND size = ?3 AND text = ?4",
         )?
-        .query_row((collection, name, size, text, device), |r| r.get(0))
+        .query_row((collection.0, name, size, text, device), |r| r.get(0))
         .optional()?;
     let id = match same {
         Some(id) => {
@@ -307,7 +307,7 @@ fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<i64> {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             )?
             .execute((
-                collection,
+                collection.0,
                 name,
                 record.map(|id| id.0),
                 uid,
@@ -321,7 +321,7 @@ fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<i64> {
         }
     };
     delete_old(conn, id, device, now)?;
-    Ok(id)
+    Ok(RefusedId(id))
 }
 
 /// Deletes versions that are too old, and those of a device that are too many, but not `latest`.

@@ -20,7 +20,7 @@ use crate::record::steps::{
     self, ChangedCollection, CollectionChange, Step, changed_collections, current_actor, label_step,
 };
 use crate::record::write::undo_latest;
-use crate::types::{CollectionKind, Condition, RecordId};
+use crate::types::{CollectionId, CollectionKind, Condition, RecordId};
 
 /// The effect of an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct UndoneRecord {
     /// The kind of its collection.
     pub kind: CollectionKind,
     /// The id of its collection.
-    pub collection: i64,
+    pub collection: CollectionId,
     /// The record.
     pub id: RecordId,
     /// Its UID.
@@ -295,7 +295,7 @@ impl StepUndo<'_, '_> {
         Ok(Some(PlannedRecord {
             record: UndoneRecord {
                 kind,
-                collection,
+                collection: CollectionId(collection),
                 id: RecordId(id),
                 uid,
                 effect,
@@ -320,7 +320,7 @@ impl StepUndo<'_, '_> {
             if record.effect == UndoEffect::Removed && is_needed {
                 record.effect = UndoEffect::Kept;
             }
-            let (collection, uid) = (record.collection, record.uid.as_str());
+            let (collection, uid) = (record.collection.0, record.uid.as_str());
             match (record.effect, before) {
                 (UndoEffect::Removed, _) => {
                     let always = Condition::Always;

@@ -134,7 +134,7 @@ impl<R: SearchableRecord> Collection<R> {
     pub fn view_since(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<R>> {
         let since = self
             .db()
-            .read(|conn| collection_table::history_start(conn, self.id()))?;
+            .read(|conn| collection_table::history_start(conn, self.number()))?;
         // At the token, the collection's name may have referred to another collection.
         let from = if token.seq < since {
             UNKNOWN_TOKEN
@@ -147,7 +147,7 @@ impl<R: SearchableRecord> Collection<R> {
     fn open_view(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<R>> {
         self.db().ensure_indexed()?;
         let matcher = Arc::new(Matcher::new(filter, self.db().region()));
-        let subscription = Subscription::new(self.id(), matcher, token);
+        let subscription = Subscription::new(self.number(), matcher, token);
         self.db()
             .cache::<Notifier>()
             .subscribe(self.db(), &subscription)?;
@@ -207,7 +207,7 @@ impl<R: SearchableRecord> View<R> {
 
     /// Returns the changes since the view was last read, and the result of `also`, which gets these
     /// changes and reads the collection in the same state: for example the columns of the changed
-    /// records ([`Reader::rows_by_id`]), or a page with its columns ([`Reader::query`]).
+    /// records ([`Reader::rows`]), or a page with its columns ([`Reader::query`]).
     ///
     /// # Errors
     /// Whatever reading reports, and the errors of `also`. The changes are then reported by the

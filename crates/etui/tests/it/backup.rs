@@ -77,7 +77,7 @@ fn a_backup_of_a_store_in_use_is_of_one_moment() {
         0o600
     );
     assert!(texts(&again.contacts().unwrap()) == texts(&contacts));
-    assert_eq!(again.locale(), store.locale());
+    assert_eq!(again.settings().locale, store.settings().locale);
     clean(&again);
     let (old, new) = (store.token().unwrap(), again.token().unwrap());
     assert_eq!((old.store, old.seq), (new.store, new.seq));

@@ -748,8 +748,8 @@ fn another_locale_sorts_no_store_that_is_there() {
     let entries = contacts.list(Paging::ALL).unwrap();
     let names: Vec<_> = entries.into_iter().map(|e| e.summary.name).collect();
     assert_eq!(names, ["A Ärlig", "Z Zorn"]);
-    assert_eq!(store.locale(), "de");
-    assert_eq!(store.region().unwrap().code(), "DE");
+    assert_eq!(store.settings().locale, "de");
+    assert_eq!(store.settings().region.unwrap().code(), "DE");
     drop(contacts);
     store.close().unwrap();
     assert!(Store::open(&path).unwrap().check().unwrap().is_clean());

@@ -34,11 +34,11 @@ fn rows_by_uid_and_id_are_those_of_a_query() {
         let text = |rows: &etui::contacts::Rows| -> Vec<String> {
             rows.iter().map(|row| format!("{row:?}")).collect()
         };
-        let by_uid = contacts.rows_by_uid(&asked, columns).unwrap();
+        let by_uid = contacts.rows(&asked, columns).unwrap();
         assert_eq!(text(&by_uid), text(&all));
         let snapshot = store.snapshot().unwrap();
         let reader = snapshot.contacts().unwrap();
-        let by_id = reader.rows_by_id(all.ids(), columns).unwrap();
+        let by_id = reader.rows(all.ids().iter().copied(), columns).unwrap();
         assert_eq!(text(&by_id), text(&all));
     }
 
@@ -48,15 +48,10 @@ fn rows_by_uid_and_id_are_those_of_a_query() {
     let event = CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap();
     calendar.save(&event).unwrap();
     let columns = calendar::Column::Start | calendar::Column::Uid;
-    let rows = calendar.rows_by_uid(&["e"], columns).unwrap();
+    let rows = calendar.rows(["e"], columns).unwrap();
     let row = rows.get(0).unwrap();
     assert_eq!(row.get(calendar::Column::Start), "20261121T190000Z");
-    assert!(
-        contacts
-            .rows_by_uid(&["e"], Column::Uid)
-            .unwrap()
-            .is_empty()
-    );
+    assert!(contacts.rows(["e"], Column::Uid).unwrap().is_empty());
 }
 
 #[test]
@@ -118,7 +113,7 @@ fn the_columns_of_a_views_changes_are_read_in_their_state() {
             };
             let ids: Vec<_> = changes.iter().map(|c| c.id).collect();
             contacts.save(&card("a", "Ada again")).unwrap();
-            let rows = reader.rows_by_id(&ids, Column::Name)?;
+            let rows = reader.rows(ids.iter().copied(), Column::Name)?;
             Ok(rows.iter().map(|r| r.name().to_owned()).collect::<Vec<_>>())
         })
         .unwrap();

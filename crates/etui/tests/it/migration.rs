@@ -151,8 +151,8 @@ impl Contents {
             panic!("the log is kept");
         };
         Self {
-            locale: store.locale(),
-            region: store.region().map(|r| r.code().to_owned()),
+            locale: store.settings().locale,
+            region: store.settings().region.map(|r| r.code().to_owned()),
             books,
             changes,
             write_queue: store.check().unwrap().write_queue,
@@ -312,7 +312,7 @@ fn a_store_without_identity_is_initialized() {
     }
     drop(conn);
     let store = open_next(&path);
-    assert_eq!(store.locale(), "de");
+    assert_eq!(store.settings().locale, "de");
     store.contacts().unwrap().save(&card("a", "A")).unwrap();
     assert_eq!(store.calendar().unwrap().count().unwrap(), 0);
     clean(&store);

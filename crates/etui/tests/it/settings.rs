@@ -40,15 +40,15 @@ fn all_records_are_indexed_again() {
     store.change_settings("de", Region::parse("DE")).unwrap();
 
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.locale(), "de");
-    assert_eq!(store.region(), Region::parse("DE"));
+    assert_eq!(store.settings().locale, "de");
+    assert_eq!(store.settings().region, Region::parse("DE"));
     assert_eq!(found(&store, "*"), ["Olle", "Örjan", "Zoe"]);
     assert_eq!(found(&store, "phone:+493023125001").len(), 3);
     assert_eq!(found(&store, "phone:+463023125001"), [""; 0]);
     assert!(store.check().unwrap().is_clean());
     store.change_settings("de", None).unwrap();
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.region(), None);
+    assert_eq!(store.settings().region, None);
     assert_eq!(found(&store, "phone:+493023125001"), [""; 0]);
 }
 
@@ -88,5 +88,5 @@ fn a_bad_locale_changes_nothing() {
     let changed = store.change_settings("no_tag!", None);
     assert!(matches!(changed, Err(Error::BadLocale(_))), "{changed:?}");
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.region(), Region::parse("DE"));
+    assert_eq!(store.settings().region, Region::parse("DE"));
 }

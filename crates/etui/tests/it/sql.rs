@@ -22,11 +22,11 @@ fn queries_see_what_was_saved() {
             .sql(
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3)
                  SELECT i, upper(uid), NULL FROM n, item WHERE uid = ?1 ORDER BY i",
-                &[SqlValue::from("ada".to_owned())],
+                &[SqlValue::from("ada")],
             )
             .unwrap();
         assert_eq!(found.columns, ["i", "upper(uid)", "NULL"]);
-        let ada = SqlValue::from("ADA".to_owned());
+        let ada = SqlValue::from("ADA");
         let row = |i: i64| vec![SqlValue::from(i), ada.clone(), SqlValue::Null];
         assert_eq!(found.rows, [row(1), row(2), row(3)]);
         store.close().unwrap();

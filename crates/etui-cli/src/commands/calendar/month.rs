@@ -64,10 +64,10 @@ pub fn show_month(app: &mut App, args: &MonthArgs) -> Result<()> {
     if !args.no_pager && !app.out.json && TerminalSession::is_possible(&app.out) {
         return run_agenda(app, &store, AgendaView::Month, day, args.birthdays);
     }
-    let region = store.region();
+    let region = store.settings().region;
     let grid = MonthGrid {
         day,
-        first_weekday: first_weekday(&store.locale(), region.as_ref().map(|r| r.code())),
+        first_weekday: first_weekday(&store.settings().locale, region.as_ref().map(|r| r.code())),
         today,
         has_selection: false,
     };

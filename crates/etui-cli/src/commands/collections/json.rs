@@ -34,7 +34,7 @@ pub fn removed_collection_json<R: RecordCommands>(
     viewer: &TimeZone,
 ) -> impl Serialize {
     object! {
-        id: removed.id,
+        id: removed.id.0,
         #[serde(flatten)] collection: collection_json::<R>(&removed.name, removed.records),
         removed: iso_instant(removed.removed.into(), viewer),
         kept_until: iso_instant(removed.kept_until.into(), viewer),

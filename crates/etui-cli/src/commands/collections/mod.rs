@@ -12,7 +12,7 @@ use etui_program::{App, Failure, Result};
 
 use self::json::{collection_json, listed_collection_json};
 use self::restore::RestoreCollectionArgs;
-use super::records::{RecordCommands, count_of};
+use super::records::{RecordCommands, count_of, with_article};
 
 pub const ADDRESS_BOOK_EXAMPLES: &str = "\
 Examples:
@@ -148,7 +148,7 @@ the trash.";
 /// Returns a help text for this kind of collection.
 fn for_kind<R: RecordCommands>(text: &str) -> String {
     text.replace("ETUI", &command_line::<R>())
-        .replace("ONE", R::KIND.with_article())
+        .replace("ONE", &with_article(&R::KIND.to_string()))
         .replace("KIND", &R::KIND.to_string())
         .replace("MANY", R::MANY)
 }

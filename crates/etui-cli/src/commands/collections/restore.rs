@@ -6,7 +6,7 @@ use etui_program::{App, Failure, Result};
 
 use super::json::{collection_json, removed_collection_json};
 use super::{command_line, count_of};
-use crate::commands::records::RecordCommands;
+use crate::commands::records::{RecordCommands, with_article};
 use etui_when::format_minute;
 
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ pub struct RestoreCollectionArgs {
 
 impl RestoreCollectionArgs {
     fn selects(&self, removed: &RemovedCollection) -> bool {
-        self.id == Some(removed.id) || self.name.as_ref() == Some(&removed.name)
+        self.id == Some(removed.id.0) || self.name.as_ref() == Some(&removed.name)
     }
 
     /// Returns the error for a selection that matches none of `all`.
@@ -64,7 +64,7 @@ pub fn restore_collection<R: RecordCommands>(
         return Err(Failure::Exists(format!(
             "{} named \"{}\" already exists; restore this one under another name: \
              {} restore --as NAME {}",
-            R::KIND.with_article(),
+            with_article(&R::KIND.to_string()),
             one_line(name),
             command_line::<R>(),
             match args.id {

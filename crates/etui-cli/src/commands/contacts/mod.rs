@@ -181,7 +181,7 @@ impl RecordCommands for Card {
         _: &Contacts,
         contact: &Contact,
     ) -> Result<()> {
-        out.write_json(&contact_json(contact, store.region())?)
+        out.write_json(&contact_json(contact, store.settings().region)?)
     }
 
     fn cells(s: &Summary, _: &OutputWriter) -> Vec<String> {

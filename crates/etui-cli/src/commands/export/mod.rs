@@ -191,7 +191,7 @@ fn export_contacts(app: &mut App, args: &ExportArgs) -> Result<()> {
     let snapshot = store.snapshot()?;
     let books = select_records::<Card>(app, &snapshot, &args.filter)?;
     if app.out.json {
-        let region = store.region();
+        let region = store.settings().region;
         return for_each_record(&books, |book, id, text| {
             let contact = book.get(id)?.ok_or(Error::Stopped)?;
             match contact_json(&contact, region) {

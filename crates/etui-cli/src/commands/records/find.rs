@@ -171,7 +171,7 @@ fn plan_json<R: RecordCommands>(plan: &QueryPlan, collection: NamedField<&str>) 
         // The normalized filter.
         filter: &plan.filter,
         // `list_scan`, `index_lookup` or `bitmap_scan`.
-        access_path: plan.access_path.name(),
+        access_path: plan.access_path.to_string().replace(' ', "_"),
         #[serde(flatten)] records: NamedField(R::MANY, plan.records),
         // Candidates from the index, and whether each of them is a match.
         candidates: plan.candidates,

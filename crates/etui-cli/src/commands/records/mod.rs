@@ -113,7 +113,7 @@ pub trait RecordCommands:
     fn set_collection_color(_: &Collection<Self>, _: Option<Color>) -> Result<()> {
         Err(Failure::usage(format!(
             "{} has no colour",
-            Self::KIND.with_article()
+            with_article(&Self::KIND.to_string())
         )))
     }
 

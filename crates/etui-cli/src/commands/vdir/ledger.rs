@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use etui::{ETag, Store};
+use etui::{CollectionId, ETag, Store};
 use etui_program::{Failure, Result};
 
 /// The file of the ledger.
@@ -23,7 +23,7 @@ const LEDGER: &str = ".etui-exported";
 
 /// Returns the name of a collection in ledgers. It has the incarnation of the store: after a backup was
 /// restored, the files are newer than the records.
-pub fn collection_home(store: &Store, collection: i64) -> Result<String> {
+pub fn collection_home(store: &Store, collection: CollectionId) -> Result<String> {
     Ok(format!("{:016x}.{collection}", store.token()?.incarnation))
 }
 

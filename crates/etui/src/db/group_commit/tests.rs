@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
 
 use super::*;
+use crate::error::SqliteError;
 
 const NO_WAIT: WriteWait = WriteWait {
     most: Duration::ZERO,
@@ -152,7 +153,7 @@ fn run_in_one_group(works: impl Fn() -> Vec<BoxedWork<'static>>) -> (Fixture, Ve
 
 fn code(done: &Outcome) -> i32 {
     match &done.work {
-        Ok(Err(Error::Sqlite(e))) => e.sqlite_error().unwrap().extended_code,
+        Ok(Err(Error::Sqlite(SqliteError(e)))) => e.sqlite_error().unwrap().extended_code,
         _ => panic!("no error of SQLite"),
     }
 }

@@ -188,7 +188,7 @@ impl<C: ColumnSet> Columns<C> {
     }
 
     /// Returns the columns in the order of a row's values.
-    pub fn iter(self) -> impl Iterator<Item = C> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = C> {
         C::NAMES
             .iter()
             .map(|(_, column)| *column)

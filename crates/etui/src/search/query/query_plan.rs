@@ -16,20 +16,13 @@ pub enum AccessPath {
     BitmapScan,
 }
 
-impl AccessPath {
-    /// Returns the name in text: `list_scan`, `index_lookup` or `bitmap_scan`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ListScan => "list_scan",
-            Self::IndexLookup => "index_lookup",
-            Self::BitmapScan => "bitmap_scan",
-        }
-    }
-}
-
 impl fmt::Display for AccessPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name().replace('_', " "))
+        f.write_str(match self {
+            Self::ListScan => "list scan",
+            Self::IndexLookup => "index lookup",
+            Self::BitmapScan => "bitmap scan",
+        })
     }
 }
 

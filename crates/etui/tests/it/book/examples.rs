@@ -383,7 +383,7 @@ let follower = std::thread::spawn(move || { let mut view = view; view.wait(None)
 let contacts = store.contacts()?;
 use etui::store::SqlValue;
 
-let kind = SqlValue::from("contacts".to_owned());
+let kind = SqlValue::from("contacts");
 let found = store.sql("SELECT uid, length(text) FROM item WHERE kind = ?1", &[kind])?;
 for row in &found.rows {
     println!("{row:?}");

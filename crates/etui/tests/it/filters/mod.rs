@@ -79,7 +79,7 @@ impl<'a> Comparison<'a> {
 
     /// Returns a random filter.
     fn random_filter(&self, rng: &mut SplitMix64) -> Filter {
-        let region = self.store.region();
+        let region = self.store.settings().region;
         let all = &self.all;
         Filters { rng, all, region }.next()
     }
@@ -291,7 +291,7 @@ fn answers_equal_the_reference_under_concurrent_changes() {
             scope.spawn(move || {
                 let _over = StopOnDrop(over);
                 let mut rng = SplitMix64::new(seed ^ (reader + 1) << 48);
-                let mut reference = Reference::new("de", store.region());
+                let mut reference = Reference::new("de", store.settings().region);
                 let origin = format!("seed {seed}, reader {reader}");
                 while !over.load(Ordering::Relaxed) && done.load(Ordering::Relaxed) < wanted {
                     let second = rng.chance(100);
@@ -322,7 +322,7 @@ fn answers_equal_the_reference_step_by_step() {
         let wanted = if is_long_run() { 20_000 } else { 1_000 } / share;
         let dir = tempfile::tempdir().unwrap();
         let store = create_store(&dir, locale, region, seed);
-        let mut reference = Reference::new(locale, store.region());
+        let mut reference = Reference::new(locale, store.settings().region);
         let mut changer = Changer::new(seed + 1);
         let mut rng = SplitMix64::new(seed);
         let mut done = 0;

@@ -8,7 +8,7 @@ use etui::{CollectionKind, Error, SaveOutcome};
 use super::{event, get, new_store, put};
 use crate::support::vcard;
 
-fn refused<'t>(collection: i64, name: &'t str, text: &'t str) -> RefusedText<'t> {
+fn refused<'t>(collection: etui::CollectionId, name: &'t str, text: &'t str) -> RefusedText<'t> {
     RefusedText {
         collection,
         name,

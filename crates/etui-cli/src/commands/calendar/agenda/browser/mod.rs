@@ -86,7 +86,10 @@ fn browse_agenda(
     let options = AgendaOptions {
         name: names.join(", "),
         target: names.first().cloned().unwrap_or_default(),
-        first_weekday: first_weekday(&store.locale(), store.region().as_ref().map(|r| r.code())),
+        first_weekday: first_weekday(
+            &store.settings().locale,
+            store.settings().region.as_ref().map(|r| r.code()),
+        ),
         phrase_example: CalendarObject::PHRASE_EXAMPLE,
     };
     let reader = AgendaReader {
