@@ -15,6 +15,7 @@ use crate::foreign_words::commands_for;
 use etui_program::services::dbus::DbusArgs;
 use etui_program::services::eds::EdsArgs;
 use etui_program::services::serve::ServeArgs;
+use etui_program::services::sync::SyncArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,6 +71,7 @@ pub enum Command {
     Restore(c::restore::RestoreBackupArgs),
     Undo(c::undo::UndoArgs),
     Purge(c::purge::PurgeArgs),
+    Sync(SyncArgs),
     Serve(ServeArgs),
     Eds(EdsArgs),
     Dbus(DbusArgs),

@@ -1,4 +1,4 @@
-//! The program `etui-serve`, which `etui serve` starts.
+//! The program `etui-serve`, which `etui serve` and `etui sync` start.
 
 mod program;
 
@@ -8,6 +8,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use etui_program::services::serve::{HttpArgs, ServeArgs, ServeCommand};
+use etui_program::services::sync::SyncArgs;
 use etui_program::{GlobalArgs, run_command};
 
 #[derive(Debug, Parser)]
@@ -19,7 +20,29 @@ struct CommandLine {
     serve: ServeArgs,
 }
 
+/// `etui-serve sync`, which `etui sync` starts.
+#[derive(Debug, Parser)]
+#[command(
+    name = "etui-serve sync",
+    bin_name = "etui sync",
+    version,
+    max_term_width = 100
+)]
+struct SyncCommandLine {
+    #[command(flatten)]
+    global: GlobalArgs,
+    #[command(flatten)]
+    sync: SyncArgs,
+}
+
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    if arguments.nth(1).is_some_and(|word| word == "sync") {
+        let line = SyncCommandLine::parse_from(std::env::args_os().skip(1));
+        return run_command(&line.global, Some("sync"), |app| {
+            program::sync(app, &line.sync)
+        });
+    }
     let line = parse_command_line().unwrap_or_else(|error| error.exit());
     // What a service does on the way is not one step.
     let step = match &line.serve.command {

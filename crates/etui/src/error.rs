@@ -252,6 +252,9 @@ pub enum Error {
         /// The external id.
         external_id: String,
     },
+    /// An account of this name exists already.
+    #[error("an account named \"{0}\" exists already; remove it first, or choose another name")]
+    AccountExists(String),
     /// A device of this name exists already.
     #[error("a device named \"{0}\" exists already; remove it first, or choose another name")]
     DeviceExists(String),
@@ -533,6 +536,7 @@ impl Error {
             Self::ExternalIdExists { .. } => "external-id-exists",
             Self::SegmentExists { .. } => "segment-exists",
             Self::BadExternalId { .. } => "bad-external-id",
+            Self::AccountExists(_) => "account-exists",
             Self::DeviceExists(_) => "device-exists",
             Self::NoDevice { .. } => "no-device",
             Self::BadDeviceName(_) => "bad-device-name",

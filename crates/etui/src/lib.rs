@@ -113,7 +113,7 @@
 //!
 //! [`store`] opens and closes; [`contacts`], [`calendar`] and [`media`] are the kinds of records;
 //! [`datebook`] is a calendar as a numbered database;
-//! [`record`] saves and reads them, [`search`] filters and queries, [`watch`] follows a filter, each in
+//! [`sync`] has what both sides of a synchronisation agreed on; [`record`] saves and reads them, [`search`] filters and queries, [`watch`] follows a filter, each in
 //! the same way for all; [`import`] reads foreign files, [`text`] folds and sorts. The book has their
 //! layers (`docs/src/architecture.md`).
 
@@ -130,6 +130,7 @@ pub mod resource;
 mod resource_tag;
 pub mod search;
 pub mod store;
+pub mod sync;
 mod types;
 pub mod watch;
 

@@ -40,6 +40,7 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Calendars(args) => args.run_command(app),
         Command::Contacts(command) => command.run_command(app),
         Command::Addressbooks(args) => args.run_command(app),
+        Command::Sync(_) => Err(services::run_sync()),
         Command::Serve(_) => Err(services::run_serve()),
         Command::Dbus(_) => Err(services::run_session(&["dbus"])),
         Command::Media(args) => media::run_command(app, &args),

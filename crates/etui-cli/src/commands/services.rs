@@ -1,15 +1,23 @@
-//! Commands that other programs run: `etui serve`, `etui eds`, `etui dbus`, `etui calendar remind`.
+//! Commands that other programs run: `etui serve`, `etui sync`, `etui eds`, `etui dbus`, `etui calendar remind`.
 
 use std::ffi::OsString;
 
 use crate::args::arguments_without;
 use etui_program::{Failure, launch};
 
+const INSTALL_SERVE: &str =
+    "install the package etui-serve, or `cargo install --locked --path crates/etui-serve`";
+
 /// Replaces this process by `etui-serve`.
 pub fn run_serve() -> Failure {
-    let install =
-        "install the package etui-serve, or `cargo install --locked --path crates/etui-serve`";
-    launch("etui-serve", arguments_without(&["serve"]), install)
+    launch("etui-serve", arguments_without(&["serve"]), INSTALL_SERVE)
+}
+
+/// Replaces this process by `etui-serve sync`, which has TLS.
+pub fn run_sync() -> Failure {
+    let command = std::iter::once(OsString::from("sync"));
+    let arguments = command.chain(arguments_without(&["sync"]));
+    launch("etui-serve", arguments, INSTALL_SERVE)
 }
 
 /// Replaces this process by a command of `etui-session`; `words` are those of `etui`, the last one is that of

@@ -124,6 +124,12 @@ impl Address {
         &self.host
     }
 
+    /// Returns the port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Returns true for https.
     #[must_use]
     pub fn is_https(&self) -> bool {

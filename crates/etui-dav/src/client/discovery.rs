@@ -40,6 +40,8 @@ pub struct RemoteCollection {
     pub ctag: Option<String>,
     /// False if the server says that it cannot be written.
     pub is_writable: bool,
+    /// The server takes contacts of vCard 4.0.
+    pub takes_v4: bool,
     /// The components that a calendar takes, such as VEVENT; empty if the server does not say.
     pub components: Vec<String>,
     /// The colour of a calendar, as the server has it.
@@ -76,6 +78,14 @@ impl RemoteCollection {
             sync_token: response.text(&Dav, "sync-token").map(str::to_owned),
             ctag: response.text(&CalendarServer, "getctag").map(str::to_owned),
             is_writable: privileges.is_none_or(may_write),
+            takes_v4: response
+                .property(&CardDav, "supported-address-data")
+                .is_some_and(|types| {
+                    types
+                        .children
+                        .iter()
+                        .any(|one| one.attribute("version") == Some("4.0"))
+                }),
             components: components
                 .filter_map(|one| Some(one.attribute("name")?.to_ascii_uppercase()))
                 .collect(),

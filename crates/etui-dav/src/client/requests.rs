@@ -113,7 +113,7 @@ pub(super) fn propfind(
 /// Asks for the collections in a home, with what is known of each.
 #[must_use]
 pub fn list_collections(home: &Address) -> ClientRequest {
-    use Namespace::{Apple, CalDav, CalendarServer, Dav};
+    use Namespace::{Apple, CalDav, CalendarServer, CardDav, Dav};
     propfind(
         home,
         "1",
@@ -125,6 +125,7 @@ pub fn list_collections(home: &Address) -> ClientRequest {
             (Dav, "current-user-privilege-set"),
             (CalDav, "supported-calendar-component-set"),
             (Apple, "calendar-color"),
+            (CardDav, "supported-address-data"),
         ],
     )
 }
@@ -173,6 +174,23 @@ pub fn multiget(collection: &Address, kind: RemoteKind, hrefs: &[&str]) -> Clien
     });
     // CardDAV wants a depth of 0, CalDAV ignores it (RFC 6352 section 8.7, RFC 4791 section 7.9).
     ClientRequest::xml(collection, "REPORT", "0", body)
+}
+
+/// Asks for the state of a collection: its token (RFC 6578) and `getctag`.
+#[must_use]
+pub fn collection_state(collection: &Address) -> ClientRequest {
+    let properties = [
+        (Namespace::Dav, "resourcetype"),
+        (Namespace::Dav, "sync-token"),
+        (Namespace::CalendarServer, "getctag"),
+    ];
+    propfind(collection, "0", &properties)
+}
+
+/// Asks for a resource.
+#[must_use]
+pub fn get(resource: &Address) -> ClientRequest {
+    ClientRequest::new(resource, "GET", Vec::new())
 }
 
 /// Saves a text.

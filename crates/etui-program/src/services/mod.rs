@@ -5,3 +5,4 @@ pub mod dbus;
 pub mod eds;
 pub mod remind;
 pub mod serve;
+pub mod sync;

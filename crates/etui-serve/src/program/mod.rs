@@ -1,11 +1,16 @@
 //! The program `etui-serve`: the server, and the devices that may use it.
 
+mod accounts;
 mod devices;
 mod http;
 mod qr_code;
+mod secret;
+mod sync;
 
 use etui_program::services::serve::{ServeArgs, ServeCommand};
 use etui_program::{App, Result};
+
+pub use sync::run as sync;
 
 /// Runs `etui serve`, or one of its commands.
 pub fn run(app: &mut App, args: &ServeArgs) -> Result<()> {

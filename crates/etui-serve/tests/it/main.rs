@@ -8,5 +8,6 @@ mod login;
 mod pages;
 mod slow;
 mod stop;
+mod sync;
 mod tls;
 mod users;

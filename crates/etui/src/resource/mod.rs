@@ -59,4 +59,6 @@ pub(crate) use names::check_names;
 pub(crate) use properties::set as set_properties;
 pub use properties::{CollectionProperty, MAX_PROPERTY_BYTES};
 pub use read::{ListedResource, ResourceKey, StoredResource};
+pub(crate) use read::{find_record, read_resource};
 pub use write::SavedResource;
+pub(crate) use write::uid_taken;

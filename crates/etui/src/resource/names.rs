@@ -19,11 +19,11 @@ pub(super) fn has_table(conn: &Connection) -> Result<bool> {
 }
 
 /// A record as the names see it.
-pub(super) struct NamedRecord {
+pub(crate) struct NamedRecord {
     pub(super) id: i64,
-    pub(super) uid: String,
-    pub(super) tag: ResourceTag,
-    pub(super) is_removed: bool,
+    pub(crate) uid: String,
+    pub(crate) tag: ResourceTag,
+    pub(crate) is_removed: bool,
 }
 
 /// Returns the record of this id, live or removed; `None` if the collection has none.

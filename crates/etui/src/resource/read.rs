@@ -260,3 +260,23 @@ pub(super) fn read_live<R: Resource>(
         bytes: R::compose(composer, conn, text, source, &positions)?,
     }))
 }
+
+/// Returns the record of this id, live or removed; `None` if the collection has none.
+pub(crate) fn find_record<R: Resource>(
+    conn: &Connection,
+    collection: i64,
+    id: RecordId,
+) -> Result<Option<names::NamedRecord>> {
+    names::find_by_id::<R>(conn, collection, id.0)
+}
+
+/// Returns the bytes of a live record's resource.
+pub(crate) fn read_resource<R: Resource>(
+    conn: &Connection,
+    collection: i64,
+    id: RecordId,
+) -> Result<Option<Vec<u8>>> {
+    let name = Some("");
+    let found = read_live::<R>(conn, collection, id.0, name, &mut R::Composer::default())?;
+    Ok(found.map(|found| found.bytes))
+}

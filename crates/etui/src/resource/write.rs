@@ -132,14 +132,14 @@ impl<R: Resource> Collection<R> {
 
 impl<R: Resource> ParsedResource<R> {
     /// Derives the columns of the record.
-    pub(super) fn index(&self, context: &IndexContext<'_>) -> IndexedRecord<'_> {
+    pub(crate) fn index(&self, context: &IndexContext<'_>) -> IndexedRecord<'_> {
         IndexedRecord::new(&self.record, context)
             .from(self.source.as_ref())
             .with_exact_source(R::HAS_SOURCE)
     }
 
     /// Returns the result of a save, in its transaction.
-    pub(super) fn saved(&self, conn: &Connection, saved: SavedRecord) -> Result<SavedResource> {
+    pub(crate) fn saved(&self, conn: &Connection, saved: SavedRecord) -> Result<SavedResource> {
         let origin = self.source.as_ref().map(|source| source.origin(conn));
         let tag = match origin.transpose()? {
             Some(origin) => ResourceTag::new(saved.etag, origin.source, &origin.positions),
@@ -219,7 +219,7 @@ pub(super) fn save_named<R: Resource>(
     Ok(saved)
 }
 
-pub(super) fn uid_taken(uid: &str, name: String) -> Error {
+pub(crate) fn uid_taken(uid: &str, name: String) -> Error {
     Error::UidTaken {
         uid: uid.to_owned(),
         name,

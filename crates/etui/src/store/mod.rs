@@ -11,7 +11,7 @@ mod maintenance;
 pub mod part_file;
 mod populate;
 pub(crate) mod purge;
-mod refused;
+pub(crate) mod refused;
 mod served_collections;
 pub(crate) mod snapshot;
 mod sql;

@@ -22,6 +22,7 @@ use crate::media::playlist::purge_entries;
 use crate::record::changes::{self, KEPT_MS};
 use crate::record::records::{self, RecordWriter};
 use crate::record::{collection_table, steps};
+use crate::sync;
 use crate::types::{Condition, RecordId, now_ms};
 
 /// The records that are erased.
@@ -158,6 +159,7 @@ fn purge_removed(conn: &Connection) -> Result<PurgeReport> {
     if has_table(conn, "refused")? {
         report.refused = conn.execute("DELETE FROM refused", [])? as u64;
     }
+    sync::erase_bases(conn)?;
     if steps::has_table(conn)? {
         conn.execute_batch("DELETE FROM step; DELETE FROM step_collection")?;
     }
@@ -227,6 +229,7 @@ fn purge_records(conn: &Connection, ids: &[RecordId]) -> Result<PurgeReport> {
                 .prepare_cached("DELETE FROM refused WHERE record = ?1 OR uid = ?2")?
                 .execute((id, &uid))? as u64;
         }
+        sync::erase_bases(conn)?;
         // Writes of other programs that wait or failed.
         conn.prepare_cached(
             "DELETE FROM write_queue WHERE record = ?1 OR instr(text, CAST(?2 AS BLOB)) > 0",

@@ -272,7 +272,7 @@ impl RefusedVersions<'_> {
 }
 
 /// Keeps a refused text, and deletes those that are too old or too many.
-fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<RefusedId> {
+pub(crate) fn keep(conn: &Connection, refused: &RefusedText<'_>, now: i64) -> Result<RefusedId> {
     if !has_table(conn)? {
         conn.execute_batch(SCHEMA)?;
     }

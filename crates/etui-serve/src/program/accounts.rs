@@ -1,0 +1,369 @@
+//! `etui sync add`, `status` and `remove`.
+
+use etui::calendar::CalendarObject;
+use etui::contacts::Card;
+use etui::store::CollectionKey;
+use etui::sync::{Account, AccountId, AccountSettings, PairSettings};
+use etui::{CollectionId, CollectionKind, Error, Store};
+use etui_dav::client::{Address, RemoteCollection, RemoteKind};
+use etui_program::output::{Table, object, one_line, quote_operand};
+use etui_program::services::sync::AddAccountArgs;
+use etui_program::{App, Failure, Result};
+use etui_sync::{HttpClient, HttpOptions, Login, SendError, SyncError, discover};
+use etui_when::format_minute;
+
+use super::secret::{Secret, ask};
+
+/// What providers want, which is not the password of their page.
+const APP_PASSWORDS: &[(&str, &str)] = &[
+    (
+        "icloud.com",
+        "iCloud wants an app-specific password: make one at https://account.apple.com, under Sign-In and Security.",
+    ),
+    (
+        "fastmail.com",
+        "Fastmail wants an app password for CalDAV and CardDAV: Settings, Privacy & Security, App passwords.",
+    ),
+    (
+        "google",
+        "Google takes no password here: give --token-command, a command that writes an OAuth access token \
+         (the book's page sync.md has the steps).",
+    ),
+];
+
+/// Translates an error of a run.
+pub fn explain(error: SyncError) -> Failure {
+    match error {
+        SyncError::Store(error) => error.into(),
+        SyncError::Send(SendError::UnknownCertificate {
+            server,
+            fingerprint,
+            reason,
+        }) => Failure::Other(format!(
+            "{server} has a certificate that this machine does not know ({reason}). If its SHA-256 is\n  \
+             {fingerprint}\non the server, too, add the account with --certificate {fingerprint}"
+        )),
+        other => Failure::Other(other.to_string()),
+    }
+}
+
+/// Returns the account's client.
+pub fn open_client(account: &Account) -> Result<HttpClient> {
+    let settings = &account.settings;
+    let secret = Secret::parse(&settings.secret);
+    let login = match &secret {
+        Secret::None => Login::None,
+        Secret::Token(_) => Login::Bearer(secret.read(&settings.name)?),
+        _ => Login::Basic {
+            user: settings.user.clone(),
+            password: secret.read(&settings.name)?,
+        },
+    };
+    client(&settings.url, login, settings.certificate.clone())
+}
+
+fn client(url: &str, login: Login, certificate: Option<String>) -> Result<HttpClient> {
+    let options = HttpOptions {
+        certificate,
+        command: command_of(url),
+    };
+    HttpClient::new(&address_of(url)?, login, &options)
+        .map_err(|error| Failure::named_io("the client", error))
+}
+
+/// Returns the address of the requests to an account's URL.
+fn address_of(url: &str) -> Result<Address> {
+    let text = match url.strip_prefix("ssh://") {
+        // The other end of the pipe is one server, whatever its name.
+        Some(_) => "http://pipe/".to_owned(),
+        None => url.to_owned(),
+    };
+    Address::parse(&text).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Returns the program that is the connection to an account's URL.
+fn command_of(url: &str) -> Option<Vec<String>> {
+    let host = url.strip_prefix("ssh://")?.trim_end_matches('/');
+    // The program may be another one, such as one that asks for a key.
+    let ssh = std::env::var("ETUI_SSH").unwrap_or_else(|_| "ssh".to_owned());
+    let words = [ssh.as_str(), "--", host, "etui", "serve", "--stdio"];
+    Some(words.map(str::to_owned).to_vec())
+}
+
+/// Adds an account. Returns it if it is to be synced now.
+pub fn add_account(app: &mut App, args: &AddAccountArgs) -> Result<Option<AccountId>> {
+    let address = address_of(&args.url)?;
+    let is_pipe = command_of(&args.url).is_some();
+    let host = match is_pipe {
+        true => args.url["ssh://".len()..].trim_end_matches('/').to_owned(),
+        false => address.host().to_owned(),
+    };
+    let name = args.name.clone().unwrap_or_else(|| host.clone());
+    let store = app.open_or_create(app.store_options())?;
+    if store
+        .sync()
+        .accounts()?
+        .iter()
+        .any(|a| a.settings.name == name)
+    {
+        return Err(Failure::Exists(format!(
+            "an account named \"{name}\" exists already; choose another name with --name, or remove it: etui sync \
+             remove {}",
+            quote_operand(&name)
+        )));
+    }
+    if !is_pipe && let Some((_, hint)) = APP_PASSWORDS.iter().find(|(of, _)| host.contains(of)) {
+        app.out.write_note(hint);
+    }
+    let asks = !is_pipe && args.token_command.is_none();
+    let user = match (&args.user, asks) {
+        (Some(user), _) => user.clone(),
+        (None, true) => ask("User", false)?,
+        (None, false) => String::new(),
+    };
+    let given = match (
+        &args.token_command,
+        &args.password_command,
+        &args.password_file,
+    ) {
+        (Some(command), _, _) => Some(Secret::Token(command.clone())),
+        (_, Some(command), _) => Some(Secret::Command(command.clone())),
+        (_, _, Some(path)) => Some(Secret::File(
+            std::path::absolute(path).map_err(|e| Failure::io(path, e))?,
+        )),
+        _ if is_pipe => Some(Secret::None),
+        _ => None,
+    };
+    let password = match &given {
+        Some(secret) => secret.read(&name)?,
+        None => ask("Password", true)?,
+    };
+    let login = || match &given {
+        Some(Secret::None) => Login::None,
+        Some(Secret::Token(_)) => Login::Bearer(password.clone()),
+        _ => Login::Basic {
+            user: user.clone(),
+            password: password.clone(),
+        },
+    };
+    let mut certificate = args
+        .certificate
+        .as_ref()
+        .map(|text| text.trim().to_ascii_uppercase());
+    let found = loop {
+        let client = client(&args.url, login(), certificate.clone())?;
+        match discover(&client, &address) {
+            Err(SyncError::Send(SendError::UnknownCertificate { fingerprint, .. }))
+                if certificate.is_none() && app.out.is_interactive() =>
+            {
+                let question = format!(
+                    "{host} has a certificate that no authority vouches for. Its SHA-256 is\n  {fingerprint}\nTake \
+                     it from now on?"
+                );
+                if !app.out.ask_yes_no(&question)? {
+                    return Err(Failure::Other("nothing was added".to_owned()));
+                }
+                certificate = Some(fingerprint);
+            }
+            found => break found.map_err(explain)?,
+        }
+    };
+    let chosen = choose(found, &args.only)?;
+    let secret = match given {
+        Some(secret) => secret,
+        None => Secret::keep(&name, &password, store.path())?,
+    };
+    let account = store.sync().add_account(&AccountSettings {
+        name: name.clone(),
+        url: args.url.clone(),
+        user,
+        secret: secret.to_text(),
+        certificate,
+    })?;
+    let mut table = Table::new(&["HERE", "KIND", "ON THE SERVER"]);
+    let mut added = Vec::new();
+    for remote in &chosen {
+        let (kind, (collection, here)) = match remote.kind {
+            RemoteKind::Contacts => (
+                CollectionKind::Contacts,
+                collection::<Card>(&store, remote)?,
+            ),
+            RemoteKind::Calendar => (
+                CollectionKind::Calendar,
+                collection::<CalendarObject>(&store, remote)?,
+            ),
+        };
+        store.sync().add_pair(&PairSettings {
+            account,
+            kind,
+            collection,
+            url: remote.address.to_string(),
+            is_read_only: args.read_only || !remote.is_writable,
+            takes_v4: remote.takes_v4,
+        })?;
+        table.add_row([
+            one_line(&here).as_ref(),
+            &kind.to_string(),
+            remote.address.path(),
+        ]);
+        added.push(
+            object! { name: here.clone(), kind: kind.to_string(), url: remote.address.to_string() },
+        );
+    }
+    store.close()?;
+    if app.out.json {
+        app.out
+            .write_json(&object! { account: &name, collections: added })?;
+    } else {
+        app.out
+            .status(format!("Added the account {}\n", one_line(&name)))?;
+        table.write_to(&mut app.out)?;
+    }
+    Ok((!args.no_sync).then_some(account))
+}
+
+/// Returns the collections that are meant.
+fn choose(found: Vec<RemoteCollection>, only: &[String]) -> Result<Vec<RemoteCollection>> {
+    if let Some(missing) = only
+        .iter()
+        .find(|name| !found.iter().any(|one| one.name == **name))
+    {
+        let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
+        return Err(Failure::NotFound(format!(
+            "the server has no collection named \"{missing}\" (there are: {})",
+            names.join(", ")
+        )));
+    }
+    let is_meant = |one: &RemoteCollection| only.is_empty() || only.contains(&one.name);
+    // A calendar for messages alone has none of what the store keeps.
+    let is_kept = |one: &RemoteCollection| {
+        let known = ["VEVENT", "VTODO", "VJOURNAL"];
+        one.components.is_empty() || one.components.iter().any(|c| known.contains(&c.as_str()))
+    };
+    Ok(found
+        .into_iter()
+        .filter(|one| is_meant(one) && is_kept(one))
+        .collect())
+}
+
+/// Returns the collection here for one of the server: that of its name, which is made if there is none.
+fn collection<R: etui::record::RecordKind>(
+    store: &Store,
+    remote: &RemoteCollection,
+) -> Result<(CollectionId, String)> {
+    let taken = paired(store)?;
+    let base: String = remote.name.chars().take(180).collect();
+    for n in 1.. {
+        let name = match n {
+            1 => base.clone(),
+            n => format!("{base} {n}"),
+        };
+        match store.collection::<R>(CollectionKey::Name(&name)) {
+            Ok(found) if taken.contains(&found.id()) => {}
+            Ok(found) => return Ok((found.id(), name)),
+            Err(Error::NoCollection { .. }) => {
+                let made = store.collections::<R>().create(&name)?;
+                return Ok((made.id(), name));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::Other(format!("{base}: no name is left")))
+}
+
+fn paired(store: &Store) -> Result<Vec<CollectionId>> {
+    let mut all = Vec::new();
+    for account in store.sync().accounts()? {
+        let pairs = store.sync().pairs(account.id)?;
+        all.extend(pairs.iter().map(|pair| pair.settings.collection));
+    }
+    Ok(all)
+}
+
+/// Returns the name of a pair's collection here.
+pub fn collection_name(store: &Store, kind: CollectionKind, id: CollectionId) -> String {
+    let name = match kind {
+        CollectionKind::Calendar => store
+            .collection::<CalendarObject>(CollectionKey::Id(id))
+            .map(|c| c.name().to_owned()),
+        _ => store
+            .collection::<Card>(CollectionKey::Id(id))
+            .map(|c| c.name().to_owned()),
+    };
+    name.unwrap_or_else(|_| "(removed here)".to_owned())
+}
+
+pub fn show_status(app: &mut App) -> Result<()> {
+    let store = app.open_to_read()?;
+    let zone = app.out.time_zone();
+    let mut table = Table::new(&["ACCOUNT", "HERE", "KIND", "LAST IN STEP", "REFUSED"]);
+    let mut json = Vec::new();
+    let mut problems = Vec::new();
+    for account in store.sync().accounts()? {
+        for pair in store.sync().pairs(account.id)? {
+            let name = collection_name(&store, pair.settings.kind, pair.settings.collection);
+            let refused = store.sync().problems(pair.id)?;
+            let at = pair.state.synced_at.map(|ms| {
+                let seconds = std::time::Duration::from_millis(ms.unsigned_abs());
+                format_minute((std::time::SystemTime::UNIX_EPOCH + seconds).into(), &zone)
+            });
+            table.add_row([
+                one_line(&account.settings.name).as_ref(),
+                &one_line(&name),
+                &pair.settings.kind.to_string(),
+                at.as_deref().unwrap_or("never"),
+                &refused.len().to_string(),
+            ]);
+            let list: Vec<_> = refused
+                .iter()
+                .map(|one| object! { title: one.title.clone(), reason: one.reason.clone(), item: one.item.clone(), times: one.times })
+                .collect();
+            json.push(object! {
+                account: account.settings.name.clone(), name: name, kind: pair.settings.kind.to_string(),
+                url: pair.settings.url.clone(), read_only: pair.settings.is_read_only,
+                last_in_step: at, refused: list
+            });
+            problems.extend(refused);
+        }
+    }
+    if app.out.json {
+        return app.out.write_json(&json);
+    }
+    if json.is_empty() {
+        return app.out.status("No accounts. Add one: etui sync add URL");
+    }
+    table.write_to(&mut app.out)?;
+    for one in problems {
+        let line = format!("  {}: {}", one_line(&one.title), one_line(&one.reason));
+        app.out.write_line(line)?;
+    }
+    Ok(())
+}
+
+pub fn remove_account(app: &mut App, name: &str) -> Result<()> {
+    let store = app.open_to_write()?;
+    let all = store.sync().accounts()?;
+    let account = find(&all, name)?;
+    store.sync().remove_account(account.id)?;
+    Secret::parse(&account.settings.secret).forget(name, store.path());
+    store.close()?;
+    app.out.report(
+        &object! { removed: name },
+        format!(
+            "Removed the account {}; its records stay, here and on the server",
+            one_line(name)
+        ),
+    )
+}
+
+/// Returns the account of a name.
+pub fn find<'a>(all: &'a [Account], name: &str) -> Result<&'a Account> {
+    let found = all.iter().find(|account| account.settings.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|a| a.settings.name.as_str()).collect();
+        Failure::NotFound(format!(
+            "there is no account named \"{name}\" (there are: {})",
+            names.join(", ")
+        ))
+    })
+}

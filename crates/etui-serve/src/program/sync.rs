@@ -1,0 +1,171 @@
+//! `etui sync`.
+
+use etui::CollectionKind;
+use etui::calendar::CalendarObject;
+use etui::contacts::Card;
+use etui_program::output::{ProgressReporter, object, one_line, pluralize};
+use etui_program::services::sync::{SyncArgs, SyncCommand};
+use etui_program::{App, Failure, Result};
+use etui_sync::{PairReport, SyncOptions, sync_pair};
+
+use super::accounts::{
+    add_account, collection_name, explain, find, open_client, remove_account, show_status,
+};
+
+/// Runs `etui sync`, or one of its commands.
+pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
+    match &args.command {
+        Some(SyncCommand::Add(add)) => match add_account(app, add)? {
+            Some(account) => run_accounts(app, args, &|one| one.id == account),
+            None => Ok(()),
+        },
+        Some(SyncCommand::Status) => show_status(app),
+        Some(SyncCommand::Remove { name }) => remove_account(app, name),
+        None => {
+            let names = &args.accounts;
+            run_accounts(app, args, &|one| {
+                names.is_empty() || names.contains(&one.settings.name)
+            })
+        }
+    }
+}
+
+fn run_accounts(
+    app: &mut App,
+    args: &SyncArgs,
+    is_meant: &dyn Fn(&etui::sync::Account) -> bool,
+) -> Result<()> {
+    let store = app.open_to_write()?;
+    let all = store.sync().accounts()?;
+    for name in &args.accounts {
+        find(&all, name)?;
+    }
+    if all.is_empty() {
+        return Err(Failure::NotFound(
+            "there are no accounts; add one: etui sync add URL".to_owned(),
+        ));
+    }
+    let (mut failures, mut refused, mut guarded) = (Vec::new(), 0, 0);
+    for account in all.iter().filter(|one| is_meant(one)) {
+        let name = &account.settings.name;
+        let client = match open_client(account) {
+            Ok(client) => client,
+            Err(failure) => {
+                failures.push(format!("{}: {failure}", one_line(name)));
+                continue;
+            }
+        };
+        for pair in store.sync().pairs(account.id)? {
+            let here = collection_name(&store, pair.settings.kind, pair.settings.collection);
+            let label = format!("{} {}", one_line(name), one_line(&here));
+            let mut bar = ProgressReporter::for_files(&app.out, &label);
+            let mut options = SyncOptions {
+                account: name,
+                allow_removals: args.allow_removals,
+                is_dry_run: args.dry_run,
+                progress: &mut |done, all| bar.set_of_files(done, all, String::new()),
+            };
+            let report = match pair.settings.kind {
+                CollectionKind::Calendar => {
+                    sync_pair::<CalendarObject>(&store, &client, &pair, &mut options)
+                }
+                _ => sync_pair::<Card>(&store, &client, &pair, &mut options),
+            };
+            drop(bar);
+            match report {
+                Ok(report) => {
+                    refused += report.problems.len() + report.conflicts.len();
+                    guarded += usize::from(report.guard.is_some());
+                    write_report(app, name, &here, &report)?;
+                }
+                Err(error) => {
+                    let failure = explain(error);
+                    failures.push(format!("{label}: {failure}"));
+                }
+            }
+        }
+    }
+    store.close()?;
+    if !failures.is_empty() {
+        return Err(Failure::Other(failures.join("\n")));
+    }
+    match (guarded, refused) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(Failure::Refused(
+            "all else is in step; etui sync status and etui conflicts list what is not".to_owned(),
+        )),
+        _ => Err(Failure::Conflict(
+            "too much would be removed; nothing was changed in the collections that are named above".to_owned(),
+        )),
+    }
+}
+
+fn write_report(app: &mut App, account: &str, here: &str, report: &PairReport) -> Result<()> {
+    if app.out.json {
+        let refused: Vec<_> = report
+            .problems
+            .iter()
+            .map(|one| object! { title: one.title.clone(), reason: one.reason.clone(), item: one.item.clone() })
+            .collect();
+        return app.out.write_json(&object! {
+            account: account, collection: here,
+            added_here: report.added_here, changed_here: report.changed_here, removed_here: report.removed_here,
+            sent: report.sent, removed_there: report.removed_there,
+            brought_back: report.brought_back.clone(), conflicts: report.conflicts.clone(), refused: refused,
+            guard: report.guard.clone()
+        });
+    }
+    let mut parts = Vec::new();
+    if let Some((fetched, sent, removed)) = report.planned {
+        parts.push(format!(
+            "{fetched} to fetch, {sent} to send, {removed} to remove here"
+        ));
+    }
+    for (count, what) in [
+        (report.added_here, "added here"),
+        (report.changed_here, "changed here"),
+        (report.removed_here, "moved to the trash here"),
+        (report.sent, "sent"),
+        (report.removed_there, "removed on the server"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    if let Some(guard) = &report.guard {
+        parts.push(guard.clone());
+    }
+    if parts.is_empty() {
+        parts.push("in step".to_owned());
+    }
+    app.out.status(format!(
+        "{}, {}: {}",
+        one_line(account),
+        one_line(here),
+        parts.join(", ")
+    ))?;
+    for title in &report.brought_back {
+        let line = format!(
+            "  {}: changed on one side and removed on the other; it is on both again",
+            one_line(title)
+        );
+        app.out.write_line(line)?;
+    }
+    for title in &report.conflicts {
+        let line = format!(
+            "  {}: both sides changed it; etui conflicts has the text that lost",
+            one_line(title)
+        );
+        app.out.write_line(line)?;
+    }
+    for one in &report.problems {
+        let line = format!(
+            "  {}: {} ({})",
+            one_line(&one.title),
+            one_line(&one.reason),
+            pluralize(one.times, "time")
+        );
+        app.out.write_line(line)?;
+    }
+    Ok(())
+}

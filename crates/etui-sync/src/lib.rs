@@ -1,0 +1,34 @@
+//! Keeps collections of a store in step with those of a CardDAV or CalDAV server.
+//!
+//! ```text
+//! http       one connection: TLS, plain, or the pipes of a program
+//! discover   from an address to the collections of an account
+//! run        one pair of collections: what changed on both sides, taken, merged, sent
+//! remote     what the server lists and has
+//! kind       contacts and calendars: merge, the text that is sent
+//! ```
+//!
+//! The rules of a run ([`sync_pair`]):
+//!
+//! | | remote same | remote changed | remote gone |
+//! |---|---|---|---|
+//! | **local same** | - | take it | remove, to the trash |
+//! | **local changed** | send, if it has not changed | merge, send | send again, tell |
+//! | **local gone** | delete, if it has not changed | bring back here, tell | forget the link |
+//! | **no link** | send as new | link if UID and text agree, else merge | - |
+//!
+//! What vanished is asked for once more, and only a 404 counts. A run that would remove many of a collection, or meets
+//! an empty one, does nothing to it ([`PairReport::guard`]).
+
+mod discover;
+mod error;
+mod http;
+mod kind;
+mod remote;
+mod run;
+
+pub use discover::discover;
+pub use error::SyncError;
+pub use http::{Answer, Body, HttpClient, HttpOptions, Login, SendError};
+pub use kind::SyncKind;
+pub use run::{PairReport, SyncOptions, sync_pair};
