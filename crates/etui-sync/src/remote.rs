@@ -132,7 +132,7 @@ impl Remote<'_> {
                 text(&Namespace::Dav, "sync-token").or(state.0.take()),
                 text(&Namespace::CalendarServer, "getctag").or(state.1.take()),
             );
-            true
+            self.is_own(&response)
         })?;
         Ok(state)
     }
@@ -143,17 +143,21 @@ impl Remote<'_> {
             token,
             ..Listing::default()
         };
-        let own = self.address.path().trim_end_matches('/');
         self.read(answer, &mut |response| {
             if let Some(item) = CollectionItem::of(&self.address, &response) {
                 listing.items.push((item.href, item.etag));
                 return true;
             }
-            let path = self.address.resolve(&response.href);
-            path.is_ok_and(|path| path.path().trim_end_matches('/') == own)
-                || response.is_collection()
+            self.is_own(&response) || response.is_collection()
         })?;
         Ok(listing)
+    }
+
+    /// Returns true for what an answer says of the collection itself.
+    fn is_own(&self, response: &Response) -> bool {
+        let own = self.address.path().trim_end_matches('/');
+        let path = self.address.resolve(&response.href);
+        path.is_ok_and(|path| path.path().trim_end_matches('/') == own)
     }
 
     /// Asks for members; each is told to `on_member`, in the order of the answer. What the server leaves out is asked
@@ -208,7 +212,14 @@ impl Remote<'_> {
                     Ok(_) if text.len() as u64 > limit => {
                         Member::Refused("it is larger than 32 MiB".to_owned())
                     }
-                    Ok(_) => Member::There { etag, text },
+                    Ok(_) => Member::There {
+                        etag,
+                        // In another charset the bytes stay.
+                        text: match std::str::from_utf8(&text) {
+                            Ok(text) => with_line_ends(text),
+                            Err(_) => text,
+                        },
+                    },
                     Err(error) => Member::Refused(error.to_string()),
                 }
             }
@@ -243,7 +254,8 @@ impl Remote<'_> {
         let (mut all, mut own) = (0, 0);
         let found = read_multistatus(body, &AnswerLimits::default(), &mut |response| {
             all += 1;
-            own += u64::from(response.is_cut(&self.address) || on_response(response));
+            let is_cut = response.is_cut(&self.address);
+            own += u64::from(on_response(response) || is_cut);
         })?;
         match all > 0 && own == 0 {
             true => Err(SyncError::OtherPaths(self.address.to_string())),
@@ -256,12 +268,20 @@ impl Remote<'_> {
     }
 }
 
+/// Returns a text with the line ends of its format. XML reads CR LF as LF (XML 1.0 section 2.11), if the server does not
+/// escape it.
+fn with_line_ends(text: &str) -> Vec<u8> {
+    text.replace("\r\n", "\n")
+        .replace('\n', "\r\n")
+        .into_bytes()
+}
+
 fn member(item: CollectionItem) -> (String, Member) {
     let member = match item.text {
         _ if item.is_gone() => Member::Gone,
         Some(text) if item.failure.is_none() => Member::There {
             etag: item.etag,
-            text: text.into_bytes(),
+            text: with_line_ends(&text),
         },
         _ => {
             let status = item.failure.map(|status| status.to_string());

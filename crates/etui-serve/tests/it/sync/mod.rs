@@ -2,4 +2,6 @@
 
 mod histories;
 mod proxy;
+mod scripted;
+mod servers;
 mod world;

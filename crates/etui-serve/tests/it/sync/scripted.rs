@@ -1,0 +1,270 @@
+//! [`Scripted`]: a CardDAV collection that behaves as servers are documented or reported to.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// How the server behaves.
+#[derive(Default)]
+pub struct Behaviour {
+    /// Members that it has: name, then entity tag and text.
+    pub members: BTreeMap<String, (u64, String)>,
+    /// Members that it neither lists nor gives.
+    pub hidden: Vec<String>,
+    /// Members that it does not list, and gives.
+    pub unlisted: Vec<String>,
+    /// It knows sync-collection, and lists this many at once.
+    pub cut_at: Option<usize>,
+    /// It refuses a PUT of what has this text, with 403.
+    pub refuses: Option<String>,
+    /// What it does to a text that it stores, and then returns no entity tag.
+    pub rewrites: Option<fn(&str) -> String>,
+    /// It stores what is new under another name, and says so in `Location`.
+    pub moves: bool,
+    /// So many requests are answered with 429 first.
+    pub busy: u32,
+    /// All requests are redirected there.
+    pub redirect: Option<String>,
+    /// The next answer is this, whatever is asked.
+    pub answer: Option<String>,
+    pub next: u64,
+    /// Methods and paths, with whether a password came.
+    pub log: Vec<(String, bool)>,
+}
+
+#[derive(Clone)]
+pub struct Scripted {
+    pub address: SocketAddr,
+    pub state: Arc<Mutex<Behaviour>>,
+}
+
+pub const FOLDER: &str = "/dav/book/";
+
+impl Scripted {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Self {
+            address: listener.local_addr().unwrap(),
+            state: Arc::default(),
+        };
+        let served = server.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (served, stream) = (served.clone(), stream.unwrap());
+                std::thread::spawn(move || served.serve(stream));
+            }
+        });
+        server
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}{FOLDER}", self.address)
+    }
+
+    pub fn put(&self, name: &str, text: &str) {
+        let mut state = self.state.lock().unwrap();
+        state.next += 1;
+        let next = state.next;
+        state
+            .members
+            .insert(name.to_owned(), (next, text.to_owned()));
+    }
+
+    fn serve(&self, stream: TcpStream) -> Option<()> {
+        let mut reader = BufReader::new(stream.try_clone().ok()?);
+        let mut stream = stream;
+        loop {
+            let mut line = String::new();
+            reader
+                .read_line(&mut line)
+                .ok()
+                .filter(|length| *length > 0)?;
+            let mut words = line.split(' ');
+            let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
+            let mut headers = BTreeMap::new();
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).ok()?;
+                match line.trim().split_once(':') {
+                    Some((name, value)) => {
+                        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+                    }
+                    None => break,
+                }
+            }
+            let length = headers
+                .get("content-length")
+                .map_or(0, |text| text.parse().unwrap());
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).ok()?;
+            let body = String::from_utf8(body).unwrap();
+            let (status, more, text) = {
+                let mut state = self.state.lock().unwrap();
+                let has_password = headers.contains_key("authorization");
+                state.log.push((format!("{method} {path}"), has_password));
+                state.answer(&method, &path, &headers, &body)
+            };
+            write!(
+                stream,
+                "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n{more}\r\n{text}",
+                text.len()
+            )
+            .ok()?;
+        }
+    }
+}
+
+type Answer = (u16, String, String);
+
+impl Behaviour {
+    fn answer(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &BTreeMap<String, String>,
+        body: &str,
+    ) -> Answer {
+        let plain = |status| (status, String::new(), String::new());
+        if let Some(to) = &self.redirect {
+            return (301, format!("Location: {to}\r\n"), String::new());
+        }
+        if let Some(answer) = self.answer.take() {
+            return (207, String::new(), answer);
+        }
+        if self.busy > 0 {
+            self.busy -= 1;
+            return (429, "Retry-After: 0\r\n".to_owned(), String::new());
+        }
+        let name = path.strip_prefix(FOLDER).unwrap_or_default().to_owned();
+        let found = self
+            .members
+            .get(&name)
+            .filter(|_| !self.hidden.contains(&name));
+        let tag = found.map(|(tag, _)| format!("\"{tag}\""));
+        match method {
+            "PROPFIND" if headers.get("depth").is_some_and(|depth| depth == "0") => {
+                let token = match self.cut_at {
+                    Some(_) => "<sync-token>t0</sync-token>",
+                    None => "",
+                };
+                multistatus(&format!(
+                    "<response><href>{FOLDER}</href><propstat><prop><resourcetype><collection/>\
+                     <C:addressbook/></resourcetype>{token}</prop><status>HTTP/1.1 200 OK</status></propstat>\
+                     </response>"
+                ))
+            }
+            "PROPFIND" => multistatus(&self.list(0, usize::MAX).0),
+            "REPORT" if body.contains("sync-collection") => {
+                let Some(cut) = self.cut_at else {
+                    return plain(501);
+                };
+                let from = body.split("sync-token>").nth(1);
+                let from = from.and_then(|rest| rest.split('<').next()?.strip_prefix('t'));
+                let from: usize = from.map_or(0, |text| text.parse().unwrap());
+                let (mut list, count) = self.list(from, cut);
+                if count == cut {
+                    write!(
+                        list,
+                        "<response><href>{FOLDER}</href><status>HTTP/1.1 507 X</status></response>"
+                    )
+                    .unwrap();
+                }
+                write!(list, "<sync-token>t{}</sync-token>", from + count).unwrap();
+                multistatus(&list)
+            }
+            "REPORT" => {
+                let mut all = String::new();
+                for part in body.split("href>").filter(|part| part.starts_with('/')) {
+                    let href = part.split('<').next().unwrap();
+                    let name = href.strip_prefix(FOLDER).unwrap_or_default().to_owned();
+                    match self.members.get(&name).filter(|_| !self.hidden.contains(&name)) {
+                        Some((tag, text)) => write!(
+                            all,
+                            "<response><href>{href}</href><propstat><prop><getetag>\"{tag}\"</getetag>\
+                             <C:address-data>{text}</C:address-data></prop><status>HTTP/1.1 200 OK</status>\
+                             </propstat></response>"
+                        ),
+                        None => write!(
+                            all,
+                            "<response><href>{href}</href><status>HTTP/1.1 404 X</status></response>"
+                        ),
+                    }
+                    .unwrap();
+                }
+                multistatus(&all)
+            }
+            "GET" => match found {
+                Some((_, text)) => (200, String::new(), text.clone()),
+                None => plain(404),
+            },
+            "PUT" => {
+                let is_wrong = match (headers.get("if-match"), headers.get("if-none-match")) {
+                    (Some(asked), _) => tag.as_ref() != Some(asked),
+                    (None, Some(_)) => tag.is_some(),
+                    (None, None) => true,
+                };
+                if is_wrong {
+                    return plain(412);
+                }
+                if self
+                    .refuses
+                    .as_ref()
+                    .is_some_and(|text| body.contains(text.as_str()))
+                {
+                    let reason =
+                        "<error xmlns=\"DAV:\"><message>no photos of cats</message></error>";
+                    return (403, String::new(), reason.to_owned());
+                }
+                self.next += 1;
+                let (text, etag) = match self.rewrites {
+                    Some(rewrite) => (rewrite(body), String::new()),
+                    None => (body.to_owned(), format!("ETag: \"{}\"\r\n", self.next)),
+                };
+                let (stored, location) = match self.moves && tag.is_none() {
+                    true => {
+                        let stored = format!("moved-{}.vcf", self.next);
+                        let location = format!("Location: {FOLDER}{stored}\r\n");
+                        (stored, location)
+                    }
+                    false => (name, String::new()),
+                };
+                self.members.insert(stored, (self.next, text));
+                (201, etag + &location, String::new())
+            }
+            "DELETE" if tag.is_some() && headers.get("if-match") == tag.as_ref() => {
+                self.members.remove(&name);
+                plain(204)
+            }
+            "DELETE" => plain(412),
+            _ => plain(405),
+        }
+    }
+
+    fn list(&self, from: usize, most: usize) -> (String, usize) {
+        let is_listed =
+            |name: &&String| !self.hidden.contains(name) && !self.unlisted.contains(name);
+        let names = self.members.keys().filter(is_listed).skip(from).take(most);
+        let (mut list, mut count) = (String::new(), 0);
+        for name in names {
+            count += 1;
+            let tag = self.members[name].0;
+            write!(
+                list,
+                "<response><href>{FOLDER}{name}</href><propstat><prop><getetag>\"{tag}\"</getetag></prop>\
+                 <status>HTTP/1.1 200 OK</status></propstat></response>"
+            )
+            .unwrap();
+        }
+        (list, count)
+    }
+}
+
+fn multistatus(inner: &str) -> Answer {
+    let text = format!(
+        "<?xml version=\"1.0\"?><multistatus xmlns=\"DAV:\" xmlns:C=\"urn:ietf:params:xml:ns:carddav\">{inner}\
+         </multistatus>"
+    );
+    (207, String::new(), text)
+}
