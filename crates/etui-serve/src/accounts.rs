@@ -216,6 +216,24 @@ impl Accounts {
         }))
     }
 
+    /// Returns the owner of the one store; `None` if there are several.
+    ///
+    /// # Errors
+    /// As [`Self::log_in`].
+    pub fn log_in_owner(&self) -> Result<Option<Login>, LogInError> {
+        let StoreSource::One(path) = &self.source else {
+            return Ok(None);
+        };
+        let user = user_name_of(path);
+        let store = self.open_store(&user, path)?;
+        Ok(Some(Login {
+            device: Device::of_owner(),
+            user,
+            root: DAV_ROOT.to_owned(),
+            store,
+        }))
+    }
+
     /// Returns true if each user has a root of their own.
     pub fn has_users(&self) -> bool {
         matches!(self.source, StoreSource::Users(_))

@@ -73,6 +73,8 @@ pub struct Peer {
     pub address: Option<IpAddr>,
     /// Until a password was accepted; `None` with a reverse proxy and on a Unix socket.
     pub stranger: Option<Stranger>,
+    /// It is a pipe to who may read and write the files themselves: no password is asked for.
+    pub is_owner: bool,
 }
 
 /// A request without its body.
@@ -173,6 +175,7 @@ impl Router {
         }
         let short = match static_answer(&head) {
             Some(short) => Err(short),
+            None if peer.is_owner => self.log_in_owner().await,
             None => self.log_in(&head).await,
         };
         let login = match short {
@@ -225,6 +228,19 @@ impl Router {
         let forwarded = forwarded.and_then(|value| value.to_str().ok());
         let last = forwarded.and_then(|list| list.rsplit(',').next()?.trim().parse().ok());
         last.or(address)
+    }
+
+    /// Returns the owner of the store.
+    async fn log_in_owner(self: &Arc<Self>) -> Result<Login, ShortAnswer> {
+        let router = Arc::clone(self);
+        match spawn_blocking(move || router.accounts.log_in_owner()).await {
+            Ok(Ok(Some(login))) => Ok(login),
+            Ok(Err(error)) => {
+                self.log_error(&error);
+                Err((unavailable(), "store-error"))
+            }
+            _ => Err((plain(StatusCode::INTERNAL_SERVER_ERROR, ""), "fault")),
+        }
     }
 
     /// Returns the device that asks, or the refusal.

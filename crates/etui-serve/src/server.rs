@@ -240,6 +240,34 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Serves the owner of the one store over standard input and output, until the other end closes them.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_stdio(self) -> Result<(), ServeError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|source| ServeError::System {
+                what: "the event queue",
+                source,
+            })?;
+        let router = Arc::new(self.router);
+        let peer = Arc::new(Peer {
+            address: None,
+            stranger: None,
+            is_owner: true,
+        });
+        let stop = self.stop.subscribe();
+        let pipe = tokio::io::join(tokio::io::stdin(), tokio::io::stdout());
+        runtime.block_on(serve_http(pipe, peer, Arc::clone(&router), stop));
+        runtime.shutdown_timeout(router.limits.stop);
+        router.accounts.close()?;
+        Ok(())
+    }
+}
+
 /// Gives memory back some seconds after the last of each group of requests.
 async fn release_when_idle(router: Arc<Router>) {
     loop {
@@ -350,6 +378,7 @@ impl Acceptor {
             stranger: address
                 .filter(|_| !router.behind_proxy)
                 .map(|address| self.strangers.add(address)),
+            is_owner: false,
         });
         let tls = self.certificates.as_ref().map(|certificates| {
             certificates.current(|read| {

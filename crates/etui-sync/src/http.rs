@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use base64::Engine;
@@ -496,7 +496,8 @@ impl AsyncWrite for ChildStream {
 /// Takes certificates of the machine's authorities, and the one that a person accepted.
 #[derive(Debug)]
 struct Verifier {
-    roots: Arc<RootCertStore>,
+    /// Read at the first certificate: reading them takes longer than a run that has nothing to do.
+    roots: OnceLock<Arc<RootCertStore>>,
     accepted: Option<String>,
     /// The last one that was not taken, and why.
     unknown: Mutex<Option<(String, String)>>,
@@ -504,14 +505,21 @@ struct Verifier {
 
 impl Verifier {
     fn new(accepted: Option<String>) -> Self {
-        let mut roots = RootCertStore::empty();
-        // Files that cannot be read leave authorities out: their servers are then unknown, and named.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         Self {
-            roots: Arc::new(roots),
+            roots: OnceLock::new(),
             accepted,
             unknown: Mutex::new(None),
         }
+    }
+
+    fn roots(&self) -> Arc<RootCertStore> {
+        let read = || {
+            let mut roots = RootCertStore::empty();
+            // Files that cannot be read leave authorities out: their servers are then unknown, and named.
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            Arc::new(roots)
+        };
+        Arc::clone(self.roots.get_or_init(read))
     }
 
     fn take_unknown(&self) -> Option<(String, String)> {
@@ -541,13 +549,12 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         }
         let provider = Arc::new(default_provider());
-        let verified =
-            WebPkiServerVerifier::builder_with_provider(Arc::clone(&self.roots), provider)
-                .build()
-                .map_err(|error| rustls::Error::General(error.to_string()))
-                .and_then(|webpki| {
-                    webpki.verify_server_cert(end_entity, intermediates, server_name, ocsp, now)
-                });
+        let verified = WebPkiServerVerifier::builder_with_provider(self.roots(), provider)
+            .build()
+            .map_err(|error| rustls::Error::General(error.to_string()))
+            .and_then(|webpki| {
+                webpki.verify_server_cert(end_entity, intermediates, server_name, ocsp, now)
+            });
         if let Err(error) = &verified {
             let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
             *unknown = Some((own, error.to_string()));

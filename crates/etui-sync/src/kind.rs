@@ -1,9 +1,9 @@
 //! [`SyncKind`]: what contacts and calendars differ in.
 
-use etui::CollectionKind;
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::resource::Resource;
+use etui::{CollectionKind, Error};
 use etui_contentline::merge::{MergeConflict, MergeSide, MergeWinner};
 use etui_dav::client::RemoteKind;
 use etui_vcard::{CardSide, VCardVersion};
@@ -21,13 +21,13 @@ pub trait SyncKind: Resource {
     /// The kind on the server.
     const REMOTE: RemoteKind;
 
-    /// Merges what both sides made of a resource. `Err`: a text that cannot be one, with the reason.
+    /// Merges what both sides made of a resource.
     #[doc(hidden)]
     fn merge(
         ours: (&[u8], &[u8]),
         theirs: (&[u8], &[u8]),
         winner: MergeWinner,
-    ) -> Result<(Vec<u8>, Vec<MergeConflict>), String>;
+    ) -> Result<(Vec<u8>, Vec<MergeConflict>), Error>;
 
     /// Returns the text as it is sent to the server.
     #[doc(hidden)]
@@ -37,7 +37,7 @@ pub trait SyncKind: Resource {
 pub(crate) fn merge<R: SyncKind>(
     ours: Side<'_>,
     theirs: Side<'_>,
-) -> Result<(Vec<u8>, Vec<MergeConflict>, MergeWinner), String> {
+) -> Result<(Vec<u8>, Vec<MergeConflict>, MergeWinner), Error> {
     // The newer one wins; ours if neither says.
     let winner = match stamp(theirs.text) > stamp(ours.text) {
         true => MergeWinner::Theirs,
@@ -54,8 +54,8 @@ impl SyncKind for Card {
         ours: (&[u8], &[u8]),
         theirs: (&[u8], &[u8]),
         winner: MergeWinner,
-    ) -> Result<(Vec<u8>, Vec<MergeConflict>), String> {
-        let parse = |text: &[u8]| Self::parse(text).map_err(|error| error.to_string());
+    ) -> Result<(Vec<u8>, Vec<MergeConflict>), Error> {
+        let parse = |text: &[u8]| Self::parse(text).map_err(Error::from);
         // A base that cannot be read is none: what differs is then told.
         let base = |text: &[u8]| Self::parse(text).ok();
         let bases = (base(ours.0), base(theirs.0));
@@ -69,8 +69,7 @@ impl SyncKind for Card {
                 card: &parse(theirs.1)?,
             },
             winner,
-        )
-        .map_err(|error| error.to_string())?;
+        )?;
         Ok((card.into_text(), conflicts))
     }
 
@@ -92,7 +91,7 @@ impl SyncKind for CalendarObject {
         ours: (&[u8], &[u8]),
         theirs: (&[u8], &[u8]),
         winner: MergeWinner,
-    ) -> Result<(Vec<u8>, Vec<MergeConflict>), String> {
+    ) -> Result<(Vec<u8>, Vec<MergeConflict>), Error> {
         // Calendar objects are UTF-8 (RFC 5545 section 3.1.4); other bytes are taken as marks.
         let [ours_base, ours, theirs_base, theirs] =
             [ours.0, ours.1, theirs.0, theirs.1].map(String::from_utf8_lossy);
@@ -160,7 +159,8 @@ pub(crate) fn title_of(text: &[u8], kind: CollectionKind) -> String {
             let title = first("SUMMARY").unwrap_or_else(|| "without a title".to_owned());
             // Of the entry itself, not of a zone, whose rules begin in another century.
             let day = values(&text, "DTSTART").map(|day| day.chars().take(8).collect::<String>());
-            match day.max().filter(|day| day.len() == 8) {
+            let is_day = |day: &String| day.len() == 8 && day.bytes().all(|b| b.is_ascii_digit());
+            match day.filter(is_day).max() {
                 Some(day) => Some(format!(
                     "{title}, {}-{}-{}",
                     &day[..4],

@@ -101,7 +101,7 @@ impl Remote<'_> {
             let found = self.read(answer.body, &mut |response| {
                 is_cut |= response.is_cut(&self.address);
                 let Some(item) = CollectionItem::of(&self.address, &response) else {
-                    return false;
+                    return self.is_own(&response) || response.is_collection();
                 };
                 match item.is_gone() {
                     true => listing.gone.push(item.href),
@@ -174,13 +174,19 @@ impl Remote<'_> {
             let answer = self.client.send(&request)?;
             match answer.status {
                 207 => {
-                    self.read(answer.body, &mut |response| {
+                    let read = self.read(answer.body, &mut |response| {
                         let Some(item) = CollectionItem::of(&self.address, &response) else {
                             return false;
                         };
                         found.push(member(item));
                         true
-                    })?;
+                    });
+                    // A text that XML cannot have spoils the answer; the others are asked for by themselves.
+                    if let Err(error) = read
+                        && !matches!(error, SyncError::Answer(_))
+                    {
+                        return Err(error);
+                    }
                 }
                 401 => return Err(SyncError::Login(self.address.to_string())),
                 // One bad name may have it refuse all; each is asked for by itself.

@@ -177,7 +177,11 @@ impl<R: SyncKind> Run<'_, '_, R> {
             if self.report.sent + self.report.removed_there > 0 {
                 next.ctag = None;
             }
-            next.local_token = Some(self.settled_token(before)?);
+            // What is still to be sent is looked at again.
+            next.local_token = match self.to_send.is_empty() {
+                true => Some(self.settled_token(before)?),
+                false => state.local_token,
+            };
         }
         if !self.options.is_dry_run {
             self.store.sync().save_state(self.pair.id, &next)?;
@@ -224,10 +228,16 @@ impl<R: SyncKind> Run<'_, '_, R> {
         let ResourceChanges::Since { changes, token, .. } = changes else {
             return Ok(before);
         };
+        let links: HashMap<RecordId, LinkBrief> = match changes.is_empty() {
+            true => HashMap::new(),
+            false => {
+                let all = self.links.briefs(false)?.into_iter();
+                all.map(|link| (link.record, link)).collect()
+            }
+        };
         for change in changes {
-            let link = self.links.of_record(change.id)?;
-            let is_agreed = match (&link, change.tag) {
-                (Some(link), Some(tag)) => link.tag == Some(tag) && link.sending.is_none(),
+            let is_agreed = match (links.get(&change.id), change.tag) {
+                (Some(link), Some(tag)) => link.tag == Some(tag) && !link.is_sending,
                 (None, None) => true,
                 _ => self.pair.settings.is_read_only,
             };
@@ -427,10 +437,11 @@ impl<R: SyncKind> Run<'_, '_, R> {
 
     /// Returns true if a record here has the UID of a text.
     fn is_here(&self, text: &[u8]) -> Result<bool, SyncError> {
-        Ok(match uid_of(text) {
-            Some(uid) => self.collection.resource(ResourceKey::Uid(&uid))?.is_some(),
-            None => false,
-        })
+        let Ok(uid) = self.links.identity_of(text) else {
+            return Ok(false);
+        };
+        let key = ResourceKey::Uid(&uid);
+        Ok(self.collection.resource(key)?.is_some())
     }
 
     fn add_all(&mut self, new: Vec<(String, Option<String>, Vec<u8>)>) -> Result<(), SyncError> {
@@ -467,16 +478,28 @@ impl<R: SyncKind> Run<'_, '_, R> {
                 Some(link) => link,
                 None => match self.link_of_uid(href, &text)? {
                     Found::Link(link) => link,
-                    Found::Nothing => return self.add_all(vec![(href.to_owned(), etag, text)]),
+                    Found::Nothing => {
+                        let link = agreed_link(href, etag.clone(), &text);
+                        match self.commit(RecordEdit::Add(&text), link, true, None)? {
+                            Ok(()) => {
+                                self.report.added_here += 1;
+                                return self.clear(href);
+                            }
+                            // Another program was faster, or another of the batch has the UID.
+                            Err(Error::UidTaken { .. }) => continue,
+                            Err(error) => return self.refuse(href, etag, &text, &error),
+                        }
+                    }
                     Found::Other(other) => {
                         let reason =
                             format!("the server has two with this UID, the other one at {other}");
-                        return self.problem(href, &self.title(&text), reason, etag);
+                        // Without its tag, so that it is looked at again: the other one may go.
+                        return self.problem(href, &self.title(&text), reason, None);
                     }
                 },
             };
             let record = self.collection.resource(link.record)?;
-            let uid = uid_of(&text);
+            let uid = uid_of(&text).and_then(|_| self.links.identity_of(&text).ok());
             let is_other = |now: &StoredResource| uid.as_ref().is_some_and(|uid| *uid != now.uid);
             if link.remote.is_empty() && record.as_ref().is_some_and(is_other) {
                 // The place that was chosen for a new one is another's.
@@ -506,8 +529,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
         etag: Option<String>,
         text: &[u8],
     ) -> Result<etui::Result<()>, SyncError> {
-        if text == link.remote {
-            // Only the tag is another: it is removed there, too.
+        let is_sent = link.sending.as_ref().is_some_and(|(sent, _)| sent == text);
+        if text == link.remote || is_sent {
+            // Nobody else changed it: it is removed there, too.
             self.to_send.insert(link.record.0);
             let link = Link {
                 etag,
@@ -588,10 +612,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         };
         let ((merged, conflicts, winner), taken) = match parts {
             Ok(parts) => parts,
-            Err(reason) => {
-                self.problem(&link.href, &self.title(text), reason, etag)?;
-                return Ok(Ok(()));
-            }
+            Err(error) => return Ok(Err(error)),
         };
         // What is agreed on is the record with the server's changes alone; the others are still to be sent.
         let agrees = merged == taken;
@@ -657,7 +678,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
 
     /// Returns the link of the record that has the UID of a text, or what it is to be linked with.
     fn link_of_uid(&self, href: &str, text: &[u8]) -> Result<Found, SyncError> {
-        let Some(uid) = uid_of(text) else {
+        let Ok(uid) = self.links.identity_of(text) else {
             return Ok(Found::Nothing);
         };
         let Some(now) = self.collection.resource(ResourceKey::Uid(&uid))? else {
@@ -671,7 +692,21 @@ impl<R: SyncKind> Run<'_, '_, R> {
                     ..link
                 })
             }
-            Some(link) => Found::Other(link.href),
+            Some(link) => {
+                let mut is_gone = false;
+                let hrefs = [link.href.clone()];
+                self.remote.fetch(&hrefs, &mut |_, member| {
+                    is_gone = member == Member::Gone;
+                    Ok(())
+                })?;
+                match is_gone {
+                    true => Found::Link(Link {
+                        href: href.to_owned(),
+                        ..link
+                    }),
+                    false => Found::Other(link.href),
+                }
+            }
             None if now.bytes == text => Found::Link(Link {
                 tag: Some(now.tag),
                 ..agreed_link_of(now.id, href, text)
@@ -730,7 +765,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
             return Ok(());
         }
         let item = format!("#{record}");
-        for _ in 0..TRIES {
+        for tried in 0..TRIES {
             let now = self.collection.resource(record)?;
             let link = self.links.of_record(record)?;
             let next = match (now, link) {
@@ -739,9 +774,14 @@ impl<R: SyncKind> Run<'_, '_, R> {
                     Next::Done
                 }
                 // Without a tag it would be overwritten, whatever it is.
-                (_, Some(link)) if link.sending.is_some() || link.etag.is_none() => {
+                (_, Some(link)) if link.sending.is_some() || link.etag.is_none() && tried == 0 => {
                     self.look_again(&link.href)?
                 }
+                (_, Some(link)) if link.etag.is_none() => Next::Problem(
+                    self.title(&link.remote),
+                    "the server gives no entity tag, without which it may overwrite another change"
+                        .to_owned(),
+                ),
                 (None, Some(link)) => self.remove_there(&link)?,
                 (Some(now), Some(link)) => self.send(now, link, false)?,
                 (Some(now), None) => {
@@ -779,7 +819,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
     }
 
     fn remove_there(&mut self, link: &Link) -> Result<Next, SyncError> {
-        let etag = link.etag.as_deref().unwrap_or_default();
+        let etag = strong(link.etag.as_deref().unwrap_or_default());
         let request = delete(&self.remote.address.with_path(&link.href), etag);
         let answer = self.remote.client.send(&request)?;
         match answer.status {
@@ -800,7 +840,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
                 self.look_again(&link.href)
             }
             401 => Err(SyncError::Login(self.remote.address.to_string())),
-            500 | 502..=504 => Err(self.remote.refused(answer.reason())),
+            502..=504 => Err(self.remote.refused(answer.reason())),
             _ => Ok(Next::Problem(self.title(&link.remote), answer.reason())),
         }
     }
@@ -824,7 +864,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         };
         one(self.links.commit(vec![keep(LinkEdit::Put(sending))])?)?;
         let condition = match (&link.etag, is_new) {
-            (Some(etag), false) => PutCondition::Unchanged(etag),
+            (Some(etag), false) => PutCondition::Unchanged(strong(etag)),
             _ => PutCondition::New,
         };
         let at = self.remote.address.with_path(&link.href);
@@ -888,7 +928,8 @@ impl<R: SyncKind> Run<'_, '_, R> {
             }
             401 => Err(SyncError::Login(self.remote.address.to_string())),
             // It may have arrived: the mark stays, and the next run looks.
-            500 | 502..=504 => Err(self.remote.refused(answer.reason())),
+            502..=504 => Err(self.remote.refused(answer.reason())),
+            500 => Ok(Next::Problem(self.title(&now.bytes), answer.reason())),
             _ => {
                 let reason = answer.reason();
                 let title = self.title(&now.bytes);
@@ -1097,6 +1138,12 @@ fn agreed_link_of(record: RecordId, href: &str, text: &[u8]) -> Link {
         record,
         ..agreed_link(href, None, text)
     }
+}
+
+/// Returns an entity tag as a condition has it: proxies that compress make it weak, and a weak one never matches (RFC
+/// 9110 section 13.1.1).
+fn strong(etag: &str) -> &str {
+    etag.strip_prefix("W/").unwrap_or(etag)
 }
 
 fn keep(link: LinkEdit<'_>) -> LinkedChange<'_> {

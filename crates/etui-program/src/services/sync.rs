@@ -2,19 +2,20 @@
 
 const EXAMPLES: &str = "\
 Examples:
-  etui sync add https://cloud.example.org      pair your store with an account; asks for user and password
+  etui sync add https://cloud.example.org      pair your store with an account
   etui sync                                    bring all accounts in step, now
   etui sync --dry-run                          ... and only say what would be done
-  etui sync status                             what is paired, when it was last in step, what is refused
+  etui sync status                             what is paired, and what is refused
   etui conflicts                               texts that lost because both sides changed them
   systemctl --user enable --now etui-sync.timer
                                                every 15 minutes
 
-Nothing is lost: what both sides changed is merged by property, a text that loses is kept, what one side removes
-goes to the trash. The book has the steps for iCloud, Google, Nextcloud and Fastmail (sync.md).
+Nothing is lost: what both sides changed is merged by property, a text that loses is kept, what one
+side removes goes to the trash. The book has the steps for iCloud, Google, Nextcloud and Fastmail
+(sync.md).
 
-Exit status: 0 in step; 1 a server was not reached; 3 something is refused or was in conflict; 5 too much would be
-removed, and nothing was changed.";
+Exit status: 0 in step; 1 a server was not reached; 3 something is refused or was in conflict;
+5 too much would be removed, and nothing was changed.";
 
 /// Keep the store in step with accounts on CardDAV and CalDAV servers
 #[derive(Debug, clap::Args)]
@@ -53,15 +54,16 @@ pub enum SyncCommand {
 const ADD_EXAMPLES: &str = "\
 Examples:
   etui sync add https://cloud.example.org/remote.php/dav --user ada
-  etui sync add https://contacts.icloud.com    with an app-specific password of appleid.apple.com
+  etui sync add https://contacts.icloud.com    with an app-specific password
   etui sync add https://caldav.icloud.com      ... and the calendars
-  etui sync add https://carddav.fastmail.com   with an app password of Fastmail's settings
+  etui sync add https://carddav.fastmail.com   with an app password
   etui sync add https://dav.example.org --read-only --only Holidays
   etui sync add https://dav.example.org --user ada --password-command 'pass show dav'
   etui sync add ssh://desktop                  the store of another computer with etui
 
-A collection of the server is paired with the one of the same name here, which is made if there is none. The
-password is kept in the Secret Service if there is one (secret-tool), else in a file that only you can read.";
+A collection of the server is paired with the one of the same name here, which is made if there is
+none. The password is kept in the Secret Service if there is one (secret-tool), else in a file that
+only you can read.";
 
 /// Pair the store with an account on a server
 #[derive(Debug, clap::Args)]

@@ -305,7 +305,7 @@ pub fn show_status(app: &mut App) -> Result<()> {
             let refused = store.sync().problems(pair.id)?;
             let at = pair.state.synced_at.map(|ms| {
                 let seconds = std::time::Duration::from_millis(ms.unsigned_abs());
-                format_minute((std::time::SystemTime::UNIX_EPOCH + seconds).into(), &zone)
+                format_minute(std::time::SystemTime::UNIX_EPOCH + seconds, &zone)
             });
             table.add_row([
                 one_line(&account.settings.name).as_ref(),
@@ -345,7 +345,7 @@ pub fn remove_account(app: &mut App, name: &str) -> Result<()> {
     let all = store.sync().accounts()?;
     let account = find(&all, name)?;
     store.sync().remove_account(account.id)?;
-    Secret::parse(&account.settings.secret).forget(name, store.path());
+    Secret::parse(&account.settings.secret).forget(store.path());
     store.close()?;
     app.out.report(
         &object! { removed: name },

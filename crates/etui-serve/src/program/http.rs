@@ -26,7 +26,7 @@ pub fn serve_http(app: &mut App, args: &HttpArgs) -> Result<()> {
     let mut options = ServeOptions::new(source);
     options.store_options = store_options;
     options.listen.clone_from(&args.listen);
-    if args.listen.is_empty() && args.unix.is_none() {
+    if args.listen.is_empty() && args.unix.is_none() && !args.stdio {
         options.listen.push(DEFAULT_ADDRESS);
     }
     options.unix.clone_from(&args.unix);
@@ -43,7 +43,7 @@ pub fn serve_http(app: &mut App, args: &HttpArgs) -> Result<()> {
             .map(|own| own.files.clone()),
     };
     options.zone = app.out.time_zone();
-    if !app.out.is_quiet() {
+    if !app.out.is_quiet() && !args.stdio {
         options.log = Arc::new(|line| {
             // A stream that cannot be written to leaves nowhere to report the error.
             let _ = writeln!(std::io::stderr(), "{line}");
@@ -55,6 +55,9 @@ pub fn serve_http(app: &mut App, args: &HttpArgs) -> Result<()> {
         "http"
     };
     let server = Server::bind(options).map_err(explain)?;
+    if args.stdio {
+        return server.run_stdio().map_err(explain);
+    }
     let stop = server.stop_handle();
     ctrlc::set_handler(move || stop.stop()).map_err(|e| Failure::Other(e.to_string()))?;
     announce(app, args, &server, scheme)?;

@@ -10,8 +10,8 @@ use etui_program::{Failure, Result};
 /// Where a password is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Secret {
-    /// In the Secret Service, read by secret-tool.
-    Keyring,
+    /// In the Secret Service under this key, read by secret-tool.
+    Keyring(String),
     /// Written by a command.
     Command(String),
     /// An access token, written by a command.
@@ -26,7 +26,7 @@ impl Secret {
     /// Returns the text that the store keeps.
     pub fn to_text(&self) -> String {
         match self {
-            Self::Keyring => "keyring".to_owned(),
+            Self::Keyring(key) => format!("keyring {key}"),
             Self::Command(command) => format!("command {command}"),
             Self::Token(command) => format!("token {command}"),
             Self::File(path) => format!("file {}", path.display()),
@@ -39,33 +39,33 @@ impl Secret {
             Some(("command", command)) => Self::Command(command.to_owned()),
             Some(("token", command)) => Self::Token(command.to_owned()),
             Some(("file", path)) => Self::File(path.into()),
-            _ if text == "keyring" => Self::Keyring,
+            Some(("keyring", key)) => Self::Keyring(key.to_owned()),
             _ => Self::None,
         }
     }
 
     /// Reads the password of an account.
     pub fn read(&self, account: &str) -> Result<String> {
-        let output =
-            match self {
-                Self::None => return Ok(String::new()),
-                Self::Keyring => run(Command::new("secret-tool")
-                    .args(["lookup", "service", "etui", "account", account]))?,
-                Self::Command(command) | Self::Token(command) => {
-                    run(Command::new("sh").args(["-c", command]))?
+        let output = match self {
+            Self::None => return Ok(String::new()),
+            Self::Keyring(key) => {
+                run(Command::new("secret-tool").args(["lookup", "service", "etui", "account", key]))?
+            }
+            Self::Command(command) | Self::Token(command) => {
+                run(Command::new("sh").args(["-c", command]))?
+            }
+            Self::File(path) => {
+                let found = std::fs::metadata(path).map_err(|e| Failure::io(path, e))?;
+                if found.permissions().mode() & 0o077 != 0 {
+                    return Err(Failure::Other(format!(
+                        "{}: others can read the password; run: chmod 600 {}",
+                        path.display(),
+                        path.display()
+                    )));
                 }
-                Self::File(path) => {
-                    let found = std::fs::metadata(path).map_err(|e| Failure::io(path, e))?;
-                    if found.permissions().mode() & 0o077 != 0 {
-                        return Err(Failure::Other(format!(
-                            "{}: others can read the password; run: chmod 600 {}",
-                            path.display(),
-                            path.display()
-                        )));
-                    }
-                    std::fs::read_to_string(path).map_err(|e| Failure::io(path, e))?
-                }
-            };
+                std::fs::read_to_string(path).map_err(|e| Failure::io(path, e))?
+            }
+        };
         // The first line, as password managers write it.
         let password = output.lines().next().unwrap_or_default().to_owned();
         match password.is_empty() {
@@ -76,25 +76,23 @@ impl Secret {
         }
     }
 
-    /// Keeps a password: in the Secret Service, or in a file beside the store.
+    /// Keeps the password of an account of a store: in the Secret Service, or in a file beside the store.
     pub fn keep(account: &str, password: &str, store: &Path) -> Result<Self> {
-        if keep_in_keyring(account, password) {
-            return Ok(Self::Keyring);
+        let store = std::path::absolute(store).map_err(|e| Failure::io(store, e))?;
+        // Other stores may have accounts of the same name.
+        let key = format!("{account} of {}", store.display());
+        if keep_in_keyring(&key, password) {
+            return Ok(Self::Keyring(key));
         }
-        let mut path = store.as_os_str().to_owned();
-        let name: String = account
-            .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || c == '.' {
-                    c
-                } else {
-                    '_'
-                }
-            })
+        let hash = ring::digest::digest(&ring::digest::SHA256, account.as_bytes());
+        let name: String = hash.as_ref()[..8]
+            .iter()
+            .map(|b| format!("{b:02x}"))
             .collect();
-        path.push(format!("-sync-{name}.secret"));
-        let path = std::path::absolute(PathBuf::from(path))
-            .map_err(|e| Failure::named_io("the secret", e))?;
+        let mut path = store.into_os_string();
+        path.push(format!("-sync-{name}{SECRET}"));
+        let path = PathBuf::from(path);
+        // One of an account that was not removed whole.
         let _ = std::fs::remove_file(&path);
         let mut file = std::fs::OpenOptions::new()
             .write(true)
@@ -109,35 +107,38 @@ impl Secret {
     }
 
     /// Deletes a password that etui keeps.
-    pub fn forget(&self, account: &str, store: &Path) {
+    pub fn forget(&self, store: &Path) {
         match self {
-            Self::Keyring => {
+            Self::Keyring(key) => {
                 // What the Secret Service does not have is forgotten.
                 let _ = Command::new("secret-tool")
-                    .args(["clear", "service", "etui", "account", account])
+                    .args(["clear", "service", "etui", "account", key])
                     .status();
             }
-            // One that the person made stays.
-            Self::File(path)
-                if path
-                    .as_os_str()
-                    .to_string_lossy()
-                    .starts_with(&format!("{}-sync-", store.display())) =>
-            {
-                let _ = std::fs::remove_file(path);
+            Self::File(path) => {
+                let own = std::path::absolute(store).unwrap_or_default();
+                let own = format!("{}-sync-", own.display());
+                let text = path.to_string_lossy();
+                // One that the person made stays.
+                if text.starts_with(&own) && text.ends_with(SECRET) {
+                    let _ = std::fs::remove_file(path);
+                }
             }
             _ => {}
         }
     }
 }
 
-fn keep_in_keyring(account: &str, password: &str) -> bool {
+/// The end of the names of files that etui keeps passwords in.
+const SECRET: &str = ".secret";
+
+fn keep_in_keyring(key: &str, password: &str) -> bool {
     if std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_none() {
         return false;
     }
-    let label = format!("--label=etui sync: {account}");
+    let label = format!("--label=etui sync: {key}");
     let child = Command::new("secret-tool")
-        .args(["store", &label, "service", "etui", "account", account])
+        .args(["store", &label, "service", "etui", "account", key])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

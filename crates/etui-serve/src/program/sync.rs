@@ -1,11 +1,17 @@
 //! `etui sync`.
 
-use etui::CollectionKind;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
+use etui::{CollectionKind, Store};
 use etui_program::output::{ProgressReporter, object, one_line, pluralize};
 use etui_program::services::sync::{SyncArgs, SyncCommand};
 use etui_program::{App, Failure, Result};
+use rustix::fs::{FlockOperation, flock};
+
 use etui_sync::{PairReport, SyncOptions, sync_pair};
 
 use super::accounts::{
@@ -35,7 +41,11 @@ fn run_accounts(
     args: &SyncArgs,
     is_meant: &dyn Fn(&etui::sync::Account) -> bool,
 ) -> Result<()> {
-    let store = app.open_to_write()?;
+    let mut store_options = app.store_options();
+    // Once at the end, not again and again within a first run.
+    store_options.merge_substrings = false;
+    let store = Store::open_with(app.store_path()?, &store_options)?;
+    let _lock = lock(&store)?;
     let all = store.sync().accounts()?;
     for name in &args.accounts {
         find(&all, name)?;
@@ -46,6 +56,7 @@ fn run_accounts(
         ));
     }
     let (mut failures, mut refused, mut guarded) = (Vec::new(), 0, 0);
+    let mut has_changes = false;
     for account in all.iter().filter(|one| is_meant(one)) {
         let name = &account.settings.name;
         let client = match open_client(account) {
@@ -76,6 +87,7 @@ fn run_accounts(
                 Ok(report) => {
                     refused += report.problems.len() + report.conflicts.len();
                     guarded += usize::from(report.guard.is_some());
+                    has_changes |= report.added_here + report.changed_here > 0;
                     write_report(app, name, &here, &report)?;
                 }
                 Err(error) => {
@@ -84,6 +96,9 @@ fn run_accounts(
                 }
             }
         }
+    }
+    if has_changes {
+        store.maintenance().merge_index()?;
     }
     store.close()?;
     if !failures.is_empty() {
@@ -97,6 +112,27 @@ fn run_accounts(
         _ => Err(Failure::Conflict(
             "too much would be removed; nothing was changed in the collections that are named above".to_owned(),
         )),
+    }
+}
+
+/// Locks the runs of a store against each other: two that send the same would make two of it on some servers.
+fn lock(store: &Store) -> Result<File> {
+    let mut path = store.path().as_os_str().to_owned();
+    path.push("-sync.lock");
+    let path = PathBuf::from(path);
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(|e| Failure::io(&path, e))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(Failure::Other(
+            "another etui sync is running on this store; wait until it is done".to_owned(),
+        )),
+        Err(error) => Err(Failure::io(&path, error.into())),
     }
 }
 

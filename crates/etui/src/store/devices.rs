@@ -75,6 +75,20 @@ pub struct Device {
     pub last_seen: Option<SystemTime>,
 }
 
+impl Device {
+    /// Returns the owner of the store, who needs no password: a program that could as well open the file.
+    #[must_use]
+    pub fn of_owner() -> Self {
+        Self {
+            id: DeviceId(0),
+            name: "another computer".to_owned(),
+            access: DeviceAccess::default(),
+            added: SystemTime::UNIX_EPOCH,
+            last_seen: None,
+        }
+    }
+}
+
 /// The password of a device. It is shown once; the store keeps its hash.
 ///
 /// Written in groups, such as `k7m2-9xq4-h0tc-...`; [`Devices::find`] ignores hyphens, blanks

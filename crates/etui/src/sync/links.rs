@@ -193,6 +193,14 @@ impl<R: Resource> Links<'_, R> {
         })
     }
 
+    /// Returns the UID under which the store keeps a text, or what stands for one.
+    ///
+    /// # Errors
+    /// Those of [`put_resource`](Collection::put_resource) for a text that is no resource.
+    pub fn identity_of(&self, text: &[u8]) -> Result<String> {
+        Ok(R::parse_resource(text)?.record.identity().into_owned())
+    }
+
     /// Makes changes, in one transaction. A change whose condition does not hold is not made, and has its error
     /// in its place; the others are made.
     ///
@@ -350,7 +358,7 @@ fn parse_change<R: Resource>(change: LinkedChange<'_>) -> Result<ParsedChange<'_
 pub(crate) fn erase_bases(conn: &Connection) -> Result<()> {
     if has_tables(conn)? {
         conn.execute(
-            "UPDATE sync_link SET remote = x'', local = NULL, sending = NULL, sending_tag = NULL, etag = NULL \
+            "UPDATE sync_link SET remote = x'', local = NULL, sending = NULL, sending_tag = NULL \
              WHERE record NOT IN (SELECT id FROM record WHERE removed_at IS NULL \
              AND lower(hex(etag)) = substr(sync_link.tag, 1, 32))",
             [],

@@ -240,7 +240,8 @@ impl SyncState<'_> {
             let id = conn.query_row(
                 "INSERT INTO sync_pair (account, kind, collection, url, read_only, takes_v4) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (account, url) DO UPDATE SET \
-                 read_only = excluded.read_only, takes_v4 = excluded.takes_v4 RETURNING id",
+                 read_only = excluded.read_only, takes_v4 = excluded.takes_v4, \
+                 local_token = CASE read_only WHEN excluded.read_only THEN local_token END RETURNING id",
                 (
                     pair.account.0,
                     pair.kind.schema_name(),

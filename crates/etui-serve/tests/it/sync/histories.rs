@@ -15,7 +15,7 @@ use super::world::{World, all_texts, texts};
 /// The number of histories; `scripts/sync-tests` sets another one.
 fn histories() -> u64 {
     let set = std::env::var("ETUI_SYNC_HISTORIES").ok();
-    set.map_or(12, |text| text.parse().expect("a number"))
+    set.map_or(12, |text| text.parse().unwrap())
 }
 
 /// A kind of records in a history.

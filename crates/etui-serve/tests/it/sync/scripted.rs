@@ -19,6 +19,10 @@ pub struct Behaviour {
     pub cut_at: Option<usize>,
     /// It refuses a PUT of what has this text, with 403.
     pub refuses: Option<String>,
+    /// It answers 500 to a PUT of what has this text.
+    pub fails: Option<String>,
+    /// Its lists have weak entity tags, as behind a proxy that compresses.
+    pub is_weak: bool,
     /// What it does to a text that it stores, and then returns no entity tag.
     pub rewrites: Option<fn(&str) -> String>,
     /// It stores what is new under another name, and says so in `Location`.
@@ -137,6 +141,7 @@ impl Behaviour {
             self.busy -= 1;
             return (429, "Retry-After: 0\r\n".to_owned(), String::new());
         }
+        let weak = if self.is_weak { "W/" } else { "" };
         let name = path.strip_prefix(FOLDER).unwrap_or_default().to_owned();
         let found = self
             .members
@@ -182,7 +187,7 @@ impl Behaviour {
                     match self.members.get(&name).filter(|_| !self.hidden.contains(&name)) {
                         Some((tag, text)) => write!(
                             all,
-                            "<response><href>{href}</href><propstat><prop><getetag>\"{tag}\"</getetag>\
+                            "<response><href>{href}</href><propstat><prop><getetag>{weak}\"{tag}\"</getetag>\
                              <C:address-data>{text}</C:address-data></prop><status>HTTP/1.1 200 OK</status>\
                              </propstat></response>"
                         ),
@@ -217,6 +222,13 @@ impl Behaviour {
                         "<error xmlns=\"DAV:\"><message>no photos of cats</message></error>";
                     return (403, String::new(), reason.to_owned());
                 }
+                if self
+                    .fails
+                    .as_ref()
+                    .is_some_and(|text| body.contains(text.as_str()))
+                {
+                    return plain(500);
+                }
                 self.next += 1;
                 let (text, etag) = match self.rewrites {
                     Some(rewrite) => (rewrite(body), String::new()),
@@ -246,13 +258,14 @@ impl Behaviour {
         let is_listed =
             |name: &&String| !self.hidden.contains(name) && !self.unlisted.contains(name);
         let names = self.members.keys().filter(is_listed).skip(from).take(most);
+        let weak = if self.is_weak { "W/" } else { "" };
         let (mut list, mut count) = (String::new(), 0);
         for name in names {
             count += 1;
             let tag = self.members[name].0;
             write!(
                 list,
-                "<response><href>{FOLDER}{name}</href><propstat><prop><getetag>\"{tag}\"</getetag></prop>\
+                "<response><href>{FOLDER}{name}</href><propstat><prop><getetag>{weak}\"{tag}\"</getetag></prop>\
                  <status>HTTP/1.1 200 OK</status></propstat></response>"
             )
             .unwrap();

@@ -351,3 +351,79 @@ fn a_conflict_keeps_the_text_that_lost() {
     let state = pairing.server.state.lock().unwrap();
     assert_eq!(state.members["0.vcf"].1, card("u0", "There"));
 }
+
+#[test]
+fn contacts_without_a_uid_are_each_there_once() {
+    let pairing = Pairing::new(1);
+    let text = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Nobody\r\nEND:VCARD\r\n";
+    pairing.server.put("a.vcf", text);
+    pairing.server.put("b.vcf", text);
+    let report = pairing.sync();
+    assert_eq!((report.added_here, report.problems.len()), (2, 1));
+    // Forgotten and added again, it is the same.
+    let account = pairing.here.sync().accounts().unwrap().remove(0);
+    let pair = pairing.here.sync().pairs(account.id).unwrap().remove(0);
+    pairing.here.sync().remove_account(account.id).unwrap();
+    let account = pairing.here.sync().add_account(&account.settings).unwrap();
+    let pair = PairSettings {
+        account,
+        ..pair.settings
+    };
+    pairing.here.sync().add_pair(&pair).unwrap();
+    let report = pairing.sync();
+    assert_eq!(
+        (report.added_here, report.sent, report.problems.len()),
+        (0, 0, 1)
+    );
+    assert_eq!(texts::<Card>(&pairing.here).len(), 2);
+    assert_eq!(pairing.names().len(), 3);
+}
+
+#[test]
+fn of_two_with_one_uid_the_other_stays_when_one_goes() {
+    let pairing = Pairing::new(2);
+    pairing.server.put("twin.vcf", &card("u1", "Twin"));
+    pairing.sync();
+    pairing.server.state.lock().unwrap().members.remove("1.vcf");
+    let report = pairing.sync();
+    assert_eq!((report.removed_here, report.problems), (0, Vec::new()));
+    assert_eq!(texts::<Card>(&pairing.here)["u1"], card("u1", "Twin"));
+}
+
+#[test]
+fn a_server_that_fails_for_one_item_gets_the_others() {
+    let pairing = Pairing::new(0);
+    let contacts = pairing.here.contacts().unwrap();
+    for n in 0..5 {
+        let text = card(&format!("n{n}"), &format!("New {n}"));
+        contacts.save(&Card::parse(text).unwrap()).unwrap();
+    }
+    pairing.server.state.lock().unwrap().fails = Some("New 1".to_owned());
+    let report = pairing.sync();
+    assert_eq!((report.sent, report.problems.len()), (4, 1));
+    pairing.server.state.lock().unwrap().fails = None;
+    let report = pairing.sync();
+    assert_eq!((report.sent, report.problems), (1, Vec::new()));
+}
+
+#[test]
+fn a_text_that_xml_cannot_have_spoils_no_other() {
+    let pairing = Pairing::new(5);
+    pairing.server.put("bad.vcf", &card("bad", "Be\u{1}ll"));
+    let report = pairing.sync();
+    assert_eq!((report.added_here, report.problems), (6, Vec::new()));
+}
+
+#[test]
+fn what_has_weak_tags_is_sent_too() {
+    let pairing = Pairing::new(2);
+    pairing.server.state.lock().unwrap().is_weak = true;
+    pairing.sync();
+    pairing.change("u0", "Person 0", "Person Zero");
+    pairing.here.contacts().unwrap().remove("u1").unwrap();
+    let report = pairing.sync();
+    assert_eq!(
+        (report.sent, report.removed_there, report.problems),
+        (1, 1, Vec::new())
+    );
+}
