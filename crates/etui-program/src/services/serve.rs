@@ -59,7 +59,7 @@ pub struct HttpArgs {
     /// A reverse proxy in front encrypts, and adds the client to X-Forwarded-For
     #[arg(long)]
     pub behind_proxy: bool,
-    /// Serve whoever started it over standard input and output, without a password: for `etui sync add ssh://HOST`
+    /// Serve whoever started it over standard input and output: for etui sync add ssh://HOST
     #[arg(long, conflicts_with_all = ["listen", "unix", "tls", "cert", "behind_proxy", "users"])]
     pub stdio: bool,
     /// Serve all stores in a directory: NAME.etui is that of the user NAME

@@ -10,7 +10,7 @@ use etui_program::output::{Table, object, one_line, quote_operand};
 use etui_program::services::sync::AddAccountArgs;
 use etui_program::{App, Failure, Result};
 use etui_sync::{HttpClient, HttpOptions, Login, SendError, SyncError, discover};
-use etui_when::format_minute;
+use etui_when::{format_minute, iso_instant};
 
 use super::secret::{Secret, ask};
 
@@ -305,13 +305,13 @@ pub fn show_status(app: &mut App) -> Result<()> {
             let refused = store.sync().problems(pair.id)?;
             let at = pair.state.synced_at.map(|ms| {
                 let seconds = std::time::Duration::from_millis(ms.unsigned_abs());
-                format_minute(std::time::SystemTime::UNIX_EPOCH + seconds, &zone)
+                std::time::SystemTime::UNIX_EPOCH + seconds
             });
             table.add_row([
                 one_line(&account.settings.name).as_ref(),
                 &one_line(&name),
                 &pair.settings.kind.to_string(),
-                at.as_deref().unwrap_or("never"),
+                &at.map_or_else(|| "never".to_owned(), |at| format_minute(at, &zone)),
                 &refused.len().to_string(),
             ]);
             let list: Vec<_> = refused
@@ -321,13 +321,13 @@ pub fn show_status(app: &mut App) -> Result<()> {
             json.push(object! {
                 account: account.settings.name.clone(), name: name, kind: pair.settings.kind.to_string(),
                 url: pair.settings.url.clone(), read_only: pair.settings.is_read_only,
-                last_in_step: at, refused: list
+                last_in_step: at.map(|at| iso_instant(at.into(), &zone)), refused: list
             });
             problems.extend(refused);
         }
     }
     if app.out.json {
-        return app.out.write_json(&json);
+        return json.iter().try_for_each(|one| app.out.write_json(one));
     }
     if json.is_empty() {
         return app.out.status("No accounts. Add one: etui sync add URL");

@@ -1,6 +1,7 @@
 //! `etui serve` over HTTP: help, devices, mistakes. `process` has the server itself.
 
 mod process;
+mod sync;
 
 use crate::harness::{TestHome, session};
 use crate::terminal::TerminalSession;
@@ -53,6 +54,9 @@ fn help_teaches() {
 
           --behind-proxy
               A reverse proxy in front encrypts, and adds the client to X-Forwarded-For
+
+          --stdio
+              Serve whoever started it over standard input and output: for etui sync add ssh://HOST
 
           --users <DIR>
               Serve all stores in a directory: NAME.etui is that of the user NAME
