@@ -4,7 +4,7 @@ use etui_dav::client::{AddressError, AnswerError, DiscoveryError};
 
 use crate::http::SendError;
 
-/// Why a run did not come to its end. What it did until then stays, and the next one goes on.
+/// Why a run did not come to its end. Its work until then stays, and the next one goes on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncError {
@@ -29,7 +29,7 @@ pub enum SyncError {
     /// The collection is no longer on the server.
     #[error("{0}: the server has no such collection any more; nothing was removed here")]
     NoCollection(String),
-    /// The server refuses what a run cannot do without.
+    /// The server refuses a request that a run cannot do without.
     #[error("{0}: the server refuses: {1}")]
     Refused(String, String),
     /// The server lists resources that are not in the collection.

@@ -296,7 +296,7 @@ impl HttpClient {
         self.given.trusts(request.address())?;
         let is_safe = !matches!(request.method().as_str(), "PUT" | "DELETE");
         match self.try_send(request) {
-            // A connection that the server closed meanwhile. What changes something is not sent twice by itself.
+            // A connection that the server closed meanwhile. Requests that change something are not sent twice by themselves.
             Err((_, is_new)) if is_safe && !is_new => {
                 self.try_send(request).map_err(|(error, _)| error)
             }

@@ -1,4 +1,4 @@
-//! [`SyncKind`]: what contacts and calendars differ in.
+//! [`SyncKind`]: the differences between contacts and calendars.
 
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
@@ -21,7 +21,7 @@ pub trait SyncKind: Resource {
     /// The kind on the server.
     const REMOTE: RemoteKind;
 
-    /// Merges what both sides made of a resource.
+    /// Merges the changes of both sides.
     #[doc(hidden)]
     fn merge(
         ours: (&[u8], &[u8]),
@@ -56,7 +56,7 @@ impl SyncKind for Card {
         winner: MergeWinner,
     ) -> Result<(Vec<u8>, Vec<MergeConflict>), Error> {
         let parse = |text: &[u8]| Self::parse(text).map_err(Error::from);
-        // A base that cannot be read is none: what differs is then told.
+        // A base that cannot be read is none: differences are then conflicts.
         let base = |text: &[u8]| Self::parse(text).ok();
         let bases = (base(ours.0), base(theirs.0));
         let (card, conflicts) = Self::merge_three_way(

@@ -3,8 +3,8 @@
 //! ```text
 //! http       one connection: TLS, plain, or the pipes of a program
 //! discover   from an address to the collections of an account
-//! run        one pair of collections: what changed on both sides, taken, merged, sent
-//! remote     what the server lists and has
+//! run        one pair of collections: the changes of both sides, taken, merged, sent
+//! remote     the server's list and members
 //! kind       contacts and calendars: merge, the text that is sent
 //! ```
 //!
@@ -17,7 +17,7 @@
 //! | **local gone** | delete, if it has not changed | bring back here, tell | forget the link |
 //! | **no link** | send as new | link if UID and text agree, else merge | - |
 //!
-//! What vanished is asked for once more, and only a 404 counts. A run that would remove many of a collection, or meets
+//! Vanished members are asked for once more, and only a 404 counts. A run that would remove many of a collection, or meets
 //! an empty one, does nothing to it ([`PairReport::guard`]).
 
 mod discover;

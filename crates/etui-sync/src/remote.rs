@@ -1,4 +1,4 @@
-//! What the server lists and has: [`Remote`].
+//! [`Remote`]: the list and the members of the server's collection.
 
 use etui_dav::client::{
     Address, AnswerLimits, ClientRequest, CollectionItem, Multistatus, RemoteKind, Response,
@@ -9,13 +9,13 @@ use etui_dav::xml::Namespace;
 use crate::error::SyncError;
 use crate::http::HttpClient;
 
-/// Texts of one request. Servers have limits, and what is not delivered is asked for again.
+/// Texts of one request. Servers have limits, and members that they leave out are asked for again.
 pub(crate) const BATCH: usize = 50;
 
 /// Requests that one list of changes may take: Nextcloud cuts at 2,000, so that these are some millions.
 const MAX_PARTS: usize = 4_000;
 
-/// What the server has, compared with a state of it.
+/// The server's members, compared with an earlier state.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     /// Members that are there, with their entity tags: all, or those that changed.
@@ -27,7 +27,7 @@ pub(crate) struct Listing {
     pub(crate) ctag: Option<String>,
 }
 
-/// What the server says of a member that was asked for.
+/// The server's answer about one member.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Member {
     There {
@@ -153,7 +153,7 @@ impl Remote<'_> {
         Ok(listing)
     }
 
-    /// Returns true for what an answer says of the collection itself.
+    /// Returns true for a response about the collection itself.
     fn is_own(&self, response: &Response) -> bool {
         let own = self.address.path().trim_end_matches('/');
         let path = self.address.resolve(&response.href);

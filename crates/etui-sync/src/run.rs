@@ -42,7 +42,7 @@ pub struct SyncOptions<'o> {
     pub progress: &'o mut dyn FnMut(u64, u64),
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PairReport {
@@ -56,15 +56,15 @@ pub struct PairReport {
     pub sent: u64,
     /// Items that were removed on the server.
     pub removed_there: u64,
-    /// What was changed on one side and removed on the other, and is on both again.
+    /// Items that were changed on one side and removed on the other, and are on both again.
     pub brought_back: Vec<String>,
     /// Items whose changes of both sides conflict: the text that lost is kept.
     pub conflicts: Vec<String>,
-    /// What is refused now, of this run and of earlier ones.
+    /// Items that are refused now, of this run and of earlier ones.
     pub problems: Vec<SyncProblem>,
     /// Why nothing was done, if the guard stopped the run.
     pub guard: Option<String>,
-    /// In a dry run: what would be fetched, looked at to send, removed here.
+    /// In a dry run: the numbers of items to fetch, to send, to remove here.
     pub planned: Option<(u64, u64, u64)>,
 }
 
@@ -177,7 +177,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
             if self.report.sent + self.report.removed_there > 0 {
                 next.ctag = None;
             }
-            // What is still to be sent is looked at again.
+            // Records that are still to be sent are looked at again.
             next.local_token = match self.to_send.is_empty() {
                 true => Some(self.settled_token(before)?),
                 false => state.local_token,
@@ -248,7 +248,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         Ok(token)
     }
 
-    /// Does what is to be done. Returns false if the guard or a dry run leaves all as it is.
+    /// Takes and sends the changes. Returns false if the guard or a dry run leaves all as it is.
     fn apply(&mut self, listing: Listing) -> Result<bool, SyncError> {
         let links: HashMap<String, LinkBrief> = self
             .links
@@ -278,7 +278,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
                 fetch.push(href.clone());
             }
         }
-        // What the server did not deliver is asked for again, also if it is not listed any more.
+        // Members that were not delivered are asked for again, also if they are not listed any more.
         let again = refused.iter().filter(|(item, etag)| {
             etag.is_none() && item.starts_with('/') && !listed.contains(item.as_str())
         });
@@ -347,7 +347,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         (self.options.progress)(self.done, self.all);
     }
 
-    /// Asks once more for what vanished: only what the server says is not there is gone.
+    /// Asks once more for vanished members: only a 404 says that one is gone.
     fn confirm(&mut self, vanished: &[String], fetch: &mut Vec<String>) -> Result<(), SyncError> {
         let gone = &mut self.gone;
         self.remote.fetch(vanished, &mut |href, member| {
@@ -402,7 +402,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         )))
     }
 
-    /// Fetches what the server changed, and takes it over.
+    /// Fetches the server's changes, and takes them over.
     fn take_all(&mut self, fetch: &[String]) -> Result<(), SyncError> {
         for hrefs in fetch.chunks(BATCH) {
             let mut members = Vec::with_capacity(hrefs.len());
@@ -614,7 +614,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
             Ok(parts) => parts,
             Err(error) => return Ok(Err(error)),
         };
-        // What is agreed on is the record with the server's changes alone; the others are still to be sent.
+        // Both agree on the record with the server's changes alone; the others are still to be sent.
         let agrees = merged == taken;
         let is_new = merged != now.bytes;
         let lost = self.lost(&conflicts, winner, &link.href, &now, text);
@@ -676,7 +676,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         })
     }
 
-    /// Returns the link of the record that has the UID of a text, or what it is to be linked with.
+    /// Returns the link of the record that has the UID of a text, or the one to make for it.
     fn link_of_uid(&self, href: &str, text: &[u8]) -> Result<Found, SyncError> {
         let Ok(uid) = self.links.identity_of(text) else {
             return Ok(Found::Nothing);
@@ -685,7 +685,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
             return Ok(Found::Nothing);
         };
         Ok(match self.links.of_record(now.id)? {
-            // The server moved it, or gave what was sent another name.
+            // The server moved it, or stored it under another name.
             Some(link) if link.remote.is_empty() || self.gone.contains(&link.href) => {
                 Found::Link(Link {
                     href: href.to_owned(),
@@ -711,7 +711,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
                 tag: Some(now.tag),
                 ..agreed_link_of(now.id, href, text)
             }),
-            // They never agreed: what differs is merged without a base.
+            // They never agreed: differences are merged without a base.
             None => Found::Link(Link {
                 tag: None,
                 ..agreed_link_of(now.id, href, b"")
@@ -719,7 +719,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         })
     }
 
-    /// Removes what the server has no longer, or sends it again if it was changed here.
+    /// Removes a record that the server has no longer, or sends it again if it was changed here.
     fn gone_there(&mut self, href: &str) -> Result<(), SyncError> {
         self.clear(href)?;
         for _ in 0..TRIES {
@@ -800,7 +800,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         self.problem(&item, &item, reason, None)
     }
 
-    /// Reads a resource of the server, and takes over what it is.
+    /// Reads a resource of the server, and takes it over.
     fn look_again(&mut self, href: &str) -> Result<Next, SyncError> {
         let mut found = None;
         self.remote.fetch(&[href.to_owned()], &mut |_, member| {
@@ -857,7 +857,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
             one(self.links.commit(vec![keep(LinkEdit::Put(link))])?)?;
             return Ok(Next::Done);
         }
-        // Before it is sent: a run that is cut off here finds out what arrived.
+        // Before it is sent: a run that is cut off here finds out whether it arrived.
         let sending = Link {
             sending: Some((text.clone(), now.tag)),
             ..link.clone()
@@ -910,7 +910,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
             }
             412 => {
                 drop(answer);
-                // A link of what never arrived is forgotten, if the place is another's.
+                // A link of a text that never arrived is forgotten, if the place is another's.
                 let next = self.look_again(&link.href)?;
                 if is_new
                     && let Some(found) = self.links.of_record(now.id)?
@@ -943,7 +943,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         }
     }
 
-    /// Reads what was sent as the server has it now, which is what both agree on.
+    /// Reads the sent texts as the server has them now: both agree on these.
     fn read_back(&mut self) -> Result<(), SyncError> {
         let sent = std::mem::take(&mut self.waiting);
         let hrefs: Vec<String> = sent.iter().map(|sent| sent.href.clone()).collect();
@@ -1084,7 +1084,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
     }
 }
 
-/// What comes after an attempt to send.
+/// The next step after an attempt to send.
 enum Next {
     Done,
     Again,

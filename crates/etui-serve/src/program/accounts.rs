@@ -14,7 +14,7 @@ use etui_when::{format_minute, iso_instant};
 
 use super::secret::{Secret, ask};
 
-/// What providers want, which is not the password of their page.
+/// Hints for providers that do not take the password of their page.
 const APP_PASSWORDS: &[(&str, &str)] = &[
     (
         "icloud.com",
@@ -235,7 +235,7 @@ fn choose(found: Vec<RemoteCollection>, only: &[String]) -> Result<Vec<RemoteCol
         )));
     }
     let is_meant = |one: &RemoteCollection| only.is_empty() || only.contains(&one.name);
-    // A calendar for messages alone has none of what the store keeps.
+    // A calendar for messages alone has nothing that the store keeps.
     let is_kept = |one: &RemoteCollection| {
         let known = ["VEVENT", "VTODO", "VJOURNAL"];
         one.components.is_empty() || one.components.iter().any(|c| known.contains(&c.as_str()))

@@ -110,7 +110,7 @@ impl Secret {
     pub fn forget(&self, store: &Path) {
         match self {
             Self::Keyring(key) => {
-                // What the Secret Service does not have is forgotten.
+                // One that the Secret Service does not have is forgotten.
                 let _ = Command::new("secret-tool")
                     .args(["clear", "service", "etui", "account", key])
                     .status();

@@ -12,7 +12,7 @@ use crate::resource_tag::ResourceTag;
 use crate::store::refused::{self, RefusedText};
 use crate::types::{Condition, RecordId, now_ms};
 
-/// A record and what it is on the server.
+/// A record and its resource on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The path of the resource.
@@ -47,7 +47,7 @@ pub struct LinkBrief {
     pub is_sending: bool,
 }
 
-/// What happens to a record.
+/// The change of a record.
 #[derive(Debug, Clone)]
 pub enum RecordEdit<'c> {
     /// Nothing.
@@ -60,7 +60,7 @@ pub enum RecordEdit<'c> {
     Remove(RecordId, ResourceTag),
 }
 
-/// What happens to a link.
+/// The change of a link.
 #[derive(Debug, Clone)]
 pub enum LinkEdit<'c> {
     /// Nothing.
@@ -78,7 +78,7 @@ pub struct LinkedChange<'c> {
     pub record: RecordEdit<'c>,
     /// The link. Of one that is added the record is filled in.
     pub link: LinkEdit<'c>,
-    /// The saved text is what both agree on: tag and text of the link are those of the record as saved.
+    /// Both agree on the saved text: tag and text of the link are those of the record as saved.
     pub agrees: bool,
     /// A text that lost, which is kept.
     pub lost: Option<RefusedText<'c>>,
@@ -299,7 +299,7 @@ impl<R: Resource> Links<'_, R> {
                     link.record = record;
                     if change.agrees {
                         link.tag = Some(tag);
-                        // What the store composes may be written otherwise than what came.
+                        // The store may compose it otherwise than it came.
                         link.local = read_resource::<R>(conn, id, record)?.unwrap_or(link.local);
                     }
                 }

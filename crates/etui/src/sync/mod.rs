@@ -43,7 +43,7 @@ pub struct AccountId(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PairId(pub i64);
 
-/// What a person says of an account.
+/// The settings of an account.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountSettings {
     /// Its name, by which commands know it.
@@ -64,7 +64,7 @@ pub struct AccountSettings {
 pub struct Account {
     /// Its number.
     pub id: AccountId,
-    /// What the person said.
+    /// Its settings.
     pub settings: AccountSettings,
 }
 
@@ -106,7 +106,7 @@ pub struct PairState {
 pub struct Pair {
     /// Its number.
     pub id: PairId,
-    /// What it pairs.
+    /// Its collections.
     pub settings: PairSettings,
     /// Where it stands.
     pub state: PairState,

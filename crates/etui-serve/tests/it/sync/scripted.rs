@@ -17,15 +17,15 @@ pub struct Behaviour {
     pub unlisted: Vec<String>,
     /// It knows sync-collection, and lists this many at once.
     pub cut_at: Option<usize>,
-    /// It refuses a PUT of what has this text, with 403.
+    /// It refuses a PUT of a text with this part, with 403.
     pub refuses: Option<String>,
-    /// It answers 500 to a PUT of what has this text.
+    /// It answers 500 to a PUT of a text with this part.
     pub fails: Option<String>,
     /// Its lists have weak entity tags, as behind a proxy that compresses.
     pub is_weak: bool,
-    /// What it does to a text that it stores, and then returns no entity tag.
+    /// The change of a text that it stores; it then returns no entity tag.
     pub rewrites: Option<fn(&str) -> String>,
-    /// It stores what is new under another name, and says so in `Location`.
+    /// It stores a new text under another name, and says so in `Location`.
     pub moves: bool,
     /// So many requests are answered with 429 first.
     pub busy: u32,

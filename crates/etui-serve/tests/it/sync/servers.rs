@@ -1,4 +1,4 @@
-//! What servers do, after their documentation and reports of their users: nothing here is lost by it.
+//! The behaviour of servers, after their documentation and reports of their users: nothing here is lost by it.
 
 use etui::Store;
 use etui::contacts::Card;
