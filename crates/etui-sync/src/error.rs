@@ -38,4 +38,7 @@ pub enum SyncError {
          nothing was changed"
     )]
     OtherPaths(String),
+    /// A calendar that is published as a file is none any more.
+    #[error("{0}: {1}")]
+    Feed(String, &'static str),
 }

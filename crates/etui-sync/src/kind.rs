@@ -115,7 +115,7 @@ impl SyncKind for CalendarObject {
 }
 
 /// Returns the values of a property in an unfolded text.
-fn values<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = String> + 't {
+pub(crate) fn values<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = String> + 't {
     text.lines().filter_map(move |line| {
         let (head, value) = line.split_once(':')?;
         let own = head.split(';').next()?.rsplit('.').next()?;
@@ -125,7 +125,7 @@ fn values<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = String> + 't
 }
 
 /// Returns a text with each of its lines on one line (RFC 6350 section 3.2).
-fn unfold(text: &[u8]) -> String {
+pub(crate) fn unfold(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text).replace("\r\n", "\n");
     text.replace("\n ", "").replace("\n\t", "")
 }
@@ -184,4 +184,12 @@ pub(crate) fn title_of(text: &[u8], kind: CollectionKind) -> String {
         .filter(|c| !c.is_control())
         .take(120)
         .collect()
+}
+
+/// Returns a text with the line ends of its format. XML reads CR LF as LF (XML 1.0 section 2.11), if the server does not
+/// escape it.
+pub(crate) fn with_line_ends(text: &str) -> Vec<u8> {
+    text.replace("\r\n", "\n")
+        .replace('\n', "\r\n")
+        .into_bytes()
 }

@@ -4,7 +4,10 @@
 //! http       one connection: TLS, plain, or the pipes of a program
 //! discover   from an address to the collections of an account
 //! run        one pair of collections: the changes of both sides, taken, merged, sent
-//! remote     the server's list and members
+//! remote     what a run asks of the other side
+//! dav        a collection of a server
+//! feed       a calendar that is published as one file
+//! other_side one of them, for a pair
 //! kind       contacts and calendars: merge, the text that is sent
 //! ```
 //!
@@ -20,15 +23,20 @@
 //! Vanished members are asked for once more, and only a 404 counts. A run that would remove many of a collection, or meets
 //! an empty one, does nothing to it ([`PairReport::guard`]).
 
+mod dav;
 mod discover;
 mod error;
+mod feed;
 mod http;
 mod kind;
+mod other_side;
 mod remote;
 mod run;
 
 pub use discover::discover;
 pub use error::SyncError;
+pub use feed::{FeedInfo, read_feed};
 pub use http::{Answer, Body, HttpClient, HttpOptions, Login, SendError};
 pub use kind::SyncKind;
+pub use other_side::OtherSide;
 pub use run::{PairReport, SyncOptions, sync_pair};

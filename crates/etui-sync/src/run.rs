@@ -3,22 +3,19 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::error::SyncError;
+use crate::kind::{Side, SyncKind, merge, title_of, uid_of};
+use crate::other_side::OtherSide;
+use crate::remote::{Listing, Member, Remote, Sending};
 use etui::record::Collection;
 use etui::resource::{ResourceChanges, ResourceKey, ResourceTag, StoredResource};
 use etui::store::{CollectionKey, RefusedText};
 use etui::sync::{
-    Link, LinkBrief, LinkEdit, LinkedChange, Links, Pair, PairState, RecordEdit, SyncProblem,
+    Direction, Link, LinkBrief, LinkEdit, LinkedChange, Links, Pair, PairState, RecordEdit,
+    SyncProblem,
 };
 use etui::{Error, RecordId, Store};
 use etui_contentline::merge::{MergeConflict, MergeWinner};
-use etui_dav::client::{Address, PutCondition, delete, put};
-use http::header;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-
-use crate::error::SyncError;
-use crate::http::HttpClient;
-use crate::kind::{Side, SyncKind, merge, title_of, uid_of};
-use crate::remote::{BATCH, Listing, Member, Remote};
 
 /// Removals that are always believed; and the share of a collection above which more are not.
 const FEW_REMOVALS: usize = 10;
@@ -72,22 +69,18 @@ pub struct PairReport {
 ///
 /// # Errors
 /// [`SyncError`]: it did not come to its end. The next run goes on.
-pub fn sync_pair<R: SyncKind>(
+pub fn sync_pair<'o, R: SyncKind>(
     store: &Store,
-    client: &HttpClient,
+    other: impl Into<OtherSide<'o>>,
     pair: &Pair,
     options: &mut SyncOptions<'_>,
 ) -> Result<PairReport, SyncError> {
     let collection = store.collection::<R>(CollectionKey::Id(pair.settings.collection))?;
-    let address = Address::parse(&pair.settings.url)?;
-    let remote = Remote {
-        client,
-        address,
-        kind: R::REMOTE,
-    };
+    let links = collection.links(pair.id);
+    let remote = other.into().open(&pair.settings.url, &links)?;
     let mut run = Run {
         store,
-        links: collection.links(pair.id),
+        links,
         collection: &collection,
         pair,
         remote,
@@ -119,7 +112,7 @@ struct Run<'r, 'o, R: SyncKind> {
     collection: &'r Collection<R>,
     links: Links<'r, R>,
     pair: &'r Pair,
-    remote: Remote<'r>,
+    remote: Box<dyn Remote + 'r>,
     options: &'r mut SyncOptions<'o>,
     report: PairReport,
     /// Problems of earlier runs.
@@ -239,7 +232,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
             let is_agreed = match (links.get(&change.id), change.tag) {
                 (Some(link), Some(tag)) => link.tag == Some(tag) && !link.is_sending,
                 (None, None) => true,
-                _ => self.pair.settings.is_read_only,
+                _ => self.pair.settings.direction == Direction::FromServer,
             };
             if !is_agreed {
                 return Ok(before);
@@ -297,6 +290,11 @@ impl<R: SyncKind> Run<'_, '_, R> {
             }
         }
         drop(listed);
+        if self.pair.settings.direction == Direction::ToServer {
+            // Only those that are not known, which may have the UID of a record here.
+            fetch.retain(|href| links.get(href).is_none_or(|link| link.is_sending));
+            vanished.clear();
+        }
         self.confirm(&vanished, &mut fetch)?;
         if let Some(reason) = self.guard(&listing, &links, &fetch)? {
             self.report.guard = Some(reason);
@@ -377,7 +375,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         let names = self.collection.resource_names(&ids)?;
         for (link, name) in links.values().zip(names) {
             let is_kept = name.is_some()
-                || self.pair.settings.is_read_only
+                || self.pair.settings.direction == Direction::FromServer
                 || self.gone.contains(&link.href)
                 || fetched.contains(link.href.as_str());
             there += usize::from(!is_kept);
@@ -404,7 +402,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
 
     /// Fetches the server's changes, and takes them over.
     fn take_all(&mut self, fetch: &[String]) -> Result<(), SyncError> {
-        for hrefs in fetch.chunks(BATCH) {
+        for hrefs in fetch.chunks(self.remote.batch()) {
             let mut members = Vec::with_capacity(hrefs.len());
             self.remote.fetch(hrefs, &mut |href, member| {
                 members.push((href.to_owned(), member));
@@ -415,7 +413,10 @@ impl<R: SyncKind> Run<'_, '_, R> {
             for (href, member) in members {
                 match member {
                     Member::There { etag, text } => {
-                        match self.links.of_href(&href)?.is_none() && !self.is_here(&text)? {
+                        let is_new =
+                            self.links.of_href(&href)?.is_none() && !self.is_here(&text)?;
+                        match is_new {
+                            true if self.pair.settings.direction == Direction::ToServer => {}
                             true => new.push((href, etag, text)),
                             false => self.changed_there(&href, etag, text)?,
                         }
@@ -751,7 +752,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
                 made => made?,
             }
             self.report.removed_here += u64::from(is_removal);
-            if !self.pair.settings.is_read_only {
+            if self.pair.settings.direction != Direction::FromServer {
                 self.report.brought_back.extend(title);
             }
             return Ok(());
@@ -761,7 +762,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
 
     /// Sends a change of a record, if there is one.
     fn changed_here(&mut self, record: RecordId) -> Result<(), SyncError> {
-        if self.pair.settings.is_read_only {
+        if self.pair.settings.direction == Direction::FromServer {
             return Ok(());
         }
         let item = format!("#{record}");
@@ -819,29 +820,19 @@ impl<R: SyncKind> Run<'_, '_, R> {
     }
 
     fn remove_there(&mut self, link: &Link) -> Result<Next, SyncError> {
-        let etag = strong(link.etag.as_deref().unwrap_or_default());
-        let request = delete(&self.remote.address.with_path(&link.href), etag);
-        let answer = self.remote.client.send(&request)?;
-        match answer.status {
-            200..=299 | 404 | 410 => {
-                drop(answer);
-                let change = LinkedChange {
-                    record: RecordEdit::Keep,
-                    link: LinkEdit::Delete(&link.href),
-                    agrees: false,
-                    lost: None,
-                };
-                one(self.links.commit(vec![change])?)?;
+        let etag = link.etag.as_deref().unwrap_or_default();
+        match self.remote.remove(&link.href, etag)? {
+            Sending::Done { .. } | Sending::Gone(_) => {
+                one(self
+                    .links
+                    .commit(vec![keep(LinkEdit::Delete(&link.href))])?)?;
                 self.report.removed_there += 1;
                 Ok(Next::Done)
             }
-            412 => {
-                drop(answer);
-                self.look_again(&link.href)
+            Sending::Changed => self.look_again(&link.href),
+            Sending::Unclear(reason) | Sending::Refused(reason) => {
+                Ok(Next::Problem(self.title(&link.remote), reason))
             }
-            401 => Err(SyncError::Login(self.remote.address.to_string())),
-            502..=504 => Err(self.remote.refused(answer.reason())),
-            _ => Ok(Next::Problem(self.title(&link.remote), answer.reason())),
         }
     }
 
@@ -863,24 +854,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
             ..link.clone()
         };
         one(self.links.commit(vec![keep(LinkEdit::Put(sending))])?)?;
-        let condition = match (&link.etag, is_new) {
-            (Some(etag), false) => PutCondition::Unchanged(strong(etag)),
-            _ => PutCondition::New,
-        };
-        let at = self.remote.address.with_path(&link.href);
-        let answer = self
-            .remote
-            .client
-            .send(&put(&at, R::REMOTE, text, condition))?;
-        match answer.status {
-            200..=299 => {
-                let etag = answer.header(header::ETAG).map(str::to_owned);
-                // A server may give it another name.
-                let moved = answer.header(header::LOCATION).map(str::to_owned);
-                drop(answer);
-                let moved = moved.and_then(|to| at.resolve(&to).ok());
-                let moved = moved.filter(|to| to.is_same_server(&at) && to.path() != at.path());
-                let href = moved.map_or(link.href.clone(), |to| to.path().to_owned());
+        let etag = link.etag.as_deref().filter(|_| !is_new);
+        match self.remote.put(&link.href, text, etag)? {
+            Sending::Done { etag, href } => {
                 if href != link.href {
                     let sending = Some((
                         R::outgoing(&now.bytes, self.pair.settings.takes_v4),
@@ -903,13 +879,12 @@ impl<R: SyncKind> Run<'_, '_, R> {
                     tag: now.tag,
                     local: now.bytes,
                 });
-                if is_urgent || self.waiting.len() >= BATCH {
+                if is_urgent || self.waiting.len() >= self.remote.batch() {
                     self.read_back()?;
                 }
                 Ok(Next::Done)
             }
-            412 => {
-                drop(answer);
+            Sending::Changed => {
                 // A link of a text that never arrived is forgotten, if the place is another's.
                 let next = self.look_again(&link.href)?;
                 if is_new
@@ -922,16 +897,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
                 }
                 Ok(next)
             }
-            404 | 410 if !is_new => {
-                drop(answer);
-                self.look_again(&link.href)
-            }
-            401 => Err(SyncError::Login(self.remote.address.to_string())),
-            // It may have arrived: the mark stays, and the next run looks.
-            502..=504 => Err(self.remote.refused(answer.reason())),
-            500 => Ok(Next::Problem(self.title(&now.bytes), answer.reason())),
-            _ => {
-                let reason = answer.reason();
+            Sending::Gone(_) if !is_new => self.look_again(&link.href),
+            Sending::Unclear(reason) => Ok(Next::Problem(self.title(&now.bytes), reason)),
+            Sending::Gone(reason) | Sending::Refused(reason) => {
                 let title = self.title(&now.bytes);
                 let back = match is_new {
                     true => LinkEdit::Delete(&link.href),
@@ -994,23 +962,22 @@ impl<R: SyncKind> Run<'_, '_, R> {
             // Servers have limits for names, and trouble with slashes and colons.
             false => blake3::hash(now.uid.as_bytes()).to_hex()[..32].to_owned(),
         };
-        let folder = self.remote.address.path().trim_end_matches('/');
-        let name = utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string();
         for n in 0..100 {
             let number = if n == 0 {
                 String::new()
             } else {
                 format!("-{n}")
             };
-            let path = format!("{folder}/{name}{number}{}", R::EXTENSION);
-            let path = self.remote.address.with_path(&path).path().to_owned();
+            let path = self
+                .remote
+                .href_of(&format!("{name}{number}{}", R::EXTENSION));
             let is_taken = self.links.of_href(&path)?.is_some()
                 || self.refused.iter().any(|problem| problem.item == path);
             if !is_taken {
                 return Ok(path);
             }
         }
-        Ok(format!("{folder}/{}{}", now.id, R::EXTENSION))
+        Ok(self.remote.href_of(&format!("{}{}", now.id, R::EXTENSION)))
     }
 
     fn commit(
@@ -1138,12 +1105,6 @@ fn agreed_link_of(record: RecordId, href: &str, text: &[u8]) -> Link {
         record,
         ..agreed_link(href, None, text)
     }
-}
-
-/// Returns an entity tag as a condition has it: proxies that compress make it weak, and a weak one never matches (RFC
-/// 9110 section 13.1.1).
-fn strong(etag: &str) -> &str {
-    etag.strip_prefix("W/").unwrap_or(etag)
 }
 
 fn keep(link: LinkEdit<'_>) -> LinkedChange<'_> {

@@ -1,6 +1,7 @@
 //! `etui conflicts`: texts that a phone or another program wrote and the store refused, such as an
 //! edit of a contact that was changed meanwhile. They are listed, shown, taken and forgotten.
 
+use clap::{Args, FromArgMatches};
 use etui::calendar::CalendarObject;
 use etui::calendar::ics::{ObjectPiece, ObjectReader};
 use etui::contacts::Card;
@@ -17,8 +18,8 @@ use super::records::{RecordCommands, name_or_placeholder};
 use etui_when::{format_minute, iso_instant};
 
 const EXAMPLES: &str = "\
-Two devices may change one contact at once. The first one that writes is saved; the other's text
-is refused, and kept here for 30 days.
+Two devices may change one contact at once, or you here and somebody on a server (etui sync). What
+cannot be merged is decided for one of them; the other's text is kept here for 30 days.
 
 Examples:
   etui conflicts                  list refused texts
@@ -77,6 +78,23 @@ fn parse_number(text: &str) -> std::result::Result<RefusedId, String> {
     number
         .map(RefusedId)
         .ok_or_else(|| "a conflict is a number of the first column of `etui conflicts`".to_owned())
+}
+
+/// Parses the words after `etui sync conflicts`.
+pub fn parse_words(words: &[String]) -> Result<ConflictsArgs> {
+    let definition = ConflictsArgs::augment_args(clap::Command::new("etui conflicts"));
+    let own = std::iter::once("etui conflicts").chain(words.iter().map(String::as_str));
+    let parsed = definition
+        .try_get_matches_from(own)
+        .and_then(|matches| ConflictsArgs::from_arg_matches(&matches));
+    parsed.map_err(|error| {
+        if !error.use_stderr() {
+            error.exit();
+        }
+        let text = error.render().to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        Failure::usage(text.trim_end())
+    })
 }
 
 pub fn run_command(app: &mut App, args: &ConflictsArgs) -> Result<()> {

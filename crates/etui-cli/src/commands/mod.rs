@@ -29,6 +29,7 @@ mod vdir;
 mod written_version;
 
 use crate::args::Command;
+use etui_program::services::sync::SyncCommand;
 use etui_program::{App, Result};
 
 pub fn run_command(app: &mut App, command: Command) -> Result<()> {
@@ -40,7 +41,12 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Calendars(args) => args.run_command(app),
         Command::Contacts(command) => command.run_command(app),
         Command::Addressbooks(args) => args.run_command(app),
-        Command::Sync(_) => Err(services::run_sync()),
+        Command::Sync(args) => match &args.command {
+            Some(SyncCommand::Conflicts { words }) => {
+                conflicts::run_command(app, &conflicts::parse_words(words)?)
+            }
+            _ => Err(services::run_sync()),
+        },
         Command::Serve(_) => Err(services::run_serve()),
         Command::Dbus(_) => Err(services::run_session(&["dbus"])),
         Command::Media(args) => media::run_command(app, &args),

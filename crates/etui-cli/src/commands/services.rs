@@ -20,6 +20,13 @@ pub fn run_sync() -> Failure {
     launch("etui-serve", arguments, INSTALL_SERVE)
 }
 
+/// Replaces this process by `etui-serve sync subscribe`.
+pub fn run_subscribe() -> Failure {
+    let command = ["sync", "subscribe"].map(OsString::from).into_iter();
+    let arguments = command.chain(arguments_without(&["calendars", "subscribe"]));
+    launch("etui-serve", arguments, INSTALL_SERVE)
+}
+
 /// Replaces this process by a command of `etui-session`; `words` are those of `etui`, the last one is that of
 /// `etui-session`.
 pub fn run_session(words: &[&str]) -> Failure {

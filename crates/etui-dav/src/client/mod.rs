@@ -37,6 +37,6 @@ pub use answers::{
 };
 pub use discovery::{Discovery, DiscoveryError, DiscoveryStep, RemoteCollection, RemoteKind};
 pub use requests::{
-    ClientRequest, PutCondition, collection_state, delete, get, list_collections, list_members,
-    multiget, put, sync_collection,
+    ClientRequest, PutCondition, collection_state, delete, get, get_if_changed, list_collections,
+    list_members, multiget, post_form, put, sync_collection,
 };

@@ -140,6 +140,29 @@ pub fn list_members(collection: &Address) -> ClientRequest {
     propfind(collection, "1", &properties)
 }
 
+/// Asks for a published calendar, unless it is as it was: `etag` and `modified` are the headers of the last answer,
+/// empty for one that did not have them (RFC 9110 section 13.1).
+#[must_use]
+pub fn get_if_changed(file: &Address, etag: &str, modified: &str) -> ClientRequest {
+    let mut request = ClientRequest::new(file, "GET", Vec::new())
+        .with(header::ACCEPT, "text/calendar, */*;q=0.5");
+    if !etag.is_empty() {
+        request = request.with(header::IF_NONE_MATCH, etag);
+    }
+    if !modified.is_empty() {
+        request = request.with(header::IF_MODIFIED_SINCE, modified);
+    }
+    request
+}
+
+/// Sends a form, as authorization servers take it (RFC 6749 appendix B).
+#[must_use]
+pub fn post_form(at: &Address, form: String) -> ClientRequest {
+    ClientRequest::new(at, "POST", form.into_bytes())
+        .with(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .with(header::ACCEPT, "application/json")
+}
+
 /// Asks for the changes of a collection since a token, or for all members (RFC 6578 section 3.2).
 #[must_use]
 pub fn sync_collection(collection: &Address, token: Option<&str>) -> ClientRequest {

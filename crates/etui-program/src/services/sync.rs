@@ -6,7 +6,7 @@ Examples:
   etui sync                                    bring all accounts in step, now
   etui sync --dry-run                          ... and only say what would be done
   etui sync status                             what is paired, and what is refused
-  etui conflicts                               texts that lost because both sides changed them
+  etui sync conflicts                          texts that lost because both sides changed them
   systemctl --user enable --now etui-sync.timer
                                                every 15 minutes
 
@@ -41,8 +41,22 @@ pub enum SyncCommand {
     // Its help is that of its arguments.
     #[allow(missing_docs)]
     Add(AddAccountArgs),
+    // Its help is that of its arguments.
+    #[allow(missing_docs)]
+    Subscribe(SubscribeArgs),
     /// Show accounts, their collections, and what is refused
     Status,
+    /// The same as `etui conflicts`
+    #[command(disable_help_flag = true)]
+    Conflicts {
+        /// The words after `etui conflicts`.
+        #[arg(
+            value_name = "WORDS",
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        words: Vec<String>,
+    },
     /// Forget an account; the records stay, here and on the server
     Remove {
         /// Its name
@@ -88,8 +102,11 @@ pub struct AddAccountArgs {
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["user", "password_command", "password_file"])]
     pub token_command: Option<String>,
     /// Take changes of the server, and send none
-    #[arg(long)]
+    #[arg(long, conflicts_with = "push")]
     pub read_only: bool,
+    /// Send changes, and take none of the server, but where both sides changed an entry
+    #[arg(long)]
+    pub push: bool,
     /// Only this collection; can be repeated [default: all]
     #[arg(long, value_name = "COLLECTION")]
     pub only: Vec<String>,
@@ -99,4 +116,35 @@ pub struct AddAccountArgs {
     /// Pair, and do not sync yet
     #[arg(long)]
     pub no_sync: bool,
+}
+
+const SUBSCRIBE_EXAMPLES: &str = "\
+Examples:
+  etui calendars subscribe webcal://example.org/holidays.ics
+  etui calendars subscribe https://example.org/matches.ics --name Matches
+  etui sync                                    read it again; etui-sync.timer does
+  etui sync remove Matches                     end it; the calendar stays
+
+A subscription is a calendar of its own. What its publisher changes is changed here; nothing is sent.
+If it cannot be reached, or is no calendar any more, all stays as it is, and you are told once.";
+
+/// Subscribe to a calendar that is published as a file (ICS, webcal)
+#[derive(Debug, clap::Args)]
+#[command(after_help = SUBSCRIBE_EXAMPLES)]
+pub struct SubscribeArgs {
+    /// Address of the file: https, http or webcal
+    #[arg(value_name = "URL")]
+    pub url: String,
+    /// Name of the calendar [default: its own]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// User, for a file that wants a password
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Command that writes the password, run at each use
+    #[arg(long, value_name = "COMMAND", requires = "user")]
+    pub password_command: Option<String>,
+    /// SHA-256 of a certificate to take that no authority vouches for
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub certificate: Option<String>,
 }

@@ -3,16 +3,18 @@
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::store::CollectionKey;
-use etui::sync::{Account, AccountId, AccountSettings, PairSettings};
+use etui::sync::{Account, AccountId, AccountSettings, Direction, PairSettings};
 use etui::{CollectionId, CollectionKind, Error, Store};
-use etui_dav::client::{Address, RemoteCollection, RemoteKind};
+use etui_dav::client::{RemoteCollection, RemoteKind};
 use etui_program::output::{Table, object, one_line, quote_operand};
 use etui_program::services::sync::AddAccountArgs;
 use etui_program::{App, Failure, Result};
-use etui_sync::{HttpClient, HttpOptions, Login, SendError, SyncError, discover};
+use etui_sync::{Login, SendError, SyncError, discover};
 use etui_when::{format_minute, iso_instant};
 
+use super::connection::{address_of, client, command_of};
 use super::secret::{Secret, ask};
+use super::subscribe::advice;
 
 /// Hints for providers that do not take the password of their page.
 const APP_PASSWORDS: &[(&str, &str)] = &[
@@ -45,49 +47,6 @@ pub fn explain(error: SyncError) -> Failure {
         )),
         other => Failure::Other(other.to_string()),
     }
-}
-
-/// Returns the account's client.
-pub fn open_client(account: &Account) -> Result<HttpClient> {
-    let settings = &account.settings;
-    let secret = Secret::parse(&settings.secret);
-    let login = match &secret {
-        Secret::None => Login::None,
-        Secret::Token(_) => Login::Bearer(secret.read(&settings.name)?),
-        _ => Login::Basic {
-            user: settings.user.clone(),
-            password: secret.read(&settings.name)?,
-        },
-    };
-    client(&settings.url, login, settings.certificate.clone())
-}
-
-fn client(url: &str, login: Login, certificate: Option<String>) -> Result<HttpClient> {
-    let options = HttpOptions {
-        certificate,
-        command: command_of(url),
-    };
-    HttpClient::new(&address_of(url)?, login, &options)
-        .map_err(|error| Failure::named_io("the client", error))
-}
-
-/// Returns the address of the requests to an account's URL.
-fn address_of(url: &str) -> Result<Address> {
-    let text = match url.strip_prefix("ssh://") {
-        // The other end of the pipe is one server, whatever its name.
-        Some(_) => "http://pipe/".to_owned(),
-        None => url.to_owned(),
-    };
-    Address::parse(&text).map_err(|error| Failure::usage(error.to_string()))
-}
-
-/// Returns the program that is the connection to an account's URL.
-fn command_of(url: &str) -> Option<Vec<String>> {
-    let host = url.strip_prefix("ssh://")?.trim_end_matches('/');
-    // The program may be another one, such as one that asks for a key.
-    let ssh = std::env::var("ETUI_SSH").unwrap_or_else(|_| "ssh".to_owned());
-    let words = [ssh.as_str(), "--", host, "etui", "serve", "--stdio"];
-    Some(words.map(str::to_owned).to_vec())
 }
 
 /// Adds an account. Returns it if it is to be synced now.
@@ -165,6 +124,10 @@ pub fn add_account(app: &mut App, args: &AddAccountArgs) -> Result<Option<Accoun
                 }
                 certificate = Some(fingerprint);
             }
+            Err(SyncError::Discovery(error)) => {
+                let advice = advice(&address, login());
+                return Err(advice.map_or_else(|| explain(error.into()), Failure::Other));
+            }
             found => break found.map_err(explain)?,
         }
     };
@@ -198,7 +161,7 @@ pub fn add_account(app: &mut App, args: &AddAccountArgs) -> Result<Option<Accoun
             kind,
             collection,
             url: remote.address.to_string(),
-            is_read_only: args.read_only || !remote.is_writable,
+            direction: direction(args, remote),
             takes_v4: remote.takes_v4,
         })?;
         table.add_row([
@@ -220,6 +183,14 @@ pub fn add_account(app: &mut App, args: &AddAccountArgs) -> Result<Option<Accoun
         table.write_to(&mut app.out)?;
     }
     Ok((!args.no_sync).then_some(account))
+}
+
+fn direction(args: &AddAccountArgs, remote: &RemoteCollection) -> Direction {
+    match (args.read_only || !remote.is_writable, args.push) {
+        (true, _) => Direction::FromServer,
+        (false, true) => Direction::ToServer,
+        (false, false) => Direction::Both,
+    }
 }
 
 /// Returns the collections that are meant.
@@ -320,7 +291,7 @@ pub fn show_status(app: &mut App) -> Result<()> {
                 .collect();
             json.push(object! {
                 account: account.settings.name.clone(), name: name, kind: pair.settings.kind.to_string(),
-                url: pair.settings.url.clone(), read_only: pair.settings.is_read_only,
+                url: pair.settings.url.clone(), direction: pair.settings.direction.name(),
                 last_in_step: at.map(|at| iso_instant(at.into(), &zone)), refused: list
             });
             problems.extend(refused);

@@ -1,10 +1,12 @@
 //! The program `etui-serve`: the server, and the devices that may use it.
 
 mod accounts;
+mod connection;
 mod devices;
 mod http;
 mod qr_code;
 mod secret;
+mod subscribe;
 mod sync;
 
 use etui_program::services::serve::{ServeArgs, ServeCommand};

@@ -14,9 +14,9 @@ use rustix::fs::{FlockOperation, flock};
 
 use etui_sync::{PairReport, SyncOptions, sync_pair};
 
-use super::accounts::{
-    add_account, collection_name, explain, find, open_client, remove_account, show_status,
-};
+use super::accounts::{add_account, collection_name, explain, find, remove_account, show_status};
+use super::connection::Connection;
+use super::subscribe::{forget_problem, is_news, is_subscription, subscribe};
 
 /// Runs `etui sync`, or one of its commands.
 pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
@@ -25,6 +25,12 @@ pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
             Some(account) => run_accounts(app, args, &|one| one.id == account),
             None => Ok(()),
         },
+        Some(SyncCommand::Subscribe(one)) => {
+            let account = subscribe(app, one)?;
+            run_accounts(app, args, &|one| one.id == account)
+        }
+        // `etui` runs it.
+        Some(SyncCommand::Conflicts { .. }) => Err(Failure::usage("run: etui conflicts")),
         Some(SyncCommand::Status) => show_status(app),
         Some(SyncCommand::Remove { name }) => remove_account(app, name),
         None => {
@@ -59,8 +65,8 @@ fn run_accounts(
     let mut has_changes = false;
     for account in all.iter().filter(|one| is_meant(one)) {
         let name = &account.settings.name;
-        let client = match open_client(account) {
-            Ok(client) => client,
+        let connection = match Connection::open(account) {
+            Ok(connection) => connection,
             Err(failure) => {
                 failures.push(format!("{}: {failure}", one_line(name)));
                 continue;
@@ -68,7 +74,7 @@ fn run_accounts(
         };
         for pair in store.sync().pairs(account.id)? {
             let here = collection_name(&store, pair.settings.kind, pair.settings.collection);
-            let label = format!("{} {}", one_line(name), one_line(&here));
+            let label = label(name, &here);
             let mut bar = ProgressReporter::for_files(&app.out, &label);
             let mut options = SyncOptions {
                 account: name,
@@ -78,21 +84,34 @@ fn run_accounts(
             };
             let report = match pair.settings.kind {
                 CollectionKind::Calendar => {
-                    sync_pair::<CalendarObject>(&store, &client, &pair, &mut options)
+                    sync_pair::<CalendarObject>(&store, connection.side(), &pair, &mut options)
                 }
-                _ => sync_pair::<Card>(&store, &client, &pair, &mut options),
+                _ => sync_pair::<Card>(&store, connection.side(), &pair, &mut options),
             };
             drop(bar);
             match report {
-                Ok(report) => {
+                Ok(mut report) => {
+                    if is_subscription(account) && !args.dry_run {
+                        forget_problem(&store, &pair, &mut report)?;
+                    }
                     refused += report.problems.len() + report.conflicts.len();
                     guarded += usize::from(report.guard.is_some());
                     has_changes |= report.added_here + report.changed_here > 0;
                     write_report(app, name, &here, &report)?;
                 }
                 Err(error) => {
-                    let failure = explain(error);
-                    failures.push(format!("{label}: {failure}"));
+                    let kept = match is_subscription(account) {
+                        true => "; what is here stays as it is",
+                        false => "",
+                    };
+                    let failure = format!("{label}: {}{kept}", explain(error));
+                    let is_old = is_subscription(account)
+                        && !args.dry_run
+                        && !is_news(&store, &pair, name, &failure)?;
+                    match is_old {
+                        true => app.out.write_note(&format!("{failure} (as before)")),
+                        false => failures.push(failure),
+                    }
                 }
             }
         }
@@ -136,6 +155,14 @@ fn lock(store: &Store) -> Result<File> {
     }
 }
 
+/// Returns the name of a pair: a subscription and its calendar mostly have one.
+fn label(account: &str, here: &str) -> String {
+    match account == here {
+        true => one_line(here).into_owned(),
+        false => format!("{}, {}", one_line(account), one_line(here)),
+    }
+}
+
 fn write_report(app: &mut App, account: &str, here: &str, report: &PairReport) -> Result<()> {
     if app.out.json {
         let refused: Vec<_> = report
@@ -174,12 +201,8 @@ fn write_report(app: &mut App, account: &str, here: &str, report: &PairReport) -
     if parts.is_empty() {
         parts.push("in step".to_owned());
     }
-    app.out.status(format!(
-        "{}, {}: {}",
-        one_line(account),
-        one_line(here),
-        parts.join(", ")
-    ))?;
+    app.out
+        .status(format!("{}: {}", label(account, here), parts.join(", ")))?;
     for title in &report.brought_back {
         let line = format!(
             "  {}: changed on one side and removed on the other; it is on both again",

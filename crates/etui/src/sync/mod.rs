@@ -68,6 +68,39 @@ pub struct Account {
     pub settings: AccountSettings,
 }
 
+/// The directions in which changes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// Both.
+    #[default]
+    Both,
+    /// From the server to here alone.
+    FromServer,
+    /// From here to the server alone.
+    ToServer,
+}
+
+impl Direction {
+    const ALL: [(Self, &str); 3] = [
+        (Self::Both, "both"),
+        (Self::FromServer, "from server"),
+        (Self::ToServer, "to server"),
+    ];
+
+    /// Returns its name in the store.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(one, _)| *one == self);
+        found.map_or("", |(_, name)| name)
+    }
+
+    fn of_name(name: &str) -> Self {
+        let found = Self::ALL.iter().find(|(_, one)| *one == name);
+        // One of a later version: nothing is sent.
+        found.map_or(Self::FromServer, |(one, _)| *one)
+    }
+}
+
 /// A collection here and one of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairSettings {
@@ -79,8 +112,8 @@ pub struct PairSettings {
     pub collection: CollectionId,
     /// The address of the server's collection.
     pub url: String,
-    /// Nothing is sent to the server.
-    pub is_read_only: bool,
+    /// The directions in which changes go.
+    pub direction: Direction,
     /// The server takes contacts of vCard 4.0 as they are.
     pub takes_v4: bool,
 }
@@ -238,16 +271,18 @@ impl SyncState<'_> {
     pub fn add_pair(&self, pair: &PairSettings) -> Result<PairId> {
         self.write(|conn| {
             let id = conn.query_row(
-                "INSERT INTO sync_pair (account, kind, collection, url, read_only, takes_v4) \
+                "INSERT INTO sync_pair (account, kind, collection, url, direction, takes_v4) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (account, url) DO UPDATE SET \
-                 read_only = excluded.read_only, takes_v4 = excluded.takes_v4, \
-                 local_token = CASE read_only WHEN excluded.read_only THEN local_token END RETURNING id",
+                 direction = excluded.direction, takes_v4 = excluded.takes_v4, \
+                 local_token = CASE direction WHEN excluded.direction THEN local_token END, \
+                 remote_token = CASE direction WHEN excluded.direction THEN remote_token END, \
+                 ctag = CASE direction WHEN excluded.direction THEN ctag END RETURNING id",
                 (
                     pair.account.0,
                     pair.kind.schema_name(),
                     pair.collection.0,
                     &pair.url,
-                    pair.is_read_only,
+                    pair.direction.name(),
                     pair.takes_v4,
                 ),
                 |row| row.get(0),
@@ -263,7 +298,7 @@ impl SyncState<'_> {
     pub fn pairs(&self, account: AccountId) -> Result<Vec<Pair>> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
-                "SELECT id, account, kind, collection, url, read_only, takes_v4, remote_token, ctag, \
+                "SELECT id, account, kind, collection, url, direction, takes_v4, remote_token, ctag, \
                  local_token, listed_at, synced_at FROM sync_pair WHERE account = ?1 ORDER BY id",
             )?;
             let found = statement.query_map([account.0], read_pair)?;
@@ -356,6 +391,7 @@ impl SyncState<'_> {
 
 fn read_pair(row: &Row<'_>) -> rusqlite::Result<Pair> {
     let kind: String = row.get(2)?;
+    let direction: String = row.get(5)?;
     let token: Option<String> = row.get(9)?;
     Ok(Pair {
         id: PairId(row.get(0)?),
@@ -364,7 +400,7 @@ fn read_pair(row: &Row<'_>) -> rusqlite::Result<Pair> {
             kind: CollectionKind::from_schema_name(&kind).unwrap_or(CollectionKind::Contacts),
             collection: CollectionId(row.get(3)?),
             url: row.get(4)?,
-            is_read_only: row.get(5)?,
+            direction: Direction::of_name(&direction),
             takes_v4: row.get(6)?,
         },
         state: PairState {

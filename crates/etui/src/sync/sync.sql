@@ -11,6 +11,7 @@ CREATE TABLE IF NOT EXISTS sync_account (
 ) STRICT;
 
 -- Pairs of a collection here and one of a server.
+--   direction           both, from server, to server
 --   remote_token, ctag  the server's state at the end of the last run
 --   local_token         the state here, of which all changes were looked at
 --   listed_at           Unix ms of the last full listing
@@ -21,7 +22,7 @@ CREATE TABLE IF NOT EXISTS sync_pair (
     kind         TEXT NOT NULL,
     collection   INTEGER NOT NULL,
     url          TEXT NOT NULL,
-    read_only    INTEGER NOT NULL,
+    direction    TEXT NOT NULL,
     takes_v4     INTEGER NOT NULL,
     remote_token TEXT,
     ctag         TEXT,

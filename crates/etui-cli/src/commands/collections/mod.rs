@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 
 use etui::calendar::Color;
 use etui_program::output::{COLOR_MARK, Style, Table, format_count, one_line, quote_option};
+use etui_program::services::sync::SubscribeArgs;
 use etui_program::{App, Failure, Result};
 
 use self::json::{collection_json, listed_collection_json};
@@ -34,6 +35,7 @@ Examples:
   etui import --calendar Work work.ics
   etui calendars rename Work \"Old job\"
   etui calendars color Work teal
+  etui calendars subscribe webcal://example.org/holidays.ics
   etui calendars remove \"Old job\"
   etui calendars removed                   list removed ones, and until when they are kept
   etui calendars restore \"Old job\"
@@ -84,6 +86,8 @@ enum CollectionCommand<R: RecordCommands> {
         #[arg(id = "new_color", value_name = "COLOR")]
         color: Option<String>,
     },
+    #[command(hide = !R::HAS_COLORS)]
+    Subscribe(SubscribeArgs),
     #[command(about = for_kind::<R>("Restore a removed KIND"), after_help = for_kind::<R>(RESTORE))]
     Restore(RestoreCollectionArgs),
     #[command(
@@ -167,6 +171,12 @@ impl<R: RecordCommands> CollectionsArgs<R> {
             Some(CollectionCommand::Color { name, color }) => {
                 color_collection::<R>(app, name, color.as_deref())
             }
+            Some(CollectionCommand::Subscribe(_)) if R::HAS_COLORS => {
+                Err(super::services::run_subscribe())
+            }
+            Some(CollectionCommand::Subscribe(_)) => Err(Failure::usage(
+                "only calendars can be subscribed to: etui calendars subscribe URL",
+            )),
             Some(CollectionCommand::Remove { name, yes }) => {
                 remove::remove_collection::<R>(app, name, *yes)
             }

@@ -47,7 +47,7 @@ impl Pairing {
             kind: Card::KIND,
             collection: here.contacts().unwrap().id(),
             url: server.url(),
-            is_read_only: false,
+            direction: etui::sync::Direction::Both,
             takes_v4: false,
         };
         here.sync().add_pair(&pair).unwrap();

@@ -68,7 +68,7 @@ impl World {
                     kind,
                     collection,
                     url: remote.address.to_string(),
-                    is_read_only: false,
+                    direction: etui::sync::Direction::Both,
                     takes_v4: remote.takes_v4,
                 })
                 .unwrap();

@@ -1,0 +1,45 @@
+//! [`OtherSide`]: what a pair is in step with.
+
+use etui::sync::Links;
+use etui_dav::client::Address;
+
+use crate::dav::DavRemote;
+use crate::error::SyncError;
+use crate::feed::FeedRemote;
+use crate::http::HttpClient;
+use crate::kind::SyncKind;
+use crate::remote::Remote;
+
+/// What a pair is in step with.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum OtherSide<'c> {
+    /// A collection of a CardDAV or CalDAV server.
+    Server(&'c HttpClient),
+    /// A calendar that is published as one file. It takes no changes.
+    Feed(&'c HttpClient),
+}
+
+impl<'c> From<&'c HttpClient> for OtherSide<'c> {
+    fn from(client: &'c HttpClient) -> Self {
+        Self::Server(client)
+    }
+}
+
+impl<'c> OtherSide<'c> {
+    pub(crate) fn open<R: SyncKind>(
+        self,
+        url: &str,
+        links: &Links<'_, R>,
+    ) -> Result<Box<dyn Remote + 'c>, SyncError> {
+        let address = Address::parse(url)?;
+        Ok(match self {
+            Self::Server(client) => Box::new(DavRemote {
+                client,
+                address,
+                kind: R::REMOTE,
+            }),
+            Self::Feed(client) => Box::new(FeedRemote::new(client, address, links.briefs(false)?)),
+        })
+    }
+}
