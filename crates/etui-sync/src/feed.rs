@@ -173,7 +173,7 @@ impl Remote for FeedRemote<'_> {
         hrefs: &[String],
         on_member: &mut dyn FnMut(&str, Member) -> Result<(), SyncError>,
     ) -> Result<(), SyncError> {
-        if self.entries.borrow().is_none() {
+        if !hrefs.is_empty() && self.entries.borrow().is_none() {
             self.ask(None)?;
         }
         let entries = self.entries.borrow();

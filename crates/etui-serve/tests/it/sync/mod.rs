@@ -1,6 +1,8 @@
 //! Synchronisation with `etui serve`, and with servers that behave as others are known to.
 
+mod feeds;
 mod histories;
+mod http;
 mod proxy;
 mod scripted;
 mod servers;

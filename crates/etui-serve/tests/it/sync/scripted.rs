@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+
+use super::http::{HttpAnswer, serve_http};
 
 /// How the server behaves.
 #[derive(Default)]
@@ -48,19 +49,21 @@ pub const FOLDER: &str = "/dav/book/";
 
 impl Scripted {
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = Self {
-            address: listener.local_addr().unwrap(),
-            state: Arc::default(),
-        };
-        let served = server.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (served, stream) = (served.clone(), stream.unwrap());
-                std::thread::spawn(move || served.serve(stream));
-            }
+        let state: Arc<Mutex<Behaviour>> = Arc::default();
+        let served = Arc::clone(&state);
+        let address = serve_http(move |request| {
+            let mut state = served.lock().unwrap();
+            let has_password = request.headers.contains_key("authorization");
+            let line = format!("{} {}", request.method, request.path);
+            state.log.push((line, has_password));
+            state.answer(
+                &request.method,
+                &request.path,
+                &request.headers,
+                &request.body,
+            )
         });
-        server
+        Self { address, state }
     }
 
     pub fn url(&self) -> String {
@@ -75,52 +78,7 @@ impl Scripted {
             .members
             .insert(name.to_owned(), (next, text.to_owned()));
     }
-
-    fn serve(&self, stream: TcpStream) -> Option<()> {
-        let mut reader = BufReader::new(stream.try_clone().ok()?);
-        let mut stream = stream;
-        loop {
-            let mut line = String::new();
-            reader
-                .read_line(&mut line)
-                .ok()
-                .filter(|length| *length > 0)?;
-            let mut words = line.split(' ');
-            let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
-            let mut headers = BTreeMap::new();
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line).ok()?;
-                match line.trim().split_once(':') {
-                    Some((name, value)) => {
-                        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
-                    }
-                    None => break,
-                }
-            }
-            let length = headers
-                .get("content-length")
-                .map_or(0, |text| text.parse().unwrap());
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).ok()?;
-            let body = String::from_utf8(body).unwrap();
-            let (status, more, text) = {
-                let mut state = self.state.lock().unwrap();
-                let has_password = headers.contains_key("authorization");
-                state.log.push((format!("{method} {path}"), has_password));
-                state.answer(&method, &path, &headers, &body)
-            };
-            write!(
-                stream,
-                "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n{more}\r\n{text}",
-                text.len()
-            )
-            .ok()?;
-        }
-    }
 }
-
-type Answer = (u16, String, String);
 
 impl Behaviour {
     fn answer(
@@ -129,7 +87,7 @@ impl Behaviour {
         path: &str,
         headers: &BTreeMap<String, String>,
         body: &str,
-    ) -> Answer {
+    ) -> HttpAnswer {
         let plain = |status| (status, String::new(), String::new());
         if let Some(to) = &self.redirect {
             return (301, format!("Location: {to}\r\n"), String::new());
@@ -274,7 +232,7 @@ impl Behaviour {
     }
 }
 
-fn multistatus(inner: &str) -> Answer {
+fn multistatus(inner: &str) -> HttpAnswer {
     let text = format!(
         "<?xml version=\"1.0\"?><multistatus xmlns=\"DAV:\" xmlns:C=\"urn:ietf:params:xml:ns:carddav\">{inner}\
          </multistatus>"
