@@ -298,7 +298,7 @@ impl HttpClient {
             Err(AddressError::OtherHost { .. }) if matches!(self.login, Login::None) => {}
             trusted => trusted?,
         }
-        let is_safe = !matches!(request.method().as_str(), "PUT" | "DELETE");
+        let is_safe = !matches!(request.method().as_str(), "PUT" | "DELETE" | "POST");
         match self.try_send(request) {
             // A connection that the server closed meanwhile. Requests that change something are not sent twice by themselves.
             Err((_, is_new)) if is_safe && !is_new => {

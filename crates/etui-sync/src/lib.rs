@@ -7,6 +7,7 @@
 //! remote     what a run asks of the other side
 //! dav        a collection of a server
 //! feed       a calendar that is published as one file
+//! oauth      logging in by a browser
 //! other_side one of them, for a pair
 //! kind       contacts and calendars: merge, the text that is sent
 //! ```
@@ -29,6 +30,7 @@ mod error;
 mod feed;
 mod http;
 mod kind;
+mod oauth;
 mod other_side;
 mod remote;
 mod run;
@@ -38,5 +40,6 @@ pub use error::SyncError;
 pub use feed::{FeedInfo, read_feed};
 pub use http::{Answer, Body, HttpClient, HttpOptions, Login, SendError};
 pub use kind::SyncKind;
+pub use oauth::{OAuthClient, OAuthError, OAuthTokens};
 pub use other_side::OtherSide;
 pub use run::{PairReport, SyncOptions, sync_pair};

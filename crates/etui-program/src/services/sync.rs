@@ -44,6 +44,12 @@ pub enum SyncCommand {
     // Its help is that of its arguments.
     #[allow(missing_docs)]
     Subscribe(SubscribeArgs),
+    /// Log in to an account by the browser again, whose permission has expired
+    Login {
+        /// Its name
+        #[arg(value_name = "ACCOUNT")]
+        name: String,
+    },
     /// Show accounts, their collections, and what is refused
     Status,
     /// The same as `etui conflicts`
@@ -71,6 +77,7 @@ Examples:
   etui sync add https://contacts.icloud.com    with an app-specific password
   etui sync add https://caldav.icloud.com      ... and the calendars
   etui sync add https://carddav.fastmail.com   with an app password
+  etui sync add https://www.googleapis.com/.well-known/carddav --oauth-client ID
   etui sync add https://dav.example.org --read-only --only Holidays
   etui sync add https://dav.example.org --user ada --password-command 'pass show dav'
   etui sync add ssh://desktop                  the store of another computer with etui
@@ -101,6 +108,9 @@ pub struct AddAccountArgs {
     /// Command that writes an OAuth access token, run at each use, instead of user and password
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["user", "password_command", "password_file"])]
     pub token_command: Option<String>,
+    #[command(flatten)]
+    /// Logging in by a browser.
+    pub oauth: OAuthArgs,
     /// Take changes of the server, and send none
     #[arg(long, conflicts_with = "push")]
     pub read_only: bool,
@@ -116,6 +126,27 @@ pub struct AddAccountArgs {
     /// Pair, and do not sync yet
     #[arg(long)]
     pub no_sync: bool,
+}
+
+/// Logging in by a browser (OAuth 2.0), which Google wants.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Logging in by a browser (Google)")]
+pub struct OAuthArgs {
+    /// Log in by a browser, with the id of a client that you have registered
+    #[arg(long, value_name = "ID", conflicts_with_all = ["password_command", "password_file", "token_command"])]
+    pub oauth_client: Option<String>,
+    /// File with the client's secret, if it has one
+    #[arg(long, value_name = "FILE", requires = "oauth_client")]
+    pub oauth_secret_file: Option<std::path::PathBuf>,
+    /// Page to log in at [default: Google's for its hosts]
+    #[arg(long, value_name = "URL", requires = "oauth_client")]
+    pub oauth_page: Option<String>,
+    /// Address that gives tokens [default: Google's for its hosts]
+    #[arg(long, value_name = "URL", requires = "oauth_client")]
+    pub oauth_tokens: Option<String>,
+    /// Scopes, separated by blanks [default: Google's for contacts and calendars]
+    #[arg(long, value_name = "SCOPES", requires = "oauth_client")]
+    pub oauth_scope: Option<String>,
 }
 
 const SUBSCRIBE_EXAMPLES: &str = "\

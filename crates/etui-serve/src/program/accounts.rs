@@ -12,6 +12,7 @@ use etui_program::{App, Failure, Result};
 use etui_sync::{Login, SendError, SyncError, discover};
 use etui_when::{format_minute, iso_instant};
 
+use super::browser_login::{client_of, log_in};
 use super::connection::{address_of, client, command_of};
 use super::secret::{Secret, ask};
 use super::subscribe::advice;
@@ -28,7 +29,7 @@ const APP_PASSWORDS: &[(&str, &str)] = &[
     ),
     (
         "google",
-        "Google takes no password here: give --token-command, a command that writes an OAuth access token \
+        "Google takes no password here: log in by a browser, with --oauth-client and --oauth-secret-file \
          (the book's page sync.md has the steps).",
     ),
 ];
@@ -71,10 +72,11 @@ pub fn add_account(app: &mut App, args: &AddAccountArgs) -> Result<Option<Accoun
             quote_operand(&name)
         )));
     }
-    if !is_pipe && let Some((_, hint)) = APP_PASSWORDS.iter().find(|(of, _)| host.contains(of)) {
+    let oauth = client_of(&args.oauth, &host)?;
+    let asks = !is_pipe && args.token_command.is_none() && oauth.is_none();
+    if asks && let Some((_, hint)) = APP_PASSWORDS.iter().find(|(of, _)| host.contains(of)) {
         app.out.write_note(hint);
     }
-    let asks = !is_pipe && args.token_command.is_none();
     let user = match (&args.user, asks) {
         (Some(user), _) => user.clone(),
         (None, true) => ask("User", false)?,
@@ -93,13 +95,20 @@ pub fn add_account(app: &mut App, args: &AddAccountArgs) -> Result<Option<Accoun
         _ if is_pipe => Some(Secret::None),
         _ => None,
     };
-    let password = match &given {
-        Some(secret) => secret.read(&name)?,
-        None => ask("Password", true)?,
+    let mut kept = None;
+    let password = match (&given, &oauth) {
+        (Some(secret), _) => secret.read(&name)?,
+        (None, Some(oauth)) => {
+            let (access, text) = log_in(app, oauth)?;
+            kept = Some(text);
+            access
+        }
+        (None, None) => ask("Password", true)?,
     };
     let login = || match &given {
         Some(Secret::None) => Login::None,
         Some(Secret::Token(_)) => Login::Bearer(password.clone()),
+        None if oauth.is_some() => Login::Bearer(password.clone()),
         _ => Login::Basic {
             user: user.clone(),
             password: password.clone(),
@@ -134,7 +143,10 @@ pub fn add_account(app: &mut App, args: &AddAccountArgs) -> Result<Option<Accoun
     let chosen = choose(found, &args.only)?;
     let secret = match given {
         Some(secret) => secret,
-        None => Secret::keep(&name, &password, store.path())?,
+        None => match &kept {
+            Some(text) => Secret::OAuth(Box::new(Secret::keep(&name, text, store.path())?)),
+            None => Secret::keep(&name, &password, store.path())?,
+        },
     };
     let account = store.sync().add_account(&AccountSettings {
         name: name.clone(),

@@ -5,6 +5,7 @@ use etui_dav::client::Address;
 use etui_program::{Failure, Result};
 use etui_sync::{HttpClient, HttpOptions, Login, OtherSide};
 
+use super::browser_login::access_token;
 use super::secret::Secret;
 
 /// The start of the address of a subscription that is read over TLS; `webcal://` is one without.
@@ -26,6 +27,7 @@ impl Connection {
         let secret = Secret::parse(&settings.secret);
         let login = match &secret {
             Secret::None => Login::None,
+            Secret::OAuth(kept) => Login::Bearer(access_token(kept, &settings.name)?),
             Secret::Token(_) => Login::Bearer(secret.read(&settings.name)?),
             _ => Login::Basic {
                 user: settings.user.clone(),

@@ -1,6 +1,7 @@
 //! The program `etui-serve`: the server, and the devices that may use it.
 
 mod accounts;
+mod browser_login;
 mod connection;
 mod devices;
 mod http;

@@ -18,6 +18,8 @@ pub enum Secret {
     Token(String),
     /// In a file.
     File(PathBuf),
+    /// What gets access tokens ([`super::browser_login`]), in the Secret Service or in a file.
+    OAuth(Box<Secret>),
     /// There is none.
     None,
 }
@@ -30,6 +32,7 @@ impl Secret {
             Self::Command(command) => format!("command {command}"),
             Self::Token(command) => format!("token {command}"),
             Self::File(path) => format!("file {}", path.display()),
+            Self::OAuth(kept) => format!("oauth {}", kept.to_text()),
             Self::None => "none".to_owned(),
         }
     }
@@ -39,6 +42,7 @@ impl Secret {
             Some(("command", command)) => Self::Command(command.to_owned()),
             Some(("token", command)) => Self::Token(command.to_owned()),
             Some(("file", path)) => Self::File(path.into()),
+            Some(("oauth", kept)) => Self::OAuth(Box::new(Self::parse(kept))),
             Some(("keyring", key)) => Self::Keyring(key.to_owned()),
             _ => Self::None,
         }
@@ -48,6 +52,7 @@ impl Secret {
     pub fn read(&self, account: &str) -> Result<String> {
         let output = match self {
             Self::None => return Ok(String::new()),
+            Self::OAuth(kept) => return kept.read(account),
             Self::Keyring(key) => {
                 run(Command::new("secret-tool").args(["lookup", "service", "etui", "account", key]))?
             }
@@ -94,16 +99,28 @@ impl Secret {
         let path = PathBuf::from(path);
         // One of an account that was not removed whole.
         let _ = std::fs::remove_file(&path);
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|e| Failure::io(&path, e))?;
-        writeln!(file, "{password}")
-            .and_then(|()| file.sync_all())
-            .map_err(|e| Failure::io(&path, e))?;
+        write_secret(&path, password)?;
         Ok(Self::File(path))
+    }
+
+    /// Replaces what [`Secret::keep`] wrote.
+    pub fn replace(&self, text: &str) -> Result<()> {
+        match self {
+            Self::OAuth(kept) => kept.replace(text),
+            Self::Keyring(key) if keep_in_keyring(key, text) => Ok(()),
+            Self::File(path) => {
+                let mut new = path.clone().into_os_string();
+                new.push(".new");
+                let new = PathBuf::from(new);
+                // One of a run that was cut off.
+                let _ = std::fs::remove_file(&new);
+                write_secret(&new, text)?;
+                std::fs::rename(&new, path).map_err(|e| Failure::io(path, e))
+            }
+            _ => Err(Failure::Other(
+                "the token of later runs cannot be kept".to_owned(),
+            )),
+        }
     }
 
     /// Deletes a password that etui keeps.
@@ -124,9 +141,22 @@ impl Secret {
                     let _ = std::fs::remove_file(path);
                 }
             }
+            Self::OAuth(kept) => kept.forget(store),
             _ => {}
         }
     }
+}
+
+fn write_secret(path: &Path, text: &str) -> Result<()> {
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|e| Failure::io(path, e))?;
+    writeln!(file, "{text}")
+        .and_then(|()| file.sync_all())
+        .map_err(|e| Failure::io(path, e))
 }
 
 /// The end of the names of files that etui keeps passwords in.

@@ -15,6 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use etui_sync::{PairReport, SyncOptions, sync_pair};
 
 use super::accounts::{add_account, collection_name, explain, find, remove_account, show_status};
+use super::browser_login::log_in_again;
 use super::connection::Connection;
 use super::subscribe::{forget_problem, is_news, is_subscription, subscribe};
 
@@ -28,6 +29,11 @@ pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
         Some(SyncCommand::Subscribe(one)) => {
             let account = subscribe(app, one)?;
             run_accounts(app, args, &|one| one.id == account)
+        }
+        Some(SyncCommand::Login { name }) => {
+            let store = app.open_to_read()?;
+            let all = store.sync().accounts()?;
+            log_in_again(app, find(&all, name)?)
         }
         // `etui` runs it.
         Some(SyncCommand::Conflicts { .. }) => Err(Failure::usage("run: etui conflicts")),

@@ -3,6 +3,7 @@
 mod feeds;
 mod histories;
 mod http;
+mod oauth;
 mod proxy;
 mod scripted;
 mod servers;
