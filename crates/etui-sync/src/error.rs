@@ -41,4 +41,7 @@ pub enum SyncError {
     /// A calendar that is published as a file is none any more.
     #[error("{0}: {1}")]
     Feed(String, &'static str),
+    /// A folder of devices cannot be read or written.
+    #[error("{0}: {1}")]
+    Folder(String, String),
 }

@@ -131,7 +131,7 @@ pub(crate) fn unfold(text: &[u8]) -> String {
 }
 
 /// Returns when a text was last changed, as far as it says: the digits of REV or LAST-MODIFIED.
-fn stamp(text: &[u8]) -> String {
+pub(crate) fn stamp(text: &[u8]) -> String {
     let text = unfold(text);
     let digits = |value: String| {
         value

@@ -8,6 +8,7 @@
 //! dav        a collection of a server
 //! feed       a calendar that is published as one file
 //! oauth      logging in by a browser
+//! folder     devices in step by a folder that something else carries
 //! other_side one of them, for a pair
 //! kind       contacts and calendars: merge, the text that is sent
 //! ```
@@ -28,6 +29,7 @@ mod dav;
 mod discover;
 mod error;
 mod feed;
+mod folder;
 mod http;
 mod kind;
 mod oauth;
@@ -38,6 +40,7 @@ mod run;
 pub use discover::discover;
 pub use error::SyncError;
 pub use feed::{FeedInfo, read_feed};
+pub use folder::{Folder, folder_place};
 pub use http::{Answer, Body, HttpClient, HttpOptions, Login, SendError};
 pub use kind::SyncKind;
 pub use oauth::{OAuthClient, OAuthError, OAuthTokens};

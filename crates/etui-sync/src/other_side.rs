@@ -6,6 +6,7 @@ use etui_dav::client::Address;
 use crate::dav::DavRemote;
 use crate::error::SyncError;
 use crate::feed::FeedRemote;
+use crate::folder::{Folder, FolderRemote};
 use crate::http::HttpClient;
 use crate::kind::SyncKind;
 use crate::remote::Remote;
@@ -18,6 +19,8 @@ pub enum OtherSide<'c> {
     Server(&'c HttpClient),
     /// A calendar that is published as one file. It takes no changes.
     Feed(&'c HttpClient),
+    /// A folder of devices.
+    Folder(&'c Folder),
 }
 
 impl<'c> From<&'c HttpClient> for OtherSide<'c> {
@@ -30,16 +33,19 @@ impl<'c> OtherSide<'c> {
     pub(crate) fn open<R: SyncKind>(
         self,
         url: &str,
-        links: &Links<'_, R>,
+        links: Links<'c, R>,
     ) -> Result<Box<dyn Remote + 'c>, SyncError> {
-        let address = Address::parse(url)?;
         Ok(match self {
             Self::Server(client) => Box::new(DavRemote {
                 client,
-                address,
+                address: Address::parse(url)?,
                 kind: R::REMOTE,
             }),
-            Self::Feed(client) => Box::new(FeedRemote::new(client, address, links.briefs(false)?)),
+            Self::Feed(client) => {
+                let known = links.briefs(false)?;
+                Box::new(FeedRemote::new(client, Address::parse(url)?, known))
+            }
+            Self::Folder(folder) => Box::new(FolderRemote::new(folder, url, links)),
         })
     }
 }

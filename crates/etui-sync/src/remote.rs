@@ -9,7 +9,10 @@ pub(crate) struct Listing {
     pub(crate) items: Vec<(String, Option<String>)>,
     /// Members that the server says are gone.
     pub(crate) gone: Vec<String>,
+    /// All members are listed.
     pub(crate) is_full: bool,
+    /// One that is not listed is not gone by that.
+    pub(crate) only_gone_is_gone: bool,
     pub(crate) token: Option<String>,
     pub(crate) ctag: Option<String>,
 }
@@ -41,6 +44,13 @@ pub(crate) enum Sending {
     Refused(String),
 }
 
+/// A text of this device that lost where changes met on the other side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LostThere {
+    pub(crate) text: Vec<u8>,
+    pub(crate) properties: Vec<String>,
+}
+
 /// The other side of a pair.
 pub(crate) trait Remote {
     /// Texts of one request.
@@ -65,4 +75,14 @@ pub(crate) trait Remote {
 
     /// Removes the member that has this tag.
     fn remove(&mut self, href: &str, etag: &str) -> Result<Sending, SyncError>;
+
+    /// Has what was sent be durable there.
+    fn settle(&mut self) -> Result<(), SyncError> {
+        Ok(())
+    }
+
+    /// Returns texts of this device that lost in a member.
+    fn lost(&self, _href: &str) -> Result<Vec<LostThere>, SyncError> {
+        Ok(Vec::new())
+    }
 }

@@ -77,7 +77,9 @@ pub fn sync_pair<'o, R: SyncKind>(
 ) -> Result<PairReport, SyncError> {
     let collection = store.collection::<R>(CollectionKey::Id(pair.settings.collection))?;
     let links = collection.links(pair.id);
-    let remote = other.into().open(&pair.settings.url, &links)?;
+    let remote = other
+        .into()
+        .open(&pair.settings.url, collection.links(pair.id))?;
     let mut run = Run {
         store,
         links,
@@ -90,6 +92,7 @@ pub fn sync_pair<'o, R: SyncKind>(
         to_send: BTreeSet::new(),
         gone: HashSet::new(),
         waiting: Vec::new(),
+        removed: Vec::new(),
         done: 0,
         all: 0,
     };
@@ -122,11 +125,13 @@ struct Run<'r, 'o, R: SyncKind> {
     /// Hrefs that the server says are gone.
     gone: HashSet<String>,
     waiting: Vec<Sent>,
+    /// Hrefs that were removed there, until that is durable.
+    removed: Vec<String>,
     done: u64,
     all: u64,
 }
 
-fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -276,6 +281,8 @@ impl<R: SyncKind> Run<'_, '_, R> {
             etag.is_none() && item.starts_with('/') && !listed.contains(item.as_str())
         });
         fetch.extend(again.map(|(item, _)| item.clone()));
+        let gone: HashSet<&str> = listing.gone.iter().map(String::as_str).collect();
+        let is_all = listing.is_full && !listing.only_gone_is_gone;
         let mut vanished: Vec<String> = Vec::new();
         for (href, link) in &links {
             if listed.contains(href.as_str()) {
@@ -283,7 +290,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
             }
             match link.is_sending {
                 true => fetch.push(href.clone()),
-                false if listing.is_full || listing.gone.contains(href) => {
+                false if is_all || gone.contains(href.as_str()) => {
                     vanished.push(href.clone());
                 }
                 false => {}
@@ -474,6 +481,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         etag: Option<String>,
         text: Vec<u8>,
     ) -> Result<(), SyncError> {
+        self.keep_lost(href, &etag)?;
         for _ in 0..TRIES {
             let link = match self.links.of_href(href)? {
                 Some(link) => link,
@@ -521,6 +529,32 @@ impl<R: SyncKind> Run<'_, '_, R> {
         }
         let reason = "it is being changed here again and again".to_owned();
         self.problem(href, &self.title(&text), reason, None)
+    }
+
+    /// Keeps texts of this device that lost where changes met on the other side.
+    fn keep_lost(&mut self, href: &str, etag: &Option<String>) -> Result<(), SyncError> {
+        let Some(link) = self.links.of_href(href)?.filter(|link| link.etag != *etag) else {
+            return Ok(());
+        };
+        for lost in self.remote.lost(href)? {
+            let uid = uid_of(&lost.text).unwrap_or_default();
+            let reason = format!(
+                "changed here and on another device: {}; that of the other is used, and this is that of here",
+                lost.properties.join(", ")
+            );
+            self.store.refused().keep(&RefusedText {
+                collection: self.pair.settings.collection,
+                name: &title_of_href(href),
+                record: Some(link.record),
+                uid: Some(&uid),
+                text: &lost.text,
+                device: self.options.account,
+                reason: &reason,
+            })?;
+            let title = self.title(&lost.text);
+            self.report.conflicts.push(title);
+        }
+        Ok(())
     }
 
     /// Takes over a change of the server where the record was removed here.
@@ -823,9 +857,7 @@ impl<R: SyncKind> Run<'_, '_, R> {
         let etag = link.etag.as_deref().unwrap_or_default();
         match self.remote.remove(&link.href, etag)? {
             Sending::Done { .. } | Sending::Gone(_) => {
-                one(self
-                    .links
-                    .commit(vec![keep(LinkEdit::Delete(&link.href))])?)?;
+                self.removed.push(link.href.clone());
                 self.report.removed_there += 1;
                 Ok(Next::Done)
             }
@@ -913,6 +945,10 @@ impl<R: SyncKind> Run<'_, '_, R> {
 
     /// Reads the sent texts as the server has them now: both agree on these.
     fn read_back(&mut self) -> Result<(), SyncError> {
+        self.remote.settle()?;
+        for href in std::mem::take(&mut self.removed) {
+            one(self.links.commit(vec![keep(LinkEdit::Delete(&href))])?)?;
+        }
         let sent = std::mem::take(&mut self.waiting);
         let hrefs: Vec<String> = sent.iter().map(|sent| sent.href.clone()).collect();
         let mut members = HashMap::new();

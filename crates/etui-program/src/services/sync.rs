@@ -4,6 +4,7 @@ const EXAMPLES: &str = "\
 Examples:
   etui sync add https://cloud.example.org      pair your store with an account
   etui sync                                    bring all accounts in step, now
+  etui sync --folder ~/Sync/etui               with your other devices, by a folder that is carried
   etui sync --dry-run                          ... and only say what would be done
   etui sync status                             what is paired, and what is refused
   etui sync conflicts                          texts that lost because both sides changed them
@@ -27,12 +28,34 @@ pub struct SyncArgs {
     /// Only this account; can be repeated [default: all]
     #[arg(long = "account", value_name = "NAME")]
     pub accounts: Vec<String>,
+    #[command(flatten)]
+    /// Devices in step by a folder.
+    pub by_folder: FolderArgs,
     /// Say what would be done, and change nothing on either side
     #[arg(long)]
     pub dry_run: bool,
     /// Let this many be removed from a collection at once; more than 10 and a fifth are not believed otherwise
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub allow_removals: u64,
+}
+
+/// Devices in step by a folder that something else carries.
+#[derive(Debug, clap::Args)]
+pub struct FolderArgs {
+    /// Sync by a folder that Syncthing, a stick or a cloud carries between your devices; it is encrypted
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<std::path::PathBuf>,
+    /// File with the folder's key, which the first device printed [default: it is asked for, and kept]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "folder",
+        conflicts_with = "key_command"
+    )]
+    pub key_file: Option<std::path::PathBuf>,
+    /// Command that writes the folder's key, run at each use
+    #[arg(long, value_name = "COMMAND", requires = "folder")]
+    pub key_command: Option<String>,
 }
 
 /// What is done instead of a run.

@@ -3,9 +3,10 @@
 use etui::sync::Account;
 use etui_dav::client::Address;
 use etui_program::{Failure, Result};
-use etui_sync::{HttpClient, HttpOptions, Login, OtherSide};
+use etui_sync::{Folder, HttpClient, HttpOptions, Login, OtherSide};
 
 use super::browser_login::access_token;
+use super::folder::{FOLDER, open_folder};
 use super::secret::Secret;
 
 /// The start of the address of a subscription that is read over TLS; `webcal://` is one without.
@@ -18,12 +19,17 @@ pub enum Connection {
     Server(HttpClient),
     /// A calendar that is published as a file.
     Feed(HttpClient),
+    /// A folder of devices.
+    Folder(Folder),
 }
 
 impl Connection {
     /// Prepares it; the password is read.
     pub fn open(account: &Account) -> Result<Self> {
         let settings = &account.settings;
+        if let Some(path) = settings.url.strip_prefix(FOLDER) {
+            return Ok(Self::Folder(open_folder(account, path)?));
+        }
         let secret = Secret::parse(&settings.secret);
         let login = match &secret {
             Secret::None => Login::None,
@@ -45,6 +51,7 @@ impl Connection {
         match self {
             Self::Server(client) => OtherSide::Server(client),
             Self::Feed(client) => OtherSide::Feed(client),
+            Self::Folder(folder) => OtherSide::Folder(folder),
         }
     }
 }

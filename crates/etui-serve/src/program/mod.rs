@@ -4,6 +4,7 @@ mod accounts;
 mod browser_login;
 mod connection;
 mod devices;
+mod folder;
 mod http;
 mod qr_code;
 mod secret;

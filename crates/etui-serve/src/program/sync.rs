@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
@@ -17,6 +17,7 @@ use etui_sync::{PairReport, SyncOptions, sync_pair};
 use super::accounts::{add_account, collection_name, explain, find, remove_account, show_status};
 use super::browser_login::log_in_again;
 use super::connection::Connection;
+use super::folder::{finish, folder_account, pair_all};
 use super::subscribe::{forget_problem, is_news, is_subscription, subscribe};
 
 /// Runs `etui sync`, or one of its commands.
@@ -39,6 +40,11 @@ pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
         Some(SyncCommand::Conflicts { .. }) => Err(Failure::usage("run: etui conflicts")),
         Some(SyncCommand::Status) => show_status(app),
         Some(SyncCommand::Remove { name }) => remove_account(app, name),
+        None if args.by_folder.folder.is_some() => {
+            let dir = args.by_folder.folder.as_deref().unwrap_or(Path::new(""));
+            let account = folder_account(app, dir, &args.by_folder)?;
+            run_accounts(app, args, &|one| one.id == account)
+        }
         None => {
             let names = &args.accounts;
             run_accounts(app, args, &|one| {
@@ -78,7 +84,18 @@ fn run_accounts(
                 continue;
             }
         };
-        for pair in store.sync().pairs(account.id)? {
+        let pairs = match &connection {
+            Connection::Folder(folder) if !args.dry_run => pair_all(&store, account, folder),
+            _ => Ok(store.sync().pairs(account.id)?),
+        };
+        let pairs = match pairs {
+            Ok(pairs) => pairs,
+            Err(failure) => {
+                failures.push(format!("{}: {failure}", one_line(name)));
+                continue;
+            }
+        };
+        for pair in pairs {
             let here = collection_name(&store, pair.settings.kind, pair.settings.collection);
             let label = label(name, &here);
             let mut bar = ProgressReporter::for_files(&app.out, &label);
@@ -120,6 +137,12 @@ fn run_accounts(
                     }
                 }
             }
+        }
+        if let Connection::Folder(folder) = &connection
+            && !args.dry_run
+            && let Err(failure) = finish(app, name, folder)
+        {
+            failures.push(format!("{}: {failure}", one_line(name)));
         }
     }
     if has_changes {

@@ -13,13 +13,13 @@ use etui_testkit::rng::SplitMix64;
 use super::world::{World, all_texts, texts};
 
 /// The number of histories; `scripts/sync-tests` sets another one.
-fn histories() -> u64 {
+pub(super) fn histories() -> u64 {
     let set = std::env::var("ETUI_SYNC_HISTORIES").ok();
     set.map_or(12, |text| text.parse().unwrap())
 }
 
 /// A kind of records in a history.
-trait Edited: Resource {
+pub(super) trait Edited: Resource {
     fn new_text(uid: &str, title: &str, lines: &str) -> String;
     /// The lines before the end.
     const END: &'static str;
@@ -48,7 +48,7 @@ impl Edited for CalendarObject {
 }
 
 /// Makes one random edit in a store, and returns the mark that it wrote.
-fn edit<R: Edited>(store: &Store, rng: &mut SplitMix64, marks: &mut Vec<String>) {
+pub(super) fn edit<R: Edited>(store: &Store, rng: &mut SplitMix64, marks: &mut Vec<String>) {
     let collection = store.collection::<R>(CollectionKey::Default).unwrap();
     let mark = format!("mark{}end", marks.len());
     let uids: Vec<String> = texts::<R>(store).into_keys().collect();
@@ -109,7 +109,7 @@ fn edit<R: Edited>(store: &Store, rng: &mut SplitMix64, marks: &mut Vec<String>)
 }
 
 /// Returns a text whose lines of equal rank have one order.
-fn sorted(text: &str) -> String {
+pub(super) fn sorted(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
     lines.join("\n")

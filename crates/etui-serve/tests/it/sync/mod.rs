@@ -1,6 +1,7 @@
 //! Synchronisation with `etui serve`, and with servers that behave as others are known to.
 
 mod feeds;
+mod folders;
 mod histories;
 mod http;
 mod oauth;
