@@ -68,7 +68,13 @@ impl FolderFiles {
         if Self::is_one(path) {
             return Err(failed(path, &"it is in use already; give its key"));
         }
-        fs::create_dir_all(path).map_err(|error| failed(path, &error))?;
+        // Not the folders above it, such as the place of a stick that is not there.
+        match fs::create_dir(path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(failed(path, &error));
+            }
+            _ => {}
+        }
         files.write_file(path, MARKER, MARKER_TEXT, MARKER_TEXT)?;
         Ok((files, key))
     }
