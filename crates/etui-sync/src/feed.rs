@@ -24,7 +24,7 @@ const VOLATILE: &[&str] = &["DTSTAMP", "UID", "CREATED", "LAST-MODIFIED", "SEQUE
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     href: String,
-    /// The hash of what it says.
+    /// The hash of its text, without the lines that are new each time.
     etag: String,
     text: Vec<u8>,
 }
@@ -33,14 +33,14 @@ struct Entry {
 pub(crate) struct FeedRemote<'c> {
     client: &'c HttpClient,
     address: Address,
-    /// The entries of the last run and what they said.
+    /// The entries of the last run, with the hashes of their texts.
     known: Vec<LinkBrief>,
     /// The texts, once they are read.
     entries: RefCell<Option<HashMap<String, Entry>>>,
     name: RefCell<Option<String>>,
 }
 
-/// What a feed says of itself.
+/// A feed's name and size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FeedInfo {
@@ -50,7 +50,7 @@ pub struct FeedInfo {
     pub entries: u64,
 }
 
-/// Reads a feed, and says what it is.
+/// Reads a feed, and describes it.
 ///
 /// # Errors
 /// [`SyncError::Feed`] for anything else than a whole calendar; [`SyncError::Send`].

@@ -1,4 +1,4 @@
-//! [`OtherSide`]: what a pair is in step with.
+//! [`OtherSide`]: the partner of a collection.
 
 use etui::sync::Links;
 use etui_dav::client::Address;
@@ -11,7 +11,7 @@ use crate::http::HttpClient;
 use crate::kind::SyncKind;
 use crate::remote::Remote;
 
-/// What a pair is in step with.
+/// The partner of a collection.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum OtherSide<'c> {

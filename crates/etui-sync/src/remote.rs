@@ -76,7 +76,7 @@ pub(crate) trait Remote {
     /// Removes the member that has this tag.
     fn remove(&mut self, href: &str, etag: &str) -> Result<Sending, SyncError>;
 
-    /// Has what was sent be durable there.
+    /// Makes durable there all that was sent.
     fn settle(&mut self) -> Result<(), SyncError> {
         Ok(())
     }

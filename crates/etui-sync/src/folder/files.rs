@@ -13,10 +13,10 @@ use crate::error::SyncError;
 /// The file that says that a folder is one.
 const MARKER: &str = "etui-folder";
 
-/// What the marker has, so that a wrong key is found at once.
+/// The marker's text, by which a wrong key is found at once.
 const MARKER_TEXT: &[u8] = b"etui folder 1";
 
-/// What batches are sealed for.
+/// The context of sealed batches.
 const BATCH: &[u8] = b"etui folder batch 1";
 
 const EXTENSION: &str = ".etc";
@@ -39,7 +39,7 @@ pub(super) struct FolderFiles {
     key: SealKey,
 }
 
-/// Returns what stands for files as they are.
+/// Returns a hash of the files' names and lengths.
 pub(super) fn token(found: &[FoundFile]) -> String {
     let mut hasher = blake3::Hasher::new();
     for file in found {
@@ -218,7 +218,7 @@ impl FolderFiles {
             File::open(folder)?.sync_all()
         };
         write().map_err(|error| {
-            // What is half written is of no use.
+            // A part of a file is of no use.
             let _ = fs::remove_file(&part);
             failed(&path, &error)
         })?;

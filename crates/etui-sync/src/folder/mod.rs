@@ -100,7 +100,7 @@ impl Folder {
         Ok(names.collect())
     }
 
-    /// Returns what stands for the files that are there now.
+    /// Returns a hash of the files that are there now.
     ///
     /// # Errors
     /// [`SyncError::Folder`].
@@ -126,7 +126,7 @@ impl Folder {
         }
         self.load(&found)?;
         let mut state = self.state.borrow_mut();
-        // What cannot be read may be one's own.
+        // One that cannot be read may be one's own.
         if !state.unreadable.is_empty() {
             return Ok(());
         }
