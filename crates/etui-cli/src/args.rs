@@ -71,7 +71,7 @@ pub enum Command {
     Restore(c::restore::RestoreBackupArgs),
     Undo(c::undo::UndoArgs),
     Purge(c::purge::PurgeArgs),
-    Sync(SyncArgs),
+    Sync(Box<SyncArgs>),
     Serve(ServeArgs),
     Eds(EdsArgs),
     Dbus(DbusArgs),

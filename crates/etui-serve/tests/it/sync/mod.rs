@@ -5,6 +5,7 @@ mod folders;
 mod histories;
 mod http;
 mod oauth;
+mod program;
 mod proxy;
 mod scripted;
 mod servers;

@@ -1,15 +1,15 @@
 //! Logging in by a browser, with an authorization server of the test's own.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use etui_sync::{OAuthClient, OAuthError};
 
 use super::http::{HttpRequest, serve_http};
+use super::program::run_with;
 use super::scripted::Scripted;
 
 /// What the authorization server does, and what it was asked.
@@ -184,30 +184,11 @@ fn refusals_expiry_and_silence_are_told_apart() {
 
 /// Runs `etui sync` with words; a browser answers what it asks for.
 fn run(home: &std::path::Path, words: &[&str]) -> (String, Option<i32>) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_etui-serve"))
-        .args(["sync", "--store"])
-        .arg(home.join("p.etui"))
-        .args(words)
-        .env("HOME", home)
-        .env("PATH", "/nowhere")
-        .env_remove("DBUS_SESSION_BUS_ADDRESS")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = String::new();
-    let errors = BufReader::new(child.stderr.take().unwrap());
-    for line in errors.lines().map(Result::unwrap) {
+    run_with(home, words, &mut |line| {
         if let Some(at) = line.find("http://login.example") {
             browse(&line[at..], "code=good&state=STATE");
         }
-        said.push_str(&line);
-        said.push('\n');
-    }
-    let output = child.wait_with_output().unwrap();
-    said.push_str(&String::from_utf8(output.stdout).unwrap());
-    (said, output.status.code())
+    })
 }
 
 #[test]
