@@ -7,6 +7,7 @@ use http::{Method, Request, Response, StatusCode};
 
 use crate::context::{Context, for_kind};
 use crate::failure::{Failure, Refusal, Result};
+use crate::headers;
 use crate::method::{
     allowed, delete, get, mkcol, options as answer_options, propfind, proppatch, put, transfer,
 };
@@ -86,6 +87,7 @@ fn dispatch(context: &Context<'_>, out: &mut dyn Respond, outcome: &mut Outcome)
     }
     let target = Target::parse(path, context.session.root)
         .map_err(|error| Refusal::bad_request(error.to_string()))?;
+    expect_plain(context)?;
     match (context.request.method().as_str(), &target) {
         ("OPTIONS", _) => answer_options(&target, out),
         ("PROPFIND", _) => propfind(context, &target, out, outcome),
@@ -111,6 +113,19 @@ fn dispatch(context: &Context<'_>, out: &mut dyn Respond, outcome: &mut Outcome)
                 .map_err(io::Error::other)?;
             out.start(head)?;
             Ok(())
+        }
+    }
+}
+
+/// Fails if the body is compressed (RFC 9110 section 8.4).
+fn expect_plain(context: &Context<'_>) -> Result<()> {
+    let coding = headers::text(context.request.headers(), "content-encoding").unwrap_or_default();
+    let is_plain = coding.is_empty() || coding.eq_ignore_ascii_case("identity");
+    match is_plain || context.request.body().is_empty() {
+        true => Ok(()),
+        false => {
+            let detail = format!("send the body as it is, without the coding {coding}");
+            Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into())
         }
     }
 }

@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::Response;
+use http::header::CONTENT_LENGTH;
 use http_body::{Body, Frame, SizeHint};
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use etui_dav::Respond;
@@ -127,6 +129,8 @@ pub struct AnswerWriter {
     /// The rest of the answer, once the patience is over.
     rest: Option<SpooledFile>,
     written: u64,
+    /// The head says how long the answer is.
+    has_length: bool,
 }
 
 impl AnswerWriter {
@@ -148,6 +152,7 @@ impl AnswerWriter {
             spool,
             rest: None,
             written: 0,
+            has_length: false,
         };
         (writer, received)
     }
@@ -176,7 +181,11 @@ impl AnswerWriter {
         };
         // There is always a place for the end.
         let sent = chunks.try_send(AnswerChunk::End(rest));
-        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+        match sent {
+            // The connection does not wait for the end of an answer whose length it knows.
+            Err(TrySendError::Closed(AnswerChunk::End(None))) if self.has_length => Ok(()),
+            sent => sent.map_err(|_| io::ErrorKind::BrokenPipe.into()),
+        }
     }
 
     fn send_head(&mut self, body: AnswerBody) -> io::Result<()> {
@@ -230,6 +239,7 @@ impl Respond for AnswerWriter {
         if self.head.is_some() || self.answer.is_none() {
             return Err(io::Error::other("an answer with two heads"));
         }
+        self.has_length = head.headers().contains_key(CONTENT_LENGTH);
         self.head = Some(head);
         Ok(self)
     }

@@ -10,9 +10,9 @@ use etui::calendar::time::TimeZone;
 use etui::contacts::Card;
 use etui::store::CollectionKey;
 use etui_dav::{DavOptions, Session};
-use http::header::EXPECT;
+use http::header::{EXPECT, HOST};
 use http::request::Parts;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -182,6 +182,10 @@ impl Router {
             Ok(login) => login,
             Err(short) => {
                 if let Some(stranger) = &peer.stranger {
+                    // Also one that had a password: the device may have been removed.
+                    if short.0.status() == StatusCode::UNAUTHORIZED {
+                        stranger.refuse();
+                    }
                     stranger.set_asking(false);
                 }
                 // A client that sends its body in any case reads the answer after it.
@@ -493,6 +497,12 @@ impl Router {
 
 /// Answers a request for which no password is needed.
 fn static_answer(head: &RequestHead) -> Option<ShortAnswer> {
+    // A proxy in front may take another one of two hosts than this server (RFC 9112 section 3.2).
+    let hosts = head.parts.headers.get_all(HOST).iter().count();
+    if hosts > 1 || hosts == 0 && head.parts.version >= Version::HTTP_11 {
+        let text = "A request names one host.\n";
+        return Some((plain(StatusCode::BAD_REQUEST, text), "no-host"));
+    }
     match head.path().trim_end_matches('/') {
         path if etui_dav::well_known(path) => Some((redirect(DAV_ROOT), "well-known")),
         web::STYLE_PATH if head.is_read() => Some((web::style_sheet(), "style")),

@@ -31,11 +31,14 @@ struct OpenStranger {
     cut: Arc<Notify>,
 }
 
-/// A connection, which is a stranger's until a password is accepted.
+/// A connection, which is a stranger's until a password is accepted, and again once one is refused.
 pub struct Stranger {
     strangers: Arc<Strangers>,
-    number: u64,
+    network: IpAddr,
+    /// Its number while it is a stranger's.
+    number: Mutex<Option<u64>>,
     cut: Arc<Notify>,
+    refused: Notify,
 }
 
 impl Strangers {
@@ -53,6 +56,18 @@ impl Strangers {
     pub fn add(self: &Arc<Self>, address: IpAddr) -> Stranger {
         let network = network_of(address);
         let cut = Arc::new(Notify::new());
+        let number = self.insert(network, &cut, false);
+        Stranger {
+            strangers: Arc::clone(self),
+            network,
+            number: Mutex::new(Some(number)),
+            cut,
+            refused: Notify::new(),
+        }
+    }
+
+    /// Adds a connection to the set; returns its number.
+    fn insert(&self, network: IpAddr, cut: &Arc<Notify>, is_asking: bool) -> u64 {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         for stranger in open.by_age.values() {
@@ -79,15 +94,11 @@ impl Strangers {
         let number = open.latest;
         let stranger = OpenStranger {
             network,
-            is_asking: false,
-            cut: Arc::clone(&cut),
+            is_asking,
+            cut: Arc::clone(cut),
         };
         open.by_age.insert(number, stranger);
-        Stranger {
-            strangers: Arc::clone(self),
-            number,
-            cut,
-        }
+        number
     }
 }
 
@@ -97,32 +108,53 @@ impl Stranger {
         self.remove();
     }
 
+    /// Records that no password was accepted, also if one was before.
+    pub fn refuse(&self) {
+        let number = self.number.lock();
+        let mut number = number.unwrap_or_else(PoisonError::into_inner);
+        if number.is_none() {
+            *number = Some(self.strangers.insert(self.network, &self.cut, true));
+            self.refused.notify_one();
+        }
+    }
+
     /// Records whether a request of it is being answered.
     pub fn set_asking(&self, is_asking: bool) {
+        let number = self.number.lock();
+        let number = number.unwrap_or_else(PoisonError::into_inner);
         let open = self.strangers.open.lock();
         let mut open = open.unwrap_or_else(PoisonError::into_inner);
-        if let Some(stranger) = open.by_age.get_mut(&self.number) {
+        if let Some(stranger) = number.and_then(|number| open.by_age.get_mut(&number)) {
             stranger.is_asking = is_asking;
         }
     }
 
     /// Waits until the connection is to be cut: its place is needed, or no password was accepted for `time`.
     pub async fn wait_for_cut(&self, time: Duration) {
-        if tokio::time::timeout(time, self.cut.notified())
-            .await
-            .is_err()
-            && !self.remove()
-        {
-            // A password was accepted.
-            std::future::pending().await
+        loop {
+            tokio::select! {
+                () = self.cut.notified() => return,
+                // Its time begins again.
+                () = self.refused.notified() => {}
+                () = tokio::time::sleep(time) => {
+                    if self.remove() {
+                        return;
+                    }
+                    // A password was accepted.
+                    self.refused.notified().await;
+                }
+            }
         }
     }
 
     /// Removes it from the set; returns true if it was there.
     fn remove(&self) -> bool {
+        let number = self.number.lock();
+        let mut number = number.unwrap_or_else(PoisonError::into_inner);
         let open = self.strangers.open.lock();
         let mut open = open.unwrap_or_else(PoisonError::into_inner);
-        open.by_age.remove(&self.number).is_some()
+        let number = number.take();
+        number.is_some_and(|number| open.by_age.remove(&number).is_some())
     }
 }
 
@@ -142,8 +174,9 @@ mod tests {
     }
 
     fn is_open(stranger: &Stranger) -> bool {
+        let number = *stranger.number.lock().unwrap();
         let open = stranger.strangers.open.lock().unwrap();
-        open.by_age.contains_key(&stranger.number)
+        number.is_some_and(|number| open.by_age.contains_key(&number))
     }
 
     #[test]

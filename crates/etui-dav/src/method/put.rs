@@ -38,7 +38,6 @@ pub(crate) fn put<R: DavKind>(
         });
     };
     outcome.collection = Some(found.collection.id());
-    expect_plain(context)?;
     let attempt = Attempt::new(context, &found.collection, name, bytes);
     let refuse = |failure| attempt.keep(failure);
     check_request(context, &found, bytes).map_err(refuse)?;
@@ -101,18 +100,6 @@ fn check_request<R: DavKind>(
     }
     expect_media_type::<R>(context)?;
     expect_component(context, found, bytes)
-}
-
-/// Fails if the body is compressed (RFC 9110 section 8.4): it is no text to keep.
-fn expect_plain(context: &Context<'_>) -> Result<()> {
-    let coding = headers::text(context.request.headers(), "content-encoding").unwrap_or_default();
-    match coding.is_empty() || coding.eq_ignore_ascii_case("identity") {
-        true => Ok(()),
-        false => {
-            let detail = format!("send the resource as it is, without the coding {coding}");
-            Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail).into())
-        }
-    }
 }
 
 /// Fails if the text says to be something else. Some clients do not say what it is.

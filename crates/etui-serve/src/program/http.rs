@@ -150,6 +150,15 @@ fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Re
         app.out
             .status(format!("Certificate (SHA-256): {fingerprint}"))?;
     }
+    let is_empty = || {
+        let store = app.open_to_read().ok()?;
+        Some(store.devices().list().ok()?.is_empty())
+    };
+    if args.users.is_none() && is_empty() != Some(false) {
+        app.out.write_note(
+            "No device may connect yet. Add one, in another terminal: etui serve add-device NAME",
+        );
+    }
     if args.users.is_some() {
         let text = match users.as_slice() {
             [] => "There are no stores yet; one that is created here is served at once".to_owned(),

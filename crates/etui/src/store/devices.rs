@@ -296,8 +296,9 @@ impl Devices<'_> {
 
 /// Calls `visit` with each device, without its collections, and the hash of its password.
 fn for_each_device(conn: &Connection, mut visit: impl FnMut(Device, blake3::Hash)) -> Result<()> {
-    // Reads the schema in memory, without a statement.
-    if !conn.table_exists(Some("main"), "device")? {
+    // A statement, which reads the schema again if another program has added the first device.
+    let mut table = conn.prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'device'")?;
+    if !table.exists([])? {
         return Ok(());
     }
     let mut all = conn.prepare_cached(
