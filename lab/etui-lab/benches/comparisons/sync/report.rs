@@ -8,6 +8,7 @@ use etui_lab::{GroupKey, Measure, ReportSpec, Results, TableSpec, Threshold};
 /// The arms' names.
 pub(super) const ETUI: &str = "etui sync";
 pub(super) const VDIRSYNCER: &str = "vdirsyncer";
+pub(super) const NEVEREST: &str = "neverest";
 
 /// The phases.
 pub(super) const FIRST: &str = "first";

@@ -1,6 +1,7 @@
 //! The clients: each is paired with the address book of a server, and then run.
 
 mod etui;
+mod neverest;
 mod vdirsyncer;
 
 use std::collections::BTreeMap;
@@ -15,15 +16,17 @@ use etui_lab::{Error, machine};
 pub(super) enum ClientKind {
     Etui,
     Vdirsyncer,
+    Neverest,
 }
 
 impl ClientKind {
-    pub(super) const ALL: [Self; 2] = [Self::Etui, Self::Vdirsyncer];
+    pub(super) const ALL: [Self; 3] = [Self::Etui, Self::Vdirsyncer, Self::Neverest];
 
     pub(super) fn arm_name(self) -> &'static str {
         match self {
             Self::Etui => report::ETUI,
             Self::Vdirsyncer => report::VDIRSYNCER,
+            Self::Neverest => report::NEVEREST,
         }
     }
 
@@ -32,6 +35,7 @@ impl ClientKind {
         let (tool, remedy) = match self {
             Self::Etui => return etui::check_program().err(),
             Self::Vdirsyncer => (vdirsyncer::PROGRAM, vdirsyncer::REMEDY),
+            Self::Neverest => (neverest::PROGRAM, neverest::REMEDY),
         };
         let found = machine::find_tool(tool);
         found
@@ -44,6 +48,7 @@ impl ClientKind {
         Ok(match self {
             Self::Etui => Box::new(etui::EtuiClient::pair(dir, served)?),
             Self::Vdirsyncer => Box::new(vdirsyncer::Vdirsyncer::pair(dir, served)?),
+            Self::Neverest => Box::new(neverest::Neverest::pair(dir, served)?),
         })
     }
 }
