@@ -6,6 +6,7 @@ mod http;
 mod qr_code;
 mod secret;
 mod sync;
+mod vdirsyncer;
 
 use etui_program::services::serve::{ServeArgs, ServeCommand};
 use etui_program::{App, Result};

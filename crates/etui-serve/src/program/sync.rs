@@ -17,6 +17,7 @@ use etui_sync::{PairReport, SyncOptions, sync_pair};
 use super::accounts::{
     add_account, collection_name, explain, find, open_client, remove_account, show_status,
 };
+use super::vdirsyncer::show_commands;
 
 /// Runs `etui sync`, or one of its commands.
 pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
@@ -27,6 +28,7 @@ pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
         },
         Some(SyncCommand::Status) => show_status(app),
         Some(SyncCommand::Remove { name }) => remove_account(app, name),
+        Some(SyncCommand::FromVdirsyncer { file }) => show_commands(app, file.as_deref()),
         None => {
             let names = &args.accounts;
             run_accounts(app, args, &|one| {
