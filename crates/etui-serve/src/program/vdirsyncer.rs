@@ -180,7 +180,8 @@ fn convert(text: &str) -> std::result::Result<String, AtLine> {
                 "caldav" | "carddav" => {
                     servers += 1;
                     let mut account = account(pair, index, storage, kind, other)?;
-                    account.notes.append(&mut notes);
+                    notes.append(&mut account.notes);
+                    account.notes = std::mem::take(&mut notes);
                     add(&mut accounts, account);
                 }
                 "google_contacts" | "google_calendar" => {

@@ -81,7 +81,11 @@ impl SyncClient for EtuiClient {
 
     fn change(&mut self, uid: &str, mark: &str) -> Result<(), Error> {
         self.with_copy(|copy| {
-            let there = copy.get(uid)?;
+            // A card of version 4.0 may have it as a URI.
+            let there = match copy.get(uid)? {
+                Some(there) => Some(there),
+                None => copy.get(format!("urn:uuid:{uid}").as_str())?,
+            };
             let there = there.ok_or_else(|| Error::other(format!("no card {uid}")))?;
             let card = Card::parse(marked(&String::from_utf8_lossy(&there.text), mark))?;
             copy.save(&card)?;
