@@ -55,6 +55,7 @@ impl Experiment for Sync {
         for kind in ClientKind::ALL {
             let role = match kind {
                 ClientKind::Etui => ArmRole::Etui,
+                ClientKind::EtuiServe => ArmRole::Variant,
                 _ => ArmRole::Peer,
             };
             match kind.missing() {

@@ -7,6 +7,7 @@ use etui_lab::{GroupKey, Measure, ReportSpec, Results, TableSpec, Threshold};
 
 /// The arms' names.
 pub(super) const ETUI: &str = "etui sync";
+pub(super) const ETUI_SERVE: &str = "etui-serve sync";
 pub(super) const VDIRSYNCER: &str = "vdirsyncer";
 pub(super) const NEVEREST: &str = "neverest";
 

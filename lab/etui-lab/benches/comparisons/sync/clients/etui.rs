@@ -18,8 +18,13 @@ use super::SyncClient;
 use etui_lab::Error;
 use etui_lab::peers::eds::find_etui;
 
+/// The programs that run a sync: the second replaces the first.
+pub(super) const ETUI: &str = "etui";
+pub(super) const ETUI_SERVE: &str = "etui-serve";
+
 pub(super) struct EtuiClient {
     store: PathBuf,
+    program: &'static str,
 }
 
 /// Checks that the program is here, and syncs.
@@ -33,9 +38,10 @@ pub(super) fn check_program() -> Result<(), String> {
 }
 
 impl EtuiClient {
-    pub(super) fn pair(dir: &Path, served: &Served) -> Result<Self, Error> {
+    pub(super) fn pair(dir: &Path, served: &Served, program: &'static str) -> Result<Self, Error> {
         let client = Self {
             store: dir.join("store.etui"),
+            program,
         };
         let password = dir.join("password");
         write_file(&password, served.password())?;
@@ -65,9 +71,10 @@ impl EtuiClient {
 
 impl SyncClient for EtuiClient {
     fn sync_command(&self) -> Result<Command, Error> {
-        let mut command = Command::new(find_etui()?);
+        // The other program is beside it.
+        let mut command = Command::new(find_etui()?.with_file_name(self.program));
         command.env("TZ", "UTC").env("LC_ALL", "C.UTF-8");
-        command.arg("--store").arg(&self.store).arg("sync");
+        command.arg("sync").arg("--store").arg(&self.store);
         Ok(command)
     }
 

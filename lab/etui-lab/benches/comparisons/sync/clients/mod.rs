@@ -15,16 +15,24 @@ use etui_lab::{Error, machine};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClientKind {
     Etui,
+    /// Without `etui` before it.
+    EtuiServe,
     Vdirsyncer,
     Neverest,
 }
 
 impl ClientKind {
-    pub(super) const ALL: [Self; 3] = [Self::Etui, Self::Vdirsyncer, Self::Neverest];
+    pub(super) const ALL: [Self; 4] = [
+        Self::Etui,
+        Self::EtuiServe,
+        Self::Vdirsyncer,
+        Self::Neverest,
+    ];
 
     pub(super) fn arm_name(self) -> &'static str {
         match self {
             Self::Etui => report::ETUI,
+            Self::EtuiServe => report::ETUI_SERVE,
             Self::Vdirsyncer => report::VDIRSYNCER,
             Self::Neverest => report::NEVEREST,
         }
@@ -33,7 +41,7 @@ impl ClientKind {
     /// Returns the reason if it cannot run here.
     pub(super) fn missing(self) -> Option<String> {
         let (tool, remedy) = match self {
-            Self::Etui => return etui::check_program().err(),
+            Self::Etui | Self::EtuiServe => return etui::check_program().err(),
             Self::Vdirsyncer => (vdirsyncer::PROGRAM, vdirsyncer::REMEDY),
             Self::Neverest => (neverest::PROGRAM, neverest::REMEDY),
         };
@@ -46,7 +54,8 @@ impl ClientKind {
     /// Pairs an empty copy, in a directory, with the address book.
     pub(super) fn pair(self, dir: &Path, served: &Served) -> Result<Box<dyn SyncClient>, Error> {
         Ok(match self {
-            Self::Etui => Box::new(etui::EtuiClient::pair(dir, served)?),
+            Self::Etui => Box::new(etui::EtuiClient::pair(dir, served, etui::ETUI)?),
+            Self::EtuiServe => Box::new(etui::EtuiClient::pair(dir, served, etui::ETUI_SERVE)?),
             Self::Vdirsyncer => Box::new(vdirsyncer::Vdirsyncer::pair(dir, served)?),
             Self::Neverest => Box::new(neverest::Neverest::pair(dir, served)?),
         })
