@@ -20,7 +20,7 @@ use serde::Serialize;
 
 pub use self::json::{NamedField, kind_name, optional_time};
 pub use crate::object;
-pub use escape::{escape_text, one_line, quote_operand, quote_option};
+pub use escape::{escape_text, one_line, quote_operand, quote_option, quote_word};
 pub use progress::ProgressReporter;
 pub use table::{COLOR_MARK, Table, truncate_text, wrap_text};
 pub use units::{

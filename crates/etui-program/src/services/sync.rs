@@ -7,6 +7,7 @@ Examples:
   etui sync --folder ~/Sync/etui               with your other devices, by a folder that is carried
   etui sync --dry-run                          ... and only say what would be done
   etui sync status                             what is paired, and what is refused
+  etui sync from-vdirsyncer                    the commands that replace vdirsyncer's configuration
   etui sync conflicts                          texts that lost because both sides changed them
   systemctl --user enable --now etui-sync.timer
                                                every 15 minutes
@@ -92,6 +93,12 @@ pub enum SyncCommand {
         #[arg(value_name = "ACCOUNT")]
         name: String,
     },
+    /// Print the commands that replace vdirsyncer's configuration; nothing is changed
+    FromVdirsyncer {
+        /// Its file [default: the one that vdirsyncer reads]
+        #[arg(value_name = "FILE")]
+        file: Option<std::path::PathBuf>,
+    },
 }
 
 const ADD_EXAMPLES: &str = "\
@@ -140,7 +147,7 @@ pub struct AddAccountArgs {
     /// Send changes, and take none of the server, but where both sides changed an entry
     #[arg(long)]
     pub push: bool,
-    /// Only this collection; can be repeated [default: all]
+    /// Only this collection, by its name or the last part of its address; can be repeated [default: all]
     #[arg(long, value_name = "COLLECTION")]
     pub only: Vec<String>,
     /// SHA-256 of a certificate to take that no authority vouches for

@@ -207,9 +207,14 @@ fn direction(args: &AddAccountArgs, remote: &RemoteCollection) -> Direction {
 
 /// Returns the collections that are meant.
 fn choose(found: Vec<RemoteCollection>, only: &[String]) -> Result<Vec<RemoteCollection>> {
+    // By its name, or as vdirsyncer names it, by the last part of its address.
+    let is_named = |one: &RemoteCollection, name: &String| {
+        let last = one.address.path().trim_end_matches('/').rsplit('/').next();
+        one.name == *name || last == Some(name.as_str())
+    };
     if let Some(missing) = only
         .iter()
-        .find(|name| !found.iter().any(|one| one.name == **name))
+        .find(|name| !found.iter().any(|one| is_named(one, name)))
     {
         let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
         return Err(Failure::NotFound(format!(
@@ -217,7 +222,8 @@ fn choose(found: Vec<RemoteCollection>, only: &[String]) -> Result<Vec<RemoteCol
             names.join(", ")
         )));
     }
-    let is_meant = |one: &RemoteCollection| only.is_empty() || only.contains(&one.name);
+    let is_meant =
+        |one: &RemoteCollection| only.is_empty() || only.iter().any(|name| is_named(one, name));
     // A calendar for messages alone has nothing that the store keeps.
     let is_kept = |one: &RemoteCollection| {
         let known = ["VEVENT", "VTODO", "VJOURNAL"];

@@ -10,6 +10,7 @@ mod qr_code;
 mod secret;
 mod subscribe;
 mod sync;
+mod vdirsyncer;
 
 use etui_program::services::serve::{ServeArgs, ServeCommand};
 use etui_program::{App, Result};

@@ -19,6 +19,7 @@ use super::browser_login::log_in_again;
 use super::connection::Connection;
 use super::folder::{finish, folder_account, pair_all};
 use super::subscribe::{forget_problem, is_news, is_subscription, subscribe};
+use super::vdirsyncer::show_commands;
 
 /// Runs `etui sync`, or one of its commands.
 pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
@@ -40,6 +41,7 @@ pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
         Some(SyncCommand::Conflicts { .. }) => Err(Failure::usage("run: etui conflicts")),
         Some(SyncCommand::Status) => show_status(app),
         Some(SyncCommand::Remove { name }) => remove_account(app, name),
+        Some(SyncCommand::FromVdirsyncer { file }) => show_commands(app, file.as_deref()),
         None if args.by_folder.folder.is_some() => {
             let dir = args.by_folder.folder.as_deref().unwrap_or(Path::new(""));
             let account = folder_account(app, dir, &args.by_folder)?;

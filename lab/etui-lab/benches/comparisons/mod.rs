@@ -12,6 +12,7 @@ mod report;
 pub mod saves;
 pub mod searches;
 mod server_process;
+pub mod sync;
 
 use etui_lab::Experiment;
 
@@ -21,6 +22,7 @@ pub fn all_comparisons() -> Vec<&'static dyn Experiment> {
         &calendar::Calendars,
         &dbus_calls::DbusCalls,
         &dav::Dav,
+        &sync::Sync,
         &media_scan::MediaScan,
         &searches::Searches,
         &saves::Saves,

@@ -59,7 +59,7 @@ impl ExpectedAnswer {
 }
 
 /// Returns the UID in a text: that of its first line with one. A card of version 4.0 may have it as a URI.
-fn uid_of(text: &str) -> Option<String> {
+pub fn uid_of(text: &str) -> Option<String> {
     let unfolded = text.replace('\r', "").replace("\n ", "");
     let uid = unfolded
         .lines()

@@ -14,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(10 * 60);
 const MAX_BODY: u64 = 1 << 30;
 
 #[derive(Debug)]
-pub(super) struct HttpClient {
+pub struct HttpClient {
     address: SocketAddr,
     /// The value of `Authorization`.
     authorization: String,
@@ -22,21 +22,21 @@ pub(super) struct HttpClient {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct HttpRequest {
-    pub(super) method: &'static str,
-    pub(super) path: String,
-    pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: String,
+pub struct HttpRequest {
+    pub method: &'static str,
+    pub path: String,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: String,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct HttpAnswer {
-    pub(super) status: u16,
-    pub(super) body: Vec<u8>,
+pub struct HttpAnswer {
+    pub status: u16,
+    pub body: Vec<u8>,
 }
 
 impl HttpClient {
-    pub(super) fn new(address: SocketAddr, authorization: &str) -> Self {
+    pub fn new(address: SocketAddr, authorization: &str) -> Self {
         let mut client = Self {
             address,
             authorization: authorization.to_owned(),
@@ -47,7 +47,7 @@ impl HttpClient {
     }
 
     /// Sets how long it waits for an answer.
-    pub(super) fn set_timeout(&mut self, timeout: Duration) {
+    pub fn set_timeout(&mut self, timeout: Duration) {
         // PROPFIND and REPORT are not among HTTP's own methods.
         let config = Agent::config_builder()
             .allow_non_standard_methods(true)
@@ -57,7 +57,7 @@ impl HttpClient {
         self.agent = Agent::new_with_config(config.build());
     }
 
-    pub(super) fn send(&mut self, request: &HttpRequest) -> Result<HttpAnswer, Error> {
+    pub fn send(&mut self, request: &HttpRequest) -> Result<HttpAnswer, Error> {
         let failed = |error: &dyn Display| {
             Error::other(format!("{} {}: {error}", request.method, request.path))
         };

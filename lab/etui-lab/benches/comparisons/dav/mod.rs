@@ -6,17 +6,17 @@
 //! - [`session`]: what an operation costs a server;
 //! - [`report`]: the declared report.
 
-mod expected;
-mod http;
-mod multistatus;
-mod process_tree;
-mod products;
+pub mod expected;
+pub mod http;
+pub mod multistatus;
+pub mod process_tree;
+pub mod products;
 mod report;
-mod requests;
+pub mod requests;
 mod session;
 #[cfg(test)]
 mod tests;
-mod workload;
+pub mod workload;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,33 +8,33 @@ use quick_xml::events::Event;
 use etui_lab::Error;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ListedResource {
+pub struct ListedResource {
     /// The path, percent-decoded.
-    pub(super) path: String,
+    pub path: String,
     /// Of the resource itself, not of its properties: 404 if it is gone.
-    pub(super) status: Option<u16>,
-    pub(super) etag: Option<String>,
+    pub status: Option<u16>,
+    pub etag: Option<String>,
     /// `calendar-data` or `address-data`.
-    pub(super) text: Option<String>,
+    pub text: Option<String>,
 }
 
 impl ListedResource {
     /// Returns the last segment of the path; `None` for a collection.
-    pub(super) fn name(&self) -> Option<&str> {
+    pub fn name(&self) -> Option<&str> {
         let (_, name) = self.path.rsplit_once('/')?;
         (!name.is_empty()).then_some(name)
     }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Multistatus {
-    pub(super) resources: Vec<ListedResource>,
-    pub(super) sync_token: Option<String>,
+pub struct Multistatus {
+    pub resources: Vec<ListedResource>,
+    pub sync_token: Option<String>,
 }
 
 impl Multistatus {
     /// Parses it. Elements are found by their local names: no two namespaces have equal ones here.
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Error> {
+    pub fn parse(body: &[u8]) -> Result<Self, Error> {
         let malformed = |e: &dyn std::fmt::Display| Error::other(format!("an answer's XML: {e}"));
         let body = std::str::from_utf8(body).map_err(|e| malformed(&e))?;
         let mut reader = Reader::from_str(body);

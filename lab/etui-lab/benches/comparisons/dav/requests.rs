@@ -22,13 +22,13 @@ fn xml(method: &'static str, path: &str, depth: &str, body: &str) -> HttpRequest
 }
 
 /// All names with their ETags.
-pub(super) fn list(collection: &str) -> HttpRequest {
+pub fn list(collection: &str) -> HttpRequest {
     let body = format!("<D:propfind {NAMESPACES}><D:prop><D:getetag/></D:prop></D:propfind>");
     xml("PROPFIND", collection, "1", &body)
 }
 
 /// The changes since a token, or all resources.
-pub(super) fn sync(collection: &str, token: Option<&str>) -> HttpRequest {
+pub fn sync(collection: &str, token: Option<&str>) -> HttpRequest {
     let token = token.unwrap_or_default();
     let body = format!(
         "<D:sync-collection {NAMESPACES}><D:sync-token>{}</D:sync-token>\
@@ -39,7 +39,7 @@ pub(super) fn sync(collection: &str, token: Option<&str>) -> HttpRequest {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum SaveCondition<'e> {
+pub enum SaveCondition<'e> {
     /// `If-None-Match: *`
     IsNew,
     /// `If-Match`
@@ -47,7 +47,7 @@ pub(super) enum SaveCondition<'e> {
 }
 
 /// Saves a resource.
-pub(super) fn put(
+pub fn put(
     collection: &str,
     kind: ResourceKind,
     text: &NamedText,
@@ -68,7 +68,7 @@ pub(super) fn put(
 }
 
 /// Removes a resource.
-pub(super) fn delete(collection: &str, text: &NamedText) -> HttpRequest {
+pub fn delete(collection: &str, text: &NamedText) -> HttpRequest {
     HttpRequest {
         method: "DELETE",
         path: format!("{collection}{}", text.name),
@@ -78,7 +78,7 @@ pub(super) fn delete(collection: &str, text: &NamedText) -> HttpRequest {
 }
 
 /// Texts by name.
-pub(super) fn multiget<'t>(
+pub fn multiget<'t>(
     collection: &str,
     kind: ResourceKind,
     texts: impl Iterator<Item = &'t NamedText>,
@@ -96,7 +96,7 @@ pub(super) fn multiget<'t>(
 }
 
 /// The events of a week with their texts; as occurrences if `expand`.
-pub(super) fn query_week(collection: &str, expand: bool) -> HttpRequest {
+pub fn query_week(collection: &str, expand: bool) -> HttpRequest {
     let range = queried_week().range;
     let [start, end] = [range.start, range.end].map(Timestamp::from_seconds);
     let range = format!("start=\"{start}\" end=\"{end}\"");
@@ -113,7 +113,7 @@ pub(super) fn query_week(collection: &str, expand: bool) -> HttpRequest {
 }
 
 /// The names of the contacts with a part in their names.
-pub(super) fn query_names(collection: &str) -> HttpRequest {
+pub fn query_names(collection: &str) -> HttpRequest {
     let body = format!(
         "<A:addressbook-query {NAMESPACES}><D:prop><D:getetag/></D:prop><A:filter>\
          <A:prop-filter name=\"FN\"><A:text-match collation=\"i;unicode-casemap\" \

@@ -20,21 +20,21 @@ const SEED: u64 = 24;
 /// Resources of each kind that are new during a run, at most.
 const MAX_NEW: usize = 128;
 /// A part of names: letters without marks, on which all servers agree.
-pub(super) const NAME_PART: &str = "mar";
+pub const NAME_PART: &str = "mar";
 /// Resources of a multiget.
 const MANY: usize = 50;
 
 /// Contacts or events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResourceKind {
+pub enum ResourceKind {
     Contact,
     Event,
 }
 
 impl ResourceKind {
-    pub(super) const BOTH: [Self; 2] = [Self::Contact, Self::Event];
+    pub const BOTH: [Self; 2] = [Self::Contact, Self::Event];
 
-    pub(super) fn content_type(self) -> &'static str {
+    pub fn content_type(self) -> &'static str {
         match self {
             Self::Contact => "text/vcard; charset=utf-8",
             Self::Event => "text/calendar; charset=utf-8",
@@ -44,16 +44,25 @@ impl ResourceKind {
 
 /// A text under the name that a client gave it.
 #[derive(Debug, Clone)]
-pub(super) struct NamedText {
+pub struct NamedText {
     /// The last segment of its URL.
-    pub(super) name: String,
-    pub(super) uid: String,
-    pub(super) text: String,
+    pub name: String,
+    pub uid: String,
+    pub text: String,
 }
 
 impl NamedText {
+    /// Returns a name whose text is not known.
+    pub fn of_name(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            uid: String::new(),
+            text: String::new(),
+        }
+    }
+
     /// Returns it with one more property, before the end of its first component.
-    pub(super) fn changed(&self, kind: ResourceKind, round: usize) -> Self {
+    pub fn changed(&self, kind: ResourceKind, round: usize) -> Self {
         let end = match kind {
             ResourceKind::Contact => "END:VCARD\r\n",
             ResourceKind::Event => "END:VEVENT\r\n",
@@ -68,22 +77,22 @@ impl NamedText {
 
 /// The resources of a kind: those that are there, then [`MAX_NEW`] new ones.
 #[derive(Debug)]
-pub(super) struct NamedTexts {
+pub struct NamedTexts {
     all: Vec<NamedText>,
     there: usize,
 }
 
 impl NamedTexts {
-    pub(super) fn there(&self) -> &[NamedText] {
+    pub fn there(&self) -> &[NamedText] {
         self.all.get(..self.there).unwrap_or_default()
     }
 
-    pub(super) fn new_ones(&self) -> &[NamedText] {
+    pub fn new_ones(&self) -> &[NamedText] {
         self.all.get(self.there..).unwrap_or_default()
     }
 
     /// Returns those that are there in an order in which neighbours are far apart.
-    pub(super) fn spread(&self) -> impl Iterator<Item = &NamedText> {
+    pub fn spread(&self) -> impl Iterator<Item = &NamedText> {
         let there = self.there();
         // A prime, so that each comes once unless their number is a multiple of it.
         let at = |n: usize| there.get(n * 37 % there.len().max(1));
@@ -91,23 +100,23 @@ impl NamedTexts {
     }
 
     /// Returns the 50 of a multiget.
-    pub(super) fn many(&self) -> impl Iterator<Item = &NamedText> {
+    pub fn many(&self) -> impl Iterator<Item = &NamedText> {
         self.spread().take(MANY)
     }
 }
 
 /// Everything that a run sends.
 #[derive(Debug)]
-pub(super) struct Workload {
+pub struct Workload {
     contacts: NamedTexts,
     events: NamedTexts,
     /// Names of the contacts with [`NAME_PART`] in their names.
-    pub(super) with_name_part: BTreeSet<String>,
+    pub with_name_part: BTreeSet<String>,
 }
 
 impl Workload {
     /// Generates it. There are 10,000 events to 12,800 contacts.
-    pub(super) fn generate(contacts: u64) -> Result<Self, Error> {
+    pub fn generate(contacts: u64) -> Result<Self, Error> {
         let there = usize::try_from(contacts).map_err(|e| Error::other(e.to_string()))?;
         let mut with_name_part = BTreeSet::new();
         let mut texts = Vec::with_capacity(there + MAX_NEW);
@@ -148,7 +157,7 @@ impl Workload {
         })
     }
 
-    pub(super) fn of(&self, kind: ResourceKind) -> &NamedTexts {
+    pub fn of(&self, kind: ResourceKind) -> &NamedTexts {
         match kind {
             ResourceKind::Contact => &self.contacts,
             ResourceKind::Event => &self.events,
@@ -201,23 +210,23 @@ impl ObjectHead {
 }
 
 /// Returns the week of the calendar queries.
-pub(super) fn queried_week() -> RangeQuery {
+pub fn queried_week() -> RangeQuery {
     let [week, _] = query_ranges();
     week
 }
 
 /// The events of the week, as the library has them.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ExpectedWeek {
-    pub(super) names: BTreeSet<String>,
-    pub(super) occurrences: u64,
+pub struct ExpectedWeek {
+    pub names: BTreeSet<String>,
+    pub occurrences: u64,
 }
 
 impl ExpectedWeek {
     const FILE: &'static str = "week.json";
 
     /// Computes it from a store of its own, and writes it into a directory.
-    pub(super) fn compute(workload: &Workload, dir: &Path) -> Result<(), Error> {
+    pub fn compute(workload: &Workload, dir: &Path) -> Result<(), Error> {
         let path = dir.join("week.etui");
         let store = Store::open_with(&path, &people_options())?;
         let calendar = store.calendar()?;
@@ -241,7 +250,7 @@ impl ExpectedWeek {
         std::fs::write(&file, json).map_err(|e| Error::file(&file, e))
     }
 
-    pub(super) fn read(dir: &Path) -> Result<Self, Error> {
+    pub fn read(dir: &Path) -> Result<Self, Error> {
         let file = dir.join(Self::FILE);
         let json = std::fs::read(&file).map_err(|e| Error::file(&file, e))?;
         serde_json::from_slice(&json).map_err(|e| Error::other(e.to_string()))

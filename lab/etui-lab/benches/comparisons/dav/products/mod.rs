@@ -29,10 +29,10 @@ const PASSWORD: &str = "secret";
 /// Connections over which a kind of resources is saved when a server is filled.
 const CONNECTIONS: usize = 4;
 /// File in a server's directory with its output.
-const LOG: &str = "log";
+pub const LOG: &str = "log";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Product {
+pub enum Product {
     Etui,
     Radicale,
     Xandikos,
@@ -40,9 +40,9 @@ pub(super) enum Product {
 }
 
 impl Product {
-    pub(super) const ALL: [Self; 4] = [Self::Etui, Self::Radicale, Self::Xandikos, Self::Cyrus];
+    pub const ALL: [Self; 4] = [Self::Etui, Self::Radicale, Self::Xandikos, Self::Cyrus];
 
-    pub(super) fn arm_name(self) -> &'static str {
+    pub fn arm_name(self) -> &'static str {
         match self {
             Self::Etui => report::ETUI,
             Self::Radicale => report::RADICALE,
@@ -51,7 +51,7 @@ impl Product {
         }
     }
 
-    pub(super) fn dir_name(self) -> &'static str {
+    pub fn dir_name(self) -> &'static str {
         match self {
             Self::Etui => "etui",
             Self::Radicale => "radicale",
@@ -61,7 +61,7 @@ impl Product {
     }
 
     /// Returns the reason if it cannot run here.
-    pub(super) fn missing(self) -> Option<String> {
+    pub fn missing(self) -> Option<String> {
         match self {
             Self::Etui => etui::check_program().err(),
             Self::Radicale => check_tools(&[radicale::PROGRAM], radicale::REMEDY),
@@ -71,7 +71,7 @@ impl Product {
     }
 
     /// Fills it, in an empty directory. It does not run afterwards.
-    pub(super) fn fill(self, dir: &Path, workload: &Workload, until: Instant) -> Result<(), Error> {
+    pub fn fill(self, dir: &Path, workload: &Workload, until: Instant) -> Result<(), Error> {
         match self {
             Self::Etui => etui::fill(dir, workload, until),
             Self::Radicale => radicale::fill(dir, workload, until),
@@ -81,7 +81,7 @@ impl Product {
     }
 
     /// Starts it in a directory that was filled, or in a copy of one.
-    pub(super) fn start(self, dir: &Path) -> Result<DavServer, Error> {
+    pub fn start(self, dir: &Path) -> Result<DavServer, Error> {
         match self {
             Self::Etui => etui::start(dir),
             Self::Radicale => radicale::start(dir),
@@ -98,7 +98,7 @@ fn check_tools(tools: &[&str], remedy: &str) -> Option<String> {
     Some(format!("there is no `{missing}`: {remedy}"))
 }
 
-fn tool_command(name: &str) -> Result<Command, Error> {
+pub fn tool_command(name: &str) -> Result<Command, Error> {
     let program = machine::find_tool(name);
     let mut command = Command::new(program.ok_or_else(|| Error::not_run(format!("no {name}")))?);
     // Floating times are times of UTC.
@@ -107,7 +107,7 @@ fn tool_command(name: &str) -> Result<Command, Error> {
 }
 
 /// Runs a command to its end; returns what it printed.
-fn run_command(command: &mut Command) -> Result<String, Error> {
+pub fn run_command(command: &mut Command) -> Result<String, Error> {
     let output = command
         .output()
         .map_err(|e| Error::file(command.get_program(), e))?;
@@ -120,11 +120,11 @@ fn run_command(command: &mut Command) -> Result<String, Error> {
     })
 }
 
-fn write_file(path: &Path, text: &str) -> Result<(), Error> {
+pub fn write_file(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(|e| Error::file(path, e))
 }
 
-fn make_dirs(path: &Path) -> Result<(), Error> {
+pub fn make_dirs(path: &Path) -> Result<(), Error> {
     fs::create_dir_all(path).map_err(|e| Error::file(path, e))
 }
 
@@ -143,10 +143,11 @@ fn free_address() -> Result<SocketAddr, Error> {
 
 /// A server that runs. It ends with this.
 #[derive(Debug)]
-pub(super) struct DavServer {
+pub struct DavServer {
     process: ServerProcess,
-    address: SocketAddr,
-    authorization: String,
+    pub address: SocketAddr,
+    pub user: String,
+    pub password: String,
     address_book: String,
     calendar: String,
 }
@@ -174,7 +175,8 @@ impl DavServer {
         Ok(Self {
             process,
             address,
-            authorization: String::new(),
+            user: String::new(),
+            password: String::new(),
             address_book: String::new(),
             calendar: String::new(),
         }
@@ -182,8 +184,7 @@ impl DavServer {
     }
 
     fn with_login(mut self, user: &str, password: &str) -> Self {
-        let login = STANDARD.encode(format!("{user}:{password}"));
-        self.authorization = format!("Basic {login}");
+        (self.user, self.password) = (user.to_owned(), password.to_owned());
         self
     }
 
@@ -192,24 +193,25 @@ impl DavServer {
         self
     }
 
-    pub(super) fn id(&self) -> Result<u32, Error> {
+    pub fn id(&self) -> Result<u32, Error> {
         let id = self.process.id();
         id.ok_or_else(|| Error::other("the server does not run"))
     }
 
-    pub(super) fn client(&self) -> HttpClient {
-        HttpClient::new(self.address, &self.authorization)
+    pub fn client(&self) -> HttpClient {
+        let login = STANDARD.encode(format!("{}:{}", self.user, self.password));
+        HttpClient::new(self.address, &format!("Basic {login}"))
     }
 
     /// Returns the path of a collection, with a slash at the end.
-    pub(super) fn collection(&self, kind: ResourceKind) -> &str {
+    pub fn collection(&self, kind: ResourceKind) -> &str {
         match kind {
             ResourceKind::Contact => &self.address_book,
             ResourceKind::Event => &self.calendar,
         }
     }
 
-    pub(super) fn stop(&mut self) -> Result<(), Error> {
+    pub fn stop(&mut self) -> Result<(), Error> {
         self.process.stop()
     }
 
