@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
+    commands::services::start_sync();
     match args::parse_command_line() {
         Ok((command_line, words)) => {
             etui_program::run_command(&command_line.global, Some(&words), |app| {

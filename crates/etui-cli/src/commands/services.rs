@@ -13,6 +13,16 @@ pub fn run_serve() -> Failure {
     launch("etui-serve", arguments_without(&["serve"]), INSTALL_SERVE)
 }
 
+/// Replaces this process by `etui-serve sync`, if its first word is `sync`: a run that finds nothing new is half as
+/// long without the definition of all commands (the comparison `sync`, idle).
+pub fn start_sync() {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == "sync") && words.all(|word| word != "conflicts") {
+        // An error is told by the command as it is parsed.
+        let _ = launch("etui-serve", std::env::args_os().skip(1), INSTALL_SERVE);
+    }
+}
+
 /// Replaces this process by `etui-serve sync`, which has TLS.
 pub fn run_sync() -> Failure {
     let command = std::iter::once(OsString::from("sync"));
