@@ -12,7 +12,7 @@
 //! of a series has a `RECURRENCE-ID`, the first one too.
 
 use etui::calendar::recurrence::{Instance, RecurrenceSet, Timing};
-use etui::calendar::time::{CalendarTime, TimeZone, Timestamp};
+use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
 use etui_contentline::charset::to_utf8;
 use etui_contentline::edit::{fold_line, head_without, line_ending, remove_spans};
@@ -216,8 +216,15 @@ impl InstanceWriter<'_> {
         if self.recurs {
             self.line(&format_time("RECURRENCE-ID", &instance.id))?;
         }
+        let length = instance.during.end.seconds() - instance.during.start.seconds();
         for line in &component.lines {
             let is = |name: &str| line.group.is_none() && line.name_is(name);
+            if is("DURATION") && has_start && !lasts(line, length) {
+                // A day over a change of the clock, or a period of RDATE with a length of its own.
+                let name = if name == "VTODO" { "DUE" } else { "DTEND" };
+                self.line(&format_time(name, &instance.end))?;
+                continue;
+            }
             let time = match () {
                 () if RECURRENCE_PROPERTIES.into_iter().any(is) => continue,
                 () if is("RECURRENCE-ID") => continue,
@@ -278,6 +285,15 @@ impl InstanceWriter<'_> {
         }
         self.raw(last.unwrap_or_default())
     }
+}
+
+/// Returns true if a `DURATION` is this number of seconds where every day has 24 hours, as in UTC.
+fn lasts(line: &ContentLine<'_>, seconds: i64) -> bool {
+    let value = line.unfolded_value();
+    let value = String::from_utf8_lossy(&value);
+    let duration = value.trim().parse::<Duration>();
+    // One that cannot be read stays as it is.
+    duration.map_or(true, |duration| duration.nominal_seconds() == seconds)
 }
 
 fn too_many() -> QueryError {

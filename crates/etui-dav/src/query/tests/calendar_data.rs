@@ -140,3 +140,47 @@ fn wrong_parts_are_refused() {
         assert_eq!(error(element).status(), status, "{element}");
     }
 }
+
+#[test]
+fn an_instance_ends_as_in_the_agenda() {
+    let event = |lines: &str| {
+        format!(
+            "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\n{lines}END:VEVENT\r\nEND:VCALENDAR\r\n"
+        )
+    };
+    let range = "<C:expand start=\"20261020T000000Z\" end=\"20261028T000000Z\"/>";
+    let ends = |lines: &str| {
+        let found = apply_to(&event(lines), range).unwrap();
+        let of = |line: &&str| line.starts_with("DUR") || line.starts_with("DTEND");
+        found
+            .lines()
+            .filter(of)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    // A day has 25 hours when summer time ends.
+    let berlin = "DTSTART;TZID=Europe/Berlin:20261023T213000\r\nDURATION:P1D\r\nRRULE:FREQ=DAILY;COUNT=3\r\n";
+    assert_eq!(
+        ends(berlin),
+        ["DURATION:P1D", "DTEND:20261025T203000Z", "DURATION:P1D"]
+    );
+    let weeks = "DTSTART;TZID=Europe/Berlin:20261020T100000\r\nDURATION:P1W\r\n";
+    assert_eq!(ends(weeks), ["DTEND:20261027T090000Z"]);
+    // A period has a length of its own, whatever the others have.
+    for own in ["DURATION:PT1H", "DTEND:20261020T090000Z"] {
+        let periods = format!(
+            "DTSTART:20261020T080000Z\r\n{own}\r\n\
+             RDATE;VALUE=PERIOD:20261021T120000Z/PT3H,20261022T120000Z/20261022T130000Z\r\n"
+        );
+        let found = ends(&periods);
+        assert_eq!(
+            (found.len(), found[1].as_str()),
+            (3, "DTEND:20261021T150000Z")
+        );
+    }
+    // All day, and floating.
+    let dates = "DTSTART;VALUE=DATE:20261024\r\nDURATION:P2D\r\nRRULE:FREQ=DAILY;COUNT=2\r\n";
+    assert_eq!(ends(dates), ["DURATION:P2D", "DURATION:P2D"]);
+    let floating = "DTSTART:20261024T100000\r\nDURATION:P1DT1H\r\n";
+    assert_eq!(ends(floating), ["DURATION:P1DT1H"]);
+}
