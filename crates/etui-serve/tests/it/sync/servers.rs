@@ -10,8 +10,8 @@ use etui_sync::{
 };
 use tempfile::TempDir;
 
+use super::place::texts;
 use super::scripted::{FOLDER, Scripted};
-use super::world::texts;
 
 struct Pairing {
     server: Scripted,
