@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::io::{BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use etui_dav::client::{
@@ -55,13 +55,8 @@ impl Server {
         .into_bytes();
         all.extend_from_slice(body);
         stream.write_all(&all).unwrap();
-        let mut bytes = Vec::new();
-        // A server that answers before it has read all resets the connection.
-        let _ = BufReader::new(stream).read_to_end(&mut bytes);
-        read_answer(&bytes).unwrap_or_else(|| {
-            let said = String::from_utf8_lossy(&bytes);
-            panic!("{method} {path}: no answer in {said:?}")
-        })
+        let answer = read_answer(&mut BufReader::new(stream));
+        answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
     fn send(&self, request: &ClientRequest) -> Answer {
@@ -74,32 +69,46 @@ impl Server {
     }
 }
 
-fn read_answer(bytes: &[u8]) -> Option<Answer> {
-    let at = bytes.windows(4).position(|part| part == b"\r\n\r\n")?;
-    let head = String::from_utf8(bytes[..at].to_vec()).ok()?;
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    if (100..200).contains(&status) {
-        return read_answer(&bytes[at + 4..]);
+fn read_answer(from: &mut impl BufRead) -> io::Result<Answer> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if from.read_line(&mut head)? == 0 {
+            return Err(io::Error::other(head));
+        }
     }
-    let mut rest = &bytes[at + 4..];
     let head = head.to_ascii_lowercase();
-    if !head.contains("transfer-encoding: chunked") {
-        return Some(Answer {
-            status,
-            body: rest.to_vec(),
-        });
+    let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
+    let status = status.ok_or_else(|| io::Error::other(head.clone()))?;
+    if status < 200 {
+        return read_answer(from);
     }
     let mut body = Vec::new();
-    loop {
-        let end = rest.windows(2).position(|part| part == b"\r\n")?;
-        let size = std::str::from_utf8(&rest[..end]).ok()?;
-        let size = usize::from_str_radix(size.split(';').next()?.trim(), 16).ok()?;
-        if size == 0 {
-            return Some(Answer { status, body });
+    let header = |name| {
+        let lines = head.lines();
+        lines.filter_map(|line| line.strip_prefix(name)).next()
+    };
+    let length = header("content-length:").map(|length| length.trim().parse().unwrap());
+    match length {
+        _ if status == 204 => {}
+        _ if header("transfer-encoding:").is_some() => loop {
+            let mut line = String::new();
+            from.read_line(&mut line)?;
+            let size = u64::from_str_radix(line.trim(), 16).map_err(io::Error::other)?;
+            from.take(size).read_to_end(&mut body)?;
+            from.read_line(&mut line)?;
+            if size == 0 {
+                break;
+            }
+        },
+        Some(length) => {
+            body.resize(length, 0);
+            from.read_exact(&mut body)?;
         }
-        body.extend_from_slice(rest.get(end + 2..end + 2 + size)?);
-        rest = rest.get(end + 4 + size..)?;
+        None => {
+            from.read_to_end(&mut body)?;
+        }
     }
+    Ok(Answer { status, body })
 }
 
 /// An address book and a calendar of a server.

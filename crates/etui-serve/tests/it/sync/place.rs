@@ -44,7 +44,7 @@ impl Edited for CalendarObject {
     fn new_text(uid: &str, title: &str, note: &str) -> String {
         format!(
             "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//t//EN\r\nBEGIN:VEVENT\r\nUID:{uid}\r\n\
-             DTSTAMP:20261101T000000Z\r\nDTSTART:20261124T100000Z\r\nSUMMARY:{title}\r\n\
+             DTSTAMP:20261101T000000Z\r\nDTSTART:20261124T100000Z\r\nDTEND:20261124T110000Z\r\nSUMMARY:{title}\r\n\
              DESCRIPTION;X-A=1:{note}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
         )
     }

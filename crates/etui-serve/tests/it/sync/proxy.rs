@@ -40,6 +40,9 @@ impl Proxy {
                 let Ok(server) = TcpStream::connect(server) else {
                     return;
                 };
+                for end in [&client, &server] {
+                    end.set_nodelay(true).unwrap();
+                }
                 let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 shared.open.fetch_add(2, Ordering::SeqCst);
                 let up = Arc::clone(&shared);
