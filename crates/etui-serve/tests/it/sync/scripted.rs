@@ -27,6 +27,8 @@ pub struct Behaviour {
     pub rewrites: Option<fn(&str) -> String>,
     /// It stores a new text under another name, and says so in `Location`.
     pub moves: bool,
+    /// It answers one request of each connection, and does not say so.
+    pub hangs_up: bool,
     /// So many requests are answered with 429 first.
     pub busy: u32,
     /// All requests are redirected there.
@@ -79,7 +81,7 @@ impl Scripted {
     fn serve(&self, stream: TcpStream) -> Option<()> {
         let mut reader = BufReader::new(stream.try_clone().ok()?);
         let mut stream = stream;
-        loop {
+        for answered in 0.. {
             let mut line = String::new();
             reader
                 .read_line(&mut line)
@@ -106,6 +108,9 @@ impl Scripted {
             let body = String::from_utf8(body).unwrap();
             let (status, more, text) = {
                 let mut state = self.state.lock().unwrap();
+                if state.hangs_up && answered > 0 {
+                    return None;
+                }
                 let has_password = headers.contains_key("authorization");
                 state.log.push((format!("{method} {path}"), has_password));
                 state.answer(&method, &path, &headers, &body)
@@ -117,6 +122,7 @@ impl Scripted {
             )
             .ok()?;
         }
+        None
     }
 }
 

@@ -427,3 +427,21 @@ fn what_has_weak_tags_is_sent_too() {
         (1, 1, Vec::new())
     );
 }
+
+#[test]
+fn a_server_that_hangs_up_after_each_answer_gets_all() {
+    let pairing = Pairing::new(3);
+    pairing.sync();
+    pairing.server.state.lock().unwrap().hangs_up = true;
+    let contacts = pairing.here.contacts().unwrap();
+    for n in 0..3 {
+        let text = card(&format!("n{n}"), &format!("New {n}"));
+        contacts.save(&Card::parse(text).unwrap()).unwrap();
+    }
+    pairing.change("u0", "Person 0", "Person Zero");
+    contacts.remove("u1").unwrap();
+    let report = pairing.sync();
+    assert_eq!((report.sent, report.removed_there), (4, 1));
+    assert_eq!(pairing.names().len(), 5);
+    assert_eq!(pairing.sync(), PairReport::default());
+}

@@ -22,7 +22,7 @@ pub fn cyrus() -> Product {
     for name in ["conf/proc", "conf/lock", "conf/socket", "spool"] {
         fs::create_dir_all(path(name)).unwrap();
     }
-    let mut password = Command::new("saslpasswd2");
+    let mut password = Command::new("/usr/sbin/saslpasswd2");
     password.args(["-p", "-c", "-u", "localhost", "-f", &path("sasldb"), USER]);
     run(&mut password, PASSWORD);
     let is_root = rustix::process::geteuid().is_root();

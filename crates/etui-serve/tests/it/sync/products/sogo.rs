@@ -54,7 +54,7 @@ pub fn sogo() -> Product {
     let cache = Process::start(&mut command, &dir, "log-cache", memcached, Signal::KILL);
 
     let url = |table: &str| format!("postgresql://sogo@{database}/postgres/{table}");
-    let mut command = as_user("sogo", "sogod");
+    let mut command = as_user("sogo", "/usr/sbin/sogod");
     command.env("HOME", path("sogo"));
     let own = [
         ("WOPort", http.to_string()),
