@@ -271,7 +271,10 @@ impl<R: SyncKind> Run<'_, '_, R> {
             let is_known = etag.is_some()
                 && match (links.get(href), refused.get(href)) {
                     (_, Some(refused)) => refused == etag,
-                    (Some(link), None) => link.etag == *etag && !link.is_sending,
+                    (Some(link), None) => {
+                        let is_sure = listing.is_full || !is_counter(etag.as_deref());
+                        link.etag == *etag && !link.is_sending && is_sure
+                    }
                     (None, None) => false,
                 };
             if !is_known {
@@ -1138,6 +1141,12 @@ fn agreed_link_of(record: RecordId, href: &str, text: &[u8]) -> Link {
         record,
         ..agreed_link(href, None, text)
     }
+}
+
+/// Returns true for the tags of SOGo: it counts versions, and from 0 again if a resource was removed and another one has
+/// its name, so that what it lists as changed may have the tag of an earlier text.
+fn is_counter(etag: Option<&str>) -> bool {
+    etag.is_some_and(|etag| etag.starts_with("\"gcs"))
 }
 
 /// Returns an entity tag as a condition has it: proxies that compress make it weak, and a weak one never matches (RFC

@@ -30,6 +30,8 @@ struct Marks {
     owed: BTreeSet<String>,
     /// These are live on the server, and nobody may have fetched them yet.
     unseen: BTreeSet<String>,
+    /// All edits, for the message of a failure.
+    edits: Vec<String>,
 }
 
 impl Marks {
@@ -39,8 +41,13 @@ impl Marks {
     }
 
     /// An editor has replaced a text by another, or by nothing.
-    fn edited<P: Place>(&mut self, old: &str, new: &str) {
-        for mark in marks_in(new) {
+    fn edited<P: Place>(&mut self, uid: &str, old: &str, new: &str) {
+        let place = if P::KEEPS { "in a store" } else { "there" };
+        let made = marks_in(new);
+        let new_ones: Vec<_> = made.difference(&marks_in(old)).cloned().collect();
+        let edit = format!("{uid} {place}: {new_ones:?} of {} marks", made.len());
+        self.edits.push(edit);
+        for mark in made {
             if !self.owed.contains(&mark) {
                 match P::KEEPS {
                     true => self.owed.insert(mark),
@@ -95,14 +102,14 @@ fn edit<R: Edited, P: Place>(place: &P, rng: &mut SplitMix64, marks: &mut Marks)
             let mark = marks.next();
             let text = R::new_text(&uid, &mark, &mark);
             place.add::<R>(&uid, &text);
-            marks.edited::<P>("", &text);
+            marks.edited::<P>(&uid, "", &text);
         }
         return;
     };
     let text = &texts[*uid];
     if rng.below(6) == 0 {
         place.remove::<R>(uid);
-        marks.edited::<P>(text, "");
+        marks.edited::<P>(uid, text, "");
         return;
     }
     let mark = marks.next();
@@ -120,7 +127,7 @@ fn edit<R: Edited, P: Place>(place: &P, rng: &mut SplitMix64, marks: &mut Marks)
         }
     };
     place.change::<R>(uid, &new);
-    marks.edited::<P>(text, &new);
+    marks.edited::<P>(uid, text, &new);
 }
 
 fn check_in_step<R: Edited, P: Place>(world: &World<P>, marks: &mut Marks, context: &str) {
@@ -137,7 +144,8 @@ fn check_in_step<R: Edited, P: Place>(world: &World<P>, marks: &mut Marks, conte
     let lost: Vec<_> = marks.owed.difference(&found).collect();
     assert!(
         lost.is_empty(),
-        "{context}: texts that are nowhere: {lost:?}"
+        "{context}: texts that are nowhere: {lost:?}, after {:#?}",
+        marks.edits
     );
 }
 
@@ -173,6 +181,8 @@ fn run<P: Place>(world: &World<P>, seed: u64, folder: Option<&Folder>) {
             true => world.sync_and_cut(bytes),
             false => world.sync_and_kill(bytes),
         }
+        cards.edits.push("a run that is cut off".to_owned());
+        events.edits.push("a run that is cut off".to_owned());
         cards.seen::<Card>(&world.here);
         events.seen::<CalendarObject>(&world.here);
         if rng.chance(500) {

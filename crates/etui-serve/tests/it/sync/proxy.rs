@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use etui_testkit::wait::wait_until;
 
@@ -45,16 +45,28 @@ impl Proxy {
                 }
                 let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 shared.open.fetch_add(2, Ordering::SeqCst);
-                let up = Arc::clone(&shared);
+                let (asked, answered) = (Arc::new(Mutex::new(Vec::new())), Arc::default());
+                let (up, up_asked, is_ended) = (
+                    Arc::clone(&shared),
+                    Arc::clone(&asked),
+                    Arc::<AtomicBool>::clone(&answered),
+                );
                 std::thread::spawn(move || {
-                    up.pass(&from, &to);
-                    // The server reads no further request, and ends the one that it is at.
-                    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Write));
+                    up.pass(&from, &to, &mut |bytes| {
+                        up_asked.lock().unwrap().extend_from_slice(bytes);
+                    });
+                    let _ = from.shutdown(Shutdown::Both);
+                    // Servers go on with a request whose connection is closed: a whole one is answered first.
+                    wait_until("an answer", || {
+                        is_ended.load(Ordering::SeqCst) || !is_whole(&up_asked.lock().unwrap())
+                    });
+                    let _ = to.shutdown(Shutdown::Write);
                     up.open.fetch_sub(1, Ordering::SeqCst);
                 });
                 let down = Arc::clone(&shared);
                 std::thread::spawn(move || {
-                    down.pass(&server, &client);
+                    down.pass(&server, &client, &mut |_| asked.lock().unwrap().clear());
+                    answered.store(true, Ordering::SeqCst);
                     let _ = client.shutdown(Shutdown::Both);
                     let _ = std::io::copy(&mut &server, &mut std::io::sink());
                     down.open.fetch_sub(1, Ordering::SeqCst);
@@ -91,8 +103,8 @@ impl Proxy {
 }
 
 impl State {
-    /// Passes bytes on until an end is closed, or the place of the cut.
-    fn pass(&self, mut from: &TcpStream, mut to: &TcpStream) {
+    /// Passes bytes on until an end is closed, or the place of the cut; tells what it passes.
+    fn pass(&self, mut from: &TcpStream, mut to: &TcpStream, on_bytes: &mut dyn FnMut(&[u8])) {
         let mut buffer = [0; 4096];
         while let Ok(length) = from.read(&mut buffer) {
             let left = self.left.fetch_sub(length as i64, Ordering::SeqCst);
@@ -100,9 +112,26 @@ impl State {
                 true => length.min(usize::try_from(left.max(0)).unwrap()),
                 false => length,
             };
+            if kept > 0 {
+                on_bytes(&buffer[..kept]);
+            }
             if length == 0 || to.write_all(&buffer[..kept]).is_err() || kept < length {
                 break;
             }
         }
     }
+}
+
+/// Returns true if a server can answer these bytes of a request.
+fn is_whole(asked: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(asked).to_ascii_lowercase();
+    let Some((head, _)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"));
+    let length = length.map_or(0, |length| length.trim().parse().unwrap());
+    let end = asked.windows(4).position(|part| part == b"\r\n\r\n");
+    end.is_some_and(|end| asked.len() >= end + 4 + length)
 }

@@ -20,7 +20,9 @@ pub fn radicale() -> Product {
     );
     fs::write(path("config"), config).unwrap();
     let mut command = Command::new("radicale");
-    command.args(["--config", &path("config")]);
+    command
+        .env("PYTHONUNBUFFERED", "1")
+        .args(["--config", &path("config")]);
     let process = Process::start(&mut command, &dir, "log", address, Signal::KILL);
     Product {
         server: server(address),
@@ -38,6 +40,7 @@ pub fn xandikos() -> Product {
     let address = free_address();
     let mut command = Command::new("xandikos");
     command
+        .env("PYTHONUNBUFFERED", "1")
         .args(["serve", "--defaults", "--current-user-principal"])
         .arg(format!("/{USER}/"))
         .args(["--listen-address", "127.0.0.1", "--port"])

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use etui_testkit::wait::wait_until;
 use rustix::process::Signal;
 
 use super::{PASSWORD, Process, Product, USER, as_user, free_address, run, server};
@@ -32,6 +33,12 @@ pub fn sogo() -> Product {
         .args(["-D", &path("db"), "-h", "127.0.0.1", "-p", &port])
         .args(["-k", &path("db"), "-F"]);
     let postgres = Process::start(&mut command, &dir, "log-db", database, Signal::INT);
+    // It listens before it is ready.
+    wait_until("PostgreSQL answers", || {
+        let mut ready = Command::new(format!("{programs}/pg_isready"));
+        let ready = ready.args(["-q", "-h", "127.0.0.1", "-p", &port]);
+        ready.status().unwrap().success()
+    });
     let mut psql = Command::new(format!("{programs}/psql"));
     psql.args([
         "-q",
