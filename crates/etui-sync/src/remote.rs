@@ -81,7 +81,7 @@ impl Remote<'_> {
     }
 
     /// Returns the changes since a token, or all members; `None` if the server does not take it.
-    fn changes(&self, since: Option<&str>) -> Result<Option<Listing>, SyncError> {
+    pub(crate) fn changes(&self, since: Option<&str>) -> Result<Option<Listing>, SyncError> {
         let mut listing = Listing {
             token: since.map(str::to_owned),
             ..Listing::default()

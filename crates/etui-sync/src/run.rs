@@ -97,6 +97,7 @@ pub fn sync_pair<R: SyncKind>(
         to_send: BTreeSet::new(),
         gone: HashSet::new(),
         waiting: Vec::new(),
+        made_there: Vec::new(),
         done: 0,
         all: 0,
     };
@@ -129,6 +130,8 @@ struct Run<'r, 'o, R: SyncKind> {
     /// Hrefs that the server says are gone.
     gone: HashSet<String>,
     waiting: Vec<Sent>,
+    /// Hrefs of new ones that were sent.
+    made_there: Vec<String>,
     done: u64,
     all: u64,
 }
@@ -176,6 +179,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
             // The server's tag is of before what was sent: the next run lists, and finds nothing new.
             if self.report.sent + self.report.removed_there > 0 {
                 next.ctag = None;
+            }
+            if !self.made_there.is_empty() && next.remote_token.is_some() {
+                next.remote_token = self.token_of_now(next.remote_token.as_deref())?;
             }
             // Records that are still to be sent are looked at again.
             next.local_token = match self.to_send.is_empty() {
@@ -246,6 +252,38 @@ impl<R: SyncKind> Run<'_, '_, R> {
             }
         }
         Ok(token)
+    }
+
+    /// Saves that the next run lists all. Of a member that was made after a token, its removal need not be told (RFC
+    /// 6578 section 3.5.2): when a new one is sent, the token of before is of no use any more.
+    fn forget_remote_token(&self) -> Result<(), SyncError> {
+        if !self.made_there.is_empty() {
+            return Ok(());
+        }
+        let state = PairState {
+            remote_token: None,
+            ctag: None,
+            ..self.pair.state.clone()
+        };
+        Ok(self.store.sync().save_state(self.pair.id, &state)?)
+    }
+
+    /// Returns the token of a state that has the new ones that were sent, and no change by others; `None` if there is
+    /// none.
+    fn token_of_now(&self, before: Option<&str>) -> Result<Option<String>, SyncError> {
+        let Some(listing) = self.remote.changes(before)? else {
+            return Ok(None);
+        };
+        let mut missing: HashSet<&String> = self.made_there.iter().collect();
+        for (href, etag) in &listing.items {
+            missing.remove(href);
+            let link = self.links.of_href(href)?;
+            if etag.is_none() || link.is_none_or(|link| link.etag != *etag) {
+                return Ok(None);
+            }
+        }
+        let is_ours = listing.gone.is_empty() && missing.is_empty();
+        Ok(listing.token.filter(|_| is_ours))
     }
 
     /// Takes and sends the changes. Returns false if the guard or a dry run leaves all as it is.
@@ -866,6 +904,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
             ..link.clone()
         };
         one(self.links.commit(vec![keep(LinkEdit::Put(sending))])?)?;
+        if is_new {
+            self.forget_remote_token()?;
+        }
         let condition = match (&link.etag, is_new) {
             (Some(etag), false) => PutCondition::Unchanged(strong(etag)),
             _ => PutCondition::New,
@@ -897,6 +938,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
                     one(self.links.commit(vec![keep(LinkEdit::Put(link))])?)?;
                 }
                 self.report.sent += 1;
+                if is_new {
+                    self.made_there.push(href.clone());
+                }
                 // Without a tag, the next text may be another one's: it is read back at once.
                 let is_urgent = etag.is_none();
                 self.waiting.push(Sent {
