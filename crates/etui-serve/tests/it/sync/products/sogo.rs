@@ -102,9 +102,9 @@ pub fn sogo() -> Product {
 
 /// Returns the folder of the newest PostgreSQL; Debian has them outside of PATH.
 fn postgres_programs() -> String {
-    let versions = fs::read_dir("/usr/lib/postgresql");
-    let versions = versions.expect("PostgreSQL; see scripts/need");
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let all = versions.map(|version| version.unwrap().path().join("bin"));
     let found = all.filter(|path| path.join("initdb").exists()).max();
-    found.unwrap().display().to_string()
+    let found = found.unwrap_or_else(|| panic!("there is no PostgreSQL; see scripts/need"));
+    found.display().to_string()
 }
