@@ -254,16 +254,18 @@ impl<R: SyncKind> Run<'_, '_, R> {
         Ok(token)
     }
 
-    /// Saves that the next run lists all. Of a member that was made after a token, its removal need not be told (RFC
-    /// 6578 section 3.5.2): when a new one is sent, the token of before is of no use any more.
+    /// Saves that the next run lists all, if this one does not come to its end. Of a member that was made after a token
+    /// and removed again, nothing need be told (RFC 6578 section 3.5.2): as soon as one is taken or sent, the token of
+    /// before is of no use.
     fn forget_remote_token(&self) -> Result<(), SyncError> {
-        if !self.made_there.is_empty() {
+        let state = &self.pair.state;
+        if state.remote_token.is_none() && state.ctag.is_none() {
             return Ok(());
         }
         let state = PairState {
             remote_token: None,
             ctag: None,
-            ..self.pair.state.clone()
+            ..state.clone()
         };
         Ok(self.store.sync().save_state(self.pair.id, &state)?)
     }
@@ -360,6 +362,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
             }
             self.report.planned = Some((fetch.len() as u64, sent, self.gone.len() as u64));
             return Ok(false);
+        }
+        if !fetch.is_empty() || !self.to_send.is_empty() {
+            self.forget_remote_token()?;
         }
         self.all = (fetch.len() + self.gone.len() + self.to_send.len()) as u64;
         self.take_all(&fetch)?;
@@ -904,9 +909,6 @@ impl<R: SyncKind> Run<'_, '_, R> {
             ..link.clone()
         };
         one(self.links.commit(vec![keep(LinkEdit::Put(sending))])?)?;
-        if is_new {
-            self.forget_remote_token()?;
-        }
         let condition = match (&link.etag, is_new) {
             (Some(etag), false) => PutCondition::Unchanged(strong(etag)),
             _ => PutCondition::New,

@@ -84,6 +84,7 @@ impl Scripted {
         let mut state = self.state.lock().unwrap();
         state.next += 1;
         let next = state.next;
+        state.made.entry(name.to_owned()).or_insert(next);
         state
             .members
             .insert(name.to_owned(), (next, text.to_owned()));

@@ -447,7 +447,7 @@ fn a_server_that_hangs_up_after_each_answer_gets_all() {
 }
 
 #[test]
-fn what_is_sent_and_removed_by_another_before_the_next_run_goes() {
+fn what_is_new_and_removed_by_another_before_the_next_run_goes() {
     for is_cut in [false, true] {
         let pairing = Pairing::new(2);
         pairing.server.state.lock().unwrap().has_moments = true;
@@ -457,6 +457,7 @@ fn what_is_sent_and_removed_by_another_before_the_next_run_goes() {
             let text = card(name, &format!("The {name}"));
             contacts.save(&Card::parse(text).unwrap()).unwrap();
         }
+        pairing.server.put("third.vcf", &card("third", "The third"));
         if is_cut {
             let mut state = pairing.server.state.lock().unwrap();
             // Without a tag, the first one is read back before the second one is sent.
@@ -470,8 +471,9 @@ fn what_is_sent_and_removed_by_another_before_the_next_run_goes() {
             pairing.server.remove("second.vcf");
         }
         pairing.server.remove("first.vcf");
+        pairing.server.remove("third.vcf");
         let report = pairing.sync();
-        let (sent, removed) = if is_cut { (1, 1) } else { (0, 2) };
+        let (sent, removed) = if is_cut { (1, 2) } else { (0, 3) };
         assert_eq!((report.sent, report.removed_here), (sent, removed));
         assert_eq!(pairing.names().len(), texts::<Card>(&pairing.here).len());
         assert_eq!(pairing.sync(), PairReport::default());
