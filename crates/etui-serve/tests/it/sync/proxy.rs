@@ -45,28 +45,20 @@ impl Proxy {
                 }
                 let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 shared.open.fetch_add(2, Ordering::SeqCst);
-                let (asked, answered) = (Arc::new(Mutex::new(Vec::new())), Arc::default());
-                let (up, up_asked, is_ended) = (
-                    Arc::clone(&shared),
-                    Arc::clone(&asked),
-                    Arc::<AtomicBool>::clone(&answered),
-                );
+                let asked = Arc::new(Asked::default());
+                let (up, waiting) = (Arc::clone(&shared), Arc::clone(&asked));
                 std::thread::spawn(move || {
-                    up.pass(&from, &to, &mut |bytes| {
-                        up_asked.lock().unwrap().extend_from_slice(bytes);
-                    });
+                    up.pass(&from, &to, &mut |bytes| waiting.add(bytes));
                     let _ = from.shutdown(Shutdown::Both);
                     // Servers go on with a request whose connection is closed: a whole one is answered first.
-                    wait_until("an answer", || {
-                        is_ended.load(Ordering::SeqCst) || !is_whole(&up_asked.lock().unwrap())
-                    });
+                    wait_until("an answer", || !waiting.is_whole());
                     let _ = to.shutdown(Shutdown::Write);
                     up.open.fetch_sub(1, Ordering::SeqCst);
                 });
                 let down = Arc::clone(&shared);
                 std::thread::spawn(move || {
-                    down.pass(&server, &client, &mut |_| asked.lock().unwrap().clear());
-                    answered.store(true, Ordering::SeqCst);
+                    down.pass(&server, &client, &mut |_| asked.clear());
+                    asked.clear();
                     let _ = client.shutdown(Shutdown::Both);
                     let _ = std::io::copy(&mut &server, &mut std::io::sink());
                     down.open.fetch_sub(1, Ordering::SeqCst);
@@ -122,16 +114,30 @@ impl State {
     }
 }
 
-/// Returns true if a server can answer these bytes of a request.
-fn is_whole(asked: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(asked).to_ascii_lowercase();
-    let Some((head, _)) = text.split_once("\r\n\r\n") else {
-        return false;
-    };
-    let length = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length:"));
-    let length = length.map_or(0, |length| length.trim().parse().unwrap());
-    let end = asked.windows(4).position(|part| part == b"\r\n\r\n");
-    end.is_some_and(|end| asked.len() >= end + 4 + length)
+/// The bytes of a request that the server has not begun to answer.
+#[derive(Default)]
+struct Asked(Mutex<Vec<u8>>);
+
+impl Asked {
+    fn add(&self, bytes: &[u8]) {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+    }
+
+    fn clear(&self) {
+        self.0.lock().unwrap().clear();
+    }
+
+    /// Returns true if the server can answer it.
+    fn is_whole(&self) -> bool {
+        let asked = self.0.lock().unwrap();
+        let Some(end) = asked.windows(4).position(|part| part == b"\r\n\r\n") else {
+            return false;
+        };
+        let head = String::from_utf8_lossy(&asked[..end]).to_ascii_lowercase();
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length:"));
+        let length: usize = length.map_or(0, |length| length.trim().parse().unwrap());
+        asked.len() >= end + 4 + length
+    }
 }
