@@ -59,6 +59,10 @@ impl Remote for DavRemote<'_> {
         Ok(listing)
     }
 
+    fn changes_since(&self, token: Option<&str>) -> Result<Option<Listing>, SyncError> {
+        self.changes(token)
+    }
+
     // What the server leaves out is asked for by itself.
     fn fetch(
         &self,

@@ -1,6 +1,6 @@
 //! [`HttpClient`]: one connection to a server, over TLS, plain TCP, or the pipes of a program such as ssh.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, BufReader, Read};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -137,6 +137,8 @@ pub struct HttpClient {
     verifier: Arc<Verifier>,
     command: Option<Vec<String>>,
     open: RefCell<Option<(Address, SendRequest<Full<Bytes>>)>>,
+    /// The server has answered on a connection that it had answered on before.
+    keeps: Cell<bool>,
     sent: RefCell<u64>,
 }
 
@@ -232,6 +234,8 @@ impl HttpClient {
             verifier,
             command: options.command.clone(),
             open: RefCell::new(None),
+            // A program is started once.
+            keeps: Cell::new(options.command.is_some()),
             sent: RefCell::new(0),
         })
     }
@@ -299,8 +303,13 @@ impl HttpClient {
             trusted => trusted?,
         }
         let is_safe = !matches!(request.method().as_str(), "PUT" | "DELETE" | "POST");
+        // Some servers close each connection after an answer, and do not say so. What changes something is not sent
+        // twice, and so not on a connection that may be closed.
+        if !is_safe && !self.keeps.get() {
+            self.open.take();
+        }
         match self.try_send(request) {
-            // A connection that the server closed meanwhile. Requests that change something are not sent twice by themselves.
+            // A connection that the server closed meanwhile.
             Err((_, is_new)) if is_safe && !is_new => {
                 self.try_send(request).map_err(|(error, _)| error)
             }
@@ -335,6 +344,9 @@ impl HttpClient {
             Ok((answer, sender))
         });
         *self.sent.borrow_mut() += 1;
+        if !is_new {
+            self.keeps.set(answer.is_ok());
+        }
         let (answer, sender) = answer.map_err(|error| (error, is_new))?;
         self.open.replace(Some((address.clone(), sender)));
         let (head, incoming) = answer.into_parts();

@@ -23,7 +23,8 @@
 //! | **no link** | send as new | link if UID and text agree, else merge | - |
 //!
 //! Vanished members are asked for once more, and only a 404 counts. A run that would remove many of a collection, or meets
-//! an empty one, does nothing to it ([`PairReport::guard`]).
+//! an empty one, does nothing to it ([`PairReport::guard`]). The server's token is kept only if it is of after all new members
+//! that were sent: the removal of a member that was made after a token need not be told.
 
 mod dav;
 mod discover;

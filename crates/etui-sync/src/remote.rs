@@ -60,6 +60,11 @@ pub(crate) trait Remote {
     /// does not know them.
     fn list(&mut self, token: Option<&str>, ctag: Option<&str>) -> Result<Listing, SyncError>;
 
+    /// Returns the changes since a token once more; `None` if the other side has none to tell.
+    fn changes_since(&self, _token: Option<&str>) -> Result<Option<Listing>, SyncError> {
+        Ok(None)
+    }
+
     /// Asks for members; each is told to `on_member`.
     fn fetch(
         &self,

@@ -93,6 +93,7 @@ pub fn sync_pair<'o, R: SyncKind>(
         gone: HashSet::new(),
         waiting: Vec::new(),
         removed: Vec::new(),
+        made_there: Vec::new(),
         done: 0,
         all: 0,
     };
@@ -127,6 +128,8 @@ struct Run<'r, 'o, R: SyncKind> {
     waiting: Vec<Sent>,
     /// Hrefs that were removed there, until that is durable.
     removed: Vec<String>,
+    /// Hrefs of new ones that were sent.
+    made_there: Vec<String>,
     done: u64,
     all: u64,
 }
@@ -174,6 +177,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
             // The server's tag is of before what was sent: the next run lists, and finds nothing new.
             if self.report.sent + self.report.removed_there > 0 {
                 next.ctag = None;
+            }
+            if !self.made_there.is_empty() && next.remote_token.is_some() {
+                next.remote_token = self.token_of_now(next.remote_token.as_deref())?;
             }
             // Records that are still to be sent are looked at again.
             next.local_token = match self.to_send.is_empty() {
@@ -246,6 +252,40 @@ impl<R: SyncKind> Run<'_, '_, R> {
         Ok(token)
     }
 
+    /// Saves that the next run lists all, if this one does not come to its end. Of a member that was made after a token
+    /// and removed again, nothing need be told (RFC 6578 section 3.5.2): as soon as one is taken or sent, the token of
+    /// before is of no use.
+    fn forget_remote_token(&self) -> Result<(), SyncError> {
+        let state = &self.pair.state;
+        if state.remote_token.is_none() && state.ctag.is_none() {
+            return Ok(());
+        }
+        let state = PairState {
+            remote_token: None,
+            ctag: None,
+            ..state.clone()
+        };
+        Ok(self.store.sync().save_state(self.pair.id, &state)?)
+    }
+
+    /// Returns the token of a state that has the new ones that were sent, and no change by others; `None` if there is
+    /// none.
+    fn token_of_now(&self, before: Option<&str>) -> Result<Option<String>, SyncError> {
+        let Some(listing) = self.remote.changes_since(before)? else {
+            return Ok(None);
+        };
+        let mut missing: HashSet<&String> = self.made_there.iter().collect();
+        for (href, etag) in &listing.items {
+            missing.remove(href);
+            let link = self.links.of_href(href)?;
+            if etag.is_none() || link.is_none_or(|link| link.etag != *etag) {
+                return Ok(None);
+            }
+        }
+        let is_ours = listing.gone.is_empty() && missing.is_empty();
+        Ok(listing.token.filter(|_| is_ours))
+    }
+
     /// Takes and sends the changes. Returns false if the guard or a dry run leaves all as it is.
     fn apply(&mut self, listing: Listing) -> Result<bool, SyncError> {
         let links: HashMap<String, LinkBrief> = self
@@ -269,7 +309,10 @@ impl<R: SyncKind> Run<'_, '_, R> {
             let is_known = etag.is_some()
                 && match (links.get(href), refused.get(href)) {
                     (_, Some(refused)) => refused == etag,
-                    (Some(link), None) => link.etag == *etag && !link.is_sending,
+                    (Some(link), None) => {
+                        let is_sure = listing.is_full || !is_counter(etag.as_deref());
+                        link.etag == *etag && !link.is_sending && is_sure
+                    }
                     (None, None) => false,
                 };
             if !is_known {
@@ -324,6 +367,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
             }
             self.report.planned = Some((fetch.len() as u64, sent, self.gone.len() as u64));
             return Ok(false);
+        }
+        if !fetch.is_empty() || !self.to_send.is_empty() {
+            self.forget_remote_token()?;
         }
         self.all = (fetch.len() + self.gone.len() + self.to_send.len()) as u64;
         self.take_all(&fetch)?;
@@ -902,6 +948,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
                     one(self.links.commit(vec![keep(LinkEdit::Put(link))])?)?;
                 }
                 self.report.sent += 1;
+                if is_new {
+                    self.made_there.push(href.clone());
+                }
                 // Without a tag, the next text may be another one's: it is read back at once.
                 let is_urgent = etag.is_none();
                 self.waiting.push(Sent {
@@ -1141,6 +1190,12 @@ fn agreed_link_of(record: RecordId, href: &str, text: &[u8]) -> Link {
         record,
         ..agreed_link(href, None, text)
     }
+}
+
+/// Returns true for the tags of SOGo: it counts versions, and from 0 again if a resource was removed and another one has
+/// its name, so that what it lists as changed may have the tag of an earlier text.
+fn is_counter(etag: Option<&str>) -> bool {
+    etag.is_some_and(|etag| etag.starts_with("\"gcs"))
 }
 
 fn keep(link: LinkEdit<'_>) -> LinkedChange<'_> {

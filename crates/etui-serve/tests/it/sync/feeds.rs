@@ -16,7 +16,7 @@ use etui_sync::{
 use tempfile::TempDir;
 
 use super::http::serve_http;
-use super::world::texts;
+use super::place::texts;
 
 /// What the publisher answers, and what was asked.
 #[derive(Default)]

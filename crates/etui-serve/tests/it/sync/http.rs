@@ -11,10 +11,15 @@ pub struct HttpRequest {
     /// By their names in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: String,
+    /// Requests of the connection that were answered before.
+    pub answered: usize,
 }
 
 /// Status, header lines, body.
 pub type HttpAnswer = (u16, String, String);
+
+/// The connection is closed without an answer.
+pub const HANG_UP: HttpAnswer = (0, String::new(), String::new());
 
 /// Serves on a free port, as long as the test program runs.
 pub fn serve_http(
@@ -37,7 +42,7 @@ fn serve_connection(
     answer: &dyn Fn(&HttpRequest) -> HttpAnswer,
 ) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
-    loop {
+    for answered in 0.. {
         let mut line = String::new();
         reader
             .read_line(&mut line)
@@ -66,8 +71,12 @@ fn serve_connection(
             path,
             headers,
             body: String::from_utf8(body).unwrap(),
+            answered,
         };
         let (status, more, text) = answer(&request);
+        if status == HANG_UP.0 {
+            return None;
+        }
         // A test may send a wrong length of its own.
         let length = match more.contains("Content-Length") {
             true => String::new(),
@@ -78,4 +87,5 @@ fn serve_connection(
             return None;
         }
     }
+    None
 }

@@ -8,7 +8,7 @@ use etui::Store;
 use etui::contacts::Card;
 use etui_serve::OwnCertificate;
 
-use super::world::texts;
+use super::place::texts;
 use crate::client::TestServer;
 
 /// Runs `etui sync` with words in a home; `on_line` is given the lines of standard error. Returns all that it

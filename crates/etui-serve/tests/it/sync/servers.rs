@@ -10,8 +10,8 @@ use etui_sync::{
 };
 use tempfile::TempDir;
 
+use super::place::texts;
 use super::scripted::{FOLDER, Scripted};
-use super::world::texts;
 
 struct Pairing {
     server: Scripted,
@@ -426,4 +426,76 @@ fn what_has_weak_tags_is_sent_too() {
         (report.sent, report.removed_there, report.problems),
         (1, 1, Vec::new())
     );
+}
+
+#[test]
+fn a_server_that_hangs_up_after_each_answer_gets_all() {
+    let pairing = Pairing::new(3);
+    pairing.sync();
+    pairing.server.state.lock().unwrap().hangs_up = true;
+    let contacts = pairing.here.contacts().unwrap();
+    for n in 0..3 {
+        let text = card(&format!("n{n}"), &format!("New {n}"));
+        contacts.save(&Card::parse(text).unwrap()).unwrap();
+    }
+    pairing.change("u0", "Person 0", "Person Zero");
+    contacts.remove("u1").unwrap();
+    let report = pairing.sync();
+    assert_eq!((report.sent, report.removed_there), (4, 1));
+    assert_eq!(pairing.names().len(), 5);
+    assert_eq!(pairing.sync(), PairReport::default());
+}
+
+#[test]
+fn what_is_new_and_removed_by_another_before_the_next_run_goes() {
+    for is_cut in [false, true] {
+        let pairing = Pairing::new(2);
+        pairing.server.state.lock().unwrap().has_moments = true;
+        pairing.sync();
+        let contacts = pairing.here.contacts().unwrap();
+        for name in ["first", "second"] {
+            let text = card(name, &format!("The {name}"));
+            contacts.save(&Card::parse(text).unwrap()).unwrap();
+        }
+        pairing.server.put("third.vcf", &card("third", "The third"));
+        if is_cut {
+            let mut state = pairing.server.state.lock().unwrap();
+            // Without a tag, the first one is read back before the second one is sent.
+            state.rewrites = Some(str::to_owned);
+            state.breaks_at = Some("The second".to_owned());
+            drop(state);
+            pairing.try_sync(0).unwrap_err();
+            pairing.server.state.lock().unwrap().breaks_at = None;
+        } else {
+            assert_eq!(pairing.sync().sent, 2);
+            pairing.server.remove("second.vcf");
+        }
+        pairing.server.remove("first.vcf");
+        pairing.server.remove("third.vcf");
+        let report = pairing.sync();
+        let (sent, removed) = if is_cut { (1, 2) } else { (0, 3) };
+        assert_eq!((report.sent, report.removed_here), (sent, removed));
+        assert_eq!(pairing.names().len(), texts::<Card>(&pairing.here).len());
+        assert_eq!(pairing.sync(), PairReport::default());
+    }
+}
+
+#[test]
+fn what_sogo_lists_as_changed_is_read_whatever_its_tag() {
+    // Two that were removed and made anew, with the tag of their first version.
+    let pairing = Pairing::new(2);
+    pairing.server.state.lock().unwrap().counts = true;
+    pairing.server.state.lock().unwrap().has_moments = true;
+    pairing.sync();
+    pairing.server.put("0.vcf", &card("u0", "Another"));
+    pairing.server.put("1.vcf", &card("u1", "A third"));
+    pairing.change("u1", "Person 1", "Person One");
+    let report = pairing.sync();
+    assert_eq!((report.changed_here, report.conflicts.len()), (1, 1));
+    let here = texts::<Card>(&pairing.here);
+    assert_eq!(here["u0"], card("u0", "Another"));
+    assert_eq!(here["u1"], card("u1", "Person One"));
+    let lost = pairing.here.refused().list().unwrap().remove(0).id;
+    let lost = pairing.here.refused().text(lost).unwrap().unwrap();
+    assert_eq!(lost, card("u1", "A third").into_bytes());
 }

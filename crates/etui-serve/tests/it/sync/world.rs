@@ -1,61 +1,94 @@
-//! [`World`]: a store here, and one that `etui serve` serves.
+//! [`World`]: a store here, and the same collections on a server, behind a proxy.
 
-use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
 
 use etui::Store;
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::record::RecordKind;
-use etui::resource::Resource;
-use etui::store::{CollectionKey, DeviceAccess};
+use etui::store::DeviceAccess;
 use etui::sync::{AccountId, AccountSettings, Pair, PairSettings};
 use etui_dav::client::{Address, RemoteKind};
 use etui_sync::{
     HttpClient, HttpOptions, Login, PairReport, SyncError, SyncOptions, discover, sync_pair,
 };
+use etui_testkit::wait::wait_until;
+use tempfile::TempDir;
 
+use super::dav::Dav;
 use super::proxy::Proxy;
 use crate::client::{TestServer, add_device};
 
-pub struct World {
-    /// Held while it serves.
-    _server: TestServer,
+pub struct World<P> {
     pub proxy: Proxy,
     pub here: Store,
-    pub there: Store,
+    pub there: P,
     pub account: AccountId,
+    user: String,
     password: String,
+    dir: TempDir,
+    /// Held while it serves.
+    _server: Option<TestServer>,
 }
 
-impl World {
-    pub fn new() -> Self {
+impl World<Store> {
+    /// With a store that `etui serve` serves.
+    pub fn served() -> Self {
         let server = TestServer::start();
         let password = add_device(&server.path("ada.etui"), "Laptop", &DeviceAccess::default());
         let there = Store::open(server.path("ada.etui")).unwrap();
-        let here = Store::open(server.path("here.etui")).unwrap();
-        let proxy = Proxy::to(server.address);
-        let mut world = Self {
-            account: AccountId(0),
-            _server: server,
-            proxy,
-            here,
-            there,
-            password,
-        };
-        world.account = world.add_account();
+        let address = server.address;
+        let mut world = Self::new(there, address, "ada", &password);
+        world._server = Some(server);
+        world.add_account("/", |_| true);
         world
     }
+}
 
-    fn add_account(&self) -> AccountId {
-        let url = format!("http://{}/", self.proxy.address);
+impl World<Dav> {
+    /// With two collections of a server, which are found from the address with the path `from`.
+    pub fn with_server(there: Dav, from: &str) -> Self {
+        let server = there.server.clone();
+        let paths = [there.book.clone(), there.calendar.clone()];
+        let mut world = Self::new(there, server.address, &server.user, &server.password);
+        world.add_account(from, |path| paths.iter().any(|own| own == path));
+        world
+    }
+}
+
+impl<P> World<P> {
+    fn new(there: P, server: SocketAddr, user: &str, password: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let here = Store::open(dir.path().join("here.etui")).unwrap();
+        Self {
+            proxy: Proxy::to(server),
+            here,
+            there,
+            account: AccountId(0),
+            user: user.to_owned(),
+            password: password.to_owned(),
+            dir,
+            _server: None,
+        }
+    }
+
+    /// Pairs the two collections whose paths are wanted.
+    fn add_account(&mut self, from: &str, is_wanted: impl Fn(&str) -> bool) {
+        let url = format!("http://{}{from}", self.proxy.address);
         let account = self.here.sync().add_account(&AccountSettings {
             name: "desktop".into(),
             url: url.clone(),
-            user: "ada".into(),
+            user: self.user.clone(),
+            secret: format!("command echo {}", self.password),
             ..AccountSettings::default()
         });
-        let account = account.unwrap();
+        self.account = account.unwrap();
         let found = discover(&self.client(), &Address::parse(&url).unwrap()).unwrap();
+        let all = format!("{found:?}");
+        let found = found
+            .into_iter()
+            .filter(|one| is_wanted(one.address.path()));
         for remote in found {
             let (kind, collection) = match remote.kind {
                 RemoteKind::Contacts => (Card::KIND, self.here.contacts().unwrap().id()),
@@ -64,7 +97,7 @@ impl World {
             self.here
                 .sync()
                 .add_pair(&PairSettings {
-                    account,
+                    account: self.account,
                     kind,
                     collection,
                     url: remote.address.to_string(),
@@ -73,13 +106,13 @@ impl World {
                 })
                 .unwrap();
         }
-        account
+        assert_eq!(self.pairs().len(), 2, "{all}");
     }
 
     pub fn client(&self) -> HttpClient {
         let address = Address::parse(&format!("http://{}/", self.proxy.address)).unwrap();
         let login = Login::Basic {
-            user: "ada".to_owned(),
+            user: self.user.clone(),
             password: self.password.clone(),
         };
         HttpClient::new(&address, login, &HttpOptions::default()).unwrap()
@@ -90,11 +123,7 @@ impl World {
     }
 
     /// Syncs all pairs.
-    pub fn sync(&self) -> Result<Vec<PairReport>, SyncError> {
-        self.sync_with(0)
-    }
-
-    pub fn sync_with(&self, allow_removals: u64) -> Result<Vec<PairReport>, SyncError> {
+    pub fn sync(&self, allow_removals: u64) -> Result<Vec<PairReport>, SyncError> {
         let client = self.client();
         let mut options = SyncOptions {
             account: "desktop",
@@ -110,44 +139,33 @@ impl World {
             })
             .collect()
     }
-}
 
-/// Returns the texts of a collection by UID.
-pub fn texts<R: Resource>(store: &Store) -> BTreeMap<String, String> {
-    let collection = store.collection::<R>(CollectionKey::Default).unwrap();
-    let mut ids = Vec::new();
-    let listed = collection.for_each_resource(|resource| {
-        ids.push(resource.id);
-        Ok(())
-    });
-    listed.unwrap();
-    let mut all = BTreeMap::new();
-    let read = collection.resources(ids, |_, resource| {
-        let resource = resource.unwrap();
-        let text = String::from_utf8(resource.bytes).unwrap();
-        assert_eq!(all.insert(resource.uid, text), None, "a UID is there twice");
-        Ok(())
-    });
-    read.unwrap();
-    all
-}
+    /// Begins a run whose connection is cut after this number of bytes.
+    pub fn sync_and_cut(&self, bytes: i64) {
+        self.proxy.cut_after(bytes);
+        let _cut = self.sync(1_000);
+        self.proxy.mend();
+    }
 
-/// Returns every text that a store has of a kind: live, earlier, removed, and those that lost.
-pub fn all_texts<R: Resource>(store: &Store) -> String {
-    let collection = store.collection::<R>(CollectionKey::Default).unwrap();
-    let mut all: Vec<String> = texts::<R>(store).into_values().collect();
-    let live: Vec<String> = texts::<R>(store).into_keys().collect();
-    let removed = collection.trash().unwrap();
-    let removed = removed.into_iter().map(|removed| removed.uid);
-    for uid in live.into_iter().chain(removed) {
-        for version in collection.history(&uid).unwrap() {
-            let record = collection.read_version(&version).unwrap();
-            all.extend(record.map(|record| String::from_utf8_lossy(&record.text).into_owned()));
-        }
+    /// Begins a run in a process, which is killed soon after this number of bytes.
+    pub fn sync_and_kill(&self, bytes: i64) {
+        self.proxy.watch(bytes);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_etui-serve"))
+            .args(["sync", "--allow-removals", "1000", "--store"])
+            .arg(self.here.path())
+            .env("HOME", self.dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_until("a run that comes to the place, or its end", || {
+            self.proxy.is_spent() || child.try_wait().unwrap().is_some()
+        });
+        let _ended = child.kill();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("panicked"), "{said}");
+        self.proxy.mend();
     }
-    for lost in store.refused().list().unwrap() {
-        let text = store.refused().text(lost.id).unwrap().unwrap();
-        all.push(String::from_utf8(text).unwrap());
-    }
-    all.concat()
 }
