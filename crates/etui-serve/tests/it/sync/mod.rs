@@ -10,6 +10,7 @@ mod oauth;
 mod place;
 mod products;
 mod program;
+mod providers;
 mod proxy;
 mod scripted;
 mod servers;
