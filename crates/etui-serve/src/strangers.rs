@@ -133,6 +133,7 @@ impl Stranger {
     pub async fn wait_for_cut(&self, time: Duration) {
         loop {
             tokio::select! {
+                biased;
                 () = self.cut.notified() => return,
                 // Its time begins again.
                 () = self.refused.notified() => {}
@@ -141,7 +142,10 @@ impl Stranger {
                         return;
                     }
                     // A password was accepted.
-                    self.refused.notified().await;
+                    tokio::select! {
+                        () = self.cut.notified() => return,
+                        () = self.refused.notified() => {}
+                    }
                 }
             }
         }

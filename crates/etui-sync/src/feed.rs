@@ -100,7 +100,11 @@ impl<'c> FeedRemote<'c> {
         let value = |name| answer.header(name).unwrap_or_default();
         let state = format!("{}\n{}", value(header::ETAG), value(header::LAST_MODIFIED));
         let text = self.read(answer)?;
-        let (name, mut entries) = split(&text).map_err(|reason| self.failed(reason))?;
+        let Parts {
+            name,
+            mut entries,
+            unread,
+        } = split(&text).map_err(|reason| self.failed(reason))?;
         *self.name.borrow_mut() = name;
         self.keep_names(&mut entries);
         let listing = Listing {
@@ -109,6 +113,11 @@ impl<'c> FeedRemote<'c> {
                 .map(|entry| (entry.href.clone(), Some(entry.etag.clone())))
                 .collect(),
             is_full: true,
+            // One that cannot be read now is not gone.
+            only_gone_is_gone: unread > 0,
+            note: (unread > 0).then(|| {
+                format!("{unread} of its entries cannot be read; nothing is removed meanwhile")
+            }),
             ctag: Some(state).filter(|state| state != "\n"),
             ..Listing::default()
         };
@@ -134,12 +143,12 @@ impl<'c> FeedRemote<'c> {
     /// new UIDs each time.
     fn keep_names(&self, entries: &mut [Entry]) {
         let now: HashSet<&str> = entries.iter().map(|entry| entry.href.as_str()).collect();
-        let mut before = HashMap::new();
+        let mut before: HashMap<&str, Vec<&str>> = HashMap::new();
         for link in &self.known {
             if let Some(etag) = &link.etag
                 && !now.contains(link.href.as_str())
             {
-                before.insert(etag.clone(), link.href.clone());
+                before.entry(etag).or_default().push(&link.href);
             }
         }
         if before.is_empty() {
@@ -148,9 +157,9 @@ impl<'c> FeedRemote<'c> {
         let known: HashSet<&str> = self.known.iter().map(|link| link.href.as_str()).collect();
         for entry in entries {
             if !known.contains(entry.href.as_str())
-                && let Some(href) = before.remove(&entry.etag)
+                && let Some(href) = before.get_mut(entry.etag.as_str()).and_then(Vec::pop)
             {
-                entry.href = href;
+                entry.href = href.to_owned();
             }
         }
     }
@@ -214,8 +223,16 @@ fn short_hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..32].to_owned()
 }
 
-/// Splits a feed into its name and entries, or says why it is none.
-fn split(feed: &[u8]) -> Result<(Option<String>, Vec<Entry>), &'static str> {
+/// The parts of a feed.
+struct Parts {
+    name: Option<String>,
+    entries: Vec<Entry>,
+    /// Entries that cannot be read.
+    unread: usize,
+}
+
+/// Splits a feed, or says why it is none.
+fn split(feed: &[u8]) -> Result<Parts, &'static str> {
     let trimmed = feed.trim_ascii();
     let trimmed = trimmed.strip_prefix(b"\xef\xbb\xbf").unwrap_or(trimmed);
     let starts = |text: &[u8]| {
@@ -232,7 +249,7 @@ fn split(feed: &[u8]) -> Result<(Option<String>, Vec<Entry>), &'static str> {
     let mut by_uid: HashMap<String, usize> = HashMap::new();
     let mut instances = HashSet::new();
     let mut zones: Vec<RawZone> = Vec::new();
-    let mut is_whole = false;
+    let (mut is_whole, mut unread) = (false, 0);
     let mut name = None;
     for piece in ObjectReader::new(feed) {
         match piece.map_err(|_| "it cannot be read")? {
@@ -257,7 +274,7 @@ fn split(feed: &[u8]) -> Result<(Option<String>, Vec<Entry>), &'static str> {
                 is_whole = ends_object(&text.bytes);
                 name = name.or_else(|| name_in(&text.bytes));
             }
-            ObjectPiece::Refused(_) => {}
+            ObjectPiece::Refused(_) => unread += 1,
         }
     }
     // Half a file: what is behind the cut is unknown, not gone.
@@ -269,7 +286,11 @@ fn split(feed: &[u8]) -> Result<(Option<String>, Vec<Entry>), &'static str> {
         named.entry(zone.tzid.as_str()).or_insert(zone);
     }
     let entries = groups.iter().map(|group| entry(group, &named));
-    Ok((name, entries.collect()))
+    Ok(Parts {
+        name,
+        entries: entries.collect(),
+        unread,
+    })
 }
 
 fn name_in(text: &[u8]) -> Option<String> {

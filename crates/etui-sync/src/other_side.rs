@@ -34,6 +34,7 @@ impl<'c> OtherSide<'c> {
         self,
         url: &str,
         links: Links<'c, R>,
+        is_dry_run: bool,
     ) -> Result<Box<dyn Remote + 'c>, SyncError> {
         Ok(match self {
             Self::Server(client) => Box::new(DavRemote {
@@ -45,7 +46,7 @@ impl<'c> OtherSide<'c> {
                 let known = links.briefs(false)?;
                 Box::new(FeedRemote::new(client, Address::parse(url)?, known))
             }
-            Self::Folder(folder) => Box::new(FolderRemote::new(folder, url, links)),
+            Self::Folder(folder) => Box::new(FolderRemote::new(folder, url, links, is_dry_run)),
         })
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Listing {
     pub(crate) is_full: bool,
     /// One that is not listed is not gone by that.
     pub(crate) only_gone_is_gone: bool,
+    /// A part of it cannot be read, and why.
+    pub(crate) note: Option<String>,
     pub(crate) token: Option<String>,
     pub(crate) ctag: Option<String>,
 }

@@ -21,6 +21,9 @@ use etui_contentline::merge::{MergeConflict, MergeWinner};
 const FEW_REMOVALS: usize = 10;
 const LARGE_SHARE: usize = 5;
 
+/// The item of what the other side's list says of itself.
+const NOTE: &str = "list";
+
 /// How often an item is looked at again that changed meanwhile, on whatever side.
 const TRIES: usize = 4;
 
@@ -77,9 +80,11 @@ pub fn sync_pair<'o, R: SyncKind>(
 ) -> Result<PairReport, SyncError> {
     let collection = store.collection::<R>(CollectionKey::Id(pair.settings.collection))?;
     let links = collection.links(pair.id);
-    let remote = other
-        .into()
-        .open(&pair.settings.url, collection.links(pair.id))?;
+    let remote = other.into().open(
+        &pair.settings.url,
+        collection.links(pair.id),
+        options.is_dry_run,
+    )?;
     let mut run = Run {
         store,
         links,
@@ -152,7 +157,13 @@ impl<R: SyncKind> Run<'_, '_, R> {
             false => (state.remote_token.as_deref(), state.ctag.as_deref()),
         };
         let before = self.collection.collection_token()?;
-        let listing = self.remote.list(token, ctag)?;
+        let mut listing = self.remote.list(token, ctag)?;
+        match listing.note.take() {
+            _ if self.options.is_dry_run => {}
+            Some(note) => self.problem(NOTE, self.options.account, note, None)?,
+            None if listing.is_full => self.clear(NOTE)?,
+            None => {}
+        }
         self.find_changes_here(&state)?;
         let is_idle = !listing.is_full
             && listing.items.is_empty()
@@ -421,9 +432,8 @@ impl<R: SyncKind> Run<'_, '_, R> {
         fetch: &[String],
     ) -> Result<Option<String>, SyncError> {
         let allowed = usize::try_from(self.options.allow_removals).unwrap_or(usize::MAX);
-        let here = self.gone.len();
         let fetched: HashSet<&str> = fetch.iter().map(String::as_str).collect();
-        let mut there = 0;
+        let (mut here, mut there) = (0, 0);
         let ids: Vec<RecordId> = links.values().map(|link| link.record).collect();
         let names = self.collection.resource_names(&ids)?;
         for (link, name) in links.values().zip(names) {
@@ -432,6 +442,8 @@ impl<R: SyncKind> Run<'_, '_, R> {
                 || self.gone.contains(&link.href)
                 || fetched.contains(link.href.as_str());
             there += usize::from(!is_kept);
+            // One that is gone on both sides is no removal any more.
+            here += usize::from(name.is_some() && self.gone.contains(&link.href));
         }
         let (side, count) = match here >= there {
             true => ("here", here),
@@ -905,6 +917,9 @@ impl<R: SyncKind> Run<'_, '_, R> {
             Sending::Done { .. } | Sending::Gone(_) => {
                 self.removed.push(link.href.clone());
                 self.report.removed_there += 1;
+                if self.removed.len() >= self.remote.batch() {
+                    self.read_back()?;
+                }
                 Ok(Next::Done)
             }
             Sending::Changed => self.look_again(&link.href),

@@ -3,7 +3,7 @@
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::store::CollectionKey;
-use etui::sync::{Account, AccountId, AccountSettings, Direction, PairSettings};
+use etui::sync::{Account, AccountId, AccountSettings, Direction, Pair, PairSettings};
 use etui::{CollectionId, CollectionKind, Error, Store};
 use etui_dav::client::{RemoteCollection, RemoteKind};
 use etui_program::output::{Table, object, one_line, quote_operand};
@@ -114,10 +114,7 @@ pub fn add_account(app: &mut App, args: &AddAccountArgs) -> Result<Option<Accoun
             password: password.clone(),
         },
     };
-    let mut certificate = args
-        .certificate
-        .as_ref()
-        .map(|text| text.trim().to_ascii_uppercase());
+    let mut certificate = args.certificate.as_deref().map(fingerprint);
     let found = loop {
         let client = client(&args.url, login(), certificate.clone())?;
         match discover(&client, &address) {
@@ -205,6 +202,11 @@ fn direction(args: &AddAccountArgs, remote: &RemoteCollection) -> Direction {
     }
 }
 
+/// Returns a fingerprint that a person typed in the form that is compared.
+pub fn fingerprint(typed: &str) -> String {
+    typed.trim().to_ascii_uppercase()
+}
+
 /// Returns the collections that are meant.
 fn choose(found: Vec<RemoteCollection>, only: &[String]) -> Result<Vec<RemoteCollection>> {
     // By its name, or as vdirsyncer names it, by the last part of its address.
@@ -267,6 +269,15 @@ fn paired(store: &Store) -> Result<Vec<CollectionId>> {
         all.extend(pairs.iter().map(|pair| pair.settings.collection));
     }
     Ok(all)
+}
+
+/// Returns true if a pair's collection is not removed here.
+pub fn is_here(store: &Store, pair: &Pair) -> bool {
+    let key = CollectionKey::Id(pair.settings.collection);
+    match pair.settings.kind {
+        CollectionKind::Calendar => store.collection::<CalendarObject>(key).is_ok(),
+        _ => store.collection::<Card>(key).is_ok(),
+    }
 }
 
 /// Returns the name of a pair's collection here.

@@ -3,6 +3,9 @@
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use etui::sync::Account;
@@ -10,6 +13,7 @@ use etui_program::output::{object, one_line, quote_operand};
 use etui_program::services::sync::OAuthArgs;
 use etui_program::{App, Failure, Result};
 use etui_sync::{OAuthClient, OAuthError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
 use super::secret::Secret;
@@ -63,6 +67,7 @@ fn first_line(path: &Path) -> Result<String> {
 
 /// Has the person log in; returns the access token, and the text that is kept to get others.
 pub fn log_in(app: &mut App, client: &OAuthClient) -> Result<(String, String)> {
+    let is_over = Arc::new(AtomicBool::new(false));
     let tokens = client.log_in(WAIT, &mut |url, answers| {
         // A page to open is no note that --quiet hides.
         app.out.write_error_line(&format!(
@@ -76,20 +81,36 @@ pub fn log_in(app: &mut App, client: &OAuthClient) -> Result<(String, String)> {
             .stderr(Stdio::null())
             .spawn();
         if std::io::stdin().is_terminal() {
-            std::thread::spawn(move || {
-                for line in std::io::stdin().lock().lines().map_while(std::result::Result::ok) {
-                    if answers.send(line).is_err() {
-                        return;
-                    }
-                }
-            });
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || read_lines(&answers, &is_over));
         }
     });
+    is_over.store(true, Ordering::Relaxed);
     let tokens = tokens.map_err(|error| Failure::Other(error.to_string()))?;
     let refresh = tokens.refresh.ok_or_else(|| {
         Failure::Other("the server gives no token for later runs (a refresh token)".to_owned())
     })?;
     Ok((tokens.access, kept(client, &refresh)))
+}
+
+/// Passes on the lines that a person types, until the login is over: later ones answer other questions.
+fn read_lines(answers: &Sender<String>, is_over: &AtomicBool) {
+    let stdin = std::io::stdin();
+    let tenth = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
+    while !is_over.load(Ordering::Relaxed) {
+        let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
+        if !poll(&mut watched, Some(&tenth)).is_ok_and(|ready| ready > 0) {
+            continue;
+        }
+        let mut line = String::new();
+        match stdin.lock().read_line(&mut line) {
+            Ok(1..) if answers.send(line).is_ok() => {}
+            _ => return,
+        }
+    }
 }
 
 fn kept(client: &OAuthClient, refresh: &str) -> String {

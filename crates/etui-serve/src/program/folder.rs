@@ -1,5 +1,6 @@
 //! `etui sync --folder`: devices in step by a folder that something else carries.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use etui::calendar::CalendarObject;
@@ -35,7 +36,8 @@ pub fn folder_account(
         return Ok(known.id);
     }
     let last = path.file_name().unwrap_or(path.as_os_str());
-    let name = free_name(&accounts, &last.to_string_lossy());
+    let is_taken = |name: &str| accounts.iter().any(|one| one.settings.name == name);
+    let name = numbered(&last.to_string_lossy(), &is_taken);
     let device = SealKey::generate().map_err(|e| Failure::Other(e.to_string()))?;
     let device = format!(
         "device-{}",
@@ -101,54 +103,74 @@ pub fn open_folder(account: &Account, path: &str) -> Result<Folder> {
     Folder::open(Path::new(path), read_key(&text)?, &settings.user).map_err(explain)
 }
 
-fn free_name(accounts: &[Account], wanted: &str) -> String {
-    let is_free = |name: &str| !accounts.iter().any(|one| one.settings.name == name);
-    let numbered = (2..).map(|n| format!("{wanted} {n}"));
-    let all = std::iter::once(wanted.to_owned()).chain(numbered);
-    all.take(10_000)
-        .find(|name| is_free(name))
-        .unwrap_or_default()
-}
-
-/// Pairs the collections that are not paired yet: those of here, but subscriptions, and those of the folder.
+/// Pairs the collections that are not paired yet: those of here, but subscriptions, and those of the folder. A name that
+/// means another collection on one of the two sides, since one was renamed, gets a number.
 pub fn pair_all(store: &Store, account: &Account, folder: &Folder) -> Result<Vec<Pair>> {
     let pairs = store.sync().pairs(account.id)?;
+    let is_paired = |one: &Local| {
+        let mut pairs = pairs.iter();
+        pairs.any(|p| p.settings.collection == one.2 && p.settings.kind == one.0)
+    };
+    let feeds = subscribed(store)?;
     let mut all = local::<Card>(store)?;
     all.extend(local::<CalendarObject>(store)?);
+    let (mut free, taken): (Vec<Local>, Vec<Local>) = all
+        .into_iter()
+        .partition(|one| !is_paired(one) && !feeds.contains(&one.2));
+    let add = |kind, collection, place: String| -> Result<()> {
+        let pair = PairSettings {
+            account: account.id,
+            kind,
+            collection,
+            url: place,
+            direction: Direction::Both,
+            takes_v4: true,
+        };
+        store.sync().add_pair(&pair)?;
+        Ok(())
+    };
     let token = folder.token().map_err(explain)?;
     let is_known = |pair: &Pair| pair.state.remote_token.as_deref() == Some(token.as_str());
+    let known: HashSet<String> = pairs.iter().map(|p| p.settings.url.clone()).collect();
     if pairs.is_empty() || !pairs.iter().all(is_known) {
         for (kind, name) in folder.collections().map_err(explain)? {
             let place = folder_place(kind, &name);
-            let is_paired = pairs.iter().any(|pair| pair.settings.url == place);
-            if !is_paired && !all.iter().any(|one| (one.0, &one.1) == (kind, &name)) {
-                let id = match kind {
-                    CollectionKind::Calendar => made::<CalendarObject>(store, &name)?,
-                    _ => made::<Card>(store, &name)?,
-                };
-                all.push((kind, name, id));
+            if known.contains(&place) {
+                continue;
             }
+            let same = free.iter().position(|one| (one.0, &one.1) == (kind, &name));
+            let collection = match same {
+                Some(at) => free.swap_remove(at).2,
+                None => {
+                    let is_taken =
+                        |name: &str| taken.iter().any(|one| one.0 == kind && one.1 == name);
+                    let name = numbered(&name, &is_taken);
+                    match kind {
+                        CollectionKind::Calendar => made::<CalendarObject>(store, &name)?,
+                        _ => made::<Card>(store, &name)?,
+                    }
+                }
+            };
+            add(kind, collection, place)?;
         }
     }
-    let feeds = subscribed(store)?;
-    for (kind, name, collection) in all {
-        let is_paired = pairs
-            .iter()
-            .any(|pair| pair.settings.collection == collection && pair.settings.kind == kind);
-        let place = folder_place(kind, &name);
-        let is_taken = pairs.iter().any(|pair| pair.settings.url == place);
-        if !is_paired && !is_taken && !feeds.contains(&collection) {
-            store.sync().add_pair(&PairSettings {
-                account: account.id,
-                kind,
-                collection,
-                url: place,
-                direction: Direction::Both,
-                takes_v4: true,
-            })?;
-        }
+    for (kind, name, collection) in free {
+        let is_taken = |name: &str| known.contains(&folder_place(kind, name));
+        add(
+            kind,
+            collection,
+            folder_place(kind, &numbered(&name, &is_taken)),
+        )?;
     }
     Ok(store.sync().pairs(account.id)?)
+}
+
+/// Returns the name, with a number if it is taken.
+fn numbered(name: &str, is_taken: &dyn Fn(&str) -> bool) -> String {
+    let others = (2..10_000).map(|n| format!("{name} {n}"));
+    let mut all = std::iter::once(name.to_owned()).chain(others);
+    all.find(|name| !is_taken(name))
+        .unwrap_or_else(|| name.to_owned())
 }
 
 type Local = (CollectionKind, String, CollectionId);

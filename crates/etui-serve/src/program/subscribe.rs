@@ -9,25 +9,26 @@ use etui_program::services::sync::SubscribeArgs;
 use etui_program::{App, Failure, Result};
 use etui_sync::{FeedInfo, Login, PairReport, SendError, SyncError, read_feed};
 
-use super::accounts::explain;
+use super::accounts::{explain, fingerprint};
 use super::connection::{WEBCAL, WEBCALS, address_of, client, is_feed};
 use super::secret::{Secret, ask};
 
 /// Subscribes; returns the account to be synced.
 pub fn subscribe(app: &mut App, args: &SubscribeArgs) -> Result<AccountId> {
     let (secret, login) = log_in(args)?;
-    let certificate = args.certificate.clone();
+    let certificate = args.certificate.as_deref().map(fingerprint);
     let (url, found) = find(&args.url, &login, certificate.as_ref())?;
     let store = app.open_or_create(app.store_options())?;
-    let is_known = |one: &Account| one.settings.url == url;
-    if let Some(known) = store.sync().accounts()?.iter().find(|one| is_known(one)) {
+    let accounts = store.sync().accounts()?;
+    if let Some(known) = accounts.iter().find(|one| one.settings.url == url) {
         return Err(Failure::Exists(format!(
             "the calendar is subscribed to already, as {}",
             one_line(&known.settings.name)
         )));
     }
     let wanted = args.name.clone().or(found.name.clone());
-    let (name, collection) = create(&store, &wanted.unwrap_or_else(|| "Subscription".to_owned()))?;
+    let wanted = wanted.unwrap_or_else(|| "Subscription".to_owned());
+    let (name, collection) = create(&store, &accounts, &wanted)?;
     let secret = match secret {
         Given::Kept(secret) => secret,
         Given::Typed(password) => Secret::keep(&name, &password, store.path())?,
@@ -98,7 +99,10 @@ fn find(given: &str, login: &Login, certificate: Option<&String>) -> Result<(Str
         None => format!("{WEBCALS}{given}"),
     };
     let found = match read(&secure)? {
-        Err(SyncError::Send(SendError::Unreachable { .. })) if given.starts_with(WEBCAL) => {
+        // Without TLS a password would be read by whoever is between.
+        Err(SyncError::Send(SendError::Unreachable { .. }))
+            if given.starts_with(WEBCAL) && *login == Login::None =>
+        {
             return Ok((given.to_owned(), read(given)?.map_err(explain)?));
         }
         found => found.map_err(explain)?,
@@ -106,8 +110,8 @@ fn find(given: &str, login: &Login, certificate: Option<&String>) -> Result<(Str
     Ok((secure, found))
 }
 
-/// Creates a calendar of a name that is free.
-fn create(store: &Store, wanted: &str) -> Result<(String, CollectionId)> {
+/// Creates a calendar of a name that is free, also among accounts, which have their secrets by it.
+fn create(store: &Store, accounts: &[Account], wanted: &str) -> Result<(String, CollectionId)> {
     let base: String = wanted
         .chars()
         .filter(|c| !c.is_control())
@@ -118,6 +122,9 @@ fn create(store: &Store, wanted: &str) -> Result<(String, CollectionId)> {
             1 => base.trim().to_owned(),
             n => format!("{} {n}", base.trim()),
         };
+        if accounts.iter().any(|one| one.settings.name == name) {
+            continue;
+        }
         match store.collections::<CalendarObject>().create(&name) {
             Ok(made) => return Ok((name, made.id())),
             Err(Error::CollectionExists { .. }) => {}

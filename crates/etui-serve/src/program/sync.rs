@@ -14,7 +14,9 @@ use rustix::fs::{FlockOperation, flock};
 
 use etui_sync::{PairReport, SyncOptions, sync_pair};
 
-use super::accounts::{add_account, collection_name, explain, find, remove_account, show_status};
+use super::accounts::{
+    add_account, collection_name, explain, find, is_here, remove_account, show_status,
+};
 use super::browser_login::log_in_again;
 use super::connection::Connection;
 use super::folder::{finish, folder_account, pair_all};
@@ -98,6 +100,14 @@ fn run_accounts(
             }
         };
         for pair in pairs {
+            if !is_here(&store, &pair) {
+                app.out.write_note(&format!(
+                    "{}: the collection that is paired with {} was removed here; restore it, or remove the account",
+                    one_line(name),
+                    one_line(&pair.settings.url)
+                ));
+                continue;
+            }
             let here = collection_name(&store, pair.settings.kind, pair.settings.collection);
             let label = label(name, &here);
             let mut bar = ProgressReporter::for_files(&app.out, &label);

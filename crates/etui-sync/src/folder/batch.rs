@@ -57,10 +57,6 @@ impl Change {
         }
     }
 
-    pub(super) fn is_whole(&self) -> bool {
-        !self.is_left_out
-    }
-
     pub(super) fn without_text(&self) -> Self {
         Self {
             text: None,

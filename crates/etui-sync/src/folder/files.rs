@@ -54,6 +54,13 @@ fn failed(path: &Path, error: &dyn std::fmt::Display) -> SyncError {
     SyncError::Folder(path.display().to_string(), error.to_string())
 }
 
+/// Returns true for a folder that has others in it.
+fn has_devices(path: &Path) -> bool {
+    let found = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut plain = found.filter(|one| !one.file_name().to_string_lossy().starts_with('.'));
+    plain.any(|one| one.file_type().is_ok_and(|kind| kind.is_dir()))
+}
+
 impl FolderFiles {
     pub(super) fn is_one(path: &Path) -> bool {
         path.join(MARKER).exists()
@@ -65,8 +72,11 @@ impl FolderFiles {
             path: path.to_owned(),
             key: key.clone(),
         };
-        if Self::is_one(path) {
-            return Err(failed(path, &"it is in use already; give its key"));
+        if Self::is_one(path) || has_devices(path) {
+            return Err(failed(
+                path,
+                &"other devices use it already; wait until it is carried here, and give its key",
+            ));
         }
         // Not the folders above it, such as the place of a stick that is not there.
         match fs::create_dir(path) {
@@ -80,19 +90,28 @@ impl FolderFiles {
     }
 
     pub(super) fn open(path: &Path, key: SealKey) -> Result<Self, SyncError> {
-        let marker = fs::read(path.join(MARKER)).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => failed(
-                path,
-                &"there is no folder of etui; is the stick there, and the folder carried?",
-            ),
+        let none = "there is no folder of etui; is the stick there, and the folder carried?";
+        let mut found = Vec::new();
+        for file in fs::read_dir(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => failed(path, &none),
             _ => failed(path, &error),
-        })?;
-        match open(&key, MARKER_TEXT, &marker) {
-            Ok(text) if text == MARKER_TEXT => Ok(Self {
+        })? {
+            let file = file.map_err(|error| failed(path, &error))?;
+            // Two devices may have begun it at once: a service keeps the second marker under another name.
+            if file.file_name().to_string_lossy().starts_with(MARKER) {
+                found.push(fs::read(file.path()).map_err(|error| failed(path, &error))?);
+            }
+        }
+        let is_marker = |sealed: &Vec<u8>| {
+            open(&key, MARKER_TEXT, sealed).is_ok_and(|text| text == MARKER_TEXT)
+        };
+        match (found.is_empty(), found.iter().any(is_marker)) {
+            (true, _) => Err(failed(path, &none)),
+            (_, false) => Err(failed(path, &"it has another key")),
+            (_, true) => Ok(Self {
                 path: path.to_owned(),
                 key,
             }),
-            _ => Err(failed(path, &"it has another key")),
         }
     }
 

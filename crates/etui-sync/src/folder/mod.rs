@@ -16,7 +16,7 @@ mod files;
 mod remote;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use etui::CollectionKind;
@@ -131,17 +131,27 @@ impl Folder {
             return Ok(());
         }
         let until = crate::run::now_ms() - KEPT_FOR;
-        let own_changes = state
+        // A text may still be what two changes come from, until all that replaced it is old, and one.
+        let mut replaced_at: HashMap<&str, i64> = HashMap::new();
+        for one in state.changes.values() {
+            for id in &one.replaces {
+                let at = replaced_at.entry(id).or_default();
+                *at = one.at.max(*at);
+            }
+        }
+        let kept: Vec<Change> = state
             .changes
             .values()
-            .filter(|one| one.device == self.device);
-        let kept: Vec<Change> = own_changes
-            .map(
-                |one| match state.replaced.contains(&one.id) && one.at < until {
+            .filter(|one| one.device == self.device)
+            .map(|one| {
+                let is_old = replaced_at
+                    .get(one.id.as_str())
+                    .is_some_and(|at| *at < until);
+                match is_old && state.heads(&one.place, &one.name).len() == 1 {
                     true => one.without_text(),
                     false => one.clone(),
-                },
-            )
+                }
+            })
             .collect();
         let written = self.files.write(&self.device, &kept)?;
         state.read.extend(written);
@@ -195,7 +205,7 @@ impl State {
     fn add(&mut self, change: Change) {
         match self.changes.get(&change.id) {
             // One that came twice; the one with the text is used.
-            Some(known) if known.is_whole() || !change.is_whole() => return,
+            Some(known) if !known.is_left_out || change.is_left_out => return,
             _ => {}
         }
         self.replaced.extend(change.replaces.iter().cloned());
@@ -216,61 +226,63 @@ impl State {
             .filter(|id| !self.replaced.contains(*id))
             .filter_map(|id| self.changes.get(id))
             .collect();
-        // A text that was written again, since its file was lost, gives way to those that replaced it.
+        // A text that was written again, since its file was lost, gives way to those that replaced all of it.
         if heads.len() > 1 {
-            let again = |one: &Change| {
-                one.is_again
-                    && heads.iter().any(|other| {
-                        !other.is_again && one.replaces.iter().any(|id| self.is_before(id, other))
-                    })
+            let is_replaced = |id: &String| {
+                let others = heads.iter().filter(|other| !other.is_again);
+                others.into_iter().any(|other| self.is_before(id, other))
             };
             let left_out: HashSet<&str> = heads
                 .iter()
-                .filter(|one| again(one))
+                .filter(|one| one.is_again && one.replaces.iter().all(is_replaced))
                 .map(|one| one.id.as_str())
                 .collect();
             heads.retain(|one| !left_out.contains(one.id.as_str()));
         }
-        heads.sort_by_cached_key(|one| {
-            let stamp = one.text.as_deref().map(crate::kind::stamp);
-            std::cmp::Reverse((stamp.unwrap_or_default(), one.id.clone()))
-        });
+        sort_heads(&mut heads);
         heads
     }
 
     /// Returns true if `id` is a change before this one.
     fn is_before(&self, id: &str, change: &Change) -> bool {
-        self.before(change).iter().any(|(before, _)| *before == id)
+        self.before(change).contains(id)
     }
 
-    /// Returns the changes before one, the nearest first, with their texts as far as they are known.
-    fn before<'s>(&'s self, change: &'s Change) -> Vec<(&'s str, Option<&'s [u8]>)> {
-        let mut found = Vec::new();
+    /// Returns the changes before one.
+    fn before<'s>(&'s self, change: &'s Change) -> HashSet<&'s str> {
         let mut seen = HashSet::new();
-        let mut next: VecDeque<&str> = change.replaces.iter().map(String::as_str).collect();
-        while let Some(id) = next.pop_front() {
-            if !seen.insert(id) {
-                continue;
-            }
-            let known = self.changes.get(id);
-            found.push((id, known.and_then(|one| one.text.as_deref())));
-            if let Some(known) = known {
+        let mut next: Vec<&str> = change.replaces.iter().map(String::as_str).collect();
+        while let Some(id) = next.pop() {
+            if seen.insert(id)
+                && let Some(known) = self.changes.get(id)
+            {
                 next.extend(known.replaces.iter().map(String::as_str));
             }
         }
-        found
+        seen
     }
 
-    /// Returns the text that two changes come from; empty if there is none, or none that is known.
-    fn base<'s>(&'s self, one: &'s Change, other: &'s Change) -> &'s [u8] {
-        let before: HashSet<&str> = self.before(other).iter().map(|(id, _)| *id).collect();
-        let all = self.before(one);
-        let shared = all.iter().filter(|(id, _)| before.contains(id));
-        shared
-            .filter_map(|(_, text)| *text)
-            .next()
-            .unwrap_or_default()
+    /// Returns the latest changes that two come from, as far as they are known.
+    fn shared<'s>(&'s self, one: &'s Change, other: &'s Change) -> Vec<&'s Change> {
+        let (ours, theirs) = (self.before(one), self.before(other));
+        let both = ours.intersection(&theirs);
+        let both: Vec<&Change> = both.filter_map(|id| self.changes.get(*id)).collect();
+        let earlier: HashSet<&str> = both.iter().flat_map(|one| self.before(one)).collect();
+        let latest = both
+            .into_iter()
+            .filter(|one| !earlier.contains(one.id.as_str()));
+        let mut latest: Vec<&Change> = latest.collect();
+        sort_heads(&mut latest);
+        latest
     }
+}
+
+/// Sorts changes, the newest first, in an order that all devices have.
+fn sort_heads(heads: &mut [&Change]) {
+    heads.sort_by_cached_key(|one| {
+        let stamp = one.text.as_deref().map(crate::kind::stamp);
+        std::cmp::Reverse((stamp.unwrap_or_default(), one.id.clone()))
+    });
 }
 
 /// Returns the name of a collection in a folder.

@@ -19,6 +19,7 @@ pub(crate) struct FolderRemote<'c, R> {
     folder: &'c Folder,
     place: String,
     links: Links<'c, R>,
+    is_dry_run: bool,
 }
 
 /// A record as the folder has it.
@@ -34,51 +35,97 @@ struct View {
 fn view<R: SyncKind>(state: &State, place: &str, name: &str, device: &str) -> Option<View> {
     let heads = state.heads(place, name);
     let etag: Vec<&str> = heads.iter().map(|one| one.id.as_str()).collect();
-    let mut view = View {
-        etag: etag.join(","),
-        text: None,
-        lost: Vec::new(),
-    };
-    let mut written = heads.iter().filter(|one| one.text.is_some());
+    let etag = etag.join(",");
+    // The file with the change that replaced it has not come yet.
+    if heads.iter().any(|one| one.is_left_out) {
+        return None;
+    }
     // A removal loses to a change that did not know of it.
-    let Some(first) = written.next() else {
-        return (!heads.is_empty()).then_some(view);
+    let written: Vec<&Change> = heads
+        .iter()
+        .filter(|one| one.text.is_some())
+        .copied()
+        .collect();
+    if written.is_empty() {
+        let removed = View {
+            etag,
+            text: None,
+            lost: Vec::new(),
+        };
+        return (!heads.is_empty()).then_some(removed);
+    }
+    let (text, losers) = merged::<R>(state, &written, 0);
+    let lost = losers.into_iter().filter(|(one, _)| one.device == device);
+    let lost = lost.map(|(one, properties)| LostThere {
+        text: one.text.clone().unwrap_or_default(),
+        properties,
+    });
+    // What two changes make depends on what they come from, too, which may come later.
+    let etag = match heads.len() {
+        1 => etag,
+        _ => format!("{etag}#{}", &blake3::hash(&text).to_hex()[..16]),
+    };
+    Some(View {
+        etag,
+        lost: lost.collect(),
+        text: Some(text),
+    })
+}
+
+/// Changes of which changes were merged that are merged, and so on: more are merged without a text that they come from.
+const MAX_DEPTH: u32 = 8;
+
+/// Merges changes that did not know of each other; returns the text, and those that lost, with the properties.
+fn merged<'s, R: SyncKind>(
+    state: &'s State,
+    changes: &[&'s Change],
+    depth: u32,
+) -> (Vec<u8>, Vec<(&'s Change, Vec<String>)>) {
+    let Some((first, others)) = changes.split_first() else {
+        return (Vec::new(), Vec::new());
     };
     let mut text = first.text.clone().unwrap_or_default();
-    for head in written {
-        let theirs = head.text.as_deref().unwrap_or_default();
-        let base = state.base(first, head);
-        let merged = R::merge((base, &text), (base, theirs), MergeWinner::Ours);
+    let mut losers = Vec::new();
+    for other in others {
+        let theirs = other.text.as_deref().unwrap_or_default();
+        let shared = match depth < MAX_DEPTH {
+            true => state.shared(first, other),
+            false => Vec::new(),
+        };
+        let base = merged::<R>(state, &shared, depth + 1).0;
         // One that cannot be merged loses as a whole.
-        let properties = match merged {
+        let properties = match R::merge((&base, &text), (&base, theirs), MergeWinner::Ours) {
             Ok((merged, conflicts)) => {
                 text = merged;
                 conflicts.into_iter().map(|one| one.property).collect()
             }
             Err(_) => vec!["the whole text".to_owned()],
         };
-        if !properties.is_empty() && head.device == device {
-            view.lost.push(LostThere {
-                text: theirs.to_vec(),
-                properties,
-            });
+        if !properties.is_empty() {
+            losers.push((*other, properties));
         }
     }
-    view.text = Some(text);
-    Some(view)
+    (text, losers)
 }
 
 fn ids(etag: &str) -> Vec<String> {
+    let etag = etag.split('#').next().unwrap_or_default();
     let ids = etag.split(',').filter(|id| !id.is_empty());
     ids.map(str::to_owned).collect()
 }
 
 impl<'c, R: SyncKind> FolderRemote<'c, R> {
-    pub(crate) fn new(folder: &'c Folder, place: &str, links: Links<'c, R>) -> Self {
+    pub(crate) fn new(
+        folder: &'c Folder,
+        place: &str,
+        links: Links<'c, R>,
+        is_dry_run: bool,
+    ) -> Self {
         Self {
             folder,
             place: place.to_owned(),
             links,
+            is_dry_run,
         }
     }
 
@@ -94,8 +141,14 @@ impl<'c, R: SyncKind> FolderRemote<'c, R> {
         let at = (self.place.as_str(), href.trim_start_matches('/'));
         let change = Change::new(at, replaces, text, is_again, &self.folder.device);
         let mut state = self.folder.state.borrow_mut();
-        state.pending.push(change.clone());
-        state.add(change);
+        if state
+            .changes
+            .get(&change.id)
+            .is_none_or(|known| known.is_left_out)
+        {
+            state.pending.push(change.clone());
+            state.add(change);
+        }
     }
 
     /// Writes again what this device had read, and whose files are gone or damaged: nothing is taken for removed because
@@ -105,7 +158,10 @@ impl<'c, R: SyncKind> FolderRemote<'c, R> {
             let known = ids(link.etag.as_deref().unwrap_or_default());
             let is_lost = {
                 let state = self.folder.state.borrow();
-                known.iter().any(|id| !state.changes.contains_key(id))
+                known.iter().any(|id| match state.changes.get(id) {
+                    Some(known) => known.is_left_out && !state.replaced.contains(id),
+                    None => true,
+                })
             };
             if is_lost
                 && let Some(link) = self.links.of_href(&link.href)?
@@ -135,7 +191,13 @@ impl<R: SyncKind> Remote for FolderRemote<'_, R> {
             return Ok(listing);
         }
         self.folder.load(&found)?;
-        self.mend()?;
+        if !self.is_dry_run {
+            self.mend()?;
+        }
+        // A file may become whole without another length.
+        if !self.folder.state.borrow().unreadable.is_empty() {
+            listing.token = None;
+        }
         let state = self.folder.state.borrow();
         let names = state.records.get(&self.place);
         for name in names.into_iter().flat_map(|names| names.keys()) {

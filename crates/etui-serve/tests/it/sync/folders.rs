@@ -403,3 +403,134 @@ fn many_files_of_a_device_are_made_one() {
         0
     );
 }
+
+#[test]
+fn a_change_that_replaces_a_part_of_what_is_written_again_hides_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let devices = three(&dir);
+    let [a, b, c] = &devices;
+    let key = a.key.clone();
+    let d = Device::new(dir.path(), "d", Some(&key));
+    a.put("x", "Ada", "start");
+    quiesce(&devices);
+    // Two heads, which c has merged.
+    a.put("x", "Ada A", "start");
+    b.put("x", "Ada", "of b");
+    a.sync();
+    b.sync();
+    carry(a, c, None);
+    carry(b, c, None);
+    c.sync();
+    // One knows only a's.
+    carry(a, &d, None);
+    d.sync();
+    d.put("x", "Ada D", "start");
+    d.sync();
+    // The file of b is not at c for a while.
+    for file in files(&c.folder) {
+        if file.starts_with("b") {
+            fs::remove_file(c.folder.join(&file)).unwrap();
+        }
+    }
+    c.sync();
+    let mut all = Vec::from(devices);
+    all.push(d);
+    quiesce(&all);
+    let now = texts::<Card>(&all[0].store)["x"].clone();
+    assert!(now.contains("of b"), "{now}");
+    check_equal::<Card>(&all, &["of b".to_owned()], "four devices");
+}
+
+#[test]
+fn the_text_that_two_changes_come_from_may_come_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let devices = three(&dir);
+    let [a, b, c] = &devices;
+    a.put("x", "Ada", "start");
+    a.sync();
+    carry(a, b, None);
+    b.sync();
+    let first = files(&a.folder);
+    a.put("x", "Ada A", "start");
+    a.sync();
+    b.put("x", "Ada", "of b");
+    b.sync();
+    // The first file of a comes after the others.
+    for from in [a, b] {
+        for file in files(&from.folder) {
+            if !first.contains(&file) {
+                carry_file(&from.folder.join(&file), &c.folder.join(&file), None);
+            }
+        }
+    }
+    c.sync();
+    quiesce(&devices);
+    let now = texts::<Card>(&c.store)["x"].clone();
+    assert!(now.contains("FN:Ada A") && now.contains("of b"), "{now}");
+    check_equal::<Card>(&devices, &[], "late");
+}
+
+#[test]
+fn edits_on_top_of_two_heads_are_merged_from_both() {
+    let dir = tempfile::tempdir().unwrap();
+    let devices = three(&dir);
+    let [a, b, c] = &devices;
+    a.put("x", "Ada", "start");
+    quiesce(&devices);
+    a.put("x", "Ada A", "start");
+    b.put("x", "Ada", "of b");
+    quiesce(&devices);
+    // Both have both; one takes b's note away, the other changes the name.
+    a.put("x", "Ada A", "start");
+    c.put("x", "Ada C", "of b");
+    quiesce(&devices);
+    let now = texts::<Card>(&b.store)["x"].clone();
+    assert!(
+        now.contains("FN:Ada C") && now.contains("start") && !now.contains("of b"),
+        "{now}"
+    );
+    let listed = devices
+        .iter()
+        .map(|one| one.store.refused().list().unwrap().len());
+    assert_eq!(listed.sum::<usize>(), 0);
+}
+
+#[test]
+fn a_lost_file_is_written_again_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let devices = three(&dir);
+    let [a, ..] = &devices;
+    for n in 0..30 {
+        a.put(&format!("u{n}"), &format!("Person {n}"), "x");
+    }
+    quiesce(&devices);
+    for file in files(&a.folder) {
+        if file.components().count() > 1 {
+            fs::remove_file(a.folder.join(&file)).unwrap();
+        }
+    }
+    let runs = [0; 3].map(|_| {
+        a.sync();
+        files(&a.folder).len()
+    });
+    assert_eq!(runs, [2, 2, 2]);
+}
+
+#[test]
+fn a_folder_of_others_is_not_begun_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let devices = three(&dir);
+    let [a, b, _] = &devices;
+    a.put("x", "Ada", "one");
+    a.sync();
+    carry(a, b, None);
+    // The marker comes last, or as the copy of a service.
+    let marker = b.folder.join("etui-folder");
+    fs::rename(&marker, b.folder.join("etui-folder.sync-conflict-1")).unwrap();
+    assert!(matches!(
+        Folder::create(&b.folder, "b"),
+        Err(SyncError::Folder(..))
+    ));
+    b.sync();
+    assert_eq!(texts::<Card>(&b.store).len(), 1);
+}

@@ -1,6 +1,7 @@
 //! [`World`]: a store here, and the same collections on a server, behind a proxy.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use etui::Store;
@@ -28,6 +29,9 @@ pub struct World<P> {
     user: String,
     password: String,
     dir: TempDir,
+    /// The store of the other computer, if a pipe to a program is the connection, as over ssh.
+    piped: Option<PathBuf>,
+    _there: Option<TempDir>,
     /// Held while it serves.
     _server: Option<TestServer>,
 }
@@ -41,6 +45,21 @@ impl World<Store> {
         let address = server.address;
         let mut world = Self::new(there, address, "ada", &password);
         world._server = Some(server);
+        world.add_account("/", |_| true);
+        world
+    }
+}
+
+impl World<Store> {
+    /// With the store of another computer, which a program serves on a pipe.
+    pub fn piped() -> Self {
+        let there = tempfile::tempdir().unwrap();
+        let path = there.path().join("desktop.etui");
+        let store = Store::open(&path).unwrap();
+        // Nothing listens there.
+        let mut world = Self::new(store, ([127, 0, 0, 1], 9).into(), "", "");
+        world.piped = Some(path);
+        world._there = Some(there);
         world.add_account("/", |_| true);
         world
     }
@@ -69,18 +88,28 @@ impl<P> World<P> {
             user: user.to_owned(),
             password: password.to_owned(),
             dir,
+            piped: None,
+            _there: None,
             _server: None,
         }
     }
 
     /// Pairs the two collections whose paths are wanted.
     fn add_account(&mut self, from: &str, is_wanted: impl Fn(&str) -> bool) {
-        let url = format!("http://{}{from}", self.proxy.address);
+        let address = match &self.piped {
+            Some(_) => "pipe".to_owned(),
+            None => self.proxy.address.to_string(),
+        };
+        let url = format!("http://{address}{from}");
+        let (given, secret) = match &self.piped {
+            Some(_) => ("ssh://desktop".to_owned(), "none".to_owned()),
+            None => (url.clone(), format!("command echo {}", self.password)),
+        };
         let account = self.here.sync().add_account(&AccountSettings {
             name: "desktop".into(),
-            url: url.clone(),
+            url: given,
             user: self.user.clone(),
-            secret: format!("command echo {}", self.password),
+            secret,
             ..AccountSettings::default()
         });
         self.account = account.unwrap();
@@ -109,7 +138,33 @@ impl<P> World<P> {
         assert_eq!(self.pairs().len(), 2, "{all}");
     }
 
+    /// Returns the program that serves on a pipe; what it answers ends after a number of bytes.
+    fn pipe(store: &Path, bytes: i64, then: &str) -> Vec<String> {
+        let script = format!("\"$0\" --store \"$1\" --stdio | {{ head -c {bytes}; {then}; }}");
+        let words = ["sh", "-c", &script, env!("CARGO_BIN_EXE_etui-serve")];
+        let mut words: Vec<String> = words.map(str::to_owned).to_vec();
+        words.push(store.to_str().unwrap().to_owned());
+        words
+    }
+
+    fn client_with(&self, bytes: i64) -> HttpClient {
+        match &self.piped {
+            Some(store) => {
+                let options = HttpOptions {
+                    command: Some(Self::pipe(store, bytes, ":")),
+                    ..HttpOptions::default()
+                };
+                let address = Address::parse("http://pipe/").unwrap();
+                HttpClient::new(&address, Login::None, &options).unwrap()
+            }
+            None => self.client(),
+        }
+    }
+
     pub fn client(&self) -> HttpClient {
+        if self.piped.is_some() {
+            return self.client_with(i64::MAX / 2);
+        }
         let address = Address::parse(&format!("http://{}/", self.proxy.address)).unwrap();
         let login = Login::Basic {
             user: self.user.clone(),
@@ -124,7 +179,14 @@ impl<P> World<P> {
 
     /// Syncs all pairs.
     pub fn sync(&self, allow_removals: u64) -> Result<Vec<PairReport>, SyncError> {
-        let client = self.client();
+        self.sync_by(&self.client(), allow_removals)
+    }
+
+    fn sync_by(
+        &self,
+        client: &HttpClient,
+        allow_removals: u64,
+    ) -> Result<Vec<PairReport>, SyncError> {
         let mut options = SyncOptions {
             account: "desktop",
             allow_removals,
@@ -134,8 +196,8 @@ impl<P> World<P> {
         let all = self.pairs();
         all.iter()
             .map(|pair| match pair.settings.kind == Card::KIND {
-                true => sync_pair::<Card>(&self.here, &client, pair, &mut options),
-                false => sync_pair::<CalendarObject>(&self.here, &client, pair, &mut options),
+                true => sync_pair::<Card>(&self.here, client, pair, &mut options),
+                false => sync_pair::<CalendarObject>(&self.here, client, pair, &mut options),
             })
             .collect()
     }
@@ -143,13 +205,16 @@ impl<P> World<P> {
     /// Begins a run whose connection is cut after this number of bytes.
     pub fn sync_and_cut(&self, bytes: i64) {
         self.proxy.cut_after(bytes);
-        let _cut = self.sync(1_000);
+        let _cut = self.sync_by(&self.client_with(bytes), 1_000);
         self.proxy.mend();
     }
 
     /// Begins a run in a process, which is killed soon after this number of bytes.
     pub fn sync_and_kill(&self, bytes: i64) {
         self.proxy.watch(bytes);
+        if let Some(store) = &self.piped {
+            return self.kill_by_pipe(store, bytes);
+        }
         let mut child = Command::new(env!("CARGO_BIN_EXE_etui-serve"))
             .args(["sync", "--allow-removals", "1000", "--store"])
             .arg(self.here.path())
@@ -164,6 +229,32 @@ impl<P> World<P> {
         });
         let _ended = child.kill();
         let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("panicked"), "{said}");
+        self.proxy.mend();
+    }
+
+    /// Begins a run in a process, which the program at the other end of its pipe kills.
+    fn kill_by_pipe(&self, store: &Path, bytes: i64) {
+        let ssh = self.dir.path().join("ssh");
+        let words = Self::pipe(store, bytes, "kill -9 $PPID");
+        let script = format!(
+            "#!/bin/sh\nset -- '{}' '{}'\n{}\n",
+            words[3], words[4], words[2]
+        )
+        .replace("$1", "$2")
+        .replace("$0", "$1");
+        std::fs::write(&ssh, script).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(&ssh, mode).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_etui-serve"))
+            .args(["sync", "--allow-removals", "1000", "--store"])
+            .arg(self.here.path())
+            .env("HOME", self.dir.path())
+            .env("ETUI_SSH", &ssh)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!said.contains("panicked"), "{said}");
         self.proxy.mend();
