@@ -140,7 +140,17 @@ impl<P> World<P> {
 
     /// Returns the program that serves on a pipe; what it answers ends after a number of bytes.
     fn pipe(store: &Path, bytes: i64, then: &str) -> Vec<String> {
-        let script = format!("\"$0\" --store \"$1\" --stdio | {{ head -c {bytes}; {then}; }}");
+        // dd passes on each byte at once, as head does not.
+        let passed = match bytes < i64::MAX / 2 {
+            true => format!("dd bs=1 count={bytes} status=none"),
+            false => "cat".to_owned(),
+        };
+        // The shell keeps no end of the pipes, so that the client sees the cut.
+        let script = format!(
+            "exec 3>&1 4<&0 >/dev/null\n\
+             \"$0\" --store \"$1\" --stdio <&4 3>&- 4<&- | {{ {passed} >&3; exec 3>&-; {then}; }} 4<&- &\n\
+             exec 3>&- 4<&-\nwait"
+        );
         let words = ["sh", "-c", &script, env!("CARGO_BIN_EXE_etui-serve")];
         let mut words: Vec<String> = words.map(str::to_owned).to_vec();
         words.push(store.to_str().unwrap().to_owned());
@@ -237,7 +247,11 @@ impl<P> World<P> {
     /// Begins a run in a process, which the program at the other end of its pipe kills.
     fn kill_by_pipe(&self, store: &Path, bytes: i64) {
         let ssh = self.dir.path().join("ssh");
-        let words = Self::pipe(store, bytes, "kill -9 $PPID");
+        let words = Self::pipe(
+            store,
+            bytes,
+            "grep -q sync /proc/$PPID/cmdline && kill -9 $PPID",
+        );
         let script = format!(
             "#!/bin/sh\nset -- '{}' '{}'\n{}\n",
             words[3], words[4], words[2]
