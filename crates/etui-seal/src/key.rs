@@ -87,7 +87,7 @@ fn letter(number: u128) -> char {
     char::from(LETTERS[(number & 31) as usize])
 }
 
-/// Reads what a person typed: in any case, with or without blanks and dashes, and with letters for the digits that look
+/// Reads a key as a person typed it: in any case, with or without blanks and dashes, and with letters for the digits that look
 /// like them.
 impl FromStr for SealKey {
     type Err = KeyError;

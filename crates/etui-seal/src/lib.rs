@@ -75,7 +75,7 @@ fn only_nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; 12])
 }
 
-/// Returns the key of a file, and what is authenticated beside its text.
+/// Returns the key of a file, and the bytes that are authenticated beside its text.
 fn prepare(key: &SealKey, head: &[u8], context: &[u8]) -> Option<(LessSafeKey, Aad<Vec<u8>>)> {
     let salt = Salt::new(HKDF_SHA256, &head[MAGIC.len()..HEAD]);
     let derived = salt.extract(key.bytes());

@@ -4,7 +4,7 @@
 //! http       one connection: TLS, plain, or the pipes of a program
 //! discover   from an address to the collections of an account
 //! run        one pair of collections: the changes of both sides, taken, merged, sent
-//! remote     what a run asks of the other side
+//! remote     the questions of a run to the other side
 //! dav        a collection of a server
 //! feed       a calendar that is published as one file
 //! oauth      logging in by a browser

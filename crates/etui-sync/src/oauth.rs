@@ -29,7 +29,7 @@ pub struct OAuthClient {
     pub authorization_url: String,
     /// Where tokens are given.
     pub token_url: String,
-    /// What the tokens are for, separated by blanks.
+    /// The scopes of the tokens, separated by blanks.
     pub scope: String,
     /// The client's id.
     pub id: String,

@@ -1,4 +1,4 @@
-//! [`Remote`]: the other side of a pair, and what it answers.
+//! [`Remote`]: the other side of a pair, and its answers.
 
 use crate::error::SyncError;
 

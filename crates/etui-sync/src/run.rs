@@ -21,7 +21,7 @@ use etui_contentline::merge::{MergeConflict, MergeWinner};
 const FEW_REMOVALS: usize = 10;
 const LARGE_SHARE: usize = 5;
 
-/// The item of what the other side's list says of itself.
+/// The item of a problem of the whole list.
 const NOTE: &str = "list";
 
 /// How often an item is looked at again that changed meanwhile, on whatever side.

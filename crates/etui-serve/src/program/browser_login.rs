@@ -21,7 +21,7 @@ use super::secret::Secret;
 /// How long a person may take to log in.
 const WAIT: Duration = Duration::from_mins(10);
 
-/// Google's servers and what the tokens are for (developers.google.com/identity/protocols/oauth2/native-app).
+/// Google's servers and scopes (developers.google.com/identity/protocols/oauth2/native-app).
 const GOOGLE: [&str; 3] = [
     "https://accounts.google.com/o/oauth2/v2/auth",
     "https://oauth2.googleapis.com/token",
@@ -121,7 +121,7 @@ fn kept(client: &OAuthClient, refresh: &str) -> String {
     kept.to_string()
 }
 
-/// Reads what [`kept`] wrote.
+/// Reads the text of [`kept`].
 fn read_kept(secret: &Secret, account: &str) -> Result<(OAuthClient, String)> {
     let text = secret.read(account)?;
     let found: Value = serde_json::from_str(&text).unwrap_or_default();

@@ -103,7 +103,7 @@ impl Secret {
         Ok(Self::File(path))
     }
 
-    /// Replaces what [`Secret::keep`] wrote.
+    /// Replaces the text of [`Secret::keep`].
     pub fn replace(&self, text: &str) -> Result<()> {
         match self {
             Self::OAuth(kept) => kept.replace(text),

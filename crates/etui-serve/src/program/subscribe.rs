@@ -167,7 +167,7 @@ pub fn is_news(store: &Store, pair: &Pair, title: &str, reason: &str) -> Result<
     Ok(!is_known)
 }
 
-/// Forgets what [`is_news`] recorded.
+/// Forgets the problem that [`is_news`] recorded.
 pub fn forget_problem(store: &Store, pair: &Pair, report: &mut PairReport) -> Result<()> {
     report.problems.retain(|one| one.item != FEED);
     Ok(store.sync().clear_problem(pair.id, FEED)?)

@@ -39,7 +39,7 @@ fn default_file() -> Result<PathBuf> {
         .ok_or_else(|| Failure::usage("there is no home directory; name the file"))
 }
 
-/// A line of the file, and what is wrong there.
+/// A line of the file, and the error there.
 type AtLine = (usize, String);
 
 /// A `[kind name]` with its options.

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use super::http::serve_http;
 use super::place::texts;
 
-/// What the publisher answers, and what was asked.
+/// The publisher's answer, and the conditions of requests.
 #[derive(Default)]
 struct Published {
     status: u16,

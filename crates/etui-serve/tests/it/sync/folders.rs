@@ -136,7 +136,7 @@ fn carry_file(from: &Path, to: &Path, bytes: Option<usize>) {
     fs::write(to, &text[..bytes.unwrap_or(text.len()).min(text.len())]).unwrap();
 }
 
-/// Carries what one copy has and the other has not, or not whole.
+/// Carries files that the other copy has not, or not whole.
 fn carry(from: &Device, to: &Device, rng: Option<&mut SplitMix64>) {
     let mut rng = rng;
     for file in files(&from.folder) {

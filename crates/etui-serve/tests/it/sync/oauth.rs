@@ -12,7 +12,7 @@ use super::http::{HttpRequest, serve_http};
 use super::program::run_with;
 use super::scripted::Scripted;
 
-/// What the authorization server does, and what it was asked.
+/// The state of the authorization server, and the forms that it got.
 #[derive(Default)]
 struct Authorization {
     /// Its next token for later runs.

@@ -24,7 +24,7 @@ struct Provider {
     /// Where the well-known address leads.
     principal: &'static str,
     home: &'static str,
-    /// The path of the address book, and what else is in the home.
+    /// The path of the address book, and other collections in the home.
     book: &'static str,
     others: &'static str,
     etag: fn(u64) -> String,

@@ -2,7 +2,7 @@
 //!
 //! - [`clients`]: the programs, and how their copies are read and changed;
 //! - [`served`]: the server at the other end, which counts its requests;
-//! - [`usage`]: what a run costs a client;
+//! - [`usage`]: the cost of a run for a client;
 //! - [`report`]: the declared report.
 
 mod clients;

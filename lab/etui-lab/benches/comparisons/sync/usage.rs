@@ -1,4 +1,4 @@
-//! [`RunUsage`]: what a run of a client costs.
+//! [`RunUsage`]: the cost of a run of a client.
 
 use std::fs::File;
 use std::path::Path;
