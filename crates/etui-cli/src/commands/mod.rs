@@ -38,6 +38,7 @@ pub fn run_command(app: &mut App, command: Command) -> Result<()> {
         Command::Init(args) => init::create_store(app, &args),
         Command::Import(args) => import::import_files(app, &args),
         Command::Calendar(args) => calendar::run_command(app, *args),
+        Command::Calendars(args) if args.is_subscription() => Err(services::run_subscribe()),
         Command::Calendars(args) => args.run_command(app),
         Command::Contacts(command) => command.run_command(app),
         Command::Addressbooks(args) => args.run_command(app),

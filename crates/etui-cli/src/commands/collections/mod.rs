@@ -163,6 +163,11 @@ fn command_line<R: RecordCommands>() -> String {
 }
 
 impl<R: RecordCommands> CollectionsArgs<R> {
+    /// Returns true for `subscribe`, which another program runs.
+    pub fn is_subscription(&self) -> bool {
+        matches!(self.command, Some(CollectionCommand::Subscribe(_)))
+    }
+
     pub fn run_command(&self, app: &mut App) -> Result<()> {
         match &self.command {
             None | Some(CollectionCommand::List) => list_collections::<R>(app),
@@ -170,9 +175,6 @@ impl<R: RecordCommands> CollectionsArgs<R> {
             Some(CollectionCommand::Rename { old, new }) => rename_collection::<R>(app, old, new),
             Some(CollectionCommand::Color { name, color }) => {
                 color_collection::<R>(app, name, color.as_deref())
-            }
-            Some(CollectionCommand::Subscribe(_)) if R::HAS_COLORS => {
-                Err(super::services::run_subscribe())
             }
             Some(CollectionCommand::Subscribe(_)) => Err(Failure::usage(
                 "only calendars can be subscribed to: etui calendars subscribe URL",
