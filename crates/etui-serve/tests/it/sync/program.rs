@@ -3,11 +3,15 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use etui::Store;
+use etui::calendar::CalendarObject;
 use etui::contacts::Card;
+use etui::store::CollectionKey;
 use etui_serve::OwnCertificate;
 
+use super::http::serve_http;
 use super::place::texts;
 use crate::client::TestServer;
 
@@ -225,4 +229,59 @@ fn two_runs_at_once_do_not_both_send() {
     drop(file);
     let (said, code) = run(home.path(), &[]);
     assert!(code == Some(0) && said.contains("in step"), "{said}");
+}
+
+#[test]
+fn a_subscription_that_fails_is_told_once_and_stays_as_it_is() {
+    let published = Arc::new(Mutex::new((200, String::new())));
+    let text = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nX-WR-CALNAME:Holidays\r\nBEGIN:VEVENT\r\nUID:h1\r\n\
+                DTSTAMP:20261101T000000Z\r\nDTSTART;VALUE=DATE:20261225\r\nSUMMARY:Christmas\r\nEND:VEVENT\r\n\
+                END:VCALENDAR\r\n";
+    published.lock().unwrap().1 = text.to_owned();
+    let served = Arc::clone(&published);
+    let address = serve_http(move |_| {
+        let (status, text) = served.lock().unwrap().clone();
+        (status, String::new(), text)
+    });
+    let home = tempfile::tempdir().unwrap();
+    let url = format!("webcal://{address}/holidays.ics");
+    // Nothing speaks TLS there: the address without it is tried.
+    let (said, code) = run(home.path(), &["subscribe", &url]);
+    assert!(
+        code == Some(0) && said.contains("Holidays: 1 added here"),
+        "{said}"
+    );
+    let (said, code) = run(home.path(), &["subscribe", &url]);
+    assert!(
+        code != Some(0) && said.contains("subscribed to already"),
+        "{said}"
+    );
+    *published.lock().unwrap() = (404, String::new());
+    let runs = [0; 3].map(|_| run(home.path(), &[]));
+    assert_eq!(
+        runs.each_ref().map(|(_, code)| *code),
+        [Some(1), Some(0), Some(0)]
+    );
+    assert!(runs[0].0.contains("stays as it is") && runs[1].0.contains("as before"));
+    // Another reason is news.
+    *published.lock().unwrap() = (200, "<html>".to_owned());
+    assert_eq!(run(home.path(), &[]).1, Some(1));
+    *published.lock().unwrap() = (200, text.to_owned());
+    let (said, code) = run(home.path(), &[]);
+    assert!(
+        code == Some(0) && said.contains("Holidays: in step"),
+        "{said}"
+    );
+    let here = Store::open(home.path().join("p.etui")).unwrap();
+    let calendar = here.collection::<CalendarObject>(CollectionKey::Name("Holidays"));
+    assert_eq!(calendar.unwrap().count().unwrap(), 1);
+    // A server's address is told apart.
+    let password = write_password(home.path(), "p");
+    let url = format!("http://{address}/x.ics");
+    let add = ["add", &url, "--user", "a", "--password-file", &password];
+    let (said, code) = run(home.path(), &add);
+    assert!(
+        code == Some(1) && said.contains("etui calendars subscribe"),
+        "{said}"
+    );
 }
