@@ -9,9 +9,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use rustls::ServerConfig;
+use rustls::client::verify_server_name;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::ParsedCertificate;
 
 use crate::error::ServeError;
 
@@ -23,6 +25,12 @@ const RENEWED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The line before a certificate made here, with the Unix time at which it ends.
 const VALID_UNTIL: &str = "# etui serve, valid until ";
+
+/// The line with its names and addresses.
+const NAMES: &str = "# names: ";
+
+/// The most names of a certificate: those of networks that a machine was in come first to their end.
+const MAX_NAMES: usize = 40;
 
 /// The longest file of a certificate or a key, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -159,7 +167,7 @@ pub struct OwnCertificate {
 
 impl OwnCertificate {
     /// Returns the certificate in `directory`; makes one for these names and addresses if there is none, or it
-    /// is about to end. Its key is readable only by its owner.
+    /// is about to end or lacks one of them. Its key is readable only by its owner.
     ///
     /// # Errors
     /// [`ServeError::Certificate`].
@@ -177,16 +185,26 @@ impl OwnCertificate {
         Ok(own)
     }
 
-    /// Makes a new certificate, with a new key, if the present one is about to end; returns true if it did.
+    /// Makes a new certificate, with a new key, if the present one is about to end or does not have all names; returns
+    /// true if it did. Names of before stay, so that a machine that goes between two networks has one certificate.
     ///
     /// # Errors
     /// [`ServeError::Certificate`].
     pub fn renew(&self) -> Result<bool, ServeError> {
         let files = &self.files;
-        if is_valid_for(&files.certificate, RENEWED) && files.key.exists() {
+        let present = std::fs::read_to_string(&files.certificate).unwrap_or_default();
+        let has_key = files.key.exists();
+        if has_key && is_valid_for(&present, RENEWED) && has_names(&present, &self.names) {
             return Ok(false);
         }
-        make_certificate(files, &self.names).map_err(|reason| ServeError::Certificate {
+        let mut names = self.names.clone();
+        let former = present.lines().find_map(|line| line.strip_prefix(NAMES));
+        let former = former.into_iter().flat_map(str::split_ascii_whitespace);
+        names.extend(former.map(str::to_owned));
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names.truncate(MAX_NAMES);
+        make_certificate(files, &names).map_err(|reason| ServeError::Certificate {
             path: files.certificate.clone(),
             reason,
         })?;
@@ -196,15 +214,35 @@ impl OwnCertificate {
 
 /// Returns true if there is a certificate that does not end within `rest`. One that was not made here is never
 /// replaced.
-fn is_valid_for(certificate: &Path, rest: Duration) -> bool {
-    let Ok(text) = std::fs::read_to_string(certificate) else {
+fn is_valid_for(certificate: &str, rest: Duration) -> bool {
+    if certificate.is_empty() {
         return false;
-    };
-    let end = text.lines().find_map(|line| line.strip_prefix(VALID_UNTIL));
+    }
+    let end = certificate
+        .lines()
+        .find_map(|line| line.strip_prefix(VALID_UNTIL));
     match end.and_then(|seconds| seconds.trim().parse().ok()) {
         Some(end) => UNIX_EPOCH + Duration::from_secs(end) > SystemTime::now() + rest,
         None => true,
     }
+}
+
+/// Returns true if a certificate has all these names (RFC 9525 section 6), or was not made here.
+fn has_names(certificate: &str, names: &[String]) -> bool {
+    let is_own = certificate
+        .lines()
+        .any(|line| line.starts_with(VALID_UNTIL));
+    let Ok(first) = CertificateDer::from_pem_slice(certificate.as_bytes()) else {
+        return !is_own;
+    };
+    let Ok(parsed) = ParsedCertificate::try_from(&first) else {
+        return !is_own;
+    };
+    let has = |name: &String| {
+        ServerName::try_from(name.as_str())
+            .is_ok_and(|name| verify_server_name(&parsed, &name).is_ok())
+    };
+    !is_own || names.iter().all(has)
 }
 
 fn make_certificate(files: &TlsFiles, names: &[String]) -> Result<(), String> {
@@ -221,7 +259,12 @@ fn make_certificate(files: &TlsFiles, names: &[String]) -> Result<(), String> {
     let seconds = until
         .duration_since(UNIX_EPOCH)
         .map_err(|e| e.to_string())?;
-    let text = format!("{VALID_UNTIL}{}\n{}", seconds.as_secs(), made.pem());
+    let names = names.join(" ");
+    let text = format!(
+        "{VALID_UNTIL}{}\n{NAMES}{names}\n{}",
+        seconds.as_secs(),
+        made.pem()
+    );
     // The key first: a certificate without its key would not be made again.
     replace_file(&files.key, &key.serialize_pem(), 0o600)
         .and_then(|()| replace_file(&files.certificate, &text, 0o644))

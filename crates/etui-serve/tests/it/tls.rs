@@ -202,3 +202,32 @@ fn the_servers_own_certificate_is_renewed_while_it_runs() {
     assert_eq!(client.get("/").status, 200);
     server.wait_for_log("read again");
 }
+
+#[test]
+fn a_certificate_has_the_names_that_are_served_and_keeps_those_of_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let ensure = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        OwnCertificate::ensure(dir.path(), &names).unwrap()
+    };
+    assert!(ensure(&["localhost", "127.0.0.1"]).is_new);
+    assert!(!ensure(&["127.0.0.1"]).is_new);
+    let wider = ensure(&["127.0.0.1", "192.0.2.7", "fd00::7"]);
+    assert!(wider.is_new);
+    // Back in the first network.
+    assert!(!ensure(&["localhost", "127.0.0.1"]).is_new);
+    assert!(!ensure(&["192.0.2.7"]).is_new);
+    let server = TestServer::start_with(|options| options.tls = Some(wider.files.clone()));
+    for name in ["localhost", "127.0.0.1", "192.0.2.7"] {
+        let mut client = connect(&server, &wider.files.certificate, name);
+        assert_eq!(client.get("/style.css").status, 200, "{name}");
+    }
+    // One that was not made here is never replaced.
+    let text = std::fs::read_to_string(&wider.files.certificate).unwrap();
+    let foreign: String = text
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with('#'))
+        .collect();
+    std::fs::write(&wider.files.certificate, foreign).unwrap();
+    assert!(!ensure(&["other.example"]).is_new);
+}
