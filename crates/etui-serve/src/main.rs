@@ -25,14 +25,17 @@ struct CommandLine {
 #[command(
     name = "etui-serve sync",
     bin_name = "etui sync",
+    about = "Keep the store in step with accounts on CardDAV and CalDAV servers",
+    long_about = None,
     version,
     max_term_width = 100
 )]
 struct SyncCommandLine {
-    #[command(flatten)]
-    global: GlobalArgs,
+    // Before the others, whose heading is for all that follow.
     #[command(flatten)]
     sync: SyncArgs,
+    #[command(flatten)]
+    global: GlobalArgs,
 }
 
 fn main() -> ExitCode {

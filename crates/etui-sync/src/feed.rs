@@ -91,7 +91,7 @@ impl<'c> FeedRemote<'c> {
             200 => {}
             304 => return Ok(None),
             401 | 403 => return Err(SyncError::Login(self.address.to_string())),
-            404 | 410 => return Err(self.failed("there is no such file any more")),
+            404 | 410 => return Err(self.failed("there is no such file")),
             _ => {
                 let address = self.address.to_string();
                 return Err(SyncError::Refused(address, answer.reason()));

@@ -448,12 +448,34 @@ impl HttpClient {
     fn unreachable(&self, address: &Address, reason: &str) -> SendError {
         let server = match &self.command {
             Some(command) => command.join(" "),
-            None => address.host().to_owned(),
+            None => {
+                let url = address.to_string();
+                url.split('/').nth(2).unwrap_or_default().to_owned()
+            }
         };
         SendError::Unreachable {
             server,
-            reason: reason.to_owned(),
+            reason: self.explained(address, reason),
         }
+    }
+}
+
+impl HttpClient {
+    /// Returns a reason in words that say what to try.
+    fn explained(&self, address: &Address, reason: &str) -> String {
+        let reason = reason.split(" (os error").next().unwrap_or_default();
+        let no_answer = reason.starts_with("connection closed before message completed");
+        if no_answer && self.command.is_some() {
+            return "the program ends without an answer; are etui and etui-serve in the PATH there?"
+                .to_owned();
+        }
+        if no_answer && !address.is_https() {
+            return "it hangs up without an answer; does it want https://?".to_owned();
+        }
+        if reason.contains("InvalidContentType") {
+            return "there is no TLS at this port; is it http://, or another port?".to_owned();
+        }
+        reason.to_owned()
     }
 }
 

@@ -450,7 +450,12 @@ impl<R: SyncKind> Run<'_, '_, R> {
             false => ("on the server", there),
         };
         let total = links.len();
-        let is_empty = listing.is_full && listing.items.is_empty() && total > 0 && here > 0;
+        // Where removals are said one by one, they are meant.
+        let is_empty = listing.is_full
+            && !listing.only_gone_is_gone
+            && listing.items.is_empty()
+            && total > 0
+            && here > 0;
         let is_large = count > FEW_REMOVALS && count * LARGE_SHARE > total;
         if count <= allowed || !(is_empty || is_large) {
             return Ok(None);

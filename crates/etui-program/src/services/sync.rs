@@ -68,7 +68,7 @@ pub enum SyncCommand {
     // Its help is that of its arguments.
     #[allow(missing_docs)]
     Subscribe(SubscribeArgs),
-    /// Log in to an account by the browser again, whose permission has expired
+    /// Give an account's new password, or log in by the browser again
     Login {
         /// Its name
         #[arg(value_name = "ACCOUNT")]
@@ -138,9 +138,6 @@ pub struct AddAccountArgs {
     /// Command that writes an OAuth access token, run at each use, instead of user and password
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["user", "password_command", "password_file"])]
     pub token_command: Option<String>,
-    #[command(flatten)]
-    /// Logging in by a browser.
-    pub oauth: OAuthArgs,
     /// Take changes of the server, and send none
     #[arg(long, conflicts_with = "push")]
     pub read_only: bool,
@@ -156,6 +153,10 @@ pub struct AddAccountArgs {
     /// Pair, and do not sync yet
     #[arg(long)]
     pub no_sync: bool,
+    // The last one: its heading is for all that follow.
+    #[command(flatten)]
+    /// Logging in by a browser.
+    pub oauth: OAuthArgs,
 }
 
 /// Logging in by a browser (OAuth 2.0), which Google wants.

@@ -46,7 +46,32 @@ pub fn explain(error: SyncError) -> Failure {
             "{server} has a certificate that this machine does not know ({reason}). If its SHA-256 is\n  \
              {fingerprint}\non the server, too, add the account with --certificate {fingerprint}"
         )),
+        SyncError::Login(_) => Failure::Other(format!(
+            "{error}; if it has changed: etui sync login ACCOUNT"
+        )),
+        SyncError::NoCollection(_) => Failure::Other(format!(
+            "{error}; if that is meant, remove the account (etui sync remove) and add it again"
+        )),
         other => Failure::Other(other.to_string()),
+    }
+}
+
+/// Translates an error of a run of an account whose certificate the person has taken.
+pub fn explain_pinned(error: SyncError, taken: Option<&str>) -> Failure {
+    match (&error, taken) {
+        (
+            SyncError::Send(SendError::UnknownCertificate {
+                server,
+                fingerprint,
+                ..
+            }),
+            Some(taken),
+        ) => Failure::Other(format!(
+            "{server} shows another certificate than the one that you took. Then its SHA-256 was\n  {taken}\nand now \
+                 it is\n  {fingerprint}\nIf you have changed it there, remove the account (etui sync remove) and add it again; \
+                 else somebody else answers."
+        )),
+        _ => explain(error),
     }
 }
 
@@ -114,7 +139,7 @@ pub fn add_account(app: &mut App, args: &AddAccountArgs) -> Result<Option<Accoun
             password: password.clone(),
         },
     };
-    let mut certificate = args.certificate.as_deref().map(fingerprint);
+    let mut certificate = args.certificate.as_deref().map(fingerprint).transpose()?;
     let found = loop {
         let client = client(&args.url, login(), certificate.clone())?;
         match discover(&client, &address) {
@@ -203,8 +228,15 @@ fn direction(args: &AddAccountArgs, remote: &RemoteCollection) -> Direction {
 }
 
 /// Returns a fingerprint that a person typed in the form that is compared.
-pub fn fingerprint(typed: &str) -> String {
-    typed.trim().to_ascii_uppercase()
+pub fn fingerprint(typed: &str) -> Result<String> {
+    let plain: String = typed.trim().to_ascii_uppercase().replace([':', ' '], "");
+    if plain.len() != 64 || !plain.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(Failure::usage(format!(
+            "{typed}: not the SHA-256 of a certificate, which has 64 hexadecimal digits"
+        )));
+    }
+    let pairs: Vec<&str> = (0..64).step_by(2).map(|at| &plain[at..at + 2]).collect();
+    Ok(pairs.join(":"))
 }
 
 /// Returns the collections that are meant.
@@ -361,6 +393,11 @@ pub fn find<'a>(all: &'a [Account], name: &str) -> Result<&'a Account> {
     let found = all.iter().find(|account| account.settings.name == name);
     found.ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|a| a.settings.name.as_str()).collect();
+        if names.is_empty() {
+            return Failure::NotFound(
+                "there are no accounts; add one: etui sync add URL".to_owned(),
+            );
+        }
         Failure::NotFound(format!(
             "there is no account named \"{name}\" (there are: {})",
             names.join(", ")

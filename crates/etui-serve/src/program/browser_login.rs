@@ -16,7 +16,7 @@ use etui_sync::{OAuthClient, OAuthError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
-use super::secret::Secret;
+use super::secret::{Secret, ask, is_own};
 
 /// How long a person may take to log in.
 const WAIT: Duration = Duration::from_mins(10);
@@ -140,18 +140,33 @@ fn read_kept(secret: &Secret, account: &str) -> Result<(OAuthClient, String)> {
 pub fn log_in_again(app: &mut App, account: &Account) -> Result<()> {
     let name = &account.settings.name;
     let secret = Secret::parse(&account.settings.secret);
-    if !matches!(secret, Secret::OAuth(_)) {
-        return Err(Failure::usage(format!(
-            "{} does not log in by a browser",
-            one_line(name)
-        )));
+    match secret {
+        Secret::OAuth(_) => {}
+        Secret::Keyring(_) => {
+            secret.replace(&ask("Password", true)?)?;
+            return report_login(app, name);
+        }
+        Secret::File(ref path) if is_own(path) => {
+            secret.replace(&ask("Password", true)?)?;
+            return report_login(app, name);
+        }
+        _ => {
+            return Err(Failure::usage(format!(
+                "the password of {} comes from a command or a file of yours, or there is none; change it there",
+                one_line(name)
+            )));
+        }
     }
     let (client, _) = read_kept(&secret, name)?;
     let (_, kept) = log_in(app, &client)?;
     secret.replace(&kept)?;
+    report_login(app, name)
+}
+
+fn report_login(app: &mut App, name: &str) -> Result<()> {
     app.out.report(
         &object! { account: name },
-        format!("Logged in to {}", one_line(name)),
+        format!("The next etui sync logs in to {} with it", one_line(name)),
     )
 }
 

@@ -27,13 +27,27 @@ pub fn folder_account(
     app: &mut App,
     dir: &Path,
     args: &FolderArgs,
+    is_dry_run: bool,
 ) -> Result<etui::sync::AccountId> {
     let path = std::path::absolute(dir).map_err(|e| Failure::io(dir, e))?;
     let url = format!("{FOLDER}{}", path.display());
+    let parent = path.parent().unwrap_or(&path);
+    if !parent.is_dir() {
+        return Err(Failure::NotFound(format!(
+            "there is no folder {}; make it, or put the stick in",
+            parent.display()
+        )));
+    }
     let store = app.open_or_create(app.store_options())?;
     let accounts = store.sync().accounts()?;
     if let Some(known) = accounts.iter().find(|one| one.settings.url == url) {
         return Ok(known.id);
+    }
+    if is_dry_run {
+        return Err(Failure::usage(format!(
+            "{} is not in use yet; begin it without --dry-run",
+            path.display()
+        )));
     }
     let last = path.file_name().unwrap_or(path.as_os_str());
     let is_taken = |name: &str| accounts.iter().any(|one| one.settings.name == name);
@@ -211,7 +225,8 @@ pub fn finish(app: &mut App, account: &str, folder: &Folder) -> Result<()> {
     folder.tidy().map_err(explain)?;
     for path in folder.unreadable() {
         app.out.write_note(&format!(
-            "{}: {}: cut off, or of another key; it is read when it is whole",
+            "{}: {}: cut off, or of a device with another key. It is read when it is whole; if it stays, another device \
+             has begun the folder, too: remove this account, and give its key",
             one_line(account),
             path.display()
         ));

@@ -147,6 +147,11 @@ impl Secret {
     }
 }
 
+/// Returns true for a file that etui keeps a password in.
+pub fn is_own(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(SECRET)
+}
+
 fn write_secret(path: &Path, text: &str) -> Result<()> {
     let mut file = std::fs::OpenOptions::new()
         .write(true)

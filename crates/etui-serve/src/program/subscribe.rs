@@ -16,7 +16,7 @@ use super::secret::{Secret, ask};
 /// Subscribes; returns the account to be synced.
 pub fn subscribe(app: &mut App, args: &SubscribeArgs) -> Result<AccountId> {
     let (secret, login) = log_in(args)?;
-    let certificate = args.certificate.as_deref().map(fingerprint);
+    let certificate = args.certificate.as_deref().map(fingerprint).transpose()?;
     let (url, found) = find(&args.url, &login, certificate.as_ref())?;
     let store = app.open_or_create(app.store_options())?;
     let accounts = store.sync().accounts()?;
@@ -87,6 +87,11 @@ fn find(given: &str, login: &Login, certificate: Option<&String>) -> Result<(Str
         let client = client(url, login.clone(), certificate.cloned())?;
         Ok(read_feed(&client, &address_of(url)?))
     };
+    if std::path::Path::new(given).exists() {
+        return Err(Failure::usage(format!(
+            "{given} is a file here; import it: etui import {given}"
+        )));
+    }
     // What is published as webcal is nearly always there over TLS, too, which is tried first.
     let secure = match given.split_once("://") {
         Some(("webcal" | "webcals" | "https", rest)) => format!("{WEBCALS}{rest}"),
@@ -144,20 +149,20 @@ pub fn advice(address: &Address, login: Login) -> Option<String> {
     ))
 }
 
-/// The item of a subscription's problem.
-const FEED: &str = "feed";
+/// The item of the problem of a run.
+const RUN: &str = "run";
 
-/// Records why a subscription was not read. Returns true for the first time, when the person is told.
-pub fn is_news(store: &Store, pair: &Pair, title: &str, reason: &str) -> Result<bool> {
+/// Records why a run failed. Returns true for the first time.
+pub fn is_news(store: &Store, pair: &Pair, reason: &str) -> Result<bool> {
     let before = store.sync().problems(pair.id)?;
     let is_known = before
         .iter()
-        .any(|one| one.item == FEED && one.reason == reason);
+        .any(|one| one.item == RUN && one.reason == reason);
     store.sync().report_problem(
         pair.id,
         &SyncProblem {
-            item: FEED.to_owned(),
-            title: title.to_owned(),
+            item: RUN.to_owned(),
+            title: "the last run".to_owned(),
             reason: reason.to_owned(),
             etag: None,
             since: 0,
@@ -169,8 +174,8 @@ pub fn is_news(store: &Store, pair: &Pair, title: &str, reason: &str) -> Result<
 
 /// Forgets the problem that [`is_news`] recorded.
 pub fn forget_problem(store: &Store, pair: &Pair, report: &mut PairReport) -> Result<()> {
-    report.problems.retain(|one| one.item != FEED);
-    Ok(store.sync().clear_problem(pair.id, FEED)?)
+    report.problems.retain(|one| one.item != RUN);
+    Ok(store.sync().clear_problem(pair.id, RUN)?)
 }
 
 /// Returns true for the account of a subscription.

@@ -15,11 +15,11 @@ use rustix::fs::{FlockOperation, flock};
 use etui_sync::{PairReport, SyncOptions, sync_pair};
 
 use super::accounts::{
-    add_account, collection_name, explain, find, is_here, remove_account, show_status,
+    add_account, collection_name, explain_pinned, find, is_here, remove_account, show_status,
 };
 use super::browser_login::log_in_again;
 use super::connection::Connection;
-use super::folder::{finish, folder_account, pair_all};
+use super::folder::{FOLDER, finish, folder_account, pair_all};
 use super::subscribe::{forget_problem, is_news, is_subscription, subscribe};
 use super::vdirsyncer::show_commands;
 
@@ -46,7 +46,7 @@ pub fn run(app: &mut App, args: &SyncArgs) -> Result<()> {
         Some(SyncCommand::FromVdirsyncer { file }) => show_commands(app, file.as_deref()),
         None if args.by_folder.folder.is_some() => {
             let dir = args.by_folder.folder.as_deref().unwrap_or(Path::new(""));
-            let account = folder_account(app, dir, &args.by_folder)?;
+            let account = folder_account(app, dir, &args.by_folder, args.dry_run)?;
             run_accounts(app, args, &|one| one.id == account)
         }
         None => {
@@ -79,7 +79,12 @@ fn run_accounts(
     }
     let (mut failures, mut refused, mut guarded) = (Vec::new(), 0, 0);
     let mut has_changes = false;
-    for account in all.iter().filter(|one| is_meant(one)) {
+    // Folders after servers, so that what those bring goes on at once.
+    let (folders, servers): (Vec<_>, Vec<_>) = all
+        .iter()
+        .filter(|one| is_meant(one))
+        .partition(|one| one.settings.url.starts_with(FOLDER));
+    for account in servers.into_iter().chain(folders) {
         let name = &account.settings.name;
         let connection = match Connection::open(account) {
             Ok(connection) => connection,
@@ -126,7 +131,7 @@ fn run_accounts(
             drop(bar);
             match report {
                 Ok(mut report) => {
-                    if is_subscription(account) && !args.dry_run {
+                    if !args.dry_run {
                         forget_problem(&store, &pair, &mut report)?;
                     }
                     refused += report.problems.len() + report.conflicts.len();
@@ -139,10 +144,12 @@ fn run_accounts(
                         true => "; what is here stays as it is",
                         false => "",
                     };
-                    let failure = format!("{label}: {}{kept}", explain(error));
-                    let is_old = is_subscription(account)
-                        && !args.dry_run
-                        && !is_news(&store, &pair, name, &failure)?;
+                    let taken = account.settings.certificate.as_deref();
+                    let reason = format!("{}{kept}", explain_pinned(error, taken));
+                    let failure = format!("{label}: {reason}");
+                    // A timer's failures are found in `status`.
+                    let is_new = args.dry_run || is_news(&store, &pair, &reason)?;
+                    let is_old = is_subscription(account) && !is_new;
                     match is_old {
                         true => app.out.write_note(&format!("{failure} (as before)")),
                         false => failures.push(failure),
@@ -215,12 +222,15 @@ fn write_report(app: &mut App, account: &str, here: &str, report: &PairReport) -
             account: account, collection: here,
             added_here: report.added_here, changed_here: report.changed_here, removed_here: report.removed_here,
             sent: report.sent, removed_there: report.removed_there,
+            planned: report.planned.map(|(fetch, send, remove)| object! {
+                to_fetch: fetch, to_send: send, to_remove_here: remove
+            }),
             brought_back: report.brought_back.clone(), conflicts: report.conflicts.clone(), refused: refused,
             guard: report.guard.clone()
         });
     }
     let mut parts = Vec::new();
-    if let Some((fetched, sent, removed)) = report.planned {
+    if let Some((fetched, sent, removed)) = report.planned.filter(|planned| *planned != (0, 0, 0)) {
         parts.push(format!(
             "{fetched} to fetch, {sent} to send, {removed} to remove here"
         ));
@@ -230,7 +240,7 @@ fn write_report(app: &mut App, account: &str, here: &str, report: &PairReport) -
         (report.changed_here, "changed here"),
         (report.removed_here, "moved to the trash here"),
         (report.sent, "sent"),
-        (report.removed_there, "removed on the server"),
+        (report.removed_there, "removed there"),
     ] {
         if count > 0 {
             parts.push(format!("{count} {what}"));

@@ -549,18 +549,18 @@ fn google(pair: &Section, kind: &str) -> String {
             "https://www.googleapis.com/auth/carddav",
         ),
         _ => (
-            "https://apidata.googleusercontent.com/caldav/v2/",
+            "https://apidata.googleusercontent.com/caldav/v2/ADDRESS/user",
             "https://www.googleapis.com/auth/calendar",
         ),
     };
     let mut lines = vec![comment(&format!(
-        "pair {}: etui does not read vdirsyncer's token_file; put a command that writes an access token for \
-         {scope} in the place of TOKEN-COMMAND",
+        "pair {}: you log in by a browser again (scope {scope}); put the id of your client in the place of CLIENT-ID, and \
+         its secret into a file",
         pair.name
     ))];
     lines.extend(pair_notes(pair).iter().map(|note| comment(note)));
     lines.push(format!(
-        "# etui sync add {} --token-command TOKEN-COMMAND {}",
+        "# etui sync add {} --oauth-client CLIENT-ID --oauth-secret-file FILE {}",
         quote_operand(url),
         quote_option("--name", &pair.name)
     ));

@@ -80,6 +80,13 @@ impl FolderFiles {
         }
         // Not the folders above it, such as the place of a stick that is not there.
         match fs::create_dir(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let parent = path.parent().unwrap_or(path).display();
+                return Err(failed(
+                    path,
+                    &format!("there is no {parent}; is the stick there?"),
+                ));
+            }
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 return Err(failed(path, &error));
             }

@@ -108,7 +108,7 @@ fn one_collection_google_and_a_file_on_the_web() {
     );
     let shown = convert(&text).unwrap();
     for note in [
-        "# etui sync add 'https://www.googleapis.com/.well-known/carddav' --token-command TOKEN-COMMAND --name g",
+        "# etui sync add 'https://www.googleapis.com/.well-known/carddav' --oauth-client CLIENT-ID --oauth-secret-file FILE --name g",
         "# storage there, verify_fingerprint: it is no SHA-256",
         "# storage spare: it is in no pair",
     ] {

@@ -224,7 +224,7 @@ fn a_store_and_etui_are_in_step_after_a_cut_and_nothing_is_lost() {
 
 #[test]
 fn two_computers_are_in_step_by_a_pipe_after_a_cut_and_nothing_is_lost() {
-    for seed in 0..histories(6) {
+    for seed in 0..histories(4) {
         run(&World::piped(), seed, None);
     }
 }
