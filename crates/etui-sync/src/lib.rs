@@ -46,4 +46,4 @@ pub use http::{Answer, Body, HttpClient, HttpOptions, Login, SendError};
 pub use kind::SyncKind;
 pub use oauth::{OAuthClient, OAuthError, OAuthTokens};
 pub use other_side::OtherSide;
-pub use run::{PairReport, SyncOptions, sync_pair};
+pub use run::{LAST_RUN, PairReport, SyncOptions, sync_pair};

@@ -21,6 +21,9 @@ use etui_contentline::merge::{MergeConflict, MergeWinner};
 const FEW_REMOVALS: usize = 10;
 const LARGE_SHARE: usize = 5;
 
+/// The item of the problem of a whole run, which a program may report. A run that comes to its end clears it.
+pub const LAST_RUN: &str = "run";
+
 /// The item of a problem of the whole list.
 const NOTE: &str = "list";
 
@@ -103,6 +106,9 @@ pub fn sync_pair<'o, R: SyncKind>(
         all: 0,
     };
     run.run()?;
+    if !run.options.is_dry_run {
+        run.clear(LAST_RUN)?;
+    }
     run.report.problems = store.sync().problems(pair.id)?;
     Ok(run.report)
 }

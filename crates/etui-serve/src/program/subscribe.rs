@@ -7,7 +7,7 @@ use etui_dav::client::Address;
 use etui_program::output::{object, one_line, pluralize};
 use etui_program::services::sync::SubscribeArgs;
 use etui_program::{App, Failure, Result};
-use etui_sync::{FeedInfo, Login, PairReport, SendError, SyncError, read_feed};
+use etui_sync::{FeedInfo, LAST_RUN, Login, SendError, SyncError, read_feed};
 
 use super::accounts::{explain, fingerprint};
 use super::connection::{WEBCAL, WEBCALS, address_of, client, is_feed};
@@ -149,19 +149,16 @@ pub fn advice(address: &Address, login: Login) -> Option<String> {
     ))
 }
 
-/// The item of the problem of a run.
-const RUN: &str = "run";
-
 /// Records why a run failed. Returns true for the first time.
 pub fn is_news(store: &Store, pair: &Pair, reason: &str) -> Result<bool> {
     let before = store.sync().problems(pair.id)?;
     let is_known = before
         .iter()
-        .any(|one| one.item == RUN && one.reason == reason);
+        .any(|one| one.item == LAST_RUN && one.reason == reason);
     store.sync().report_problem(
         pair.id,
         &SyncProblem {
-            item: RUN.to_owned(),
+            item: LAST_RUN.to_owned(),
             title: "the last run".to_owned(),
             reason: reason.to_owned(),
             etag: None,
@@ -170,12 +167,6 @@ pub fn is_news(store: &Store, pair: &Pair, reason: &str) -> Result<bool> {
         },
     )?;
     Ok(!is_known)
-}
-
-/// Forgets the problem that [`is_news`] recorded.
-pub fn forget_problem(store: &Store, pair: &Pair, report: &mut PairReport) -> Result<()> {
-    report.problems.retain(|one| one.item != RUN);
-    Ok(store.sync().clear_problem(pair.id, RUN)?)
 }
 
 /// Returns true for the account of a subscription.

@@ -20,7 +20,7 @@ use super::accounts::{
 use super::browser_login::log_in_again;
 use super::connection::Connection;
 use super::folder::{FOLDER, finish, folder_account, pair_all};
-use super::subscribe::{forget_problem, is_news, is_subscription, subscribe};
+use super::subscribe::{is_news, is_subscription, subscribe};
 use super::vdirsyncer::show_commands;
 
 /// Runs `etui sync`, or one of its commands.
@@ -130,10 +130,7 @@ fn run_accounts(
             };
             drop(bar);
             match report {
-                Ok(mut report) => {
-                    if !args.dry_run {
-                        forget_problem(&store, &pair, &mut report)?;
-                    }
+                Ok(report) => {
                     refused += report.problems.len() + report.conflicts.len();
                     guarded += usize::from(report.guard.is_some());
                     has_changes |= report.added_here + report.changed_here > 0;
