@@ -65,7 +65,7 @@ impl Product {
         match self {
             Self::Etui => etui::check_program().err(),
             Self::Radicale => check_tools(&[radicale::PROGRAM], radicale::REMEDY),
-            Self::Xandikos => check_tools(&[xandikos::PROGRAM, xandikos::GIT], xandikos::REMEDY),
+            Self::Xandikos => xandikos::missing(),
             Self::Cyrus => cyrus::missing(),
         }
     }

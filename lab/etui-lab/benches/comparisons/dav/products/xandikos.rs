@@ -4,19 +4,34 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{
-    DavServer, ResourceKind, USER, Workload, free_address, make_dirs, run_command, tool_command,
-    write_resources,
+    DavServer, ResourceKind, USER, Workload, check_tools, free_address, make_dirs, run_command,
+    tool_command, write_resources,
 };
 use etui_lab::Error;
 
-pub(super) const PROGRAM: &str = "xandikos";
-pub(super) const GIT: &str = "git";
-pub(super) const REMEDY: &str =
+const PROGRAM: &str = "xandikos";
+const GIT: &str = "git";
+const REMEDY: &str =
     "`pip install xandikos`, in an environment whose programs are in PATH, and git";
 
 /// Collections that it creates itself.
 const BOOK: &str = "contacts/addressbook";
 const CALENDAR: &str = "calendars/calendar";
+
+/// Returns the reason if it cannot run here: old versions, such as Debian's, have no `serve`.
+pub(super) fn missing() -> Option<String> {
+    let absent = check_tools(&[PROGRAM, GIT], REMEDY);
+    let serves = || {
+        let help = run_command(tool_command(PROGRAM).ok()?.args(["serve", "--help"])).ok()?;
+        Some(help.contains("xandikos serve"))
+    };
+    match absent {
+        None if serves() != Some(true) => {
+            Some(format!("`{PROGRAM}` is too old, without `serve`: {REMEDY}"))
+        }
+        absent => absent,
+    }
+}
 
 pub(super) fn start(dir: &Path) -> Result<DavServer, Error> {
     let address = free_address()?;
