@@ -139,20 +139,20 @@ impl Folder {
                 *at = one.at.max(*at);
             }
         }
-        let kept: Vec<Change> = state
-            .changes
-            .values()
-            .filter(|one| one.device == self.device)
-            .map(|one| {
-                let is_old = replaced_at
-                    .get(one.id.as_str())
-                    .is_some_and(|at| *at < until);
-                match is_old && state.heads(&one.place, &one.name).len() == 1 {
-                    true => one.without_text(),
-                    false => one.clone(),
-                }
-            })
-            .collect();
+        let mut kept = Vec::new();
+        for (place, names) in &state.records {
+            for (name, all) in names {
+                let is_one = state.heads(place, name).len() == 1;
+                let own = all.iter().filter_map(|id| state.changes.get(id));
+                kept.extend(own.filter(|one| one.device == self.device).map(|one| {
+                    let at = replaced_at.get(one.id.as_str());
+                    match is_one && at.is_some_and(|at| *at < until) {
+                        true => one.without_text(),
+                        false => one.clone(),
+                    }
+                }));
+            }
+        }
         let written = self.files.write(&self.device, &kept)?;
         state.read.extend(written);
         drop(state);
@@ -211,7 +211,7 @@ impl State {
         self.replaced.extend(change.replaces.iter().cloned());
         let names = self.records.entry(change.place.clone()).or_default();
         let all = names.entry(change.name.clone()).or_default();
-        if !all.contains(&change.id) {
+        if !self.changes.contains_key(&change.id) {
             all.push(change.id.clone());
         }
         self.changes.insert(change.id.clone(), change);
@@ -267,10 +267,9 @@ impl State {
         let (ours, theirs) = (self.before(one), self.before(other));
         let both = ours.intersection(&theirs);
         let both: Vec<&Change> = both.filter_map(|id| self.changes.get(*id)).collect();
-        let earlier: HashSet<&str> = both.iter().flat_map(|one| self.before(one)).collect();
-        let latest = both
-            .into_iter()
-            .filter(|one| !earlier.contains(one.id.as_str()));
+        // What is before another of these is replaced by one of these.
+        let earlier: HashSet<&String> = both.iter().flat_map(|one| &one.replaces).collect();
+        let latest = both.into_iter().filter(|one| !earlier.contains(&one.id));
         let mut latest: Vec<&Change> = latest.collect();
         sort_heads(&mut latest);
         latest
