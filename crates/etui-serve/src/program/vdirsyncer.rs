@@ -423,6 +423,16 @@ fn add(accounts: &mut Vec<AccountCommand>, mut new: AccountCommand) {
         "pair {}: the same account has its collections, too",
         new.name
     ));
+    let some = match (&same.chosen, &new.chosen) {
+        (Chosen::Only(_), Chosen::Only(_)) => None,
+        (Chosen::Only(some), _) | (_, Chosen::Only(some)) => Some(some.join(", ")),
+        _ => None,
+    };
+    if let Some(some) = some {
+        same.notes.push(format!(
+            "of one kind only {some} is wanted, and all of the other: all are paired; --only NAME chooses"
+        ));
+    }
     same.has_contacts |= new.has_contacts;
     same.has_calendars |= new.has_calendars;
     same.chosen = match (&same.chosen, new.chosen) {

@@ -176,3 +176,26 @@ fn errors_name_the_line() {
     let (line, reason) = convert(&format!("{pair}{local}")).unwrap_err();
     assert_eq!((line, reason.contains("`url`")), (7, true), "{reason}");
 }
+
+#[test]
+fn a_choice_that_one_account_cannot_keep_is_told() {
+    let storage = |name: &str, kind: &str| {
+        format!(
+            "[storage {name}]\ntype = \"{kind}\"\nurl = \"https://c.example.org/dav/\"\nusername = \"ada\"\n"
+        )
+    };
+    let text = format!(
+        "[pair people]\na = \"f\"\nb = \"p\"\ncollections = [\"work\"]\n\
+         [pair dates]\na = \"g\"\nb = \"d\"\ncollections = [\"from b\"]\n{}{}{}{}",
+        folder("f", "~/c", ".vcf"),
+        folder("g", "~/d", ".ics"),
+        storage("p", "carddav"),
+        storage("d", "caldav"),
+    );
+    let shown = convert(&text).unwrap();
+    assert!(
+        shown.contains("# of one kind only work is wanted"),
+        "{shown}"
+    );
+    assert_eq!(commands(&text).len(), 1);
+}
