@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-use etui::calendar::CalendarObject;
+use etui::calendar::{CalendarObject, Color};
 use etui::contacts::Card;
+use etui::record::Collection;
 use etui::resource::Resource;
 
 use crate::path::Home;
 use crate::xml::Namespace;
 
 /// A kind of resources: contacts, calendar objects.
-pub(crate) trait DavKind: Resource {
+pub(crate) trait DavKind: Resource + Sized {
     const HOME: Home;
     /// The element of a collection's `resourcetype`.
     const COLLECTION_TYPE: (Namespace, &'static str);
@@ -27,6 +28,16 @@ pub(crate) trait DavKind: Resource {
 
     /// Returns the media type of a resource; its parameters depend on the bytes, if they were read.
     fn content_type(bytes: Option<&[u8]>) -> Cow<'static, str>;
+
+    /// Returns the text of a record as a resource, for reading its class: of a calendar record it has the components alone.
+    fn as_object(text: &[u8]) -> Cow<'_, [u8]> {
+        text.into()
+    }
+
+    /// Returns the colour of a collection, which only calendars have.
+    fn color(_collection: &Collection<Self>) -> etui::Result<Option<Color>> {
+        Ok(None)
+    }
 
     /// Returns the component that a collection would have to take; `None`: any will do.
     fn component(_bytes: &[u8]) -> Option<&'static str> {
@@ -70,6 +81,16 @@ impl DavKind for CalendarObject {
             .into(),
             None => "text/calendar; charset=utf-8".into(),
         }
+    }
+
+    fn as_object(text: &[u8]) -> Cow<'_, [u8]> {
+        [b"BEGIN:VCALENDAR\r\n", text, b"\r\nEND:VCALENDAR\r\n"]
+            .concat()
+            .into()
+    }
+
+    fn color(calendar: &Collection<Self>) -> etui::Result<Option<Color>> {
+        calendar.color()
     }
 
     fn component(bytes: &[u8]) -> Option<&'static str> {

@@ -15,8 +15,10 @@
 //!     device: "Phone",
 //!     may_write: true,
 //!     sees: None,
+//!     reads: None,
 //!     user: "ada",
 //!     root: "/dav/",
+//!     shared: &[],
 //! };
 //! let options = DavOptions::default();
 //!
@@ -97,6 +99,6 @@ mod session;
 pub mod xml;
 
 pub use answer::answer;
-pub use path::well_known;
+pub use path::{concerns, well_known};
 pub use respond::{Collected, Respond};
-pub use session::{DavOptions, Outcome, Session};
+pub use session::{DavOptions, Outcome, Session, SharedCollection};

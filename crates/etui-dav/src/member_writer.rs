@@ -1,13 +1,12 @@
 //! [`MemberWriter`]: resources of a collection in a multistatus answer.
 
 use std::io;
-use std::marker::PhantomData;
 
 use etui::RecordId;
 use etui::record::Reader;
 use etui::resource::StoredResource;
 
-use crate::context::Context;
+use crate::context::{Context, FoundCollection};
 use crate::data::DataForm;
 use crate::failure::{Result, refusal_of_query};
 use crate::kind::DavKind;
@@ -22,12 +21,17 @@ pub(crate) struct MemberWriter<'a, R> {
     only_names: bool,
     values: MemberValues<'a>,
     form: Option<DataForm>,
-    kind: PhantomData<fn() -> R>,
+    found: &'a FoundCollection<'a, R>,
 }
 
 impl<'a, R: DavKind> MemberWriter<'a, R> {
     /// `form` is the form of `calendar-data` or `address-data`; `None`: the request has none.
-    pub(crate) fn new(context: &Context<'a>, wanted: &Wanted, form: Option<DataForm>) -> Self {
+    pub(crate) fn new(
+        context: &Context<'a>,
+        found: &'a FoundCollection<'a, R>,
+        wanted: &Wanted,
+        form: Option<DataForm>,
+    ) -> Self {
         let (all, in_all) = MEMBER_NAMES;
         let all = all.iter().map(|name| Name::new(Namespace::Dav, *name));
         let names = wanted.names((all.collect(), in_all));
@@ -37,22 +41,25 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
             only_names: matches!(wanted, Wanted::Names),
             values: MemberValues {
                 session: context.session,
+                may_write: found.may_write,
+                owner_root: found.shared.as_ref().map(|shared| shared.owner_root),
                 data_attributes,
             },
             form,
-            kind: PhantomData,
+            found,
         }
     }
 
-    /// Writes the resources of these records, which are live; returns the number of those that there are.
+    /// Writes the resources of these records, which are live; returns the number of those that there are for the
+    /// user.
     pub(crate) fn write_records(
         &self,
         answer: &mut Multistatus<'_>,
-        collection: &str,
         reader: &Reader<R>,
         ids: &[RecordId],
     ) -> Result<u64> {
         let mut count = 0;
+        let collection = &self.found.href;
         if !self.needs_bytes() {
             for (name, tag) in reader.resource_names(ids)?.into_iter().flatten() {
                 count += 1;
@@ -63,7 +70,7 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
         }
         visit(|steps| {
             reader.resources(ids.iter().copied(), |_, stored| {
-                let Some(stored) = stored else {
+                let Some(stored) = stored.and_then(|stored| self.found.seen(stored)) else {
                     return Ok(());
                 };
                 count += 1;
@@ -77,6 +84,8 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
     /// Returns true if the bytes of resources are needed.
     fn needs_bytes(&self) -> bool {
         self.form.is_some()
+            // What the user may read depends on the text.
+            || self.found.shared.is_some()
             || self
                 .names
                 .iter()
@@ -100,7 +109,7 @@ impl<'a, R: DavKind> MemberWriter<'a, R> {
         )
     }
 
-    /// Writes a resource whose bytes were read.
+    /// Writes a resource whose bytes were read, as the user may read it ([`FoundCollection::seen`]).
     pub(crate) fn write_stored(
         &self,
         answer: &mut Multistatus<'_>,

@@ -12,6 +12,8 @@
 //! A path is split at its slashes first, and each segment is decoded alone: a slash or NUL that
 //! appears by decoding makes the path bad, as do empty segments and `..`.
 
+use etui::CollectionId;
+use http::Request;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Characters that are encoded: all but the unreserved ones of RFC 3986 section 2.3.
@@ -156,6 +158,33 @@ fn decode(segment: &str) -> Result<String, BadPath> {
 pub fn well_known(path: &str) -> bool {
     let path = path.strip_suffix('/').unwrap_or(path);
     matches!(path, "/.well-known/caldav" | "/.well-known/carddav")
+}
+
+/// Returns true if the answer to a request needs a collection of another person, which has this number in the homes of
+/// the user: it is about that one, or lists a home.
+///
+/// ```
+/// use etui::CollectionId;
+/// use etui_dav::concerns;
+/// use http::Request;
+/// let get = Request::get("/dav/ada/calendars/17/1.ics").body(())?;
+/// assert!(concerns(&get, "/dav/ada/", CollectionId(17)) && !concerns(&get, "/dav/ada/", CollectionId(18)));
+/// let list = Request::builder().method("PROPFIND").uri("/dav/ada/calendars/").header("depth", "1").body(())?;
+/// assert!(concerns(&list, "/dav/ada/", CollectionId(17)));
+/// # Ok::<(), http::Error>(())
+/// ```
+#[must_use]
+pub fn concerns<B>(request: &Request<B>, root: &str, collection: CollectionId) -> bool {
+    match Target::parse(request.uri().path(), root) {
+        Ok(Target::Collection(_, segment) | Target::Resource(_, segment, _)) => {
+            segment == collection.to_string()
+        }
+        Ok(Target::Home(_)) => {
+            let depth = request.headers().get("depth");
+            depth.is_none_or(|depth| depth != "0")
+        }
+        _ => false,
+    }
 }
 
 /// Returns the href of a home.

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use etui::CollectionId;
+use etui::store::Reference;
+use etui::{CollectionId, Store};
 
 /// The device that sends a request, and its rights. The caller has authenticated it.
 #[derive(Debug, Clone, Copy)]
@@ -14,16 +15,54 @@ pub struct Session<'a> {
     /// The ids of the collections that it sees ([`Reader::id`](etui::record::Reader::id)); `None`: all, and it may
     /// create further ones.
     pub sees: Option<&'a HashSet<CollectionId>>,
+    /// The ids of those that it may read and not change; `None`: there are none.
+    pub reads: Option<&'a HashSet<CollectionId>>,
     /// The user, whose name is the principal's display name.
     pub user: &'a str,
     /// The path of the root: `/dav/`, or `/dav/ada/` for one of several users. It begins and ends with a
     /// slash, and is percent-encoded.
     pub root: &'a str,
+    /// The collections of other people that the user may use. A request that names one of them needs that one, and
+    /// a listing of a home all of them ([`concerns`](crate::concerns)).
+    pub shared: &'a [SharedCollection<'a>],
 }
 
 impl Session<'_> {
     pub(crate) fn may_see(&self, collection: CollectionId) -> bool {
         self.sees.is_none_or(|sees| sees.contains(&collection))
+    }
+
+    /// Returns true if the device may change the records of a collection.
+    pub(crate) fn may_write_to(&self, collection: CollectionId) -> bool {
+        self.may_write
+            && self.may_see(collection)
+            && self.reads.is_none_or(|reads| !reads.contains(&collection))
+    }
+}
+
+/// A collection of another person, which is in the homes of the user under the id of the reference. Its owner's store
+/// has the records; the user's store has the name, the colour and the properties that the user gave it.
+///
+/// Entries that are private by their CLASS are not there for the user, and of confidential ones there are only the times
+/// ([`view_for_others`](crate::query::view_for_others)).
+#[derive(Clone, Copy)]
+pub struct SharedCollection<'a> {
+    /// The reference in the user's store.
+    pub reference: &'a Reference,
+    /// The store of the owner, which has been asked for the right to it.
+    pub store: &'a Store,
+    /// Whether the owner lets the user change it.
+    pub may_write: bool,
+    /// The root of the owner, such as `/dav/ada/`.
+    pub owner_root: &'a str,
+}
+
+impl std::fmt::Debug for SharedCollection<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedCollection")
+            .field("reference", self.reference)
+            .field("may_write", &self.may_write)
+            .finish_non_exhaustive()
     }
 }
 

@@ -234,6 +234,20 @@ impl Accounts {
         }))
     }
 
+    /// Returns the store of a user of the directory.
+    ///
+    /// # Errors
+    /// [`Error::NoStore`]: there is no such user; any error of opening it.
+    pub fn store_of_user(&self, user: &str) -> Result<Arc<Store>, LogInError> {
+        match &self.source {
+            StoreSource::Users(directory) if is_user_name(user) => {
+                self.open_store(user, &store_in(directory, user))
+            }
+            StoreSource::Users(directory) => Err(Error::NoStore(directory.clone()).into()),
+            StoreSource::One(path) => Err(Error::NoStore(path.clone()).into()),
+        }
+    }
+
     /// Returns true if each user has a root of their own.
     pub fn has_users(&self) -> bool {
         matches!(self.source, StoreSource::Users(_))

@@ -51,7 +51,13 @@ fn main() -> ExitCode {
     let step = match &line.serve.command {
         Some(ServeCommand::AddDevice(_)) => Some("serve add-device"),
         Some(ServeCommand::Devices) => Some("serve devices"),
+        Some(ServeCommand::ChangeDevice(_)) => Some("serve change-device"),
         Some(ServeCommand::RemoveDevice(_)) => Some("serve remove-device"),
+        Some(ServeCommand::AddPerson(_)) => Some("serve add-person"),
+        Some(ServeCommand::People(_)) => Some("serve people"),
+        Some(ServeCommand::Share(_)) => Some("serve share"),
+        Some(ServeCommand::Unshare(_)) => Some("serve unshare"),
+        Some(ServeCommand::Shares) => Some("serve shares"),
         None => None,
     };
     run_command(&line.global, step, |app| program::run(app, &line.serve))

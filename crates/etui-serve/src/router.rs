@@ -9,7 +9,7 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use etui::contacts::Card;
 use etui::store::CollectionKey;
-use etui_dav::{DavOptions, Session};
+use etui_dav::{DavOptions, Respond, Session};
 use http::header::{EXPECT, HOST};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
@@ -27,6 +27,7 @@ use crate::limits::Limits;
 use crate::log::{LogSink, RequestLine, notice, quote_name};
 use crate::removals::Removals;
 use crate::request_body::{BodyMemory, HeldMemory, RefusedBody, drain_body, read_body};
+use crate::shared::OpenShared;
 use crate::short_answer::{ShortAnswer, body_refusal, plain, redirect, unauthorized, unavailable};
 use crate::spool::Spool;
 use crate::strangers::Stranger;
@@ -367,16 +368,31 @@ impl Router {
         spawn_blocking(move || {
             let _worker = worker;
             let request = Request::from_parts(head.parts.clone(), bytes);
+            let shared = match self.accounts.shared_with(&login, &request) {
+                Ok(shared) => shared,
+                Err(error) => {
+                    self.log_error(&error);
+                    return self.answer_unavailable(&head, &login, writer);
+                }
+            };
+            let seen: Vec<_> = shared.iter().map(OpenShared::as_seen).collect();
             let access = &login.device.access;
             let session = Session {
                 device: &login.device.name,
                 may_write: !access.is_read_only,
                 sees: access.only.as_ref(),
+                reads: Some(&access.read_only),
                 user: &login.user,
                 root: &login.root,
+                shared: &seen,
             };
             let method = head.parts.method.as_str();
-            let _step = etui::label_step(&login.device.name, method);
+            // The owner of a collection reads whose device it was.
+            let device = match shared.is_empty() {
+                true => login.device.name.clone(),
+                false => self.name_of(&login),
+            };
+            let _step = etui::label_step(&device, method);
             let outcome =
                 etui_dav::answer(&login.store, &session, &self.dav, &request, &mut writer);
             drop((request, held));
@@ -390,7 +406,7 @@ impl Router {
                     if let Some(collection) = outcome.collection
                         && outcome.removed > 0
                     {
-                        self.note_removals(&login, collection, outcome.removed);
+                        self.note_removals(&login, &shared, collection, outcome.removed);
                     }
                     let status = StatusCode::from_u16(outcome.status).unwrap_or_default();
                     self.write_log(&head, Some(&login), outcome.kind, status, written);
@@ -407,18 +423,44 @@ impl Router {
         answer.await.unwrap_or_else(failed)
     }
 
+    /// Answers a request that a store cannot be used for now; the client comes again.
+    fn answer_unavailable(&self, head: &RequestHead, login: &Login, mut writer: AnswerWriter) {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let answer = Response::builder()
+            .status(status)
+            .header("retry-after", "5")
+            .header("content-length", "0")
+            .body(());
+        // Who is gone needs no answer.
+        let sent = answer
+            .map_err(std::io::Error::other)
+            .and_then(|answer| writer.start(answer).map(drop))
+            .and_then(|()| writer.finish());
+        if let Err(error) = sent {
+            tracing::debug!(%error, "not answered");
+        }
+        self.write_log(head, Some(login), "store-error", status, 0);
+    }
+
     /// Logs that a device has removed more than half of a collection.
-    fn note_removals(&self, login: &Login, collection: CollectionId, removed: u64) {
+    fn note_removals(
+        &self,
+        login: &Login,
+        shared: &[OpenShared],
+        collection: CollectionId,
+        removed: u64,
+    ) {
+        let of_other = shared.iter().find(|one| one.reference.id == collection);
+        let (store, key) = match of_other {
+            Some(shared) => (&shared.store, shared.reference.collection),
+            None => (&login.store, collection),
+        };
+        let key = CollectionKey::Id(key);
         // An address book, or a calendar; neither if the whole collection was removed.
-        let book = login
-            .store
-            .collection::<Card>(CollectionKey::Id(collection));
-        let remaining = match book {
+        let remaining = match store.collection::<Card>(key) {
             Ok(book) => book.count(),
             Err(_) => {
-                let calendar = login
-                    .store
-                    .collection::<CalendarObject>(CollectionKey::Id(collection));
+                let calendar = store.collection::<CalendarObject>(key);
                 calendar.and_then(|calendar| calendar.count())
             }
         };

@@ -5,7 +5,7 @@ use http::StatusCode;
 use etui::store::CollectionKey;
 
 use super::answer_empty;
-use super::refused::refusal_of;
+use super::refused::{expect_open, refusal_of};
 use crate::condition;
 use crate::context::{Context, for_kind};
 use crate::failure::{Failure, Refusal, Result};
@@ -14,6 +14,7 @@ use crate::kind::DavKind;
 use crate::path::Target;
 use crate::respond::Respond;
 use crate::session::Outcome;
+use crate::xml::Namespace;
 
 pub(crate) fn delete(
     context: &Context<'_>,
@@ -42,6 +43,7 @@ fn of_resource<R: DavKind>(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let found = context.expect::<R>(segment, outcome)?;
+    expect_open(context, &found, name)?;
     let condition = condition::of_write(&Conditions::of(context.request.headers()));
     match found.collection.remove_resource(name, &condition) {
         Ok(()) => {
@@ -60,6 +62,13 @@ fn of_collection<R: DavKind>(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let found = context.expect::<R>(segment, outcome)?;
+    if found.shared.is_some() {
+        return Err(Refusal::forbidden("its owner alone may remove it")
+            .with(Namespace::Dav, "need-privileges")
+            .about(found.href)
+            .into());
+    }
+    context.expect_may_write_to(&found)?;
     if !Conditions::of(context.request.headers()).is_empty() {
         let detail = "a collection has no entity tag";
         return Err(Refusal::new(StatusCode::PRECONDITION_FAILED, detail).into());

@@ -22,7 +22,8 @@ pub(crate) fn get<R: DavKind>(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let found = context.expect::<R>(segment, outcome)?;
-    let Some(stored) = found.collection.resource(name)? else {
+    let stored = found.collection.resource(name)?;
+    let Some(stored) = stored.and_then(|stored| found.seen(stored)) else {
         return Err(Refusal::not_found().into());
     };
     let tag = quoted(&stored.tag);

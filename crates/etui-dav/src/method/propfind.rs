@@ -2,9 +2,8 @@
 
 use etui::calendar::CalendarObject;
 use etui::contacts::Card;
-use etui::store::CollectionKey;
 
-use crate::context::{Context, FoundCollection, for_kind};
+use crate::context::{Context, for_kind};
 use crate::failure::{Refusal, Result};
 use crate::headers::{self, Depth};
 use crate::kind::DavKind;
@@ -131,18 +130,25 @@ fn of_collection<R: DavKind>(
     if !is_deep {
         return write_nodes(context, &[Box::new(context.node(&found))], wanted, out);
     }
-    let FoundCollection {
-        collection, href, ..
-    } = &found;
-    let snapshot = context.store.snapshot()?;
-    let reader = snapshot.collection::<R>(CollectionKey::Id(collection.id()))?;
-    let members = MemberWriter::<R>::new(context, wanted, None);
+    let href = &found.href;
+    let snapshot = found.store.snapshot()?;
+    let reader = found.reader(&snapshot)?;
+    let members = MemberWriter::<R>::new(context, &found, wanted, None);
     // A later token would hide the changes between.
     let node = context.node(&found).with_token(&reader.collection_token()?);
     let own = values(&node, wanted)?;
     let minimal = headers::prefers_minimal(context.request.headers());
     let mut answer = Multistatus::start(out, minimal)?;
     answer.values(href, &own)?;
+    if found.shared.is_some() {
+        let mut ids = Vec::new();
+        reader.for_each_resource(|listed| {
+            ids.push(listed.id);
+            Ok(())
+        })?;
+        outcome.read += members.write_records(&mut answer, &reader, &ids)?;
+        return Ok(answer.finish()?);
+    }
     visit(|steps| {
         reader.for_each_resource(|listed| {
             outcome.read += 1;
@@ -162,13 +168,14 @@ fn of_resource<R: DavKind>(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let found = context.expect::<R>(segment, outcome)?;
-    let snapshot = context.store.snapshot()?;
-    let Some(stored) = found.reader(&snapshot)?.resource(name)? else {
+    let snapshot = found.store.snapshot()?;
+    let stored = found.reader(&snapshot)?.resource(name)?;
+    let Some(stored) = stored.and_then(|stored| found.seen(stored)) else {
         return Err(Refusal::not_found().into());
     };
     outcome.read = 1;
     let minimal = headers::prefers_minimal(context.request.headers());
-    let members = MemberWriter::<R>::new(context, wanted, None);
+    let members = MemberWriter::<R>::new(context, &found, wanted, None);
     let mut answer = Multistatus::start(out, minimal)?;
     let member = Member {
         tag: stored.tag,

@@ -69,7 +69,11 @@ fn all_forbidden(changes: &[PropertyChange]) -> ChangeResults {
 fn of_resource<R: DavKind>(context: &Context<'_>, segment: &str, name: &str) -> Result<()> {
     let found = context.find::<R>(segment)?.ok_or_else(Refusal::not_found)?;
     context.expect_may_write()?;
-    match found.collection.resource(name)? {
+    match found
+        .collection
+        .resource(name)?
+        .and_then(|stored| found.seen(stored))
+    {
         Some(_) => Ok(()),
         None => Err(Refusal::not_found().into()),
     }
@@ -82,17 +86,20 @@ fn of_collection<R: DavKind>(
     outcome: &mut Outcome,
 ) -> Result<(String, ChangeResults)> {
     let found = context.expect::<R>(segment, outcome)?;
-    context.expect_may_write()?;
+    match found.shared {
+        Some(_) => context.expect_may_write()?,
+        None => context.expect_may_write_to(&found)?,
+    }
     let checked = match change::check::<R>(changes, false) {
         Err(refused) => return Ok((found.href, refused)),
         Ok(checked) => checked,
     };
-    let id = found.collection.id();
-    let results = match context
-        .store
-        .collections::<R>()
-        .change(CollectionKey::Id(id), &checked)
-    {
+    // Of a collection of another person the user changes how it is shown to the user.
+    let key = match &found.shared {
+        Some(shared) => CollectionKey::Reference(shared.reference.id()),
+        None => CollectionKey::Id(found.collection.id()),
+    };
+    let results = match context.store.collections::<R>().change(key, &checked) {
         Ok(()) => change::made(changes),
         Err(error) => change::refused(changes, error)?,
     };

@@ -6,7 +6,7 @@ use etui::SaveOutcome;
 use http::StatusCode;
 use http::header::CONTENT_RANGE;
 
-use super::refused::{Attempt, refusal_of_text};
+use super::refused::{Attempt, expect_open, refusal_of_text};
 use super::{answer_body, answer_empty};
 use crate::condition;
 use crate::context::{Context, FoundCollection};
@@ -14,6 +14,7 @@ use crate::failure::{Refusal, Result};
 use crate::headers::{self, Conditions};
 use crate::kind::DavKind;
 use crate::property::quoted;
+use crate::query::View;
 use crate::respond::Respond;
 use crate::session::Outcome;
 use crate::xml::Namespace;
@@ -37,10 +38,11 @@ pub(crate) fn put<R: DavKind>(
             None => missing,
         });
     };
-    outcome.collection = Some(found.collection.id());
-    let attempt = Attempt::new(context, &found.collection, name, bytes);
+    outcome.collection = Some(found.id());
+    let attempt = Attempt::new(context, &found, name, bytes);
     let refuse = |failure| attempt.keep(failure);
     check_request(context, &found, bytes).map_err(refuse)?;
+    expect_open(context, &found, name).map_err(refuse)?;
     let condition = condition::of_write(&Conditions::of(context.request.headers()));
     let saved = found
         .collection
@@ -81,10 +83,15 @@ pub(crate) fn put<R: DavKind>(
 /// Checks all but the resource that is stored.
 fn check_request<R: DavKind>(
     context: &Context<'_>,
-    found: &FoundCollection<R>,
+    found: &FoundCollection<'_, R>,
     bytes: &[u8],
 ) -> Result<()> {
-    context.expect_may_write()?;
+    context.expect_may_write_to(found)?;
+    if found.view(bytes) != View::Whole {
+        let detail =
+            "an entry in the collection of another person cannot be private or confidential";
+        return Err(Refusal::forbidden(detail).with(R::NS, R::VALID_DATA).into());
+    }
     // RFC 9110 section 14.5.
     if context.request.headers().contains_key(CONTENT_RANGE) {
         return Err(Refusal::bad_request("a part of a resource cannot be put").into());
@@ -122,7 +129,7 @@ fn expect_media_type<R: DavKind>(context: &Context<'_>) -> Result<()> {
 /// Fails if the collection does not take the components of a resource.
 pub(super) fn expect_component<R: DavKind>(
     context: &Context<'_>,
-    found: &FoundCollection<R>,
+    found: &FoundCollection<'_, R>,
     bytes: &[u8],
 ) -> Result<()> {
     let Some(component) = R::component(bytes) else {

@@ -1,16 +1,16 @@
 //! Refusals of writes, and the texts that are kept of them.
 
-use etui::record::Collection;
 use etui::store::RefusedText;
 use etui::{CollectionId, Error};
 use etui_contentline::lines::ContentLines;
 use etui_contentline::values::{property_value, unescape_text};
 use http::StatusCode;
 
-use crate::context::Context;
-use crate::failure::{Failure, Refusal};
+use crate::context::{Context, FoundCollection};
+use crate::failure::{Failure, Refusal, Result};
 use crate::kind::DavKind;
 use crate::path::resource_href;
+use crate::query::View;
 use crate::xml::Namespace;
 
 /// Returns the refusal for an error of a write to a collection with this href.
@@ -57,12 +57,34 @@ fn is_icalendar(text: &[u8]) -> bool {
     has("BEGIN") && has("END")
 }
 
+/// Fails if a device may not change a resource, because of its collection, or because its user may not read all of it.
+pub(super) fn expect_open<R: DavKind>(
+    context: &Context<'_>,
+    found: &FoundCollection<'_, R>,
+    name: &str,
+) -> Result<()> {
+    context.expect_may_write_to(found)?;
+    if found.shared.is_none() {
+        return Ok(());
+    }
+    let stored = found.collection.resource(name)?;
+    match stored.is_none_or(|stored| found.view(&stored.bytes) == View::Whole) {
+        true => Ok(()),
+        false => Err(Refusal::forbidden(
+            "it is private or confidential; its owner alone may change it",
+        )
+        .with(Namespace::Dav, "need-privileges")
+        .about(resource_href(&found.href, name))
+        .into()),
+    }
+}
+
 /// A text that a client wants to save.
 pub(super) struct Attempt<'a, 'c, R> {
     context: &'a Context<'c>,
     collection: CollectionId,
     /// The collection; `None` if it was removed.
-    live: Option<&'a Collection<R>>,
+    live: Option<&'a FoundCollection<'c, R>>,
     name: &'a str,
     bytes: &'a [u8],
 }
@@ -70,13 +92,13 @@ pub(super) struct Attempt<'a, 'c, R> {
 impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
     pub(super) fn new(
         context: &'a Context<'c>,
-        collection: &'a Collection<R>,
+        found: &'a FoundCollection<'c, R>,
         name: &'a str,
         bytes: &'a [u8],
     ) -> Self {
         Self {
-            live: Some(collection),
-            ..Self::of_removed(context, collection.id(), name, bytes)
+            live: Some(found),
+            ..Self::of_removed(context, found.id(), name, bytes)
         }
     }
 
@@ -114,7 +136,10 @@ impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
 
     fn keep_text(&self, refusal: &Refusal) -> etui::Result<()> {
         let uid = uid_of(self.bytes);
-        let stored = self.live.map(|live| live.resource(self.name)).transpose()?;
+        let stored = self
+            .live
+            .map(|live| live.collection.resource(self.name))
+            .transpose()?;
         let stored = stored.flatten();
         // A client repeats a request whose answer was lost: nothing is lost with this text.
         if stored
@@ -132,7 +157,10 @@ impl<'a, 'c, R: DavKind> Attempt<'a, 'c, R> {
         self.context.store.refused().keep(&RefusedText {
             collection: self.collection,
             name: self.name,
-            record: stored.map(|stored| stored.id),
+            // A record of another store has no number in this one.
+            record: stored
+                .filter(|_| self.live.is_some_and(|live| live.shared.is_none()))
+                .map(|stored| stored.id),
             uid: uid.as_deref(),
             text: self.bytes,
             device: self.context.session.device,

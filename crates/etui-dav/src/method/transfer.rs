@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use super::answer_empty;
 use super::put::expect_component;
-use super::refused::refusal_of;
+use super::refused::{expect_open, refusal_of};
 use crate::condition;
 use crate::context::{Context, for_kind};
 use crate::failure::{Refusal, Result};
@@ -14,6 +14,7 @@ use crate::headers::{self, Conditions};
 use crate::kind::DavKind;
 use crate::path::{Home, Target};
 use crate::property::quoted;
+use crate::query::View;
 use crate::respond::Respond;
 use crate::session::Outcome;
 
@@ -75,10 +76,23 @@ fn transfer_resource<R: DavKind>(
             "the collection of the destination is missing",
         )
     })?;
+    if !std::ptr::eq(from.store, to.store) {
+        let detail =
+            "it cannot be moved or copied between the collections of two people; save it there";
+        return Err(Refusal::forbidden(detail).into());
+    }
+    let is_move = context.request.method().as_str() == "MOVE";
+    if is_move {
+        expect_open(context, &from, names.name)?;
+    } else if let Some(stored) = from.collection.resource(names.name)?
+        && from.view(&stored.bytes) != View::Whole
+    {
+        return Err(Refusal::not_found().into());
+    }
+    expect_open(context, &to, names.to_name)?;
     let may_overwrite = headers::may_overwrite(context.request.headers());
     let condition = condition::of_write(&Conditions::of(context.request.headers()));
     let refused = |error| refusal_of::<R>(error, &to.href);
-    let is_move = context.request.method().as_str() == "MOVE";
     if from.collection.id() != to.collection.id()
         && let Some(stored) = from.collection.resource(names.name)?
     {

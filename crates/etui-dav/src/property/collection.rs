@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 
-use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::record::Collection;
@@ -12,9 +11,10 @@ use etui::{CollectionId, Store, SyncToken};
 use super::dead::{DeadValue, parse_clark_name};
 use super::tree::{Node, common_value, privileges, reports};
 use super::{Name, Value};
+use crate::context::{FoundCollection, SharedWith};
 use crate::failure::Result;
 use crate::kind::{COMPONENTS, DavKind};
-use crate::path::Home;
+use crate::path::{Home, principal_href};
 use crate::query::{COLLATIONS, zone_of_object};
 use crate::session::{DavOptions, Session};
 use crate::xml::{Element, Namespace};
@@ -70,6 +70,8 @@ pub(crate) const COMPONENT_SET: (Namespace, &str) =
 /// A collection and its properties.
 pub(crate) struct CollectionNode<'s, R> {
     store: &'s Store,
+    may_write: bool,
+    shared: Option<SharedWith<'s, R>>,
     session: Session<'s>,
     options: &'s DavOptions,
     pub(crate) collection: Collection<R>,
@@ -80,18 +82,18 @@ pub(crate) struct CollectionNode<'s, R> {
 
 impl<'s, R: DavKind> CollectionNode<'s, R> {
     pub(crate) fn new(
-        store: &'s Store,
         session: Session<'s>,
         options: &'s DavOptions,
-        collection: Collection<R>,
-        href: String,
+        found: &FoundCollection<'s, R>,
     ) -> Self {
         Self {
-            store,
+            store: found.store,
+            may_write: found.may_write,
+            shared: found.shared.clone(),
             session,
             options,
-            collection,
-            href,
+            collection: found.collection.clone(),
+            href: found.href.clone(),
             token: OnceCell::new(),
             kept: OnceCell::new(),
         }
@@ -115,16 +117,32 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         Ok(self.token.get_or_init(|| token))
     }
 
-    /// Returns the properties that clients have set, with their names.
+    /// Returns the properties that clients have set, with their names; of a shared collection those of the owner that
+    /// the user has not set.
     pub(crate) fn kept(&self) -> Result<&[(Name, String)]> {
         if let Some(kept) = self.kept.get() {
             return Ok(kept);
         }
-        let kept = self.collection.properties()?.into_iter();
-        let kept = kept
-            .filter_map(|one| Some((parse_clark_name(&one.name)?, one.value)))
-            .collect();
+        let mut kept: Vec<(Name, String)> = Vec::new();
+        let own = self.shared.iter().map(|shared| &shared.reference);
+        for collection in own.chain([&self.collection]) {
+            for property in collection.properties()? {
+                if let Some(name) = parse_clark_name(&property.name)
+                    && kept.iter().all(|(known, _)| *known != name)
+                {
+                    kept.push((name, property.value));
+                }
+            }
+        }
         Ok(self.kept.get_or_init(|| kept))
+    }
+
+    /// Returns the name that the user sees.
+    fn shown_name(&self) -> &str {
+        match &self.shared {
+            Some(shared) => shared.reference.name(),
+            None => self.collection.name(),
+        }
     }
 
     fn kept_value(&self, name: &Name) -> Result<Option<Value<'static>>> {
@@ -165,10 +183,10 @@ impl<'s, R: DavKind> CollectionNode<'s, R> {
         if R::HOME != Home::Calendars {
             return Ok(None);
         }
-        let calendar = self
-            .store
-            .collection::<CalendarObject>(CollectionKey::Id(self.collection.id()))?;
-        let Some(color) = calendar.color()? else {
+        // That of the user, else that of the owner.
+        let own = self.shared.iter().map(|shared| &shared.reference);
+        let mut colors = own.chain([&self.collection]).map(R::color);
+        let Some(color) = colors.find_map(etui::Result::transpose).transpose()? else {
             return Ok(None);
         };
         // The element that was set, unless another program has set another colour since.
@@ -258,6 +276,11 @@ impl<R: DavKind> Node for CollectionNode<'_, R> {
     }
 
     fn value(&self, name: &Name) -> Result<Option<Value<'_>>> {
+        if let Some(shared) = &self.shared
+            && (&name.ns, name.local.as_str()) == (&Namespace::Dav, "owner")
+        {
+            return Ok(Some(Value::href(principal_href(shared.owner_root))));
+        }
         if let Some(value) = common_value(&self.session, name) {
             return Ok(Some(value));
         }
@@ -274,12 +297,12 @@ impl<R: DavKind> Node for CollectionNode<'_, R> {
                     Element::new(ns, of),
                 ]))
             }
-            (Namespace::Dav, "displayname") => Some(Value::Text(self.collection.name().into())),
+            (Namespace::Dav, "displayname") => Some(Value::Text(self.shown_name().into())),
             (Namespace::Dav, "sync-token") | (Namespace::CalendarServer, "getctag") => {
                 Some(Value::Text(self.token()?.into()))
             }
             (Namespace::Dav, "current-user-privilege-set") => {
-                Some(privileges(match self.session.may_write {
+                Some(privileges(match self.may_write {
                     true => &[
                         "read",
                         "read-current-user-privilege-set",

@@ -7,6 +7,7 @@ use etui::resource::ResourceTag;
 use super::tree::{common_value, privileges, reports};
 use super::{Name, Value};
 use crate::kind::DavKind;
+use crate::path::principal_href;
 use crate::session::Session;
 use crate::xml::Namespace;
 
@@ -51,6 +52,10 @@ impl Member<'_> {
 /// Returns the values of members of one collection.
 pub(crate) struct MemberValues<'a> {
     pub(crate) session: Session<'a>,
+    /// Whether the device may change them.
+    pub(crate) may_write: bool,
+    /// The root of their owner, if that is another person than the user.
+    pub(crate) owner_root: Option<&'a str>,
     /// The attributes of the data's element, as the request has them.
     pub(crate) data_attributes: Vec<(&'static str, String)>,
 }
@@ -77,7 +82,7 @@ impl MemberValues<'_> {
                 let size = member.size.or(member.bytes.map(|bytes| bytes.len() as u64));
                 size.map(|size| Value::Text(size.to_string().into()))
             }
-            "current-user-privilege-set" => Some(privileges(match self.session.may_write {
+            "current-user-privilege-set" => Some(privileges(match self.may_write {
                 true => &[
                     "read",
                     "read-current-user-privilege-set",
@@ -87,6 +92,9 @@ impl MemberValues<'_> {
                 false => &["read", "read-current-user-privilege-set"],
             })),
             "supported-report-set" => Some(reports(&[])),
+            "owner" if self.owner_root.is_some() => self
+                .owner_root
+                .map(|root| Value::href(principal_href(root))),
             _ => common_value(&self.session, name),
         }
     }

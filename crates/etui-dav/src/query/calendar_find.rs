@@ -94,6 +94,18 @@ pub fn find(
     Ok(found)
 }
 
+/// Returns true if a calendar object matches a query, as [`find`] finds it.
+#[must_use]
+pub fn matches_object(query: &CalendarQuery, object: &[u8], zone: &TimeZone) -> bool {
+    let zone = query.zone_or(zone);
+    query.matches_within(
+        &InstanceBudget::default(),
+        object,
+        &zones_of_object(object),
+        zone,
+    )
+}
+
 /// Evaluates a query on whole calendar objects, with `VCALENDAR` and time zones.
 fn find_in_objects(
     reader: &Reader,

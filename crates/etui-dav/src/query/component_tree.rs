@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 20;
 #[derive(Debug)]
 pub(super) struct Component<'t> {
     /// The name as written.
-    name: &'t [u8],
+    pub(super) name: &'t [u8],
     /// Its own lines, without BEGIN and END.
     pub(super) lines: Vec<ContentLine<'t>>,
     /// The components in it.

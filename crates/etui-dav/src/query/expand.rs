@@ -154,7 +154,7 @@ pub(super) fn zones_of_object(object: &[u8]) -> TimeZoneResolver {
 }
 
 /// Returns the time zones that an object defines.
-fn defined_zones(calendar: &Component<'_>, text: &str) -> TimeZoneResolver {
+pub(super) fn defined_zones(calendar: &Component<'_>, text: &str) -> TimeZoneResolver {
     let mut zones = TimeZoneResolver::new();
     for zone in calendar.children.iter().filter(|c| c.is_named("VTIMEZONE")) {
         let definition = text.get(zone.span.clone()).unwrap_or_default();

@@ -1,11 +1,19 @@
 //! [`free_busy`]: the answer of a `free-busy-query` (RFC 4791 section 7.10).
 
+use std::collections::HashSet;
+
+use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{TimeZone, Timestamp};
-use etui::calendar::{BusyPeriod, Reader};
+use etui::calendar::{BusyPeriod, Reader, merge_busy};
+use etui_contentline::charset::to_utf8;
 use etui_contentline::edit::fold_line;
 
+use super::component_tree::Component;
 use super::error::QueryError;
+use super::expand::defined_zones;
+use super::privacy::{View, view_for_others};
 use super::time_range::TimeRange;
+use super::times::{InstanceBudget, ObjectTimes};
 use crate::xml::{Element, Namespace};
 
 /// Periods of an answer. After them, all time up to the last period counts as busy.
@@ -24,7 +32,7 @@ pub fn parse_free_busy_query(report: &Element) -> Result<TimeRange, QueryError> 
 }
 
 /// Returns the busy time of a calendar in a range as a calendar object with one `VFREEBUSY`. Dates and
-/// floating times are in `zone`; `now` is its `DTSTAMP`.
+/// floating times are in `zone`; `now` is its `DTSTAMP`. For others than the owner private entries take no time.
 ///
 /// # Errors
 /// [`QueryError::Store`].
@@ -33,9 +41,73 @@ pub fn free_busy(
     range: &TimeRange,
     zone: &TimeZone,
     now: Timestamp,
+    is_for_others: bool,
 ) -> Result<Vec<u8>, QueryError> {
-    let periods = reader.free_busy(range.instants(), zone)?;
+    let periods = match is_for_others {
+        true => busy_for_others(reader, range, zone)?,
+        false => reader.free_busy(range.instants(), zone)?,
+    };
     Ok(write_object(&bounded(periods), range, now))
+}
+
+/// Returns the busy time that others may know.
+///
+/// # Errors
+/// [`QueryError::Store`].
+pub fn busy_for_others(
+    reader: &Reader,
+    range: &TimeRange,
+    zone: &TimeZone,
+) -> Result<Vec<BusyPeriod>, QueryError> {
+    let ids = reader.records_between(range.instants(), zone, Some(ComponentKind::Event))?;
+    let (mut except, mut periods) = (HashSet::new(), Vec::new());
+    reader.resources(ids, |_, stored| {
+        let Some(stored) = stored else {
+            return Ok(());
+        };
+        let view = view_for_others(&stored.bytes);
+        if view != View::Whole {
+            except.insert(stored.id);
+        }
+        if let View::Part(part) = view {
+            periods.extend(busy_of_object(&to_utf8(&part), range, zone));
+        }
+        Ok(())
+    })?;
+    periods.extend(reader.free_busy_except(range.instants(), zone, &except)?);
+    Ok(merge_busy(periods))
+}
+
+/// Returns the busy time of the events of one object.
+fn busy_of_object(text: &str, range: &TimeRange, zone: &TimeZone) -> Vec<BusyPeriod> {
+    let roots = Component::read_all(text);
+    let Some(calendar) = roots.first() else {
+        return Vec::new();
+    };
+    let zones = defined_zones(calendar, text);
+    let budget = InstanceBudget::default();
+    let times = ObjectTimes::new(&calendar.children, text, &zones, zone, &budget);
+    let busy = times
+        .instances(range)
+        .take(MAX_PERIODS)
+        .filter_map(|instance| {
+            let component = calendar.children.get(times.component_of(&instance)?)?;
+            let is = |name, value| {
+                let found = component.value(name);
+                found.is_some_and(|found| found.trim().eq_ignore_ascii_case(value))
+            };
+            let takes_time = component.is_named("VEVENT")
+                && !is("TRANSP", "TRANSPARENT")
+                && !is("STATUS", "CANCELLED");
+            let bounds = range.instants();
+            let during =
+                instance.during.start.max(bounds.start)..instance.during.end.min(bounds.end);
+            takes_time.then(|| BusyPeriod {
+                during,
+                tentative: is("STATUS", "TENTATIVE"),
+            })
+        });
+    busy.collect()
 }
 
 /// Replaces the periods after the limit by one.

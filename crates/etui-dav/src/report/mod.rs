@@ -90,7 +90,7 @@ fn unsupported() -> crate::failure::Failure {
 /// Returns the form of the content that a report wants; `None`: it wants none.
 pub(crate) fn data_form<R: DavKind>(
     context: &Context<'_>,
-    found: &FoundCollection<R>,
+    found: &FoundCollection<'_, R>,
     wanted: &Wanted,
 ) -> Result<Option<DataForm>> {
     let (ns, name) = R::DATA;

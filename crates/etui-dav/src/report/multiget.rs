@@ -45,8 +45,7 @@ pub(super) fn multiget<R: DavKind>(
                 Some(known) => *known,
                 None => {
                     let other = context.find::<R>(&segment)?;
-                    let same =
-                        other.is_some_and(|one| one.collection.id() == found.collection.id());
+                    let same = other.is_some_and(|one| one.id() == found.id());
                     is_here.insert(segment, same);
                     same
                 }
@@ -57,15 +56,16 @@ pub(super) fn multiget<R: DavKind>(
         }
         names.push(name);
     }
-    let snapshot = context.store.snapshot()?;
+    let snapshot = found.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
     let minimal = headers::prefers_minimal(context.request.headers());
-    let members = MemberWriter::<R>::new(context, &wanted, form);
+    let members = MemberWriter::<R>::new(context, &found, &wanted, form);
     let mut answer = Multistatus::start(out, minimal)?;
     visit(|steps| {
         reader.resources(&names, |index, stored| {
             // The href as the client wrote it, by which it finds the answer.
             let href = hrefs.get(index).copied().unwrap_or_default();
+            let stored = stored.and_then(|stored| found.seen(stored));
             outcome.read += u64::from(stored.is_some());
             steps.take(match stored {
                 Some(stored) => members.write_stored(&mut answer, href, &stored),

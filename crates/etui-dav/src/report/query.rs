@@ -19,7 +19,7 @@ use crate::member_writer::MemberWriter;
 use crate::method::answer_body;
 use crate::multistatus::Multistatus;
 use crate::property::Wanted;
-use crate::query;
+use crate::query::{self, View};
 use crate::respond::Respond;
 use crate::session::Outcome;
 use crate::xml::{Element, Namespace};
@@ -38,9 +38,15 @@ pub(super) fn calendar_query(
     let query = query::parse_calendar_query(report)?;
     let limit = limit_of(report)?.and_then(|limit| usize::try_from(limit).ok());
     let zone = context.zone(&found)?;
-    let snapshot = context.store.snapshot()?;
+    let snapshot = found.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
     let mut ids = query::find(&reader, &query, &zone)?;
+    if found.shared.is_some() {
+        // A filter must not tell by its answer what the user may not read.
+        ids = retain_seen(&found, &reader, ids, |part| {
+            query::matches_object(&query, part, &zone)
+        })?;
+    }
     let is_cut = limit.is_some_and(|limit| ids.len() > limit);
     if let Some(limit) = limit {
         ids.truncate(limit);
@@ -57,9 +63,15 @@ pub(super) fn address_query(
 ) -> Result<()> {
     let found = context.expect::<Card>(segment, outcome)?;
     let query = query::parse_address_query(report)?;
-    let snapshot = context.store.snapshot()?;
+    let snapshot = found.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
-    let query::FoundContacts { ids, is_truncated } = query::find_contacts(&reader, &query)?;
+    let query::FoundContacts {
+        mut ids,
+        is_truncated,
+    } = query::find_contacts(&reader, &query)?;
+    if found.shared.is_some() {
+        ids = retain_seen(&found, &reader, ids, |_| true)?;
+    }
     answer_ids(
         context,
         &found,
@@ -82,9 +94,9 @@ pub(super) fn free_busy_query(
     let found = context.expect::<CalendarObject>(segment, outcome)?;
     let range = query::parse_free_busy_query(report)?;
     let zone = context.zone(&found)?;
-    let snapshot = context.store.snapshot()?;
+    let snapshot = found.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
-    let body = query::free_busy(&reader, &range, &zone, now())?;
+    let body = query::free_busy(&reader, &range, &zone, now(), found.shared.is_some())?;
     let content_type = "text/calendar; charset=utf-8; component=vfreebusy".to_owned();
     answer_body(
         out,
@@ -92,6 +104,28 @@ pub(super) fn free_busy_query(
         &[("content-type", content_type)],
         &body,
     )
+}
+
+/// Returns those of these records that the user may read, and of which the part that the user may read matches.
+fn retain_seen<R: DavKind>(
+    found: &FoundCollection<'_, R>,
+    reader: &Reader<R>,
+    ids: Vec<RecordId>,
+    matches: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<RecordId>> {
+    let mut seen = Vec::new();
+    reader.resources(ids, |_, stored| {
+        if let Some(stored) = stored {
+            let is_seen = match found.view(&stored.bytes) {
+                View::Whole => true,
+                View::Part(part) => matches(&part),
+                View::Hidden => false,
+            };
+            seen.extend(is_seen.then_some(stored.id));
+        }
+        Ok(())
+    })?;
+    Ok(seen)
 }
 
 /// Returns the present time, in whole seconds.
@@ -108,7 +142,7 @@ fn now() -> Timestamp {
 )]
 fn answer_ids<R: DavKind>(
     context: &Context<'_>,
-    found: &FoundCollection<R>,
+    found: &FoundCollection<'_, R>,
     reader: &Reader<R>,
     report: &Element,
     ids: &[RecordId],
@@ -119,10 +153,10 @@ fn answer_ids<R: DavKind>(
     let wanted = Wanted::of(report)?;
     let form = data_form(context, found, &wanted)?;
     let minimal = headers::prefers_minimal(context.request.headers());
-    let members = MemberWriter::<R>::new(context, &wanted, form);
+    let members = MemberWriter::<R>::new(context, found, &wanted, form);
     let mut answer = Multistatus::start(out, minimal)?;
     for batch in ids.chunks(BATCH) {
-        outcome.read += members.write_records(&mut answer, &found.href, reader, batch)?;
+        outcome.read += members.write_records(&mut answer, reader, batch)?;
     }
     if is_cut {
         let cut = Refusal::new(StatusCode::INSUFFICIENT_STORAGE, "there are more matches")

@@ -2,10 +2,11 @@
 
 use http::StatusCode;
 
-use etui::resource::ResourceChanges;
+use etui::record::Reader;
+use etui::resource::{ResourceChange, ResourceChanges};
 
 use super::{data_form, limit_of};
-use crate::context::Context;
+use crate::context::{Context, FoundCollection};
 use crate::failure::{Refusal, Result};
 use crate::headers;
 use crate::kind::DavKind;
@@ -13,6 +14,7 @@ use crate::member_writer::MemberWriter;
 use crate::multistatus::Multistatus;
 use crate::path::resource_href;
 use crate::property::{Wanted, parse_token, token_text};
+use crate::query::{View, view_for_others};
 use crate::respond::Respond;
 use crate::session::Outcome;
 use crate::xml::{Element, Namespace};
@@ -48,7 +50,7 @@ pub(super) fn sync_collection<R: DavKind>(
         None => None,
         Some(text) => Some(parse_token(found.collection.id(), text).ok_or_else(refused)?),
     };
-    let snapshot = context.store.snapshot()?;
+    let snapshot = found.store.snapshot()?;
     let reader = found.reader(&snapshot)?;
     let (changes, token, is_complete) = match reader.resource_changes(since.as_ref(), limit)? {
         ResourceChanges::Since {
@@ -59,16 +61,26 @@ pub(super) fn sync_collection<R: DavKind>(
         ResourceChanges::Resynchronise => return Err(refused().into()),
     };
     let minimal = headers::prefers_minimal(context.request.headers());
-    let members = MemberWriter::<R>::new(context, &wanted, form);
+    let members = MemberWriter::<R>::new(context, &found, &wanted, form);
     let mut answer = Multistatus::start(out, minimal)?;
     for batch in changes.chunks(BATCH) {
         for run in batch.chunk_by(|a, b| a.tag.is_some() == b.tag.is_some()) {
             if run.iter().all(|change| change.tag.is_some()) {
+                // One that has become private is gone for the user.
+                for change in run.iter().filter(|_| since.is_some()) {
+                    if is_hidden(&found, &reader, change)? && was_seen(&reader, change)? {
+                        answer.not_found(&resource_href(&found.href, &change.name))?;
+                    }
+                }
                 let ids: Vec<_> = run.iter().map(|change| change.id).collect();
-                outcome.read += members.write_records(&mut answer, &found.href, &reader, &ids)?;
+                outcome.read += members.write_records(&mut answer, &reader, &ids)?;
                 continue;
             }
             for change in run {
+                // The name of one that always was private is nobody's business.
+                if found.shared.is_some() && !was_seen(&reader, change)? {
+                    continue;
+                }
                 answer.not_found(&resource_href(&found.href, &change.name))?;
             }
         }
@@ -81,6 +93,26 @@ pub(super) fn sync_collection<R: DavKind>(
     }
     answer.sync_token(&token_text(found.collection.id(), &token))?;
     Ok(answer.finish()?)
+}
+
+/// Returns true if the user may read nothing of a resource.
+fn is_hidden<R: DavKind>(
+    found: &FoundCollection<'_, R>,
+    reader: &Reader<R>,
+    change: &ResourceChange,
+) -> Result<bool> {
+    if found.shared.is_none() {
+        return Ok(false);
+    }
+    let stored = reader.resource(change.id)?;
+    Ok(stored.is_some_and(|stored| found.seen(stored).is_none()))
+}
+
+/// Returns true if others could read something of a resource in one of its kept versions.
+fn was_seen<R: DavKind>(reader: &Reader<R>, change: &ResourceChange) -> Result<bool> {
+    let texts = reader.kept_texts(change.id)?;
+    let is_seen = |text: &Vec<u8>| view_for_others(&R::as_object(text)) != View::Hidden;
+    Ok(texts.iter().any(is_seen))
 }
 
 /// Returns the refusal of a token. Thunderbird begins again after 400 only, others look for the element.

@@ -15,6 +15,7 @@ mod eds;
 mod moving;
 mod mutated;
 mod queries;
+mod sharing;
 mod support;
 mod thunderbird;
 mod vdirsyncer;

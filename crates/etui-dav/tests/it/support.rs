@@ -31,8 +31,10 @@ pub const SESSION: Session<'static> = Session {
     device: "Pixel",
     may_write: true,
     sees: None,
+    reads: None,
     user: "ada",
     root: "/dav/",
+    shared: &[],
 };
 
 impl Served {

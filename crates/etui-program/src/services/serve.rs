@@ -15,6 +15,8 @@ Examples:
                                       behind a reverse proxy on this machine
   etui serve --users /srv/family      ada.etui is the store of the user ada, bob.etui that of bob
   etui serve devices                  list the devices that have a password
+  etui --store /srv/family/ada.etui serve share Family --with bob --write
+                                      bob sees ada's calendar Family, and may change it
 
 Phones, Thunderbird and GNOME find contacts and calendars by the address alone (CardDAV, CalDAV).
 In a browser it shows today's agenda and a search. The book has the steps for each program
@@ -77,7 +79,20 @@ pub enum ServeCommand {
     #[command(after_help = LIST_EXAMPLES)]
     Devices,
     #[allow(missing_docs)]
+    ChangeDevice(ChangeDeviceArgs),
+    #[allow(missing_docs)]
     RemoveDevice(RemoveDeviceArgs),
+    #[allow(missing_docs)]
+    AddPerson(AddPersonArgs),
+    #[allow(missing_docs)]
+    People(PeopleArgs),
+    #[allow(missing_docs)]
+    Share(ShareArgs),
+    #[allow(missing_docs)]
+    Unshare(UnshareArgs),
+    /// List the address books and calendars that are shared with others, and by them
+    #[command(after_help = SHARES_EXAMPLES)]
+    Shares,
 }
 
 const ADD_EXAMPLES: &str = "\
@@ -87,6 +102,7 @@ Examples:
                                                with a QR code for DAVx5
   etui serve add-device Frame --read-only --only Family
                                                sees only the collection Family
+  etui serve add-device Work --read Family     may change all but Family
   etui --store family/ada.etui serve add-device Phone
                                                for a store that `etui serve --users family` serves
 
@@ -124,7 +140,124 @@ pub struct AddDeviceArgs {
     /// It sees only the address book or calendar of this name; can be repeated
     #[arg(long, value_name = "COLLECTION")]
     pub only: Vec<String>,
+    /// It may read, and not change, the address book or calendar of this name; can be repeated
+    #[arg(long, value_name = "COLLECTION")]
+    pub read: Vec<String>,
 }
+
+const CHANGE_EXAMPLES: &str = "\
+Examples:
+  etui serve change-device Phone --read-only
+  etui serve change-device Phone --all          sees everything again, and may change it
+  etui serve change-device Frame --only Family --only Birthdays
+  etui serve change-device Phone --read Work    may change all but Work
+
+The rights are those that are named, and no others; the password stays. They count from the next request
+on, also in a running server.";
+
+/// Change the rights of a device, which keeps its password
+#[derive(Debug, clap::Args)]
+#[command(after_help = CHANGE_EXAMPLES)]
+#[command(group = clap::ArgGroup::new("rights").required(true).multiple(true).args(["all", "read_only", "only", "read"]))]
+pub struct ChangeDeviceArgs {
+    /// Its name, as `devices` lists it
+    pub name: String,
+    /// It sees and may change everything
+    #[arg(long, conflicts_with_all = ["read_only", "only", "read"])]
+    pub all: bool,
+    /// It may read, and not change anything
+    #[arg(long)]
+    pub read_only: bool,
+    /// It sees only the address book or calendar of this name; can be repeated
+    #[arg(long, value_name = "COLLECTION")]
+    pub only: Vec<String>,
+    /// It may read, and not change, the address book or calendar of this name; can be repeated
+    #[arg(long, value_name = "COLLECTION")]
+    pub read: Vec<String>,
+}
+
+const ADD_PERSON_EXAMPLES: &str = "\
+Examples:
+  etui serve add-person ada --users /srv/family
+  etui --store /srv/family/ada.etui serve add-device Phone --url https://dav.example.org
+                                                the next step: a password for each device
+  etui serve --users /srv/family                serve everybody in the directory
+
+A person is a store in the directory: ada.etui. A running server serves it at once. An existing store is
+put there by copying it: etui backup /srv/family/ada.etui";
+
+/// Add a person to a directory of stores
+#[derive(Debug, clap::Args)]
+#[command(after_help = ADD_PERSON_EXAMPLES)]
+pub struct AddPersonArgs {
+    /// The name with which the person's devices log in: letters, digits, \".\", \"_\" and \"-\"
+    pub name: String,
+    /// The directory that `etui serve --users` serves; it is made if there is none
+    #[arg(long = "users", value_name = "DIR", id = "directory")]
+    pub users: PathBuf,
+}
+
+const PEOPLE_EXAMPLES: &str = "\
+Examples:
+  etui serve people --users /srv/family
+  etui serve people --users /srv/family --json";
+
+/// List the people of a directory of stores, their devices, and what they share
+#[derive(Debug, clap::Args)]
+#[command(after_help = PEOPLE_EXAMPLES)]
+pub struct PeopleArgs {
+    /// The directory that `etui serve --users` serves
+    #[arg(long = "users", value_name = "DIR", id = "directory")]
+    pub users: PathBuf,
+}
+
+const SHARE_EXAMPLES: &str = "\
+Examples:
+  etui --store /srv/family/ada.etui serve share Family --with bob
+                                                bob sees ada's calendar Family among his own
+  etui --store /srv/family/ada.etui serve share Family --with bob --write
+                                                ... and may change it
+  etui --store /srv/family/ada.etui serve shares
+
+The collection stays in the store of its owner, who alone can remove it; the other person's devices see it
+after their next synchronisation. Entries of CLASS:PRIVATE are not there for others, and of those of
+CLASS:CONFIDENTIAL only the times. The other person can give it another name and colour.";
+
+/// Share an address book or calendar with another person of the same directory
+#[derive(Debug, clap::Args)]
+#[command(after_help = SHARE_EXAMPLES)]
+pub struct ShareArgs {
+    /// The name of the address book or calendar
+    pub collection: String,
+    /// The other person; can be repeated
+    #[arg(long, value_name = "PERSON", required = true)]
+    pub with: Vec<String>,
+    /// The other person may change it, not only read it
+    #[arg(long)]
+    pub write: bool,
+}
+
+const UNSHARE_EXAMPLES: &str = "\
+Examples:
+  etui --store /srv/family/ada.etui serve unshare Family --with bob
+
+It is refused from the next request on. What bob's devices have copied stays there until they look again.";
+
+/// Share an address book or calendar no longer
+#[derive(Debug, clap::Args)]
+#[command(after_help = UNSHARE_EXAMPLES)]
+pub struct UnshareArgs {
+    /// The name of the address book or calendar
+    pub collection: String,
+    /// The other person; can be repeated
+    #[arg(long, value_name = "PERSON", required = true)]
+    pub with: Vec<String>,
+}
+
+const SHARES_EXAMPLES: &str = "\
+Examples:
+  etui --store /srv/family/ada.etui serve shares
+  etui --store /srv/family/ada.etui serve shares --json";
 
 /// Remove a device: its password is refused from now on
 #[derive(Debug, clap::Args)]

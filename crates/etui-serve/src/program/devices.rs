@@ -1,6 +1,6 @@
 //! `etui serve add-device`, `devices` and `remove-device`.
 
-use etui::CollectionId;
+use etui::{CollectionId, CollectionKind};
 use std::collections::{BTreeMap, HashSet};
 
 use etui::calendar::CalendarObject;
@@ -15,18 +15,14 @@ use etui_serve::user_name_of;
 use serde::Serialize;
 
 use super::qr_code::qr_code;
-use etui_program::services::serve::{AddDeviceArgs, DEFAULT_ADDRESS, RemoveDeviceArgs, ServerUrl};
+use etui_program::services::serve::{
+    AddDeviceArgs, ChangeDeviceArgs, DEFAULT_ADDRESS, RemoveDeviceArgs, ServerUrl,
+};
 use etui_when::{format_minute, iso_instant};
 
 pub fn add_device(app: &mut App, args: &AddDeviceArgs) -> Result<()> {
     let store = app.open_or_create(app.store_options())?;
-    let access = DeviceAccess {
-        is_read_only: args.read_only,
-        only: match args.only.is_empty() {
-            true => None,
-            false => Some(find_collections(&store, &args.only)?),
-        },
-    };
+    let access = access_of(&store, args.read_only, &args.only, &args.read)?;
     let password = store.devices().add(&args.name, &access)?.to_string();
     let user = user_name_of(store.path());
     store.close()?;
@@ -38,7 +34,7 @@ pub fn add_device(app: &mut App, args: &AddDeviceArgs) -> Result<()> {
     if app.out.json {
         let only = (!args.only.is_empty()).then_some(&args.only);
         return app.out.write_json(&object! {
-            name: &args.name, read_only: args.read_only, only: only,
+            name: &args.name, read_only: args.read_only, only: only, read: &args.read,
             address: address, user: user, password: password, link: link
         });
     }
@@ -68,8 +64,67 @@ pub fn add_device(app: &mut App, args: &AddDeviceArgs) -> Result<()> {
     })
 }
 
+/// Returns the rights that options name.
+fn access_of(
+    store: &Store,
+    is_read_only: bool,
+    only: &[String],
+    read: &[String],
+) -> Result<DeviceAccess> {
+    let read_only = find_collections(store, read)?;
+    let mut seen = find_collections(store, only)?;
+    // One that it may read is one that it sees.
+    seen.extend(&read_only);
+    Ok(DeviceAccess {
+        is_read_only,
+        only: (!only.is_empty()).then_some(seen),
+        read_only,
+    })
+}
+
+pub fn change_device(app: &mut App, args: &ChangeDeviceArgs) -> Result<()> {
+    let store = app.open_to_write()?;
+    let access = access_of(&store, args.read_only, &args.only, &args.read)?;
+    store.devices().change(&args.name, &access)?;
+    let names = collection_names(&store)?;
+    let devices = store.devices().list()?;
+    store.close()?;
+    let Some(changed) = devices.iter().find(|device| device.name == args.name) else {
+        return Ok(());
+    };
+    let text = format!(
+        "Changed the device {}: {}",
+        one_line(&changed.name),
+        rights_text(changed, &names)
+    );
+    let object = device_json(changed, &names, &app.out.time_zone());
+    app.out.report(&object, text)
+}
+
+/// Returns the rights of a device in words.
+fn rights_text(device: &Device, names: &BTreeMap<CollectionId, String>) -> String {
+    let access = &device.access;
+    let named = |may: &dyn Fn(CollectionId) -> bool| {
+        let found = names.iter().filter(|(id, _)| may(**id));
+        found
+            .map(|(_, name)| name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let read = named(&|id| access.may_see(id) && !access.may_write(id));
+    let written = named(&|id| access.may_write(id));
+    match (&access.only, access.is_read_only) {
+        (None, true) => "it may read everything".to_owned(),
+        (None, false) if read.is_empty() => "it may change everything".to_owned(),
+        (None, false) => format!("it may change everything but {read}, which it may read"),
+        (Some(_), _) if written.is_empty() => format!("it may read {read}"),
+        (Some(_), _) if read.is_empty() => format!("it may change {written}"),
+        (Some(_), _) => format!("it may change {written}, and read {read}"),
+    }
+}
+
 /// Returns the ids of the address books and calendars with these names.
-fn find_collections(store: &Store, names: &[String]) -> Result<HashSet<CollectionId>> {
+pub fn find_collections(store: &Store, names: &[String]) -> Result<HashSet<CollectionId>> {
     let known = collection_names(store)?;
     let mut found = HashSet::new();
     for name in names {
@@ -88,18 +143,30 @@ fn find_collections(store: &Store, names: &[String]) -> Result<HashSet<Collectio
     Ok(found)
 }
 
-/// Returns the names of the address books and calendars by id.
+/// Returns the names of the address books and calendars by id, those of other people too.
 fn collection_names(store: &Store) -> Result<BTreeMap<CollectionId, String>> {
-    fn add<R: RecordKind>(store: &Store, names: &mut BTreeMap<CollectionId, String>) -> Result<()> {
+    let own = own_collections(store)?.into_iter();
+    let mut names: BTreeMap<_, _> = own.map(|(id, (_, name))| (id, name)).collect();
+    let references = store.sharing().references()?;
+    names.extend(references.into_iter().map(|one| (one.id, one.name)));
+    Ok(names)
+}
+
+/// Returns kinds and names of the store's own address books and calendars by id.
+pub fn own_collections(store: &Store) -> Result<BTreeMap<CollectionId, (CollectionKind, String)>> {
+    fn add<R: RecordKind>(
+        store: &Store,
+        all: &mut BTreeMap<CollectionId, (CollectionKind, String)>,
+    ) -> Result<()> {
         for name in store.collections::<R>().names()? {
-            names.insert(store.collection::<R>(&name)?.id(), name);
+            all.insert(store.collection::<R>(&name)?.id(), (R::KIND, name));
         }
         Ok(())
     }
-    let mut names = BTreeMap::new();
-    add::<Card>(store, &mut names)?;
-    add::<CalendarObject>(store, &mut names)?;
-    Ok(names)
+    let mut all = BTreeMap::new();
+    add::<Card>(store, &mut all)?;
+    add::<CalendarObject>(store, &mut all)?;
+    Ok(all)
 }
 
 pub fn list_devices(app: &mut App) -> Result<()> {
@@ -114,15 +181,16 @@ pub fn list_devices(app: &mut App) -> Result<()> {
     let headings = ["Device", "Access", "Collections", "Added", "Last seen"];
     let mut table = Table::with_number_column(&headings, None);
     for device in &devices {
-        let access = if device.access.is_read_only {
-            "read"
-        } else {
-            "write"
+        let kept = read_only_collections(device, &names);
+        let access = match (device.access.is_read_only, kept.is_empty()) {
+            (true, _) => "read".to_owned(),
+            (false, true) => "write".to_owned(),
+            (false, false) => format!("write, {}: read", kept.join(", ")),
         };
         let seen = device.last_seen;
         table.add_row([
             device.name.clone(),
-            access.to_owned(),
+            access,
             visible_collections(device, &names).map_or_else(|| "all".to_owned(), |v| v.join(", ")),
             format_minute(device.added, &zone),
             seen.map_or_else(|| "never".to_owned(), |seen| format_minute(seen, &zone)),
@@ -143,6 +211,13 @@ fn visible_collections(
     Some(visible.map(|(_, name)| name.clone()).collect())
 }
 
+/// Returns the names of the collections in which a device may only read.
+fn read_only_collections(device: &Device, names: &BTreeMap<CollectionId, String>) -> Vec<String> {
+    let kept = &device.access.read_only;
+    let kept = names.iter().filter(|(id, _)| kept.contains(id));
+    kept.map(|(_, name)| name.clone()).collect()
+}
+
 fn device_json(
     device: &Device,
     names: &BTreeMap<CollectionId, String>,
@@ -152,6 +227,7 @@ fn device_json(
         name: device.name.clone(),
         read_only: device.access.is_read_only,
         only: visible_collections(device, names),
+        read: read_only_collections(device, names),
         added: iso_instant(device.added.into(), zone),
         last_seen: device.last_seen.map(|seen| iso_instant(seen.into(), zone)),
     }

@@ -176,7 +176,7 @@ fn announce(app: &mut App, args: &HttpArgs, server: &Server, scheme: &str) -> Re
 }
 
 /// Returns the error of a command, which names its options.
-fn explain(error: ServeError) -> Failure {
+pub fn explain(error: ServeError) -> Failure {
     match error {
         ServeError::Store(error) => error.into(),
         ServeError::Unencrypted(address) => Failure::usage(format!(

@@ -6,6 +6,7 @@ mod connection;
 mod devices;
 mod folder;
 mod http;
+mod people;
 mod qr_code;
 mod secret;
 mod subscribe;
@@ -22,7 +23,13 @@ pub fn run(app: &mut App, args: &ServeArgs) -> Result<()> {
     match &args.command {
         Some(ServeCommand::AddDevice(args)) => devices::add_device(app, args),
         Some(ServeCommand::Devices) => devices::list_devices(app),
+        Some(ServeCommand::ChangeDevice(args)) => devices::change_device(app, args),
         Some(ServeCommand::RemoveDevice(args)) => devices::remove_device(app, args),
+        Some(ServeCommand::AddPerson(args)) => people::add_person(app, args),
+        Some(ServeCommand::People(args)) => people::list_people(app, args),
+        Some(ServeCommand::Share(args)) => people::share(app, args),
+        Some(ServeCommand::Unshare(args)) => people::unshare(app, args),
+        Some(ServeCommand::Shares) => people::list_shares(app),
         None => http::serve_http(app, &args.http),
     }
 }

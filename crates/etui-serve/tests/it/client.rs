@@ -185,6 +185,14 @@ impl<S: Read + Write> Client<S> {
         self.try_ask(method, path, body).unwrap()
     }
 
+    /// Sends a request about a collection and its members.
+    pub fn ask_deep(&mut self, method: &str, path: &str, body: &str) -> Answer {
+        let lines = format!("Depth: 1\r\nContent-Length: {}\r\n", body.len());
+        self.send_head(method, path, &lines).unwrap();
+        self.send(body.as_bytes()).unwrap();
+        self.read_answer(false).unwrap()
+    }
+
     pub fn try_ask(&mut self, method: &str, path: &str, body: &str) -> io::Result<Answer> {
         let mut lines = match body.is_empty() {
             true => String::new(),

@@ -159,6 +159,7 @@ fn a_read_only_device_writes_nothing() {
     let access = DeviceAccess {
         is_read_only: true,
         only: None,
+        ..DeviceAccess::default()
     };
     let path = dir.path().join("ada.etui");
     let password = add_device(&path, "Frame", &access);

@@ -6,6 +6,7 @@ mod bodies;
 mod client;
 mod login;
 mod pages;
+mod sharing;
 mod slow;
 mod stop;
 mod sync;

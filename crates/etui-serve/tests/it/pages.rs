@@ -214,6 +214,7 @@ fn a_limited_device_sees_only_its_collections() {
     let access = DeviceAccess {
         is_read_only: true,
         only: Some(HashSet::from([friends.id()])),
+        ..DeviceAccess::default()
     };
     let password = store.devices().add("Frame", &access).unwrap().to_string();
     let mut client: Client<_> = server.stranger();

@@ -1,5 +1,6 @@
 //! Free/busy time (RFC 5545 §3.6.4).
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::range::{RangeCandidate, takes_time};
@@ -7,6 +8,7 @@ use super::time::{TimeZone, Timestamp};
 use super::{CalendarObject, Status};
 use crate::error::Result;
 use crate::record::{ReadState, Reader};
+use crate::types::RecordId;
 
 /// Instances that are expanded for one answer, until only [`MIN_INSTANCES_OF_SERIES`] are expanded
 /// of each further series.
@@ -35,16 +37,31 @@ impl Reader<CalendarObject> {
     /// # Errors
     /// Any error of reading.
     pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<BusyPeriod>> {
-        self.read_ordered(|r| r.free_busy(range, viewer))
+        self.free_busy_except(range, viewer, &HashSet::new())
+    }
+
+    /// Returns the busy periods of `range` as [`Self::free_busy`], without those of some records, such as private
+    /// ones.
+    ///
+    /// # Errors
+    /// Any error of reading.
+    pub fn free_busy_except(
+        &self,
+        range: Range<Timestamp>,
+        viewer: &TimeZone,
+        except: &HashSet<RecordId>,
+    ) -> Result<Vec<BusyPeriod>> {
+        self.read_ordered(|r| r.free_busy(range, viewer, except))
     }
 }
 
 impl ReadState<'_, CalendarObject> {
-    /// See [`Reader::free_busy`].
+    /// See [`Reader::free_busy_except`].
     pub(crate) fn free_busy(
         &self,
         range: Range<Timestamp>,
         viewer: &TimeZone,
+        except: &HashSet<RecordId>,
     ) -> Result<Vec<BusyPeriod>> {
         let (mut settled, mut tentative) = (Vec::new(), Vec::new());
         let (mut left, mut many) = (MAX_INSTANCES, MANY_RANGES);
@@ -64,7 +81,8 @@ impl ReadState<'_, CalendarObject> {
             if range.start >= range.end {
                 return Ok(());
             }
-            self.each(&range, viewer, |_, candidate| match candidate {
+            self.each(&range, viewer, |record, candidate| match candidate {
+                _ if except.contains(&RecordId(record)) => {}
                 RangeCandidate::Once(stored, during) => {
                     if takes_time(stored.kind(), stored.is_transparent(), stored.status) {
                         take(&during, stored.status);

@@ -82,13 +82,18 @@ pub(crate) fn find_live(conn: &Connection, kind: CollectionKind, id: i64) -> Res
     }
 }
 
-/// Fails if a collection was removed: a handle may outlive it.
+/// Fails if a collection was removed, for a handle may outlive it, or if it is a reference to one of another store.
 pub(crate) fn expect_exists(
     conn: &Connection,
     kind: CollectionKind,
     collection: &CollectionRef,
 ) -> Result<()> {
-    if current_name(conn, collection.id)?.is_some() {
+    let exists = conn
+        .prepare_cached(
+            "SELECT 1 FROM collection WHERE id = ?1 AND kind = ?2 AND removed_at IS NULL",
+        )?
+        .exists((collection.id, kind.schema_name()))?;
+    if exists {
         return Ok(());
     }
     let known = list_collections(conn, kind)?.into_iter().map(|c| c.name);
@@ -139,7 +144,7 @@ pub(crate) fn rename_collection(
 }
 
 /// Fails if a text cannot be the name of a collection.
-fn check_name(kind: CollectionKind, name: &str) -> Result<()> {
+pub(crate) fn check_name(kind: CollectionKind, name: &str) -> Result<()> {
     let is_valid = (1..=200).contains(&name.chars().count())
         && !name.chars().any(char::is_control)
         && name.trim() == name;

@@ -114,6 +114,24 @@ impl<R: RecordKind> Reader<R> {
     pub fn read_version(&self, version: &Version) -> Result<Option<StoredRecord<R>>> {
         self.read(|r| r.read_version(version))
     }
+
+    /// Returns the texts of a record that are kept, live or removed, the present one first.
+    ///
+    /// # Errors
+    /// Any read error.
+    pub fn kept_texts(&self, record: RecordId) -> Result<Vec<Vec<u8>>> {
+        self.read(|r| {
+            r.explain_errors(|| {
+                let mut all = r.conn.prepare_cached(
+                    "SELECT text FROM record WHERE id = ?1 AND collection = ?2 UNION ALL \
+                     SELECT c.text FROM change c JOIN record r ON r.id = c.record \
+                     WHERE c.record = ?1 AND r.collection = ?2 AND c.text IS NOT NULL",
+                )?;
+                let all = all.query_map((record.0, r.collection), |row| row.get(0))?;
+                Ok(all.collect::<rusqlite::Result<_>>()?)
+            })
+        })
+    }
 }
 
 impl<R: RecordKind> ReadState<'_, R> {

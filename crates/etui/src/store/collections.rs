@@ -16,10 +16,10 @@ use crate::record::records::{RecordWriter, count_removed_at, remove_all_records,
 use crate::record::steps::{self, CollectionChange};
 use crate::record::write::undo_latest;
 use crate::record::{Collection, RecordKind, collection_table, external_id};
-use crate::store::Store;
 use crate::store::served_collections::{
     CollectionChanges, NewCollection, find_segment, read_segment,
 };
+use crate::store::{Store, sharing};
 use crate::types::{CollectionId, CollectionKind};
 
 /// How a collection of a kind is found.
@@ -58,6 +58,9 @@ pub enum CollectionKey<'k> {
     /// By the last segment of its URL, which the client of a sync server chose that made it. It never changes. A
     /// removed collection keeps it; if another one was made there meanwhile, the segment means the later one.
     Segment(&'k str),
+    /// A collection of another person's store, by the id of the reference ([`Reference`](super::Reference)). Its handle
+    /// has name, colour and properties; the records are in the other store.
+    Reference(CollectionId),
 }
 
 impl CollectionKey<'_> {
@@ -67,6 +70,7 @@ impl CollectionKey<'_> {
             Self::Default => return collection_table::find_collection(conn, kind, None),
             Self::Name(name) => return collection_table::find_collection(conn, kind, Some(name)),
             Self::Id(id) => return collection_table::find_live(conn, kind, id.0),
+            Self::Reference(id) => return sharing::find_reference(conn, kind, id),
             Self::ExternalId(id) => (external_id::find_collection(conn, kind, id)?, id),
             Self::Segment(segment) => (find_segment(conn, kind, segment)?, segment),
         };

@@ -32,6 +32,11 @@ CREATE TABLE IF NOT EXISTS device_collection (
     device     INTEGER,
     collection INTEGER,
     PRIMARY KEY (device, collection)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS device_read_only (
+    device     INTEGER,
+    collection INTEGER,
+    PRIMARY KEY (device, collection)
 ) STRICT, WITHOUT ROWID;";
 
 /// The longest name of a device, in characters.
@@ -54,9 +59,27 @@ const GROUP_DIGITS: usize = 4;
 pub struct DeviceAccess {
     /// It may read and not write.
     pub is_read_only: bool,
-    /// The ids of the collections that it sees ([`Reader::id`](crate::record::Reader::id));
-    /// `None`: all, also those created later.
+    /// The ids of the collections that it sees ([`Reader::id`](crate::record::Reader::id)), and of the references
+    /// to those of others; `None`: all, also those created later.
     pub only: Option<HashSet<CollectionId>>,
+    /// The ids of those in which it may read and not write.
+    pub read_only: HashSet<CollectionId>,
+}
+
+impl DeviceAccess {
+    /// Returns true if the device sees a collection.
+    #[must_use]
+    pub fn may_see(&self, collection: CollectionId) -> bool {
+        self.only
+            .as_ref()
+            .is_none_or(|only| only.contains(&collection))
+    }
+
+    /// Returns true if the device sees a collection and may change its records.
+    #[must_use]
+    pub fn may_write(&self, collection: CollectionId) -> bool {
+        !self.is_read_only && self.may_see(collection) && !self.read_only.contains(&collection)
+    }
 }
 
 /// A device that may use the store.
@@ -195,16 +218,26 @@ impl Devices<'_> {
             if added == 0 {
                 return Err(Error::DeviceExists(name.to_owned()));
             }
-            let device = conn.last_insert_rowid();
-            let mut insert = conn.prepare_cached(
-                "INSERT INTO device_collection (device, collection) VALUES (?1, ?2)",
-            )?;
-            for collection in access.only.iter().flatten() {
-                insert.execute((device, collection.0))?;
-            }
-            Ok(())
+            write_collections(conn, conn.last_insert_rowid(), access)
         })?;
         Ok(password)
+    }
+
+    /// Changes the rights of a device, which keeps its password.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`], with the names that exist; any write error.
+    pub fn change(&self, name: &str, access: &DeviceAccess) -> Result<()> {
+        self.0.db.write_of(TransactionSize::Small, |conn| {
+            let device = find_by_name(conn, name)?;
+            conn.execute_batch(SCHEMA)?;
+            conn.execute(
+                "UPDATE device SET read_only = ?2, is_limited = ?3 WHERE id = ?1",
+                (device.id.0, access.is_read_only, access.only.is_some()),
+            )?;
+            remove_collections(conn, device.id)?;
+            write_collections(conn, device.id.0, access)
+        })
     }
 
     /// Returns the devices in the order in which they were added.
@@ -228,20 +261,10 @@ impl Devices<'_> {
     /// [`Error::NoDevice`], with the names that exist; any write error.
     pub fn remove(&self, name: &str) -> Result<Device> {
         self.0.db.write_of(TransactionSize::Small, |conn| {
-            let mut devices = Vec::new();
-            for_each_device(conn, |device, _| devices.push(device))?;
-            let Some(found) = devices.iter().position(|device| device.name == name) else {
-                return Err(Error::NoDevice {
-                    name: name.to_owned(),
-                    known: devices.into_iter().map(|device| device.name).collect(),
-                });
-            };
-            let device = with_collections(conn, devices.swap_remove(found))?;
+            let device = find_by_name(conn, name)?;
+            let device = with_collections(conn, device)?;
             conn.execute("DELETE FROM device WHERE id = ?1", [device.id.0])?;
-            conn.execute(
-                "DELETE FROM device_collection WHERE device = ?1",
-                [device.id.0],
-            )?;
+            remove_collections(conn, device.id)?;
             Ok(device)
         })
     }
@@ -320,22 +343,77 @@ fn read_device(row: &Row<'_>) -> rusqlite::Result<Device> {
         access: DeviceAccess {
             is_read_only: row.get("read_only")?,
             only: is_limited.then(HashSet::new),
+            read_only: HashSet::new(),
         },
         added: system_time(row.get("added_at")?),
         last_seen: row.get::<_, Option<i64>>("seen_at")?.map(system_time),
     })
 }
 
-/// Adds the collections that a limited device sees.
+fn find_by_name(conn: &Connection, name: &str) -> Result<Device> {
+    let mut devices = Vec::new();
+    for_each_device(conn, |device, _| devices.push(device))?;
+    match devices.iter().position(|device| device.name == name) {
+        Some(found) => Ok(devices.swap_remove(found)),
+        None => Err(Error::NoDevice {
+            name: name.to_owned(),
+            known: devices.into_iter().map(|device| device.name).collect(),
+        }),
+    }
+}
+
+/// Adds the collections that a limited device sees, and those in which it may only read.
 fn with_collections(conn: &Connection, mut device: Device) -> Result<Device> {
-    if let Some(only) = &mut device.access.only {
-        let mut all =
-            conn.prepare_cached("SELECT collection FROM device_collection WHERE device = ?1")?;
-        for collection in all.query_map([device.id.0], |row| row.get(0))? {
-            only.insert(CollectionId(collection?));
+    let read = |table: &str| -> Result<HashSet<CollectionId>> {
+        let sql = format!("SELECT collection FROM {table} WHERE device = ?1");
+        let mut all = conn.prepare_cached(&sql)?;
+        let all = all.query_map([device.id.0], |row| row.get(0).map(CollectionId))?;
+        Ok(all.collect::<rusqlite::Result<_>>()?)
+    };
+    let only = device.access.only.is_some();
+    let (only, read_only) = (
+        only.then(|| read("device_collection")).transpose()?,
+        has_read_only(conn)?
+            .then(|| read("device_read_only"))
+            .transpose()?,
+    );
+    device.access.only = only;
+    device.access.read_only = read_only.unwrap_or_default();
+    Ok(device)
+}
+
+/// Returns true if there is the table of the collections in which devices only read: a store of an earlier version has
+/// none.
+fn has_read_only(conn: &Connection) -> Result<bool> {
+    let mut table =
+        conn.prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'device_read_only'")?;
+    Ok(table.exists([])?)
+}
+
+fn write_collections(conn: &Connection, device: i64, access: &DeviceAccess) -> Result<()> {
+    let only = access.only.iter().flatten();
+    for (table, collections) in [
+        ("device_collection", only.collect::<Vec<_>>()),
+        ("device_read_only", access.read_only.iter().collect()),
+    ] {
+        let sql = format!("INSERT INTO {table} (device, collection) VALUES (?1, ?2)");
+        let mut insert = conn.prepare_cached(&sql)?;
+        for collection in collections {
+            insert.execute((device, collection.0))?;
         }
     }
-    Ok(device)
+    Ok(())
+}
+
+fn remove_collections(conn: &Connection, device: DeviceId) -> Result<()> {
+    conn.execute(
+        "DELETE FROM device_collection WHERE device = ?1",
+        [device.0],
+    )?;
+    if has_read_only(conn)? {
+        conn.execute("DELETE FROM device_read_only WHERE device = ?1", [device.0])?;
+    }
+    Ok(())
 }
 
 fn check_name(name: &str) -> Result<()> {

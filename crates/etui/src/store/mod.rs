@@ -13,6 +13,7 @@ mod populate;
 pub(crate) mod purge;
 pub(crate) mod refused;
 mod served_collections;
+mod sharing;
 pub(crate) mod snapshot;
 mod sql;
 pub(crate) mod undo;
@@ -33,6 +34,7 @@ pub use self::refused::{
     LARGE_REFUSED, MAX_REFUSED, MAX_REFUSED_BYTES, RefusedText, RefusedVersion, RefusedVersions,
 };
 pub use self::served_collections::{CollectionChanges, NewCollection};
+pub use self::sharing::{Grant, Reference, Sharing};
 pub use self::sql::{SqlRows, SqlValue};
 use crate::db::random::random_i64;
 use crate::db::{

@@ -42,6 +42,7 @@ fn each_device_has_its_own_password() {
     let some = DeviceAccess {
         is_read_only: true,
         only: Some(HashSet::from([book])),
+        ..DeviceAccess::default()
     };
     let pixel = store.devices().add("Pixel", &all).unwrap().to_string();
     let tablet = store
@@ -92,6 +93,7 @@ fn a_removed_device_is_not_found() {
     let access = DeviceAccess {
         is_read_only: false,
         only: Some(HashSet::new()),
+        ..DeviceAccess::default()
     };
     let pixel = store.devices().add("Pixel", &access).unwrap().to_string();
     // Seeing none is not seeing all.

@@ -32,7 +32,13 @@ fn help_teaches() {
     Commands:
       add-device     Make a password for a device, with which it may use the store
       devices        List the devices that have a password
+      change-device  Change the rights of a device, which keeps its password
       remove-device  Remove a device: its password is refused from now on [alias: rm-device]
+      add-person     Add a person to a directory of stores
+      people         List the people of a directory of stores, their devices, and what they share
+      share          Share an address book or calendar with another person of the same directory
+      unshare        Share an address book or calendar no longer
+      shares         List the address books and calendars that are shared with others, and by them
 
     Options:
           --listen <ADDR:PORT>
@@ -94,6 +100,8 @@ fn help_teaches() {
                                           behind a reverse proxy on this machine
       etui serve --users /srv/family      ada.etui is the store of the user ada, bob.etui that of bob
       etui serve devices                  list the devices that have a password
+      etui --store /srv/family/ada.etui serve share Family --with bob --write
+                                          bob sees ada's calendar Family, and may change it
 
     Phones, Thunderbird and GNOME find contacts and calendars by the address alone (CardDAV, CalDAV).
     In a browser it shows today's agenda and a search. The book has the steps for each program
@@ -113,6 +121,8 @@ fn help_teaches() {
                                http://127.0.0.1:5233/]
           --read-only          It may read, and not change anything
           --only <COLLECTION>  It sees only the address book or calendar of this name; can be repeated
+          --read <COLLECTION>  It may read, and not change, the address book or calendar of this name;
+                               can be repeated
       -h, --help               Print help
 
     Examples:
@@ -121,6 +131,7 @@ fn help_teaches() {
                                                    with a QR code for DAVx5
       etui serve add-device Frame --read-only --only Family
                                                    sees only the collection Family
+      etui serve add-device Work --read Family     may change all but Family
       etui --store family/ada.etui serve add-device Phone
                                                    for a store that `etui serve --users family` serves
 
@@ -201,23 +212,23 @@ fn devices_are_added_listed_and_removed() {
 
     The password is shown only now. On a terminal there is a QR code too; `--json` has its text, `link`.
     $ etui serve add-device Frame --read-only --only Calendar --json | sed -Ef hide
-    {"name":"Frame","read_only":true,"only":["Calendar"],"address":"http://127.0.0.1:5233/","user":"personal","password":"PASSWORD","link":"caldav://personal:PASSWORD@127.0.0.1:5233/"}
+    {"name":"Frame","read_only":true,"only":["Calendar"],"read":[],"address":"http://127.0.0.1:5233/","user":"personal","password":"PASSWORD","link":"caldav://personal:PASSWORD@127.0.0.1:5233/"}
     $ etui serve devices | sed -Ef hide
     Device  Access  Collections  Added             Last seen
     Laptop  write   all          YYYY-MM-DD HH:MM  never
     Phone   write   all          YYYY-MM-DD HH:MM  never
     Frame   read    Calendar     YYYY-MM-DD HH:MM  never
     $ etui serve devices --json | sed -Ef hide
-    {"name":"Laptop","read_only":false,"only":null,"added":"TIME","last_seen":null}
-    {"name":"Phone","read_only":false,"only":null,"added":"TIME","last_seen":null}
-    {"name":"Frame","read_only":true,"only":["Calendar"],"added":"TIME","last_seen":null}
+    {"name":"Laptop","read_only":false,"only":null,"read":[],"added":"TIME","last_seen":null}
+    {"name":"Phone","read_only":false,"only":null,"read":[],"added":"TIME","last_seen":null}
+    {"name":"Frame","read_only":true,"only":["Calendar"],"read":[],"added":"TIME","last_seen":null}
     $ etui serve remove-device Laptop
     Removed the device Laptop; its password is refused from now on
     $ etui serve remove-device Laptop
     error: there is no device named "Laptop" (there are: Phone, Frame)
     [exit 4]
     $ etui serve remove-device Frame --json | sed -Ef hide
-    {"name":"Frame","read_only":true,"only":["Calendar"],"added":"TIME","last_seen":null}
+    {"name":"Frame","read_only":true,"only":["Calendar"],"read":[],"added":"TIME","last_seen":null}
     $ etui -q serve remove-device Phone
     $ etui serve remove-device Phone
     error: there is no device named "Phone", nor any other; add it: etui serve add-device Phone

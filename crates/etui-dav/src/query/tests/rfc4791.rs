@@ -335,7 +335,7 @@ fn free_busy_query_7_10_1() {
     let snapshot = store.store.snapshot().unwrap();
     let reader = snapshot.calendar().unwrap();
     let now = instant("20050125T090000Z");
-    let answer = free_busy(&reader, &asked, &TimeZone::UTC, now).unwrap();
+    let answer = free_busy(&reader, &asked, &TimeZone::UTC, now, false).unwrap();
     assert_eq!(
         String::from_utf8(answer).unwrap().replace("\r\n", "\n"),
         "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//etui//etui//EN\nBEGIN:VFREEBUSY\n\
