@@ -34,8 +34,9 @@ use crate::private_file::replace_file;
 const AUTHORITY_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// How long a certificate is valid, counted from the day before. Apple's systems take 825 days at most of an authority
-/// that a person added (<https://support.apple.com/en-us/103769>), and 398 of others, which may come for these too.
-const LIFETIME: Duration = Duration::from_secs(397 * 24 * 60 * 60);
+/// that a person added (<https://support.apple.com/en-us/103769>), and 398 of others, which may come for these too. Its
+/// last second counts (RFC 5280 section 4.1.2.5).
+const LIFETIME: Duration = Duration::from_secs(397 * 24 * 60 * 60 - 1);
 
 /// Certificates begin this long ago: clocks of devices differ.
 const CLOCK_MARGIN: Duration = Duration::from_secs(24 * 60 * 60);

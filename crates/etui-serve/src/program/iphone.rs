@@ -51,6 +51,7 @@ impl PlannedProfile {
             create_parent_dir(&directory.join("serve-cert.pem"))?;
             let mut names = own_names(&[]);
             names.push(host.clone());
+            let had_one = OwnCertificate::find(&directory).is_some();
             let own =
                 OwnCertificate::ensure_issued(&directory, &machine, &names).map_err(explain)?;
             (authority, authority_fingerprint) = (own.authority(), own.authority_fingerprint());
@@ -59,7 +60,7 @@ impl PlannedProfile {
                 "{} was not made by etui, so the profile has no authority: the phone has to trust that certificate",
                 own.files.certificate.display()
             ));
-            } else if own.is_new {
+            } else if own.is_new && had_one {
                 app.out.write_note(
                 "The server's certificate was made again; devices that accepted the former one ask once more",
             );
@@ -148,7 +149,7 @@ pub fn explain_profile(
             let zone = app.out.time_zone();
             let until = format_minute(*until, &zone);
             app.out.status(format!(
-                "\nIt works once, until {until}, while `etui serve` runs."
+                "\nThe address works once, until {until}, while `etui serve` runs."
             ))?;
         }
         ProfilePlace::File(_) => {
@@ -157,11 +158,13 @@ pub fn explain_profile(
             )?;
         }
     }
+    app.out
+        .status("Install the profile in Settings, Profile Downloaded.")?;
     if let Some(authority) = authority {
         app.out.status(format!(
-            "Then trust the authority in Settings, General, About, Certificate Trust Settings. It is (SHA-256):\n  \
-             {authority}"
+            "Then turn its authority on in Settings, General, About, Certificate Trust Settings. The details of the\n\
+             profile show its fingerprint (SHA-256):\n  {authority}"
         ))?;
     }
-    app.out.status("The password is shown only now.")
+    app.out.status("\nThe password is shown only now.")
 }
